@@ -1,0 +1,1 @@
+"""What programs say: the `top` and `tpu` dialects and what is needed to read and write them."""

@@ -1,0 +1,1 @@
+"""Importers: from other frameworks' models to `top` IR and its weights."""
