@@ -1,0 +1,114 @@
+"""Facts about a chip, read from a TOML file: no room asks for a chip by name.
+
+Every number of `bm1684x.toml` comes from the BM1684X instruction and cycle references;
+another file with the same keys describes another chip with the same instruction set.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from xdsl_tpu.dialects.errors import TpuError
+
+CHIPS = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Chip:
+    """Facts about one chip; units are in the names or the field comments."""
+
+    name: str
+    lanes: int
+    eu_bytes: int  # per lane and cycle
+    local_bytes: int  # per lane
+    banks: int
+    local_base: int
+    static_bytes: int
+    static_base: int
+    l2_bytes: int
+    l2_base: int
+    ddr_base: int
+    ddr_bytes: int
+    ddr_row_bytes: int
+    ddr_channels: int
+    ddr_interleave_bytes: int
+    ddr_channel_window_bytes: int
+    cube_channels: dict[int, int]  # operand bytes -> input channels per cycle
+    cube_outputs: dict[int, int]  # operand bytes -> outputs per lane and cycle
+    load_bytes_per_cycle: int
+    store_bytes_per_cycle: int
+    copy_bytes_per_cycle: int
+    gather_bytes_per_cycle: int
+    tensor_derate: float
+    transpose_run_bytes: int
+    clock_hertz: int
+
+    @property
+    def bank_bytes(self) -> int:
+        """Bytes of one local-memory bank, per lane."""
+        return self.local_bytes // self.banks
+
+    @property
+    def lane_shift(self) -> int:
+        """Bit position of the lane number in a local address."""
+        return (self.local_bytes - 1).bit_length()
+
+    def eu(self, element_bytes: int) -> int:
+        """Elements of `element_bytes` that one lane processes per cycle."""
+        return self.eu_bytes // element_bytes
+
+    def milliseconds(self, cycles: int) -> float:
+        """Time of `cycles` at the chip's clock."""
+        return cycles / self.clock_hertz * 1e3
+
+
+def _from_table(table: dict[str, Any]) -> Chip:
+    lanes, local, static = table["lanes"], table["local_memory"], table["static_memory"]
+    ddr, cube, gdma = table["ddr"], table["cube"], table["gdma"]
+    return Chip(
+        name=table["name"],
+        lanes=lanes["count"],
+        eu_bytes=lanes["eu_bytes"],
+        local_bytes=local["bytes_per_lane"],
+        banks=local["banks"],
+        local_base=local["base"],
+        static_bytes=static["bytes"],
+        static_base=static["base"],
+        l2_bytes=table["l2_sram"]["bytes"],
+        l2_base=table["l2_sram"]["base"],
+        ddr_base=ddr["base"],
+        ddr_bytes=ddr["bytes"],
+        ddr_row_bytes=ddr["row_bytes"],
+        ddr_channels=ddr["channels"],
+        ddr_interleave_bytes=ddr["interleave_bytes"],
+        ddr_channel_window_bytes=ddr["channel_window_bytes"],
+        cube_channels={int(k): v for k, v in cube["input_channels"].items()},
+        cube_outputs={int(k): v for k, v in cube["outputs"].items()},
+        load_bytes_per_cycle=gdma["load"],
+        store_bytes_per_cycle=gdma["store"],
+        copy_bytes_per_cycle=gdma["ddr_to_ddr"],
+        gather_bytes_per_cycle=gdma["gather"],
+        tensor_derate=gdma["tensor_derate"],
+        transpose_run_bytes=gdma["transpose_run_bytes"],
+        clock_hertz=table["clock"]["hertz"],
+    )
+
+
+@cache
+def load_chip(name: str = "bm1684x") -> Chip:
+    """Read the chip called `name`, or the description in the TOML file at that path.
+
+    Raises TpuError when there is no such chip or the file lacks a key.
+    """
+    path = Path(name) if name.endswith(".toml") else CHIPS / f"{name.lower()}.toml"
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in CHIPS.glob("*.toml")))
+        raise TpuError(f"no chip '{name}': give one of {known}, or the path of a .toml description")
+    try:
+        return _from_table(tomllib.loads(path.read_text(encoding="utf-8")))
+    except KeyError as missing:
+        raise TpuError(f"{path}: the chip description lacks the key {missing}") from missing
+    except tomllib.TOMLDecodeError as error:
+        raise TpuError(f"{path}: not a valid TOML file: {error}") from error
