@@ -1,0 +1,1 @@
+"""What the ops compute: numpy semantics of `top` and `tpu`."""

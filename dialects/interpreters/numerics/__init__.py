@@ -1,0 +1,1 @@
+"""Pure numpy functions; nothing here knows the IR."""
