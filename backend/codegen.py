@@ -1,0 +1,119 @@
+"""From addressed tpu IR to a `Program`."""
+
+from collections.abc import Mapping
+from importlib import import_module
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels import KERNELS
+from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value, where
+from xdsl_tpu.backend.program import IoTensor, Program
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
+
+SILENT = ("top.None", "top.Weight", "top.Input", "func.return")
+"""Ops that need no commands."""
+
+
+def generate(
+    module: ModuleOp, weights: Mapping[str, npt.NDArray[np.generic]], chip: Chip
+) -> Program:
+    """Emit the commands of an addressed module.
+
+    Raises TpuError naming every op without a kernel, before any work is done.
+    """
+    function = _subnet(module)
+    inner = function.parent_op()
+    if not isinstance(inner, ModuleOp):
+        raise TpuError("the subnet function is not inside a module")
+    program = Program(
+        name=module.sym_name.data if module.sym_name is not None else "model",
+        chip=chip.name,
+        quantize=_string(module, "module.mode"),
+        coefficient_address=_integer(inner, "module.coeff_addr"),
+        arena_address=_integer(inner, "module.neuron_addr"),
+        arena_bytes=_integer(inner, "module.neuron_size"),
+    )
+    _refuse_unsupported(function)
+    program.coefficients = _coefficients(function, weights, inner)
+    program.inputs = [_io(argument) for argument in function.body.block.args]
+    _emit(function, program, chip)
+    return program
+
+
+def _emit(function: FuncOp, program: Program, chip: Chip) -> None:
+    emitter = Emitter(chip, program)
+    context = KernelContext(chip, emitter)
+    for op in function.body.block.ops:
+        if isinstance(op, ReturnOp):
+            program.outputs = [_io(value) for value in op.operands]
+        if op.name in SILENT:
+            continue
+        module_name, function_name = KERNELS[op.name].split(":")
+        kernel = getattr(import_module(f"xdsl_tpu.backend.kernels.{module_name}"), function_name)
+        with emitter.layer(name_of(op) or "", op.name):
+            kernel(context, op)
+    emitter.finish()
+
+
+def _refuse_unsupported(function: FuncOp) -> None:
+    missing = [op for op in function.body.block.ops if op.name not in KERNELS]
+    missing = [op for op in missing if op.name not in SILENT]
+    if missing:
+        listed = "\n".join(f"  {where(op)}" for op in missing)
+        raise TpuError(f"no kernel for {len(missing)} op(s):\n{listed}")
+
+
+def _coefficients(
+    function: FuncOp, weights: Mapping[str, npt.NDArray[np.generic]], inner: ModuleOp
+) -> npt.NDArray[np.uint8]:
+    """All weights at their addresses, relative to the coefficient base."""
+    base = _integer(inner, "module.coeff_addr")
+    image = np.zeros(_integer(inner, "module.coeff_size"), np.uint8)
+    for op in function.body.block.ops:
+        if not isinstance(op, top.WeightOp):
+            continue
+        place = ddr_value(op.results[0])
+        data = np.ascontiguousarray(weights[name_of(op) or ""]).view(np.uint8).reshape(-1)
+        expected = place.elements * place.dtype.bytes
+        if data.size != expected:
+            raise TpuError(
+                f"weight '{name_of(op)}': {data.size} bytes in the weight file, "
+                f"{expected} in the IR; was the file written by the same passes?"
+            )
+        image[place.address - base : place.address - base + data.size] = data
+    return image
+
+
+def _subnet(module: ModuleOp) -> FuncOp:
+    """The one function that holds the network."""
+    functions = [op for op in module.walk() if isinstance(op, FuncOp)]
+    subnets = [f for f in functions if f.sym_name.data.startswith("subfunc_")] or functions
+    if len(subnets) != 1:
+        names = ", ".join(f.sym_name.data for f in subnets)
+        raise TpuError(f"one subnet function expected, found {len(subnets)}: {names}")
+    return subnets[0]
+
+
+def _io(value: SSAValue) -> IoTensor:
+    place = ddr_value(value)
+    return IoTensor(name_of(value) or "", place.address, place.shape, place.dtype)
+
+
+def _integer(op: Operation, name: str) -> int:
+    attribute = op.attributes.get(name)
+    if not isinstance(attribute, IntegerAttr):
+        raise TpuError(f"the module has no '{name}': run --address-assign first")
+    return attribute.value.data
+
+
+def _string(op: Operation, name: str) -> str:
+    attribute = op.attributes.get(name)
+    return attribute.data if isinstance(attribute, StringAttr) else ""

@@ -1,0 +1,84 @@
+"""GDMA commands: moving tensors between DDR and local memory (instruction reference, 5.12)."""
+
+from xdsl_tpu.backend.emitter.queues import CommandQueues, Span
+from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor
+from xdsl_tpu.dialects.errors import TpuError
+
+_ALL_LANES = {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
+_AXES = ("n", "c", "h", "w")
+
+Place = GlobalTensor | LocalTensor
+
+
+class GdmaEmitter(CommandQueues):
+    """The GDMA half of the emitter."""
+
+    def load(self, target: LocalTensor, source: GlobalTensor) -> None:
+        """DDR to local memory; both sides have the same shape and any strides."""
+        self._copy(target, source)
+
+    def store(self, target: GlobalTensor, source: LocalTensor) -> None:
+        """Local memory to DDR."""
+        self._copy(target, source)
+
+    def move(self, target: GlobalTensor, source: GlobalTensor) -> None:
+        """DDR to DDR, any strides."""
+        self._copy(target, source)
+
+    def load_broadcast(self, target: LocalTensor, source: GlobalTensor) -> None:
+        """Copy source (n, 1, h, w) into every channel of target (n, c, h, w)."""
+        n, c, h, w = source.shape
+        if c != 1 or (n, h, w) != (target.shape[0], *target.shape[2:]):
+            raise TpuError(f"broadcast load: {source.shape} does not spread over {target.shape}")
+        fields = self._tensor_fields(target, source) | {"cmd_special_function": 3}
+        fields |= {"nchw_copy": 0} | _sizes("dst", target.shape)
+        self.issue("DMA_tensor", fields, [], [target.span(self.chip)])
+
+    def fill(self, target: Place, value: float) -> None:
+        """Set every element to a constant."""
+        fields = self._tensor_fields(target, target)
+        fields |= {"fill_constant_en": 1, "constant_value": target.dtype.bits(value)}
+        fields |= _address("src", self.chip.ddr_base)
+        writes = [target.span(self.chip)] if isinstance(target, LocalTensor) else []
+        self.issue("DMA_tensor", fields, [], writes)
+
+    def _copy(self, target: Place, source: Place) -> None:
+        if target.shape != source.shape:
+            raise TpuError(f"DMA copy: shapes differ, {source.shape} to {target.shape}")
+        reads: list[Span] = []
+        writes: list[Span] = []
+        if isinstance(source, LocalTensor):
+            reads.append(source.span(self.chip))
+        if isinstance(target, LocalTensor):
+            writes.append(target.span(self.chip))
+        self.issue("DMA_tensor", self._tensor_fields(target, source), reads, writes)
+
+    def _tensor_fields(self, target: Place, source: Place) -> dict[str, int]:
+        if target.dtype.bytes != source.dtype.bytes:
+            raise TpuError(f"DMA copy: {source.dtype.label} to {target.dtype.label}")
+        fields = {"stride_enable": 1, "nchw_copy": 1, "src_data_format": _format(source.dtype)}
+        fields |= _ALL_LANES | _sizes("src", source.shape)
+        for side, tensor in (("src", source), ("dst", target)):
+            fields |= _address(side, self._absolute(tensor))
+            fields |= {f"{side}_{a}stride": s for a, s in zip(_AXES, tensor.strides, strict=True)}
+        return fields
+
+    def _absolute(self, tensor: Place) -> int:
+        if isinstance(tensor, LocalTensor):
+            return self.chip.local_base + tensor.address
+        return tensor.address
+
+
+def _format(dtype: DType) -> int:
+    return dtype.code
+
+
+def _sizes(side: str, shape: tuple[int, int, int, int]) -> dict[str, int]:
+    return {f"{side}_{a}size": size for a, size in zip(_AXES, shape, strict=True)}
+
+
+def _address(side: str, address: int) -> dict[str, int]:
+    return {
+        f"{side}_start_addr_l32": address & 0xFFFFFFFF,
+        f"{side}_start_addr_h8": address >> 32,
+    }

@@ -1,0 +1,97 @@
+"""Issuing commands: ids, dependencies and layer tags.
+
+The two engines run in order, each by itself; a command waits for the other engine through
+`cmd_id_dep` alone. Kernels do not set it: it follows from the local memory that each command
+reads and writes. DDR needs no such tracking, because only the GDMA touches it.
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa import FORMS, Command, Engine
+from xdsl_tpu.backend.program import Layer, Program
+
+Span = tuple[int, int]
+"""First and last+1 byte within a lane."""
+
+GRANULE = 64
+"""Bytes of local memory that one hazard entry stands for."""
+
+
+class _Accesses:
+    """The last command of one engine that read and that wrote each granule of a lane."""
+
+    def __init__(self, chip: Chip) -> None:
+        granules = chip.local_bytes // GRANULE
+        self.read = np.zeros(granules, np.int64)
+        self.written = np.zeros(granules, np.int64)
+
+
+class CommandQueues:
+    """Collects the commands of a program; the base of `Emitter`."""
+
+    def __init__(self, chip: Chip, program: Program) -> None:
+        self.chip = chip
+        self.program = program
+        self._accesses = {engine: _Accesses(chip) for engine in Engine}
+        self._layer = -1
+
+    @contextmanager
+    def layer(self, name: str, op: str) -> Generator[None]:
+        """Tag the commands issued within as coming from this layer."""
+        outer = self._layer
+        self.program.layers.append(Layer(name, op))
+        self._layer = len(self.program.layers) - 1
+        try:
+            yield
+        finally:
+            self._layer = outer
+
+    def issue(
+        self, form: str, fields: dict[str, int], reads: Sequence[Span], writes: Sequence[Span]
+    ) -> None:
+        """Append a command that reads and writes these spans of local memory."""
+        kind = FORMS[form]
+        engine = kind.engine
+        queue = self.program.queue(engine)
+        identity = len(queue) + 1
+        fields["cmd_id"] = identity
+        fields["cmd_id_dep"] = self._dependency(engine, reads, writes)
+        fields["cmd_id_en"] = 1
+        queue.append(Command(kind, fields))
+        self.program.layer_indices(engine).append(self._layer)
+        mine = self._accesses[engine]
+        for low, high in _granules(reads):
+            mine.read[low:high] = identity
+        for low, high in _granules(writes):
+            mine.written[low:high] = identity
+
+    def _dependency(self, engine: Engine, reads: Sequence[Span], writes: Sequence[Span]) -> int:
+        """The last command of the other engine that this one must wait for."""
+        other = self._accesses[Engine.GDMA if engine is Engine.TIU else Engine.TIU]
+        last = 0
+        for low, high in _granules(reads):
+            last = max(last, int(other.written[low:high].max()))
+        for low, high in _granules(writes):
+            last = max(last, int(other.written[low:high].max()), int(other.read[low:high].max()))
+        return last
+
+    def finish(self) -> None:
+        """Append the end marker of each queue, which waits for the other queue's last command."""
+        tiu, gdma = self.program.tiu, self.program.gdma
+        ends = (
+            (tiu, "SYSID", {"cmd_id": len(tiu) + 1, "tsk_eu_typ": 31}),
+            (gdma, "sDMA_sys", {"cmd_id": len(gdma) + 1, "cmd_id_en": 1}),
+        )
+        for queue, form, fields in ends:
+            queue.append(Command(FORMS[form], fields))
+        self.program.tiu_layers.append(-1)
+        self.program.gdma_layers.append(-1)
+
+
+def _granules(spans: Sequence[Span]) -> Iterator[Span]:
+    for low, high in spans:
+        yield low // GRANULE, -(-high // GRANULE)

@@ -1,0 +1,173 @@
+"""What every kernel gets: tensors of the IR in DDR, local memory to carve up, a pipeline.
+
+A *global layer* loads slices from DDR, computes them in local memory and stores the results;
+`pipelined` overlaps the three for neighbouring slices.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    IntegerAttr,
+    IntegerType,
+    NoneType,
+    Signedness,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.tensor import (
+    DType,
+    GlobalTensor,
+    LocalTensor,
+    Shape4,
+    align,
+    aligned,
+    aligned_bytes,
+    compact,
+    compact_bytes,
+    contiguous,
+)
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class DdrValue:
+    """An IR value in DDR: row-major at `address`, any rank."""
+
+    address: int
+    shape: tuple[int, ...]
+    dtype: DType
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    def as4(self, shape: Shape4) -> GlobalTensor:
+        """The same data as a row-major 4-D tensor of this shape."""
+        if math.prod(shape) != self.elements:
+            raise TpuError(f"{self.shape} cannot be viewed as {shape}")
+        return contiguous(self.address, shape, self.dtype)
+
+
+class LocalMemory:
+    """A bump allocator over the bytes of a lane; a kernel starts with all of it."""
+
+    def __init__(self, chip: Chip, start: int = 0) -> None:
+        self.chip = chip
+        self.next = start
+
+    @property
+    def left(self) -> int:
+        """Bytes per lane still free."""
+        return self.chip.local_bytes - self.next
+
+    def take(self, size: int, unit: int = 64) -> int:
+        """Reserve `size` bytes per lane; raises TpuError when they do not fit."""
+        address = align(self.next, unit)
+        if address + size > self.chip.local_bytes:
+            raise TpuError(
+                f"local memory: {size} bytes per lane wanted, "
+                f"{self.chip.local_bytes - address} free"
+            )
+        self.next = address + size
+        return address
+
+    def aligned(self, shape: Shape4, dtype: DType) -> LocalTensor:
+        """Reserve an EU-aligned tensor on lane 0."""
+        size = aligned_bytes(self.chip, shape, dtype)
+        return aligned(self.chip, self.take(size, self.chip.eu_bytes), shape, dtype)
+
+    def compact(self, shape: Shape4, dtype: DType) -> LocalTensor:
+        """Reserve a compact tensor on lane 0."""
+        size = compact_bytes(self.chip, shape, dtype)
+        return compact(self.chip, self.take(size, self.chip.eu_bytes), shape, dtype)
+
+
+@dataclass
+class KernelContext:
+    """Passed to every kernel together with the op it must emit."""
+
+    chip: Chip
+    emitter: Emitter
+
+    def value(self, value: SSAValue) -> DdrValue:
+        """Where an addressed IR value lies.
+
+        Raises TpuError when its type carries no address.
+        """
+        return ddr_value(value)
+
+    def optional(self, value: SSAValue) -> DdrValue | None:
+        """As `value`, or None for an absent (`none`) operand."""
+        return None if isinstance(value.type, NoneType) else ddr_value(value)
+
+    def memory(self) -> LocalMemory:
+        """All of the local memory, free."""
+        return LocalMemory(self.chip)
+
+
+def ddr_value(value: SSAValue) -> DdrValue:
+    """The place of an addressed IR value; raises TpuError without an address."""
+    kind = value.type
+    if not isinstance(kind, TensorType) or not isinstance(kind.encoding, IntegerAttr):
+        raise TpuError(
+            f"'{name_of(value)}' has type {kind}, which carries no address: "
+            "run --address-assign before generating code"
+        )
+    shape = tuple(kind.get_shape())
+    return DdrValue(kind.encoding.value.data, shape, dtype_of(kind.element_type))
+
+
+def dtype_of(element: Attribute) -> DType:
+    """The machine's element type for an IR element type."""
+    if isinstance(element, Float32Type):
+        return DType.F32
+    if isinstance(element, Float16Type):
+        return DType.F16
+    if isinstance(element, BFloat16Type):
+        return DType.BF16
+    if isinstance(element, IntegerType):
+        unsigned = element.signedness.data is Signedness.UNSIGNED
+        name = f"{'u' if unsigned else 'i'}{element.width.data}"
+        for dtype in DType:
+            if dtype.label == name:
+                return dtype
+    raise TpuError(f"element type {element} has no counterpart on the machine")
+
+
+def pipelined(
+    tiles: Sequence[T],
+    load: Callable[[T, int], None],
+    compute: Callable[[T, int], None],
+    store: Callable[[T, int], None],
+) -> None:
+    """Emit load, compute and store of each tile as a three-stage pipeline.
+
+    The second argument of each stage is the buffer to use, 0 or 1 in turn. In every step the
+    next tile's load is queued before the previous tile's store, so that the GDMA works while
+    the TIU computes the tile between them.
+    """
+    for step in range(len(tiles) + 2):
+        if step < len(tiles):
+            load(tiles[step], step % 2)
+        if 0 <= step - 1 < len(tiles):
+            compute(tiles[step - 1], (step - 1) % 2)
+        if 0 <= step - 2 < len(tiles):
+            store(tiles[step - 2], step % 2)
+
+
+def where(op: Operation) -> str:
+    """The op's type and tensor name, for messages."""
+    return f"{op.name} '{name_of(op)}'"

@@ -1,0 +1,59 @@
+"""A program: two command queues, the coefficient image, where inputs and outputs lie."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.tensor import DType
+
+
+@dataclass(frozen=True)
+class IoTensor:
+    """A network input or output: row-major in DDR at `address`."""
+
+    name: str
+    address: int
+    shape: tuple[int, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The IR op that a run of commands comes from: its tensor name and op name."""
+
+    name: str
+    op: str
+
+
+@dataclass
+class Program:
+    """What a bmodel holds.
+
+    `tiu` and `gdma` are the queues in issue order, end commands included. `tiu_layers` and
+    `gdma_layers` give, for every command, the index of its layer in `layers` (-1: none).
+    """
+
+    name: str
+    chip: str
+    quantize: str
+    tiu: list[Command] = field(default_factory=list[Command])
+    gdma: list[Command] = field(default_factory=list[Command])
+    layers: list[Layer] = field(default_factory=list[Layer])
+    tiu_layers: list[int] = field(default_factory=list[int])
+    gdma_layers: list[int] = field(default_factory=list[int])
+    coefficients: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    coefficient_address: int = 0
+    arena_address: int = 0
+    arena_bytes: int = 0
+    inputs: list[IoTensor] = field(default_factory=list[IoTensor])
+    outputs: list[IoTensor] = field(default_factory=list[IoTensor])
+
+    def queue(self, engine: Engine) -> list[Command]:
+        """The commands of one engine."""
+        return self.tiu if engine is Engine.TIU else self.gdma
+
+    def layer_indices(self, engine: Engine) -> list[int]:
+        """For each command of one engine, the index of its layer."""
+        return self.tiu_layers if engine is Engine.TIU else self.gdma_layers
