@@ -1,0 +1,1 @@
+"""What classes of ops promise, whatever their dialect."""

@@ -1,0 +1,194 @@
+"""Element-by-element ops of one tensor and a constant."""
+
+from xdsl.irdl import attr_def, irdl_op_definition, operand_def, traits_def
+
+from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
+from xdsl_tpu.dialects.base import TENSOR
+from xdsl_tpu.dialects.top.abstract import FusedReluOp, UnaryOp
+from xdsl_tpu.dialects.top.enums import BINARY_SHIFT, COMPARE_MODE, ROUND_MODE
+from xdsl_tpu.dialects.top.traits import (
+    ScalarConsumer,
+    ScalarProducer,
+    SupportEarlyStride,
+    SupportElementwise,
+    SupportFuseRelu,
+    SupportPermuteMove,
+)
+
+
+@irdl_op_definition
+class AddConstOp(FusedReluOp, UnaryOp):
+    """X + constant, optional relu."""
+
+    name = "top.AddConst"
+
+    const_val = attr_def(F64)
+    is_scalar = default_attr_def(BOOL, False)
+
+    traits = traits_def(
+        ScalarConsumer(),
+        ScalarProducer(),
+        SupportFuseRelu(),
+        SupportPermuteMove(),
+        SupportElementwise(),
+        SupportEarlyStride(),
+    )
+
+
+@irdl_op_definition
+class SubConstOp(FusedReluOp, UnaryOp):
+    """X - constant or constant - x (is_reverse)."""
+
+    name = "top.SubConst"
+
+    const_val = attr_def(F64)
+    is_reverse = default_attr_def(BOOL, False)
+    is_scalar = default_attr_def(BOOL, False)
+
+    traits = traits_def(
+        ScalarConsumer(),
+        ScalarProducer(),
+        SupportFuseRelu(),
+        SupportElementwise(),
+        SupportEarlyStride(),
+    )
+
+
+@irdl_op_definition
+class MulConstOp(FusedReluOp, UnaryOp):
+    """X * constant, optional relu."""
+
+    name = "top.MulConst"
+
+    const_val = attr_def(F64)
+    is_scalar = default_attr_def(BOOL, False)
+
+    traits = traits_def(
+        ScalarConsumer(),
+        ScalarProducer(),
+        SupportFuseRelu(),
+        SupportPermuteMove(),
+        SupportElementwise(),
+        SupportEarlyStride(),
+    )
+
+
+@irdl_op_definition
+class DivConstOp(FusedReluOp, UnaryOp):
+    """X / constant (or constant / x)."""
+
+    name = "top.DivConst"
+
+    const_val = attr_def(F64)
+    is_reverse = default_attr_def(BOOL, False)
+    is_scalar = default_attr_def(BOOL, False)
+
+    traits = traits_def(
+        ScalarConsumer(), ScalarProducer(), SupportElementwise(), SupportEarlyStride()
+    )
+
+
+@irdl_op_definition
+class MaxConstOp(UnaryOp):
+    """Max(x, constant)."""
+
+    name = "top.MaxConst"
+
+    const_val = attr_def(F64)
+    is_scalar = default_attr_def(BOOL, False)
+
+    traits = traits_def(
+        ScalarConsumer(), ScalarProducer(), SupportElementwise(), SupportEarlyStride()
+    )
+
+
+@irdl_op_definition
+class MinConstOp(UnaryOp):
+    """Min(x, constant)."""
+
+    name = "top.MinConst"
+
+    const_val = attr_def(F64)
+    is_scalar = default_attr_def(BOOL, False)
+
+    traits = traits_def(
+        ScalarConsumer(), ScalarProducer(), SupportElementwise(), SupportEarlyStride()
+    )
+
+
+@irdl_op_definition
+class CompareConstOp(UnaryOp):
+    """Comparison with a constant, optionally with operands swapped (inversed)."""
+
+    name = "top.CompareConst"
+
+    mode = attr_def(COMPARE_MODE)
+    const_val = attr_def(F64)
+    inversed = attr_def(BOOL)
+    is_scalar = default_attr_def(BOOL, False)
+
+    traits = traits_def(
+        ScalarConsumer(), ScalarProducer(), SupportElementwise(), SupportEarlyStride()
+    )
+
+
+@irdl_op_definition
+class ReciprocalOp(FusedReluOp, UnaryOp):
+    """Const_val / x."""
+
+    name = "top.Reciprocal"
+
+    const_val = default_attr_def(F64, 1.0)
+
+    traits = traits_def(SupportFuseRelu(), SupportElementwise(), SupportEarlyStride())
+
+
+@irdl_op_definition
+class PowOp(UnaryOp):
+    """X^exponent."""
+
+    name = "top.Pow"
+
+    exponent = attr_def(F64)
+
+    traits = traits_def(SupportElementwise(), SupportEarlyStride())
+
+
+@irdl_op_definition
+class Pow2Op(UnaryOp):
+    """Constant^x."""
+
+    name = "top.Pow2"
+
+    const_val = attr_def(F64)
+
+    traits = traits_def(SupportElementwise(), SupportEarlyStride())
+
+
+@irdl_op_definition
+class ClipOp(UnaryOp):
+    """Clamp to [min,max]."""
+
+    name = "top.Clip"
+
+    inputs = operand_def(TENSOR)
+    min = attr_def(F64)
+    max = attr_def(F64)
+
+    traits = traits_def(SupportElementwise(), SupportEarlyStride())
+
+
+@irdl_op_definition
+class BinaryConstShiftOp(UnaryOp):
+    """Integer binary op with a constant followed by an arithmetic shift."""
+
+    name = "top.BinaryConstShift"
+
+    scale = attr_def(SI32)
+    mode = attr_def(BINARY_SHIFT)
+    shift = attr_def(SI32)
+    is_reverse = default_attr_def(BOOL, False)
+    saturation = default_attr_def(BOOL, True)
+    round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
+
+    traits = traits_def(SupportElementwise(), SupportEarlyStride())

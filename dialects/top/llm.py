@@ -1,0 +1,242 @@
+"""Attention and other blocks of language models, and traffic between chips."""
+
+from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, SI32, default_attr_def
+from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
+from xdsl_tpu.dialects.top.enums import ROPE_MODE, ROUND_MODE
+
+
+@irdl_op_definition
+class AttentionOp(NamedOp):
+    """Fused multi-head attention block (Q/K/V/O projections, scale, softmax, optional mask)."""
+
+    name = "top.Attention"
+
+    input = operand_def(TENSOR)
+    keys = operand_def(TENSOR)
+    values = operand_def(TENSOR)
+    queries_weight = operand_def(TENSOR)
+    queries_bias = operand_def(TENSOR_OR_NONE)
+    keys_weight = operand_def(TENSOR)
+    keys_bias = operand_def(TENSOR_OR_NONE)
+    values_weight = operand_def(TENSOR)
+    values_bias = operand_def(TENSOR_OR_NONE)
+    out_weight = operand_def(TENSOR)
+    out_bias = operand_def(TENSOR_OR_NONE)
+    mask = operand_def(TENSOR_OR_NONE)
+    output = result_def(TENSOR)
+    scale = attr_def(F64)
+    head = attr_def(I64_INT)
+    dim = default_attr_def(I64_INT, 0)
+    scale_param = default_attr_def(F64_ARRAY, [1.0])
+    zp_param = default_attr_def(I64_ARRAY, [0])
+    has_bias = default_attr_def(I64_INT, 0)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class FAttentionOp(NamedOp):
+    """Flash attention."""
+
+    name = "top.FAttention"
+
+    queries = operand_def(TENSOR)
+    keys = operand_def(TENSOR)
+    values = operand_def(TENSOR)
+    mask = operand_def(TENSOR_OR_NONE)
+    buffer = operand_def(TENSOR_OR_NONE)
+    output = result_def(TENSOR)
+    scale = attr_def(F64)
+    batch = attr_def(I64_INT)
+    q_head = attr_def(I64_INT)
+    kv_head = attr_def(I64_INT)
+    dim = attr_def(I64_INT)
+    mq = attr_def(I64_INT)
+    mk = attr_def(I64_INT)
+    keep_dims = default_attr_def(BOOL, True)
+    mask_size = default_attr_def(SI32, 0)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class FAttentionLseOp(NamedOp):
+    """Flash attention that also returns log-sum-exp."""
+
+    name = "top.FAttentionLse"
+
+    queries = operand_def(TENSOR)
+    keys = operand_def(TENSOR)
+    values = operand_def(TENSOR)
+    mask = operand_def(TENSOR_OR_NONE)
+    buffer = operand_def(TENSOR_OR_NONE)
+    output = result_def(TENSOR)
+    lse = result_def(TENSOR)
+    scale = attr_def(F64)
+    batch = attr_def(I64_INT)
+    q_head = attr_def(I64_INT)
+    kv_head = attr_def(I64_INT)
+    dim = attr_def(I64_INT)
+    mq = attr_def(I64_INT)
+    mk = attr_def(I64_INT)
+    keep_dims = default_attr_def(BOOL, True)
+    mask_size = default_attr_def(SI32, 0)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class FlexAttentionOp(NamedOp):
+    """Attention with a programmable mask/score."""
+
+    name = "top.FlexAttention"
+
+    queries = operand_def(TENSOR)
+    keys = operand_def(TENSOR)
+    values = operand_def(TENSOR)
+    mask = operand_def(TENSOR_OR_NONE)
+    block_bitmap = operand_def(TENSOR_OR_NONE)
+    buffer = operand_def(TENSOR_OR_NONE)
+    output = result_def(TENSOR)
+    lse = result_def(TENSOR)
+    scale = attr_def(F64)
+    batch = attr_def(I64_INT)
+    q_head = attr_def(I64_INT)
+    kv_head = attr_def(I64_INT)
+    qk_d = attr_def(I64_INT)
+    v_d = attr_def(I64_INT)
+    mq = attr_def(I64_INT)
+    mk = attr_def(I64_INT)
+    has_lse = default_attr_def(BOOL, False)
+    flex_block = default_attr_def(SI32, 128)
+    keep_dims = default_attr_def(BOOL, True)
+    mask_size = default_attr_def(SI32, 0)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ScaleDotProductAttentionOp(NamedOp):
+    """Scaled dot product attention (unsplit)."""
+
+    name = "top.ScaleDotProductAttention"
+
+    query = operand_def(TENSOR)
+    key = operand_def(TENSOR)
+    value = operand_def(TENSOR)
+    mask = operand_def(TENSOR_OR_NONE)
+    output = result_def(TENSOR)
+    dropout_p = default_attr_def(F64, 0.0)
+    is_causal = default_attr_def(BOOL, False)
+    scale = default_attr_def(F64, 0.0)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class RopeOp(NamedOp):
+    """Rotary position embedding."""
+
+    name = "top.Rope"
+
+    input1 = operand_def(TENSOR)
+    input2 = operand_def(TENSOR)
+    input3 = operand_def(TENSOR)
+    output = result_def(TENSOR)
+    rope_mode = default_attr_def(ROPE_MODE, "interleaved_pairs")
+    is_permute_optimize = default_attr_def(BOOL, False)
+    mul1_round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
+    mul2_round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
+    add_round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
+    mul1_shift = default_attr_def(SI32, 0)
+    mul2_shift = default_attr_def(SI32, 0)
+    add_shift = default_attr_def(SI32, 0)
+    mul1_saturation = default_attr_def(BOOL, True)
+    mul2_saturation = default_attr_def(BOOL, True)
+    add_saturation = default_attr_def(BOOL, True)
+    force_f32 = default_attr_def(BOOL, False)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ChunkGatedDeltaRuleOp(NamedOp):
+    """Chunked gated delta rule linear attention (LLM)."""
+
+    name = "top.ChunkGatedDeltaRule"
+
+    query = operand_def(TENSOR)
+    key = operand_def(TENSOR)
+    value = operand_def(TENSOR)
+    g = operand_def(TENSOR)
+    beta = operand_def(TENSOR)
+    recurrent_state = operand_def(TENSOR)
+    triu_mask = operand_def(TENSOR)
+    strict_triu_mask = operand_def(TENSOR)
+    tril_mask = operand_def(TENSOR)
+    eye = operand_def(TENSOR)
+    attn_out = result_def(TENSOR)
+    num_k_heads = attr_def(I64_INT)
+    num_v_heads = attr_def(I64_INT)
+    d = attr_def(I64_INT)
+    chunk_size = attr_def(I64_INT)
+    use_qk_l2norm = attr_def(BOOL)
+    scale = attr_def(F64)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class RecurrentGatedDeltaRuleOp(NamedOp):
+    """Recurrent gated delta rule linear attention (LLM)."""
+
+    name = "top.RecurrentGatedDeltaRule"
+
+    query = operand_def(TENSOR)
+    key = operand_def(TENSOR)
+    value = operand_def(TENSOR)
+    g = operand_def(TENSOR)
+    beta = operand_def(TENSOR)
+    recurrent_state = operand_def(TENSOR)
+    attn_out = result_def(TENSOR)
+    num_k_heads = attr_def(I64_INT)
+    num_v_heads = attr_def(I64_INT)
+    d = attr_def(I64_INT)
+    use_qk_l2norm = attr_def(BOOL)
+    scale = attr_def(F64)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class C2CAllReduceOp(NamedOp):
+    """Chip-to-chip all-reduce."""
+
+    name = "top.C2CAllReduce"
+
+    send = operand_def(TENSOR)
+    recv = operand_def(TENSOR)
+    output = result_def(TENSOR)
+    reduce_method = default_attr_def(I64_INT, 1)
+    nranks = default_attr_def(I64_INT, 2)
+    rank = default_attr_def(I64_INT, 0)
+    sccl_algo = default_attr_def(I64_INT, 0)
+    chip_map = default_attr_def(I64_ARRAY, [0, 1])
+
+
+@irdl_op_definition
+class C2CBroadcastOp(NamedOp):
+    """Chip-to-chip broadcast."""
+
+    name = "top.C2CBroadcast"
+
+    input = operand_def(TENSOR)
+    output = result_def(TENSOR)
+    root = default_attr_def(I64_INT, 0)
+    nranks = default_attr_def(I64_INT, 2)
+    rank = default_attr_def(I64_INT, 0)
+    sccl_algo = default_attr_def(I64_INT, 0)
+    chip_map = default_attr_def(I64_ARRAY, [0, 1])

@@ -1,0 +1,74 @@
+"""Where values come from: inputs, weights and the absent operand."""
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_attr_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xdsl_tpu.dialects.attrs import BOOL, F64_ARRAY, I64_ARRAY, I64_INT, TEXT, default_attr_def
+from xdsl_tpu.dialects.base import NONE, RANKED, TENSOR, NamedOp
+from xdsl_tpu.dialects.top.enums import (
+    CHANNEL_FORMAT,
+    PAD_MODE,
+    PIXEL_FORMAT,
+    PLACE_HOLDER,
+    STORE_MODE,
+)
+from xdsl_tpu.dialects.top.traits import OwnResult
+
+
+@irdl_op_definition
+class InputOp(NamedOp):
+    """Graph input, carries preprocessing attributes."""
+
+    name = "top.Input"
+
+    input = operand_def(RANKED)
+    output = result_def(TENSOR)
+    shape_tensor = opt_attr_def(I64_ARRAY)
+    do_preprocess = default_attr_def(BOOL, False)
+    pixel_format = opt_attr_def(PIXEL_FORMAT)
+    channel_format = opt_attr_def(CHANNEL_FORMAT)
+    resize_dims = opt_attr_def(I64_ARRAY)
+    keep_aspect_ratio = opt_attr_def(BOOL)
+    keep_ratio_mode = opt_attr_def(TEXT)
+    pad_value = opt_attr_def(I64_INT)
+    pad_type = opt_attr_def(PAD_MODE)
+    scale = opt_attr_def(F64_ARRAY)
+    mean = opt_attr_def(F64_ARRAY)
+    customization_format = opt_attr_def(TEXT)
+    aligned = opt_attr_def(BOOL)
+    yuv_type = opt_attr_def(TEXT)
+
+
+@irdl_op_definition
+class WeightOp(NamedOp):
+    """Constant tensor stored in the npz weight file (name = location) or inline."""
+
+    name = "top.Weight"
+
+    output = result_def(RANKED)
+    scale = opt_attr_def(F64_ARRAY)
+    store_mode = opt_attr_def(STORE_MODE)
+    allow_split = opt_attr_def(I64_ARRAY)
+    indices_idx = opt_attr_def(I64_ARRAY)
+    indices_slice = opt_attr_def(I64_ARRAY)
+    path = opt_attr_def(TEXT)
+    placeholder = opt_attr_def(PLACE_HOLDER)
+    do_compress = opt_attr_def(BOOL)
+    bias0 = opt_attr_def(I64_INT)
+    bias1 = opt_attr_def(I64_INT)
+    is_signed = opt_attr_def(BOOL)
+    zero_guard = opt_attr_def(BOOL)
+    inline_bytes = opt_attr_def(TEXT)
+
+    traits = traits_def(OwnResult())
+
+
+@irdl_op_definition
+class NoneOp(NamedOp):
+    """Absent operand placeholder (result type none)."""
+
+    name = "top.None"
+
+    output = result_def(NONE)
+
+    traits = traits_def(Pure())
