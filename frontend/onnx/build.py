@@ -1,0 +1,259 @@
+"""From an ONNX message to a `Graph`: one walk over the nodes that follows aliases, computes what
+is constant, and gives every other value its static type."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, defs, helper, numpy_helper, shape_inference
+
+from xdsl_tpu.frontend.onnx.evaluate import ELEMENTWISE, RANDOM, evaluate
+from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node, ValueType, is_uniform
+from xdsl_tpu.frontend.onnx.load import NEWEST_OPSET, opset_of
+from xdsl_tpu.frontend.onnx.problems import Problem, node_problem
+from xdsl_tpu.frontend.onnx.protos import (
+    attribute_values,
+    has_data,
+    static_type,
+    tensor_array,
+    type_proto,
+)
+from xdsl_tpu.frontend.onnx.refill import Stripped, stripped_weights
+
+FOLD_LIMIT = 1 << 26
+"""Constants of more elements are only made when they need no storage of their own."""
+
+DATA_LIMIT = 1024
+"""Shape inference is shown constant inputs of at most this many elements."""
+
+VIEWS = frozenset(
+    {"ConstantOfShape", "Expand", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"}
+)
+"""Ops whose result can share its storage with the input."""
+
+
+class GraphBuilder:
+    """Builds the graph of a model whose input types are known; notes problems and goes on.
+
+    `supported` says whether an op type can be converted; only nodes that are not constant are
+    asked about.
+    """
+
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        base: Path,
+        inputs: Mapping[str, ValueType],
+        supported: Callable[[str], bool],
+    ) -> None:
+        self.problems: list[Problem] = []
+        self._model = model
+        self._base = base
+        self._supported = supported
+        self._opset = opset_of(model)
+        self._stripped = stripped_weights(model)
+        self._initializers: dict[str, TensorProto] = {}
+        self._alias: dict[str, str] = {}
+        self._unknown: set[str] = set()
+        self._graph = Graph(model.graph.name, inputs, ())
+        self._graph.types.update(inputs)
+
+    def build(self) -> Graph:
+        """The graph, dead nodes removed. Look at `problems` before using it."""
+        self._walk(self._model.graph)
+        graph = self._graph
+        for output in self._model.graph.output:
+            name = self._resolve(output.name)
+            if name not in graph.types and name not in self._unknown:
+                self.problems.append(Problem(f"output '{output.name}'", "nothing computes it"))
+            graph.outputs.append(name)
+        if not self.problems:
+            graph.prune_all()
+        return graph
+
+    def _walk(self, proto: onnx.GraphProto) -> None:
+        self._initializers.update({tensor.name: tensor for tensor in proto.initializer})
+        for node in proto.node:
+            self._visit(node)
+
+    def _visit(self, proto: onnx.NodeProto) -> None:
+        node = Node(
+            proto.op_type,
+            [self._resolve(name) for name in proto.input],
+            list(proto.output),
+            attribute_values(proto),
+            proto.name,
+            self._opset,
+        )
+        if proto.domain not in ("", "ai.onnx"):
+            self._reject(node, f"ops of domain '{proto.domain}' are not supported")
+        elif any(name in self._unknown for name in node.inputs):
+            self._follow_unknown(node)
+        elif missing := [n for n in node.inputs if n and n not in self._graph.types]:
+            self._reject(node, f"nothing defines its input '{missing[0]}'")
+        elif not self._is_alias(node) and not self._fold(node, proto):
+            self._append(node, proto)
+
+    def _resolve(self, name: str) -> str:
+        """The value behind a name; an initializer becomes a constant when first named."""
+        name = self._alias.get(name, name)
+        if name not in self._graph.types and (tensor := self._initializers.get(name)):
+            self._load(tensor)
+        return name
+
+    def _load(self, tensor: TensorProto) -> None:
+        entry: Stripped | None = self._stripped.get(tensor.name)
+        if entry is None and not has_data(tensor):
+            self.problems.append(
+                Problem(f"initializer '{tensor.name}'", "its values are missing from the model")
+            )
+            self._unknown.add(tensor.name)
+            return
+        value = tensor_array(tensor, self._base) if entry is None else entry.values()
+        self._graph.add_constant(tensor.name, value)
+
+    def _reject(self, node: Node, reason: str) -> None:
+        types = [self._graph.types.get(name) for name in node.inputs]
+        self.problems.append(node_problem(node, types, reason))
+        self._unknown.update(filter(None, node.outputs))
+
+    def _follow_unknown(self, node: Node) -> None:
+        """Nothing can be said about a node behind a bad one, except that its op is bad too."""
+        if self._supported(node.op_type) or node.op_type in FREE:
+            self._unknown.update(filter(None, node.outputs))
+        else:
+            self._reject(node, self._unsupported())
+
+    def _unsupported(self) -> str:
+        if self._opset > NEWEST_OPSET:
+            return f"this op is not supported (and opset {self._opset} is newer than tested)"
+        return "this op is not supported"
+
+    def _is_alias(self, node: Node) -> bool:
+        """Handle nodes that only give a value another name, or choose between subgraphs."""
+        if node.op_type == "If" and (taken := self._graph.constant(node.inputs[0])) is not None:
+            branch = node.attributes["then_branch" if taken.item() else "else_branch"]
+            self._walk(branch)
+            values = [self._resolve(output.name) for output in branch.output]
+            self._alias.update(zip(node.outputs, values, strict=True))
+            return True
+        if node.op_type == "Identity" or self._is_inference_dropout(node):
+            self._alias[node.output] = node.inputs[0]
+            return True
+        return False
+
+    def _is_inference_dropout(self, node: Node) -> bool:
+        if node.op_type != "Dropout" or len(node.outputs) > 1 and node.outputs[1]:
+            return False
+        training = self._graph.constant(node.input(2))
+        return not node.input(2) or (training is not None and not training.item())
+
+    def _fold(self, node: Node, proto: onnx.NodeProto) -> bool:
+        """Replace a node by constants when its inputs are constant, or only shapes matter."""
+        values = self._constant_outputs(node, proto)
+        if values is None:
+            return False
+        for name, value in zip(node.outputs, values, strict=False):
+            if name:
+                self._graph.add_constant(name, value)
+        return True
+
+    def _constant_outputs(self, node: Node, proto: onnx.NodeProto) -> list[Array] | None:
+        if node.op_type == "Constant":
+            return [_constant(node)]
+        if node.op_type in SHAPE_QUERIES:
+            return [SHAPE_QUERIES[node.op_type](node, self._graph.shape(node.inputs[0]))]
+        inputs = [self._graph.constant(name) for name in node.inputs]
+        given = [x for name, x in zip(node.inputs, inputs, strict=True) if name]
+        if not given or any(x is None for x in given) or node.op_type in RANDOM | {"If", "Loop"}:
+            return None
+        types = self._infer(node, proto)
+        if isinstance(types, str) or not self._worth_folding(node, types, inputs):
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                return evaluate(node, proto, inputs)
+        except Exception:  # the node is then converted, or reported, like any other
+            return None
+
+    def _worth_folding(
+        self, node: Node, types: Iterable[ValueType | None], inputs: Iterable[Array | None]
+    ) -> bool:
+        size = sum(int(np.prod(t.shape)) for t in types if t)
+        if size <= FOLD_LIMIT or node.op_type in VIEWS:
+            return True
+        uniform = all(is_uniform(x) for x in inputs if x is not None)
+        return node.op_type in ELEMENTWISE and uniform
+
+    def _append(self, node: Node, proto: onnx.NodeProto) -> None:
+        if not self._supported(node.op_type):
+            return self._reject(node, self._unsupported())
+        types = self._infer(node, proto)
+        if isinstance(types, str):
+            return self._reject(node, types)
+        for name, kind in zip(node.outputs, types, strict=True):
+            if name and kind is None:
+                return self._reject(node, f"the shape of its output '{name}' depends on data")
+        self._graph.add(node)
+        for name, kind in zip(node.outputs, types, strict=True):
+            if name and kind:
+                self._graph.types[name] = kind
+
+    def _infer(self, node: Node, proto: onnx.NodeProto) -> list[ValueType | None] | str:
+        """Type of every output (None: not static), or why ONNX itself refuses the node."""
+        if node.op_type in SAME_AS_INPUT:
+            return [self._graph.types[node.inputs[0]]]
+        names = [name for name in proto.input if name]
+        used = [name for name in node.inputs if name]
+        types = {n: type_proto(self._graph.types[u]) for n, u in zip(names, used, strict=True)}
+        data = {
+            name: numpy_helper.from_array(np.ascontiguousarray(value), name)
+            for name, u in zip(names, used, strict=True)
+            if (value := self._graph.constant(u)) is not None and value.size <= DATA_LIMIT
+        }
+        try:
+            schema = defs.get_schema(node.op_type, self._opset, "")
+            found = shape_inference.infer_node_outputs(
+                schema,
+                proto,
+                types,
+                data,
+                opset_imports=[helper.make_opsetid("", self._opset)],
+                ir_version=self._model.ir_version,
+            )
+        except defs.SchemaError:
+            return f"opset {self._opset} has no such op"
+        except (shape_inference.InferenceError, TypeError, ValueError) as error:
+            return " ".join(str(error).split())
+        return [static_type(found[name]) if name in found else None for name in node.outputs]
+
+
+def _constant(node: Node) -> Array:
+    """The value of a Constant node, in whichever of its attributes."""
+    (key, value), *_ = node.attributes.items()
+    dtypes: dict[str, Any] = {"value_int": np.int64, "value_ints": np.int64}
+    dtypes |= {"value_float": np.float32, "value_floats": np.float32}
+    return value if key == "value" else np.asarray(value, dtypes.get(key))
+
+
+def _shape(node: Node, shape: tuple[int, ...]) -> Array:
+    end = node.attributes.get("end")
+    return np.array(shape[slice(node.attribute("start", 0), end)], np.int64)
+
+
+def _size(node: Node, shape: tuple[int, ...]) -> Array:
+    return np.array(np.prod(shape), np.int64)
+
+
+SHAPE_QUERIES: dict[str, Callable[[Node, tuple[int, ...]], Array]] = {
+    "Shape": _shape,
+    "Size": _size,
+}
+
+SAME_AS_INPUT = frozenset({"GroupNormalization"})
+"""Ops ONNX infers no shape for although it is that of the input."""
+
+FREE = frozenset({"Constant", "Dropout", "Identity", "If", "Shape", "Size"})
+"""Ops that disappear here and so need no conversion."""

@@ -1,0 +1,144 @@
+"""Opening a model: file or message, validity, opset, and the shapes of its inputs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias, cast
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import checker, inliner
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.frontend.onnx.graph import ValueType
+from xdsl_tpu.frontend.onnx.problems import Problem
+from xdsl_tpu.frontend.onnx.protos import dimensions, dtype_name
+
+OLDEST_OPSET = 11
+NEWEST_OPSET = 21
+"""The range this importer was written for; newer models are taken when all their ops are known."""
+
+InputShapes: TypeAlias = Mapping[str, Sequence[int]]
+Source: TypeAlias = str | Path | onnx.ModelProto
+
+
+def load_model(source: Source) -> tuple[onnx.ModelProto, Path]:
+    """The model, without its external data, and the directory that data is in.
+
+    Raises TpuError when the file is missing or not an ONNX model.
+    """
+    if isinstance(source, onnx.ModelProto):
+        return inlined(source), Path()
+    path = Path(source)
+    try:
+        model = onnx.load_model(path, load_external_data=False)
+    except FileNotFoundError as error:
+        raise TpuError(f"{path}: there is no such file") from error
+    except (DecodeError, OSError) as error:
+        raise TpuError(f"{path}: not a readable ONNX model ({error})") from error
+    if not model.opset_import and not model.graph.node:
+        raise TpuError(f"{path}: not an ONNX model (it has no operator set and no nodes)")
+    return inlined(model), path.parent
+
+
+def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with its own functions replaced by their bodies."""
+    return inliner.inline_local_functions(model) if model.functions else model
+
+
+def opset_of(model: onnx.ModelProto) -> int:
+    """Version of the standard operator set the model was written for."""
+    versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+    if not versions:
+        raise TpuError("the model imports no version of the standard ONNX operator set")
+    return max(versions)
+
+
+def model_problems(model: onnx.ModelProto) -> Iterator[Problem]:
+    """What is wrong with the model as a whole, before looking at what its nodes mean."""
+    opset = opset_of(model)
+    if opset < OLDEST_OPSET:
+        yield Problem(
+            "model",
+            f"opset {opset} is too old; {OLDEST_OPSET} to {NEWEST_OPSET} are read. Export it "
+            "again, or convert it with onnx.version_converter.convert_version",
+        )
+    if model.graph.sparse_initializer:
+        yield Problem("model", "it has sparse initializers; store them dense")
+    try:
+        checker.check_model(_skeleton(model))
+    except checker.ValidationError as error:
+        yield Problem("model", f"not valid ONNX: {' '.join(str(error).split())}")
+
+
+def _skeleton(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with initializers turned into inputs: small, and valid when the model is."""
+    skeleton = onnx.ModelProto(ir_version=max(model.ir_version, 4), graph=onnx.GraphProto())
+    skeleton.opset_import.extend(model.opset_import)
+    graph = skeleton.graph
+    graph.name = model.graph.name or "graph"
+    graph.node.extend(model.graph.node)
+    graph.input.extend(model.graph.input)
+    graph.output.extend(model.graph.output)
+    inputs = {value.name for value in graph.input}
+    for tensor in model.graph.initializer:
+        if tensor.name not in inputs:
+            graph.input.append(
+                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            )
+    return skeleton
+
+
+def graph_inputs(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
+    """The inputs a caller gives: those that are not initializers."""
+    weights = {tensor.name for tensor in model.graph.initializer}
+    return [value for value in model.graph.input if value.name not in weights]
+
+
+def input_types(model: onnx.ModelProto, given: InputShapes | None) -> dict[str, ValueType]:
+    """Static type of every input, dynamic dimensions taken from `given`.
+
+    Raises TpuError, which lists all inputs and says how to give shapes, when a dimension stays
+    unknown, when a given shape does not fit, or when a given name is not an input.
+    """
+    shapes = dict(given or {})
+    complaints: list[str] = []
+    result: dict[str, ValueType] = {}
+    inputs = graph_inputs(model)
+    for value in inputs:
+        dims = dimensions(value.type)
+        shape = shapes.pop(value.name, None)
+        if complaint := _mismatch(dims, shape):
+            complaints.append(f"input '{value.name}' {_dims(dims)}: {complaint}")
+            continue
+        shape = tuple(shape if shape is not None else cast(list[int], dims))
+        result[value.name] = ValueType(dtype_name(value.type.tensor_type.elem_type), shape)
+    complaints += [f"there is no input '{name}'" for name in shapes]
+    if complaints:
+        listing = "; ".join(f"{v.name} {_dims(dimensions(v.type))}" for v in inputs)
+        raise TpuError(
+            "\n".join(complaints) + f"\nthe model's inputs are: {listing}\n"
+            f"give shapes with --input-shapes {inputs[0].name if inputs else 'NAME'}=1x3x224x224 "
+            '(in Python: input_shapes={"NAME": (1, 3, 224, 224)})'
+        )
+    return result
+
+
+def _mismatch(dims: Sequence[int | str] | None, shape: Sequence[int] | None) -> str:
+    """Why a declared shape and a given one leave no static shape; empty when they do."""
+    if shape is None:
+        if dims is None or not all(isinstance(dim, int) for dim in dims):
+            return "its shape is not fixed"
+        return "" if all(dims) else "a dimension is 0"
+    if any(size <= 0 for size in shape):
+        return f"the given sizes {tuple(shape)} must all be positive"
+    if dims is None:
+        return ""
+    if len(dims) != len(shape):
+        return f"the given shape {tuple(shape)} has another rank"
+    if any(isinstance(dim, int) and dim not in (0, size) for dim, size in zip(dims, shape)):
+        return f"the given shape {tuple(shape)} contradicts the fixed dimensions"
+    return ""
+
+
+def _dims(dims: Sequence[int | str] | None) -> str:
+    return "of unknown rank" if dims is None else f"[{', '.join(map(str, dims))}]"

@@ -1,0 +1,116 @@
+"""Nodes that do nothing, constants kept twice, and constants larger than they need be."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node, element, is_uniform
+
+
+def simplify(graph: Graph) -> None:
+    """Remove what has no effect; every value that stays keeps its name."""
+    _shrink_uniform(graph)
+    for node in graph.nodes:
+        rule = IDLE.get(node.op_type)
+        if rule and rule(graph, node):
+            kept = next(name for name in node.inputs if name not in graph.constants)
+            graph.alias(node, kept)
+    graph.prune_all()
+    _share_equal(graph)
+
+
+def _shrink_uniform(graph: Graph) -> None:
+    """add(x, [[c, c], [c, c]]) -> add(x, [c]), where that does not change the result's shape.
+
+    Exporters write masks and biases as one number expanded to the size of an activation.
+    """
+    for node in graph.nodes:
+        if node.op_type not in ("Add", "Sub", "Mul", "Div"):
+            continue
+        for index, name in enumerate(node.inputs):
+            value = graph.constant(name)
+            if value is None or value.size == 1 or not is_uniform(value):
+                continue
+            others = [graph.shape(n) for i, n in enumerate(node.inputs) if i != index]
+            if np.broadcast_shapes(*others) != graph.shape(node.output):
+                continue
+            small = f"{name}_scalar"
+            graph.add_constant(small, element(value).reshape(1))
+            inputs = [*node.inputs]
+            inputs[index] = small
+            graph.become(node, node.op_type, inputs, **node.attributes)
+
+
+def _share_equal(graph: Graph) -> None:
+    """Two constants with the same values become one, the one that came first."""
+    first: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+    renames: dict[str, str] = {}
+    for name, value in graph.constants.items():
+        if not any(value.strides) and value.size > 1:
+            continue  # a broadcast: hashing its bytes would make them
+        key = (value.dtype.name, value.shape, _fingerprint(value))
+        original = first.setdefault(key, name)
+        if original != name and np.array_equal(graph.constants[original], value):
+            renames[name] = original
+    graph.rename_constants(renames)
+
+
+def _fingerprint(value: Array) -> bytes:
+    """Some of the bytes: enough to tell most arrays apart without reading all of them."""
+    flat = value.reshape(-1)
+    return np.ascontiguousarray(flat[:: max(1, flat.size // 64)]).tobytes()
+
+
+def _keeps_shape(graph: Graph, node: Node) -> bool:
+    return graph.shape(node.inputs[0]) == graph.shape(node.output)
+
+
+def _idle_pad(graph: Graph, node: Node) -> bool:
+    pads = graph.constant(node.input(1))
+    return pads is not None and not pads.any()
+
+
+def _idle_cast(graph: Graph, node: Node) -> bool:
+    source, target = graph.types[node.inputs[0]], graph.types[node.output]
+    return source.dtype == target.dtype or (source.is_float and target.is_float)
+
+
+def _idle_transpose(graph: Graph, node: Node) -> bool:
+    rank = len(graph.shape(node.output))
+    return node.attribute("perm", [*reversed(range(rank))]) == [*range(rank)]
+
+
+def _single_input(graph: Graph, node: Node) -> bool:
+    return len(node.inputs) == 1
+
+
+def _neutral(number: float, *positions: int) -> Callable[[Graph, Node], bool]:
+    """A rule: the operand at one of `positions` is `number` and the other has the full shape."""
+
+    def rule(graph: Graph, node: Node) -> bool:
+        for position in positions:
+            other = node.inputs[1 - position]
+            if graph.scalar(node.inputs[position]) == number and other not in graph.constants:
+                return graph.shape(other) == graph.shape(node.output)
+        return False
+
+    return rule
+
+
+IDLE: dict[str, Callable[[Graph, Node], bool]] = {
+    "Add": _neutral(0.0, 0, 1),
+    "Cast": _idle_cast,
+    "Concat": _single_input,
+    "Div": _neutral(1.0, 1),
+    "Expand": _keeps_shape,
+    "Max": _single_input,
+    "Mean": _single_input,
+    "Min": _single_input,
+    "Mul": _neutral(1.0, 0, 1),
+    "Pad": _idle_pad,
+    "Sub": _neutral(0.0, 1),
+    "Sum": _single_input,
+    "Tile": _keeps_shape,
+    "Transpose": _idle_transpose,
+}
+"""Op type to: does this node hand its only non-constant input through?"""
