@@ -1,0 +1,140 @@
+"""bmodel files: a program survives the trip, damaged files are refused with one message."""
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from xdsl_tpu.backend.bmodel import read_bmodel, write_bmodel
+from xdsl_tpu.backend.bmodel.container import HEADER_BYTES, PAGE
+from xdsl_tpu.backend.bmodel.flatbuffer import read_root
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.program import IoTensor, Program
+from xdsl_tpu.backend.tensor import DType, aligned, contiguous
+from xdsl_tpu.dialects.errors import TpuError
+
+CHIP = load_chip()
+BASE = CHIP.ddr_base
+
+
+@pytest.fixture
+def program() -> Program:
+    """relu of one tensor."""
+    program = Program("tiny", CHIP.name, "F16", coefficient_address=BASE)
+    program.coefficients = np.arange(100, dtype=np.uint8)
+    program.arena_address, program.arena_bytes = BASE + PAGE, 2 * PAGE
+    program.inputs = [IoTensor("x", BASE + PAGE, (1, 8, 4, 4), DType.F16)]
+    program.outputs = [IoTensor("y", BASE + 2 * PAGE, (1, 8, 4, 4), DType.F16)]
+    emitter = Emitter(CHIP, program)
+    shape = (1, 8, 4, 4)
+    x, y = (aligned(CHIP, a, shape, DType.F16) for a in (0, 64))
+    with emitter.layer("y", "tpu.Relu"):
+        emitter.load(x, contiguous(BASE + PAGE, shape, DType.F16))
+        emitter.copy(y, x)
+        emitter.store(contiguous(BASE + 2 * PAGE, shape, DType.F16), y)
+    emitter.finish()
+    return program
+
+
+def test_round_trip(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.bmodel"
+    write_bmodel(program, path)
+    back = read_bmodel(path)
+    for field in ("name", "chip", "quantize", "layers", "tiu_layers", "gdma_layers"):
+        assert getattr(back, field) == getattr(program, field), field
+    for field in ("coefficient_address", "arena_address", "arena_bytes", "inputs", "outputs"):
+        assert getattr(back, field) == getattr(program, field), field
+    assert np.array_equal(back.coefficients, program.coefficients)
+    for mine, theirs in ((program.tiu, back.tiu), (program.gdma, back.gdma)):
+        for a, b in zip(mine, theirs, strict=True):
+            assert a.form is b.form
+            assert {k: v for k, v in (a.form.fixed | dict(a.fields)).items() if v} == b.fields
+
+
+def test_container_layout(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.bmodel"
+    write_bmodel(program, path)
+    data = path.read_bytes()
+    magic, header, root, binary = struct.unpack_from("<IIIQ", data)
+    assert (magic, header) == (0xFF55AAEE, HEADER_BYTES)
+    assert len(data) == header + root + binary
+    assert (header + root) % PAGE == 0
+    parameter = read_root("Model", data[header : header + root])["net"][0]["parameter"][0]
+    for kind in ("bdc", "gdma"):
+        group = parameter["cmd_group"][0]
+        assert group[f"{kind}_cmd_byte"] == group[f"binary_{kind}"]["size"]
+        assert group[f"{kind}_cmd_byte"] % 128 == 0
+        assert group[f"binary_{kind}"]["start"] % PAGE == 0
+    assert parameter["sub_net"][0]["id"] == 0
+    assert parameter["input_tensor"][0]["hidden"] == 1
+    assert parameter["output_tensor"][0]["hidden"] == 2
+
+
+def test_dependencies_follow_from_memory(program: Program) -> None:
+    load, store = program.gdma[:2]
+    (copy,) = program.tiu[:1]
+    assert (load["cmd_id_dep"], copy["cmd_id_dep"], store["cmd_id_dep"]) == (0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda d: b"", "not a bmodel"),
+        (lambda d: b"PK\3\4" + d[4:], "magic"),
+        (lambda d: d[:-1], "cut off"),
+        (lambda d: d[:HEADER_BYTES] + b"\xff" * 64 + d[HEADER_BYTES + 64 :], "damaged"),
+    ],
+    ids=["empty", "magic", "short", "root"],
+)
+def test_damaged_files(program: Program, tmp_path: Path, damage: object, message: str) -> None:
+    assert callable(damage)
+    path = tmp_path / "bad.bmodel"
+    write_bmodel(program, path)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(TpuError, match=message) as error:
+        read_bmodel(path)
+    assert "bad.bmodel" in str(error.value)
+
+
+def test_damaged_coefficients(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "bad.bmodel"
+    write_bmodel(program, path)
+    data = bytearray(path.read_bytes())
+    _, header, root, _ = struct.unpack_from("<IIIQ", data)
+    data[header + root + 5] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(TpuError, match="checksum"):
+        read_bmodel(path)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_damage_is_reported_never_raised_otherwise(
+    program: Program, tmp_path: Path, seed: int
+) -> None:
+    path = tmp_path / "bad.bmodel"
+    write_bmodel(program, path)
+    data = bytearray(path.read_bytes())
+    rng = np.random.default_rng(seed)
+    root = struct.unpack_from("<I", data, 8)[0]
+    for position in rng.integers(HEADER_BYTES, HEADER_BYTES + root, 12):
+        data[position] = int(rng.integers(256))
+    path.write_bytes(data)
+    try:
+        read_bmodel(path)
+    except TpuError as error:
+        assert "bad.bmodel" in str(error)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(TpuError, match="cannot be read"):
+        read_bmodel(tmp_path / "none.bmodel")
+
+
+def test_nothing_is_left_when_writing_fails(program: Program, tmp_path: Path) -> None:
+    target = tmp_path / "dir"
+    target.mkdir()
+    with pytest.raises(TpuError, match="cannot be written"):
+        write_bmodel(program, target)
+    assert list(tmp_path.iterdir()) == [target]
