@@ -1,0 +1,161 @@
+"""Functions of one variable: most become `tpu.Active` with a mode."""
+
+import math
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import Value
+from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.tpu import ActiveMode
+from xdsl_tpu.passes.lowering.common import build, same
+from xdsl_tpu.passes.lowering.context import (
+    F32,
+    CannotLowerError,
+    Lowering,
+    Lowerings,
+    LoweringContext,
+)
+from xdsl_tpu.passes.tensors import required_name, shape_of
+
+IN_F32: dict[type[Operation], ActiveMode] = {
+    top.ArccosOp: ActiveMode.ARCCOS,
+    top.ArctanhOp: ActiveMode.ARCTANH,
+    top.CosOp: ActiveMode.COS,
+    top.CoshOp: ActiveMode.COSH,
+    top.ErfOp: ActiveMode.ERF,
+    top.LogOp: ActiveMode.LN,
+    top.MishOp: ActiveMode.MISH,
+    top.RsqrtOp: ActiveMode.RSQRT,
+    top.SiLUOp: ActiveMode.SILU,
+    top.SinOp: ActiveMode.SIN,
+    top.SinhOp: ActiveMode.SINH,
+    top.SoftplusOp: ActiveMode.SOFT_PLUS,
+    top.SoftsignOp: ActiveMode.SOFT_SIGN,
+    top.SqrtOp: ActiveMode.SQRT,
+    top.TanOp: ActiveMode.TAN,
+    top.TanhOp: ActiveMode.TANH,
+}
+"""Functions the BM1684X computes in f32 whatever the mode."""
+
+IN_MODE: dict[type[Operation], ActiveMode] = {
+    top.AbsOp: ActiveMode.ABSVAL,
+    top.CeilOp: ActiveMode.CEIL,
+    top.ExpOp: ActiveMode.EXP,
+    top.FloorOp: ActiveMode.FLOOR,
+    top.HardSwishOp: ActiveMode.HSWISH,
+    top.RoundOp: ActiveMode.ROUND,
+    top.SignOp: ActiveMode.SIGN,
+}
+"""Functions with a 16-bit version."""
+
+GELU_MODES = {"normal": ActiveMode.GELU, "tanh": ActiveMode.TGELU, "sigm": ActiveMode.QGELU}
+
+
+def _active(mode: ActiveMode, in_f32: bool) -> Lowering:
+    def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+        element = F32 if in_f32 else ctx.element
+        return _build_active(op, ctx, element, mode)
+
+    return lower
+
+
+def _build_active(
+    op: Operation, ctx: LoweringContext, element: Attribute, mode: ActiveMode, *coeffs: float
+) -> Sequence[SSAValue]:
+    values: Value | None = coeffs or None
+    operand = ctx.as_type(op.operands[0], element)
+    return build(op, ctx, tpu.ActiveOp, (operand,), element, keep=False, mode=mode, coeffs=values)
+
+
+def _gelu(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    assert isinstance(op, top.GELUOp)
+    return _build_active(op, ctx, F32, GELU_MODES[op.approx_mode.data])
+
+
+def _elu(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    assert isinstance(op, top.EluOp)
+    return _build_active(op, ctx, F32, ActiveMode.ELU, op.alpha.value.data)
+
+
+def _swish(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    assert isinstance(op, top.SwishOp)
+    return _build_active(op, ctx, F32, ActiveMode.SWISH, op.beta.value.data)
+
+
+def _hard_sigmoid(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """max(0, min(1, alpha * x + beta)) has the coefficients (beta, alpha), in this order."""
+    assert isinstance(op, top.HardSigmoidOp)
+    coeffs = (op.beta.value.data, op.alpha.value.data)
+    return _build_active(op, ctx, F32, ActiveMode.HSIGMOID, *coeffs)
+
+
+def _sigmoid(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    assert isinstance(op, top.SigmoidOp)
+    if (op.scale.value.data, op.bias.value.data) != (1, 0):
+        raise CannotLowerError(f"{op.name} '{required_name(op)}': scale is not 1 or bias is not 0")
+    mode = ActiveMode.LOG_SIGMOID if op.log.value.data else ActiveMode.SIGMOID
+    return _build_active(op, ctx, F32, mode)
+
+
+def _pow(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """pow(x, n) -> exp(n * ln(x)) in f32.
+
+    The logarithm needs a positive x: an even n takes |x|, an odd one x * |x|^(n-1).
+    """
+    assert isinstance(op, top.PowOp)
+    exponent, name, base = op.exponent.value.data, required_name(op), op.input
+    step = _f32_steps(op, ctx)
+    if not exponent.is_integer():
+        logarithm = step(tpu.ActiveOp, f"{name}_log", base, mode=ActiveMode.LN)
+        product = step(tpu.MulConstOp, f"{name}_mul_const", logarithm, const_val=exponent)
+        return [step(tpu.ActiveOp, name, product, mode=ActiveMode.EXP)]
+    odd = exponent % 2 != 0
+    magnitude = step(tpu.ActiveOp, f"{name}_abs", base, mode=ActiveMode.ABSVAL)
+    logarithm = step(tpu.ActiveOp, f"{name}_log", magnitude, mode=ActiveMode.LN)
+    even = exponent - odd
+    product = step(tpu.MulConstOp, f"{name}_mul_const", logarithm, const_val=even)
+    power = step(tpu.ActiveOp, f"{name}_exp" if odd else name, product, mode=ActiveMode.EXP)
+    if not odd:
+        return [power]
+    return [step(tpu.MulOp, name, base, power)]
+
+
+def _pow2(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """c ^ x -> exp(x * ln(c)) in f32, for c > 0."""
+    assert isinstance(op, top.Pow2Op)
+    base, name = op.const_val.value.data, required_name(op)
+    if base <= 0:
+        raise CannotLowerError(f"{op.name} '{name}': the base {base} is not positive")
+    step = _f32_steps(op, ctx)
+    product = step(tpu.MulConstOp, f"{name}_mul_const", op.input, const_val=math.log(base))
+    return [step(tpu.ActiveOp, name, product, mode=ActiveMode.EXP)]
+
+
+def _f32_steps(op: Operation, ctx: LoweringContext) -> Callable[..., SSAValue]:
+    """A builder of f32 ops of the shape of `op`."""
+    result_type = TensorType(F32, shape_of(op.results[0]))
+
+    def step(target: type[NamedOp], name: str, *operands: SSAValue, **attrs: Value) -> SSAValue:
+        return ctx.add(target.make(name, operands, result_types=(result_type,), **attrs))[0]
+
+    return step
+
+
+LOWERINGS: Lowerings = {
+    **{op: _active(mode, in_f32=True) for op, mode in IN_F32.items()},
+    **{op: _active(mode, in_f32=False) for op, mode in IN_MODE.items()},
+    top.EluOp: _elu,
+    top.GELUOp: _gelu,
+    top.HardSigmoidOp: _hard_sigmoid,
+    top.LeakyReluOp: same(tpu.LeakyReluOp),
+    top.PReluOp: same(tpu.PReluOp),
+    top.PowOp: _pow,
+    top.Pow2Op: _pow2,
+    top.ReluOp: same(tpu.ReluOp),
+    top.SigmoidOp: _sigmoid,
+    top.SoftmaxOp: same(tpu.SoftmaxOp),
+    top.SwishOp: _swish,
+}

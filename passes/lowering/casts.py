@@ -1,0 +1,86 @@
+"""Make element types meet: insert `tpu.Cast` wherever an op needs another type than it gets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from xdsl.builder import Builder, InsertPoint
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.passes.lowering.context import F32, I32
+from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
+
+INDEX_OPERANDS: Mapping[type[Operation], int] = {
+    tpu.GatherOp: 1,
+    tpu.GatherElementsOp: 1,
+    tpu.GatherNDOp: 1,
+    tpu.ScatterElementsOp: 1,
+    tpu.ScatterNDOp: 1,
+}
+"""Which operand is an index, and therefore i32."""
+
+F32_INPUTS = (tpu.ArgOp, tpu.TopKOp)
+"""Ops that read f32 although their first result may be an index."""
+
+ANY_INPUT = (tpu.CastOp,)
+"""Ops that convert by themselves."""
+
+
+@dataclass
+class _Casts:
+    """The casts of one function: one for each value and type, shared by all its users."""
+
+    made: dict[tuple[SSAValue, Attribute], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
+    )
+
+    def cast(self, value: SSAValue, element: Attribute, name: str) -> SSAValue:
+        key = (value, element)
+        if key not in self.made:
+            result_type = TensorType(element, shape_of(value))
+            cast = tpu.CastOp.make(name, (value,), result_types=(result_type,))
+            Builder(_after(value)).insert(cast)
+            self.made[key] = cast.output
+        return self.made[key]
+
+
+def insert_casts(func: FuncOp) -> None:
+    """Cast operands to the element type their op computes in, and results of `func` to f32.
+
+    A cast is called `<value><user>_<type>`, at the function's end `<value>_f32`, and stands
+    right after the value. Weights need none: lowering made copies of the right type.
+
+        %1 = Active(%0 : f32)            %1 = Active(%0 : f32)
+        %2 = MatMul(%1, ..) : f16   ->   %c = Cast(%1) : f16   loc("actmatmul_f16")
+                                         %2 = MatMul(%c, ..) : f16
+    """
+    casts = _Casts()
+    for op in list(func.body.block.ops):
+        for place, value in enumerate(op.operands):
+            if not isinstance(value.type, TensorType) or is_weight(value):
+                continue
+            element = wanted_element(op, place)
+            if element is None or element == element_of(value):
+                continue
+            user = "" if isinstance(op, ReturnOp) else required_name(op)
+            name = f"{required_name(value)}{user}_{element}"
+            op.operands[place] = casts.cast(value, element, name)
+
+
+def wanted_element(op: Operation, place: int) -> Attribute | None:
+    """The element type `op` needs at operand `place`; None when any will do."""
+    if isinstance(op, ReturnOp) or isinstance(op, F32_INPUTS):
+        return F32
+    if op.dialect_name() != tpu.Tpu.name or isinstance(op, ANY_INPUT) or not op.results:
+        return None
+    if INDEX_OPERANDS.get(type(op)) == place:
+        return I32
+    return element_of(op.results[0])
+
+
+def _after(value: SSAValue) -> InsertPoint:
+    if isinstance(value.owner, Block):
+        return InsertPoint.at_start(value.owner)
+    return InsertPoint.after(value.owner)

@@ -1,0 +1,86 @@
+"""What every lowering function needs: the number format, the weights and a place to build."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.builder import Builder, InsertPoint
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    IntegerType,
+    NoneType,
+    TensorType,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.tensors import element_of, required_name, shape_of
+from xdsl_tpu.passes.weight_data import stored_as
+
+F32, F16, BF16, I32 = Float32Type(), Float16Type(), BFloat16Type(), IntegerType(32)
+
+MODES: dict[str, Attribute] = {"F32": F32, "F16": F16, "BF16": BF16}
+"""The number formats a network can be lowered to, and the element type they compute in."""
+
+
+class CannotLowerError(TpuError):
+    """One op has no lowering; the pass collects these and reports all of them at once."""
+
+
+@dataclass
+class LoweringContext:
+    """The state of one lowering sweep over one function.
+
+    `weights` is None for a module without a weight file: then only types change.
+    """
+
+    element: Attribute
+    weights: Weights | None
+    entry: Block
+    builder: Builder
+    _copies: dict[tuple[SSAValue, Attribute], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
+    )
+
+    def add(self, op: Operation) -> Sequence[SSAValue]:
+        """Insert `op` in front of the op that is being lowered; gives its results."""
+        return self.builder.insert(op).results
+
+    def none(self) -> SSAValue:
+        """The function's one `top.None`; made at its start when there is none yet."""
+        found = next((op for op in self.entry.ops if isinstance(op, top.NoneOp)), None)
+        if found is None:
+            found = top.NoneOp.make(UnknownLoc(), (), result_types=(NoneType(),))
+            Builder(InsertPoint.at_start(self.entry)).insert(found)
+        return found.output
+
+    def as_type(self, value: SSAValue, element: Attribute) -> SSAValue:
+        """`value`, or a copy in `element` when it is a weight of another element type.
+
+        The copy is called `<weight>_f16` (or `_bf16`, `_i32`) and stands before the op being
+        lowered; later users of the same weight in the same type share it.
+        """
+        weight = value.owner
+        if not isinstance(weight, top.WeightOp) or element_of(value) == element:
+            return value
+        key = (value, element)
+        if key not in self._copies:
+            name = f"{required_name(weight)}_{element}"
+            result_type = TensorType(element, shape_of(value))
+            (self._copies[key],) = self.add(
+                top.WeightOp.make(name, (), result_types=(result_type,))
+            )
+            if self.weights is not None:
+                self.weights[name] = stored_as(self.weights[required_name(weight)], element)
+        return self._copies[key]
+
+
+Lowering: TypeAlias = Callable[[Operation, LoweringContext], Sequence[SSAValue]]
+"""Builds what replaces a top op and returns the values that replace its results."""
+
+Lowerings: TypeAlias = dict[type[Operation], Lowering]

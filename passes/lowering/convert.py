@@ -1,0 +1,144 @@
+"""The pass `convert-top-to-tpu`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.builder import Builder, InsertPoint
+from xdsl.context import Context
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.lowering.casts import insert_casts
+from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
+from xdsl_tpu.passes.lowering.table import LOWERINGS, STAY
+from xdsl_tpu.passes.module_state import (
+    State,
+    optional_weights,
+    require_state,
+    set_module_attributes,
+    text_attribute,
+    weight_file_name,
+)
+from xdsl_tpu.passes.tensors import functions, required_name
+
+CHIPS = ("bm1684x",)
+"""Chips this lowering knows the rules of."""
+
+
+@dataclass(frozen=True)
+class ConvertTopToTpuPass(ModulePass):
+    """Lower top ops to tpu ops for one chip and number format.
+
+    `mode` and `chip` may be left out when `processor-assign` has set them on the module. The
+    other options are those of the vendor's pass; the ones of quantised modes must keep their
+    defaults, as only F32, F16 and BF16 can be lowered.
+    """
+
+    name = "convert-top-to-tpu"
+
+    mode: str | None = None
+    chip: str | None = None
+    qtable: str = ""
+    weight_file_name: str = ""
+    asymmetric: bool = False
+    do_winograd: bool = False
+    q_group_size: int = 0
+    q_symmetric: bool = False
+    matmul_perchannel: bool = False
+    gelu_mode: str = "normal"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_state(op, State.TOP_F32, self.name)
+        mode, chip = self._mode(op), self._chip(op)
+        self._refuse_unsupported_options()
+        weights = optional_weights(op)
+        problems = [
+            problem for func in functions(op) for problem in _lower(func, MODES[mode], weights)
+        ]
+        if problems:
+            listed = "".join(f"\n  {problem}" for problem in problems)
+            raise TpuError(f"{len(problems)} ops cannot be lowered to tpu:{listed}")
+        for func in functions(op):
+            insert_casts(func)
+            _drop_unused_weights(func, weights)
+            func.update_function_type()
+        set_module_attributes(op, self._module_attributes(op, mode, chip))
+
+    def _mode(self, module: ModuleOp) -> str:
+        mode = self.mode or text_attribute(module, "module.mode")
+        if mode is None:
+            raise TpuError(f"{self.name}: give mode=F32|F16|BF16 or run --processor-assign first")
+        if mode.upper() not in MODES:
+            raise TpuError(f"{self.name}: mode {mode} is not supported; use {', '.join(MODES)}")
+        return mode.upper()
+
+    def _chip(self, module: ModuleOp) -> str:
+        chip = self.chip or text_attribute(module, "module.chip")
+        if chip in (None, "ALL"):
+            raise TpuError(f"{self.name}: give chip=bm1684x or run --processor-assign first")
+        if chip not in CHIPS:
+            raise TpuError(f"{self.name}: chip {chip} is not supported; use {', '.join(CHIPS)}")
+        return chip
+
+    def _refuse_unsupported_options(self) -> None:
+        defaults = ConvertTopToTpuPass()
+        for option in ("qtable", "asymmetric", "do_winograd", "q_group_size", "q_symmetric"):
+            if getattr(self, option) != getattr(defaults, option):
+                raise TpuError(f"{self.name}: option {option} is for quantised modes only")
+        if self.matmul_perchannel or self.gelu_mode != defaults.gelu_mode:
+            raise TpuError(f"{self.name}: matmul_perchannel and gelu_mode are not supported")
+
+    def _module_attributes(self, module: ModuleOp, mode: str, chip: str) -> dict[str, Attribute]:
+        attributes: dict[str, Attribute] = {
+            "module.state": StringAttr(State.TPU_LOWERED),
+            "module.mode": StringAttr(mode),
+            "module.chip": StringAttr(chip),
+            "module.asymmetric": BoolAttr.from_bool(self.asymmetric),
+            "module.q_group_size": IntegerAttr(self.q_group_size, i64),
+            "module.q_symmetric": BoolAttr.from_bool(self.q_symmetric),
+        }
+        if "module.weight_file" in module.attributes:
+            name = self.weight_file_name or weight_file_name(module, "tpu_lowered", chip, mode)
+            attributes["module.weight_file"] = StringAttr(name)
+        return attributes
+
+
+def _lower(func: FuncOp, element: Attribute, weights: Weights | None) -> Iterator[str]:
+    """Lower every op of `func`; gives one line for each that has no lowering."""
+    entry = func.body.block
+    ctx = LoweringContext(element, weights, entry, Builder(InsertPoint.at_start(entry)))
+    for op in list(entry.ops):
+        if op.dialect_name() != top.Top.name or isinstance(op, STAY):
+            continue
+        lowering = LOWERINGS.get(type(op))
+        if lowering is None:
+            yield f"{op.name} '{required_name(op)}': no lowering"
+            continue
+        ctx.builder = Builder(InsertPoint.before(op))
+        try:
+            replacements = lowering(op, ctx)
+        except CannotLowerError as error:
+            yield str(error)
+            continue
+        for old, new in zip(op.results, replacements, strict=True):
+            old.replace_all_uses_with(new)
+        _erase(op)
+
+
+def _drop_unused_weights(func: FuncOp, weights: Weights | None) -> None:
+    """Remove the f32 weights that copies in another type have replaced, with their data."""
+    for op in list(func.body.block.ops):
+        if isinstance(op, top.WeightOp) and op.output.first_use is None:
+            if weights is not None:
+                weights.pop(required_name(op), None)
+            _erase(op)
+
+
+def _erase(op: Operation) -> None:
+    op.detach()
+    op.erase()

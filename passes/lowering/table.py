@@ -1,0 +1,18 @@
+"""Every top op that can be lowered, and how."""
+
+from xdsl.ir import Operation
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.lowering import activation, conv, elementwise, movement, reduction
+from xdsl_tpu.passes.lowering.context import Lowerings
+
+LOWERINGS: Lowerings = {
+    **activation.LOWERINGS,
+    **conv.LOWERINGS,
+    **elementwise.LOWERINGS,
+    **movement.LOWERINGS,
+    **reduction.LOWERINGS,
+}
+
+STAY: tuple[type[Operation], ...] = (top.InputOp, top.WeightOp, top.NoneOp)
+"""Ops of the top dialect that remain: they have no computation to lower."""

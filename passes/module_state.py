@@ -1,0 +1,52 @@
+"""The stage a module is in, and the attributes that record it."""
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute
+from xdsl.utils.str_enum import StrEnum
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.weights import Weights, weights_of
+
+
+class State(StrEnum):
+    """What has been done to a module (`module.state`), in order."""
+
+    TOP_F32 = "TOP_F32"
+    TPU_LOWERED = "TPU_LOWERED"
+    TPU_REORDERED = "TPU_REORDERED"
+    TPU_DIVIDED = "TPU_DIVIDED"
+    TPU_ADDRESSED = "TPU_ADDRESSED"
+
+
+def text_attribute(module: ModuleOp, key: str) -> str | None:
+    """A string attribute of the module; None when it is absent."""
+    value = module.attributes.get(key)
+    return value.data if isinstance(value, StringAttr) else None
+
+
+def require_state(module: ModuleOp, wanted: State, pass_name: str) -> None:
+    """Refuse a module that is in another state than `wanted`.
+
+    A module without `module.state`, such as one written by hand, is taken as it is.
+    """
+    state = text_attribute(module, "module.state")
+    if state not in (None, wanted):
+        raise TpuError(f"{pass_name}: the module is in state {state}, the pass needs {wanted}")
+
+
+def set_module_attributes(module: ModuleOp, changes: Mapping[str, Attribute]) -> None:
+    """Set attributes of the module, keeping them in the order of their names."""
+    module.attributes = dict(sorted({**module.attributes, **changes}.items()))
+
+
+def optional_weights(module: ModuleOp) -> Weights | None:
+    """The module's weights; None when it names no weight file and so has types only."""
+    return weights_of(module) if "module.weight_file" in module.attributes else None
+
+
+def weight_file_name(module: ModuleOp, stage: str, chip: str, mode: str) -> str:
+    """The file name of a stage's weights, such as `resnet50_tpu_lowered_bm1684x_f16_weight.npz`."""
+    name = module.sym_name.data if module.sym_name else "module"
+    return f"{name}_{stage}_{chip}_{mode.lower()}_weight.npz"

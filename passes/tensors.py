@@ -1,0 +1,48 @@
+"""Short questions about values that many passes ask."""
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
+
+
+def tensor_type(value: SSAValue) -> TensorType[Attribute]:
+    """The ranked tensor type of `value`; TpuError when it has none."""
+    if not isa(value.type, TensorType[Attribute]):
+        raise TpuError(f"tensor '{name_of(value)}' has type {value.type}: run --shape-infer first")
+    return value.type
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The dimensions of a ranked tensor."""
+    return tensor_type(value).get_shape()
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a ranked tensor."""
+    return tensor_type(value).element_type
+
+
+def is_weight(value: SSAValue) -> bool:
+    """Whether `value` is a constant of the weight file."""
+    return isinstance(value.owner, top.WeightOp)
+
+
+def required_name(thing: Operation | SSAValue) -> str:
+    """The name of a value or of an op's (first) result; TpuError when it has none."""
+    name = name_of(thing)
+    if name is None:
+        what = thing.name if isinstance(thing, Operation) else str(thing)
+        raise TpuError(f"{what} has no name: every op needs a location such as loc(\"conv1\")")
+    return name
+
+
+def functions(module: ModuleOp) -> Iterator[FuncOp]:
+    """All functions of a module and the modules nested in it."""
+    return (op for op in module.walk() if isinstance(op, FuncOp))
