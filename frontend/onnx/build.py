@@ -71,6 +71,12 @@ class GraphBuilder:
             graph.outputs.append(name)
         if not self.problems:
             graph.prune_all()
+        first = {
+            name: value
+            for name in self._initializers
+            if (value := graph.constant(name)) is not None
+        }
+        graph.constants = first | graph.constants
         return graph
 
     def _walk(self, proto: onnx.GraphProto) -> None:
@@ -145,7 +151,7 @@ class GraphBuilder:
         return False
 
     def _is_inference_dropout(self, node: Node) -> bool:
-        if node.op_type != "Dropout" or len(node.outputs) > 1 and node.outputs[1]:
+        if node.op_type != "Dropout" or any(node.outputs[1:]):
             return False
         training = self._graph.constant(node.input(2))
         return not node.input(2) or (training is not None and not training.item())

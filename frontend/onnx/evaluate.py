@@ -2,7 +2,7 @@
 reference implementation for the rest."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import onnx
@@ -15,8 +15,14 @@ Inputs: TypeAlias = Sequence[Array | None]
 Rule: TypeAlias = Callable[[Node, Sequence[Any]], Array]
 
 RANDOM = frozenset(
-    {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial",
-     "Bernoulli"}
+    {
+        "RandomNormal",
+        "RandomUniform",
+        "RandomNormalLike",
+        "RandomUniformLike",
+        "Multinomial",
+        "Bernoulli",
+    }
 )
 """Ops whose value is not a function of their inputs."""
 
@@ -32,7 +38,9 @@ def evaluate(node: Node, proto: onnx.NodeProto, inputs: Inputs) -> list[Array]:
         return [_elementwise(elementwise, [x for x in inputs if x is not None])]
     reference = ReferenceEvaluator(proto, opsets={"": node.opset})
     feeds = {name: x for name, x in zip(node.inputs, inputs, strict=True) if x is not None}
-    return [np.asarray(value) for value in reference.run(None, feeds)]
+    # onnx leaves a parameter of `run` without a type
+    results = reference.run(None, feeds)  # pyright: ignore[reportUnknownMemberType]
+    return [np.asarray(value) for value in cast(list[Any], results)]
 
 
 def _elementwise(function: Callable[..., Any], inputs: Sequence[Array]) -> Array:
@@ -72,7 +80,10 @@ def _squeeze(node: Node, inputs: Sequence[Any]) -> Array:
 
 
 def _reshape(node: Node, inputs: Sequence[Any]) -> Array:
-    data, target = inputs[0], [int(size) for size in inputs[1]]
+    data: Array = inputs[0]
+    target = [int(size) for size in inputs[1]]
+    if is_uniform(data) and data.size > 1 and -1 not in target and 0 not in target:
+        return np.broadcast_to(element(data), target)
     if not node.attribute("allowzero", 0):
         target = [data.shape[i] if size == 0 else size for i, size in enumerate(target)]
     return data.reshape(target)
@@ -111,7 +122,8 @@ def _cast(node: Node, inputs: Sequence[Any]) -> Array:
 
 
 def _gather(node: Node, inputs: Sequence[Any]) -> Array:
-    return np.take(inputs[0], inputs[1], axis=node.attribute("axis", 0))
+    data: Array = inputs[0]
+    return data.take(inputs[1], axis=node.attribute("axis", 0))
 
 
 def _concat(node: Node, inputs: Sequence[Any]) -> Array:

@@ -92,6 +92,9 @@ class Graph:
         """The nodes, producers before their users."""
         return list(self._nodes)
 
+    def __contains__(self, node: Node) -> bool:
+        return node in self._nodes
+
     def add(self, node: Node) -> None:
         """Append a node; what it reads must be there already."""
         self._nodes[node] = None
@@ -111,6 +114,16 @@ class Graph:
     def producer(self, name: str) -> Node | None:
         """The node that computes `name`; None for inputs, constants and absent values."""
         return self._producer.get(name)
+
+    def made_by(self, name: str, *op_types: str) -> Node | None:
+        """The node that computes `name` when it is of one of these types."""
+        node = self._producer.get(name)
+        return node if node and node.op_type in op_types else None
+
+    def sole_user(self, name: str) -> Node | None:
+        """The one node that reads `name`, if nothing else does and it is no output."""
+        users = self._users.get(name, {})
+        return next(iter(users)) if len(users) == 1 and name not in self.outputs else None
 
     def users(self, name: str) -> list[Node]:
         """The nodes that read `name`."""

@@ -30,7 +30,7 @@ def load_model(source: Source) -> tuple[onnx.ModelProto, Path]:
         return inlined(source), Path()
     path = Path(source)
     try:
-        model = onnx.load_model(path, load_external_data=False)
+        model = onnx.ModelProto.FromString(path.read_bytes())
     except FileNotFoundError as error:
         raise TpuError(f"{path}: there is no such file") from error
     except (DecodeError, OSError) as error:
@@ -65,7 +65,8 @@ def model_problems(model: onnx.ModelProto) -> Iterator[Problem]:
     if model.graph.sparse_initializer:
         yield Problem("model", "it has sparse initializers; store them dense")
     try:
-        checker.check_model(_skeleton(model))
+        # onnx declares a path parameter without its element type
+        checker.check_model(_skeleton(model))  # pyright: ignore[reportUnknownMemberType]
     except checker.ValidationError as error:
         yield Problem("model", f"not valid ONNX: {' '.join(str(error).split())}")
 
@@ -135,7 +136,9 @@ def _mismatch(dims: Sequence[int | str] | None, shape: Sequence[int] | None) -> 
         return ""
     if len(dims) != len(shape):
         return f"the given shape {tuple(shape)} has another rank"
-    if any(isinstance(dim, int) and dim not in (0, size) for dim, size in zip(dims, shape)):
+    if any(
+        isinstance(dim, int) and dim not in (0, size) for dim, size in zip(dims, shape, strict=True)
+    ):
         return f"the given shape {tuple(shape)} contradicts the fixed dimensions"
     return ""
 

@@ -24,7 +24,7 @@ def _plain(value: Any) -> Any:
         return numpy_helper.to_array(value)
     if isinstance(value, str | float | int | onnx.GraphProto | onnx.SparseTensorProto):
         return value
-    return [_plain(item) for item in cast(list[Any], list(value))]
+    return [_plain(item) for item in list(value)]
 
 
 def dtype_name(element_type: int) -> str:
@@ -96,8 +96,10 @@ def tensor_array(tensor: TensorProto, base: Path) -> Array:
     info = external_data_helper.ExternalDataInfo(tensor)
     path = (base / info.location).resolve()
     if not path.is_relative_to(base.resolve()):
-        raise TpuError(f"initializer '{tensor.name}': its data file {info.location} is outside "
-                       "of the model's directory")
+        raise TpuError(
+            f"initializer '{tensor.name}': its data file {info.location} is outside "
+            "of the model's directory"
+        )
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type))
     shape = tuple(tensor.dims)
     if not all(shape):
