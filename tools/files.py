@@ -1,0 +1,37 @@
+"""Writing results so that a failure leaves nothing half-written behind."""
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole file or nothing: a temporary file beside it takes its place at the end.
+
+    Special files (/dev/null, pipes) are written directly. Raises `OSError` naming `path`.
+    """
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        path.write_text(text, encoding="utf-8")
+        return
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.chmod(temporary, _ordinary_mode(path))
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _ordinary_mode(path: Path) -> int:
+    """The permissions `open(path, "w")` would leave."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,224 @@
+"""`tpu-opt`: read MLIR text, run passes, print MLIR text.
+
+xDSL's optimiser driver with MLIR's command line: pass flags in command-line order, aliases
+at the end of the file, names (locations) kept, and the weights that belong to the module
+read and written with it.
+"""
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import NoReturn
+
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException, VerifyException
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.text import has_locations, parse_module, print_module
+from xdsl_tpu.passes import PASSES
+from xdsl_tpu.passes.pipeline import make_pass, parse_pipeline
+from xdsl_tpu.tools.errors import describe, guarded
+from xdsl_tpu.tools.files import write_text
+from xdsl_tpu.tools.module_weights import attach_weights, save_weights
+from xdsl_tpu.tools.tpu_opt_arguments import (
+    PIPELINE_FLAG,
+    add_arguments,
+    pass_help,
+    separate_pass_flags,
+)
+from xdsl_tpu.tools.universe import UNIVERSE
+
+_SPLIT = re.compile(r"^[ \t]*// -----[ \t]*\n?", re.MULTILINE)
+_DESCRIPTION = "Read MLIR text of the top and tpu dialects, run passes, print MLIR text."
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What became of one part of the input: a module, or the text of an expected error."""
+
+    module: ModuleOp | None = None
+    located: bool = False
+    message: str = ""
+
+
+class TpuOptMain(xDSLOptMain):
+    """One run of the driver; `run` raises what `guarded` turns into messages."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._arguments = list(arguments)
+        self._seconds: list[tuple[str, float]] = []
+        self._passes: list[ModulePass] = []
+        super().__init__(_DESCRIPTION, self._arguments)
+
+    def register_all_dialects(self) -> None:
+        super().register_all_dialects()
+        for name, load in UNIVERSE.all_dialects.items():
+            if name not in self.ctx.registered_dialect_names:
+                self.ctx.register_dialect(name, load)
+
+    def register_all_passes(self) -> None:
+        super().register_all_passes()
+        self.available_passes.update(PASSES)
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        passes = self.available_passes
+        add_arguments(arg_parser, passes, self.available_frontends, self.available_targets)
+        if {"-h", "--help"} & set(self._arguments):
+            arg_parser.epilog = pass_help(passes)
+        self._arguments[:] = separate_pass_flags(self._arguments, passes)
+
+    def setup_pipeline(self) -> None:
+        for name, text in self.args.requested:
+            if name == PIPELINE_FLAG:
+                self._passes += parse_pipeline(text, self.available_passes)
+            else:
+                self._passes.append(make_pass(name, text, self.available_passes))
+
+    def run(self) -> None:
+        """Everything from reading to writing; nothing is written unless all of it succeeds."""
+        results = [self._process(chunk) for chunk in self._read_chunks()]
+        modules = [result.module for result in results if result.module is not None]
+        save_weights(modules, self._input_directory(), self._output_file())
+        self._write("// -----\n".join(map(self._print, results)))
+        if self.args.timing:
+            print(timing_table(self._seconds), end="", file=sys.stderr)
+        if self.args.shrink:
+            raise TpuError("the input cannot be shrunk: no ShrinkException was raised")
+
+    def _read_chunks(self) -> list[str]:
+        """The input, split; each part starts with enough newlines to keep its line numbers."""
+        name = self.args.input_file
+        data = sys.stdin.buffer.read() if name in (None, "-") else Path(name).read_bytes()
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise TpuError(f"{self.get_input_name()}: not UTF-8 text ({error.reason})") from error
+        if not self.args.split_input_file:
+            return [text]
+        chunks: list[str] = []
+        begin = 0
+        for match in [*_SPLIT.finditer(text), None]:
+            end = match.start() if match else len(text)
+            chunks.append("\n" * text.count("\n", 0, begin) + text[begin:end])
+            begin = match.end() if match else end
+        return chunks
+
+    def get_input_name(self) -> str:
+        return "<stdin>" if self.args.input_file in (None, "-") else self.args.input_file
+
+    def _process(self, chunk: str) -> _Result:
+        try:
+            start = time.perf_counter()
+            module = parse_module(chunk, self.get_input_name(), self.ctx)
+            located = self.args.mlir_print_debuginfo or has_locations(module)
+            self._seconds.append(("parse", time.perf_counter() - start))
+            attach_weights(module, self._input_directory(), self.args.weights)
+            self._run_passes(module)
+        except ShrinkException as error:
+            if not self.args.shrink:
+                raise
+            raise SystemExit("Success, can shrink") from error
+        except ParseError as error:
+            if not self.args.parsing_diagnostics:
+                raise
+            return _Result(message=f"{describe(error)}\n")
+        except (DiagnosticException, TpuError) as error:
+            if not self.args.verify_diagnostics:
+                raise
+            return _Result(message=f"{describe(error)}\n")
+        return _Result(module, located and not self.args.no_locations)
+
+    def _run_passes(self, module: ModuleOp) -> None:
+        self._verify(module, "the input")
+        for index, module_pass in enumerate(self._passes):
+            if self.args.print_ir_before_all:
+                self._dump(module, "Before", module_pass)
+            start = time.perf_counter()
+            module_pass.apply(self.ctx, module)
+            self._seconds.append((module_pass.name, time.perf_counter() - start))
+            if self.args.print_ir_after_all:
+                self._dump(module, "After", module_pass)
+            if self.args.verify_each or index == len(self._passes) - 1:
+                self._verify(module, f"the result of {module_pass.name}")
+
+    def _verify(self, module: ModuleOp, what: str) -> None:
+        if self.args.disable_verify:
+            return
+        start = time.perf_counter()
+        try:
+            module.verify()
+        except VerifyException as error:
+            _blame(module, error, what)
+        self._seconds.append(("verify", time.perf_counter() - start))
+
+    def _dump(self, module: ModuleOp, when: str, module_pass: ModulePass) -> None:
+        title = f"IR Dump {when} {type(module_pass).__name__} ({module_pass.name})"
+        print(f"// -----// {title} //----- //", file=sys.stderr)
+        print_module(module, sys.stderr, locations=not self.args.no_locations)
+
+    def _print(self, result: _Result) -> str:
+        if result.module is None:
+            return result.message
+        start = time.perf_counter()
+        if self.args.target != "mlir" or self.args.print_debuginfo:
+            text = self.output_resulting_program(result.module)
+        else:
+            stream = StringIO()
+            print_module(result.module, stream, result.located, self.args.print_op_generic)
+            text = stream.getvalue()
+        self._seconds.append(("print", time.perf_counter() - start))
+        return text
+
+    def _input_directory(self) -> Path:
+        name = self.args.input_file
+        return Path() if name in (None, "-") else Path(name).parent
+
+    def _output_file(self) -> Path | None:
+        name = self.args.output_file
+        return None if name in (None, "-") else Path(name)
+
+    def _write(self, text: str) -> None:
+        if (path := self._output_file()) is None:
+            sys.stdout.write(text)
+        else:
+            write_text(path, text)
+
+
+def timing_table(seconds: Sequence[tuple[str, float]]) -> str:
+    """A table of the steps in order of first appearance, repeated steps added up."""
+    totals: dict[str, tuple[int, float]] = {}
+    for step, duration in seconds:
+        count, total = totals.get(step, (0, 0.0))
+        totals[step] = (count + 1, total + duration)
+    whole = sum(total for _, total in totals.values()) or 1.0
+    rows = [
+        f"{total:10.4f}  {100 * total / whole:5.1f} %  {count:5d}  {step}\n"
+        for step, (count, total) in totals.items()
+    ]
+    return "".join(("   seconds    share   runs  step\n", *rows, f"{whole:10.4f}  total\n"))
+
+
+def _blame(module: ModuleOp, error: VerifyException, what: str) -> NoReturn:
+    """Raise the verifier's error again, naming the operation it came from."""
+    for op in module.walk():
+        try:
+            op.verify(verify_nested_ops=False)
+        except VerifyException as own:
+            name = name_of(op)
+            place = "" if name is None and isinstance(op.location, UnknownLoc) else f' "{name}"'
+            raise VerifyException(f"{what} is wrong: '{op.name}'{place}: {own}") from error
+    raise error
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The console script."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    sys.exit(guarded(lambda: TpuOptMain(given).run(), show_traceback="--traceback" in given))
