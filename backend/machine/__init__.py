@@ -1,0 +1,6 @@
+"""The machine: what commands do to values. It knows no cycles and no kernels."""
+
+from xdsl_tpu.backend.machine.machine import Machine, Numerics, describe, static_image
+from xdsl_tpu.backend.machine.memory import LocalMemory, Memory, Placed
+
+__all__ = ["LocalMemory", "Machine", "Memory", "Numerics", "Placed", "describe", "static_image"]

@@ -1,0 +1,280 @@
+"""sAR: element-wise arithmetic, comparisons with selection, shifts, casts and copies.
+
+BM1684X instruction reference, sections 5.1 and 6.2.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine import newton
+from xdsl_tpu.backend.machine.convert import convert
+from xdsl_tpu.backend.machine.elements import (
+    F32,
+    Array,
+    Element,
+    element,
+    flushed,
+    raw_element,
+)
+from xdsl_tpu.backend.machine.memory import Placed
+from xdsl_tpu.backend.machine.rounding import shift, shift_right
+from xdsl_tpu.backend.machine.state import (
+    Executor,
+    Executors,
+    State,
+    require,
+    same_spans,
+    short_tensor,
+    views_of,
+)
+
+
+def _operand(state: State, command: Command, name: str, kind: Element) -> Placed | Array:
+    if command[f"{name}_const"]:
+        return kind.immediate(command[f"{name}_addr"])
+    return short_tensor(state, command, name, kind)
+
+
+def _loaded(state: State, kind: Element, stored: Array) -> Array:
+    """The values of a view; exact numerics flush subnormal operands too."""
+    values = kind.load(stored)
+    return flushed(values) if state.exact and kind is F32 else values
+
+
+def _apply(
+    state: State,
+    command: Command,
+    kinds: tuple[Element, Element, Element],
+    compute: Callable[[Array, Array], Array],
+) -> None:
+    """result = compute(opd0, opd1), span by span; `kinds` are result, opd0, opd1."""
+    kind, kind0, kind1 = kinds
+    result = short_tensor(state, command, "res0", kind)
+    opd0 = _operand(state, command, "opd0", kind0)
+    opd1 = _operand(state, command, "opd1", kind1)
+    same_spans(result, *(o for o in (opd0, opd1) if isinstance(o, Placed)))
+    count = len(result.views)
+    views = zip(result.views, views_of(opd0, count), views_of(opd1, count), strict=True)
+    for target, stored0, stored1 in views:
+        a = stored0 if stored0.ndim == 0 else _loaded(state, kind0, stored0)
+        b = stored1 if stored1.ndim == 0 else _loaded(state, kind1, stored1)
+        target[...] = kind.store(np.asarray(compute(a, b)))
+
+
+def _kinds(command: Command) -> tuple[Element, Element, Element]:
+    """Element types of result, opd0, opd1; integer results are signed if an operand is."""
+    sign0, sign1 = command["opd0_sign"], command["opd1_sign"]
+    return (
+        element(command["res0_prec"], sign0 | sign1),
+        element(command["opd0_prec"], sign0),
+        element(command["opd1_prec"], sign1),
+    )
+
+
+def _same_float(kinds: tuple[Element, Element, Element]) -> bool:
+    """Whether the operation is on floats; raises TpuError when float types are mixed."""
+    if not any(kind.is_float for kind in kinds):
+        return False
+    names = "/".join(kind.name for kind in kinds)
+    require(len(set(kinds)) == 1, f"result and operands of types {names}: float types must agree")
+    return True
+
+
+def _arithmetic(operation: np.ufunc) -> Executor:
+    """Floats round once; integers keep the low bits."""
+
+    def floats(a: Array, b: Array) -> Array:
+        return flushed(operation(a, b))
+
+    def integers(a: Array, b: Array) -> Array:
+        return operation(a, b, dtype=np.int64, casting="unsafe")
+
+    def execute(state: State, command: Command) -> None:
+        kinds = _kinds(command)
+        _apply(state, command, kinds, floats if _same_float(kinds) else integers)
+
+    return execute
+
+
+def choose(condition: Array, a: Array, b: Array) -> Array:
+    """condition ? a : b on bits, without a branch per element; a and b have one dtype."""
+    bits = np.dtype(f"u{a.dtype.itemsize}")
+    mask = np.negative(condition.view(np.uint8).astype(bits))
+    left, right = _bits(a, bits), _bits(b, bits)
+    return (right ^ ((left ^ right) & mask)).view(a.dtype)
+
+
+def _bits(values: Array, dtype: np.dtype[Any]) -> Array:
+    return values.view(dtype)
+
+
+def _comparable(values: Array) -> Array:
+    """f16 is compared as f32: the same order, and numpy is faster."""
+    return values.astype(np.float32) if values.dtype == np.float16 else values
+
+
+def _maximum(a: Array, b: Array) -> Array:
+    """a > b ? a : b."""
+    return choose(np.asarray(np.greater(_comparable(a), _comparable(b))), a, b)
+
+
+def _minimum(a: Array, b: Array) -> Array:
+    """a >= b ? b : a."""
+    return choose(np.asarray(np.greater_equal(_comparable(a), _comparable(b))), b, a)
+
+
+def _extremum(compute: Callable[[Array, Array], Array]) -> Executor:
+    def execute(state: State, command: Command) -> None:
+        kinds = _kinds(command)
+        require(len(set(kinds)) == 1, "max and min need operands and result of one type")
+        _apply(state, command, kinds, compute)
+
+    return execute
+
+
+def divide(state: State, command: Command) -> None:
+    """f32 a / b with `opd2_n_str` + 1 Newton steps."""
+    kinds = _kinds(command)
+    require(kinds == (F32, F32, F32), "division is simulated in f32 only")
+    _apply(state, command, kinds, lambda a, b: newton.divide(a, b, command["opd2_n_str"]))
+
+
+def data_convert(state: State, command: Command) -> None:
+    """Cast by the rounding mode in `opd2_n_str`; `opd2_sign` is the sign of the result."""
+    source = element(command["opd0_prec"], command["opd0_sign"])
+    target = element(command["res0_prec"], command["opd2_sign"])
+    mode = command["opd2_n_str"]
+    result = short_tensor(state, command, "res0", target)
+    opd0 = _operand(state, command, "opd0", source)
+    if isinstance(opd0, Placed):
+        same_spans(result, opd0)
+    for view, stored in zip(result.views, views_of(opd0, len(result.views)), strict=True):
+        values = stored if stored.ndim == 0 else _loaded(state, source, stored)
+        view[...] = convert(values, source, target, mode)
+
+
+def copy(state: State, command: Command) -> None:
+    """Move bits; both sides have free strides, a constant fills."""
+    kind = raw_element(command["res0_prec"])
+    _apply(state, command, (kind, kind, kind), lambda a, b: a)
+
+
+def absolute(state: State, command: Command) -> None:
+    """|a| of floats."""
+    kind = element(command["res0_prec"])
+    require(kind.is_float, "abs is simulated for floats only")
+    require(command["opd0_prec"] == command["res0_prec"], "abs keeps the element type")
+    _apply(state, command, (kind, kind, kind), lambda a, b: np.abs(a))
+
+
+def _limits(kind: Element) -> tuple[int, int]:
+    info = np.iinfo(kind.storage)
+    return int(info.min), int(info.max)
+
+
+def _saturating(operation: np.ufunc, always_signed: bool = False) -> Executor:
+    """Integers: exact, then shifted by opd2 when there is one, then saturated."""
+
+    def execute(state: State, command: Command) -> None:
+        _, kind0, kind1 = _kinds(command)
+        signed = always_signed or command["opd0_sign"] | command["opd1_sign"]
+        kind = element(command["res0_prec"], int(signed))
+        require(not (kind.is_float or kind0.is_float or kind1.is_float), "integers only")
+        low, high = _limits(kind)
+        amount, mode = np.asarray(_shift_amount(command)), command["opd2_n_str"]
+
+        def compute(a: Array, b: Array) -> Array:
+            exact = operation(a, b, dtype=np.int64, casting="unsafe")
+            return shift(exact, amount, mode, low, high)
+
+        _apply(state, command, (kind, kind0, kind1), compute)
+
+    return execute
+
+
+def _shift_amount(command: Command) -> int:
+    if command["tsk_opd_num"] < 3:
+        return 0
+    require(bool(command["opd2_const"]), "only a constant shift (opd2) is simulated")
+    amount = command["opd2_addr"] & 0xFF
+    return amount - 0x100 if amount & 0x80 else amount
+
+
+def _bitwise(operation: np.ufunc) -> Executor:
+    def execute(state: State, command: Command) -> None:
+        kind = raw_element(command["res0_prec"])
+        codes = {command[f"{name}_prec"] for name in ("res0", "opd0", "opd1")}
+        require(len(codes) == 1, "bitwise operations need one element type")
+        _apply(state, command, (kind, kind, kind), operation)
+
+    return execute
+
+
+def _shifting(compute: Callable[[Array, Array, int, int], Array], signed: bool) -> Executor:
+    """`compute(values, amount, bits, mode)`; the amount in opd1 is int8, negative = right."""
+
+    def execute(state: State, command: Command) -> None:
+        kind = element(command["res0_prec"], int(signed))
+        require(not kind.is_float, "shifts are for integers")
+        require(command["opd0_prec"] == command["res0_prec"], "shifts keep the element type")
+        amounts = element(command["opd1_prec"], 1)
+        bits, mode = 8 * kind.size, command["opd2_n_str"]
+        _apply(state, command, (kind, kind, amounts), lambda a, b: compute(a, b, bits, mode))
+
+    return execute
+
+
+def _shift_bits(values: Array, amount: Array, bits: int, mode: int) -> Array:
+    """Left shifts drop bits, right shifts round."""
+    wide: npt.NDArray[np.int64] = values.astype(np.int64)
+    amount = amount.astype(np.int64)
+    left = np.clip(amount, 0, bits)
+    return shift_right(wide, np.maximum(-amount, 0), mode) << left
+
+
+def _rotate(values: Array, amount: Array, bits: int, mode: int) -> Array:
+    wide = values.astype(np.int64)
+    left = amount.astype(np.int64) % bits
+    return (wide << left) | (wide >> (bits - left))
+
+
+def _select(condition: np.ufunc) -> Executor:
+    """condition(a, b) ? opd2 : 0 with a constant opd2."""
+
+    def execute(state: State, command: Command) -> None:
+        kinds = _kinds(command)
+        require(bool(command["opd2_const"]), "select needs a constant opd2")
+        chosen = kinds[0].immediate(command["opd2_addr"])
+        zero = np.zeros((), chosen.dtype)
+        _apply(state, command, kinds, lambda a, b: np.where(condition(a, b), chosen, zero))
+
+    return execute
+
+
+EXECUTORS: Executors = {
+    ("sAR", 0): _arithmetic(np.multiply),
+    ("sAR", 2): _arithmetic(np.add),
+    ("sAR", 3): _arithmetic(np.subtract),
+    ("sAR", 4): _extremum(_maximum),
+    ("sAR", 5): _extremum(_minimum),
+    ("sAR", 6): _shifting(_shift_bits, signed=False),
+    ("sAR", 7): _bitwise(np.bitwise_and),
+    ("sAR", 8): _bitwise(np.bitwise_or),
+    ("sAR", 9): _bitwise(np.bitwise_xor),
+    ("sAR", 10): _select(np.greater),
+    ("sAR", 11): _select(np.equal),
+    ("sAR", 12): divide,
+    ("sAR", 13): _select(np.less),
+    ("sAR", 14): data_convert,
+    ("sAR", 15): _saturating(np.add),
+    ("sAR", 16): _saturating(np.subtract, always_signed=True),
+    ("sAR", 19): copy,
+    ("sAR", 20): _saturating(np.multiply),
+    ("sAR", 21): _shifting(_shift_bits, signed=True),
+    ("sAR", 22): _shifting(_rotate, signed=False),
+    ("sAR", 26): absolute,
+}

@@ -1,0 +1,66 @@
+"""sCMP: compare two operands, select between two others.
+
+BM1684X instruction reference, section 5.2.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine.elements import Array, Element, element, raw_element
+from xdsl_tpu.backend.machine.memory import Placed
+from xdsl_tpu.backend.machine.state import (
+    Executor,
+    Executors,
+    State,
+    require,
+    result_shape,
+    same_spans,
+    views_of,
+)
+
+
+def _equal_bits(a: Array, b: Array) -> Array:
+    """Equality of bit patterns: -0 differs from +0, a NaN equals itself."""
+    bits = np.dtype(f"u{a.dtype.itemsize}")
+    return np.equal(a.view(bits), b.view(bits))
+
+
+def _operand(state: State, command: Command, name: str, kind: Element) -> Placed | Array:
+    if command[f"{name}_const"]:
+        return kind.immediate(command[f"{name}_addr"])
+    return state.eu_aligned(command[f"{name}_addr"], result_shape(command), kind)
+
+
+def _select(condition: Callable[[Array, Array], Array], bitwise: bool) -> Executor:
+    """condition(opd0, opd1) ? opd2 : opd3."""
+
+    def execute(state: State, command: Command) -> None:
+        compared = element(command["opd0_prec"], command["opd0_sign"])
+        chosen = raw_element(command["opd2_prec"])
+        for name in ("opd0_str", "opd1_str"):
+            require(command[name] == 0, f"{name} {command[name]}: only 0 is simulated")
+        result = state.eu_aligned(command["res0_addr"], result_shape(command), chosen)
+        operands = [
+            _operand(state, command, name, kind)
+            for name, kind in zip(
+                ("opd0", "opd1", "opd2", "opd3"), (compared, compared, chosen, chosen), strict=True
+            )
+        ]
+        same_spans(result, *(o for o in operands if isinstance(o, Placed)))
+        count = len(result.views)
+        for target, a, b, c, d in zip(
+            result.views, *(views_of(o, count) for o in operands), strict=True
+        ):
+            if not bitwise:
+                a, b = compared.load(a) if a.ndim else a, compared.load(b) if b.ndim else b
+            target[...] = np.where(condition(a, b), c, d)
+
+    return execute
+
+
+EXECUTORS: Executors = {
+    ("sCMP", 23): _select(np.greater, bitwise=False),
+    ("sCMP", 24): _select(_equal_bits, bitwise=True),
+}

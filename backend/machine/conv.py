@@ -1,0 +1,156 @@
+"""sCONV: convolution on the matrix unit.
+
+BM1684X instruction reference, sections 2 (weight layout), 5.4 and 6.2.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine.elements import F32, I32, Array, Element, element
+from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape
+from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
+from xdsl_tpu.backend.machine.windows import window_of
+
+
+@dataclass(frozen=True)
+class Part:
+    """Input channels that share a block width, as matrices.
+
+    `weights` is (oc, k), `columns` is (n, k, oh * ow); k runs over block, ky, kx, channel.
+    """
+
+    weights: Array
+    columns: Array
+    width: int
+
+
+def conv(state: State, command: Command) -> None:
+    """Convolution of floats (f32 accumulation, f32 bias) or 8-bit integers (exact)."""
+    kind = element(command["opd0_prec"], command["opd0_sign"])
+    require(not command["opd1_const"], "a constant kernel is not simulated")
+    require(command["opd0_str"] == 0, f"opd0_str {command['opd0_str']}: only 0 is simulated")
+    n, oc, oh, ow = result_shape(command)
+    dtype = np.dtype(np.float32 if kind.is_float else np.float64)
+    parts = list(_parts(state, command, kind, dtype))
+    if kind.is_float:
+        target, sums = _float_sums(state, command, kind, parts)
+    else:
+        target, sums = _integer_sums(state, command, kind, parts)
+    result = state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), target)
+    result.write(target.store(sums.reshape(n, oc, oh, ow)))
+
+
+def _parts(state: State, command: Command, kind: Element, dtype: np.dtype) -> Iterator[Part]:
+    """The full channel blocks, then the rest; filler channels of the weights are left out."""
+    n, oc, _, _ = result_shape(command)
+    channels, cube = command["opd0_c"], state.chip.cube_channels[kind.size]
+    window = window_of(command)
+    shape = (n, channels, command["opd0_h"], command["opd0_w"])
+    inputs = kind.load(state.eu_aligned(command["opd0_addr"], shape, kind).read())
+    fill = _pad_value(command, kind).astype(dtype)
+    windows = window.sliding(window.padded(np.ascontiguousarray(inputs, dtype), fill))
+    blocks = -(-channels // cube)
+    weights = _weights(state, command, (oc, blocks, window.taps, cube), kind).astype(dtype)
+    if command["kernel_rotate"]:
+        weights = weights[:, :, ::-1]
+    full, rest = divmod(channels, cube)
+    for first, count, width in ((0, full, cube), (full, 1, rest)):
+        if count and width:
+            cut = windows[:, first * cube : first * cube + count * width]
+            yield Part(
+                weights[:, first : first + count, :, :width].reshape(oc, -1),
+                _columns(cut, count, width),
+                width,
+            )
+
+
+def _pad_value(command: Command, kind: Element) -> Array:
+    require(bool(command["opd3_const"]), "the pad value (opd3) must be a constant")
+    return kind.immediate(command["opd3_addr"])
+
+
+def _weights(
+    state: State, command: Command, shape: tuple[int, int, int, int], kind: Element
+) -> Array:
+    """(oc, blocks, ky * kx, channel of block), minus the zero point of integers."""
+    oc, blocks, taps, cube = shape
+    kind = kind if kind.is_float else element(command["opd0_prec"], command["opd1_sign"])
+    table = state.compact(command["opd1_addr"], (1, oc, 1, blocks * taps * cube), kind).read()
+    weights = kind.load(table).reshape(shape)
+    if kind.is_float or not command["opd2_const"]:
+        return weights
+    zero_point = element(command["opd0_prec"], command["opd2_sign"]).immediate(command["opd2_addr"])
+    return weights.astype(np.int32) - zero_point
+
+
+def _columns(windows: Array, blocks: int, width: int) -> Array:
+    """The inputs of every output position, (n, block * tap * channel, oh * ow)."""
+    n, _, oh, ow, kh, kw = windows.shape
+    taken = windows.reshape(n, blocks, width, oh, ow, kh, kw)
+    return taken.transpose(0, 1, 5, 6, 2, 3, 4).reshape(n, blocks * kh * kw * width, oh * ow)
+
+
+def _float_sums(
+    state: State, command: Command, kind: Element, parts: list[Part]
+) -> tuple[Element, Array]:
+    n, oc, oh, ow = result_shape(command)
+    target = element(command["res0_prec"])
+    require(target.is_float, "a float convolution has a float result")
+    bias = _bias(state, command, oc)
+    start: list[Array] = [bias]
+    if command["res_add"]:
+        require(target is F32, "accumulating onto the result is simulated for f32 results only")
+        old = state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), F32).read()
+        start.append(old.reshape(n, oc, oh * ow))
+    if not state.exact:
+        sums = sum(part.weights @ part.columns for part in parts)
+        return target, sum(start, sums)
+    if kind is F32:
+        sums = [_sequence(image, start, parts) for image in range(n)]
+    else:
+        sums = [_blocks(image, start, parts) for image in range(n)]
+    return target, np.stack(sums)
+
+
+def _blocks(image: int, start: list[Array], parts: list[Part]) -> Array:
+    total = start[0] if len(start) == 1 else start[0] + start[1][image]
+    for part in parts:
+        total = block_accumulate(total, part.weights, part.columns[image], part.width)
+    return total
+
+
+def _sequence(image: int, start: list[Array], parts: list[Part]) -> Array:
+    first = [start[0], *(old[image] for old in start[1:])]
+    (part,) = parts  # one channel per block in f32: there is no rest
+    return parity_accumulate(first, part.weights, part.columns[image])
+
+
+def _bias(state: State, command: Command, oc: int) -> Array:
+    """f32 values per output channel, shape (oc, 1)."""
+    if command["opd2_const"]:
+        return F32.immediate(command["opd2_addr"]).reshape(1, 1)
+    return state.compact(command["opd2_addr"], (1, oc, 1, 1), F32).read().reshape(oc, 1)
+
+
+def _integer_sums(
+    state: State, command: Command, kind: Element, parts: list[Part]
+) -> tuple[Element, Array]:
+    """Exact sums; f64 holds every partial sum of 8-bit products exactly."""
+    n, oc, oh, ow = result_shape(command)
+    require(kind.size == 1, "integer convolutions are simulated for 8-bit operands")
+    signed = command["opd0_sign"] | command["opd1_sign"]
+    target = element(command["res0_prec"], signed)
+    require(not target.is_float, "an integer convolution has an integer result")
+    sums = sum(part.weights @ part.columns for part in parts)
+    if command["res_add"]:
+        require(target.size == I32.size, "accumulating needs a 32-bit result")
+        old = state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), target).read()
+        sums = sums + old.reshape(n, oc, oh * ow)
+    limits = np.iinfo(target.storage)
+    return target, np.clip(sums, float(limits.min), float(limits.max))
+
+
+EXECUTORS: Executors = {("sCONV", 0): conv}

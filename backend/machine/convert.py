@@ -1,0 +1,51 @@
+"""Casts between element types (sAR data_convert).
+
+BM1684X instruction reference, sections 5.1 and 6.2.
+"""
+
+import numpy as np
+
+from xdsl_tpu.backend.machine.elements import BF16, F16, F32, Array, Element, flushed
+from xdsl_tpu.backend.machine.rounding import round_to_float, round_to_integer
+
+_NAN = {F16: 0x7FFF, BF16: 0x7FFF}
+_WIDENINGS = {(F16, F32), (BF16, F32)}
+
+
+def convert(values: Array, source: Element, target: Element, mode: int) -> Array:
+    """Stored elements of `target` for values of `source`, rounded by `mode`.
+
+    Floats become integers rounded, then saturated, a NaN becoming 0; a cast to the same float
+    type rounds to integer values; integers saturate.
+    """
+    if not target.is_float:
+        return _to_integer(values, source, target, mode)
+    if source is target:
+        return target.store(round_to_integer(values, mode))
+    if (source, target) in _WIDENINGS:
+        return target.store(values)
+    return _to_float(values, source, target, mode)
+
+
+def _to_integer(values: Array, source: Element, target: Element, mode: int) -> Array:
+    limits = np.iinfo(target.storage)
+    if not source.is_float:
+        low, high = int(limits.min), int(limits.max)
+        return np.clip(values.astype(np.int64), low, high).astype(target.storage)
+    whole = round_to_integer(values.astype(np.float64), mode)
+    whole = np.where(np.isnan(whole), 0.0, whole)
+    return np.clip(whole, float(limits.min), float(limits.max)).astype(target.storage)
+
+
+def _to_float(values: Array, source: Element, target: Element, mode: int) -> Array:
+    if mode == 0 and (source is F32 or target is F32):
+        stored = target.store(flushed(values.astype(np.float32)))
+    else:
+        stored = target.store(round_to_float(values, target, mode).astype(np.float32))
+    if target not in _NAN or not source.is_float:
+        return stored
+    unordered = np.isnan(values)
+    if unordered.any():
+        nan = np.array(_NAN[target], np.uint16).view(stored.dtype)
+        stored = np.where(unordered, nan, stored)
+    return stored

@@ -1,0 +1,116 @@
+"""Element types: what the precision codes of the commands mean in numpy.
+
+BM1684X instruction reference, section 1 "Precision codes".
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.dialects.errors import TpuError
+
+Array: TypeAlias = npt.NDArray[Any]
+"""An array of any element type."""
+
+FLOAT32_TINY = np.float32(2.0**-126)
+"""The smallest normal f32."""
+
+_ABSOLUTE = np.uint32(0x7FFF_FFFF)
+_LARGEST_SUBNORMAL = np.uint32(0x007F_FFFF)
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element type: how it lies in memory (`storage`) and what numpy computes with.
+
+    bf16 has no numpy type: it is stored as uint16 and computed as float32.
+    """
+
+    name: str
+    storage: np.dtype[Any]
+    is_float: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of one element."""
+        return self.storage.itemsize
+
+    def load(self, stored: Array) -> Array:
+        """Values of stored elements (the same array unless the type is bf16)."""
+        return bfloat16_to_float32(stored) if self is BF16 else stored
+
+    def store(self, values: Array) -> Array:
+        """Stored elements of values; floats are rounded to nearest even, integers wrap."""
+        if self is BF16:
+            return float32_to_bfloat16(values.astype(np.float32, copy=False))
+        return values.astype(self.storage, copy=False)
+
+    def immediate(self, bits: int) -> Array:
+        """The value of a constant operand: the low bits of its address field, shape ()."""
+        raw = (bits & ((1 << 8 * self.size) - 1)).to_bytes(self.size, "little")
+        return self.load(np.frombuffer(raw, self.storage))[0:1].reshape(())
+
+
+I8 = Element("i8", np.dtype(np.int8))
+U8 = Element("u8", np.dtype(np.uint8))
+I16 = Element("i16", np.dtype(np.int16))
+U16 = Element("u16", np.dtype(np.uint16))
+I32 = Element("i32", np.dtype(np.int32))
+U32 = Element("u32", np.dtype(np.uint32))
+F16 = Element("f16", np.dtype(np.float16), is_float=True)
+BF16 = Element("bf16", np.dtype(np.uint16), is_float=True)
+F32 = Element("f32", np.dtype(np.float32), is_float=True)
+
+_BY_CODE: dict[int, tuple[Element, Element]] = {
+    0: (U8, I8),
+    1: (F16, F16),
+    2: (F32, F32),
+    3: (U16, I16),
+    4: (U32, I32),
+    5: (BF16, BF16),
+}
+
+_BY_SIZE: dict[int, Element] = {1: U8, 2: U16, 4: U32}
+
+
+def element(code: int, signed: int = 1) -> Element:
+    """The element type of a precision code; raises TpuError for int4 and unknown codes."""
+    if code not in _BY_CODE:
+        raise TpuError(f"precision code {code} is not simulated (int4 and above are not)")
+    return _BY_CODE[code][signed]
+
+
+def raw_element(code: int) -> Element:
+    """An unsigned type of the same size, for commands that only move bits."""
+    return _BY_SIZE[element(code).size]
+
+
+def bfloat16_to_float32(stored: Array) -> Array:
+    """bf16 bits (uint16) as f32; exact."""
+    return (stored.astype(np.uint32) << 16).view(np.float32)
+
+
+def float32_to_bfloat16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
+    """f32 as bf16 bits, rounded to nearest even; a NaN stays a NaN."""
+    bits = np.ascontiguousarray(values).view(np.uint32).reshape(values.shape)
+    rounded = (bits + (((bits >> 16) & 1) + 0x7FFF)) >> 16
+    return np.where(np.isnan(values), 0x7FFF, rounded).astype(np.uint16)
+
+
+def flushed(values: Array) -> Array:
+    """f32 values with subnormals replaced by zeros of the same sign; others unchanged.
+
+    Works in place on contiguous arrays; returns the array to use.
+    """
+    if values.dtype != np.float32:
+        return values
+    bits = np.ascontiguousarray(values).view(np.uint32)
+    magnitude = bits & _ABSOLUTE
+    magnitude -= np.uint32(1)  # zero wraps to the top, so it is no longer below the limit
+    subnormal = magnitude < _LARGEST_SUBNORMAL
+    if not subnormal.any():
+        return values
+    sign = bits & ~_ABSOLUTE
+    return np.where(subnormal, sign, bits).view(np.float32).reshape(values.shape)

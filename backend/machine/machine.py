@@ -1,0 +1,105 @@
+"""The machine: executes commands on values; it knows no cycles."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine.memory import Memory
+from xdsl_tpu.backend.machine.state import State
+from xdsl_tpu.backend.machine.table import EXECUTORS
+from xdsl_tpu.dialects.errors import TpuError
+
+Numerics: TypeAlias = Literal["fast", "exact"]
+"""Summation of products: "fast" in f32 by BLAS, "exact" in the order of the chip's units."""
+
+_STATIC_IMAGE = Path(__file__).with_name("static_image.bin")
+
+
+@cache
+def static_image() -> bytes:
+    """What the firmware writes to static memory at boot; the rest of that memory is zero.
+
+    BM1684X instruction reference, section 4: exp, 1/k!, log, erf, trigonometric tables, 0..63.
+    """
+    return _STATIC_IMAGE.read_bytes()
+
+
+class Machine:
+    """One core with its memories, all zero at the start except for the static image.
+
+    >>> machine = Machine(load_chip("bm1684x"))
+    >>> machine.memory.write(chip.ddr_base, weights)
+    >>> machine.run(program.tiu, program.gdma)
+    """
+
+    def __init__(self, chip: Chip, numerics: Numerics = "fast") -> None:
+        self.memory = Memory(chip, static_image())
+        self._state = State(chip, self.memory, numerics == "exact")
+
+    def execute(self, command: Command) -> None:
+        """Carry out one command.
+
+        Raises TpuError, naming the command, when it is not simulated or its operands do not fit.
+        """
+        with np.errstate(all="ignore"):
+            self._step(command)
+
+    def run(
+        self,
+        tiu: Sequence[Command],
+        gdma: Sequence[Command],
+        on_command: Callable[[Command], None] | None = None,
+    ) -> None:
+        """Execute both queues; `on_command` is called after each command.
+
+        A TIU command runs as soon as its `cmd_id_dep` is not beyond the last finished GDMA
+        command, otherwise the next GDMA command does; any order that honours the dependencies
+        gives the same memory. Raises TpuError when neither queue can go on.
+        """
+        done_tiu = done_gdma = 0
+        with np.errstate(all="ignore"):
+            while done_tiu < len(tiu) or done_gdma < len(gdma):
+                if done_tiu < len(tiu) and tiu[done_tiu]["cmd_id_dep"] <= done_gdma:
+                    command = tiu[done_tiu]
+                    done_tiu += 1
+                elif done_gdma < len(gdma) and gdma[done_gdma]["cmd_id_dep"] <= done_tiu:
+                    command = gdma[done_gdma]
+                    done_gdma += 1
+                else:
+                    raise TpuError(_deadlock(tiu, gdma, done_tiu, done_gdma))
+                self._step(command)
+                if on_command is not None:
+                    on_command(command)
+
+    def _step(self, command: Command) -> None:
+        executor = EXECUTORS.get((command.form.name, command.function))
+        if executor is None:
+            raise TpuError(f"{describe(command)}: this form and function is not simulated")
+        try:
+            executor(self._state, command)
+        except TpuError as error:
+            raise TpuError(f"{describe(command)}: {error}") from error
+
+
+def describe(command: Command) -> str:
+    """A command in words for messages: `TIU command 12, sAR (mul)`."""
+    return (
+        f"{command.engine.value} command {command['cmd_id']}, "
+        f"{command.form.name} ({command.function_name})"
+    )
+
+
+def _deadlock(tiu: Sequence[Command], gdma: Sequence[Command], done: int, copied: int) -> str:
+    waiting: list[str] = []
+    if done < len(tiu):
+        command = tiu[done]
+        waiting.append(f"{describe(command)} waits for GDMA command {command['cmd_id_dep']}")
+    if copied < len(gdma):
+        command = gdma[copied]
+        waiting.append(f"{describe(command)} waits for TIU command {command['cmd_id_dep']}")
+    return f"deadlock after {done} TIU and {copied} GDMA commands: " + "; ".join(waiting)

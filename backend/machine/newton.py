@@ -1,0 +1,37 @@
+"""Reciprocal square root and division as the lanes compute them.
+
+BM1684X instruction reference, section 5.9: a first guess from the exponent bits and Newton steps,
+every operation rounded to f32, subnormal results flushed to zero.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.backend.machine.elements import Array, flushed
+
+Float32 = npt.NDArray[np.float32]
+
+_FIRST_GUESS = np.uint32(0x5F3759DF)
+_HALF = np.float32(0.5)
+_THREE_HALVES = np.float32(1.5)
+
+
+def rsqrt(x: Array, iterations: int) -> Float32:
+    """1 / sqrt(x) after `iterations` + 1 Newton steps; garbage for negative x."""
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    y: npt.NDArray[Any] = (_FIRST_GUESS - (bits >> np.uint32(1))).view(np.float32)
+    y = y.reshape(np.shape(x))
+    half = flushed(_HALF * x)
+    for _ in range(iterations + 1):
+        step = flushed(flushed(half * y) * y)
+        y = flushed(y * (_THREE_HALVES - step))
+    return y
+
+
+def divide(a: Array, b: Array, iterations: int) -> Float32:
+    """a / b as (r * r) * a with r = rsqrt(|b|); the sign is that of the quotient."""
+    root = rsqrt(np.abs(b), iterations)
+    square = flushed(root * root)
+    return flushed(np.copysign(square, b) * a)

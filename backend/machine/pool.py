@@ -1,0 +1,197 @@
+"""sPorD: depthwise convolution, average and maximum pooling.
+
+BM1684X instruction reference, sections 5.7 and 6.2.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine.arith import choose
+from xdsl_tpu.backend.machine.elements import BF16, F16, Array, Element, element, flushed
+from xdsl_tpu.backend.machine.memory import Placed, Quad
+from xdsl_tpu.backend.machine.rounding import shift
+from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape
+from xdsl_tpu.backend.machine.windows import window_of
+
+_RELU = 2
+
+
+def _windows(state: State, command: Command, kind: Element, fill: Array) -> Array:
+    """The inputs of every result, (n, c, oh, ow, kh, kw), in the operand's computing type."""
+    n, c, _, _ = result_shape(command)
+    shape: Quad = (n, c, command["opd0_h"], command["opd0_w"])
+    inputs = kind.load(state.eu_aligned(command["opd0_addr"], shape, kind).read())
+    if not state.exact and kind is F16:
+        inputs, fill = inputs.astype(np.float32), fill.astype(np.float32)
+    window = window_of(command)
+    return window.sliding(window.padded(np.ascontiguousarray(inputs), fill))
+
+
+def _pad(command: Command, kind: Element) -> Array:
+    require(bool(command["opd3_const"]), "the pad value (opd3) must be a constant")
+    return kind.immediate(command["opd3_addr"])
+
+
+def _result(state: State, command: Command, kind: Element) -> Placed:
+    return state.eu_aligned(command["res0_addr"], result_shape(command), kind)
+
+
+def _kind(command: Command) -> Element:
+    return element(command["opd0_prec"], command["opd0_sign"])
+
+
+def depthwise(state: State, command: Command) -> None:
+    """A kernel per channel; floats in the operand type, 8-bit integers exactly."""
+    kind = _kind(command)
+    window = window_of(command)
+    _, c, _, _ = result_shape(command)
+    kernel_kind = kind if kind.is_float else element(command["opd0_prec"], command["opd1_sign"])
+    if command["opd1_const"]:
+        kernel = kernel_kind.immediate(command["opd1_addr"]).reshape(1, 1, 1, 1)
+        kernel = np.broadcast_to(kernel, (1, c, *window.kernel))
+    else:
+        shape: Quad = (1, c, *window.kernel)
+        kernel = kernel_kind.load(state.compact(command["opd1_addr"], shape, kernel_kind).read())
+    if command["kernel_rotate"]:
+        kernel = kernel[:, :, ::-1, ::-1]
+    windows = _windows(state, command, kind, _pad(command, kind))
+    if kind.is_float:
+        require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
+        sums = _float_sums(state, kind, windows, kernel, _bias(state, command, kind))
+        target = kind
+    else:
+        require(not command["res1_addr"], "depthwise with a right shift is not simulated")
+        target, sums = _integer_sums(state, command, windows, kernel)
+    if command.function == _RELU:
+        sums = np.maximum(sums, np.zeros((), sums.dtype))
+    _result(state, command, target).write(target.store(sums))
+
+
+def _bias(state: State, command: Command, kind: Element) -> Array:
+    """Values per channel, shape (1, c, 1, 1), or a constant."""
+    if command["opd2_const"]:
+        return kind.immediate(command["opd2_addr"]).reshape(1, 1, 1, 1)
+    _, c, _, _ = result_shape(command)
+    return kind.load(state.compact(command["opd2_addr"], (1, c, 1, 1), kind).read())
+
+
+def _float_sums(
+    state: State, kind: Element, windows: Array, kernel: Array, bias: Array | None
+) -> Array:
+    """Bias and products in two accumulators by position; each operation rounded to `kind`.
+
+    Fast numerics add f16 products in f32.
+    """
+    if not state.exact:
+        return _fast_sums(windows, kernel, bias)
+    n, c, oh, ow, kh, kw = windows.shape
+    sums = np.zeros((2, n, c, oh, ow), windows.dtype)
+    start = np.zeros((1, 1, 1, 1), windows.dtype) if bias is None else bias
+    sums[0] = _rounded(kind, sums[0] + start)
+    for tap in range(kh * kw):
+        y, x = divmod(tap, kw)
+        product = _rounded(kind, windows[..., y, x] * kernel[:, :, y, x, None, None])
+        half = (tap + 1) % 2
+        sums[half] = _rounded(kind, sums[half] + product)
+    return _rounded(kind, sums[0] + sums[1])
+
+
+def _rounded(kind: Element, values: Array) -> Array:
+    if kind is BF16:
+        return kind.load(kind.store(values))
+    return flushed(values)
+
+
+def _fast_sums(windows: Array, kernel: Array, bias: Array | None) -> Array:
+    weights = kernel.astype(np.float32, copy=False)
+    *_, kh, kw = windows.shape
+    total = windows[..., 0, 0] * weights[:, :, 0, 0, None, None]
+    product = np.empty_like(total)
+    for tap in range(1, kh * kw):
+        y, x = divmod(tap, kw)
+        np.multiply(windows[..., y, x], weights[:, :, y, x, None, None], out=product)
+        total += product
+    if bias is not None:
+        total += bias
+    return total
+
+
+def _integer_sums(
+    state: State, command: Command, windows: Array, kernel: Array
+) -> tuple[Element, Array]:
+    signed = command["opd0_sign"] | command["opd1_sign"]
+    target = element(command["res0_prec"], signed)
+    require(not target.is_float, "an integer depthwise convolution has an integer result")
+    total = np.zeros(windows.shape[:4], np.int64)
+    *_, kh, kw = windows.shape
+    for tap in range(kh * kw):
+        y, x = divmod(tap, kw)
+        total += windows[..., y, x].astype(np.int64) * kernel[:, :, y, x, None, None]
+    total += _bias(state, command, element(4, 1))
+    limits = np.iinfo(target.storage)
+    return target, np.clip(total, limits.min, limits.max)
+
+
+def average(state: State, command: Command) -> None:
+    """The scaled sum of a window; 8-bit integers with a rounding right shift (opd2)."""
+    kind = _kind(command)
+    require(bool(command["opd1_const"]), "the scale (opd1) must be a constant")
+    windows = _windows(state, command, kind, _pad(command, kind))
+    scale = kind.immediate(command["opd1_addr"])
+    if not kind.is_float:
+        _integer_average(state, command, windows)
+        return
+    require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
+    kernel = np.broadcast_to(scale.astype(windows.dtype), (1, 1, *windows.shape[4:]))
+    if state.exact:
+        sums = _float_sums(state, kind, windows, kernel, None)
+    else:
+        sums = _window_sum(windows) * scale.astype(np.float32)
+    _result(state, command, kind).write(kind.store(sums))
+
+
+def _window_sum(windows: Array) -> Array:
+    """Sum over the window: in one call when few results share a long window."""
+    *_, oh, ow, kh, kw = windows.shape
+    if kh * kw > oh * ow:
+        return windows.sum(axis=(4, 5), dtype=np.float32)
+    total = windows[..., 0, 0].astype(np.float32)
+    for tap in range(1, kh * kw):
+        total += windows[..., tap // kw, tap % kw]
+    return total
+
+
+def _integer_average(state: State, command: Command, windows: Array) -> None:
+    target = element(command["res0_prec"], command["opd0_sign"])
+    factor = element(0, 1).immediate(command["opd1_addr"])
+    total = windows.sum(axis=(4, 5), dtype=np.int64) * int(factor)
+    limits = np.iinfo(target.storage)
+    amount = np.asarray(-(command["opd2_addr"] & 0xFF))
+    low, high = int(limits.min), int(limits.max)
+    values = shift(total, amount, command["opd2_n_str"], low, high)
+    _result(state, command, target).write(target.store(values))
+
+
+def maximum(state: State, command: Command) -> None:
+    """The largest element of a window; the pad value takes part."""
+    kind = _kind(command)
+    require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
+    windows = _windows(state, command, kind, _pad(command, kind))
+    *_, oh, ow, kh, kw = windows.shape
+    if kh * kw > oh * ow:
+        best = windows.max(axis=(4, 5))
+    else:
+        best = windows[..., 0, 0].copy()
+        for tap in range(1, kh * kw):
+            np.maximum(best, windows[..., tap // kw, tap % kw], out=best)
+    _result(state, command, kind).write(kind.store(best))
+
+
+EXECUTORS: Executors = {
+    ("sPorD", 0): depthwise,
+    ("sPorD", 1): average,
+    ("sPorD", _RELU): depthwise,
+    ("sPorD", 4): maximum,
+}

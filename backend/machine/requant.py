@@ -1,0 +1,105 @@
+"""sRQ_DQ: requantisation to 8 bits and dequantisation to f32.
+
+BM1684X instruction reference, sections 5.8 and 6.2.
+"""
+
+import numpy as np
+
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine.elements import F32, I8, I32, Array, Element, element, flushed
+from xdsl_tpu.backend.machine.memory import Placed
+from xdsl_tpu.backend.machine.rounding import round_to_integer, shift
+from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape, same_spans
+
+
+def _source(state: State, command: Command) -> tuple[Element, Placed]:
+    kind = element(command["opd0_prec"], command["opd0_sign"])
+    require(not kind.is_float, "the operand is an integer tensor")
+    return kind, state.eu_aligned(command["opd0_addr"], result_shape(command), kind)
+
+
+def _result(state: State, command: Command, kind: Element, like: Placed) -> Placed:
+    result = state.eu_aligned(command["res0_addr"], result_shape(command), kind)
+    same_spans(result, like)
+    return result
+
+
+def _byte(value: Array) -> Array:
+    """The low byte as a signed number."""
+    return value.astype(np.uint32).astype(np.uint8).view(np.int8).astype(np.int64)
+
+
+def requantize(state: State, command: Command) -> None:
+    """i32 -> 8 bits: saturate(shift(x * multiplier, amount) + zero point).
+
+    Parameters (multiplier, amount, zero point) are constants or one i32 triple per channel.
+    """
+    _, source = _source(state, command)
+    target = element(command["res0_prec"], command["opd2_sign"])
+    require(target.size == 1, "requantisation gives 8-bit results")
+    result = _result(state, command, target, source)
+    parameters = _parameters(state, command, len(result.views))
+    limits, mode = np.iinfo(target.storage), command["opd2_n_str"]
+    wide = np.iinfo(np.int64)
+    for view, stored, (factor, amount, zero) in zip(
+        result.views, source.views, parameters, strict=True
+    ):
+        product = stored.astype(np.int64) * factor
+        scaled = shift(product, amount, mode, wide.min // 2, wide.max // 2)
+        view[...] = np.clip(scaled + zero, limits.min, limits.max)
+
+
+def _parameters(state: State, command: Command, count: int) -> list[tuple[Array, Array, Array]]:
+    """Multiplier, shift and zero point for each span of the result, broadcastable to it."""
+    signed = command["opd2_sign"]
+    if command["opd1_const"]:
+        packed = command["opd2_addr"]
+        factor = I32.immediate(command["opd1_addr"]).astype(np.int64)
+        zero = element(3, signed).immediate(packed >> 8).astype(np.int64)
+        return [(factor, _byte(np.asarray(packed & 0xFF)), zero)] * count
+    _, c, _, _ = result_shape(command)
+    table = state.eu_aligned(command["opd1_addr"], (1, c, 1, 3), I32)
+    zero_type = np.int16 if signed else np.uint16
+    return [
+        (
+            view[..., 0:1].astype(np.int64),
+            _byte(view[..., 1:2]),
+            view[..., 2:3].astype(zero_type).astype(np.int64),
+        )
+        for view in table.views
+    ]
+
+
+def requantize_float(state: State, command: Command) -> None:
+    """i32 -> 8 bits: saturate(round(f32(f32(x) * scale) + offset)), constants only."""
+    require(bool(command["opd1_const"]), "per-channel float requantisation is not simulated")
+    _, source = _source(state, command)
+    target = element(command["res0_prec"], command["opd2_sign"])
+    result = _result(state, command, target, source)
+    scale = F32.immediate(command["opd1_addr"])
+    offset = F32.immediate(command["opd2_addr"])
+    limits = np.iinfo(target.storage)
+    for view, stored in zip(result.views, source.views, strict=True):
+        value = stored.astype(np.float32) * scale + offset
+        whole = round_to_integer(value, command["opd2_n_str"])
+        view[...] = np.clip(whole, float(limits.min), float(limits.max))
+
+
+def dequantize(state: State, command: Command) -> None:
+    """8 bits -> f32: (x - zero point) * scale, constants only."""
+    require(bool(command["opd1_const"]), "per-channel dequantisation is not simulated")
+    require(command["res0_prec"] == 2, "dequantisation gives f32 results")
+    kind, source = _source(state, command)
+    require(kind.size == I8.size, "dequantisation takes 8-bit operands")
+    result = _result(state, command, F32, source)
+    zero = element(3, 1).immediate(command["opd1_addr"]).astype(np.int32)
+    scale = F32.immediate(command["opd2_addr"])
+    for view, stored in zip(result.views, source.views, strict=True):
+        view[...] = flushed((stored.astype(np.int32) - zero).astype(np.float32) * scale)
+
+
+EXECUTORS: Executors = {
+    ("sRQ_DQ", 0): requantize_float,
+    ("sRQ_DQ", 1): requantize,
+    ("sRQ_DQ", 3): dequantize,
+}

@@ -1,0 +1,115 @@
+"""Rounding by mode: integer right shifts, float to integer, float to narrower float.
+
+BM1684X instruction reference, section 5.1 "Rounding modes" and "data_convert".
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.backend.machine.elements import BF16, F16, F32, Array, Element
+from xdsl_tpu.dialects.errors import TpuError
+
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+
+_WIDEST_SHIFT = 62
+_WIDEST_RESULT = 32
+
+
+def _half_even(x: Int64, s: Int64, half: Int64) -> Int64:
+    floor = x >> s
+    rest = x - (floor << s)
+    return floor + ((rest > half) | ((rest == half) & ((floor & 1) == 1)))
+
+
+SHIFT_MODES: dict[int, Callable[[Int64, Int64, Int64], Int64]] = {
+    0: _half_even,
+    1: lambda x, s, half: np.sign(x) * ((np.abs(x) + half) >> s),
+    2: lambda x, s, half: np.sign(x) * (np.abs(x) >> s),
+    3: lambda x, s, half: x >> s,
+    4: lambda x, s, half: -((-x) >> s),
+    5: lambda x, s, half: (x + half) >> s,
+    6: lambda x, s, half: (x + half - 1) >> s,
+}
+
+
+def shift_right(values: Int64, amount: Array, mode: int) -> Int64:
+    """values / 2**amount rounded to an integer; an amount of 0 changes nothing.
+
+    The modes: 0 half even, 1 half away from zero, 2 toward zero, 3 floor, 4 ceiling,
+    5 half up, 6 half down. `amount` broadcasts against `values`.
+    """
+    amount = np.minimum(np.asarray(amount, np.int64), _WIDEST_SHIFT)
+    if not amount.any():
+        return values
+    half = (np.int64(1) << amount) >> 1
+    return np.where(amount > 0, _by_mode(SHIFT_MODES, mode)(values, amount, half), values)
+
+
+def shift(values: Int64, amount: Array, mode: int, low: int, high: int) -> Int64:
+    """values * 2**amount limited to [low, high]; negative amounts round by `mode`."""
+    amount = np.asarray(amount, np.int64)
+    right = shift_right(values, np.maximum(-amount, 0), mode)
+    left = np.clip(amount, 0, _WIDEST_RESULT)
+    if left.any():
+        # Limiting first keeps the product inside 64 bits without changing the limited result.
+        right = np.clip(right, (low >> left) - 1, (high >> left) + 1) << left
+    return np.clip(right, low, high)
+
+
+def _half_away(x: Float64) -> Float64:
+    whole = np.trunc(x)
+    return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
+
+
+def _half_zero(x: Float64) -> Float64:
+    whole = np.trunc(x)
+    return whole + np.where(np.abs(x - whole) > 0.5, np.copysign(1.0, x), 0.0)
+
+
+FLOAT_MODES: dict[int, Callable[[Any], Any]] = {
+    0: np.rint,
+    1: _half_away,
+    2: np.trunc,
+    3: np.floor,
+    4: np.ceil,
+    5: _half_away,
+    6: _half_zero,
+}
+
+
+def round_to_integer(values: Array, mode: int) -> Array:
+    """Floats with integer values, in the dtype of `values`; NaN and infinities stay."""
+    return _by_mode(FLOAT_MODES, mode)(values)
+
+
+_FORMATS: dict[Element, tuple[int, int, float]] = {
+    F16: (10, -14, 65504.0),
+    BF16: (7, -126, float(np.uint32(0x7F7F0000).view(np.float32))),
+    F32: (23, -126, float(np.finfo(np.float32).max)),
+}
+"""Stored mantissa bits, smallest exponent, largest finite value."""
+
+
+def round_to_float(values: Array, kind: Element, mode: int) -> Array:
+    """Values rounded by `mode` to what `kind` can hold, as float64.
+
+    A finite value beyond the largest one gives infinity when its exponent is too large or the
+    mode rounds it up; rounding toward zero keeps it finite within the last binade.
+    """
+    bits, smallest, largest = _FORMATS[kind]
+    wide = values.astype(np.float64)
+    _, exponent = np.frexp(wide)
+    step = np.maximum(exponent - 1, smallest) - bits
+    rounded = np.ldexp(_by_mode(FLOAT_MODES, mode)(np.ldexp(wide, -step)), step)
+    too_large = np.abs(rounded) > largest
+    return np.where(too_large & np.isfinite(wide), np.copysign(np.inf, wide), rounded)
+
+
+def _by_mode(table: dict[int, Callable[..., Any]], mode: int) -> Callable[..., Any]:
+    if mode not in table:
+        raise TpuError(f"rounding mode {mode} does not exist: modes 0 to 6")
+    return table[mode]

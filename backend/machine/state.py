@@ -1,0 +1,96 @@
+"""What an executor works on, and how it finds its operands."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine.elements import Array, Element
+from xdsl_tpu.backend.machine.memory import Memory, Placed, Quad
+from xdsl_tpu.dialects.errors import TpuError
+
+
+@dataclass(frozen=True)
+class State:
+    """The chip, its memories and the numerics mode; executors change nothing else."""
+
+    chip: Chip
+    memory: Memory
+    exact: bool
+
+    def eu_aligned(self, address: int, shape: Quad, kind: Element) -> Placed:
+        """A local tensor whose channel rows are padded to the lane width (layout code 0)."""
+        if address % self.chip.eu_bytes:
+            raise TpuError(
+                f"EU-aligned tensor at local address {address:#x}: the address must be a "
+                f"multiple of {self.chip.eu_bytes}"
+            )
+        eu = self.chip.eu(kind.size)
+        return self._packed(address, shape, kind, -(-shape[2] * shape[3] // eu) * eu, shape[3])
+
+    def compact(self, address: int, shape: Quad, kind: Element) -> Placed:
+        """A local tensor without padding."""
+        return self._packed(address, shape, kind, shape[2] * shape[3], shape[3])
+
+    def line_aligned(self, address: int, shape: Quad, kind: Element) -> Placed:
+        """A local tensor whose every row (h) is padded to the lane width."""
+        eu = self.chip.eu(kind.size)
+        row = -(-shape[3] // eu) * eu
+        return self._packed(address, shape, kind, shape[2] * row, row)
+
+    def local(self, address: int, shape: Quad, strides: Quad, kind: Element) -> Placed:
+        """A local tensor with explicit element strides (layout code 3)."""
+        return self.memory.local.place(address, shape, strides, kind.storage)
+
+    def _packed(self, address: int, shape: Quad, kind: Element, channel: int, row: int) -> Placed:
+        lane = address // self.chip.local_bytes
+        groups = -(-(lane + shape[1]) // self.chip.lanes)
+        strides = (groups * channel, channel, row, 1)
+        return self.memory.local.place(address, shape, strides, kind.storage)
+
+
+Executor: TypeAlias = Callable[[State, Command], None]
+"""Carries out one command; raises TpuError for what is not simulated."""
+
+Executors: TypeAlias = Mapping[tuple[str, int], Executor]
+"""Executors by form family and function."""
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise TpuError with `message` unless the condition holds."""
+    if not condition:
+        raise TpuError(message)
+
+
+def result_shape(command: Command) -> Quad:
+    """The n, c, h, w of the result."""
+    return command["res0_n"], command["res0_c"], command["res0_h"], command["res0_w"]
+
+
+def short_tensor(state: State, command: Command, operand: str, kind: Element) -> Placed:
+    """A tensor of the result's shape with the layout its `*_str` field selects (0 or 3)."""
+    address, layout = command[f"{operand}_addr"], command[f"{operand}_str"]
+    shape = result_shape(command)
+    if layout == 0:
+        return state.eu_aligned(address, shape, kind)
+    if layout != 3:
+        raise TpuError(f"{operand}_str = {layout}: only layouts 0 (EU-aligned) and 3 are simulated")
+    n, c, h, w = (command[f"{operand}_{axis}_str"] for axis in "nchw")
+    return state.local(address, shape, (n, c, h, w), kind)
+
+
+def same_spans(*tensors: Placed) -> None:
+    """Element-wise operands must start on the lane of the result."""
+    first = tensors[0].spans
+    for tensor in tensors[1:]:
+        if tensor.spans != first:
+            raise TpuError(
+                "element-wise operands must start on the lane of the result: lanes "
+                f"{[t.spans[0].lane for t in tensors]}"
+            )
+
+
+def views_of(placed: Placed | Array, count: int) -> tuple[Array, ...]:
+    """The views of a tensor, or a constant once per view of the others."""
+    return placed.views if isinstance(placed, Placed) else (placed,) * count

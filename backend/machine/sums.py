@@ -1,0 +1,101 @@
+"""Sums of products in the order and precision of the chip's multipliers.
+
+BM1684X instruction reference, section 5.4. Every function takes `left` (m, k) and `right`
+(k, p) in f32 and works in tiles of rows that stay in the cache.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.backend.machine.elements import FLOAT32_TINY, Array, flushed
+
+Float32 = npt.NDArray[np.float32]
+
+_TILE = 1 << 15
+_MANTISSA_BITS = 23
+_ALIGNED_BITS = 24
+_BIAS = 127
+_SAFE_PRODUCT = np.float32(2.0**-102)
+
+
+def block_accumulate(start: Array, left: Float32, right: Float32, width: int) -> Float32:
+    """start + sum over blocks of `width` products, one f32 addition per block.
+
+    Within a block the exact products are aligned to the largest: with 2^E <= max|p| < 2^(E+1)
+    each is truncated toward zero to a multiple of 2^(E-24); their exact sum is rounded once.
+    """
+    out = np.empty((left.shape[0], right.shape[1]), np.float32)
+    out[...] = start
+    for rows in _tiles(*out.shape):
+        for k in range(0, left.shape[1], width):
+            block = slice(k, k + width)
+            out[rows] += _block_sum(left[rows, block], right[block])
+    return out
+
+
+def _block_sum(left: Float32, right: Float32) -> Float32:
+    largest = np.zeros((left.shape[0], right.shape[1]), np.float32)
+    product = np.empty_like(largest)
+    magnitude_left, magnitude_right = np.abs(left), np.abs(right)
+    for k in range(left.shape[1]):
+        np.multiply(magnitude_left[:, k, None], magnitude_right[k], out=product)
+        np.maximum(largest, product, out=largest)
+    exponent = largest.view(np.int32) >> _MANTISSA_BITS
+    exponent[largest == 0] = _BIAS
+    scale = ((2 * _BIAS + _ALIGNED_BITS - exponent) << _MANTISSA_BITS).view(np.float32)
+    unscale = ((exponent - _ALIGNED_BITS) << _MANTISSA_BITS).view(np.float32)
+    total = np.zeros(largest.shape, np.int32)
+    aligned = np.empty_like(total)
+    for k in range(left.shape[1]):
+        np.multiply(left[:, k, None], right[k], out=product)
+        np.multiply(product, scale, out=product)
+        np.copyto(aligned, product, casting="unsafe")
+        np.add(total, aligned, out=total)
+    result = total.astype(np.float32) * unscale
+    finite = np.isfinite(largest)
+    return result if finite.all() else np.where(finite, result, left @ right)
+
+
+def parity_accumulate(first: list[Array], left: Float32, right: Float32) -> Float32:
+    """The sequence [*first, products] in two accumulators, added at the end.
+
+    Element q goes to accumulator q mod 2; products and additions are rounded to f32.
+    """
+    out = np.empty((left.shape[0], right.shape[1]), np.float32)
+    firsts = [np.broadcast_to(value, out.shape) for value in first]
+    flush = _may_underflow(left, right)
+    for rows in _tiles(*out.shape):
+        sums = np.zeros((2, *out[rows].shape), np.float32)
+        product = np.empty(out[rows].shape, np.float32)
+        for q, value in enumerate(firsts):
+            sums[q % 2] += value[rows]
+        for q in range(left.shape[1]):
+            total = sums[(q + len(firsts)) % 2]
+            np.multiply(left[rows, q, None], right[q], out=product)
+            if flush:
+                total[...] = flushed(total + flushed(product))
+            else:
+                np.add(total, product, out=total)
+        out[rows] = flushed(sums[0] + sums[1])
+    return out
+
+
+def _may_underflow(left: Float32, right: Float32) -> bool:
+    """Whether a product or a sum of products may be subnormal.
+
+    Products of at least 2^-102 are multiples of 2^-126, so their sums never are.
+    """
+    smallest = _smallest(left) * _smallest(right)
+    return bool(smallest < _SAFE_PRODUCT)
+
+
+def _smallest(values: Float32) -> np.float32:
+    magnitude = np.abs(values)
+    return np.min(magnitude, where=magnitude >= FLOAT32_TINY, initial=np.float32(1.0))
+
+
+def _tiles(rows: int, columns: int) -> Iterator[slice]:
+    step = max(1, _TILE // columns)
+    return (slice(row, row + step) for row in range(0, rows, step))
