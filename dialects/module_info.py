@@ -1,0 +1,26 @@
+"""What is known about a module besides its text; it follows the module object, not its clones."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from xdsl.dialects.builtin import ModuleOp
+
+
+@dataclass
+class ModuleInfo:
+    """Where a module came from."""
+
+    base_dir: Path | None = None
+    """The directory that file names in the module are relative to."""
+
+    ends_with_blank_line: bool = False
+    """Whether its text ended in an empty line, as some tools write it."""
+
+
+_INFO: WeakKeyDictionary[ModuleOp, ModuleInfo] = WeakKeyDictionary()
+
+
+def module_info(module: ModuleOp) -> ModuleInfo:
+    """The record of `module`, made when first asked for."""
+    return _INFO.setdefault(module, ModuleInfo())

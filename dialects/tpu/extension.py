@@ -1,0 +1,40 @@
+"""Ops whose meaning is given from outside."""
+
+from xdsl.irdl import (
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    opt_attr_def,
+    var_operand_def,
+    var_result_def,
+)
+
+from xdsl_tpu.dialects.attrs import DICT_ARRAY, TEXT
+from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.tpu.kinds import DICT
+from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+
+
+@irdl_op_definition
+class CustomOp(LocalOp):
+    """User defined custom op with named parameters."""
+
+    name = "tpu.Custom"
+
+    inputs = var_operand_def(RankedTensor)
+    buffer = operand_def(TensorOrNone)
+    name_ = attr_def(TEXT, attr_name="name")
+    params = attr_def(DICT_ARRAY)
+    outputs = var_result_def(RankedTensor)
+
+
+@irdl_op_definition
+class GenericCpuOp(TpuOp):
+    """Op executed on the CPU with a name and parameter dictionary."""
+
+    name = "tpu.GenericCpu"
+
+    inputs = var_operand_def(TensorOrNone)
+    cpu_op_name = attr_def(TEXT)
+    param = opt_attr_def(DICT)
+    outputs = var_result_def(TensorOrNone)

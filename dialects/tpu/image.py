@@ -1,0 +1,155 @@
+"""Preparing images."""
+
+from xdsl.irdl import (
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    opt_attr_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+
+from xdsl_tpu.dialects.attrs import (
+    BOOL,
+    F64,
+    F64_ARRAY,
+    I32_DENSE,
+    I64_ARRAY,
+    I64_INT,
+    TEXT,
+    UI32,
+    default_attr_def,
+)
+from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.tpu.enums import RoundMode
+from xdsl_tpu.dialects.tpu.kinds import IMAGE_OUT_FORMAT, ROUND_MODE, YUV2RGB_FORMULA
+from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+
+
+@irdl_op_definition
+class PreprocessOp(TpuOp):
+    """Fused image preprocessing."""
+
+    name = "tpu.Preprocess"
+
+    input = operand_def(RankedTensor)
+    quant_mode = attr_def(TEXT)
+    customization_format = attr_def(TEXT)
+    channel_order = attr_def(TEXT)
+    resize_dims = attr_def(I64_ARRAY)
+    scale = attr_def(F64_ARRAY)
+    mean = attr_def(F64_ARRAY)
+    sign = default_attr_def(BOOL, True)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MeanStdScaleOp(LocalOp):
+    """Normalise an image by mean/std/scale with quantised input."""
+
+    name = "tpu.MeanStdScale"
+
+    input = operand_def(RankedTensor)
+    f32_param = operand_def(RankedTensor)
+    quant_mode = attr_def(TEXT)
+    customization_format = attr_def(TEXT)
+    channel_order = attr_def(TEXT)
+    sign = default_attr_def(BOOL, True)
+    scale = attr_def(F64_ARRAY)
+    std = attr_def(F64_ARRAY)
+    mean = attr_def(F64_ARRAY)
+    zero_points = attr_def(F64_ARRAY)
+    resize_dims = attr_def(I64_ARRAY)
+    multi = attr_def(I32_DENSE)
+    rshift = attr_def(I32_DENSE)
+    offset = attr_def(I32_DENSE)
+    rounding_mode = attr_def(TEXT)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class CscOp(TpuOp):
+    """Colour-space conversion with padding/alignment."""
+
+    name = "tpu.Csc"
+
+    input = operand_def(RankedTensor)
+    channel_order = opt_attr_def(I32_DENSE)
+    pixel_format = attr_def(TEXT)
+    aligned = default_attr_def(BOOL, True)
+    pixel_type = default_attr_def(I64_INT, 1)
+    y_align = default_attr_def(I64_INT, 64)
+    w_align = default_attr_def(I64_INT, 64)
+    channel_align = default_attr_def(I64_INT, 64)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class Yuv2rgbFormulaOp(TpuOp):
+    """YUV to RGB conversion."""
+
+    name = "tpu.Yuv2rgbFormula"
+
+    YUV = operand_def(RankedTensor)
+    src_format = attr_def(UI32)
+    dst_format = attr_def(UI32)
+    image_format = attr_def(IMAGE_OUT_FORMAT)
+    formula_mode = attr_def(YUV2RGB_FORMULA)
+    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class Mmap2RgbmapOp(TpuOp):
+    """Mosaic map to rgb map."""
+
+    name = "tpu.Mmap2Rgbmap"
+
+    input = operand_def(RankedTensor)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class PackRawOp(TpuOp):
+    """Pack raw sensor data."""
+
+    name = "tpu.PackRaw"
+
+    input = operand_def(RankedTensor)
+    high_table = operand_def(TensorOrNone)
+    low_table = operand_def(TensorOrNone)
+    white_level = attr_def(F64)
+    black_level = attr_def(F64)
+    threshold = attr_def(F64)
+    channel_order = attr_def(I64_ARRAY)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class DepackRawOp(TpuOp):
+    """Unpack raw sensor (Bayer) data."""
+
+    name = "tpu.DepackRaw"
+
+    input = operand_def(RankedTensor)
+    padding_h = attr_def(I64_INT)
+    padding_w = attr_def(I64_INT)
+    white_level = attr_def(F64)
+    black_level = attr_def(F64)
+    channel_order = attr_def(I64_ARRAY)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())

@@ -1,0 +1,140 @@
+"""Work shared by cores and devices."""
+
+from xdsl.irdl import (
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure, RecursiveMemoryEffect
+
+from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, SI32, default_attr_def
+from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.tpu.kinds import CORE_PATTERN, DEV_PATTERN
+from xdsl_tpu.dialects.tpu.op import TpuOp
+
+
+@irdl_op_definition
+class CoreBeginOp(TpuOp):
+    """Start of a multi-core parallel segment."""
+
+    name = "tpu.CoreBegin"
+
+    inputs = var_operand_def(RankedTensor)
+    pattern = attr_def(CORE_PATTERN)
+    outputs = var_result_def(RankedTensor)
+
+
+@irdl_op_definition
+class CoreEndOp(TpuOp):
+    """End of a multi-core parallel segment."""
+
+    name = "tpu.CoreEnd"
+
+    inputs = var_operand_def(RankedTensor)
+    pattern = attr_def(CORE_PATTERN)
+    outputs = var_result_def(RankedTensor)
+
+
+@irdl_op_definition
+class CoreJoinOp(TpuOp):
+    """Join the per-core results."""
+
+    name = "tpu.CoreJoin"
+
+    inputs = var_operand_def(RankedTensor)
+    axis = attr_def(SI32)
+    multicore = default_attr_def(BOOL, True)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class CoreParallelOp(TpuOp):
+    """Region executed in parallel over cores."""
+
+    name = "tpu.CoreParallel"
+
+    inputs = var_operand_def(TensorOrNone)
+    offset = attr_def(I64_INT)
+    size = attr_def(I64_INT)
+    body = region_def("single_block")
+    outputs = var_result_def(RankedTensor)
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+
+@irdl_op_definition
+class CoreSplitOp(TpuOp):
+    """Split the input over cores."""
+
+    name = "tpu.CoreSplit"
+
+    input = operand_def(RankedTensor)
+    axis = attr_def(SI32)
+    multicore = default_attr_def(BOOL, True)
+    outputs = var_result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class DevBeginOp(TpuOp):
+    """Start of a multi-device segment."""
+
+    name = "tpu.DevBegin"
+
+    inputs = var_operand_def(RankedTensor)
+    pattern = attr_def(DEV_PATTERN)
+    begin_methods = attr_def(I64_ARRAY)
+    num_head = default_attr_def(I64_INT, 0)
+    done = default_attr_def(BOOL, False)
+    outputs = var_result_def(RankedTensor)
+
+
+@irdl_op_definition
+class DevEndOp(TpuOp):
+    """End of a multi-device segment."""
+
+    name = "tpu.DevEnd"
+
+    inputs = var_operand_def(RankedTensor)
+    pattern = attr_def(DEV_PATTERN)
+    end_methods = attr_def(I64_ARRAY)
+    outputs = var_result_def(RankedTensor)
+
+
+@irdl_op_definition
+class C2CAllReduceOp(TpuOp):
+    """Chip-to-chip all-reduce."""
+
+    name = "tpu.C2CAllReduce"
+
+    send = operand_def(RankedTensor)
+    recv = operand_def(RankedTensor)
+    reduce_method = attr_def(I64_INT)
+    nranks = attr_def(I64_INT)
+    rank = attr_def(I64_INT)
+    sccl_algo = attr_def(I64_INT)
+    chip_map = attr_def(I64_ARRAY)
+    output = result_def(RankedTensor)
+
+
+@irdl_op_definition
+class C2CBroadcastOp(TpuOp):
+    """Chip-to-chip broadcast."""
+
+    name = "tpu.C2CBroadcast"
+
+    input = operand_def()
+    root = attr_def(I64_INT)
+    nranks = attr_def(I64_INT)
+    rank = attr_def(I64_INT)
+    sccl_algo = attr_def(I64_INT)
+    chip_map = attr_def(I64_ARRAY)
+    output = result_def(RankedTensor)

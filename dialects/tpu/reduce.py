@@ -1,0 +1,124 @@
+"""Reductions, searches and sorting along axes."""
+
+from xdsl.irdl import (
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    opt_attr_def,
+    opt_operand_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+
+from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def
+from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.tpu.kinds import ARG_MODE, NONZERO_ORDER, REDUCE_MODE
+from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+
+
+@irdl_op_definition
+class ReduceOp(LocalOp):
+    """Reduction over axes with mode."""
+
+    name = "tpu.Reduce"
+
+    input = operand_def(RankedTensor)
+    buffer = operand_def(TensorOrNone)
+    reciprocal_mantissa_table = operand_def(TensorOrNone)
+    axes = attr_def(I64_ARRAY)
+    keepdims = attr_def(BOOL)
+    mode = attr_def(REDUCE_MODE)
+    multiplier = opt_attr_def(I64_ARRAY)
+    rshift = opt_attr_def(I64_ARRAY)
+    is_scalar = default_attr_def(BOOL, False)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ArgOp(TpuOp):
+    """Argmin/argmax along an axis, also able to return the values."""
+
+    name = "tpu.Arg"
+
+    input = operand_def(RankedTensor)
+    axis = attr_def(I64_INT)
+    keepdims = attr_def(BOOL)
+    mode = attr_def(ARG_MODE)
+    select_last_index = default_attr_def(BOOL, True)
+    use_int_input = default_attr_def(BOOL, False)
+    indices = result_def(RankedTensor)
+    values = result_def(TensorOrNone)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class CumSumOp(TpuOp):
+    """Cumulative sum along an axis."""
+
+    name = "tpu.CumSum"
+
+    input = operand_def(RankedTensor)
+    dim = operand_def(TensorOrNone)
+    axis = attr_def(I64_INT)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class TopKOp(TpuOp):
+    """K largest/smallest values and indices along an axis."""
+
+    name = "tpu.TopK"
+
+    input = operand_def(RankedTensor)
+    kT = opt_operand_def(RankedTensor)
+    buffer_val = operand_def(TensorOrNone)
+    buffer_idx = operand_def(TensorOrNone)
+    buffer_scatter_idx = operand_def(TensorOrNone)
+    buffer_seq_idx = operand_def(TensorOrNone)
+    axis = attr_def(I64_INT)
+    K = attr_def(I64_INT)
+    largest = default_attr_def(BOOL, True)
+    sorted = default_attr_def(BOOL, True)
+    values_used_only = default_attr_def(BOOL, False)
+    replace_topk_indices = default_attr_def(BOOL, False)
+    use_hau = default_attr_def(BOOL, True)
+    values = result_def(TensorOrNone)
+    indices = result_def(TensorOrNone)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SortOp(TpuOp):
+    """Sort along an axis (values and indices)."""
+
+    name = "tpu.Sort"
+
+    input = operand_def(RankedTensor)
+    buffer = operand_def(TensorOrNone)
+    axis = attr_def(I64_INT)
+    descending = default_attr_def(BOOL, True)
+    values = result_def(TensorOrNone)
+    indices = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class NonZeroOp(TpuOp):
+    """Indices of non-zero elements."""
+
+    name = "tpu.NonZero"
+
+    input = operand_def(RankedTensor)
+    buffer = operand_def(TensorOrNone)
+    order = attr_def(NONZERO_ORDER)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())

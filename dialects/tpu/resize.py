@@ -1,0 +1,103 @@
+"""Changing height and width."""
+
+from xdsl.irdl import (
+    SameVariadicOperandSize,
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+
+from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, default_attr_def
+from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.top.traits import SupportFuseRelu
+from xdsl_tpu.dialects.tpu.kinds import RESIZE_COORD_MODE, RESIZE_MODE
+from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+
+
+@irdl_op_definition
+class InterpOp(LocalOp):
+    """Resize (nearest / linear) with coordinate mode."""
+
+    name = "tpu.Interp"
+
+    input = operand_def(RankedTensor)
+    shapeT = operand_def(TensorOrNone)
+    buffer = operand_def(TensorOrNone)
+    scale_h = attr_def(F64)
+    scale_w = attr_def(F64)
+    mode = attr_def(RESIZE_MODE)
+    coord_mode = attr_def(RESIZE_COORD_MODE)
+    ppl_flag = default_attr_def(BOOL, False)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class UpsampleOp(LocalOp):
+    """Nearest upsample by integer scale."""
+
+    name = "tpu.Upsample"
+
+    input = operand_def(RankedTensor)
+    indices = operand_def(TensorOrNone)
+    scale_h = attr_def(I64_INT)
+    scale_w = attr_def(I64_INT)
+    do_relu = default_attr_def(BOOL, False)
+    relu_limit = default_attr_def(F64, -1.0)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure(), SupportFuseRelu())
+
+
+@irdl_op_definition
+class GridSamplerOp(TpuOp):
+    """Grid sample (bilinear/nearest, padding mode)."""
+
+    name = "tpu.GridSampler"
+
+    input = operand_def(RankedTensor)
+    grid = operand_def(RankedTensor)
+    buffer = operand_def(TensorOrNone)
+    mode = attr_def(I64_INT)
+    padding_mode = attr_def(I64_INT)
+    align_corners = attr_def(BOOL)
+    mean = default_attr_def(F64, 0)
+    scale = default_attr_def(F64, 1)
+    need_permute = default_attr_def(BOOL, False)
+    output = result_def(RankedTensor)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GridSampleInDeformableAttnOp(TpuOp):
+    """Fused grid sample for deformable attention."""
+
+    name = "tpu.GridSampleInDeformableAttn"
+
+    input_global_addr = var_operand_def(RankedTensor)
+    grid_global_addr = var_operand_def(RankedTensor)
+    attn_global_addr = var_operand_def(RankedTensor)
+    buffer = operand_def(TensorOrNone)
+    num_grid_samples = attr_def(I64_INT)
+    input_dims = attr_def(I64_INT)
+    input_n = attr_def(I64_ARRAY)
+    input_c = attr_def(I64_ARRAY)
+    input_d = attr_def(I64_ARRAY)
+    input_h = attr_def(I64_ARRAY)
+    input_w = attr_def(I64_ARRAY)
+    grid_dout = attr_def(I64_INT)
+    grid_hout = attr_def(I64_INT)
+    grid_wout = attr_def(I64_INT)
+    interp_mode = attr_def(I64_INT)
+    padding_mode = attr_def(I64_INT)
+    align_corners = attr_def(BOOL)
+    output_global_addr = result_def(RankedTensor)
+    irdl_options = (SameVariadicOperandSize(),)
+
+    traits = traits_def(Pure())
