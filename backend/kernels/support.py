@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
@@ -121,7 +122,7 @@ class KernelContext:
 def ddr_value(value: SSAValue) -> DdrValue:
     """The place of an addressed IR value; raises TpuError without an address."""
     kind = value.type
-    if not isinstance(kind, TensorType) or not isinstance(kind.encoding, IntegerAttr):
+    if not isa(kind, TensorType[Attribute]) or not isa(kind.encoding, IntegerAttr):
         raise TpuError(
             f"'{name_of(value)}' has type {kind}, which carries no address: "
             "run --address-assign before generating code"
@@ -138,7 +139,7 @@ def dtype_of(element: Attribute) -> DType:
         return DType.F16
     if isinstance(element, BFloat16Type):
         return DType.BF16
-    if isinstance(element, IntegerType):
+    if isa(element, IntegerType):
         unsigned = element.signedness.data is Signedness.UNSIGNED
         name = f"{'u' if unsigned else 'i'}{element.width.data}"
         for dtype in DType:
