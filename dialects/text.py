@@ -85,8 +85,9 @@ def print_module(
 ) -> None:
     """Write a module as mlir-opt does, with or without the locations, i.e. the tensor names.
 
-    With `generic` every op is written in the generic form. A module none of whose ops has a location is written without them. A module that was read
-    from text ending in an empty line ends in one again.
+    With `generic` every op is written in the generic form. A module none of whose ops has a
+    location is written without them. A module that was read from text ending in an empty line
+    ends in one again.
     """
     printer = MlirPrinter(stream, module, locations and has_locations(module))
     printer.print_generic_format = generic

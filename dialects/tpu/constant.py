@@ -12,10 +12,10 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RankedTensor
-from xdsl_tpu.dialects.top.traits import InOutSameShape, SupportElementwise, SupportFuseRelu
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import BINARY_SHIFT, COMPARE_MODE, ROUND_MODE
 from xdsl_tpu.dialects.tpu.op import LocalOp
+from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise, SupportFuseRelu
 
 
 @irdl_op_definition

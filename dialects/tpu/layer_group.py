@@ -15,9 +15,9 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, TEXT, default_attr_def
 from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
-from xdsl_tpu.dialects.top.traits import InOutSameShape
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP, COMPRESS
 from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition

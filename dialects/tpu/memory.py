@@ -5,10 +5,10 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RankedTensor
-from xdsl_tpu.dialects.top.traits import OwnResult, ShapeConsumer, ShapeProducer
 from xdsl_tpu.dialects.tpu.enums import BufferType
 from xdsl_tpu.dialects.tpu.kinds import BUFFER_TYPE
 from xdsl_tpu.dialects.tpu.op import TpuOp
+from xdsl_tpu.dialects.traits import OwnResult, ShapeConsumer, ShapeProducer
 
 
 @irdl_op_definition

@@ -12,10 +12,10 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RankedTensor
-from xdsl_tpu.dialects.top.traits import InOutSameShape, SupportElementwise
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DEQUANT_MODE, REQUANT_MODE, ROUND_MODE
 from xdsl_tpu.dialects.tpu.op import LocalOp
+from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
 
 
 @irdl_op_definition

@@ -13,9 +13,9 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, TEXT, default_attr_def
 from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
-from xdsl_tpu.dialects.top.traits import OwnResult, ShapeConsumer, ShapeProducer
 from xdsl_tpu.dialects.tpu.kinds import F32, REDUCE_MODE
 from xdsl_tpu.dialects.tpu.op import TpuOp
+from xdsl_tpu.dialects.traits import OwnResult, ShapeConsumer, ShapeProducer
 
 
 @irdl_op_definition

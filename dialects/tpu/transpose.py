@@ -12,9 +12,9 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
-from xdsl_tpu.dialects.top.traits import InOutSameShape
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
 from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition
