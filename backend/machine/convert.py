@@ -5,8 +5,12 @@ BM1684X instruction reference, sections 5.1 and 6.2.
 
 import numpy as np
 
-from xdsl_tpu.backend.machine.elements import BF16, F16, F32, Array, Element, flushed
-from xdsl_tpu.backend.machine.rounding import round_to_float, round_to_integer
+from xdsl_tpu.backend.machine.elements import BF16, F16, F32, Array, Element
+from xdsl_tpu.backend.machine.rounding import (
+    round_integer_to_float,
+    round_to_float,
+    round_to_integer,
+)
 
 _NAN = {F16: 0x7FFF, BF16: 0x7FFF}
 _WIDENINGS = {(F16, F32), (BF16, F32)}
@@ -38,12 +42,13 @@ def _to_integer(values: Array, source: Element, target: Element, mode: int) -> A
 
 
 def _to_float(values: Array, source: Element, target: Element, mode: int) -> Array:
-    if mode == 0 and (source is F32 or target is F32):
-        stored = target.store(flushed(values.astype(np.float32)))
+    if not source.is_float:
+        rounded = round_integer_to_float(values, target, mode)
+        return target.store(rounded.astype(np.float32))
+    if mode == 0:
+        stored = target.store(values)
     else:
         stored = target.store(round_to_float(values, target, mode).astype(np.float32))
-    if target not in _NAN or not source.is_float:
-        return stored
     unordered = np.isnan(values)
     if unordered.any():
         nan = np.array(_NAN[target], np.uint16).view(stored.dtype)

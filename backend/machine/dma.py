@@ -45,8 +45,8 @@ def _place(state: State, command: Command, side: str, shape: Quad, kind: Element
     address = address_of(command, side)
     if command["stride_enable"]:
         strides = _strides(command, side)
-        if command.function != _COPY:
-            strides = (*strides[:3], 1)
+        if command.form.name != "DMA_tensor" or command.function != _COPY:
+            strides = (*strides[:3], 1)  # only the plain tensor copy has a stride along w
     else:
         strides = _default_strides(state, address, shape, kind)
     return state.memory.place(address, shape, strides, kind.storage)
@@ -163,7 +163,7 @@ def general_copy(state: State, command: Command) -> None:
     """`src_cstride` elements in a row, to one place or to every lane of `dst_csize`."""
     _check(state, command)
     kind = raw_element(command["src_data_format"])
-    count = command["src_cstride(move length)"]
+    count = command["src_cstride"]
     values = _source(state, command, (1, 1, 1, count), kind)
     lanes = command["dst_csize"] if command.function == 1 else 1
     shape = (1, lanes, 1, count)
@@ -178,10 +178,7 @@ def cw_transpose(state: State, command: Command) -> None:
     values = _source(state, command, _sizes(command, "src"), kind)
     require(values.ndim == 4, "filling with a constant is simulated for plain copies only")
     n, c, h, w = _sizes(command, "src")
-    address = address_of(command, "dst")
-    strides = (*_strides(command, "dst")[:3], 1)
-    target = state.memory.place(address, (n, w, h, c), strides, kind.storage)
-    target.write(values.transpose(0, 3, 2, 1))
+    _place(state, command, "dst", (n, w, h, c), kind).write(values.transpose(0, 3, 2, 1))
 
 
 EXECUTORS: Executors = {

@@ -118,10 +118,7 @@ def _mm_float(state: State, command: Command, left: Array, right: Array) -> None
         first = [_blocks(state, command["opd2_addr"], (1, blocks, width), F32)]
     if command["res_add"]:
         first.append(_blocks(state, command["res0_addr"], (len(left), blocks, width), F32))
-    if state.exact:
-        product = parity_accumulate(first, left, right)
-    else:
-        product = sum(first, left @ right)
+    product = parity_accumulate(first, left, right) if state.exact else sum(first, left @ right)
     _write_blocks(state, command, product, F32)
 
 

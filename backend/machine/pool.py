@@ -3,19 +3,14 @@
 BM1684X instruction reference, sections 5.7 and 6.2.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.arith import choose
 from xdsl_tpu.backend.machine.elements import BF16, F16, Array, Element, element, flushed
 from xdsl_tpu.backend.machine.memory import Placed, Quad
 from xdsl_tpu.backend.machine.rounding import shift
 from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape
 from xdsl_tpu.backend.machine.windows import window_of
-
-_RELU = 2
 
 
 def _windows(state: State, command: Command, kind: Element, fill: Array) -> Array:
@@ -43,7 +38,10 @@ def _kind(command: Command) -> Element:
 
 
 def depthwise(state: State, command: Command) -> None:
-    """A kernel per channel; floats in the operand type, 8-bit integers exactly."""
+    """A kernel per channel; floats in the operand type, 8-bit integers exactly.
+
+    Function 2 is named depthwise_relu, but no relu is applied (measured).
+    """
     kind = _kind(command)
     window = window_of(command)
     _, c, _, _ = result_shape(command)
@@ -64,8 +62,6 @@ def depthwise(state: State, command: Command) -> None:
     else:
         require(not command["res1_addr"], "depthwise with a right shift is not simulated")
         target, sums = _integer_sums(state, command, windows, kernel)
-    if command.function == _RELU:
-        sums = np.maximum(sums, np.zeros((), sums.dtype))
     _result(state, command, target).write(target.store(sums))
 
 
@@ -192,6 +188,6 @@ def maximum(state: State, command: Command) -> None:
 EXECUTORS: Executors = {
     ("sPorD", 0): depthwise,
     ("sPorD", 1): average,
-    ("sPorD", _RELU): depthwise,
+    ("sPorD", 2): depthwise,
     ("sPorD", 4): maximum,
 }

@@ -62,12 +62,12 @@ def shift(values: Int64, amount: Array, mode: int, low: int, high: int) -> Int64
 
 def _half_away(x: Float64) -> Float64:
     whole = np.trunc(x)
-    return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
+    return whole + np.copysign(np.abs(x - whole) >= 0.5, x)
 
 
 def _half_zero(x: Float64) -> Float64:
     whole = np.trunc(x)
-    return whole + np.where(np.abs(x - whole) > 0.5, np.copysign(1.0, x), 0.0)
+    return whole + np.copysign(np.abs(x - whole) > 0.5, x)
 
 
 FLOAT_MODES: dict[int, Callable[[Any], Any]] = {
@@ -78,6 +78,13 @@ FLOAT_MODES: dict[int, Callable[[Any], Any]] = {
     4: np.ceil,
     5: _half_away,
     6: _half_zero,
+}
+
+
+INTEGER_TO_FLOAT_MODES: dict[int, Callable[[Any], Any]] = {
+    **FLOAT_MODES,
+    5: lambda x: np.floor(x + 0.5),
+    6: lambda x: np.ceil(x - 0.5),
 }
 
 
@@ -95,18 +102,37 @@ _FORMATS: dict[Element, tuple[int, int, float]] = {
 
 
 def round_to_float(values: Array, kind: Element, mode: int) -> Array:
-    """Values rounded by `mode` to what `kind` can hold, as float64.
+    """Floats rounded by `mode` to what `kind` can hold, as float64.
 
-    A finite value beyond the largest one gives infinity when its exponent is too large or the
-    mode rounds it up; rounding toward zero keeps it finite within the last binade.
+    Beyond the largest finite value the result is infinite: rounding toward zero keeps only what
+    is still in the last binade.
     """
-    bits, smallest, largest = _FORMATS[kind]
+    rounded = _on_grid(values.astype(np.float64), kind, _by_mode(FLOAT_MODES, mode))
+    largest = _FORMATS[kind][2]
+    return np.where(np.abs(rounded) > largest, np.copysign(np.inf, rounded), rounded)
+
+
+def round_integer_to_float(values: Array, kind: Element, mode: int) -> Array:
+    """Integers rounded by `mode` to what `kind` can hold, as float64.
+
+    The modes are those of the integer shifts (5 half up, 6 half down); a mode that rounds
+    an overflowing value toward zero gives the largest finite value.
+    """
     wide = values.astype(np.float64)
+    rounded = _on_grid(wide, kind, _by_mode(INTEGER_TO_FLOAT_MODES, mode))
+    largest = _FORMATS[kind][2]
+    infinite = np.inf * np.ones_like(wide)
+    above = largest if mode in (2, 3) else infinite
+    below = -largest if mode in (2, 4) else -infinite
+    return np.where(rounded > largest, above, np.where(rounded < -largest, below, rounded))
+
+
+def _on_grid(wide: Float64, kind: Element, rounding: Callable[[Any], Any]) -> Float64:
+    """Values rounded to the mantissa of `kind` at their exponent, without an upper limit."""
+    bits, smallest, _ = _FORMATS[kind]
     _, exponent = np.frexp(wide)
     step = np.maximum(exponent - 1, smallest) - bits
-    rounded = np.ldexp(_by_mode(FLOAT_MODES, mode)(np.ldexp(wide, -step)), step)
-    too_large = np.abs(rounded) > largest
-    return np.where(too_large & np.isfinite(wide), np.copysign(np.inf, wide), rounded)
+    return np.ldexp(rounding(np.ldexp(wide, -step)), step)
 
 
 def _by_mode(table: dict[int, Callable[..., Any]], mode: int) -> Callable[..., Any]:
