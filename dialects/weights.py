@@ -142,6 +142,18 @@ class Weights(MutableMapping[str, Array]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The npz files the arrays were read from."""
+        return tuple(archive.path for archive in self._archives)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the arrays differ from those of the files: some were assigned or deleted."""
+        stored = {key for archive in self._archives for key in archive.keys()}
+        assigned = any(not isinstance(entry, _Archive) for entry in self._entries.values())
+        return assigned or stored != self._entries.keys()
+
     def close(self) -> None:
         """Close the files; arrays assigned since stay, the others can no longer be read."""
         for archive in self._archives:
@@ -192,6 +204,11 @@ def attach(module: ModuleOp, weights: Weights, base_dir: str | Path | None = Non
     _ATTACHED[module] = weights
     if base_dir is not None:
         module_info(module).base_dir = Path(base_dir)
+
+
+def attached_weights(module: ModuleOp) -> Weights | None:
+    """The weights attached to `module` or opened by `weights_of` before; None without any."""
+    return _ATTACHED.get(module)
 
 
 def weights_of(module: ModuleOp) -> Weights:

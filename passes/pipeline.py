@@ -10,7 +10,7 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec
@@ -22,6 +22,8 @@ from xdsl_tpu.passes import PASSES, PassLoader
 
 Scalar = str | int | float | bool
 _BOOLEANS = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
+_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)")
+_REAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -153,20 +155,13 @@ def _scalar(text: str, kinds: tuple[type | str, ...], expected: Any) -> Scalar:
         return text
     if bool in kinds and text.lower() in _BOOLEANS:
         return _BOOLEANS[text.lower()]
-    if int in kinds and (number := _number(text, lambda value: int(value, 0))) is not None:
-        return number
-    if float in kinds and (number := _number(text, float)) is not None:
-        return number
+    if int in kinds and _INTEGER.fullmatch(text):
+        return int(text, 0)
+    if float in kinds and _REAL.fullmatch(text):
+        return float(text)
     if str in kinds:
         return text
     raise ValueError(f"'{text}' is not of type {_type_text(expected)}")
-
-
-def _number(text: str, convert: Any) -> Any:
-    try:
-        return convert(text)
-    except ValueError:
-        return None
 
 
 def _type_text(expected: Any) -> str:
@@ -178,8 +173,8 @@ def _type_text(expected: Any) -> str:
 def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, tuple | list):
-        return ",".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, tuple):
+        return ",".join(map(str, cast(tuple[Scalar, ...], value)))
     return "" if value is None else str(value)
 
 

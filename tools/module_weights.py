@@ -1,17 +1,87 @@
 """The weights that go with a module's text: found beside the input, left beside the output."""
 
+import os
+import shutil
 from collections.abc import Sequence
+from itertools import chain, count
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from xdsl_tpu.dialects.module_info import module_info
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.top import WeightOp
+from xdsl_tpu.dialects.weights import WEIGHT_FILE, Weights, attach, attached_weights
 
 
 def attach_weights(module: ModuleOp, directory: Path, weight_file: str | None) -> None:
-    """Tell `module` where its `module.weight_file` is; nothing is read yet."""
+    """Tell `module` where its weights are.
+
+    They are in its `module.weight_file` in `directory`, which is not opened yet, or in
+    `weight_file` when that is given (which a module that names no file takes as its own).
+    """
     module_info(module).base_dir = directory.resolve()
+    if weight_file is None:
+        return
+    attach(module, Weights(weight_file))
+    if _weight_file(module) is None:
+        _rename(module, Path(weight_file).name)
 
 
 def save_weights(modules: Sequence[ModuleOp], directory: Path, output: Path | None) -> None:
-    """Save the weights that passes changed."""
+    """Leave each module's weights beside the output, so that text and weights stay together.
+
+    Weights that passes changed are saved under `module.weight_file` in the directory of
+    `output`, or in the current one for standard output; never over a file they were read
+    from, in which case the module gets a new name for them. Unchanged weights of an input
+    elsewhere are copied when there is an output file.
+    """
+    written: set[Path] = set()
+    for module in modules:
+        weights = attached_weights(module)
+        name = _weight_file(module)
+        if name is None:
+            continue
+        place = Path() if output is None else output.parent
+        if weights is not None and weights.changed:
+            taken = written | {path.resolve() for path in weights.files}
+            target = next(path for path in _candidates(place / name) if path.resolve() not in taken)
+            _drop_unused(module, weights)
+            weights.save(target)
+            written.add(target.resolve())
+            _rename(module, target.name)
+        elif output is not None and (output.is_file() or not output.exists()):
+            _copy(directory / name, place / name)
+
+
+def _drop_unused(module: ModuleOp, weights: Weights) -> None:
+    used = {name_of(op) for op in module.walk() if isinstance(op, WeightOp)}
+    for name in [name for name in weights if name not in used]:
+        del weights[name]
+
+
+def _candidates(path: Path) -> chain[Path]:
+    """`path`, then names derived from it: `_origin_weight` gives `_weight`, else a number."""
+    plain = path.name.replace("_origin_weight", "_weight")
+    numbered = (path.with_name(f"{path.stem}_{number}{path.suffix}") for number in count(1))
+    return chain((path, path.with_name(plain)), numbered)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Put the file beside the output, by a link where that is possible."""
+    if not source.is_file() or target.exists():
+        return
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _weight_file(module: ModuleOp) -> str | None:
+    attribute = module.attributes.get(WEIGHT_FILE)
+    return attribute.data if isinstance(attribute, StringAttr) else None
+
+
+def _rename(module: ModuleOp, name: str) -> None:
+    attributes = {**module.attributes, WEIGHT_FILE: StringAttr(name)}
+    module.attributes = dict(sorted(attributes.items()))

@@ -31,6 +31,10 @@ class _Request(argparse.Action):
         setattr(namespace, self.dest, [*earlier, (name, values)])
 
 
+def _wide_help(prog: str) -> argparse.HelpFormatter:
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=34, width=110)
+
+
 def _boolean(text: str) -> bool:
     if text.lower() not in _BOOLEANS:
         raise argparse.ArgumentTypeError(f"'{text}' is neither true nor false")
@@ -79,7 +83,7 @@ def add_arguments(
     parser.prog = "tpu-opt"
     parser.usage = 'tpu-opt [FILE] [--PASS[="OPTION=VALUE ..."]]... [-o FILE] [options]'
     parser.allow_abbrev = False
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.formatter_class = _wide_help
     parser.error = lambda message: _usage_error(parser, message)
     groups = {title: parser.add_argument_group(title) for title in _SWITCHES}
     for title, switches in _SWITCHES.items():
@@ -106,7 +110,7 @@ def add_arguments(
 
 
 def _free_names(parser: argparse.ArgumentParser, names: Iterable[str]) -> list[str]:
-    taken = {flag for action in parser._actions for flag in action.option_strings}  # pyright: ignore[reportPrivateUsage]
+    taken = {flag for action in parser._actions for flag in action.option_strings}
     return [name for name in names if f"--{name}" not in taken]
 
 
@@ -124,7 +128,7 @@ def _usage_error(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     word = rest.split()[0].partition("=")[0]
     if not word.startswith("-"):
         raise TpuError(f"unexpected argument '{word}': only one input file is possible")
-    known = [flag for action in parser._actions for flag in action.option_strings]  # pyright: ignore[reportPrivateUsage]
+    known = [flag for action in parser._actions for flag in action.option_strings]
     raise TpuError(
         f"unknown option or pass '{word}'{did_you_mean(word, known)} (see tpu-opt --help)"
     )

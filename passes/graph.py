@@ -1,0 +1,83 @@
+"""Moves that many patterns make on the graph of ops: users, types, replacements."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue, Use
+from xdsl.pattern_rewriter import PatternRewriter
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interfaces.shape import known_shape
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.passes.tensors import element_of
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def module_of(op: Operation) -> ModuleOp:
+    """The outermost module around `op`."""
+    outermost = op
+    while (parent := outermost.parent_op()) is not None:
+        outermost = parent
+    if not isinstance(outermost, ModuleOp):
+        raise TpuError(f"{op.name} is in no module")
+    return outermost
+
+
+def producer(value: SSAValue, kind: type[OpT]) -> OpT | None:
+    """The op of class `kind` that makes `value`; None when something else does."""
+    return value.owner if isinstance(value.owner, kind) else None
+
+
+def sole_producer(value: SSAValue, kind: type[OpT]) -> OpT | None:
+    """Like `producer`, when `value` has no other use as well."""
+    return producer(value, kind) if value.has_one_use() else None
+
+
+def sole_user(value: SSAValue, kind: type[OpT]) -> OpT | None:
+    """The op of class `kind` that is the only use of `value`."""
+    use = value.get_unique_use()
+    return use.operation if use is not None and isinstance(use.operation, kind) else None
+
+
+def users(value: SSAValue) -> list[Operation]:
+    """The distinct users of a value, in the order of the block."""
+    found = dict.fromkeys(use.operation for use in value.uses)
+    return sorted(found, key=_position)
+
+
+def uses_in_order(value: SSAValue) -> list[Use]:
+    """The uses of a value in the order of the block, then of the operands."""
+    return sorted(value.uses, key=lambda use: (_position(use.operation), use.index))
+
+
+def has_shapes(*values: SSAValue) -> bool:
+    """Whether all values are tensors of known shape."""
+    return all(known_shape(value.type) is not None for value in values)
+
+
+def tensor_like(value: SSAValue, shape: Iterable[int]) -> TensorType[Attribute]:
+    """The type of a tensor of `value`'s element type."""
+    return TensorType(element_of(value), tuple(shape))
+
+
+def derived_name(subject: Operation | SSAValue, suffix: str) -> str:
+    """A name for a new tensor that comes from another; unnamed ops lend their kind."""
+    owner = subject if isinstance(subject, Operation) else subject.owner
+    kind = owner.name.rpartition(".")[2] if isinstance(owner, Operation) else "argument"
+    return f"{name_of(subject) or kind}{suffix}"
+
+
+def retype(value: SSAValue, shape: Sequence[int], rewriter: PatternRewriter) -> SSAValue:
+    """Give a tensor another shape in place; its users are visited again."""
+    changed = rewriter.replace_value_with_new_type(value, tensor_like(value, shape))
+    for use in changed.uses:
+        rewriter.notify_op_modified(use.operation)
+    return changed
+
+
+def _position(op: Operation) -> int:
+    """The index of an op in its block."""
+    assert op.parent is not None
+    return op.parent.get_operation_index(op)
