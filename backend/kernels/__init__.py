@@ -8,5 +8,22 @@ from xdsl_tpu.backend.kernels.support import KernelContext
 
 Kernel = Callable[[KernelContext, Operation], None]
 
-KERNELS: dict[str, str] = {}
+KERNELS: dict[str, str] = {
+    "tpu.Add": "elementwise:add",
+    "tpu.AddConst": "elementwise:add_const",
+    "tpu.Cast": "elementwise:cast",
+    "tpu.Clip": "elementwise:clip",
+    "tpu.Div": "elementwise:div",
+    "tpu.LeakyRelu": "elementwise:leaky_relu",
+    "tpu.Max": "elementwise:maximum",
+    "tpu.MaxConst": "elementwise:max_const",
+    "tpu.Min": "elementwise:minimum",
+    "tpu.MinConst": "elementwise:min_const",
+    "tpu.Mul": "elementwise:mul",
+    "tpu.MulConst": "elementwise:mul_const",
+    "tpu.Reciprocal": "elementwise:reciprocal",
+    "tpu.Relu": "elementwise:relu",
+    "tpu.Sub": "elementwise:sub",
+    "tpu.SubConst": "elementwise:sub_const",
+}
 """IR op name -> "module:function" under `xdsl_tpu.backend.kernels`."""

@@ -158,7 +158,8 @@ def pipelined(
 
     The second argument of each stage is the buffer to use, 0 or 1 in turn. In every step the
     next tile's load is queued before the previous tile's store, so that the GDMA works while
-    the TIU computes the tile between them.
+    the TIU computes the tile between them. Hence the buffers of even and odd tiles must not
+    overlap, whatever the tiles' sizes.
     """
     for step in range(len(tiles) + 2):
         if step < len(tiles):

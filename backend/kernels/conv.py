@@ -1,0 +1,296 @@
+"""`tpu.Conv2D` as a layer over DDR: ordinary and grouped convolutions on the cube.
+
+BM1684X instruction reference, section 5.4. Depthwise filters go to `depthwise`.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Emitter, Window
+from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.conv_plan import (
+    Convolution,
+    Plan,
+    Sizes,
+    Step,
+    bias_bytes,
+    choose_plan,
+)
+from xdsl_tpu.backend.kernels.depthwise import depthwise_layer
+from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, load_lanes, window_of
+from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
+from xdsl_tpu.backend.kernels.tiling import Axis
+from xdsl_tpu.backend.kernels.transfer import fetch, put
+from xdsl_tpu.backend.tensor import (
+    DType,
+    GlobalTensor,
+    LocalTensor,
+    Shape4,
+    aligned,
+    ceil_div,
+    compact,
+)
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.errors import TpuError
+
+
+def conv2d(context: KernelContext, op: Operation) -> None:
+    """Emit a 1-D or 2-D convolution.
+
+    Raises TpuError for what the unit cannot do: integer types, pads above 15, inserted zeros.
+    """
+    assert isinstance(op, tpu.Conv2DOp)
+    conv = describe(context, op)
+    group = op.group.value.data
+    if group > 1 and conv.x.shape[1] == group == conv.out.shape[1]:
+        depthwise_layer(context, conv, where(op))
+        return
+    plan = choose_plan(conv, context.chip, where(op))
+    emit(context, conv, plan)
+
+
+def describe(context: KernelContext, op: "tpu.Conv2DOp") -> Convolution:
+    """The op's tensors and windows; 1-D convolutions become columns of width 1."""
+    x, weight, out = (context.value(v) for v in (op.input, op.filter, op.output))
+    bias = context.optional(op.bias)
+    x4, out4 = x.as4(_four(x.shape)), out.as4(_four(out.shape))
+    rows, columns = _axes(op, x4.shape, out4.shape)
+    if not x.dtype.is_float or (op.inserts is not None and any(ints(op.inserts))):
+        raise TpuError(f"{where(op)}: only f32, f16 and bf16 without inserted zeros are supported")
+    merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
+    oc = out4.shape[1]
+    bias4 = None if bias is None else bias.as4((1, oc, 1, 1))
+    conv = Convolution(
+        x4,
+        weight.as4((1, oc, 1, weight.elements // oc)),
+        bias4,
+        out4,
+        rows,
+        columns,
+        op.group.value.data,
+        merge,
+        Clamp.of(op.do_relu, op.relu_limit),
+    )
+    return _with_blocks(conv, context.chip, where(op))
+
+
+def _with_blocks(conv: Convolution, chip: Chip, name: str) -> Convolution:
+    """Split the filter rows into blocks of the cube's input channels."""
+    if conv.groups == conv.x.shape[1] == conv.out.shape[1] and conv.groups > 1:
+        return conv
+    cube = chip.cube_channels[conv.x.dtype.bytes]
+    blocks = ceil_div(conv.ic * conv.taps, cube)
+    width = conv.positions * cube
+    oc = conv.out.shape[1]
+    if conv.weight.shape[3] != blocks * width:
+        raise TpuError(
+            f"{name}: a filter row of {conv.weight.shape[3]} elements, {blocks * width} expected: "
+            "run --weight-reorder before generating code"
+        )
+    strides = (oc * blocks * width, blocks * width, width, 1)
+    weight = conv.weight.view((1, oc, blocks, width), strides)
+    return Convolution(
+        conv.x,
+        weight,
+        conv.bias,
+        conv.out,
+        conv.rows,
+        conv.columns,
+        conv.groups,
+        conv.merge,
+        conv.clamp,
+    )
+
+
+def _four(shape: tuple[int, ...]) -> Shape4:
+    n, c, *spatial = (*shape, 1) if len(shape) == 3 else shape
+    if len(spatial) != 2:
+        raise TpuError(f"a tensor of shape {shape} where (n, c, h, w) is expected")
+    return n, c, spatial[0], spatial[1]
+
+
+def _axes(op: "tpu.Conv2DOp", x: Shape4, out: Shape4) -> tuple[Axis, Axis]:
+    kernel, strides = ints(op.kernel_shape), ints(op.strides)
+    pads = ints(op.pads)
+    dilations = ints(op.dilations) if op.dilations is not None else (1,) * len(kernel)
+    if len(kernel) == 1:
+        kernel, strides, dilations = (*kernel, 1), (*strides, 1), (*dilations, 1)
+        pads = (pads[0], 0, pads[1], 0)
+    axes = tuple(
+        Axis(x[2 + i], out[2 + i], kernel[i], strides[i], pads[i], pads[2 + i], dilations[i])
+        for i in range(2)
+    )
+    check_window(axes, where(op))
+    return axes[0], axes[1]
+
+
+def check_window(axes: tuple[Axis, ...], name: str) -> None:
+    """Raise TpuError when a stride, pad or dilation exceeds what a command can say."""
+    for axis in axes:
+        for what, value, most in (
+            ("stride", axis.stride, 15),
+            ("padding", max(axis.before, axis.after), 15),
+            ("dilation", axis.dilation, 16),
+        ):
+            if value > most:
+                raise TpuError(f"{name}: {what} {value} is beyond the {most} a command can say")
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """Local addresses of a plan's tiles, and the biases of all output channels."""
+
+    x: tuple[int, ...]
+    weight: tuple[int, ...]
+    out: tuple[int, ...]
+    scratch: int
+    accumulator: int
+    bias: int
+
+    @classmethod
+    def reserve(cls, memory: LocalMemory, conv: Convolution, plan: Plan) -> "Buffers":
+        """Carve the local memory up."""
+        chip = memory.chip
+        sizes = Sizes.of(conv, plan, chip)
+        slots = plan.slots(conv)
+        bias = memory.take(bias_bytes(conv, chip))
+
+        def several(count: int, size: int) -> tuple[int, ...]:
+            return tuple(memory.take(size, chip.eu_bytes) for _ in range(count))
+
+        return cls(
+            several(slots[0], sizes.x),
+            several(slots[1], sizes.weight),
+            several(slots[2], sizes.out),
+            memory.take(sizes.scratch),
+            memory.take(sizes.accumulator),
+            bias,
+        )
+
+
+def emit(context: KernelContext, conv: Convolution, plan: Plan) -> None:
+    """Load the biases, then stream the tiles of a plan."""
+    layer = _Layer(context, conv, Buffers.reserve(context.memory(), conv, plan))
+    layer.load_bias()
+    steps = list(plan.steps(conv))
+    pipelined(steps, layer.load, layer.compute, layer.store)
+
+
+class _Layer:
+    """The stages of the pipeline over a convolution's steps."""
+
+    def __init__(self, context: KernelContext, conv: Convolution, buffers: Buffers) -> None:
+        self.chip = context.chip
+        self.emitter: Emitter = context.emitter
+        self.conv = conv
+        self.buffers = buffers
+
+    def load_bias(self) -> None:
+        conv = self.conv
+        if conv.bias is None:
+            return
+        for group in range(conv.groups):
+            source = conv.bias.window((0, group * conv.oc, 0, 0), (1, conv.oc, 1, 1))
+            fetch(self.emitter, self._bias(group, 0, conv.oc), source)
+
+    def _bias(self, group: int, start: int, size: int) -> LocalTensor:
+        rows = group * ceil_div(self.conv.oc, self.chip.lanes) + start // self.chip.lanes
+        address = self.buffers.bias + rows * DType.F32.bytes
+        return compact(self.chip, address, (1, size, 1, 1), DType.F32)
+
+    def _x(self, step: Step) -> LocalTensor:
+        rows, columns = step.area.views(self.conv)
+        lanes = self.conv.channels(step.blocks, self.chip).size * self.conv.taps
+        shape = (step.area.images.size, lanes, rows.count, columns.count)
+        address = self.buffers.x[step.x_slot % len(self.buffers.x)]
+        return aligned(self.chip, address, shape, self.conv.x.dtype)
+
+    def _weight(self, step: Step) -> LocalTensor:
+        shape = (1, step.oc.size, step.blocks.size, self.conv.weight.shape[3])
+        address = self.buffers.weight[step.w_slot % len(self.buffers.weight)]
+        return compact(self.chip, address, shape, self.conv.weight.dtype)
+
+    def _out_shape(self, step: Step) -> Shape4:
+        area = step.area
+        return (area.images.size, step.oc.size, area.rows.size, area.columns.size)
+
+    def _out(self, step: Step) -> LocalTensor:
+        address = self.buffers.out[step.out_slot % len(self.buffers.out)]
+        return aligned(self.chip, address, self._out_shape(step), self.conv.out.dtype)
+
+    def load(self, step: Step, _: int) -> None:
+        conv = self.conv
+        if step.load_w:
+            start = (0, step.group * conv.oc + step.oc.start, step.blocks.start, 0)
+            local = self._weight(step)
+            fetch(self.emitter, local, conv.weight.window(start, local.shape))
+        if step.load_x:
+            rows, columns = step.area.views(conv)
+            channels = conv.channels(step.blocks, self.chip)
+            start = (step.area.images.start, step.group * conv.ic + channels.start, 0, 0)
+            shape = (step.area.images.size, channels.size, *conv.x.shape[2:])
+            load_lanes(self.emitter, self._x(step), conv.x.window(start, shape), rows, columns)
+
+    def compute(self, step: Step, _: int) -> None:
+        conv, out = self.conv, self._out(step)
+        window = window_of(*step.area.views(conv))
+        bias = None
+        if conv.bias is not None and step.first:
+            bias = self._bias(step.group, step.oc.start, step.oc.size)
+        x, weight = self._x(step), self._weight(step)
+        scratch = aligned(self.chip, self.buffers.scratch, out.shape, out.dtype)
+        if step.first and step.last:
+            conv_tile(self.emitter, out, x, weight, bias, window, conv.clamp, scratch)
+            return
+        total = aligned(self.chip, self.buffers.accumulator, out.shape, DType.F32)
+        self.emitter.conv(total, x, weight, window, bias, accumulate=not step.first)
+        if step.last:
+            round_tile(self.emitter, out, total, conv.clamp, scratch)
+
+    def store(self, step: Step, _: int) -> None:
+        if not step.last:
+            return
+        area = step.area
+        channel = step.group * self.conv.oc + step.oc.start
+        start = (area.images.start, channel, area.rows.start, area.columns.start)
+        put(self.emitter, self.conv.out.window(start, self._out_shape(step)), self._out(step))
+
+
+def conv_tile(
+    emitter: Emitter,
+    out: LocalTensor,
+    x: LocalTensor,
+    weight: LocalTensor,
+    bias: LocalTensor | None,
+    window: Window,
+    clamp: Clamp,
+    scratch: LocalTensor | None,
+) -> None:
+    """Convolve and clamp tensors in local memory; `scratch` is needed by an active clamp."""
+    clamp.apply(emitter, out, scratch, lambda target: emitter.conv(target, x, weight, window, bias))
+
+
+def round_tile(
+    emitter: Emitter,
+    out: LocalTensor,
+    total: LocalTensor,
+    clamp: Clamp,
+    scratch: LocalTensor | None,
+) -> None:
+    """Clamp an f32 sum into `out`, rounding it to that element type."""
+
+    def produce(target: LocalTensor) -> None:
+        if target.dtype is total.dtype:
+            emitter.copy(target, total)
+        else:
+            emitter.cast(target, total)
+
+    clamp.apply(emitter, out, scratch, produce)
+
+
+def load_all(emitter: Emitter, target: LocalTensor, source: GlobalTensor) -> None:
+    """Load a table once."""
+    fetch(emitter, target, source)

@@ -1,0 +1,128 @@
+"""The driver of element-wise global layers: load boxes of the operands, compute, store.
+
+The computation itself works on local tensors only, so a layer group can use it unchanged.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.regions import Box, boxes, tiles
+from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, LocalMemory, pipelined
+from xdsl_tpu.backend.tensor import (
+    DType,
+    GlobalTensor,
+    LocalTensor,
+    Shape4,
+    aligned,
+    aligned_bytes,
+)
+
+Compute = Callable[[Emitter, LocalTensor, Sequence[LocalTensor], Sequence[LocalTensor]], None]
+"""(emitter, result, operands, scratch): operands may be 1 long where the result is longer."""
+
+
+@dataclass(frozen=True)
+class ElementWise:
+    """An element-wise op: how to compute it, and the scratch tensors (of the result's shape)."""
+
+    compute: Compute
+    scratch: tuple[DType, ...] = ()
+
+
+def element_wise(
+    context: KernelContext, out: DdrValue, operands: Sequence[DdrValue], op: ElementWise
+) -> None:
+    """Emit a whole element-wise layer; operands broadcast to the result as numpy does."""
+    shapes = [operand.shape for operand in operands]
+    width = max(v.dtype.bytes for v in (out, *operands))
+    layer = _Layer(context, (out, *operands), op)
+    work = [
+        tile
+        for box in boxes(context.chip, out.shape, shapes, width)
+        for tile in tiles(box, lambda s, box=box: layer.fits(box, s), context.chip.lanes)
+    ]
+    layer.reserve(work)
+    pipelined(work, layer.load, layer.compute, layer.store)
+
+
+class _Layer:
+    """One element-wise layer: tensor 0 is the result, the others are operands."""
+
+    def __init__(
+        self, context: KernelContext, values: tuple[DdrValue, ...], op: ElementWise
+    ) -> None:
+        self.chip = context.chip
+        self.emitter = context.emitter
+        self.values = values
+        self.op = op
+        self.buffers: list[tuple[int, int]] = []
+        self.scratch: list[int] = []
+
+    def reserve(self, work: Sequence[Box]) -> None:
+        """Lay out two buffers per tensor, large enough for every tile.
+
+        The next tile is loaded before the current one is computed, so buffers may not depend on
+        the size of a tile.
+        """
+        memory = LocalMemory(self.chip)
+        for index, value in enumerate(self.values):
+            shapes = (self._local_shape(box, index, box.sizes) for box in work)
+            size = max(aligned_bytes(self.chip, shape, value.dtype) for shape in shapes)
+            self.buffers.append((memory.take(size), memory.take(size)))
+        for dtype in self.op.scratch:
+            size = max(aligned_bytes(self.chip, box.sizes, dtype) for box in work)
+            self.scratch.append(memory.take(size))
+
+    def fits(self, box: Box, sizes: Shape4) -> bool:
+        """Whether two buffers of every tensor and one of the scratch fit."""
+        places = [
+            aligned_bytes(self.chip, self._local_shape(box, i, sizes), value.dtype)
+            for i, value in enumerate(self.values)
+        ]
+        scratch = [aligned_bytes(self.chip, sizes, dtype) for dtype in self.op.scratch]
+        return 2 * sum(places) + sum(scratch) <= self.chip.local_bytes
+
+    def _local_shape(self, box: Box, index: int, sizes: Shape4) -> Shape4:
+        """Sizes of a tensor's tile: 1 where it repeats, but all lanes are filled."""
+        strides = box.strides[index]
+        n, c, h, w = (1 if s == 0 else size for size, s in zip(sizes, strides, strict=True))
+        repeats = strides[1] == 0 and sizes[1] > 1
+        return n, min(self.chip.lanes, sizes[1]) if repeats else c, h, w
+
+    def _tensors(self, box: Box, slot: int) -> tuple[list[LocalTensor], list[LocalTensor]]:
+        """The buffers of a tile: result and operands, then scratch."""
+        tensors = [
+            aligned(self.chip, pair[slot], self._local_shape(box, i, box.sizes), value.dtype)
+            for i, (pair, value) in enumerate(zip(self.buffers, self.values, strict=True))
+        ]
+        scratch = [
+            aligned(self.chip, address, box.sizes, dtype)
+            for address, dtype in zip(self.scratch, self.op.scratch, strict=True)
+        ]
+        return tensors, scratch
+
+    def _ddr(self, box: Box, index: int, shape: Shape4) -> GlobalTensor:
+        value = self.values[index]
+        address = value.address + box.offsets[index] * value.dtype.bytes
+        return GlobalTensor(address, shape, box.strides[index], value.dtype)
+
+    def load(self, box: Box, slot: int) -> None:
+        """Bring the operands of a tile into local memory."""
+        tensors, _ = self._tensors(box, slot)
+        for index, tensor in enumerate(tensors[1:], start=1):
+            if box.strides[index][1] == 0 and tensor.shape[1] > 1:
+                n, _, h, w = tensor.shape
+                self.emitter.load_broadcast(tensor, self._ddr(box, index, (n, 1, h, w)))
+            else:
+                self.emitter.load(tensor, self._ddr(box, index, tensor.shape))
+
+    def compute(self, box: Box, slot: int) -> None:
+        """Compute a tile."""
+        tensors, scratch = self._tensors(box, slot)
+        self.op.compute(self.emitter, tensors[0], tensors[1:], scratch)
+
+    def store(self, box: Box, slot: int) -> None:
+        """Write a tile's result to DDR."""
+        tensors, _ = self._tensors(box, slot)
+        self.emitter.store(self._ddr(box, 0, tensors[0].shape), tensors[0])
