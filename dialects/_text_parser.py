@@ -3,7 +3,7 @@
 import re
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
@@ -11,8 +11,12 @@ from xdsl.utils.lexer import Input, Span
 
 _DEFINITION = re.compile(r"^([#!][\w$.]+)[ \t]*=[ \t]*(\S.*)$", re.MULTILINE)
 
-# A tensor type without strings in it; `!quant` types nest brackets up to two deep.
-_TENSOR = re.compile(r'tensor<[^<>"]*(?:<[^<>"]*(?:<[^<>"]*>)?[^<>"]*>)?[^<>"]*>')
+# Spellings that mean the same wherever they stand and that a module repeats all the time: no
+# aliases and no strings in them. `!quant` element types nest brackets up to two deep.
+_TENSOR = re.compile(r'tensor<[^<>"#]*(?:<[^<>"#]*(?:<[^<>"#]*>)?[^<>"#]*>)?[^<>"#]*>')
+_VALUE = re.compile(r"(?:true|false|-?\d+(?: : s?i\d+)?|-?\d+\.\d+(?:[eE][-+]\d+)? : f64)(?=[,}>])")
+_INTEGERS = re.compile(r"\[(?:-?\d+(?:, -?\d+)*)?\]")
+_ENUM = re.compile(r"#tpu<\w+ \w+>")
 
 
 class _Aliases(dict[str, Attribute]):
@@ -65,6 +69,8 @@ class MlirParser(Parser):
         self._aliases = _Aliases(ctx, source, name)
         self.attribute_aliases = self._aliases
         self._tensors: dict[str, TypeAttribute] = {}
+        self._literals: dict[str, Attribute] = {"[]": ArrayAttr(())}
+        self._elements: dict[str, Attribute] = {}
 
     def parse_optional_type(self) -> TypeAttribute | None:
         """As xDSL's, but a tensor type spelled like an earlier one is not read again."""
@@ -75,9 +81,46 @@ class MlirParser(Parser):
             self._resume_from(match.end())
             return known
         parsed = super().parse_optional_type()
-        if parsed is not None:
+        if parsed is not None and self._consumed_to(match.end()):
             self._tensors[match[0]] = parsed
         return parsed
+
+    def parse_optional_attribute(self) -> Attribute | None:
+        """As xDSL's, but numbers, lists of integers and enum cases are read only once."""
+        source, start = self.lexer.input.content, self.pos
+        match = self._literal(source, start)
+        if match is None:
+            return super().parse_optional_attribute()
+        if (known := self._literals.get(match[0])) is not None:
+            self._resume_from(match.end())
+            return known
+        if source[start] == "[":
+            parsed = ArrayAttr(map(self._integer, match[0][1:-1].split(", ")))
+            self._resume_from(match.end())
+        else:
+            parsed = super().parse_optional_attribute()
+        if parsed is not None and self._consumed_to(match.end()):
+            self._literals[match[0]] = parsed
+        return parsed
+
+    @staticmethod
+    def _literal(source: str, start: int) -> re.Match[str] | None:
+        first = source[start : start + 1]
+        if first == "[":
+            return _INTEGERS.match(source, start)
+        if first == "#":
+            return _ENUM.match(source, start)
+        return _VALUE.match(source, start)
+
+    def _integer(self, text: str) -> Attribute:
+        """An i64 element of a list."""
+        if (known := self._elements.get(text)) is None:
+            known = self._elements[text] = IntegerAttr(int(text), i64)
+        return known
+
+    def _consumed_to(self, end: int) -> bool:
+        """Whether the text up to `end`, and only blanks after it, has been read."""
+        return not self.lexer.input.content[end : self.pos].strip() and self.pos >= end
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         module = super().parse_module(allow_implicit_module)

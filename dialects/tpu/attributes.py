@@ -1,21 +1,21 @@
 """Attributes of the `tpu` dialect with fields: how an op is laid out, how data is compressed."""
 
 from collections.abc import Sequence
-from typing import Self, TypeAlias, cast
+from typing import Self, cast
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntAttr
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-IntList: TypeAlias = ArrayAttr[IntAttr]
+from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, I64Array, I64Attr
 
 
 class FieldsAttribute(ParametrizedAttribute):
     """An attribute printed `<key = value, ..>`, its fields in the order they are declared in.
 
-    A field is annotated `IntAttr`, `BoolAttr` or `IntList`.
+    A field is annotated `I64Attr`, `BoolAttr` or `I64Array`.
     """
 
     @classmethod
@@ -32,7 +32,7 @@ class FieldsAttribute(ParametrizedAttribute):
                     parser.parse_punctuation(",")
                 parser.parse_keyword(key)
                 parser.parse_punctuation("=")
-                parameters.append(_parse_value(parser))
+                parameters.append(parser.parse_attribute())
         return parameters
 
     def print_parameters(self, printer: Printer) -> None:
@@ -47,29 +47,17 @@ def _keys(cls: type[FieldsAttribute]) -> Sequence[str]:
 
 def _encode(value: int | bool | Sequence[int]) -> Attribute:
     if isinstance(value, bool):
-        return BoolAttr.from_bool(value)
-    if isinstance(value, int):
-        return IntAttr(value)
-    return ArrayAttr([IntAttr(item) for item in value])
-
-
-def _parse_value(parser: AttrParser) -> Attribute:
-    items = parser.parse_optional_comma_separated_list(
-        parser.Delimiter.SQUARE, parser.parse_integer
-    )
-    if items is not None:
-        return _encode(items)
-    if (flag := parser.parse_optional_boolean()) is not None:
-        return _encode(flag)
-    return _encode(parser.parse_integer())
+        return BOOL.encode(value)
+    return I64_INT.encode(value) if isinstance(value, int) else I64_ARRAY.encode(value)
 
 
 def _text(value: Attribute) -> str:
+    """A value without its type, which the field implies."""
     if isinstance(value, ArrayAttr):
-        return f"[{', '.join(map(_text, cast(ArrayAttr[Attribute], value).data))}]"
-    if isinstance(value, IntAttr):
-        return str(cast(IntAttr, value).data)
-    return "true" if cast(BoolAttr, value) else "false"
+        return f"[{', '.join(map(_text, cast(I64Array, value).data))}]"
+    if BOOL.accepts(value):
+        return "true" if cast(BoolAttr, value) else "false"
+    return str(cast(I64Attr, value).value.data)
 
 
 @irdl_attr_definition
@@ -82,27 +70,27 @@ class LayerGroupAttr(FieldsAttribute):
 
     name = "tpu.lg"
 
-    out_addr: IntAttr
-    out_size: IntAttr
-    buffer_addr: IntAttr
-    buffer_size: IntAttr
+    out_addr: I64Attr
+    out_size: I64Attr
+    buffer_addr: I64Attr
+    buffer_size: I64Attr
     eu_align: BoolAttr
     can_merge: BoolAttr
-    in_hslice_offset: IntList
-    n_idx: IntList
-    n_slice: IntList
-    c_idx: IntList
-    c_slice: IntList
-    d_idx: IntList
-    d_slice: IntList
-    h_idx: IntList
-    h_slice: IntList
-    w_idx: IntList
-    w_slice: IntList
-    id: IntAttr
-    stage: IntAttr
-    slice_idx: IntAttr
-    group_type: IntAttr
+    in_hslice_offset: I64Array
+    n_idx: I64Array
+    n_slice: I64Array
+    c_idx: I64Array
+    c_slice: I64Array
+    d_idx: I64Array
+    d_slice: I64Array
+    h_idx: I64Array
+    h_slice: I64Array
+    w_idx: I64Array
+    w_slice: I64Array
+    id: I64Attr
+    stage: I64Attr
+    slice_idx: I64Attr
+    group_type: I64Attr
 
 
 @irdl_attr_definition
@@ -113,7 +101,7 @@ class CompressAttr(FieldsAttribute):
 
     do_compress: BoolAttr
     do_decompress: BoolAttr
-    bias0: IntAttr
-    bias1: IntAttr
+    bias0: I64Attr
+    bias1: I64Attr
     is_signed: BoolAttr
     zero_guard: BoolAttr

@@ -1,0 +1,151 @@
+"""Aliases, numbers and errors in MLIR text."""
+
+import math
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import AnyFloat, BFloat16Type, f16, f32, f64
+from xdsl.dialects.func import FuncOp
+from xdsl.utils.exceptions import ParseError
+
+from xdsl_tpu.dialects._text_floats import float_text
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import fused_loc, name_loc, name_of, names_of
+from xdsl_tpu.dialects.text import has_locations, module_text, parse_module, read_module
+
+NAMED = """\
+#loc = loc(unknown)
+#loc1 = loc("x")
+module {
+  func.func @main(%arg0: tensor<1x4xf32> loc("x")) -> tensor<1x2xf32> {
+    %0:2 = "tpu.TopK"(%arg0, %arg0, %arg0, %arg0, %arg0) \
+{K = 2 : i64, axis = 1 : i64, largest = true, sorted = true} : \
+(tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>) \
+-> (tensor<1x2xf32>, tensor<1x2xsi32>) loc(#loc4)
+    return %0#0 : tensor<1x2xf32> loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc2 = loc("values")
+#loc3 = loc("indices")
+#loc4 = loc(fused[#loc2, #loc3])
+"""
+
+
+def test_aliases_after_their_uses_and_fused_names() -> None:
+    module = parse_module(NAMED)
+    assert module_text(module) == NAMED
+    (topk,) = (op for op in module.walk() if op.name == "tpu.TopK")
+    assert name_of(topk) == "values"
+    assert names_of(topk) == ("values", "indices")
+    assert name_of(topk.operands[0]) == "x"
+
+
+def test_built_locations_equal_parsed_ones() -> None:
+    module = parse_module(NAMED)
+    (topk,) = (op for op in module.walk() if op.name == "tpu.TopK")
+    assert topk.location == fused_loc(["values", "indices"])
+    assert fused_loc(["values"]) == name_loc("values")
+
+
+def test_op_without_a_name() -> None:
+    module = parse_module("module {\n}\n")
+    assert name_of(module) is None
+    assert not has_locations(module)
+
+
+def test_modules_without_locations_print_none() -> None:
+    text = "module {\n  func.func @f(%arg0: tensor<1xf32>) {\n    return\n  }\n}\n"
+    assert module_text(parse_module(text)) == text
+
+
+def test_attributes_print_sorted_by_name() -> None:
+    text = "module attributes {b = 1 : i64, a = 2 : i64} {\n}\n"
+    sorted_text = "module attributes {a = 2 : i64, b = 1 : i64} {\n}\n"
+    assert module_text(parse_module(text)) == sorted_text
+
+
+def error_of(text: str) -> ParseError:
+    with pytest.raises(ParseError) as caught:
+        parse_module(text, "net.mlir")
+    return caught.value
+
+
+def test_undefined_alias_is_an_error_at_its_use() -> None:
+    error = error_of("module {\n} loc(#loc7)\n")
+    assert "undefined symbol alias '#loc7'" in str(error)
+    assert "net.mlir:2:" in str(error)
+
+
+def test_alias_defined_twice_is_an_error_at_the_second() -> None:
+    error = error_of('#loc1 = loc("a")\nmodule {\n} loc(#loc1)\n#loc1 = loc("b")\n')
+    assert "alias '#loc1' is defined twice" in str(error)
+    assert "net.mlir:4:1" in str(error)
+
+
+def test_alias_defined_by_itself_is_an_error() -> None:
+    error = error_of("module {\n} loc(#loc1)\n#loc1 = loc(fused[#loc1])\n")
+    assert "undefined symbol alias '#loc1'" in str(error)
+    assert "net.mlir:3:" in str(error)
+
+
+def test_mistake_in_an_unused_alias_is_found() -> None:
+    error = error_of("module {\n}\n#loc1 = loc(nowhere)\n")
+    assert "net.mlir:3:" in str(error)
+
+
+def test_text_after_an_alias_is_an_error() -> None:
+    error = error_of('module {\n}\n#loc1 = loc("a") loc("b")\n')
+    assert "unexpected text after the definition of alias '#loc1'" in str(error)
+    assert "net.mlir:3:18" in str(error)
+
+
+def test_unknown_ops_are_rejected() -> None:
+    error = error_of('module {\n  "tpu.Nothing"() : () -> ()\n}\n')
+    assert "tpu.Nothing" in str(error)
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    with pytest.raises(TpuError, match=r"cannot read .*absent\.mlir: No such file"):
+        read_module(tmp_path / "absent.mlir")
+    binary = tmp_path / "binary.mlir"
+    binary.write_bytes(b"module\xff")
+    with pytest.raises(TpuError, match="not UTF-8 text: byte 6"):
+        read_module(binary)
+
+
+def test_equal_spellings_are_read_once() -> None:
+    text = "module {\n  func.func private @f(tensor<1xf32>, tensor<1xf32>, tensor<2xf32>)\n}\n"
+    (func,) = (op for op in parse_module(text).walk() if isinstance(op, FuncOp))
+    first, second, third = func.function_type.inputs
+    assert first is second
+    assert first != third
+
+
+# Spellings taken from files written by LLVM's own printer, and its documented rules.
+@pytest.mark.parametrize(
+    ("value", "float_type", "text"),
+    [
+        (1.0, f64, "1.000000e+00"),
+        (0.0, f64, "0.000000e+00"),
+        (-0.0, f32, "-0.000000e+00"),
+        (-1.0, f64, "-1.000000e+00"),
+        (9.194e-4, f64, "9.194000e-04"),
+        (9.9999997473787516e-06, f64, "9.9999997473787516E-6"),
+        (0.1767766922712326, f64, "0.1767766922712326"),
+        (4.8521175000000003, f64, "4.8521175000000003"),
+        (0.0097556215686274514, f64, "0.0097556215686274514"),
+        (0.0081680889763779528, f64, "0.0081680889763779528"),
+        (1e-300, f64, "1.000000e-300"),
+        (1234567.0, f64, "0x4132D68700000000"),
+        (1234567.5, f64, "1234567.5"),
+        (1.2345678e22, f64, "1.2345678E+22"),
+        (0.10000000149011612, f32, "1.000000e-01"),
+        (3.14159274101257324, f32, "3.14159274"),
+        (3.140625, f16, "3.140630e+00"),
+        (3.140625, BFloat16Type(), "3.140630e+00"),
+        (math.inf, f32, "0x7F800000"),
+        (-math.inf, f16, "0xFC00"),
+    ],
+)
+def test_floats_as_llvm_prints_them(value: float, float_type: AnyFloat, text: str) -> None:
+    assert float_text(value, float_type) == text
