@@ -1,0 +1,1 @@
+"""What each op computes, one module per family: tables from op classes to rules."""

@@ -1,0 +1,150 @@
+"""Gather, scatter, sort and reduce."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.interpreters.call import Call, Value
+from xdsl_tpu.dialects.interpreters.numerics import indexing
+from xdsl_tpu.dialects.interpreters.numerics.normalization import variance
+from xdsl_tpu.dialects.interpreters.registry import Rules
+
+Array = npt.NDArray[Any]
+
+
+def gather(call: Call) -> Array:
+    """Slices along an axis; a single index without `keepdims` drops the axis."""
+    x, indices = call.tensor(), call.tensor(1)
+    axis = call.axis(x.ndim)
+    out = indexing.gather(x, indices, axis)
+    drop = call.has("keepdims") and not call.flag("keepdims")
+    if call.shape() is None and drop and indices.size == 1:
+        return out.reshape(*x.shape[:axis], *x.shape[axis + 1 :])
+    return call.shaped(out)
+
+
+def gather_elements(call: Call) -> Array:
+    """One element per index along an axis."""
+    return indexing.gather_elements(call.tensor(), call.tensor(1), call.integer("axis"))
+
+
+def gather_nd(call: Call) -> Array:
+    """Slices at positions of several dimensions."""
+    return indexing.gather_nd(call.tensor(), call.tensor(1), call.integer("batch_dims"))
+
+
+def scatter_elements(call: Call) -> Array:
+    """The operand with elements replaced along an axis, or added to when `reduction` is set."""
+    axis, reduction = call.integer("axis"), call.integer("reduction")
+    return indexing.scatter_elements(
+        call.tensor(), call.tensor(1), call.tensor(2), axis, min(reduction, 1)
+    )
+
+
+def scatter_nd(call: Call) -> Array:
+    """The operand with slices replaced: reduction 0 none, 1 add, 2 sub, 3 max, 4 min, 5 mul."""
+    return indexing.scatter_nd(
+        call.tensor(), call.tensor(1), call.tensor(2), call.integer("reduction")
+    )
+
+
+def index_put(call: Call) -> Array:
+    """The operand with rows of its first dimension replaced or added to."""
+    indices = call.tensor(1).reshape(-1, 1)
+    updates = call.tensor(2)
+    return indexing.scatter_nd(call.tensor(), indices, updates, int(call.flag("accumulate")))
+
+
+def arg(call: Call) -> tuple[Value, ...]:
+    """Where the extreme is along an axis, and its value."""
+    x = call.tensor()
+    found = indexing.arg_extreme(
+        x,
+        call.axis(x.ndim),
+        largest=call.text("mode") == "ArgMax",
+        last=call.flag("select_last_index"),
+        keepdims=call.flag("keepdims"),
+    )
+    return tuple(call.shaped(value, i) for i, value in enumerate(found))
+
+
+def sort(call: Call) -> tuple[Value, ...]:
+    """Values in order and where they came from."""
+    x = call.tensor()
+    return indexing.sort(x, call.axis(x.ndim), call.flag("descending"))
+
+
+def top_k(call: Call) -> tuple[Value, ...]:
+    """The k best values and where they came from."""
+    x, given = call.tensor(), call.optional(1)
+    k = call.integer("K") if given is None else int(given.reshape(-1)[0])
+    return indexing.top_k(x, k, call.axis(x.ndim), call.flag("largest"))
+
+
+def cumulative_sum(call: Call) -> Array:
+    """Sums of all elements up to each one along an axis."""
+    x = call.tensor()
+    return np.cumsum(x, call.axis(x.ndim), dtype=x.dtype)
+
+
+def non_zero(call: Call) -> Array:
+    """Positions of the elements that are not zero."""
+    return indexing.non_zero(call.tensor(), call.text("order") == "RowMajor")
+
+
+REDUCE: Final[Mapping[str, Callable[..., Any]]] = {
+    "ReduceMin": np.min,
+    "ReduceMax": np.max,
+    "ReduceMean": np.mean,
+    "ReduceSum": np.sum,
+    "ReduceProd": np.prod,
+    "ReduceL1": lambda x, axis, keepdims: np.abs(x).sum(axis, keepdims=keepdims),
+    "ReduceL2": lambda x, axis, keepdims: np.sqrt(np.square(x).sum(axis, keepdims=keepdims)),
+}
+
+
+def reduce(call: Call) -> Array:
+    """Over `axes` by `mode`."""
+    x = call.tensor()
+    axes = tuple(call.integers("axes")) or None
+    return call.shaped(
+        np.asarray(REDUCE[call.text("mode")](x, axis=axes, keepdims=call.flag("keepdims")))
+    )
+
+
+def variance_rule(call: Call) -> Array:
+    """Over `reduce_list`, divided by the count less `correction`."""
+    return call.shaped(
+        variance(
+            call.tensor(),
+            call.integers("reduce_list"),
+            call.number("correction"),
+            call.flag("keep_dims"),
+        )
+    )
+
+
+RULES: Final[Rules] = {
+    gather: (top.GatherOp, tpu.GatherOp),
+    gather_elements: (top.GatherElementsOp, tpu.GatherElementsOp),
+    gather_nd: (top.GatherNDOp, tpu.GatherNDOp),
+    scatter_elements: (
+        top.ScatterElementsOp,
+        tpu.ScatterElementsOp,
+        tpu.ShapeScatterElementsOp,
+    ),
+    scatter_nd: (top.ScatterNDOp, tpu.ScatterNDOp),
+    index_put: (top.IndexPutOp, tpu.IndexPutOp),
+    arg: (top.ArgOp, tpu.ArgOp),
+    sort: (top.SortOp, tpu.SortOp),
+    top_k: (top.TopKOp, tpu.TopKOp),
+    cumulative_sum: (top.CumSumOp, tpu.CumSumOp),
+    non_zero: (top.NonZeroOp, tpu.NonZeroOp),
+    reduce: (top.ReduceOp, tpu.ReduceOp, tpu.ShapeReduceOp),
+    variance_rule: (top.VarianceOp,),
+}

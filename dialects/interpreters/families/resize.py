@@ -1,0 +1,57 @@
+"""Resizing and sampling of images."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy.typing as npt
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.interpreters.call import Call
+from xdsl_tpu.dialects.interpreters.numerics.resize import grid_sample, interpolate_axis
+from xdsl_tpu.dialects.interpreters.registry import Rules
+
+Array = npt.NDArray[Any]
+
+
+def interpolate(call: Call) -> Array:
+    """The last two dimensions (of a rank 3 tensor the last) resized."""
+    x, shape = call.tensor(), call.shape()
+    mode, coord_mode = call.text("mode"), call.text("coord_mode")
+    scales = {-1: call.number("scale_w")}
+    if x.ndim > 3:
+        scales = {-2: call.number("scale_h"), **scales}
+    sizes = _target_sizes(call, x) if shape is None else {a: shape[a] for a in scales}
+    for axis, scale in scales.items():
+        x = interpolate_axis(x, axis, sizes[axis], scale, mode, coord_mode)
+    return x
+
+
+def _target_sizes(call: Call, x: Array) -> dict[int, int]:
+    """Sizes of a result whose type is still open."""
+    target = call.optional(1)
+    if target is not None:
+        return {-2: int(target.reshape(-1)[-2]), -1: int(target.reshape(-1)[-1])}
+    scales = {-2: call.number("scale_h"), -1: call.number("scale_w")}
+    return {axis: int(x.shape[axis] * scale) for axis, scale in scales.items()}
+
+
+def sample(call: Call) -> Array:
+    """The image read at the positions of the grid."""
+    if call.has("need_permute") and (
+        call.flag("need_permute") or call.number("mean") or call.number("scale") != 1
+    ):
+        raise ValueError("a fused permute, mean or scale has no interpreter semantics")
+    return grid_sample(
+        call.tensor(),
+        call.tensor(1),
+        nearest=call.integer("mode") == 1,
+        padding_mode=call.integer("padding_mode"),
+        align_corners=call.flag("align_corners"),
+    )
+
+
+RULES: Final[Rules] = {
+    interpolate: (top.InterpOp, tpu.InterpOp),
+    sample: (top.GridSamplerOp, tpu.GridSamplerOp),
+}

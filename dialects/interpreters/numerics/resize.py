@@ -1,0 +1,107 @@
+"""Resizing and sampling of images."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def _source_positions(count: int, size: int, scale: float, coord_mode: str) -> Array:
+    """Where each of `count` outputs lies in an input of `size` (ONNX specification, Resize)."""
+    out = np.arange(count, dtype=np.float32)
+    if coord_mode == "align_corners":
+        return out * np.float32((size - 1) / (count - 1) if count > 1 else 0.0)
+    if coord_mode == "asymmetric":
+        return out / np.float32(scale)
+    if coord_mode == "pytorch_half_pixel" and count == 1:
+        return np.zeros_like(out)
+    return (out + np.float32(0.5)) / np.float32(scale) - np.float32(0.5)
+
+
+def interpolate_axis(
+    x: Array, axis: int, count: int, scale: float, mode: str, coord_mode: str
+) -> Array:
+    """Resize one dimension to `count`; `scale` <= 0 stands for count / size.
+
+    `nearest` takes the position below for `asymmetric` coordinates (what PyTorch exports) and
+    otherwise the nearest with ties downwards, ONNX's default.
+    """
+    size = x.shape[axis]
+    if count == size and (scale <= 0 or scale == 1):
+        return x
+    position = _source_positions(count, size, scale if scale > 0 else count / size, coord_mode)
+    if mode == "nearest":
+        chosen = np.floor(position) if coord_mode == "asymmetric" else np.ceil(position - 0.5)
+        return np.take(x, np.clip(chosen, 0, size - 1).astype(np.intp), axis)
+    position = np.clip(position, 0, size - 1)
+    below = np.floor(position).astype(np.intp)
+    above = np.minimum(below + 1, size - 1)
+    weight = (position - below).astype(x.dtype).reshape(-1, *(1,) * (x.ndim - 1 - axis % x.ndim))
+    low = np.take(x, below, axis)
+    return low + weight * (np.take(x, above, axis) - low)
+
+
+def upsample(x: Array, scale_h: int, scale_w: int) -> Array:
+    """Each pixel of `[.., h, w]` repeated."""
+    return x.repeat(scale_h, axis=-2).repeat(scale_w, axis=-1)
+
+
+def max_unpool(x: Array, mask: Array, scale_h: int, scale_w: int) -> Array:
+    """`[n, c, h, w]` put at the positions `mask` names in the larger, else zero, image."""
+    n, c, h, w = x.shape
+    out = np.zeros((n, c, h * scale_h * w * scale_w), x.dtype)
+    np.put_along_axis(out, mask.reshape(n, c, -1).astype(np.intp), x.reshape(n, c, -1), -1)
+    return out.reshape(n, c, h * scale_h, w * scale_w)
+
+
+def _reflect(position: Array, low: float, high: float) -> Array:
+    span = high - low
+    if span <= 0:
+        return np.zeros_like(position)
+    folded = np.abs(np.mod(position - low, 2 * span))
+    return low + np.where(folded > span, 2 * span - folded, folded)
+
+
+def _unnormalised(grid: Array, size: int, padding_mode: int, align_corners: bool) -> Array:
+    """-1..1 -> positions in a dimension of `size`, with borders and reflections applied."""
+    if align_corners:
+        position = (grid + 1) * 0.5 * (size - 1)
+        low, high = 0.0, size - 1.0
+    else:
+        position = ((grid + 1) * size - 1) * 0.5
+        low, high = -0.5, size - 0.5
+    if padding_mode == 2:
+        position = _reflect(position, low, high)
+    return position if padding_mode == 0 else np.clip(position, 0, size - 1)
+
+
+def grid_sample(
+    x: Array, grid: Array, nearest: bool, padding_mode: int, align_corners: bool
+) -> Array:
+    """`x` `[n, c, *sizes]` read at `grid` `[n, *out, rank]`, whose last entry is x, y(, z).
+
+    `padding_mode` 0 reads zeros outside, 1 the border, 2 the reflection.
+    """
+    sizes, batch = x.shape[2:], np.arange(x.shape[0]).reshape(-1, *(1,) * (grid.ndim - 2))
+    positions = [
+        _unnormalised(grid[..., -1 - i], size, padding_mode, align_corners)
+        for i, size in enumerate(sizes)
+    ]
+    floors = [np.rint(p) if nearest else np.floor(p) for p in positions]
+    out = np.zeros((x.shape[0], *grid.shape[1:-1], x.shape[1]), x.dtype)
+    for corner in itertools.product((0,) if nearest else (0, 1), repeat=len(sizes)):
+        weight = np.ones(grid.shape[:-1], x.dtype)
+        index: list[npt.NDArray[np.intp]] = []
+        for shift, floor, position, size in zip(corner, floors, positions, sizes, strict=True):
+            place = floor + shift
+            if not nearest:
+                weight = weight * (1 - np.abs(position - place))
+            weight = weight * ((place >= 0) & (place < size))
+            index.append(np.clip(place, 0, size - 1).astype(np.intp))
+        out += x[(batch, slice(None), *index)] * weight[..., None]
+    return np.moveaxis(out, -1, 1)

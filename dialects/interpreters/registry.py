@@ -1,0 +1,80 @@
+"""From tables of rules to functions that xDSL's interpreter runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.ir import Operation
+
+from xdsl_tpu.dialects.interpreters.call import Call, Rule, Value
+from xdsl_tpu.dialects.interpreters.elements import conform, is_absent, static_shape
+
+Array = npt.NDArray[Any]
+Rules: TypeAlias = Mapping[Rule, Sequence[type[Operation]]]
+"""The ops each rule serves; often one of `top` and one of `tpu`."""
+
+
+def relu(x: Array, limit: float) -> Array:
+    """max(x, 0), clipped at `limit` unless that is negative."""
+    x = np.maximum(x, 0)
+    return np.minimum(x, np.float32(limit)) if limit >= 0 else x
+
+
+def _finish(call: Call, index: int, value: Value, exact: bool) -> Value:
+    """The fused relu, then the check of the shape, then the rounding to the result's type."""
+    result = call.op.results[index]
+    if value is None or is_absent(result.type):
+        return None
+    if index == 0 and call.has("do_relu") and call.flag("do_relu"):
+        value = relu(value, call.number("relu_limit"))
+        exact = False
+    shape = static_shape(result.type)
+    if shape is not None and shape != value.shape:
+        raise ValueError(f"result {index} comes out as {value.shape}, its type says {shape}")
+    return value if exact else conform(value, result.type)
+
+
+def evaluate(
+    rule: Rule, op: Operation, values: Sequence[Value], exact: bool = False
+) -> PythonValues:
+    """The results of an op by its rule; `exact` promises that no element is a new number."""
+    call = Call(op, values)
+    results = rule(call)
+    if isinstance(results, np.ndarray):
+        results = (results,)
+    if len(results) != len(op.results):
+        raise ValueError(f"it has {len(op.results)} results, its rule gives {len(results)}")
+    return tuple(_finish(call, i, value, exact) for i, value in enumerate(results))
+
+
+def functions_of(family: str, rules: Rules, exact: bool = False) -> InterpreterFunctions:
+    """The functions of one family, for `Interpreter.register_implementations`.
+
+    `exact` is for families that only move elements: their results need no rounding.
+    """
+
+    def method(rule: Rule, op_class: type[Operation]) -> Any:
+        @impl(op_class)
+        def run(
+            _: InterpreterFunctions, __: Interpreter, op: Operation, args: PythonValues
+        ) -> PythonValues:
+            return evaluate(rule, op, args, exact)
+
+        return run
+
+    methods = {
+        f"run_{op_class.name.replace('.', '_')}": method(rule, op_class)
+        for rule, op_classes in rules.items()
+        for op_class in op_classes
+    }
+    return register_impls(type(family, (InterpreterFunctions,), methods))()

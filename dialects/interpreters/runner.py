@@ -1,0 +1,140 @@
+"""Running a whole module on named inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.traits import SymbolTable
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interpreters.elements import conform, element_type, static_shape
+from xdsl_tpu.dialects.interpreters.interpreter import TensorInterpreter, Trace, TraceListener
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.weights import weights_of
+
+Array = npt.NDArray[Any]
+
+
+def run_module(
+    module: ModuleOp,
+    inputs: Mapping[str, Array] | Sequence[Array],
+    weights: Mapping[str, Array] | None = None,
+    trace: Trace | None = None,
+    allow_nan: bool = False,
+) -> dict[str, Array]:
+    """Run function `main` of `module` (or of the module inside it) and return what it returns.
+
+    `inputs` are keyed by the names of the `top.Input` ops, or given in their order. Floating
+    point tensors are float32 arrays in and out, also where their type is f16 or bf16: they then
+    hold numbers that fit those types. Results are keyed by the names of the returned tensors.
+    `weights` default to those attached to the module. `trace` is shown every named tensor as
+    soon as it is computed, except weights and copies of tensors already shown.
+
+    Raises:
+        TpuError: an input or weight is missing, unknown, of the wrong shape or type, or has
+            NaNs (unless `allow_nan`); an op has no semantics or does not fit its operands.
+    """
+    inner, main = find_main(module)
+    arguments = _arguments(main, inputs, allow_nan)
+    if weights is None:
+        weights = weights_of(module) if _has_weights(inner) else {}
+    listeners = () if trace is None else (TraceListener(trace),)
+    interpreter = TensorInterpreter.of(inner, weights, listeners)
+    with np.errstate(all="ignore"):
+        results = interpreter.call_op(main, tuple(arguments))
+    return dict(zip(output_names(inner, main), results, strict=True))
+
+
+def find_main(module: ModuleOp) -> tuple[ModuleOp, func.FuncOp]:
+    """Function `main` and the module it is in: this one or one directly inside."""
+    for scope in (module, *(op for op in module.ops if isinstance(op, ModuleOp))):
+        for op in scope.ops:
+            if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
+                return scope, op
+    raise TpuError("the module has no function @main")
+
+
+def input_names(main: func.FuncOp) -> tuple[str, ...]:
+    """One name per argument: of the `top.Input` that reads it, else of the argument itself."""
+    return tuple(_input_name(argument) or f"arg{index}" for index, argument in enumerate(main.args))
+
+
+def _input_name(argument: SSAValue) -> str | None:
+    for use in argument.uses:
+        if isinstance(use.operation, top.InputOp):
+            return name_of(use.operation)
+    return name_of(argument)
+
+
+def output_names(module: ModuleOp, main: func.FuncOp) -> tuple[str, ...]:
+    """One name per result of `main`: of the tensor it returns, made perhaps by a callee."""
+    returned = main.get_return_op()
+    if returned is None:
+        raise TpuError("function @main does not return")
+    names = (_source_name(module, value) for value in returned.arguments)
+    return tuple(name or f"result{index}" for index, name in enumerate(names))
+
+
+def _source_name(module: ModuleOp, value: SSAValue) -> str | None:
+    owner = value.owner
+    if isinstance(owner, func.CallOp):
+        callee = SymbolTable.lookup_symbol(module, owner.callee)
+        if isinstance(callee, func.FuncOp) and (returned := callee.get_return_op()) is not None:
+            return _source_name(module, returned.arguments[list(owner.results).index(value)])
+    return name_of(value)
+
+
+def _has_weights(module: ModuleOp) -> bool:
+    return any(isinstance(op, top.WeightOp) for op in module.walk())
+
+
+def _arguments(
+    main: func.FuncOp, inputs: Mapping[str, Array] | Sequence[Array], allow_nan: bool
+) -> Iterator[Array]:
+    names = input_names(main)
+    if isinstance(inputs, Mapping):
+        given = _by_name(names, inputs)
+    elif len(inputs) != len(names):
+        raise TpuError(f"{len(inputs)} inputs given, the module takes {len(names)}: {_list(names)}")
+    else:
+        given = list(inputs)
+    for name, argument, array in zip(names, main.args, given, strict=True):
+        yield _checked(name, array, argument.type, allow_nan)
+
+
+def _by_name(names: Sequence[str], inputs: Mapping[str, Array]) -> list[Array]:
+    if missing := [name for name in names if name not in inputs]:
+        raise TpuError(f"missing input {_list(missing)}; the module takes {_list(names)}")
+    if unknown := [name for name in inputs if name not in names]:
+        raise TpuError(f"unknown input {_list(unknown)}; the module takes {_list(names)}")
+    return [inputs[name] for name in names]
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names)
+
+
+def _checked(name: str, array: Array, type_: Attribute, allow_nan: bool) -> Array:
+    """An input as values of its type; refused where that would change or hide something."""
+    if not isinstance(array, np.ndarray):
+        raise TpuError(f"input {name!r} is a {type(array).__name__}, not a numpy array")
+    wants_integers = isinstance(element_type(type_), IntegerType | IndexType)
+    fits = array.dtype.kind in "iub" or (array.dtype.kind == "f" and not wants_integers)
+    if not fits or array.dtype in (np.float64, np.longdouble):
+        wanted = "integers" if wants_integers else "float32"
+        raise TpuError(
+            f"input {name!r} has elements of {array.dtype}; convert it to {wanted} first"
+        )
+    shape = static_shape(type_)
+    if shape is not None and array.shape != shape:
+        raise TpuError(f"input {name!r} has shape {array.shape}, the module takes {shape}")
+    if not allow_nan and array.dtype.kind == "f" and np.isnan(array).any():
+        raise TpuError(f"input {name!r} contains NaN; pass allow_nan=True if that is meant")
+    return conform(array, type_)
