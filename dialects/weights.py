@@ -150,7 +150,7 @@ class Weights(MutableMapping[str, Array]):
     @property
     def changed(self) -> bool:
         """Whether the arrays differ from those of the files: some were assigned or deleted."""
-        stored = {key for archive in self._archives for key in archive.keys()}
+        stored = set[str]().union(*(archive.keys() for archive in self._archives))
         assigned = any(not isinstance(entry, _Archive) for entry in self._entries.values())
         return assigned or stored != self._entries.keys()
 
@@ -170,7 +170,7 @@ class Weights(MutableMapping[str, Array]):
         target = Path(path)
         partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
         try:
-            with partial.open("xb") as stream:
+            with partial.open("wb") as stream:
                 self._write(stream)
             partial.replace(target)
         except OSError as error:
