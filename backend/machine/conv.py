@@ -106,13 +106,20 @@ def _float_sums(
         old = state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), F32).read()
         start.append(old.reshape(n, oc, oh * ow))
     if not state.exact:
-        sums = sum(part.weights @ part.columns for part in parts)
-        return target, sum(start, sums)
+        return target, sum(start, _products(parts))
     if kind is F32:
         sums = [_sequence(image, start, parts) for image in range(n)]
     else:
         sums = [_blocks(image, start, parts) for image in range(n)]
     return target, np.stack(sums)
+
+
+def _products(parts: list[Part]) -> Array:
+    """The sums over all input channels by BLAS, (n, oc, oh * ow)."""
+    total = parts[0].weights @ parts[0].columns
+    for part in parts[1:]:
+        total += part.weights @ part.columns
+    return total
 
 
 def _blocks(image: int, start: list[Array], parts: list[Part]) -> Array:
@@ -144,7 +151,7 @@ def _integer_sums(
     signed = command["opd0_sign"] | command["opd1_sign"]
     target = element(command["res0_prec"], signed)
     require(not target.is_float, "an integer convolution has an integer result")
-    sums = sum(part.weights @ part.columns for part in parts)
+    sums = _products(parts)
     if command["res_add"]:
         require(target.size == I32.size, "accumulating needs a 32-bit result")
         old = state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), target).read()

@@ -5,14 +5,16 @@ BM1684X instruction reference, sections 5.1 and 6.2.
 
 import numpy as np
 
-from xdsl_tpu.backend.machine.elements import BF16, F16, F32, Array, Element
+from xdsl_tpu.backend.machine.elements import BF16, F16, F32, I32, Array, Element
 from xdsl_tpu.backend.machine.rounding import (
     round_integer_to_float,
     round_to_float,
     round_to_integer,
 )
 
-_NAN = {F16: 0x7FFF, BF16: 0x7FFF}
+_NAN_16 = np.uint16(0x7FFF)
+_SIGN_16 = np.uint16(0x8000)
+_NAN_32 = np.uint32(0x7FFF_FFFF)
 _WIDENINGS = {(F16, F32), (BF16, F32)}
 
 
@@ -27,8 +29,17 @@ def convert(values: Array, source: Element, target: Element, mode: int) -> Array
     if source is target:
         return target.store(round_to_integer(values, mode))
     if (source, target) in _WIDENINGS:
-        return target.store(values)
+        return _widened(values)
     return _to_float(values, source, target, mode)
+
+
+def _widened(values: Array) -> Array:
+    """f32 of shorter floats; a NaN keeps only its sign."""
+    wide = values.astype(np.float32)
+    unordered = np.isnan(wide)
+    if unordered.any():
+        wide.view(np.uint32)[unordered] |= _NAN_32
+    return wide
 
 
 def _to_integer(values: Array, source: Element, target: Element, mode: int) -> Array:
@@ -42,15 +53,17 @@ def _to_integer(values: Array, source: Element, target: Element, mode: int) -> A
 
 
 def _to_float(values: Array, source: Element, target: Element, mode: int) -> Array:
-    if not source.is_float:
+    """Short integers are exact in f32, so they round like floats; 32-bit ones do not."""
+    if not source.is_float and source.size == I32.size:
         rounded = round_integer_to_float(values, target, mode)
         return target.store(rounded.astype(np.float32))
+    values = values.astype(np.float32, copy=False)
     if mode == 0:
         stored = target.store(values)
     else:
         stored = target.store(round_to_float(values, target, mode).astype(np.float32))
     unordered = np.isnan(values)
-    if unordered.any():
-        nan = np.array(_NAN[target], np.uint16).view(stored.dtype)
+    if target is not F32 and unordered.any():
+        nan = np.where(np.signbit(values), _NAN_16 | _SIGN_16, _NAN_16).view(stored.dtype)
         stored = np.where(unordered, nan, stored)
     return stored

@@ -6,7 +6,7 @@ BM1684X instruction reference, sections 2 (matrix layouts), 5.5, 5.6 and 6.2.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import BF16, F16, F32, I32, Array, Element, element
+from xdsl_tpu.backend.machine.elements import F32, I32, Array, Element, element
 from xdsl_tpu.backend.machine.state import Executors, State, require
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
 
@@ -39,6 +39,7 @@ def _rows(state: State, address: int, shape: tuple[int, int], kind: Element) -> 
 
 def _mm2_float(state: State, command: Command, kind: Element, left: Array, right: Array) -> None:
     target = element(command["res0_prec"])
+    require(kind is not F32, "sMM2 in f32 is not simulated: what the unit computes is unknown")
     require(target.is_float, "a product of floats has a float result")
     result = state.eu_aligned(command["res0_addr"], (1, len(left), 1, right.shape[1]), target)
     start = np.zeros((1, 1), np.float32)
@@ -46,7 +47,7 @@ def _mm2_float(state: State, command: Command, kind: Element, left: Array, right
         require(target is F32, "accumulating onto the result is simulated for f32 results only")
         start = result.read()[0, :, 0].copy()
     left, right = left.astype(np.float32), right.astype(np.float32)
-    if state.exact and kind in (F16, BF16):
+    if state.exact:
         block = state.chip.cube_channels[kind.size]
         product = block_accumulate(start, left, right, block)
     else:

@@ -84,7 +84,7 @@ FLOAT_MODES: dict[int, Callable[[Any], Any]] = {
 INTEGER_TO_FLOAT_MODES: dict[int, Callable[[Any], Any]] = {
     **FLOAT_MODES,
     5: lambda x: np.floor(x + 0.5),
-    6: lambda x: np.ceil(x - 0.5),
+    6: lambda x: np.ceil(x - 0.5) + 0.0,  # no negative zero
 }
 
 

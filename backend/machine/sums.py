@@ -78,7 +78,7 @@ def parity_accumulate(first: list[Array], left: Float32, right: Float32) -> Floa
                 total[...] = flushed(total + flushed(product))
             else:
                 np.add(total, product, out=total)
-        out[rows] = flushed(sums[0] + sums[1])
+        out[rows] = flushed(sums[1] + sums[0])  # of two NaNs the second one wins
     return out
 
 
