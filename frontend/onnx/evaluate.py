@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
@@ -123,7 +124,10 @@ def _cast(node: Node, inputs: Sequence[Any]) -> Array:
 
 def _gather(node: Node, inputs: Sequence[Any]) -> Array:
     data: Array = inputs[0]
-    return data.take(inputs[1], axis=node.attribute("axis", 0))
+    index: npt.NDArray[np.int64] = inputs[1]
+    axis: int = node.attribute("axis", 0)
+    taken: Array = np.take(data, index, axis=axis)
+    return taken
 
 
 def _concat(node: Node, inputs: Sequence[Any]) -> Array:

@@ -1,0 +1,138 @@
+"""Ops of one tensor, element by element."""
+
+import numpy as np
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
+from xdsl_tpu.frontend.onnx.graph import Node
+from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
+
+PLAIN: dict[str, type[NamedOp]] = {
+    "Abs": top.AbsOp,
+    "Acos": top.ArccosOp,
+    "Atanh": top.ArctanhOp,
+    "Ceil": top.CeilOp,
+    "Cos": top.CosOp,
+    "Cosh": top.CoshOp,
+    "Erf": top.ErfOp,
+    "Exp": top.ExpOp,
+    "Floor": top.FloorOp,
+    "HardSwish": top.HardSwishOp,
+    "Log": top.LogOp,
+    "Mish": top.MishOp,
+    "Reciprocal": top.ReciprocalOp,
+    "Relu": top.ReluOp,
+    "Round": top.RoundOp,
+    "SiLU": top.SiLUOp,
+    "Sigmoid": top.SigmoidOp,
+    "Sign": top.SignOp,
+    "Sin": top.SinOp,
+    "Sinh": top.SinhOp,
+    "Softplus": top.SoftplusOp,
+    "Softsign": top.SoftsignOp,
+    "Sqrt": top.SqrtOp,
+    "Tan": top.TanOp,
+    "Tanh": top.TanhOp,
+}
+"""Ops that `top` has with the same meaning and no parameters."""
+
+GELU_MODES = {"none": "normal", "tanh": "tanh", "sigm": "sigm"}
+
+
+def convert_plain(context: Context, node: Node) -> None:
+    """One op for one op."""
+    context.emit(node, PLAIN[node.op_type], [context.value(node.inputs[0])])
+
+
+def convert_neg(context: Context, node: Node) -> None:
+    """Neg -> top.MulConst by -1."""
+    context.emit(node, top.MulConstOp, [context.value(node.inputs[0])], const_val=-1.0)
+
+
+def convert_clip(context: Context, node: Node) -> None:
+    """Clip(x, 0, top) -> top.Relu with a limit; other bounds -> top.Clip."""
+    x = context.value(node.inputs[0])
+    low = context.number(node.input(1), "lower bound")
+    high = context.number(node.input(2), "upper bound")
+    largest = float(np.finfo(np.float32).max)
+    if low == 0.0 and (high is None or high > 0.0):
+        limit = -1.0 if high is None or high >= largest else high
+        context.emit(node, top.ReluOp, [x], relu_limit=limit)
+        return
+    low = -largest if low is None else max(low, -largest)
+    high = largest if high is None else min(high, largest)
+    context.emit(node, top.ClipOp, [x], min=low, max=high)
+
+
+def convert_gelu(context: Context, node: Node) -> None:
+    """Gelu, and the recognised idioms -> top.GELU."""
+    mode = GELU_MODES[node.attribute("approximate", "none")]
+    node.suffix = "GELU"
+    context.emit(node, top.GELUOp, [context.value(node.inputs[0])], approx_mode=mode)
+
+
+def convert_elu(context: Context, node: Node) -> None:
+    """Elu -> top.Elu."""
+    alpha = node.attribute("alpha", 1.0)
+    context.emit(node, top.EluOp, [context.value(node.inputs[0])], alpha=alpha)
+
+
+def convert_leaky_relu(context: Context, node: Node) -> None:
+    """LeakyRelu -> top.LeakyRelu."""
+    alpha = node.attribute("alpha", 0.01)
+    context.emit(node, top.LeakyReluOp, [context.value(node.inputs[0])], alpha=alpha)
+
+
+def convert_hard_sigmoid(context: Context, node: Node) -> None:
+    """HardSigmoid -> top.HardSigmoid."""
+    context.emit(
+        node,
+        top.HardSigmoidOp,
+        [context.value(node.inputs[0])],
+        alpha=node.attribute("alpha", 0.2),
+        beta=node.attribute("beta", 0.5),
+    )
+
+
+def convert_prelu(context: Context, node: Node) -> None:
+    """PRelu -> top.LeakyRelu for one slope, else top.PRelu with a slope per channel."""
+    x, name = context.value(node.inputs[0]), node.inputs[1]
+    slope = context.graph.constant(name)
+    if slope is None:
+        raise UnsupportedNode("its slope must be constant")
+    if slope.size == 1:
+        context.emit(node, top.LeakyReluOp, [x], alpha=float(slope.reshape(())))
+        return
+    shape = context.shape(node.inputs[0])
+    padded = (*[1] * (len(shape) - slope.ndim), *slope.shape)
+    if len(shape) < 2 or slope.size != shape[1] or padded[1] != shape[1]:
+        raise UnsupportedNode("its slopes must be one per channel, or a single one")
+    per_channel = slope.reshape(1, shape[1], *[1] * (len(shape) - 2))
+    context.emit(node, top.PReluOp, [x, context.weight(f"{name}_slope", per_channel)])
+
+
+def convert_atan(context: Context, node: Node) -> None:
+    """Atan(x) -> Sign(x) * Arccos(1 / Sqrt(1 + x * x))."""
+    x, shape = context.value(node.inputs[0]), context.shape(node.output)
+    sign = context.step(node, "sign", top.SignOp, [x], shape)
+    square = context.step(node, "square", top.MulOp, [x, x], shape)
+    total = context.step(node, "add", top.AddConstOp, [square], shape, const_val=1.0)
+    root = context.step(node, "sqrt", top.SqrtOp, [total], shape)
+    cosine = context.step(node, "cos", top.ReciprocalOp, [root], shape)
+    angle = context.step(node, "arccos", top.ArccosOp, [cosine], shape)
+    context.emit(node, top.MulOp, [sign, angle])
+
+
+CONVERTERS: dict[str, Converter] = {
+    **dict.fromkeys(PLAIN, convert_plain),
+    "Atan": convert_atan,
+    "Clip": convert_clip,
+    "Elu": convert_elu,
+    "GELU": convert_gelu,
+    "Gelu": convert_gelu,
+    "HardSigmoid": convert_hard_sigmoid,
+    "LeakyRelu": convert_leaky_relu,
+    "Neg": convert_neg,
+    "PRelu": convert_prelu,
+}

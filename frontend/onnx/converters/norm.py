@@ -1,0 +1,134 @@
+"""Normalisations and softmax."""
+
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
+from xdsl_tpu.frontend.onnx.fusions.group_norm import PER_CHANNEL_OPSET
+from xdsl_tpu.frontend.onnx.graph import Node
+from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
+
+
+def convert_batch_norm(context: Context, node: Node) -> None:
+    """BatchNormalization -> top.BatchNorm, whose parameters come in another order."""
+    if node.attribute("training_mode", 0) or any(node.outputs[1:]):
+        raise UnsupportedNode("training mode is not supported; export the model for inference")
+    x, gamma, beta, mean, variance = (context.value(name) for name in node.inputs)
+    epsilon = node.attribute("epsilon", 1e-5)
+    context.emit(node, top.BatchNormOp, [x, mean, variance, gamma, beta], epsilon=epsilon)
+
+
+def convert_layer_norm(context: Context, node: Node) -> None:
+    """LayerNormalization -> top.LayerNorm; parameters that change nothing are left out."""
+    if any(node.outputs[1:]):
+        raise UnsupportedNode("its mean and deviation outputs are not supported")
+    shape, axis = context.shape(node.inputs[0]), node.attribute("axis", -1)
+    size = prod(shape[axis % len(shape) :])
+    node.outputs = node.outputs[:1]
+    context.emit(
+        node,
+        top.LayerNormOp,
+        [context.value(node.inputs[0]), *_affine(context, node, size)],
+        axis=axis,
+        eps=node.attribute("epsilon", 1e-5),
+        normalized_shape=[],
+    )
+
+
+def convert_pixel_norm(context: Context, node: Node) -> None:
+    """PixelNormalization, a recognised idiom -> top.PixelNorm."""
+    parameters = _affine(context, node, context.shape(node.inputs[0])[1])
+    eps = node.attribute("epsilon", 1e-5)
+    context.emit(node, top.PixelNormOp, [context.value(node.inputs[0]), *parameters], eps=eps)
+
+
+def convert_instance_norm(context: Context, node: Node) -> None:
+    """InstanceNormalization -> top.InstanceNorm."""
+    operands = [context.value(name) for name in node.inputs]
+    context.emit(node, top.InstanceNormOp, operands, eps=node.attribute("epsilon", 1e-5))
+
+
+def convert_group_norm(context: Context, node: Node) -> None:
+    """GroupNormalization -> top.GroupNorm with parameters per channel."""
+    channels, groups = context.shape(node.inputs[0])[1], node.attributes["num_groups"]
+    parameters = [
+        _per_channel(context, node, name, channels // groups) for name in node.inputs[1:3]
+    ]
+    context.emit(
+        node,
+        top.GroupNormOp,
+        [context.value(node.inputs[0]), *parameters],
+        num_groups=groups,
+        eps=node.attribute("epsilon", 1e-5),
+    )
+
+
+def _per_channel(context: Context, node: Node, name: str, group_size: int) -> SSAValue:
+    """A parameter, which before opset 21 has one element a group."""
+    if not name or node.opset >= PER_CHANNEL_OPSET or group_size == 1:
+        return context.value(name)
+    data = context.graph.constant(name)
+    if data is None:
+        raise UnsupportedNode(f"its parameter '{name}' must be constant")
+    return context.weight(f"{name}_per_channel_{group_size}", np.repeat(data, group_size))
+
+
+def _affine(context: Context, node: Node, size: int) -> list[SSAValue]:
+    """Scale and bias; none when constant and neutral."""
+    result: list[SSAValue] = []
+    for index, neutral in ((1, 1.0), (2, 0.0)):
+        name = node.input(index)
+        data = context.graph.constant(name)
+        if data is not None and bool((data == neutral).all()):
+            name = ""
+        if name and prod(context.shape(name)) != size:
+            raise UnsupportedNode(f"its parameter '{name}' needs {size} elements")
+        result.append(context.value(name))
+    return result
+
+
+def convert_softmax(context: Context, node: Node) -> None:
+    """Softmax, LogSoftmax -> top.Softmax.
+
+    Before opset 13 the dimensions from `axis` on count as one; where that differs, the data is
+    reshaped for it.
+    """
+    shape, log = context.shape(node.inputs[0]), node.op_type == "LogSoftmax"
+    x = context.value(node.inputs[0])
+    axis = node.attribute("axis", -1 if node.opset >= 13 else 1)
+    first = axis % len(shape)
+    if node.opset >= 13 or prod(shape[first + 1 :]) == 1:
+        context.emit(node, top.SoftmaxOp, [x], axis=axis, log=log)
+        return
+    flat = (prod(shape[:first]), prod(shape[first:]))
+    x = context.step(node, "flat", top.ReshapeOp, [x], flat, shape=flat)
+    y = context.step(node, "softmax", top.SoftmaxOp, [x], flat, axis=1, log=log)
+    context.emit(node, top.ReshapeOp, [y], shape=shape)
+
+
+def convert_lrn(context: Context, node: Node) -> None:
+    """LRN -> top.LRN."""
+    context.emit(
+        node,
+        top.LRNOp,
+        [context.value(node.inputs[0])],
+        size=node.attributes["size"],
+        alpha=node.attribute("alpha", 1e-4),
+        beta=node.attribute("beta", 0.75),
+        bias=node.attribute("bias", 1.0),
+    )
+
+
+CONVERTERS: dict[str, Converter] = {
+    "BatchNormalization": convert_batch_norm,
+    "GroupNormalization": convert_group_norm,
+    "InstanceNormalization": convert_instance_norm,
+    "LRN": convert_lrn,
+    "LayerNormalization": convert_layer_norm,
+    "LogSoftmax": convert_softmax,
+    "PixelNormalization": convert_pixel_norm,
+    "Softmax": convert_softmax,
+}

@@ -1,0 +1,140 @@
+"""Reductions and scans."""
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
+from xdsl_tpu.frontend.onnx.graph import Node
+from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
+
+PLAIN = frozenset(
+    {"ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"}
+)
+
+
+def convert_reduce(context: Context, node: Node) -> None:
+    """ReduceMean, ReduceSum, .. -> top.Reduce of the same name."""
+    axes, x = _axes(context, node), context.value(node.inputs[0])
+    if not axes:
+        context.bind(node.output, x)
+        return
+    _emit(context, node, x, axes, node.op_type)
+
+
+def convert_sum_square(context: Context, node: Node) -> None:
+    """ReduceSumSquare -> top.Mul(x, x), then ReduceSum."""
+    x = context.value(node.inputs[0])
+    square = context.step(node, "square", top.MulOp, [x, x], context.shape(node.inputs[0]))
+    _emit(context, node, square, _axes(context, node), "ReduceSum")
+
+
+def convert_log_sum(context: Context, node: Node) -> None:
+    """ReduceLogSum -> ReduceSum, then top.Log."""
+    total = _step(context, node, "sum", context.value(node.inputs[0]), "ReduceSum")
+    context.emit(node, top.LogOp, [total])
+
+
+def convert_log_sum_exp(context: Context, node: Node) -> None:
+    """ReduceLogSumExp(x) -> m + Log(ReduceSum(Exp(x - m))) with m = ReduceMax(x)."""
+    x, shape = context.value(node.inputs[0]), context.shape(node.inputs[0])
+    axes = _axes(context, node)
+    kept = [1 if axis in axes else size for axis, size in enumerate(shape)]
+    largest = _kept(context, node, "max", x, axes, kept, "ReduceMax")
+    shifted = context.step(node, "shifted", top.SubOp, [x, largest], shape)
+    powers = context.step(node, "exp", top.ExpOp, [shifted], shape)
+    total = _kept(context, node, "sum", powers, axes, kept, "ReduceSum")
+    logarithm = context.step(node, "log", top.LogOp, [total], kept)
+    if node.attribute("keepdims", 1):
+        context.emit(node, top.AddOp, [logarithm, largest])
+        return
+    result = context.step(node, "add", top.AddOp, [logarithm, largest], kept)
+    scalar = not context.shape(node.output)
+    context.emit(node, top.SqueezeOp, [result], axes=axes, is_scalar=scalar)
+
+
+def convert_arg(context: Context, node: Node) -> None:
+    """ArgMax, ArgMin -> top.Arg without its values."""
+    shape = context.shape(node.inputs[0])
+    index = node.output
+    node.outputs = [index, ""]
+    context.emit(
+        node,
+        top.ArgOp,
+        [context.value(node.inputs[0])],
+        axis=node.attribute("axis", 0) % len(shape),
+        keepdims=bool(node.attribute("keepdims", 1)),
+        mode=node.op_type,
+        select_last_index=bool(node.attribute("select_last_index", 0)),
+    )
+
+
+def convert_cumsum(context: Context, node: Node) -> None:
+    """CumSum -> top.CumSum."""
+    if node.attribute("exclusive", 0) or node.attribute("reverse", 0):
+        raise UnsupportedNode("exclusive and reverse sums are not supported")
+    axis = context.numbers(node.inputs[1], "axis") or [0]
+    rank = len(context.shape(node.inputs[0]))
+    operands = [context.value(node.inputs[0]), context.none]
+    context.emit(node, top.CumSumOp, operands, axis=axis[0] % rank)
+
+
+def _axes(context: Context, node: Node) -> list[int]:
+    """Axes counted from 0: the second input, the attribute, or all of them."""
+    rank = len(context.shape(node.inputs[0]))
+    axes = context.numbers(node.input(1), "axes") or node.attribute("axes", list[int]())
+    if not axes and not node.attribute("noop_with_empty_axes", 0):
+        axes = range(rank)
+    return sorted(axis % rank for axis in axes)
+
+
+def _emit(context: Context, node: Node, value: SSAValue, axes: Sequence[int], mode: str) -> None:
+    context.emit(
+        node,
+        top.ReduceOp,
+        [value],
+        axes=axes,
+        keepdims=bool(node.attribute("keepdims", 1)),
+        mode=mode,
+        is_scalar=not context.shape(node.output),
+    )
+
+
+def _step(context: Context, node: Node, label: str, value: SSAValue, mode: str) -> SSAValue:
+    return context.step(
+        node,
+        label,
+        top.ReduceOp,
+        [value],
+        context.shape(node.output),
+        axes=_axes(context, node),
+        keepdims=bool(node.attribute("keepdims", 1)),
+        mode=mode,
+        is_scalar=not context.shape(node.output),
+    )
+
+
+def _kept(
+    context: Context,
+    node: Node,
+    label: str,
+    value: SSAValue,
+    axes: Sequence[int],
+    shape: Sequence[int],
+    mode: str,
+) -> SSAValue:
+    return context.step(
+        node, label, top.ReduceOp, [value], shape, axes=axes, keepdims=True, mode=mode
+    )
+
+
+CONVERTERS: dict[str, Converter] = {
+    **dict.fromkeys(PLAIN, convert_reduce),
+    "ArgMax": convert_arg,
+    "ArgMin": convert_arg,
+    "CumSum": convert_cumsum,
+    "ReduceLogSum": convert_log_sum,
+    "ReduceLogSumExp": convert_log_sum_exp,
+    "ReduceSumSquare": convert_sum_square,
+}
