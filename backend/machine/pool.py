@@ -6,7 +6,7 @@ BM1684X instruction reference, sections 5.7 and 6.2.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import BF16, F16, Array, Element, element, flushed
+from xdsl_tpu.backend.machine.elements import BF16, Array, Element, element, flushed
 from xdsl_tpu.backend.machine.memory import Placed, Quad
 from xdsl_tpu.backend.machine.rounding import shift
 from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape
@@ -18,8 +18,6 @@ def _windows(state: State, command: Command, kind: Element, fill: Array) -> Arra
     n, c, _, _ = result_shape(command)
     shape: Quad = (n, c, command["opd0_h"], command["opd0_w"])
     inputs = kind.load(state.eu_aligned(command["opd0_addr"], shape, kind).read())
-    if not state.exact and kind is F16:
-        inputs, fill = inputs.astype(np.float32), fill.astype(np.float32)
     window = window_of(command)
     return window.sliding(window.padded(np.ascontiguousarray(inputs), fill))
 
@@ -57,7 +55,7 @@ def depthwise(state: State, command: Command) -> None:
     windows = _windows(state, command, kind, _pad(command, kind))
     if kind.is_float:
         require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
-        sums = _float_sums(state, kind, windows, kernel, _bias(state, command, kind))
+        sums = _float_sums(kind, windows, kernel, _bias(state, command, kind))
         target = kind
     else:
         require(not command["res1_addr"], "depthwise with a right shift is not simulated")
@@ -73,45 +71,23 @@ def _bias(state: State, command: Command, kind: Element) -> Array:
     return kind.load(state.compact(command["opd2_addr"], (1, c, 1, 1), kind).read())
 
 
-def _float_sums(
-    state: State, kind: Element, windows: Array, kernel: Array, bias: Array | None
-) -> Array:
-    """Bias and products in two accumulators by position; each operation rounded to `kind`.
-
-    Fast numerics add f16 products in f32.
-    """
-    if not state.exact:
-        return _fast_sums(windows, kernel, bias)
-    n, c, oh, ow, kh, kw = windows.shape
-    sums = np.zeros((2, n, c, oh, ow), windows.dtype)
-    start = np.zeros((1, 1, 1, 1), windows.dtype) if bias is None else bias
-    sums[0] = _rounded(kind, sums[0] + start)
+def _float_sums(kind: Element, windows: Array, kernel: Array, bias: Array | None) -> Array:
+    """Bias and products in two accumulators by position; every operation rounded to `kind`."""
+    *shape, kh, kw = windows.shape
+    next_sum, other = np.zeros(shape, windows.dtype), np.zeros(shape, windows.dtype)
+    if bias is not None:
+        other += bias
     for tap in range(kh * kw):
         y, x = divmod(tap, kw)
         product = _rounded(kind, windows[..., y, x] * kernel[:, :, y, x, None, None])
-        half = (tap + 1) % 2
-        sums[half] = _rounded(kind, sums[half] + product)
-    return _rounded(kind, sums[0] + sums[1])
+        next_sum += product
+        next_sum, other = other, _rounded(kind, next_sum)
+    return _rounded(kind, next_sum + other)
 
 
 def _rounded(kind: Element, values: Array) -> Array:
-    if kind is BF16:
-        return kind.load(kind.store(values))
-    return flushed(values)
-
-
-def _fast_sums(windows: Array, kernel: Array, bias: Array | None) -> Array:
-    weights = kernel.astype(np.float32, copy=False)
-    *_, kh, kw = windows.shape
-    total = windows[..., 0, 0] * weights[:, :, 0, 0, None, None]
-    product = np.empty_like(total)
-    for tap in range(1, kh * kw):
-        y, x = divmod(tap, kw)
-        np.multiply(windows[..., y, x], weights[:, :, y, x, None, None], out=product)
-        total += product
-    if bias is not None:
-        total += bias
-    return total
+    """What the operand type keeps of a result computed in f16 or f32."""
+    return kind.load(kind.store(values)) if kind is BF16 else flushed(values)
 
 
 def _integer_sums(
@@ -140,23 +116,9 @@ def average(state: State, command: Command) -> None:
         _integer_average(state, command, windows)
         return
     require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
-    kernel = np.broadcast_to(scale.astype(windows.dtype), (1, 1, *windows.shape[4:]))
-    if state.exact:
-        sums = _float_sums(state, kind, windows, kernel, None)
-    else:
-        sums = _window_sum(windows) * scale.astype(np.float32)
+    kernel = np.broadcast_to(scale, (1, 1, *windows.shape[4:]))
+    sums = _float_sums(kind, windows, kernel, None)
     _result(state, command, kind).write(kind.store(sums))
-
-
-def _window_sum(windows: Array) -> Array:
-    """Sum over the window: in one call when few results share a long window."""
-    *_, oh, ow, kh, kw = windows.shape
-    if kh * kw > oh * ow:
-        return windows.sum(axis=(4, 5), dtype=np.float32)
-    total = windows[..., 0, 0].astype(np.float32)
-    for tap in range(1, kh * kw):
-        total += windows[..., tap // kw, tap % kw]
-    return total
 
 
 def _integer_average(state: State, command: Command, windows: Array) -> None:
