@@ -9,6 +9,7 @@ from xdsl_tpu.backend.kernels.support import KernelContext
 Kernel = Callable[[KernelContext, Operation], None]
 
 KERNELS: dict[str, str] = {
+    "tpu.Active": "activation:active",
     "tpu.Add": "elementwise:add",
     "tpu.AddConst": "elementwise:add_const",
     "tpu.Cast": "elementwise:cast",

@@ -6,7 +6,7 @@ from functools import partial
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.emitter import Arith, Emitter, Operand
-from xdsl_tpu.backend.kernels.mapping import ElementWise, element_wise
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Work, element_wise
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
 from xdsl_tpu.backend.tensor import LocalTensor
 from xdsl_tpu.dialects import tpu
@@ -34,20 +34,15 @@ def relu_steps(do_relu: bool, limit: float) -> list[Step]:
     return steps if limit < 0 else [*steps, with_constant(Arith.MIN, limit)]
 
 
-def chain(
-    emitter: Emitter,
-    steps: Sequence[Step],
-    out: LocalTensor,
-    x: LocalTensor,
-    temporary: LocalTensor,
-) -> None:
+def run_chain(emitter: Emitter, steps: Sequence[Step], work: Work, x: LocalTensor) -> None:
     """Apply steps one after the other, none in place: the AR form pays double for that.
 
-    Results alternate between `temporary` and `out` so that the last one lands in `out`; x must
-    be neither of them.
+    Results alternate between scratch tensor 0 and the result so that the last one lands in the
+    result; scratch is needed for more than one step.
     """
     for index, step in enumerate(steps):
-        target = out if (len(steps) - 1 - index) % 2 == 0 else temporary
+        is_even = (len(steps) - 1 - index) % 2 == 0
+        target = work.out if is_even else work.scratch[0]
         step(emitter, target, x)
         x = target
 
@@ -64,13 +59,8 @@ def _unary(context: KernelContext, op: Operation, steps: Sequence[Step]) -> None
     steps = steps or [_copy]
     out, x = context.value(op.results[0]), context.value(op.operands[0])
 
-    def compute(
-        emitter: Emitter,
-        out: LocalTensor,
-        operands: Sequence[LocalTensor],
-        scratch: Sequence[LocalTensor],
-    ) -> None:
-        chain(emitter, steps, out, operands[0], scratch[0] if scratch else out)
+    def compute(emitter: Emitter, work: Work) -> None:
+        run_chain(emitter, steps, work, work.operands[0])
 
     needs_scratch = (out.dtype,) if len(steps) > 1 else ()
     element_wise(context, out, [x], ElementWise(compute, needs_scratch))
@@ -135,14 +125,10 @@ def leaky_relu(context: KernelContext, op: Operation) -> None:
     kind = Arith.MAX if alpha <= 1 else Arith.MIN
     out, x = context.value(op.output), context.value(op.input)
 
-    def compute(
-        emitter: Emitter,
-        out: LocalTensor,
-        operands: Sequence[LocalTensor],
-        scratch: Sequence[LocalTensor],
-    ) -> None:
-        emitter.arith(Arith.MUL, scratch[0], operands[0], alpha)
-        emitter.arith(kind, out, operands[0], scratch[0])
+    def compute(emitter: Emitter, work: Work) -> None:
+        x, scaled = work.operands[0], work.scratch[0]
+        emitter.arith(Arith.MUL, scaled, x, alpha)
+        emitter.arith(kind, work.out, x, scaled)
 
     element_wise(context, out, [x], ElementWise(compute, (out.dtype,)))
 
@@ -152,16 +138,10 @@ def binary_kernel(kind: Arith, context: KernelContext, op: Operation) -> None:
     tail = _fused_relu(op)
     coefficients = _coefficients(op)
 
-    def compute(
-        emitter: Emitter,
-        out: LocalTensor,
-        operands: Sequence[LocalTensor],
-        scratch: Sequence[LocalTensor],
-    ) -> None:
-        steps = [_combine(kind, operand) for operand in operands[1:]]
-        if _is_reverse(op):
-            steps = [_combine_reversed(kind, operand) for operand in operands[1:]]
-        chain(emitter, [*steps, *tail], out, operands[0], scratch[0] if scratch else out)
+    def compute(emitter: Emitter, work: Work) -> None:
+        combine = _combine_reversed if _is_reverse(op) else _combine
+        steps = [combine(kind, operand) for operand in work.operands[1:]]
+        run_chain(emitter, [*steps, *tail], work, work.operands[0])
 
     if any(c != 1 for c in coefficients):
         raise TpuError(f"{where(op)}: coefficients other than 1 have no kernel; multiply before it")
@@ -212,14 +192,9 @@ def div(context: KernelContext, op: Operation) -> None:
     assert isinstance(op, tpu.DivOp)
     tail = _fused_relu(op)
 
-    def compute(
-        emitter: Emitter,
-        out: LocalTensor,
-        operands: Sequence[LocalTensor],
-        scratch: Sequence[LocalTensor],
-    ) -> None:
-        a, b = reversed(operands) if _is_reverse(op) else operands
-        chain(emitter, [_divide(b), *tail], out, a, scratch[0] if scratch else out)
+    def compute(emitter: Emitter, work: Work) -> None:
+        a, b = reversed(work.operands) if _is_reverse(op) else work.operands
+        run_chain(emitter, [_divide(b), *tail], work, a)
 
     out = context.value(op.output)
     operands = [context.value(v) for v in op.inputs]

@@ -16,10 +16,25 @@ from xdsl_tpu.backend.tensor import (
     Shape4,
     aligned,
     aligned_bytes,
+    strided,
 )
 
-Compute = Callable[[Emitter, LocalTensor, Sequence[LocalTensor], Sequence[LocalTensor]], None]
-"""(emitter, result, operands, scratch): operands may be 1 long where the result is longer."""
+
+@dataclass(frozen=True)
+class Work:
+    """The local tensors of one tile.
+
+    Operands may be 1 long where the result is longer. Each table is a polynomial's coefficients
+    in every lane, (1, lanes, 1, terms), as the SFU takes them.
+    """
+
+    out: LocalTensor
+    operands: Sequence[LocalTensor]
+    scratch: Sequence[LocalTensor] = ()
+    tables: Sequence[LocalTensor] = ()
+
+
+Compute = Callable[[Emitter, Work], None]
 
 
 @dataclass(frozen=True)
@@ -28,6 +43,22 @@ class ElementWise:
 
     compute: Compute
     scratch: tuple[DType, ...] = ()
+    tables: tuple[tuple[float, ...], ...] = ()
+    table_dtype: DType = DType.F32
+
+
+TABLE_BYTES = 256
+"""Room kept per lane for one table."""
+
+
+def write_table(emitter: Emitter, table: LocalTensor, values: Sequence[float]) -> None:
+    """Fill a table (1, lanes, 1, terms), one constant fill per term.
+
+    Cheaper than loading it: a fill takes a cycle, a load of so few bytes hundreds.
+    """
+    for index, value in enumerate(values):
+        shape = (1, table.shape[1], 1, 1)
+        emitter.copy(strided(table.at(w=index), shape, (0, 0, 0, 1), table.dtype), value)
 
 
 def element_wise(
@@ -58,6 +89,7 @@ class _Layer:
         self.op = op
         self.buffers: list[tuple[int, int]] = []
         self.scratch: list[int] = []
+        self.tables: list[LocalTensor] = []
 
     def reserve(self, work: Sequence[Box]) -> None:
         """Lay out two buffers per tensor, large enough for every tile.
@@ -73,6 +105,11 @@ class _Layer:
         for dtype in self.op.scratch:
             size = max(aligned_bytes(self.chip, box.sizes, dtype) for box in work)
             self.scratch.append(memory.take(size))
+        for values in self.op.tables:
+            shape = (1, self.chip.lanes, 1, len(values))
+            table = memory.compact(shape, self.op.table_dtype)
+            write_table(self.emitter, table, values)
+            self.tables.append(table)
 
     def fits(self, box: Box, sizes: Shape4) -> bool:
         """Whether two buffers of every tensor and one of the scratch fit."""
@@ -81,7 +118,8 @@ class _Layer:
             for i, value in enumerate(self.values)
         ]
         scratch = [aligned_bytes(self.chip, sizes, dtype) for dtype in self.op.scratch]
-        return 2 * sum(places) + sum(scratch) <= self.chip.local_bytes
+        tables = len(self.op.tables) * TABLE_BYTES
+        return 2 * sum(places) + sum(scratch) + tables <= self.chip.local_bytes
 
     def _local_shape(self, box: Box, index: int, sizes: Shape4) -> Shape4:
         """Sizes of a tensor's tile: 1 where it repeats, but all lanes are filled."""
@@ -120,7 +158,7 @@ class _Layer:
     def compute(self, box: Box, slot: int) -> None:
         """Compute a tile."""
         tensors, scratch = self._tensors(box, slot)
-        self.op.compute(self.emitter, tensors[0], tensors[1:], scratch)
+        self.op.compute(self.emitter, Work(tensors[0], tensors[1:], scratch, self.tables))
 
     def store(self, box: Box, slot: int) -> None:
         """Write a tile's result to DDR."""
