@@ -4,13 +4,8 @@ from collections.abc import Sequence
 from typing import Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    FusedLoc,
     LocationAttr,
-    NameLoc,
-    NoneAttr,
     NoneType,
-    StringAttr,
     TensorType,
     UnrankedTensorType,
     f32,
@@ -20,6 +15,7 @@ from xdsl.irdl import AttrConstraint, BaseAttr, IRDLOperation, OptAttributeDef, 
 
 from xdsl_tpu.dialects.attrs import Kind, Value
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import fused_loc, name_loc
 
 RankedTensor: TypeAlias = TensorType[Attribute]
 UnrankedTensor: TypeAlias = UnrankedTensorType[Attribute]
@@ -104,12 +100,9 @@ class NamedOp(IRDLOperation):
 
 
 def _location(name: Name) -> LocationAttr:
-    """`loc("a")` for one name, `loc(fused["a", "b"])` for several."""
     if isinstance(name, str):
-        return NameLoc(StringAttr(name), NoneAttr())
-    if isinstance(name, Sequence):
-        return FusedLoc(ArrayAttr([_location(part) for part in name]), NoneAttr())
-    return name
+        return name_loc(name)
+    return fused_loc(name) if isinstance(name, Sequence) else name
 
 
 def is_none(value: SSAValue) -> bool:

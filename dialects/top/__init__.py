@@ -79,7 +79,6 @@ from xdsl_tpu.dialects.top.elementwise import (
     MulOp,
     Pow3Op,
     RemainderOp,
-    ScaleOp,
     SubOp,
     WhereOp,
 )
@@ -134,6 +133,7 @@ from xdsl_tpu.dialects.top.norm import (
     NormalizeOp,
     PixelNormOp,
     RMSNormOp,
+    ScaleOp,
 )
 from xdsl_tpu.dialects.top.permute import (
     CopyOp,

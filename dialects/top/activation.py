@@ -1,14 +1,14 @@
 """Activation functions."""
 
 from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
-from xdsl_tpu.dialects.base import TENSOR, NamedOp
-from xdsl_tpu.dialects.top.abstract import UnaryOp
+from xdsl_tpu.dialects.base import TENSOR
+from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
+from xdsl_tpu.dialects.top.abstract import SameShapeOp, UnaryOp
 from xdsl_tpu.dialects.top.enums import GELUMODE, ROUND_MODE
 from xdsl_tpu.dialects.top.traits import (
-    InOutSameShape,
     SupportEarlyStride,
     SupportElementwise,
     SupportPermuteMove,
@@ -17,7 +17,7 @@ from xdsl_tpu.dialects.top.traits import (
 
 @irdl_op_definition
 class ReluOp(UnaryOp):
-    """Max(x,0) with an optional upper limit."""
+    """y = max(x, 0), and not above `relu_limit` unless that is negative."""
 
     name = "top.Relu"
 
@@ -28,7 +28,7 @@ class ReluOp(UnaryOp):
 
 @irdl_op_definition
 class LeakyReluOp(UnaryOp):
-    """Leaky relu."""
+    """y = x for positive x, alpha * x otherwise."""
 
     name = "top.LeakyRelu"
 
@@ -39,8 +39,8 @@ class LeakyReluOp(UnaryOp):
 
 
 @irdl_op_definition
-class PReluOp(NamedOp):
-    """Parametric relu with slope tensor."""
+class PReluOp(SameShapeOp):
+    """y = x for positive x, slope * x otherwise; one slope a channel, or one for all."""
 
     name = "top.PRelu"
 
@@ -48,12 +48,12 @@ class PReluOp(NamedOp):
     slope = operand_def(TENSOR)
     output = result_def(TENSOR)
 
-    traits = traits_def(Pure(), SupportElementwise(), SupportEarlyStride(), InOutSameShape())
+    traits = traits_def(SupportElementwise(), SupportEarlyStride())
 
 
 @irdl_op_definition
 class EluOp(UnaryOp):
-    """ELU activation."""
+    """y = x for positive x, alpha * (e ** x - 1) otherwise."""
 
     name = "top.Elu"
 
@@ -64,7 +64,12 @@ class EluOp(UnaryOp):
 
 @irdl_op_definition
 class GELUOp(UnaryOp):
-    """GELU activation (normal/tanh/sigmoid approximations)."""
+    """y = x * Phi(x), Phi being the standard normal distribution function.
+
+    `approx_mode` names the formula: normal is 0.5 * x * (1 + erf(x / sqrt(2))), tanh is
+    0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))), sigm is
+    x * sigmoid(1.702 * x) (Hendrycks and Gimpel, Gaussian Error Linear Units, 2016).
+    """
 
     name = "top.GELU"
 
@@ -76,7 +81,7 @@ class GELUOp(UnaryOp):
 
 @irdl_op_definition
 class SiLUOp(UnaryOp):
-    """X*sigmoid(x)."""
+    """y = x * sigmoid(x)."""
 
     name = "top.SiLU"
 
@@ -85,7 +90,7 @@ class SiLUOp(UnaryOp):
 
 @irdl_op_definition
 class SigmoidOp(UnaryOp):
-    """Sigmoid, optionally affine scale/bias, or log-sigmoid."""
+    """y = scale / (1 + e ** -x) + bias; with `log` the logarithm of the sigmoid."""
 
     name = "top.Sigmoid"
 
@@ -99,7 +104,7 @@ class SigmoidOp(UnaryOp):
 
 @irdl_op_definition
 class SwishOp(UnaryOp):
-    """X*sigmoid(beta*x)."""
+    """y = x * sigmoid(beta * x)."""
 
     name = "top.Swish"
 
@@ -111,7 +116,7 @@ class SwishOp(UnaryOp):
 
 @irdl_op_definition
 class HardSigmoidOp(UnaryOp):
-    """Clip(alpha*x+beta,0,1)."""
+    """y = min(max(alpha * x + beta, 0), 1)."""
 
     name = "top.HardSigmoid"
 
@@ -123,7 +128,7 @@ class HardSigmoidOp(UnaryOp):
 
 @irdl_op_definition
 class HardSwishOp(UnaryOp):
-    """X*hard-sigmoid(x)."""
+    """y = x * min(max(x + 3, 0), 6) / 6."""
 
     name = "top.HardSwish"
 
@@ -132,7 +137,7 @@ class HardSwishOp(UnaryOp):
 
 @irdl_op_definition
 class MishOp(UnaryOp):
-    """Mish activation."""
+    """y = x * tanh(ln(1 + e ** x))."""
 
     name = "top.Mish"
 
@@ -141,7 +146,7 @@ class MishOp(UnaryOp):
 
 @irdl_op_definition
 class SoftplusOp(UnaryOp):
-    """Softplus."""
+    """y = ln(1 + e ** x)."""
 
     name = "top.Softplus"
 
@@ -150,7 +155,7 @@ class SoftplusOp(UnaryOp):
 
 @irdl_op_definition
 class SoftsignOp(UnaryOp):
-    """Softsign."""
+    """y = x / (1 + |x|)."""
 
     name = "top.Softsign"
 
@@ -159,7 +164,7 @@ class SoftsignOp(UnaryOp):
 
 @irdl_op_definition
 class TanhOp(UnaryOp):
-    """Elementwise tanh."""
+    """y = tanh(x)."""
 
     name = "top.Tanh"
 
@@ -170,7 +175,7 @@ class TanhOp(UnaryOp):
 
 @irdl_op_definition
 class SoftmaxOp(UnaryOp):
-    """Softmax / log-softmax along an axis, with beta."""
+    """y = e ** (beta * x) divided by its sum along `axis`; with `log` the logarithm of that."""
 
     name = "top.Softmax"
 
@@ -178,3 +183,12 @@ class SoftmaxOp(UnaryOp):
     log = default_attr_def(BOOL, False)
     beta = default_attr_def(F64, 1.0)
     round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        axis_of(self.axis.value.data, len(shape))
+        return (shape,)
+
+    def resolve(self) -> None:
+        """Count the axis from the front."""
+        self.axis = SI32.encode(axis_of(self.axis.value.data, len(self.shape_of(self.input))))

@@ -18,7 +18,7 @@ from xdsl_tpu.dialects.top.traits import (
 
 @irdl_op_definition
 class AddConstOp(FusedReluOp, UnaryOp):
-    """X + constant, optional relu."""
+    """y = x + const_val, then the ReLU if any."""
 
     name = "top.AddConst"
 
@@ -37,7 +37,7 @@ class AddConstOp(FusedReluOp, UnaryOp):
 
 @irdl_op_definition
 class SubConstOp(FusedReluOp, UnaryOp):
-    """X - constant or constant - x (is_reverse)."""
+    """y = x - const_val, or const_val - x with `is_reverse`; then the ReLU if any."""
 
     name = "top.SubConst"
 
@@ -56,7 +56,7 @@ class SubConstOp(FusedReluOp, UnaryOp):
 
 @irdl_op_definition
 class MulConstOp(FusedReluOp, UnaryOp):
-    """X * constant, optional relu."""
+    """y = x * const_val, then the ReLU if any."""
 
     name = "top.MulConst"
 
@@ -75,7 +75,7 @@ class MulConstOp(FusedReluOp, UnaryOp):
 
 @irdl_op_definition
 class DivConstOp(FusedReluOp, UnaryOp):
-    """X / constant (or constant / x)."""
+    """y = x / const_val, or const_val / x with `is_reverse`; then the ReLU if any."""
 
     name = "top.DivConst"
 
@@ -90,7 +90,7 @@ class DivConstOp(FusedReluOp, UnaryOp):
 
 @irdl_op_definition
 class MaxConstOp(UnaryOp):
-    """Max(x, constant)."""
+    """y = max(x, const_val)."""
 
     name = "top.MaxConst"
 
@@ -104,7 +104,7 @@ class MaxConstOp(UnaryOp):
 
 @irdl_op_definition
 class MinConstOp(UnaryOp):
-    """Min(x, constant)."""
+    """y = min(x, const_val)."""
 
     name = "top.MinConst"
 
@@ -118,7 +118,10 @@ class MinConstOp(UnaryOp):
 
 @irdl_op_definition
 class CompareConstOp(UnaryOp):
-    """Comparison with a constant, optionally with operands swapped (inversed)."""
+    """1 where x compares with `const_val` as `mode` says, 0 elsewhere.
+
+    With `inversed` the constant is the left side.
+    """
 
     name = "top.CompareConst"
 
@@ -134,7 +137,7 @@ class CompareConstOp(UnaryOp):
 
 @irdl_op_definition
 class ReciprocalOp(FusedReluOp, UnaryOp):
-    """Const_val / x."""
+    """y = const_val / x, then the ReLU if any."""
 
     name = "top.Reciprocal"
 
@@ -145,7 +148,7 @@ class ReciprocalOp(FusedReluOp, UnaryOp):
 
 @irdl_op_definition
 class PowOp(UnaryOp):
-    """X^exponent."""
+    """y = x ** exponent."""
 
     name = "top.Pow"
 
@@ -156,7 +159,7 @@ class PowOp(UnaryOp):
 
 @irdl_op_definition
 class Pow2Op(UnaryOp):
-    """Constant^x."""
+    """y = const_val ** x."""
 
     name = "top.Pow2"
 
@@ -167,7 +170,7 @@ class Pow2Op(UnaryOp):
 
 @irdl_op_definition
 class ClipOp(UnaryOp):
-    """Clamp to [min,max]."""
+    """y = min(max(x, min), max)."""
 
     name = "top.Clip"
 
@@ -180,7 +183,7 @@ class ClipOp(UnaryOp):
 
 @irdl_op_definition
 class BinaryConstShiftOp(UnaryOp):
-    """Integer binary op with a constant followed by an arithmetic shift."""
+    """Integer sum, difference or product with `scale`, then a shift, as in BinaryShift."""
 
     name = "top.BinaryConstShift"
 

@@ -1,5 +1,6 @@
 """Control flow, containers and user ops."""
 
+from xdsl.ir import Region
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -14,11 +15,13 @@ from xdsl.traits import HasParent, IsTerminator, Pure
 
 from xdsl_tpu.dialects.attrs import DICT_ARRAY, TEXT
 from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, UnknownShapeError, known_shape
+from xdsl_tpu.dialects.top.abstract import ShapedOp
 
 
 @irdl_op_definition
-class IfOp(NamedOp):
-    """Two-branch conditional with regions."""
+class IfOp(ShapedOp):
+    """The results of `then_branch` when the condition is not 0, of `else_branch` otherwise."""
 
     name = "top.If"
 
@@ -27,10 +30,29 @@ class IfOp(NamedOp):
     then_branch = region_def()
     else_branch = region_def()
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        taken, other = (self._yielded(branch) for branch in (self.then_branch, self.else_branch))
+        if taken != other:
+            raise ShapeError("the branches yield different shapes")
+        return taken
+
+    def _yielded(self, branch: Region) -> tuple[Shape, ...]:
+        last = branch.block.last_op
+        if not isinstance(last, YieldOp):
+            raise ShapeError("a branch does not end with top.Yield")
+        shapes = [known_shape(value.type) for value in last.arguments]
+        if None in shapes:
+            raise UnknownShapeError("the shapes that a branch yields are not known")
+        return tuple(shape for shape in shapes if shape is not None)
+
 
 @irdl_op_definition
 class LoopOp(NamedOp):
-    """Loop with a body region."""
+    """Runs `body` up to `M` times while its condition holds (ONNX operators, Loop).
+
+    The body takes the iteration number, the condition and the carried values; it yields the
+    condition, the carried values and one slice for each scan output.
+    """
 
     name = "top.Loop"
 
@@ -43,7 +65,7 @@ class LoopOp(NamedOp):
 
 @irdl_op_definition
 class YieldOp(NamedOp):
-    """Region terminator."""
+    """Ends a branch or a loop body and hands out its values."""
 
     name = "top.Yield"
 
@@ -54,7 +76,7 @@ class YieldOp(NamedOp):
 
 @irdl_op_definition
 class TupleOp(NamedOp):
-    """Tuple construction."""
+    """Several tensors as one value (torch)."""
 
     name = "top.Tuple"
 
@@ -66,7 +88,7 @@ class TupleOp(NamedOp):
 
 @irdl_op_definition
 class UnTupleOp(NamedOp):
-    """Tuple destructuring."""
+    """The tensors that a tuple was made of (torch)."""
 
     name = "top.UnTuple"
 
@@ -78,7 +100,7 @@ class UnTupleOp(NamedOp):
 
 @irdl_op_definition
 class ListOp(NamedOp):
-    """List construction (torch)."""
+    """A list of tensors or sizes (torch)."""
 
     name = "top.List"
 
@@ -90,7 +112,7 @@ class ListOp(NamedOp):
 
 @irdl_op_definition
 class CustomOp(NamedOp):
-    """User defined custom op with named parameters."""
+    """An op defined by the user, known by `name`, with parameters of its own."""
 
     name = "top.Custom"
 

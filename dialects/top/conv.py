@@ -1,5 +1,13 @@
-"""Convolutions."""
+"""Convolutions.
 
+Activations are N, C and one to three spatial dimensions. Window attributes hold one value a
+spatial dimension, pads all befores and then all afterwards (ONNX operators, Conv).
+"""
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -10,16 +18,38 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE
-from xdsl_tpu.dialects.top.abstract import FusedReluOp
+from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, I64Array, default_attr_def, ints
+from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, is_none
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
+from xdsl_tpu.dialects.top.abstract import FusedReluOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import AUTO_PAD_MODE
+from xdsl_tpu.dialects.top.padding import auto_padded, pads_of
 from xdsl_tpu.dialects.top.traits import SupportFuseRelu
 
 
+def _per_dimension(values: I64Array | None, rank: int, default: int) -> tuple[int, ...]:
+    return (default,) * rank if values is None else ints(values)
+
+
 @irdl_op_definition
-class ConvOp(FusedReluOp):
-    """1/2/3-D convolution with weight, optional bias and relu; filter layout OIHW."""
+class ConvOp(ShapedOp, FusedReluOp):
+    """1-D to 3-D convolution: y = x * filter + bias, then the ReLU if any.
+
+    | value | shape |
+    |---|---|
+    | input | N, C, spatial |
+    | filter | OC, C / group, kernel |
+    | bias | OC elements, or none |
+    | output | N, OC, spatial |
+
+    Output channel o sees only the input channels of its group; group = C = OC is a depthwise
+    convolution. `inserts` puts that many zeros between neighbouring input elements.
+    `weight_is_coeff` is 0 when the filter is computed rather than loaded, and
+    `dynweight_reorderd` says that such a filter is in the chip's layout already.
+
+    A 3-D input with a 2-D kernel is a 1-D convolution written over a last dimension of size 1.
+    """
 
     name = "top.Conv"
 
@@ -45,10 +75,82 @@ class ConvOp(FusedReluOp):
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self._input_shape()
+        channels = self._output_channels(shape)
+        positions = [
+            window.positions(size)
+            for window, size in zip(self.windows(), self._spread(shape), strict=True)
+        ]
+        flat = len(self.shape_of(self.input)) < len(shape)
+        return ((shape[0], channels, *(positions[:-1] if flat else positions)),)
+
+    def windows(self) -> tuple[Window, ...]:
+        """One window a spatial dimension with automatic padding worked out; raises ShapeError."""
+        sizes = self._spread(self._input_shape())
+        kernel, strides = ints(self.kernel_shape), ints(self.strides)
+        dilations = _per_dimension(self.dilations, len(sizes), 1)
+        pads = ints(self.pads) or (0,) * 2 * len(sizes)
+        return auto_padded(windows(sizes, kernel, strides, dilations, pads), sizes, self.auto_pad)
+
+    def resolve(self) -> None:
+        """Write automatic padding out as `pads` and drop `auto_pad`."""
+        self.pads = I64_ARRAY.encode(pads_of(self.windows()))
+        self.auto_pad = None
+
+    def _input_shape(self) -> Shape:
+        shape = self.shape_of(self.input)
+        return (*shape, 1) if len(shape) == 3 and len(self.kernel_shape) == 2 else shape
+
+    def _spread(self, shape: Shape) -> Shape:
+        """The spatial sizes with zeros inserted."""
+        inserts = _per_dimension(self.inserts, len(shape) - 2, 0)
+        if len(inserts) != len(shape) - 2:
+            raise ShapeError(f"inserts has {len(inserts)} values for input {dims(shape)}")
+        return tuple(size + (size - 1) * gap for size, gap in zip(shape[2:], inserts, strict=True))
+
+    def _output_channels(self, shape: Shape) -> int:
+        filter_shape, group = self.shape_of(self.filter), self.group.value.data
+        if self.dynweight_reorderd.value.data:
+            return filter_shape[0]
+        return _checked_channels(shape, filter_shape, ints(self.kernel_shape), group, self)
+
+
+def _checked_channels(
+    shape: Shape, filter_shape: Shape, kernel: Sequence[int], group: int, op: "ConvOp | DeconvOp"
+) -> int:
+    """The output channels of a filter OC, C / group, kernel once everything fits the input."""
+    if not 3 <= len(shape) <= 5:
+        raise ShapeError(f"input {dims(shape)} must be N, C and one to three spatial dimensions")
+    if filter_shape[2:] != tuple(kernel):
+        raise ShapeError(f"filter {dims(filter_shape)} does not hold a kernel {dims(kernel)}")
+    if group < 1 or filter_shape[0] % group or shape[1] != filter_shape[1] * group:
+        raise ShapeError(
+            f"input {dims(shape)} does not fit filter {dims(filter_shape)} in {group} group(s)"
+        )
+    check_bias(op.bias, op, filter_shape[0])
+    return filter_shape[0]
+
+
+def check_bias(bias: SSAValue, op: ShapedOp, channels: int) -> None:
+    """Raise ShapeError unless `bias` is absent or has one element a channel."""
+    if not is_none(bias) and prod(op.shape_of(bias)) != channels:
+        raise ShapeError(f"bias {dims(op.shape_of(bias))} needs {channels} elements, one a channel")
+
 
 @irdl_op_definition
-class DeconvOp(FusedReluOp):
-    """Transposed convolution."""
+class DeconvOp(ShapedOp, FusedReluOp):
+    """Transposed convolution: every input element stamps the kernel onto the output.
+
+    | value | shape |
+    |---|---|
+    | input | N, C, spatial |
+    | filter | OC, C / group, kernel (ONNX keeps C first: swap per group when importing) |
+    | bias | OC elements, or none |
+    | output | N, OC, spatial |
+
+    Each spatial size becomes (size - 1) * stride + extent - pads + output_padding.
+    """
 
     name = "top.Deconv"
 
@@ -66,10 +168,36 @@ class DeconvOp(FusedReluOp):
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, kernel = self.shape_of(self.input), ints(self.kernel_shape)
+        filter_shape, group = self.shape_of(self.filter), self.group.value.data
+        channels = _checked_channels(shape, filter_shape, kernel, group, self)
+        extra = _per_dimension(self.output_padding, len(kernel), 0) or (0,) * len(kernel)
+        if len(extra) != len(kernel):
+            raise ShapeError(f"output_padding has {len(extra)} values for kernel {dims(kernel)}")
+        sizes = tuple(
+            (size - 1) * window.stride + window.extent - window.before - window.after + more
+            for size, window, more in zip(shape[2:], self.windows(), extra, strict=True)
+        )
+        if min(sizes) < 1:
+            raise ShapeError(f"nothing of input {dims(shape)} is left after padding")
+        return ((shape[0], channels, *sizes),)
+
+    def windows(self) -> tuple[Window, ...]:
+        """One window a spatial dimension, sliding over the output; raises ShapeError."""
+        sizes = self.shape_of(self.input)[2:]
+        dilations = _per_dimension(self.dilations, len(sizes), 1)
+        pads = ints(self.pads) or (0,) * 2 * len(sizes)
+        return windows(sizes, ints(self.kernel_shape), ints(self.strides), dilations, pads)
+
 
 @irdl_op_definition
-class DeformConv2DOp(FusedReluOp):
-    """Deformable convolution (offset and optional mask inputs)."""
+class DeformConv2DOp(ShapedOp, FusedReluOp):
+    """2-D convolution whose taps are moved by an offset tensor and weighted by a mask.
+
+    offset is N, 2 * deform_group * taps, OH, OW and the mask, used when `use_mask`, has half
+    as many channels (torchvision.ops.deform_conv2d).
+    """
 
     name = "top.DeformConv2D"
 
@@ -88,3 +216,12 @@ class DeformConv2DOp(FusedReluOp):
     dilations = opt_attr_def(I64_ARRAY)
 
     traits = traits_def(Pure(), SupportFuseRelu())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, sizes = self.shape_of(self.input), self.shape_of(self.input)[2:]
+        dilations = _per_dimension(self.dilations, len(sizes), 1)
+        slides = windows(
+            sizes, ints(self.kernel_shape), ints(self.strides), dilations, ints(self.pads)
+        )
+        positions = (window.positions(size) for window, size in zip(slides, sizes, strict=True))
+        return ((shape[0], self.shape_of(self.filter)[0], *positions),)

@@ -1,5 +1,7 @@
 """Tensors made from parameters."""
 
+from math import ceil, prod
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -12,13 +14,26 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, SI32
-from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
-from xdsl_tpu.dialects.top.traits import InOutSameShape, OwnResult
+from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, is_none
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.top.abstract import SameShapeOp, ShapedOp
+from xdsl_tpu.dialects.top.traits import OwnResult, ShapeConsumer
+
+
+def _steps(op: ShapedOp) -> tuple[Shape, ...]:
+    """The length of start, start + step, .. of an op with operands start, end and step."""
+    start, end, step = (
+        default if is_none(operand) else op.constant_operand(index)[0]
+        for index, (operand, default) in enumerate(zip(op.operands, (0, 0, 1), strict=True))
+    )
+    if not step:
+        raise ShapeError("a range needs a step other than 0")
+    return ((max(0, ceil((end - start) / step)),),)
 
 
 @irdl_op_definition
-class ArangeOp(NamedOp):
-    """1-D range start/end/step."""
+class ArangeOp(ShapedOp):
+    """start, start + step, .. up to but not including end; all three are constants."""
 
     name = "top.Arange"
 
@@ -29,10 +44,13 @@ class ArangeOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return _steps(self)
+
 
 @irdl_op_definition
-class RangeOp(NamedOp):
-    """1-D range with tensor start/limit/delta."""
+class RangeOp(ShapedOp):
+    """start, start + delta, .. up to but not including limit; all three are constants."""
 
     name = "top.Range"
 
@@ -43,10 +61,13 @@ class RangeOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return _steps(self)
+
 
 @irdl_op_definition
-class ConstantFillOp(NamedOp):
-    """Tensor of a given shape filled with one value."""
+class ConstantFillOp(ShapedOp):
+    """`value` everywhere in a tensor whose shape the constant operand holds."""
 
     name = "top.ConstantFill"
 
@@ -54,12 +75,15 @@ class ConstantFillOp(NamedOp):
     output = result_def(TENSOR)
     value = attr_def(F64)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShapeConsumer())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return (tuple(int(size) for size in self.constant_operand(0)) or (1,),)
 
 
 @irdl_op_definition
-class RandnLikeOp(NamedOp):
-    """Gaussian random tensor like the input."""
+class RandnLikeOp(SameShapeOp):
+    """Normally distributed numbers in the shape of the input."""
 
     name = "top.RandnLike"
 
@@ -67,12 +91,12 @@ class RandnLikeOp(NamedOp):
     randn_data = operand_def(TENSOR)
     output = result_def(TENSOR)
 
-    traits = traits_def(OwnResult(), InOutSameShape())
+    traits = traits_def(OwnResult())
 
 
 @irdl_op_definition
-class TriluOp(NamedOp):
-    """Upper/lower triangle."""
+class TriluOp(SameShapeOp):
+    """The upper (`upper` is 1) or lower triangle of each matrix from `diagonal` on, then zeros."""
 
     name = "top.Trilu"
 
@@ -81,12 +105,16 @@ class TriluOp(NamedOp):
     upper = attr_def(SI32)
     diagonal = attr_def(SI32)
 
-    traits = traits_def(Pure(), InOutSameShape())
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        if len(shape) < 2:
+            raise ShapeError(f"input {dims(shape)} holds no matrices")
+        return (shape,)
 
 
 @irdl_op_definition
-class MeshGridOp(NamedOp):
-    """Meshgrid."""
+class MeshGridOp(ShapedOp):
+    """Each of the n vectors spread over an n-D grid; `is_reverse` takes the axes backwards."""
 
     name = "top.MeshGrid"
 
@@ -95,3 +123,9 @@ class MeshGridOp(NamedOp):
     is_reverse = attr_def(BOOL)
 
     traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        sizes = tuple(prod(self.shape_of(operand)) for operand in self.inputs)
+        if len(self.outputs) != len(sizes):
+            raise ShapeError(f"{len(self.outputs)} results for {len(sizes)} vectors")
+        return (sizes[::-1] if self.is_reverse.value.data else sizes,) * len(sizes)

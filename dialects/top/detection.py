@@ -12,12 +12,14 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR, NamedOp
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.top.abstract import ShapedOp
 from xdsl_tpu.dialects.top.enums import DETECTION_OUTPUT_CODE_TYPE, ROI_ALIGN_MODE, YOLO_VERSION
 
 
 @irdl_op_definition
 class DetectionOutputOp(NamedOp):
-    """SSD detection output."""
+    """Boxes and classes of an SSD detector after decoding and non-maximum suppression."""
 
     name = "top.DetectionOutput"
 
@@ -39,7 +41,7 @@ class DetectionOutputOp(NamedOp):
 
 @irdl_op_definition
 class FrcnDetectionOp(NamedOp):
-    """Faster-RCNN detection post-process."""
+    """Boxes and classes of a Faster R-CNN detector after non-maximum suppression."""
 
     name = "top.FrcnDetection"
 
@@ -54,8 +56,12 @@ class FrcnDetectionOp(NamedOp):
 
 
 @irdl_op_definition
-class NmsOp(NamedOp):
-    """Non-maximum suppression."""
+class NmsOp(ShapedOp):
+    """Indices of the boxes that survive non-maximum suppression, batch, class and box a row.
+
+    Inputs are boxes, batch x count x 4, scores, batch x classes x count, and thresholds (ONNX
+    operators, NonMaxSuppression). The shape leaves room for `max_output_size` boxes a class.
+    """
 
     name = "top.Nms"
 
@@ -66,10 +72,17 @@ class NmsOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        boxes, scores = (self.shape_of(operand) for operand in self.inputs[:2])
+        if len(boxes) != 3 or len(scores) != 3 or boxes[2] != 4 or scores[::2] != boxes[:2]:
+            raise ShapeError(f"boxes {dims(boxes)} and scores {dims(scores)} do not fit")
+        batch, classes, count = scores
+        return ((batch * classes * min(count, self.max_output_size.value.data), 3),)
+
 
 @irdl_op_definition
 class PriorBoxOp(NamedOp):
-    """SSD prior boxes."""
+    """The default boxes of an SSD detector and their variances, from the sizes of a feature map."""
 
     name = "top.PriorBox"
 
@@ -93,7 +106,7 @@ class PriorBoxOp(NamedOp):
 
 @irdl_op_definition
 class ProposalOp(NamedOp):
-    """RPN proposals."""
+    """Region proposals of a Faster R-CNN network out of scores and box offsets."""
 
     name = "top.Proposal"
 
@@ -112,7 +125,7 @@ class ProposalOp(NamedOp):
 
 @irdl_op_definition
 class RetinaFaceDetectionOp(NamedOp):
-    """RetinaFace post-process."""
+    """Faces and landmarks of a RetinaFace detector after non-maximum suppression."""
 
     name = "top.RetinaFaceDetection"
 
@@ -127,7 +140,7 @@ class RetinaFaceDetectionOp(NamedOp):
 
 @irdl_op_definition
 class ROIPoolingOp(NamedOp):
-    """ROI pooling."""
+    """Max pooling of each region of interest to pooled_h x pooled_w."""
 
     name = "top.ROIPooling"
 
@@ -141,8 +154,12 @@ class ROIPoolingOp(NamedOp):
 
 
 @irdl_op_definition
-class RoiAlignOp(NamedOp):
-    """ROI align."""
+class RoiAlignOp(ShapedOp):
+    """Bilinear sampling of each region of interest to output_height x output_width.
+
+    input is N, C, H, W; each row of rois is a batch index and a box; `mode` reduces the
+    `sampling_ratio` squared samples of a bin (ONNX operators, RoiAlign).
+    """
 
     name = "top.RoiAlign"
 
@@ -158,10 +175,16 @@ class RoiAlignOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, rois = self.shape_of(self.input), self.shape_of(self.rois)
+        if len(shape) != 4 or len(rois) != 2:
+            raise ShapeError(f"input {dims(shape)} and rois {dims(rois)} must be 4-D and 2-D")
+        return ((rois[0], shape[1], self.output_height.value.data, self.output_width.value.data),)
+
 
 @irdl_op_definition
 class RoiExtractorOp(NamedOp):
-    """Multi-level ROI extraction."""
+    """RoiAlign on the level of a feature pyramid that each region belongs to."""
 
     name = "top.RoiExtractor"
 
@@ -183,7 +206,7 @@ class RoiExtractorOp(NamedOp):
 
 @irdl_op_definition
 class YoloDetectionOp(NamedOp):
-    """YOLO detection post-process."""
+    """Boxes and classes of a YOLO detector after decoding and non-maximum suppression."""
 
     name = "top.YoloDetection"
 

@@ -9,14 +9,12 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, SI32, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE
 from xdsl_tpu.dialects.top.abstract import BroadcastOp, FusedReluOp
 from xdsl_tpu.dialects.top.enums import BINARY_SHIFT, COMPARE_MODE, ROUND_MODE
 from xdsl_tpu.dialects.top.traits import (
-    InOutSameShape,
     ScalarConsumer,
     ScalarProducer,
     SupportConstant,
@@ -26,7 +24,7 @@ from xdsl_tpu.dialects.top.traits import (
 
 @irdl_op_definition
 class AddOp(FusedReluOp, BroadcastOp):
-    """N-ary elementwise sum (numpy broadcast) with a per-input coefficient and optional relu."""
+    """Sum of all inputs, each times its `coeff` (1 when absent), then the ReLU if any."""
 
     name = "top.Add"
 
@@ -40,7 +38,10 @@ class AddOp(FusedReluOp, BroadcastOp):
 
 @irdl_op_definition
 class SubOp(FusedReluOp, BroadcastOp):
-    """Elementwise difference (optionally reversed)."""
+    """First input less the second, or the other way round with `is_reverse`; then the ReLU if any.
+
+    `coeff` holds a factor for each input, 1 when absent.
+    """
 
     name = "top.Sub"
 
@@ -55,7 +56,7 @@ class SubOp(FusedReluOp, BroadcastOp):
 
 @irdl_op_definition
 class MulOp(FusedReluOp, BroadcastOp):
-    """N-ary elementwise product with optional relu."""
+    """Product of all inputs, then the ReLU if any."""
 
     name = "top.Mul"
 
@@ -68,7 +69,7 @@ class MulOp(FusedReluOp, BroadcastOp):
 
 @irdl_op_definition
 class DivOp(FusedReluOp, BroadcastOp):
-    """Elementwise quotient of two tensors."""
+    """First input by the second, or the other way round with `is_reverse`; then the ReLU if any."""
 
     name = "top.Div"
 
@@ -82,7 +83,7 @@ class DivOp(FusedReluOp, BroadcastOp):
 
 @irdl_op_definition
 class MaxOp(BroadcastOp):
-    """Elementwise maximum."""
+    """The largest of the inputs, element by element."""
 
     name = "top.Max"
 
@@ -94,7 +95,7 @@ class MaxOp(BroadcastOp):
 
 @irdl_op_definition
 class MinOp(BroadcastOp):
-    """Elementwise minimum."""
+    """The smallest of the inputs, element by element."""
 
     name = "top.Min"
 
@@ -106,7 +107,7 @@ class MinOp(BroadcastOp):
 
 @irdl_op_definition
 class ModOp(BroadcastOp):
-    """Elementwise modulo."""
+    """Remainder of the first input by the second, with the sign that ONNX's Mod gives it."""
 
     name = "top.Mod"
 
@@ -116,7 +117,7 @@ class ModOp(BroadcastOp):
 
 @irdl_op_definition
 class RemainderOp(BroadcastOp):
-    """Elementwise remainder."""
+    """Remainder of the first input by the second, with the sign of the second (torch)."""
 
     name = "top.Remainder"
 
@@ -126,7 +127,7 @@ class RemainderOp(BroadcastOp):
 
 @irdl_op_definition
 class Pow3Op(BroadcastOp):
-    """X^y for two tensors."""
+    """First input to the power of the second."""
 
     name = "top.Pow3"
 
@@ -135,22 +136,12 @@ class Pow3Op(BroadcastOp):
 
 
 @irdl_op_definition
-class ScaleOp(FusedReluOp):
-    """Per-channel x*scale+bias, optional relu."""
-
-    name = "top.Scale"
-
-    input = operand_def(TENSOR)
-    scale = operand_def(TENSOR)
-    bias = operand_def(TENSOR)
-    output = result_def(TENSOR)
-
-    traits = traits_def(Pure(), SupportFuseRelu(), InOutSameShape())
-
-
-@irdl_op_definition
 class WhereOp(BroadcastOp):
-    """Select by condition, branches tensor or constant."""
+    """`tbrn` where the condition is not 0, `fbrn` elsewhere.
+
+    A branch may be a constant instead: with `x_is_const` the first is `x_const_val` and its
+    operand none, with `y_is_const` the second.
+    """
 
     name = "top.Where"
 
@@ -166,7 +157,7 @@ class WhereOp(BroadcastOp):
 
 @irdl_op_definition
 class MaskedFillOp(BroadcastOp):
-    """Select a constant where the condition holds (or its inverse)."""
+    """`const_val` where the condition is not 0 and `brn` elsewhere; `inversed` swaps the two."""
 
     name = "top.MaskedFill"
 
@@ -179,7 +170,7 @@ class MaskedFillOp(BroadcastOp):
 
 @irdl_op_definition
 class CompareOp(BroadcastOp):
-    """Elementwise comparison of two tensors, result 0/1."""
+    """1 where the comparison of both sides holds, 0 elsewhere."""
 
     name = "top.Compare"
 
@@ -193,7 +184,7 @@ class CompareOp(BroadcastOp):
 
 @irdl_op_definition
 class LogicalAndOp(BroadcastOp):
-    """Logical and of two tensors."""
+    """1 where no input is 0, 0 elsewhere."""
 
     name = "top.LogicalAnd"
 
@@ -203,7 +194,11 @@ class LogicalAndOp(BroadcastOp):
 
 @irdl_op_definition
 class BinaryShiftOp(BroadcastOp):
-    """Integer binary op of two tensors followed by an arithmetic shift."""
+    """Integer sum, difference or product of two tensors, then a shift.
+
+    A positive shift goes to the left and a negative one to the right, rounding by
+    `round_mode`; `saturation` clips to the result's type.
+    """
 
     name = "top.BinaryShift"
 

@@ -31,7 +31,7 @@ from xdsl_tpu.dialects.top.enums import (
 
 @irdl_op_definition
 class CscOp(NamedOp):
-    """Colour-space conversion with padding/alignment."""
+    """Conversion of a YUV or RGB image to the network's colour format, undoing row alignment."""
 
     name = "top.Csc"
 
@@ -48,7 +48,7 @@ class CscOp(NamedOp):
 
 @irdl_op_definition
 class DepackRawOp(NamedOp):
-    """Unpack raw sensor (Bayer) data."""
+    """Planes of a packed Bayer image, black level taken off and white level scaled."""
 
     name = "top.DepackRaw"
 
@@ -65,7 +65,7 @@ class DepackRawOp(NamedOp):
 
 @irdl_op_definition
 class Mmap2RgbmapOp(NamedOp):
-    """Mosaic map to rgb map."""
+    """RGB image out of a mosaic of colour samples."""
 
     name = "top.Mmap2Rgbmap"
 
@@ -77,7 +77,7 @@ class Mmap2RgbmapOp(NamedOp):
 
 @irdl_op_definition
 class MeanStdScaleOp(NamedOp):
-    """Normalise an image by mean/std/scale with quantised input."""
+    """(x - mean) / std * scale of an image and its quantisation."""
 
     name = "top.MeanStdScale"
 
@@ -99,7 +99,7 @@ class MeanStdScaleOp(NamedOp):
 
 @irdl_op_definition
 class PreprocessOp(NamedOp):
-    """Fused image preprocessing."""
+    """All preprocessing of an image as one op, to be expanded later."""
 
     name = "top.Preprocess"
 
@@ -118,7 +118,7 @@ class PreprocessOp(NamedOp):
 
 @irdl_op_definition
 class Yuv2rgbFormulaOp(NamedOp):
-    """YUV to RGB conversion."""
+    """YUV to RGB by a named formula."""
 
     name = "top.Yuv2rgbFormula"
 
@@ -135,7 +135,7 @@ class Yuv2rgbFormulaOp(NamedOp):
 
 @irdl_op_definition
 class MatchTemplateOp(NamedOp):
-    """Template matching."""
+    """Similarity of a small image to every place in a larger one."""
 
     name = "top.MatchTemplate"
 
@@ -149,7 +149,7 @@ class MatchTemplateOp(NamedOp):
 
 @irdl_op_definition
 class CorrelationOp(NamedOp):
-    """Correlation cost volume of two feature maps up to max_disp."""
+    """Products of two feature maps for each disparity up to `max_disp` (stereo matching)."""
 
     name = "top.Correlation"
 
@@ -163,7 +163,7 @@ class CorrelationOp(NamedOp):
 
 @irdl_op_definition
 class ConcatVolumeOp(NamedOp):
-    """Stereo-matching concatenation cost volume."""
+    """Pairs of two feature maps for each disparity up to `max_disp` (stereo matching)."""
 
     name = "top.ConcatVolume"
 

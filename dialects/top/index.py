@@ -1,5 +1,7 @@
 """Reading and writing by indices, sorting."""
 
+from math import prod
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -12,14 +14,21 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I32_INT, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
+from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp, is_none
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.interfaces.shape_rules import axis_of, scalar_as_one
+from xdsl_tpu.dialects.top.abstract import SameShapeOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import NON_ZERO_ORDER
 from xdsl_tpu.dialects.top.traits import ScalarProducer
 
 
 @irdl_op_definition
-class GatherOp(NamedOp):
-    """Gather slices along an axis by indices."""
+class GatherOp(ShapedOp):
+    """The slices of the input at `indices` along `axis`; negative indices count from the end.
+
+    The dimensions of the indices take the place of the axis. Without `keepdims` the indices
+    are one scalar and the axis vanishes.
+    """
 
     name = "top.Gather"
 
@@ -33,10 +42,22 @@ class GatherOp(NamedOp):
 
     traits = traits_def(Pure(), ScalarProducer())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, indices = self.shape_of(self.input), self.shape_of(self.indices)
+        axis = axis_of(self.axis.value.data, len(shape))
+        if not self.keepdims.value.data and prod(indices) != 1:
+            raise ShapeError(f"indices {dims(indices)} are not a scalar, but keepdims is false")
+        middle = indices if self.keepdims.value.data else ()
+        return (scalar_as_one((*shape[:axis], *middle, *shape[axis + 1 :])),)
+
+    def resolve(self) -> None:
+        """Count the axis from the front."""
+        self.axis = SI32.encode(axis_of(self.axis.value.data, len(self.shape_of(self.input))))
+
 
 @irdl_op_definition
-class GatherElementsOp(NamedOp):
-    """Elementwise gather along an axis."""
+class GatherElementsOp(ShapedOp):
+    """For each index the element whose coordinate along `axis` is that index."""
 
     name = "top.GatherElements"
 
@@ -47,10 +68,20 @@ class GatherElementsOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, indices = self.shape_of(self.input), self.shape_of(self.indices)
+        axis_of(self.axis.value.data, len(shape))
+        if len(indices) != len(shape):
+            raise ShapeError(f"indices {dims(indices)} differ in rank from {dims(shape)}")
+        return (indices,)
+
 
 @irdl_op_definition
-class GatherNDOp(NamedOp):
-    """N-d gather."""
+class GatherNDOp(ShapedOp):
+    """The slices of the input at coordinates, which the last dimension of `indices` holds.
+
+    The first `batch_dims` dimensions are shared by input and indices.
+    """
 
     name = "top.GatherND"
 
@@ -62,11 +93,21 @@ class GatherNDOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, indices = self.shape_of(self.input), self.shape_of(self.indices)
+        batch = self.batch_dims.value.data
+        depth = batch + indices[-1]
+        if shape[:batch] != indices[:batch] or depth > len(shape):
+            raise ShapeError(f"indices {dims(indices)} do not reach into {dims(shape)}")
+        return (scalar_as_one((*indices[:-1], *shape[depth:])),)
+
 
 @irdl_op_definition
 class A16GatherOp(NamedOp):
-    """Embedding lookup on a quantised (int4/int8/fp8 packed) table with per-group scale,
-    output in 16-bit float."""
+    """Embedding look-up in a packed 4- or 8-bit table; the result is a 16-bit float.
+
+    Every `q_group_size` table entries share a scale and a zero point.
+    """
 
     name = "top.A16Gather"
 
@@ -84,8 +125,11 @@ class A16GatherOp(NamedOp):
 
 
 @irdl_op_definition
-class ScatterElementsOp(NamedOp):
-    """Elementwise scatter with optional reduction."""
+class ScatterElementsOp(SameShapeOp):
+    """A copy of the input with `updates` written at the indices along `axis`.
+
+    `reduction` 0 replaces, 1 adds, 2 multiplies, 3 takes the maximum and 4 the minimum.
+    """
 
     name = "top.ScatterElements"
 
@@ -97,12 +141,19 @@ class ScatterElementsOp(NamedOp):
     reduction = default_attr_def(I64_INT, 0)
     nc_can_split = default_attr_def(BOOL, False)
 
-    traits = traits_def(Pure())
+    def result_shapes(self) -> tuple[Shape, ...]:
+        indices, updates = self.shape_of(self.indices), self.shape_of(self.updates)
+        if indices != updates:
+            raise ShapeError(f"updates {dims(updates)} do not fit indices {dims(indices)}")
+        return (self.shape_of(self.input),)
 
 
 @irdl_op_definition
-class ScatterNDOp(NamedOp):
-    """N-d scatter with optional reduction."""
+class ScatterNDOp(SameShapeOp):
+    """A copy of the input with slices of `updates` written at coordinates.
+
+    The last dimension of `indices` holds the coordinates; `reduction` as in ScatterElements.
+    """
 
     name = "top.ScatterND"
 
@@ -112,12 +163,17 @@ class ScatterNDOp(NamedOp):
     output = result_def(TENSOR)
     reduction = default_attr_def(I32_INT, 0)
 
-    traits = traits_def(Pure())
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, indices = self.shape_of(self.input_data), self.shape_of(self.indices)
+        expected = scalar_as_one((*indices[:-1], *shape[indices[-1] :]))
+        if (updates := self.shape_of(self.updates)) != expected:
+            raise ShapeError(f"updates are {dims(updates)}, the indices call for {dims(expected)}")
+        return (shape,)
 
 
 @irdl_op_definition
-class IndexPutOp(NamedOp):
-    """Write values at indices."""
+class IndexPutOp(SameShapeOp):
+    """A copy of the input with `values` written, or added with `accumulate`, at `indices`."""
 
     name = "top.IndexPut"
 
@@ -127,12 +183,14 @@ class IndexPutOp(NamedOp):
     output = result_def(TENSOR)
     accumulate = default_attr_def(BOOL, False)
 
-    traits = traits_def(Pure())
-
 
 @irdl_op_definition
-class NonZeroOp(NamedOp):
-    """Indices of non-zero elements."""
+class NonZeroOp(ShapedOp):
+    """Coordinates of the non-zero elements, one row of the result a dimension (RowMajor).
+
+    ColMajor has one column a dimension instead. How many there are is known only at run time;
+    the shape leaves room for all elements.
+    """
 
     name = "top.NonZero"
 
@@ -142,10 +200,18 @@ class NonZeroOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        rows = (len(shape), prod(shape))
+        return (rows if self.order.data == "RowMajor" else rows[::-1],)
+
 
 @irdl_op_definition
-class TopKOp(NamedOp):
-    """K largest/smallest values and indices along an axis."""
+class TopKOp(ShapedOp):
+    """The `K` largest (or smallest) elements along `axis`, and their indices.
+
+    K may be the constant operand `kT` instead. A result nobody uses is none.
+    """
 
     name = "top.TopK"
 
@@ -162,10 +228,19 @@ class TopKOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        axis = axis_of(self.axis.value.data, len(shape))
+        count = self.K.value.data if self.kT is None else int(self.constant_operand(1)[0])
+        if not 0 < count <= shape[axis]:
+            raise ShapeError(f"K is {count}, but axis {axis} of {dims(shape)} has {shape[axis]}")
+        chosen = (*shape[:axis], count, *shape[axis + 1 :])
+        return tuple(() if is_none(result) else chosen for result in self.results)
+
 
 @irdl_op_definition
-class SortOp(NamedOp):
-    """Sort along an axis (values and indices)."""
+class SortOp(ShapedOp):
+    """The input sorted along `axis`, and where the elements came from."""
 
     name = "top.Sort"
 
@@ -176,3 +251,8 @@ class SortOp(NamedOp):
     descending = default_attr_def(BOOL, True)
 
     traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        axis_of(self.axis.value.data, len(shape))
+        return tuple(() if is_none(result) else shape for result in self.results)

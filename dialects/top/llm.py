@@ -5,12 +5,14 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, SI32, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
+from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.top.abstract import SameShapeOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import ROPE_MODE, ROUND_MODE
 
 
 @irdl_op_definition
 class AttentionOp(NamedOp):
-    """Fused multi-head attention block (Q/K/V/O projections, scale, softmax, optional mask)."""
+    """A whole multi-head attention block: projections, softmax(q k^T * scale + mask) v, output."""
 
     name = "top.Attention"
 
@@ -39,7 +41,7 @@ class AttentionOp(NamedOp):
 
 @irdl_op_definition
 class FAttentionOp(NamedOp):
-    """Flash attention."""
+    """softmax(q k^T * scale + mask) v, computed in tiles without the whole score matrix."""
 
     name = "top.FAttention"
 
@@ -64,7 +66,7 @@ class FAttentionOp(NamedOp):
 
 @irdl_op_definition
 class FAttentionLseOp(NamedOp):
-    """Flash attention that also returns log-sum-exp."""
+    """FAttention that also gives the logarithm of each row's sum of exponentials."""
 
     name = "top.FAttentionLse"
 
@@ -90,7 +92,7 @@ class FAttentionLseOp(NamedOp):
 
 @irdl_op_definition
 class FlexAttentionOp(NamedOp):
-    """Attention with a programmable mask/score."""
+    """FAttention with a bitmap that says which blocks of scores matter."""
 
     name = "top.FlexAttention"
 
@@ -119,8 +121,8 @@ class FlexAttentionOp(NamedOp):
 
 
 @irdl_op_definition
-class ScaleDotProductAttentionOp(NamedOp):
-    """Scaled dot product attention (unsplit)."""
+class ScaleDotProductAttentionOp(ShapedOp):
+    """softmax(q k^T * scale + mask) v (torch); a scale of 0 means 1 / sqrt(size of a head)."""
 
     name = "top.ScaleDotProductAttention"
 
@@ -135,10 +137,13 @@ class ScaleDotProductAttentionOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return ((*self.shape_of(self.query)[:-1], self.shape_of(self.value)[-1]),)
+
 
 @irdl_op_definition
-class RopeOp(NamedOp):
-    """Rotary position embedding."""
+class RopeOp(SameShapeOp):
+    """Rotary position embedding: input1 * input2 + rotated(input1) * input3 (cosine and sine)."""
 
     name = "top.Rope"
 
@@ -159,12 +164,10 @@ class RopeOp(NamedOp):
     add_saturation = default_attr_def(BOOL, True)
     force_f32 = default_attr_def(BOOL, False)
 
-    traits = traits_def(Pure())
-
 
 @irdl_op_definition
 class ChunkGatedDeltaRuleOp(NamedOp):
-    """Chunked gated delta rule linear attention (LLM)."""
+    """Linear attention by the gated delta rule, a chunk of tokens at a time."""
 
     name = "top.ChunkGatedDeltaRule"
 
@@ -191,7 +194,7 @@ class ChunkGatedDeltaRuleOp(NamedOp):
 
 @irdl_op_definition
 class RecurrentGatedDeltaRuleOp(NamedOp):
-    """Recurrent gated delta rule linear attention (LLM)."""
+    """Linear attention by the gated delta rule, one token at a time."""
 
     name = "top.RecurrentGatedDeltaRule"
 
@@ -213,7 +216,7 @@ class RecurrentGatedDeltaRuleOp(NamedOp):
 
 @irdl_op_definition
 class C2CAllReduceOp(NamedOp):
-    """Chip-to-chip all-reduce."""
+    """Reduction of a tensor over all chips, every chip getting the result."""
 
     name = "top.C2CAllReduce"
 
@@ -229,7 +232,7 @@ class C2CAllReduceOp(NamedOp):
 
 @irdl_op_definition
 class C2CBroadcastOp(NamedOp):
-    """Chip-to-chip broadcast."""
+    """A tensor of chip `root`, given to all chips."""
 
     name = "top.C2CBroadcast"
 

@@ -9,7 +9,7 @@ from xdsl_tpu.dialects.base import TENSOR, NamedOp
 
 @irdl_op_definition
 class MaskRCNN_RPNGetBboxesOp(NamedOp):
-    """Mask R-CNN proposal generation."""
+    """Region proposals from the five levels of the pyramid."""
 
     name = "top.MaskRCNN_RPNGetBboxes"
 
@@ -59,7 +59,7 @@ class MaskRCNN_RPNGetBboxesOp(NamedOp):
 
 @irdl_op_definition
 class MaskRCNN_BboxPoolerOp(NamedOp):
-    """Mask R-CNN box pooler."""
+    """Features of each proposal, from the level of the pyramid that fits its size."""
 
     name = "top.MaskRCNN_BboxPooler"
 
@@ -84,7 +84,7 @@ class MaskRCNN_BboxPoolerOp(NamedOp):
 
 @irdl_op_definition
 class MaskRCNN_GetBboxBOp(NamedOp):
-    """Mask R-CNN box refinement."""
+    """Final boxes and labels from class scores and box offsets."""
 
     name = "top.MaskRCNN_GetBboxB"
 
@@ -114,7 +114,7 @@ class MaskRCNN_GetBboxBOp(NamedOp):
 
 @irdl_op_definition
 class MaskRCNN_MaskPoolerOp(NamedOp):
-    """Mask R-CNN mask pooler."""
+    """Features of each final box for the mask branch."""
 
     name = "top.MaskRCNN_MaskPooler"
 

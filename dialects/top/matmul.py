@@ -1,5 +1,7 @@
 """Matrix products and contractions."""
 
+from math import prod
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -11,16 +13,33 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
-from xdsl_tpu.dialects.top.abstract import FusedReluOp
-from xdsl_tpu.dialects.top.enums import DQ_TYPE, EINSUM_MODE
+from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, TEXT, default_attr_def
+from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp, is_none
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.interfaces.shape_rules import broadcast, einsum_shape
+from xdsl_tpu.dialects.top.abstract import FusedReluOp, ShapedOp
+from xdsl_tpu.dialects.top.enums import DQ_TYPE
 from xdsl_tpu.dialects.top.traits import SupportFuseRelu
 
 
 @irdl_op_definition
-class MatMulOp(FusedReluOp):
-    """Matrix product with optional batch dims, transposes, bias and relu."""
+class MatMulOp(ShapedOp, FusedReluOp):
+    """Matrix product of the last two dimensions: y = input @ right + bias, then the ReLU.
+
+    | value | shape |
+    |---|---|
+    | input | batch.., M, K (K, M with `left_transpose`) |
+    | right | batch.., K, N (N, K with `right_transpose`) |
+    | bias | N elements, or none |
+    | output | batch.., M, N (N, M with `output_transpose`) |
+
+    Batch dimensions broadcast as in numpy.matmul, and so do vectors: a 1-D side has no M or N.
+    When K is not the last dimension of the input but the product of several, those are one
+    (1x512x7x7 @ 25088x4096 is 1x4096).
+
+    `hdim_is_batch` swaps dimensions 1 and 2 of all 4-D values, so input b, M, h, K and right
+    b, K, h, N give b, M, h, N with b and h as batch. Without `keep_dims` all but N become one.
+    """
 
     name = "top.MatMul"
 
@@ -44,11 +63,61 @@ class MatMulOp(FusedReluOp):
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        left, right = self.shape_of(self.input), self.shape_of(self.right)
+        heads = bool(self.hdim_is_batch.value.data)
+        if heads and (len(left) != 4 or len(right) != 4):
+            raise ShapeError(f"hdim_is_batch needs 4-D inputs, not {dims(left)} and {dims(right)}")
+        if heads:
+            left, right = _swap_heads(left), _swap_heads(right)
+        product = self._product(left, right)
+        if self.output_transpose.value.data:
+            product = _transposed(product, True)
+        if heads:
+            product = _swap_heads(product)
+        if not self.keep_dims.value.data:
+            product = (prod(product[:-1]), product[-1])
+        return (product,)
+
+    def _product(self, left: Shape, right: Shape) -> Shape:
+        """batch.., M, N of the operands as they are multiplied."""
+        row, column = len(left) == 1, len(right) == 1
+        a = (1, *left) if row else _transposed(left, self.left_transpose.value.data)
+        b = (*right, 1) if column else _transposed(right, self.right_transpose.value.data)
+        if a[-1] != b[-2]:
+            a = _merge_to(a, b[-2]) if len(b) == 2 and not self.left_transpose.value.data else None
+        if a is None:
+            raise ShapeError(f"cannot multiply {dims(left)} by {dims(right)}: K differs")
+        if not is_none(self.bias) and prod(self.shape_of(self.bias)) != b[-1]:
+            raise ShapeError(f"bias {dims(self.shape_of(self.bias))} needs {b[-1]} elements")
+        batch = broadcast(a[:-2], b[:-2])
+        rows, columns = (() if row else (a[-2],)), (() if column else (b[-1],))
+        return (*batch, *rows, *columns) or (1,)
+
+
+def _transposed(shape: Shape, flag: object) -> Shape:
+    return (*shape[:-2], shape[-1], shape[-2]) if flag else shape
+
+
+def _swap_heads(shape: Shape) -> Shape:
+    return (shape[0], shape[2], shape[1], *shape[3:])
+
+
+def _merge_to(shape: Shape, k: int) -> Shape | None:
+    """`shape` with as many trailing dimensions merged as have `k` elements, None if none do."""
+    for first in range(len(shape) - 1, -1, -1):
+        if prod(shape[first:]) == k:
+            rows = shape[:first] or (1,)
+            return (*rows, k)
+    return None
+
 
 @irdl_op_definition
 class A16MatMulOp(NamedOp):
-    """Float16/bfloat16 activation times packed low-bit weight (int4/int8) with scale/zero-
-    point per group."""
+    """A 16-bit float activation times a packed 4- or 8-bit weight.
+
+    Every `q_group_size` weights share a scale and a zero point.
+    """
 
     name = "top.A16MatMul"
 
@@ -68,7 +137,7 @@ class A16MatMulOp(NamedOp):
 
 @irdl_op_definition
 class Fp8MatMulOp(NamedOp):
-    """Matmul of fp8 block-scaled weights."""
+    """Matrix product with an fp8 weight that has one scale a block."""
 
     name = "top.Fp8MatMul"
 
@@ -85,7 +154,7 @@ class Fp8MatMulOp(NamedOp):
 
 @irdl_op_definition
 class MlpOp(NamedOp):
-    """Fused gated MLP (gate, up, down projections)."""
+    """Gated feed-forward block: down(silu(gate(x)) * up(x)), of one expert or of several."""
 
     name = "top.Mlp"
 
@@ -118,13 +187,21 @@ class MlpOp(NamedOp):
 
 
 @irdl_op_definition
-class EinsumOp(NamedOp):
-    """Einsum for a closed list of equations."""
+class EinsumOp(ShapedOp):
+    """Sum of products over the letters that the result does not have: `mode` is the equation.
+
+        Einsum(a, b) {mode = "abcd,cde->abe"}   sums over c and d
+
+    Any equation of letters is accepted; each letter has one size.
+    """
 
     name = "top.Einsum"
 
     inputs = var_operand_def(TENSOR)
     output = result_def(TENSOR)
-    mode = attr_def(EINSUM_MODE)
+    mode = attr_def(TEXT)
 
     traits = traits_def(Pure(), SupportFuseRelu())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return (einsum_shape(self.mode.data, [self.shape_of(operand) for operand in self.inputs]),)

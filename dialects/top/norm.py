@@ -1,17 +1,39 @@
 """Normalisations."""
 
-from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.traits import Pure
+from math import prod
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
-from xdsl_tpu.dialects.top.abstract import FusedReluOp
-from xdsl_tpu.dialects.top.traits import InOutSameShape, SupportFuseRelu
+from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
+
+from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def, ints
+from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, is_none
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
+from xdsl_tpu.dialects.top.abstract import FusedReluOp, SameShapeOp
+from xdsl_tpu.dialects.top.traits import SupportFuseRelu
+
+
+class ChannelParameters(SameShapeOp):
+    """An op on N, C, .. whose further operands, unless absent, have one element a channel."""
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.operands[0])
+        if len(shape) < 2:
+            raise ShapeError(f"input {dims(shape)} has no channel dimension")
+        for index, operand in enumerate(self.operands[1:], start=1):
+            if not is_none(operand) and prod(self.shape_of(operand)) != shape[1]:
+                raise ShapeError(
+                    f"operand {index} is {dims(self.shape_of(operand))}, "
+                    f"but input {dims(shape)} has {shape[1]} channels"
+                )
+        return (shape,)
 
 
 @irdl_op_definition
-class BatchNormOp(FusedReluOp):
-    """Inference batch normalisation with mean/variance/gamma/beta."""
+class BatchNormOp(ChannelParameters, FusedReluOp):
+    """y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, a channel at a time.
+
+    x is N, C, ..; the four parameters have C elements, absent gamma is 1 and absent beta is 0.
+    """
 
     name = "top.BatchNorm"
 
@@ -23,12 +45,31 @@ class BatchNormOp(FusedReluOp):
     output = result_def(TENSOR)
     epsilon = default_attr_def(F64, 1e-05)
 
-    traits = traits_def(Pure(), SupportFuseRelu(), InOutSameShape())
+    traits = traits_def(SupportFuseRelu())
 
 
 @irdl_op_definition
-class LayerNormOp(NamedOp):
-    """Layer normalisation over trailing dims from axis."""
+class ScaleOp(ChannelParameters, FusedReluOp):
+    """y = x * scale + bias, a channel at a time; x is N, C, .., scale and bias have C elements."""
+
+    name = "top.Scale"
+
+    input = operand_def(TENSOR)
+    scale = operand_def(TENSOR)
+    bias = operand_def(TENSOR)
+    output = result_def(TENSOR)
+
+    traits = traits_def(SupportFuseRelu())
+
+
+@irdl_op_definition
+class LayerNormOp(SameShapeOp):
+    """y = (x - mean) / sqrt(variance + eps) * weight + bias over the dimensions from `axis` on.
+
+    Mean and (biased) variance are those of x[i.., :, ..] for every index i.. before `axis`.
+    Weight and bias have the elements of these dimensions, `normalized_shape`, which is empty
+    until shapes are known; they are none when they would be all ones and all zeros.
+    """
 
     name = "top.LayerNorm"
 
@@ -40,12 +81,34 @@ class LayerNormOp(NamedOp):
     axis = attr_def(SI32)
     eps = attr_def(F64)
 
-    traits = traits_def(Pure(), InOutSameShape())
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, normalized = self.shape_of(self.input), self._normalized()
+        if (declared := ints(self.normalized_shape)) not in ((), normalized):
+            raise ShapeError(f"normalized_shape is {dims(declared)}, input {dims(shape)}")
+        for name, operand in (("weight", self.weight), ("bias", self.bias)):
+            if not is_none(operand) and prod(self.shape_of(operand)) != prod(normalized):
+                raise ShapeError(
+                    f"{name} {dims(self.shape_of(operand))} does not fit "
+                    f"the normalised {dims(normalized)}"
+                )
+        return (shape,)
+
+    def resolve(self) -> None:
+        """Count the axis from the front and write the normalised dimensions out."""
+        self.normalized_shape = I64_ARRAY.encode(self._normalized())
+        self.axis = SI32.encode(axis_of(self.axis.value.data, len(self.shape_of(self.input))))
+
+    def _normalized(self) -> Shape:
+        shape = self.shape_of(self.input)
+        return shape[axis_of(self.axis.value.data, len(shape)) :]
 
 
 @irdl_op_definition
-class GroupNormOp(NamedOp):
-    """Group normalisation."""
+class GroupNormOp(SameShapeOp):
+    """Normalisation of N, C, .. over groups of C / num_groups channels and all positions.
+
+    Then y = normalised * weight + bias with C elements each, or none.
+    """
 
     name = "top.GroupNorm"
 
@@ -56,12 +119,19 @@ class GroupNormOp(NamedOp):
     num_groups = attr_def(I64_INT)
     eps = attr_def(F64)
 
-    traits = traits_def(Pure(), InOutSameShape())
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, groups = self.shape_of(self.input), self.num_groups.value.data
+        if len(shape) < 2 or groups < 1 or shape[1] % groups:
+            raise ShapeError(f"the channels of {dims(shape)} do not make {groups} groups")
+        for name, operand in (("weight", self.weight), ("bias", self.bias)):
+            if not is_none(operand) and prod(self.shape_of(operand)) != shape[1]:
+                raise ShapeError(f"{name} {dims(self.shape_of(operand))} needs {shape[1]} elements")
+        return (shape,)
 
 
 @irdl_op_definition
-class InstanceNormOp(NamedOp):
-    """Instance normalisation."""
+class InstanceNormOp(ChannelParameters):
+    """Normalisation of N, C, .. over the positions of each channel, then weight and bias."""
 
     name = "top.InstanceNorm"
 
@@ -71,12 +141,10 @@ class InstanceNormOp(NamedOp):
     output = result_def(TENSOR)
     eps = attr_def(F64)
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class PixelNormOp(NamedOp):
-    """Normalisation over the channel dim."""
+class PixelNormOp(ChannelParameters):
+    """Layer normalisation of N, C, .. over the channels of each position."""
 
     name = "top.PixelNorm"
 
@@ -86,12 +154,10 @@ class PixelNormOp(NamedOp):
     output = result_def(TENSOR)
     eps = attr_def(F64)
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class RMSNormOp(NamedOp):
-    """Root-mean-square normalisation."""
+class RMSNormOp(SameShapeOp):
+    """y = x / sqrt(mean(x * x) + eps) * gamma over the last dimension."""
 
     name = "top.RMSNorm"
 
@@ -101,12 +167,13 @@ class RMSNormOp(NamedOp):
     eps = attr_def(F64)
     weight_keep_f32 = default_attr_def(BOOL, False)
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class LRNOp(NamedOp):
-    """Local response normalisation."""
+class LRNOp(SameShapeOp):
+    """Local response normalisation: x / (bias + alpha / size * sum of squares) ** beta.
+
+    The sum runs over `size` neighbouring channels (ONNX operators, LRN).
+    """
 
     name = "top.LRN"
 
@@ -117,12 +184,14 @@ class LRNOp(NamedOp):
     beta = default_attr_def(F64, 0.75)
     bias = default_attr_def(F64, 1.0)
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class NormalizeOp(NamedOp):
-    """L2 normalise with per-channel scale (SSD)."""
+class NormalizeOp(SameShapeOp):
+    """Division by the L2 norm over channels, then a scale (SSD detectors).
+
+    With `across_spatial` the norm is taken over positions too; `channel_shared` is one scale
+    for all channels.
+    """
 
     name = "top.Normalize"
 
@@ -131,5 +200,3 @@ class NormalizeOp(NamedOp):
     output = result_def(TENSOR)
     across_spatial = default_attr_def(BOOL, False)
     channel_shared = default_attr_def(BOOL, True)
-
-    traits = traits_def(Pure(), InOutSameShape())

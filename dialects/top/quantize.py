@@ -1,7 +1,6 @@
 """Conversions of element types and quantisation."""
 
-from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def
 
 from xdsl_tpu.dialects.attrs import (
     BOOL,
@@ -13,14 +12,14 @@ from xdsl_tpu.dialects.attrs import (
     TEXT,
     default_attr_def,
 )
-from xdsl_tpu.dialects.base import TENSOR, NamedOp
+from xdsl_tpu.dialects.base import TENSOR
+from xdsl_tpu.dialects.top.abstract import SameShapeOp
 from xdsl_tpu.dialects.top.enums import DEQUANT_MODE, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.top.traits import InOutSameShape
 
 
 @irdl_op_definition
-class CastOp(NamedOp):
-    """Element type conversion."""
+class CastOp(SameShapeOp):
+    """Conversion to the element type that `to` names (F32, INT32 ...), rounding by `round_mode`."""
 
     name = "top.Cast"
 
@@ -29,24 +28,23 @@ class CastOp(NamedOp):
     round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
     to = default_attr_def(TEXT, "")
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class DtypeCastOp(NamedOp):
-    """Change of element type only, stays in Top dtype domain."""
+class DtypeCastOp(SameShapeOp):
+    """Another element type without a change of meaning."""
 
     name = "top.DtypeCast"
 
     input = operand_def(TENSOR)
     output = result_def(TENSOR)
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class QuantizeLinearOp(NamedOp):
-    """ONNX QuantizeLinear (y_scale, y_zero_point)."""
+class QuantizeLinearOp(SameShapeOp):
+    """round(x / y_scale) + y_zero_point, clipped to 8 bits (ONNX operators, QuantizeLinear).
+
+    One scale and zero point, or one for each index of `axis`.
+    """
 
     name = "top.QuantizeLinear"
 
@@ -56,12 +54,13 @@ class QuantizeLinearOp(NamedOp):
     y_zero_point = attr_def(I32_DENSE)
     axis = default_attr_def(I64_INT, 1)
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class DequantizeLinearOp(NamedOp):
-    """ONNX DequantizeLinear (x_scale, x_zero_point)."""
+class DequantizeLinearOp(SameShapeOp):
+    """(x - x_zero_point) * x_scale (ONNX operators, DequantizeLinear).
+
+    One scale and zero point, or one for each index of `axis`.
+    """
 
     name = "top.DequantizeLinear"
 
@@ -71,12 +70,10 @@ class DequantizeLinearOp(NamedOp):
     x_zero_point = attr_def(I32_DENSE)
     axis = default_attr_def(I64_INT, 1)
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class DequantIntOp(NamedOp):
-    """Integer dequantise with multiplier and shift to int."""
+class DequantIntOp(SameShapeOp):
+    """8-bit to 16- or 32-bit integers by an integer multiplier and shifts."""
 
     name = "top.DequantInt"
 
@@ -88,12 +85,10 @@ class DequantIntOp(NamedOp):
     quant_mode = attr_def(DEQUANT_MODE)
     round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class RequantIntOp(NamedOp):
-    """Requantise by integer multiplier and shift."""
+class RequantIntOp(SameShapeOp):
+    """32-bit integers to fewer bits by a multiplier and a right shift for each channel."""
 
     name = "top.RequantInt"
 
@@ -106,12 +101,10 @@ class RequantIntOp(NamedOp):
     rq_axis = default_attr_def(SI32, 1)
     fuse_rq = default_attr_def(BOOL, False)
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class RequantFpOp(NamedOp):
-    """Requantise by float scale and offset."""
+class RequantFpOp(SameShapeOp):
+    """32-bit integers to fewer bits by a float scale and offset for each channel."""
 
     name = "top.RequantFp"
 
@@ -123,12 +116,10 @@ class RequantFpOp(NamedOp):
     round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
     first_round_mode = default_attr_def(ROUND_MODE, "HalfUp")
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class LutOp(NamedOp):
-    """Table look-up by 8-bit index."""
+class LutOp(SameShapeOp):
+    """Each 8-bit element replaced by the entry of a table of 256."""
 
     name = "top.Lut"
 
@@ -136,12 +127,10 @@ class LutOp(NamedOp):
     table = operand_def(TENSOR)
     output = result_def(TENSOR)
 
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class ScaleLutOp(NamedOp):
-    """Per-channel scale by look-up."""
+class ScaleLutOp(SameShapeOp):
+    """A scale and a bias for each channel of an 8-bit image, done by tables."""
 
     name = "top.ScaleLut"
 
@@ -150,5 +139,3 @@ class ScaleLutOp(NamedOp):
     scale = attr_def(F64_ARRAY)
     bias = attr_def(F64_ARRAY)
     sign = default_attr_def(BOOL, True)
-
-    traits = traits_def(Pure(), InOutSameShape())

@@ -4,15 +4,16 @@ from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, tra
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
-from xdsl_tpu.dialects.top.abstract import FusedReluOp
+from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, is_none
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.top.abstract import FusedReluOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import INTERP_COORD_MODE, INTERP_MODE
 from xdsl_tpu.dialects.top.traits import SupportFuseRelu
 
 
 @irdl_op_definition
-class UpsampleOp(FusedReluOp):
-    """Nearest upsample by integer scale."""
+class UpsampleOp(ShapedOp, FusedReluOp):
+    """Every position of N, C, H, W becomes a block of scale_h x scale_w equal ones."""
 
     name = "top.Upsample"
 
@@ -23,10 +24,24 @@ class UpsampleOp(FusedReluOp):
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, scales = self.shape_of(self.input), (self.scale_h, self.scale_w)
+        if len(shape) != 4:
+            raise ShapeError(f"input {dims(shape)} must be N, C, H, W")
+        factors = [scale.value.data for scale in scales]
+        if min(factors) < 1:
+            raise ShapeError(f"scales {factors} must be positive")
+        return ((*shape[:2], shape[2] * factors[0], shape[3] * factors[1]),)
+
 
 @irdl_op_definition
-class InterpOp(NamedOp):
-    """Resize (nearest / linear) with coordinate mode."""
+class InterpOp(ShapedOp):
+    """Resizing of N, C, H, W (or N, C, W), to the nearest or to interpolated elements.
+
+    The new spatial sizes are the constant operand `target_shape`, or where that is none each
+    old size times `scale_h` or `scale_w` rounded down. `coord_mode` tells which input
+    coordinate belongs to an output one (ONNX operators, Resize).
+    """
 
     name = "top.Interp"
 
@@ -40,10 +55,41 @@ class InterpOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        if len(shape) not in (3, 4):
+            raise ShapeError(f"input {dims(shape)} must be N, C, H, W or N, C, W")
+        if not is_none(self.target_shape):
+            sizes = tuple(int(size) for size in self.constant_operand(1))
+        else:
+            sizes = self._scaled(shape)
+        if len(sizes) != len(shape) - 2 or min(sizes) < 1:
+            raise ShapeError(f"cannot resize {dims(shape)} to {dims(sizes)}")
+        return ((*shape[:2], *sizes),)
+
+    def resolve(self) -> None:
+        """Write the scales out that a `target_shape` stands for."""
+        shape, (target,) = self.shape_of(self.input), self.result_shapes()
+        if is_none(self.target_shape):
+            return
+        self.scale_w = F64.encode(target[-1] / shape[-1])
+        self.scale_h = F64.encode(target[-2] / shape[-2] if len(shape) == 4 else 1.0)
+
+    def _scaled(self, shape: Shape) -> Shape:
+        scales = (self.scale_h.value.data, self.scale_w.value.data)[4 - len(shape) :]
+        # A scale made by dividing two sizes may fall just short of giving the size back.
+        return tuple(
+            int(size * scale + 1e-6) for size, scale in zip(shape[2:], scales, strict=True)
+        )
+
 
 @irdl_op_definition
-class GridSamplerOp(NamedOp):
-    """Grid sample (bilinear/nearest, padding mode)."""
+class GridSamplerOp(ShapedOp):
+    """The input N, C, spatial at the positions that `grid` N, new spatial, rank holds.
+
+    Positions go from -1 to 1 over the input; `mode` 0 is bilinear and 1 nearest;
+    `padding_mode` 0 is zeros, 1 border, 2 reflection (ONNX operators, GridSample).
+    """
 
     name = "top.GridSampler"
 
@@ -55,3 +101,9 @@ class GridSamplerOp(NamedOp):
     align_corners = attr_def(BOOL)
 
     traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, grid = self.shape_of(self.input), self.shape_of(self.grid)
+        if len(grid) != len(shape) or grid[0] != shape[0] or grid[-1] != len(shape) - 2:
+            raise ShapeError(f"grid {dims(grid)} does not fit input {dims(shape)}")
+        return ((*shape[:2], *grid[1:-1]),)

@@ -1,15 +1,32 @@
-"""Recurrent networks."""
+"""Recurrent networks.
 
+Sequences are length, batch, size; with `batch_first` batch, length, size. Gate weights are
+those of the ONNX operators LSTM and GRU, with one more leading dimension for the directions.
+"""
+
+from xdsl.ir import SSAValue
 from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
+from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp, is_none
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.top.abstract import ShapedOp
 
 
 @irdl_op_definition
-class LSTMOp(NamedOp):
-    """Long short-term memory."""
+class LSTMOp(ShapedOp):
+    """Long short-term memory, one direction or two.
+
+    | value | shape |
+    |---|---|
+    | filter | directions, 4 * hidden, input size |
+    | recurrence | directions, 4 * hidden, hidden |
+    | Y | length, directions, batch, hidden (batch, length, directions, hidden) |
+    | Y_h, Y_c | directions, batch, hidden (batch, directions, hidden) |
+
+    In brackets with `batch_first`. Results nobody uses are none.
+    """
 
     name = "top.LSTM"
 
@@ -29,10 +46,13 @@ class LSTMOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return _recurrent_shapes(self, self.filter, gates=4)
+
 
 @irdl_op_definition
-class GRUOp(NamedOp):
-    """Gated recurrent unit."""
+class GRUOp(ShapedOp):
+    """Gated recurrent unit, one direction or two; shapes as `LSTMOp` with three gates."""
 
     name = "top.GRU"
 
@@ -50,10 +70,31 @@ class GRUOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return _recurrent_shapes(self, self.filter, gates=3)
+
+
+def _recurrent_shapes(op: LSTMOp | GRUOp, filter: SSAValue, gates: int) -> tuple[Shape, ...]:
+    """The sequence Y, then the final states, () for those that are none."""
+    shape, hidden = op.shape_of(op.input), op.hidden_size.value.data
+    directions = 2 if op.bidirectional.value.data else 1
+    if len(shape) != 3:
+        raise ShapeError(f"input {dims(shape)} must be length, batch, size")
+    expected = (directions, gates * hidden, shape[2])
+    if op.shape_of(filter) != expected:
+        raise ShapeError(f"filter is {dims(op.shape_of(filter))}, needed is {dims(expected)}")
+    first, second, _ = shape
+    sequence, state = (first, directions, second, hidden), (directions, second, hidden)
+    if op.batch_first.value.data:
+        sequence, state = (first, second, directions, hidden), (first, directions, hidden)
+    shapes = (sequence, *(state,) * (len(op.results) - 1))
+    results = zip(op.results, shapes, strict=True)
+    return tuple(() if is_none(result) else shape for result, shape in results)
+
 
 @irdl_op_definition
 class SelectiveScanOp(NamedOp):
-    """Mamba selective scan."""
+    """The recurrence of a Mamba block over a sequence."""
 
     name = "top.SelectiveScan"
 

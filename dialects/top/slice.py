@@ -1,5 +1,7 @@
 """Cutting, joining and padding."""
 
+from collections.abc import Iterable, Sequence
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -13,15 +15,39 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
-from xdsl_tpu.dialects.top.abstract import FusedReluOp
+from xdsl_tpu.dialects.attrs import (
+    BOOL,
+    F64,
+    I64_ARRAY,
+    I64_INT,
+    SI32,
+    I64Array,
+    default_attr_def,
+    ints,
+)
+from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp, is_none
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.interfaces.shape_rules import Cut, axis_of, cut
+from xdsl_tpu.dialects.top.abstract import FusedReluOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import PADDING_MODE, ROUND_MODE
+
+WHOLE = 2**63 - 1
+"""The end of a slice that takes a dimension to its end."""
 
 
 @irdl_op_definition
-class SliceOp(NamedOp):
-    """Strided slice with static offset/steps/ends and optional tensor versions."""
+class SliceOp(ShapedOp):
+    """Every `steps`-th element from `offset` up to but not including `ends`, as in numpy.
+
+    The lists hold one value for each of `axes`, or without axes one for every dimension.
+    Negative bounds count from the end, bounds outside are moved to the edge. The operands
+    offsetT, endsT and stepsT are none, or constants that take the lists' place.
+
+        Slice(x) {axes = [1], offset = [3], ends = [9223372036854775807], steps = [1]}
+        is x[:, 3:]
+
+    Once shapes are known the lists have full rank and `hasparamConvert_axes` keeps the axes.
+    """
 
     name = "top.Slice"
 
@@ -38,10 +64,50 @@ class SliceOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return (tuple(part.count for part in self.cuts()),)
+
+    def cuts(self) -> tuple[Cut, ...]:
+        """First index, count and step for every dimension of the input; raises ShapeError."""
+        shape = self.shape_of(self.input)
+        offset, ends, steps = self._full_rank()
+        return tuple(map(cut, shape, offset, ends, steps))
+
+    def resolve(self) -> None:
+        """Spread the lists over all dimensions: the others are taken whole."""
+        if not self.axes.data or not is_none(self.offsetT):
+            return
+        offset, ends, steps = self._full_rank()
+        self.hasparamConvert_axes = self.axes
+        self.axes = I64_ARRAY.encode([])
+        self.offset, self.ends, self.steps = map(I64_ARRAY.encode, (offset, ends, steps))
+
+    def _full_rank(self) -> tuple[list[int], list[int], list[int]]:
+        shape = self.shape_of(self.input)
+        given = [self._parameter(index) for index in (1, 2, 3)]
+        steps = given[2] or (1,) * len(given[0])
+        axes = [axis_of(axis, len(shape)) for axis in ints(self.axes)] or range(len(given[0]))
+        if not len(given[0]) == len(given[1]) == len(steps) == len(axes) <= len(shape):
+            raise ShapeError(
+                f"{len(given[0])} offsets, {len(given[1])} ends and {len(steps)} steps "
+                f"for {len(axes)} axes of {dims(shape)}"
+            )
+        full = ([0] * len(shape), list(shape), [1] * len(shape))
+        for axis, *values in zip(axes, *given[:2], steps, strict=True):
+            for target, value in zip(full, values, strict=True):
+                target[axis] = value
+        return full
+
+    def _parameter(self, index: int) -> tuple[int, ...]:
+        """The constant operand `index` if there is one, the attribute otherwise."""
+        if not is_none(self.operands[index]):
+            return tuple(int(value) for value in self.constant_operand(index))
+        return ints((self.offset, self.ends, self.steps)[index - 1])
+
 
 @irdl_op_definition
-class SliceAxisOp(NamedOp):
-    """Slice along one axis with tensor parameters."""
+class SliceAxisOp(ShapedOp):
+    """Slice along one axis; axis, start, end and step are constant operands."""
 
     name = "top.SliceAxis"
 
@@ -54,10 +120,17 @@ class SliceAxisOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        axis, start, end = (int(self.constant_operand(index)[0]) for index in (1, 2, 4))
+        step = 1 if is_none(self.step) else int(self.constant_operand(3)[0])
+        axis = axis_of(axis, len(shape))
+        return (_resized(shape, axis, cut(shape[axis], start, end, step).count),)
+
 
 @irdl_op_definition
 class StridedSliceOp(NamedOp):
-    """TF-style strided slice."""
+    """TensorFlow's strided slice, with its masks of ignored, inserted and dropped dimensions."""
 
     name = "top.StridedSlice"
 
@@ -76,8 +149,11 @@ class StridedSliceOp(NamedOp):
 
 
 @irdl_op_definition
-class SplitOp(NamedOp):
-    """Split along an axis into num parts or split_size list."""
+class SplitOp(ShapedOp):
+    """Cut the input along `axis` into `num` parts of the sizes `split_size`, or of equal size.
+
+    When the size is not a multiple of `num` the last of the equal parts is the smaller one.
+    """
 
     name = "top.Split"
 
@@ -89,10 +165,34 @@ class SplitOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        axis = axis_of(self.axis.value.data, len(shape))
+        return tuple(_resized(shape, axis, size) for size in self.sizes())
+
+    def sizes(self) -> tuple[int, ...]:
+        """The size of each part along the axis; raises ShapeError."""
+        shape, count = self.shape_of(self.input), self.num.value.data
+        whole = shape[axis_of(self.axis.value.data, len(shape))]
+        chunk = -(-whole // count) if count > 0 else 0
+        equal = (*(chunk,) * (count - 1), whole - chunk * (count - 1))
+        sizes = ints(self.split_size or ()) or equal
+        if count != len(self.outputs) or len(sizes) != count:
+            raise ShapeError(f"{len(sizes)} sizes and num {count} for {len(self.outputs)} results")
+        if sum(sizes) != whole or min(sizes) < 0:
+            raise ShapeError(f"sizes {list(sizes)} do not add up to {whole} of {dims(shape)}")
+        return sizes
+
+    def resolve(self) -> None:
+        """Count the axis from the front and write the sizes out."""
+        rank = len(self.shape_of(self.input))
+        self.split_size = I64_ARRAY.encode(self.sizes())
+        self.axis = SI32.encode(axis_of(self.axis.value.data, rank))
+
 
 @irdl_op_definition
-class UnpackOp(NamedOp):
-    """Unstack along an axis."""
+class UnpackOp(ShapedOp):
+    """One result for every index of `axis`, without that dimension."""
 
     name = "top.Unpack"
 
@@ -102,10 +202,17 @@ class UnpackOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        axis = axis_of(self.axis.value.data, len(shape))
+        if len(self.outputs) != shape[axis]:
+            raise ShapeError(f"{len(self.outputs)} results for axis {axis} of {dims(shape)}")
+        return ((*shape[:axis], *shape[axis + 1 :]) or (1,),) * shape[axis]
+
 
 @irdl_op_definition
-class ConcatOp(FusedReluOp):
-    """Concatenate along an axis, optional fused relu."""
+class ConcatOp(ShapedOp, FusedReluOp):
+    """The inputs one behind the other along `axis`; all other sizes are equal."""
 
     name = "top.Concat"
 
@@ -117,10 +224,24 @@ class ConcatOp(FusedReluOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shapes = [self.shape_of(operand) for operand in self.inputs]
+        axis = axis_of(self.axis.value.data, _common_rank(shapes))
+        if len({_resized(shape, axis, 0) for shape in shapes}) != 1:
+            raise ShapeError(
+                f"inputs {', '.join(map(dims, shapes))} differ elsewhere than in axis {axis}"
+            )
+        return (_resized(shapes[0], axis, sum(shape[axis] for shape in shapes)),)
+
+    def resolve(self) -> None:
+        """Count the axis from the front."""
+        rank = len(self.shape_of(self.inputs[0]))
+        self.axis = SI32.encode(axis_of(self.axis.value.data, rank))
+
 
 @irdl_op_definition
-class PackOp(NamedOp):
-    """Stack along a new axis."""
+class PackOp(ShapedOp):
+    """The inputs, all of one shape, stacked along a new dimension `axis` of the result."""
 
     name = "top.Pack"
 
@@ -131,10 +252,24 @@ class PackOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shapes = [self.shape_of(operand) for operand in self.inputs]
+        if len(set(shapes)) != 1 or len(shapes) != self.values_count.value.data:
+            raise ShapeError(
+                f"values_count is {self.values_count.value.data} and the inputs are "
+                f"{', '.join(map(dims, shapes))}"
+            )
+        axis = axis_of(self.axis.value.data, len(shapes[0]) + 1)
+        return ((*shapes[0][:axis], len(shapes), *shapes[0][axis:]),)
+
 
 @irdl_op_definition
-class PadOp(NamedOp):
-    """Pad with constant/reflect/symmetric/edge."""
+class PadOp(ShapedOp):
+    """Padding before and after each dimension: a constant `val`, or copies of the input.
+
+    `paddings`, or the constant operand `paddingsT`, holds the counts before every dimension
+    and then those after (ONNX operators, Pad); negative counts crop.
+    """
 
     name = "top.Pad"
 
@@ -147,10 +282,26 @@ class PadOp(NamedOp):
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        counts = self._counts(self.paddings)
+        if len(counts) != 2 * len(shape):
+            raise ShapeError(f"{len(counts)} paddings for {dims(shape)}, two a dimension needed")
+        sides = zip(counts[: len(shape)], counts[len(shape) :], strict=True)
+        sizes = tuple(size + sum(pads) for size, pads in zip(shape, sides, strict=True))
+        if min(sizes, default=0) < 0:
+            raise ShapeError(f"paddings {list(counts)} take more than {dims(shape)} has")
+        return (sizes,)
+
+    def _counts(self, attribute: I64Array) -> tuple[int, ...]:
+        if self.paddingsT is None or is_none(self.paddingsT):
+            return ints(attribute)
+        return tuple(int(value) for value in self.constant_operand(1))
+
 
 @irdl_op_definition
 class ConcatSliceOp(NamedOp):
-    """Concatenate then slice along an axis (KV-cache style)."""
+    """Append one tensor to another along `axis` and keep the newest part (a KV cache)."""
 
     name = "top.ConcatSlice"
 
@@ -164,7 +315,7 @@ class ConcatSliceOp(NamedOp):
 
 @irdl_op_definition
 class InsertOp(NamedOp):
-    """Insert one tensor inside another along an axis at an offset."""
+    """Put one tensor into another along `axis`, from index `offset` on."""
 
     name = "top.Insert"
 
@@ -175,3 +326,14 @@ class InsertOp(NamedOp):
     offset = attr_def(I64_INT)
 
     traits = traits_def(Pure())
+
+
+def _resized(shape: Shape, axis: int, size: int) -> Shape:
+    return (*shape[:axis], size, *shape[axis + 1 :])
+
+
+def _common_rank(shapes: Sequence[Shape]) -> int:
+    ranks: Iterable[int] = {len(shape) for shape in shapes}
+    if len(set(ranks)) != 1:
+        raise ShapeError(f"inputs {', '.join(map(dims, shapes))} differ in rank")
+    return len(shapes[0])

@@ -5,6 +5,8 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64_ARRAY, I64_ARRAY, I64_INT, TEXT, default_attr_def
 from xdsl_tpu.dialects.base import NONE, RANKED, TENSOR, NamedOp
+from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.top.abstract import ShapedOp
 from xdsl_tpu.dialects.top.enums import (
     CHANNEL_FORMAT,
     PAD_MODE,
@@ -16,8 +18,13 @@ from xdsl_tpu.dialects.top.traits import OwnResult
 
 
 @irdl_op_definition
-class InputOp(NamedOp):
-    """Graph input, carries preprocessing attributes."""
+class InputOp(ShapedOp):
+    """A tensor from outside: the argument of the function, with what to do to an image first.
+
+    Images are resized to `resize_dims`, keeping the aspect ratio with a border of `pad_value`
+    or not, and become (x - mean) * scale a channel. Only written down here: the network
+    itself takes the preprocessed tensor.
+    """
 
     name = "top.Input"
 
@@ -38,10 +45,16 @@ class InputOp(NamedOp):
     aligned = opt_attr_def(BOOL)
     yuv_type = opt_attr_def(TEXT)
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return (self.shape_of(self.input),)
+
 
 @irdl_op_definition
 class WeightOp(NamedOp):
-    """Constant tensor stored in the npz weight file (name = location) or inline."""
+    """A constant tensor, the entry of the weight file under the name of this op.
+
+    Two weights of equal type are still two tensors, so they are never merged.
+    """
 
     name = "top.Weight"
 
@@ -65,7 +78,7 @@ class WeightOp(NamedOp):
 
 @irdl_op_definition
 class NoneOp(NamedOp):
-    """Absent operand placeholder (result type none)."""
+    """The one value that stands for an absent operand."""
 
     name = "top.None"
 

@@ -11,7 +11,7 @@ from xdsl_tpu.dialects.top.traits import InOutSameShape, SupportFuseRelu
 
 @irdl_op_definition
 class BatchNormTrainOp(FusedReluOp):
-    """Training batch normalisation (returns saved statistics)."""
+    """Batch normalisation with the statistics of the batch, which it also returns and averages."""
 
     name = "top.BatchNormTrain"
 
@@ -33,7 +33,7 @@ class BatchNormTrainOp(FusedReluOp):
 
 @irdl_op_definition
 class BatchNormBwdOp(NamedOp):
-    """Backward of batch normalisation."""
+    """Gradients of batch normalisation."""
 
     name = "top.BatchNormBwd"
 
@@ -52,7 +52,7 @@ class BatchNormBwdOp(NamedOp):
 
 @irdl_op_definition
 class LayerNormTrainOp(NamedOp):
-    """Training layer normalisation (returns mean/rstd)."""
+    """Layer normalisation that also returns mean and reciprocal standard deviation."""
 
     name = "top.LayerNormTrain"
 
@@ -71,7 +71,7 @@ class LayerNormTrainOp(NamedOp):
 
 @irdl_op_definition
 class LayerNormBwdOp(NamedOp):
-    """Backward of layer normalisation."""
+    """Gradients of layer normalisation."""
 
     name = "top.LayerNormBwd"
 
@@ -91,7 +91,7 @@ class LayerNormBwdOp(NamedOp):
 
 @irdl_op_definition
 class GroupNormTrainOp(NamedOp):
-    """Training group normalisation."""
+    """Group normalisation that also returns mean and reciprocal standard deviation."""
 
     name = "top.GroupNormTrain"
 
@@ -109,7 +109,7 @@ class GroupNormTrainOp(NamedOp):
 
 @irdl_op_definition
 class ConvbwdOp(NamedOp):
-    """Convolution backward (input, weight, bias gradients)."""
+    """Gradients of a convolution for its input, filter and bias."""
 
     name = "top.Convbwd"
 
@@ -136,7 +136,7 @@ class ConvbwdOp(NamedOp):
 
 @irdl_op_definition
 class ConvBwd_WeightOp(NamedOp):
-    """Weight gradient of convolution."""
+    """Gradient of a convolution for its filter."""
 
     name = "top.ConvBwd_Weight"
 
@@ -158,7 +158,7 @@ class ConvBwd_WeightOp(NamedOp):
 
 @irdl_op_definition
 class EmbDenseBwdOp(NamedOp):
-    """Gradient of embedding."""
+    """Gradient of an embedding table of `num_weights` rows."""
 
     name = "top.EmbDenseBwd"
 
@@ -172,7 +172,7 @@ class EmbDenseBwdOp(NamedOp):
 
 @irdl_op_definition
 class MeanRstdOp(NamedOp):
-    """Mean and reciprocal std with running updates."""
+    """Mean and reciprocal standard deviation of each channel, and updated running statistics."""
 
     name = "top.MeanRstd"
 
@@ -195,7 +195,7 @@ class MeanRstdOp(NamedOp):
 
 @irdl_op_definition
 class MaxPoolingIndicesBwdOp(NamedOp):
-    """Backward of max pooling by indices."""
+    """Gradient of max pooling, from the indices of the winners."""
 
     name = "top.MaxPoolingIndicesBwd"
 
@@ -213,7 +213,7 @@ class MaxPoolingIndicesBwdOp(NamedOp):
 
 @irdl_op_definition
 class SoftmaxBwdOp(NamedOp):
-    """Backward of softmax."""
+    """Gradient of softmax along `dim`."""
 
     name = "top.SoftmaxBwd"
 
@@ -227,7 +227,7 @@ class SoftmaxBwdOp(NamedOp):
 
 @irdl_op_definition
 class WeightReorderOp(NamedOp):
-    """Rearrange a dynamic weight at run time."""
+    """A weight computed at run time, put into the layout that the chip wants."""
 
     name = "top.WeightReorder"
 

@@ -14,7 +14,7 @@ from xdsl_tpu.dialects.top.traits import (
 
 @irdl_op_definition
 class AbsOp(UnaryOp):
-    """Elementwise absolute value."""
+    """y = |x|."""
 
     name = "top.Abs"
 
@@ -23,7 +23,7 @@ class AbsOp(UnaryOp):
 
 @irdl_op_definition
 class ArccosOp(UnaryOp):
-    """Elementwise acos."""
+    """y = arccos(x)."""
 
     name = "top.Arccos"
 
@@ -32,7 +32,7 @@ class ArccosOp(UnaryOp):
 
 @irdl_op_definition
 class ArctanhOp(UnaryOp):
-    """Elementwise atanh."""
+    """y = artanh(x)."""
 
     name = "top.Arctanh"
 
@@ -41,7 +41,7 @@ class ArctanhOp(UnaryOp):
 
 @irdl_op_definition
 class CeilOp(UnaryOp):
-    """Elementwise ceil."""
+    """y is the smallest integer not below x."""
 
     name = "top.Ceil"
 
@@ -50,7 +50,7 @@ class CeilOp(UnaryOp):
 
 @irdl_op_definition
 class CosOp(UnaryOp):
-    """Elementwise cos."""
+    """y = cos(x)."""
 
     name = "top.Cos"
 
@@ -59,7 +59,7 @@ class CosOp(UnaryOp):
 
 @irdl_op_definition
 class CoshOp(UnaryOp):
-    """Elementwise cosh."""
+    """y = cosh(x)."""
 
     name = "top.Cosh"
 
@@ -68,7 +68,7 @@ class CoshOp(UnaryOp):
 
 @irdl_op_definition
 class ErfOp(UnaryOp):
-    """Elementwise erf."""
+    """y = erf(x), the error function 2 / sqrt(pi) * integral of exp(-t * t) from 0 to x."""
 
     name = "top.Erf"
 
@@ -77,7 +77,7 @@ class ErfOp(UnaryOp):
 
 @irdl_op_definition
 class ExpOp(UnaryOp):
-    """Elementwise exp."""
+    """y = e ** x."""
 
     name = "top.Exp"
 
@@ -86,7 +86,7 @@ class ExpOp(UnaryOp):
 
 @irdl_op_definition
 class FloorOp(UnaryOp):
-    """Elementwise floor."""
+    """y is the largest integer not above x."""
 
     name = "top.Floor"
 
@@ -99,7 +99,7 @@ class FloorOp(UnaryOp):
 
 @irdl_op_definition
 class LogOp(UnaryOp):
-    """Natural log."""
+    """y = ln(x)."""
 
     name = "top.Log"
 
@@ -108,7 +108,7 @@ class LogOp(UnaryOp):
 
 @irdl_op_definition
 class LogBOp(UnaryOp):
-    """Log in a given base."""
+    """y = log(x) to the base `base`."""
 
     name = "top.LogB"
 
@@ -119,7 +119,7 @@ class LogBOp(UnaryOp):
 
 @irdl_op_definition
 class RoundOp(UnaryOp):
-    """Elementwise round."""
+    """y is the integer nearest to x, an even one when two are."""
 
     name = "top.Round"
 
@@ -128,7 +128,7 @@ class RoundOp(UnaryOp):
 
 @irdl_op_definition
 class RsqrtOp(UnaryOp):
-    """1/sqrt(x)."""
+    """y = 1 / sqrt(x)."""
 
     name = "top.Rsqrt"
 
@@ -137,7 +137,7 @@ class RsqrtOp(UnaryOp):
 
 @irdl_op_definition
 class SignOp(UnaryOp):
-    """Elementwise sign."""
+    """y is -1, 0 or 1, as x is negative, 0 or positive."""
 
     name = "top.Sign"
 
@@ -146,7 +146,7 @@ class SignOp(UnaryOp):
 
 @irdl_op_definition
 class SinOp(UnaryOp):
-    """Elementwise sin."""
+    """y = sin(x)."""
 
     name = "top.Sin"
 
@@ -155,7 +155,7 @@ class SinOp(UnaryOp):
 
 @irdl_op_definition
 class SinhOp(UnaryOp):
-    """Elementwise sinh."""
+    """y = sinh(x)."""
 
     name = "top.Sinh"
 
@@ -164,7 +164,7 @@ class SinhOp(UnaryOp):
 
 @irdl_op_definition
 class SqrtOp(UnaryOp):
-    """Square root."""
+    """y = sqrt(x)."""
 
     name = "top.Sqrt"
 
@@ -173,7 +173,7 @@ class SqrtOp(UnaryOp):
 
 @irdl_op_definition
 class TanOp(UnaryOp):
-    """Elementwise tan."""
+    """y = tan(x)."""
 
     name = "top.Tan"
 
