@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import ShapedType
+from xdsl.dialects.builtin import ShapedType, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -114,6 +114,13 @@ def known_shape(type: Attribute) -> Shape | None:
         return None
     shape = type.get_shape()
     return tuple(shape) if all(size >= 0 for size in shape) else None
+
+
+def with_shape(type: Attribute, shape: Shape) -> Attribute:
+    """A tensor type, ranked or not, with another shape; `none` stays as it is."""
+    if isinstance(type, TensorType | UnrankedTensorType):
+        return TensorType(cast(TensorType[Attribute], type).element_type, shape)
+    return type
 
 
 def dims(shape: Sequence[int]) -> str:
