@@ -10,7 +10,7 @@ import numpy as np
 
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine.elements import F32, I32, Array, Element, element
-from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape
+from xdsl_tpu.backend.machine.state import Executors, State, first_lane, require, result_shape
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
 from xdsl_tpu.backend.machine.windows import window_of
 
@@ -39,7 +39,7 @@ def conv(state: State, command: Command) -> None:
         target, sums = _float_sums(state, command, kind, parts)
     else:
         target, sums = _integer_sums(state, command, kind, parts)
-    result = state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), target)
+    result = first_lane(state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), target))
     result.write(target.store(sums.reshape(n, oc, oh, ow)))
 
 
@@ -49,7 +49,7 @@ def _parts(state: State, command: Command, kind: Element, dtype: np.dtype) -> It
     channels, cube = command["opd0_c"], state.chip.cube_channels[kind.size]
     window = window_of(command)
     shape = (n, channels, command["opd0_h"], command["opd0_w"])
-    inputs = kind.load(state.eu_aligned(command["opd0_addr"], shape, kind).read())
+    inputs = kind.load(first_lane(state.eu_aligned(command["opd0_addr"], shape, kind)).read())
     fill = _pad_value(command, kind).astype(dtype)
     windows = window.sliding(window.padded(np.ascontiguousarray(inputs, dtype), fill))
     blocks = -(-channels // cube)
@@ -78,8 +78,8 @@ def _weights(
     """(oc, blocks, ky * kx, channel of block), minus the zero point of integers."""
     oc, blocks, taps, cube = shape
     kind = kind if kind.is_float else element(command["opd0_prec"], command["opd1_sign"])
-    table = state.compact(command["opd1_addr"], (1, oc, 1, blocks * taps * cube), kind).read()
-    weights = kind.load(table).reshape(shape)
+    table = state.compact(command["opd1_addr"], (1, oc, 1, blocks * taps * cube), kind)
+    weights = kind.load(first_lane(table).read()).reshape(shape)
     if kind.is_float or not command["opd2_const"]:
         return weights
     zero_point = element(command["opd0_prec"], command["opd2_sign"]).immediate(command["opd2_addr"])
@@ -139,7 +139,8 @@ def _bias(state: State, command: Command, oc: int) -> Array:
     """f32 values per output channel, shape (oc, 1)."""
     if command["opd2_const"]:
         return F32.immediate(command["opd2_addr"]).reshape(1, 1)
-    return state.compact(command["opd2_addr"], (1, oc, 1, 1), F32).read().reshape(oc, 1)
+    bias = first_lane(state.compact(command["opd2_addr"], (1, oc, 1, 1), F32))
+    return bias.read().reshape(oc, 1)
 
 
 def _integer_sums(

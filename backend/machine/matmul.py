@@ -7,7 +7,7 @@ import numpy as np
 
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine.elements import F32, I32, Array, Element, element
-from xdsl_tpu.backend.machine.state import Executors, State, require
+from xdsl_tpu.backend.machine.state import Executors, State, first_lane, require
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
 
 _NT = 5
@@ -33,7 +33,7 @@ def mm2(state: State, command: Command) -> None:
 
 def _rows(state: State, address: int, shape: tuple[int, int], kind: Element) -> Array:
     rows, columns = shape
-    placed = state.eu_aligned(address, (1, rows, 1, columns), kind)
+    placed = first_lane(state.eu_aligned(address, (1, rows, 1, columns), kind))
     return kind.load(placed.read()).reshape(shape)
 
 
@@ -41,7 +41,8 @@ def _mm2_float(state: State, command: Command, kind: Element, left: Array, right
     target = element(command["res0_prec"])
     require(kind is not F32, "sMM2 in f32 is not simulated: what the unit computes is unknown")
     require(target.is_float, "a product of floats has a float result")
-    result = state.eu_aligned(command["res0_addr"], (1, len(left), 1, right.shape[1]), target)
+    shape = (1, len(left), 1, right.shape[1])
+    result = first_lane(state.eu_aligned(command["res0_addr"], shape, target))
     start = np.zeros((1, 1), np.float32)
     if command["res_add"]:
         require(target is F32, "accumulating onto the result is simulated for f32 results only")
@@ -68,7 +69,7 @@ def _mm2_integer(state: State, command: Command, left: Array, right: Array) -> N
     require(target.size == I32.size, "integer products have a 32-bit result")
     shape = (1, len(left), 1, right.shape[1])
     product = left.astype(np.float64) @ (right.astype(np.float64) - float(zero_point))
-    result = state.eu_aligned(command["res0_addr"], shape, target)
+    result = first_lane(state.eu_aligned(command["res0_addr"], shape, target))
     result.write(product.astype(target.storage)[None, :, None])
 
 
@@ -101,13 +102,13 @@ def _left_shape(command: Command) -> tuple[int, int, int]:
 def _blocks(state: State, address: int, shape: tuple[int, int, int], kind: Element) -> Array:
     """(rows, blocks, width) in local memory as a matrix (rows, blocks * width)."""
     rows, blocks, width = shape
-    placed = state.eu_aligned(address, (rows, blocks, 1, width), kind)
+    placed = first_lane(state.eu_aligned(address, (rows, blocks, 1, width), kind))
     return kind.load(placed.read()).reshape(rows, blocks * width)
 
 
 def _write_blocks(state: State, command: Command, product: Array, kind: Element) -> None:
     shape = (len(product), command["res0_c"], 1, command["res0_w"])
-    result = state.eu_aligned(command["res0_addr"], shape, kind)
+    result = first_lane(state.eu_aligned(command["res0_addr"], shape, kind))
     result.write(product.reshape(shape))
 
 

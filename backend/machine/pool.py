@@ -9,12 +9,19 @@ from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine.elements import BF16, Array, Element, element, flushed
 from xdsl_tpu.backend.machine.memory import Placed, Quad
 from xdsl_tpu.backend.machine.rounding import shift
-from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape
+from xdsl_tpu.backend.machine.state import (
+    Executors,
+    State,
+    on_result_lane,
+    require,
+    result_shape,
+)
 from xdsl_tpu.backend.machine.windows import window_of
 
 
 def _windows(state: State, command: Command, kind: Element, fill: Array) -> Array:
     """The inputs of every result, (n, c, oh, ow, kh, kw), in the operand's computing type."""
+    on_result_lane(state, command, "opd0")
     n, c, _, _ = result_shape(command)
     shape: Quad = (n, c, command["opd0_h"], command["opd0_w"])
     inputs = kind.load(state.eu_aligned(command["opd0_addr"], shape, kind).read())
@@ -41,18 +48,8 @@ def depthwise(state: State, command: Command) -> None:
     Function 2 is named depthwise_relu, but no relu is applied (measured).
     """
     kind = _kind(command)
-    window = window_of(command)
-    _, c, _, _ = result_shape(command)
-    kernel_kind = kind if kind.is_float else element(command["opd0_prec"], command["opd1_sign"])
-    if command["opd1_const"]:
-        kernel = kernel_kind.immediate(command["opd1_addr"]).reshape(1, 1, 1, 1)
-        kernel = np.broadcast_to(kernel, (1, c, *window.kernel))
-    else:
-        shape: Quad = (1, c, *window.kernel)
-        kernel = kernel_kind.load(state.compact(command["opd1_addr"], shape, kernel_kind).read())
-    if command["kernel_rotate"]:
-        kernel = kernel[:, :, ::-1, ::-1]
     windows = _windows(state, command, kind, _pad(command, kind))
+    kernel = _kernel(state, command, kind)
     if kind.is_float:
         require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
         sums = _float_sums(kind, windows, kernel, _bias(state, command, kind))
@@ -63,10 +60,22 @@ def depthwise(state: State, command: Command) -> None:
     _result(state, command, target).write(target.store(sums))
 
 
+def _kernel(state: State, command: Command, kind: Element) -> Array:
+    """(1, c, kh, kw) in the operand's size, with the sign of opd1."""
+    require(not command["opd1_const"], "a constant depthwise kernel is not simulated")
+    require(not command["kernel_rotate"], "rotating a depthwise kernel is not simulated")
+    on_result_lane(state, command, "opd1")
+    kind = element(command["opd0_prec"], command["opd1_sign"])
+    _, c, _, _ = result_shape(command)
+    shape: Quad = (1, c, command["opd1_h"], command["opd1_w"])
+    return kind.load(state.compact(command["opd1_addr"], shape, kind).read())
+
+
 def _bias(state: State, command: Command, kind: Element) -> Array:
     """Values per channel, shape (1, c, 1, 1), or a constant."""
     if command["opd2_const"]:
         return kind.immediate(command["opd2_addr"]).reshape(1, 1, 1, 1)
+    on_result_lane(state, command, "opd2")
     _, c, _, _ = result_shape(command)
     return kind.load(state.compact(command["opd2_addr"], (1, c, 1, 1), kind).read())
 

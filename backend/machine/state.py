@@ -91,6 +91,21 @@ def same_spans(*tensors: Placed) -> None:
             )
 
 
+def first_lane(tensor: Placed) -> Placed:
+    """Operands of the matrix unit start on lane 0; other lanes were never seen to work."""
+    lane = tensor.spans[0].lane
+    require(lane == 0, f"operands of the matrix unit must start on lane 0, not {lane}")
+    return tensor
+
+
+def on_result_lane(state: State, command: Command, *operands: str) -> None:
+    """Per-channel operands start on the lane of the result."""
+    lane = command["res0_addr"] // state.chip.local_bytes
+    for name in operands:
+        other = command[f"{name}_addr"] // state.chip.local_bytes
+        require(other == lane, f"{name} is on lane {other}, the result on lane {lane}")
+
+
 def views_of(placed: Placed | Array, count: int) -> tuple[Array, ...]:
     """The views of a tensor, or a constant once per view of the others."""
     return placed.views if isinstance(placed, Placed) else (placed,) * count
