@@ -26,9 +26,18 @@ def _lazy(module: str, class_name: str) -> PassLoader:
 
 
 PASSES: dict[str, PassLoader] = {
+    "address-assign": _lazy("address_assign.assign", "AddressAssignPass"),
     "canonicalize": _lazy("canonicalize", "CanonicalizePass"),
+    "convert-top-to-tpu": _lazy("lowering.convert", "ConvertTopToTpuPass"),
     "extra-optimize": _lazy("extra_optimize", "ExtraOptimizePass"),
+    "op-reorder": _lazy("op_reorder", "OpReorderPass"),
     "processor-assign": _lazy("processor_assign", "ProcessorAssignPass"),
     "processor-top-optimize": _lazy("processor_top_optimize", "ProcessorTopOptimizePass"),
+    "processor-tpu-optimize": _lazy("processor_tpu_optimize.optimize", "ProcessorTpuOptimizePass"),
     "shape-infer": _lazy("shape_infer", "ShapeInferPass"),
+    "strip-io-quant": _lazy("strip_io_quant", "StripIoQuantPass"),
+    "subnet-divide": _lazy("subnet_divide", "SubnetDividePass"),
+    "verify-addresses": _lazy("verify_addresses", "VerifyAddressesPass"),
+    "weight-fold": _lazy("weight_fold", "WeightFoldPass"),
+    "weight-reorder": _lazy("weight_reorder.reorder", "WeightReorderPass"),
 }

@@ -7,7 +7,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.weights import Weights, weights_of
+from xdsl_tpu.dialects.weights import WEIGHT_FILE, Weights, attached_weights, weights_of
 
 
 class State(StrEnum):
@@ -42,8 +42,10 @@ def set_module_attributes(module: ModuleOp, changes: Mapping[str, Attribute]) ->
 
 
 def optional_weights(module: ModuleOp) -> Weights | None:
-    """The module's weights; None when it names no weight file and so has types only."""
-    return weights_of(module) if "module.weight_file" in module.attributes else None
+    """The module's weights; None when it has none and names no file: then it has types only."""
+    if attached_weights(module) is None and WEIGHT_FILE not in module.attributes:
+        return None
+    return weights_of(module)
 
 
 def weight_file_name(module: ModuleOp, stage: str, chip: str, mode: str) -> str:

@@ -1,8 +1,9 @@
 """Short questions about values that many passes ask."""
 
+import math
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
@@ -39,10 +40,23 @@ def required_name(thing: Operation | SSAValue) -> str:
     name = name_of(thing)
     if name is None:
         what = thing.name if isinstance(thing, Operation) else str(thing)
-        raise TpuError(f"{what} has no name: every op needs a location such as loc(\"conv1\")")
+        raise TpuError(f'{what} has no name: every op needs a location such as loc("conv1")')
     return name
 
 
 def functions(module: ModuleOp) -> Iterator[FuncOp]:
     """All functions of a module and the modules nested in it."""
     return (op for op in module.walk() if isinstance(op, FuncOp))
+
+
+def element_bytes(value: SSAValue) -> int:
+    """Bytes of one element of a tensor."""
+    element = element_of(value)
+    if not isinstance(element, FixedBitwidthType):
+        raise TpuError(f"tensor '{name_of(value)}': elements of type {element} have no size")
+    return -(-element.bitwidth // 8)
+
+
+def size_in_bytes(value: SSAValue) -> int:
+    """Bytes of a tensor stored without gaps."""
+    return math.prod(shape_of(value)) * element_bytes(value)

@@ -1,34 +1,70 @@
-"""Arrays of weights in the element types of the IR."""
+"""Arrays of weights in the element types of the IR, and weight ops that change with their data."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, IntegerType
-from xdsl.ir import Attribute
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import Float16Type, IntegerType, TensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.rewriter import InsertPoint
 
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.weights import Weights, from_float32
+from xdsl_tpu.passes.tensors import element_of, required_name
 
 Array = npt.NDArray[Any]
+Change = Callable[[Array], Array]
 
 
 def stored_as(values: Array, element: Attribute) -> Array:
-    """`values` as the weight file holds them for an element type.
+    """Float32 `values` as the weight file holds them for an element type.
 
-    f16 rounds to nearest even and clips to the finite range; bf16 rounds likewise and is kept
-    as the upper 16 bits in uint16; i32 truncates.
+    f16 clips to the finite range, as an infinite weight would spoil every sum; i32 truncates.
     """
     match element:
-        case Float32Type():
-            return values.astype(np.float32, copy=False)
-        case Float16Type():
-            limit = float(np.finfo(np.float16).max)
-            return np.clip(values, -limit, limit).astype(np.float16)
-        case BFloat16Type():
-            bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-            rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-            return (rounded >> np.uint32(16)).astype(np.uint16)
         case IntegerType():
             return values.astype(np.int32)
+        case Float16Type():
+            limit = np.float32(np.finfo(np.float16).max)
+            return from_float32(np.clip(values, -limit, limit), element)
         case _:
-            raise TpuError(f"weights cannot be stored as {element}")
+            return from_float32(values, element)
+
+
+def change_weight(
+    op: Operation,
+    place: int,
+    shape: Sequence[int],
+    change: Change,
+    weights: Weights | None,
+    *,
+    name: str | None = None,
+    element: Attribute | None = None,
+) -> None:
+    """Give `op` a changed version of the weight at operand `place`.
+
+    `change` maps the stored array to the new one of `shape`. Other users of the weight keep the
+    old one. The new weight stands where the old one stood when nobody else uses that, and is
+    called `name`, by default as before (with the op's name added when the old one stays).
+    """
+    value = op.operands[place]
+    weight = value.owner
+    assert isinstance(weight, top.WeightOp)
+    old_name = required_name(weight)
+    shared = not value.has_one_use()
+    new_name = name or (f"{old_name}_for_{required_name(op)}" if shared else old_name)
+    result_type = TensorType(element or element_of(value), shape)
+    new = top.WeightOp.make(new_name, (), result_types=(result_type,))
+    new.attributes = dict(weight.attributes)
+    Builder(InsertPoint.before(op if shared else weight)).insert(new)
+    if weights is not None:
+        changed = change(weights[old_name])
+        if not shared:
+            weights.pop(old_name)
+        weights[new_name] = changed.reshape(shape)
+    op.operands[place] = new.output
+    if not shared:
+        weight.detach()
+        weight.erase()

@@ -18,7 +18,9 @@ class Buffer:
 
     def __post_init__(self) -> None:
         if self.size < 0 or self.last < self.first:
-            raise ValueError(f"buffer {self.name}: size {self.size}, steps {self.first}..{self.last}")
+            raise ValueError(
+                f"buffer {self.name}: size {self.size}, steps {self.first}..{self.last}"
+            )
 
     def overlaps_in_time(self, other: "Buffer") -> bool:
         """Whether some step needs both buffers."""

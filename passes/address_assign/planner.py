@@ -144,10 +144,7 @@ def _bottom_up(problem: _Problem) -> Plan:
     )
     while waiting:
         left, right = _lowest_valley(skyline)
-        found = next(
-            (i for i in waiting if left <= buffers[i].first - base and buffers[i].last - base <= right),
-            None,
-        )
+        found = next((i for i in waiting if _within(buffers[i], left + base, right + base)), None)
         if found is None:
             walls = (*skyline[max(left - 1, 0) : left], *skyline[right + 1 : right + 2])
             skyline[left : right + 1] = [min(walls)] * (right + 1 - left)
@@ -159,6 +156,10 @@ def _bottom_up(problem: _Problem) -> Plan:
         start = buffer.first - base
         skyline[start : start + length] = [skyline[left] + buffer.size] * length
     return Plan(tuple(offsets), max(o + b.size for o, b in zip(offsets, buffers, strict=True)))
+
+
+def _within(buffer: Buffer, first: int, last: int) -> bool:
+    return first <= buffer.first and buffer.last <= last
 
 
 def _lowest_valley(skyline: Sequence[int]) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -15,8 +16,8 @@ from xdsl_tpu.passes.lowering.context import (
     F32,
     CannotLowerError,
     Lowering,
-    Lowerings,
     LoweringContext,
+    Lowerings,
 )
 from xdsl_tpu.passes.tensors import required_name, shape_of
 
@@ -138,7 +139,7 @@ def _f32_steps(op: Operation, ctx: LoweringContext) -> Callable[..., SSAValue]:
     """A builder of f32 ops of the shape of `op`."""
     result_type = TensorType(F32, shape_of(op.results[0]))
 
-    def step(target: type[NamedOp], name: str, *operands: SSAValue, **attrs: Value) -> SSAValue:
+    def step(target: type[NamedOp], name: str, *operands: SSAValue, **attrs: Any) -> SSAValue:
         return ctx.add(target.make(name, operands, result_types=(result_type,), **attrs))[0]
 
     return step

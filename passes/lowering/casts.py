@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from xdsl.builder import Builder, InsertPoint
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.passes.lowering.context import F32, I32
@@ -71,7 +72,7 @@ def insert_casts(func: FuncOp) -> None:
 
 def wanted_element(op: Operation, place: int) -> Attribute | None:
     """The element type `op` needs at operand `place`; None when any will do."""
-    if isinstance(op, ReturnOp) or isinstance(op, F32_INPUTS):
+    if isinstance(op, (ReturnOp, *F32_INPUTS)):
         return F32
     if op.dialect_name() != tpu.Tpu.name or isinstance(op, ANY_INPUT) or not op.results:
         return None

@@ -112,9 +112,7 @@ def _plain(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
 
 def _missing(ctx: LoweringContext, target: type[NamedOp], given: int) -> list[SSAValue]:
     definitions = [definition for _, definition in target.get_irdl_definition().operands]
-    if any(
-        isinstance(d, VarOperandDef) and not isinstance(d, OptOperandDef) for d in definitions
-    ):
+    if any(isinstance(d, VarOperandDef) and not isinstance(d, OptOperandDef) for d in definitions):
         return []
     wanted = sum(not isinstance(definition, OptOperandDef) for definition in definitions)
     return [ctx.none()] * (wanted - given) if wanted > given else []

@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import NamedOp, is_none
 from xdsl_tpu.passes.lowering.common import build
-from xdsl_tpu.passes.lowering.context import CannotLowerError, Lowering, Lowerings, LoweringContext
+from xdsl_tpu.passes.lowering.context import CannotLowerError, Lowering, LoweringContext, Lowerings
 from xdsl_tpu.passes.tensors import required_name
 
 CONVOLUTIONS: dict[int, type[NamedOp]] = {1: tpu.Conv2DOp, 2: tpu.Conv2DOp, 3: tpu.Conv3DOp}

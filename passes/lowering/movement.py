@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.lowering.common import build, follow, same, with_indices
-from xdsl_tpu.passes.lowering.context import I32, CannotLowerError, Lowerings, LoweringContext
+from xdsl_tpu.passes.lowering.context import I32, CannotLowerError, LoweringContext, Lowerings
 from xdsl_tpu.passes.tensors import is_weight, required_name
 
 

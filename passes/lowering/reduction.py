@@ -13,8 +13,8 @@ from xdsl_tpu.passes.lowering.context import (
     I32,
     CannotLowerError,
     Lowering,
-    Lowerings,
     LoweringContext,
+    Lowerings,
 )
 from xdsl_tpu.passes.tensors import required_name
 

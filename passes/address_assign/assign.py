@@ -1,0 +1,157 @@
+"""The pass `address-assign`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, TensorType, i64
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.passes.address_assign.buffers import align_up
+from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
+from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, plan
+from xdsl_tpu.passes.address_assign.views import root_of, view_of
+from xdsl_tpu.passes.module_state import (
+    State,
+    require_state,
+    set_module_attributes,
+    text_attribute,
+    weight_file_name,
+)
+from xdsl_tpu.passes.tensors import size_in_bytes, tensor_type
+from xdsl_tpu.passes.types import set_type
+
+COEFF_ADDRESS = 0x1_0000_0000
+"""Where the chip's DDR begins and a model's coefficients are loaded (bmodel format, section 3)."""
+
+PAGE_BYTES = 4096
+"""Coefficients and the arena start at multiples of this."""
+
+WEIGHT_AND_BIAS = (tpu.Conv2DOp, tpu.MatMulOp)
+"""Ops whose operands 1 and 2 `path` calls weight and bias; elsewhere it gives the number."""
+
+
+@dataclass(frozen=True)
+class AddressAssignPass(ModulePass):
+    """Give every tensor its address in the chip's DDR.
+
+    Coefficients come first, each at a multiple of `coeff_alignment`, in program order. Behind
+    them lies the arena of the activations, at multiples of `alignment`; tensors that are never
+    needed at the same time share its bytes. Both sizes are recorded on the inner module.
+    """
+
+    name = "address-assign"
+
+    coeff_alignment: int = PAGE_BYTES
+    alignment: int = ALIGNMENT_BYTES
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_state(op, State.TPU_DIVIDED, self.name)
+        for option in ("coeff_alignment", "alignment"):
+            if getattr(self, option) < ALIGNMENT_BYTES or getattr(self, option) % ALIGNMENT_BYTES:
+                raise TpuError(f"{self.name}: {option} must be a multiple of {ALIGNMENT_BYTES}")
+        inner, main, subfunc = divided_parts(op)
+        coeff_size = self._place_coefficients(subfunc)
+        arena_address = COEFF_ADDRESS + coeff_size
+        arena_size = self._place_activations(subfunc, arena_address)
+        subfunc.update_function_type()
+        _copy_addresses_to_caller(main, subfunc)
+        _record_sizes(inner, coeff_size, arena_size)
+        chip, mode = (text_attribute(op, f"module.{key}") for key in ("chip", "mode"))
+        set_module_attributes(op, {"module.state": StringAttr(State.TPU_ADDRESSED)})
+        if "module.weight_file" in op.attributes and chip and mode:
+            file = weight_file_name(op, "tpu_addressed", chip, mode)
+            set_module_attributes(op, {"module.weight_file": StringAttr(file)})
+
+    def _place_coefficients(self, subfunc: FuncOp) -> int:
+        address = COEFF_ADDRESS
+        for op in list(subfunc.body.block.ops):
+            if isinstance(op, top.WeightOp):
+                op.attributes = dict(sorted({**op.attributes, "path": _path(op)}.items()))
+                size = size_in_bytes(op.output)
+                _set_address(op.output, address)
+                address = align_up(address + size, self.coeff_alignment)
+        return align_up(address, PAGE_BYTES) - COEFF_ADDRESS
+
+    def _place_activations(self, subfunc: FuncOp, arena_address: int) -> int:
+        """Address everything else; gives the arena's bytes before rounding to pages."""
+        live = lifetimes(subfunc)
+        layout = plan(live.buffers, self.alignment)
+        for value, offset in zip(live.values, layout.offsets, strict=True):
+            _set_address(value, arena_address + offset)
+        for op in list(subfunc.body.block.ops):
+            for result in op.results:
+                if view_of(result) is not None:
+                    view = root_of(result)
+                    _set_address(result, address_of(view.source) + view.offset)
+        return layout.arena_bytes
+
+
+def divided_parts(module: ModuleOp) -> tuple[ModuleOp, FuncOp, FuncOp]:
+    """The inner module, `@main` and `@subfunc_0` of a divided module."""
+    inner = next((op for op in module.body.block.ops if isinstance(op, ModuleOp)), None)
+    if inner is None:
+        raise TpuError("the module is not divided: run --subnet-divide first")
+    named = {op.sym_name.data: op for op in inner.body.block.ops if isinstance(op, FuncOp)}
+    if set(named) != {"main", "subfunc_0"}:
+        raise TpuError(f"expected @main and @subfunc_0, found {', '.join(sorted(named))}")
+    return inner, named["main"], named["subfunc_0"]
+
+
+def address_of(value: SSAValue) -> int:
+    """The address in the type of `value`; TpuError when it has none."""
+    address = optional_address(value)
+    if address is None:
+        raise TpuError(f"a value of type {value.type} has no address")
+    return address
+
+
+def optional_address(value: SSAValue) -> int | None:
+    """The address in the type of `value`; None when there is none."""
+    encoding = value.type.encoding if isa(value.type, TensorType[Attribute]) else None
+    return encoding.value.data if isa(encoding, IntegerAttr) else None
+
+
+def _set_address(value: SSAValue, address: int) -> None:
+    old = tensor_type(value)
+    set_type(value, TensorType(old.element_type, old.get_shape(), IntegerAttr(address, i64)))
+
+
+def _path(weight: top.WeightOp) -> StringAttr:
+    """Which operand of which kind of op the weight is, such as `tpu.Conv2D.bias`."""
+    use = weight.output.first_use
+    if use is None:
+        return StringAttr("")
+    named = isinstance(use.operation, WEIGHT_AND_BIAS)
+    operand = {1: "weight", 2: "bias"}.get(use.index, use.index) if named else use.index
+    return StringAttr(f"{use.operation.name}.{operand}")
+
+
+def _copy_addresses_to_caller(main: FuncOp, subfunc: FuncOp) -> None:
+    call = next(op for op in main.body.block.ops if isinstance(op, CallOp))
+    _copy_types(call.arguments, subfunc.body.block.args)
+    returned = subfunc.body.block.last_op
+    assert returned is not None
+    _copy_types(call.results, returned.operands)
+    main.update_function_type()
+
+
+def _copy_types(targets: Iterable[SSAValue], sources: Iterable[SSAValue]) -> None:
+    for target, source in zip(tuple(targets), tuple(sources), strict=True):
+        set_type(target, source.type)
+
+
+def _record_sizes(inner: ModuleOp, coeff_size: int, arena_size: int) -> None:
+    sizes = {
+        "module.coeff_addr": COEFF_ADDRESS,
+        "module.coeff_size": coeff_size,
+        "module.dynamic_coeff_offset": coeff_size,
+        "module.neuron_addr": COEFF_ADDRESS + coeff_size,
+        "module.neuron_size": align_up(arena_size, PAGE_BYTES),
+    }
+    set_module_attributes(inner, {key: IntegerAttr(size, i64) for key, size in sizes.items()})

@@ -1,0 +1,63 @@
+"""When each tensor of a function is needed."""
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.passes.address_assign.buffers import Buffer
+from xdsl_tpu.passes.address_assign.views import root_of
+from xdsl_tpu.passes.tensors import required_name, size_in_bytes
+
+BEFORE_ALL = -1
+"""The step at which the host has written the inputs."""
+
+
+@dataclass(frozen=True)
+class Lifetimes:
+    """The tensors of a function that own bytes, each with its buffer (same order).
+
+    Arguments are live from before the first op to their last use, returned tensors to the end,
+    scratch (`tpu.Buffer`) only while its users run. A tensor lives as long as its views.
+    """
+
+    values: tuple[SSAValue, ...]
+    buffers: tuple[Buffer, ...]
+
+
+def lifetimes(func: FuncOp) -> Lifetimes:
+    """The lifetimes in program order; a step is the position of an op in the function."""
+    block = func.body.block
+    steps = {op: step for step, op in enumerate(block.ops)}
+    end = len(steps)
+    first: dict[SSAValue, int] = dict.fromkeys(block.args, BEFORE_ALL)
+    last: dict[SSAValue, int] = dict(first)
+    for op, step in steps.items():
+        for operand in op.operands:
+            root = root_of(operand).source
+            if root in last:
+                last[root] = end if isinstance(op, ReturnOp) else step
+        for result in op.results:
+            if _owns_bytes(result, op):
+                first[result] = last[result] = step
+                if isinstance(op, tpu.BufferOp):
+                    first[result] = last[result] = _first_use(op, steps)
+    return Lifetimes(
+        tuple(first),
+        tuple(
+            Buffer(required_name(value), size_in_bytes(value), begin, max(begin, last[value]))
+            for value, begin in first.items()
+        ),
+    )
+
+
+def _owns_bytes(value: SSAValue, op: Operation) -> bool:
+    if not isinstance(value.type, TensorType) or isinstance(op, top.WeightOp):
+        return False
+    return root_of(value).source is value
+
+
+def _first_use(buffer: tpu.BufferOp, steps: dict[Operation, int]) -> int:
+    return min((steps[use.operation] for use in buffer.output.uses), default=steps[buffer])

@@ -1,0 +1,58 @@
+"""Results that are their operand's bytes under another shape: they need no memory of their own."""
+
+import math
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
+from xdsl_tpu.passes.tensors import element_bytes, shape_of
+
+
+@dataclass(frozen=True)
+class View:
+    """A tensor that starts `offset` bytes after the start of `source`."""
+
+    source: SSAValue
+    offset: int
+
+
+def view_of(value: SSAValue) -> View | None:
+    """What `value` is a direct view of; None when it has bytes of its own.
+
+    Reshape, Squeeze and Unsqueeze keep all bytes. A Slice whose elements are next to each other
+    (only dimensions of size 1 in front of the sliced one, step 1) keeps some of them; it is a
+    view when they start at a multiple of 64 bytes.
+    """
+    if not isinstance(value, OpResult):
+        return None
+    op: Operation = value.op
+    if isinstance(op, tpu.ReshapeOp | tpu.SqueezeOp | tpu.UnsqueezeOp):
+        return View(op.input, 0)
+    if isinstance(op, tpu.SliceOp):
+        return _slice_view(op)
+    return None
+
+
+def root_of(value: SSAValue) -> View:
+    """The tensor whose bytes `value` uses, itself when it has its own."""
+    offset = 0
+    while (view := view_of(value)) is not None:
+        value, offset = view.source, offset + view.offset
+    return View(value, offset)
+
+
+def _slice_view(op: tpu.SliceOp) -> View | None:
+    source, result = shape_of(op.input), shape_of(op.output)
+    cut = [axis for axis in range(len(source)) if source[axis] != result[axis]]
+    if not cut:
+        return View(op.input, 0) if all(step == 1 for step in ints(op.steps)) else None
+    axis = cut[0]
+    if len(cut) > 1 or math.prod(source[:axis]) != 1 or ints(op.steps)[axis] != 1:
+        return None
+    start = ints(op.offset)[axis]
+    start += source[axis] if start < 0 else 0
+    offset = start * math.prod(source[axis + 1 :]) * element_bytes(op.input)
+    return View(op.input, offset) if offset % ALIGNMENT_BYTES == 0 else None

@@ -1,0 +1,39 @@
+"""The pass `op-reorder`."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.tensors import functions
+
+
+@dataclass(frozen=True)
+class OpReorderPass(ModulePass):
+    """Move every weight in front of its first user.
+
+    Coefficients get their addresses in program order, so this makes the chip read them from
+    rising addresses.
+    """
+
+    name = "op-reorder"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in functions(op):
+            _move_weights(func)
+
+
+def _move_weights(func: FuncOp) -> None:
+    """Weights end up in the order of the operands of their first user."""
+    block = func.body.block
+    moved: set[top.WeightOp] = set()
+    for user in list(block.ops):
+        for value in user.operands:
+            weight = value.owner
+            if isinstance(weight, top.WeightOp) and weight not in moved:
+                moved.add(weight)
+                weight.detach()
+                block.insert_op_before(weight, user)

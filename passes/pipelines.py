@@ -1,0 +1,122 @@
+"""The compiler's pipeline: which passes run, in which order, in three stages.
+
+Each stage ends in IR worth keeping: `top.mlir`, `tpu.mlir`, `final.mlir`. `lower` runs them all;
+tools may also take the tuples apart.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.text import make_context
+from xdsl_tpu.passes.pipeline import did_you_mean, make_pass
+
+TOP_PIPELINE = (
+    "shape-infer",
+    "canonicalize",
+    "extra-optimize",
+)
+"""From what an importer wrote to simple top IR with known shapes."""
+
+LOWERING_PIPELINE = (
+    "processor-assign",
+    "processor-top-optimize",
+    "convert-top-to-tpu",
+    "canonicalize",
+    "weight-fold",
+)
+"""From top IR to tpu IR in one number format for one chip."""
+
+FINAL_PIPELINE = (
+    "strip-io-quant",
+    "processor-tpu-optimize",
+    "weight-reorder",
+    "subnet-divide",
+    "op-reorder",
+    "address-assign",
+    "verify-addresses",
+)
+"""From tpu IR to IR with weight layouts and addresses, ready for code generation."""
+
+STAGES = {"top": TOP_PIPELINE, "tpu": LOWERING_PIPELINE, "final": FINAL_PIPELINE}
+"""Stage -> passes; the IR after a stage is called `<stage>.mlir`."""
+
+REQUIRED = frozenset(
+    (
+        "shape-infer",
+        "processor-assign",
+        "convert-top-to-tpu",
+        "weight-reorder",
+        "subnet-divide",
+        "address-assign",
+    )
+)
+"""Passes that later ones cannot do without; they cannot be disabled."""
+
+StageObserver = Callable[[str, ModuleOp], None]
+
+
+@dataclass(frozen=True)
+class PassTime:
+    """How long one pass took, verification of the IR after it included."""
+
+    stage: str
+    pass_name: str
+    seconds: float
+
+
+def lower(
+    module: ModuleOp,
+    mode: str,
+    chip: str,
+    disable: Collection[str] = (),
+    on_stage: StageObserver | None = None,
+) -> list[PassTime]:
+    """Turn imported top IR into final IR, in place; gives the time of every pass.
+
+    `mode` is F32, F16 or BF16. `on_stage` sees the module after each stage. Passes named in
+    `disable` are left out.
+
+    Raises:
+        TpuError: an unknown or indispensable pass in `disable`, or whatever a pass refuses.
+    """
+    _check_disabled(disable)
+    times: list[PassTime] = []
+    for stage in STAGES:
+        times += run_stage(module, stage, mode, chip, disable)
+        if on_stage is not None:
+            on_stage(stage, module)
+    return times
+
+
+def run_stage(
+    module: ModuleOp, stage: str, mode: str, chip: str, disable: Collection[str] = ()
+) -> list[PassTime]:
+    """Run one stage's passes on `module`, verifying it after each."""
+    options = {"processor-assign": f"mode={mode} chip={chip}"}
+    return list(_run(module, stage, options, disable))
+
+
+def _run(
+    module: ModuleOp, stage: str, options: dict[str, str], disable: Collection[str]
+) -> Iterator[PassTime]:
+    ctx = make_context()
+    for name in STAGES[stage]:
+        if name in disable:
+            continue
+        start = time.perf_counter()
+        make_pass(name, options.get(name, "")).apply(ctx, module)
+        module.verify()
+        yield PassTime(stage, name, time.perf_counter() - start)
+
+
+def _check_disabled(disable: Collection[str]) -> None:
+    known = [name for passes in STAGES.values() for name in passes]
+    for name in disable:
+        if name not in known:
+            raise TpuError(f"cannot disable pass '{name}': unknown{did_you_mean(name, known)}")
+        if name in REQUIRED:
+            raise TpuError(f"cannot disable pass '{name}': later passes need what it does")

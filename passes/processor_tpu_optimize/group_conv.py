@@ -1,0 +1,65 @@
+"""Convolutions with a few channels in groups become dense ones."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.interpreters.layouts import ic_parallel
+from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.tensors import element_bytes, is_weight, required_name, shape_of
+from xdsl_tpu.passes.weight_data import change_weight
+
+Array = npt.NDArray[Any]
+FILTER = 1
+
+
+@dataclass(frozen=True)
+class GroupConvToNormalConv(RewritePattern):
+    """conv(x, w: [oc, ic/g, kh, kw]) {group = g} -> conv(x, w': [oc, ic, kh, kw]) {group = 1}.
+
+    The new filter is zero outside the blocks of the groups. The matrix unit reads 64 bytes of
+    input channels at once anyway, so as long as all channels fit in them (32 of 16 bits) the
+    zeros cost nothing. f32 has no parallel channels and stays.
+    """
+
+    weights: Weights | None
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: tpu.Conv2DOp, rewriter: PatternRewriter) -> None:
+        group, channels = op.group.value.data, shape_of(op.input)[1]
+        if group == 1 or not is_weight(op.filter):
+            return
+        if channels > ic_parallel(element_bytes(op.filter)):
+            return
+        out_channels, _, height, width = shape_of(op.filter)
+        change_weight(
+            op,
+            FILTER,
+            (out_channels, channels, height, width),
+            dense_filter(group),
+            self.weights,
+            name=f"{required_name(op)}_filter_g2normal",
+        )
+        op.group = IntegerAttr(1, i64)
+        rewriter.notify_op_modified(op)
+
+
+def dense_filter(group: int) -> Callable[[Array], Array]:
+    """From `[oc, ic/group, kh, kw]` to `[oc, ic, kh, kw]`, zero between the groups."""
+
+    def expand(filter_: Array) -> Array:
+        out_channels, block, *kernel = filter_.shape
+        dense = np.zeros((out_channels, block * group, *kernel), filter_.dtype)
+        per_group = out_channels // group
+        for index in range(group):
+            rows = slice(index * per_group, (index + 1) * per_group)
+            dense[rows, index * block : (index + 1) * block] = filter_[rows]
+        return dense
+
+    return expand

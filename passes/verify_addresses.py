@@ -1,0 +1,129 @@
+"""The pass `verify-addresses`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.passes.address_assign.assign import divided_parts, optional_address
+from xdsl_tpu.passes.address_assign.buffers import clashes
+from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
+from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
+from xdsl_tpu.passes.address_assign.views import root_of, view_of
+from xdsl_tpu.passes.module_state import State, require_state
+from xdsl_tpu.passes.tensors import required_name, size_in_bytes
+
+
+@dataclass(frozen=True)
+class Region:
+    """A range of DDR: `size` bytes from `start`."""
+
+    what: str
+    start: int
+    size: int
+
+    def holds(self, address: int, size: int) -> bool:
+        return self.start <= address and address + size <= self.start + self.size
+
+
+@dataclass(frozen=True)
+class VerifyAddressesPass(ModulePass):
+    """Prove that the addresses in the IR are safe.
+
+    Every tensor has an address, aligned and inside the coefficients or the arena; coefficients
+    do not overlap; no two tensors that are live at the same step share a byte, unless one is a
+    view of the other. Lifetimes are computed anew. All faults found are reported.
+    """
+
+    name = "verify-addresses"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_state(op, State.TPU_ADDRESSED, self.name)
+        faults = list(address_faults(op))
+        if faults:
+            listed = "".join(f"\n  {fault}" for fault in faults)
+            raise TpuError(f"{len(faults)} addresses are wrong:{listed}")
+
+
+def address_faults(module: ModuleOp) -> Iterator[str]:
+    """One line for everything that is wrong with the addresses of a divided module."""
+    inner, main, subfunc = divided_parts(module)
+    missing = [value for value in _tensors(subfunc) if optional_address(value) is None]
+    if missing:
+        yield from (f"tensor '{required_name(value)}' has no address" for value in missing)
+        return
+    yield from _caller_faults(main, subfunc)
+    coefficients = _region(inner, "coefficients", "coeff")
+    arena = _region(inner, "arena", "neuron")
+    yield from _placement_faults(subfunc, coefficients, arena)
+    yield from _coefficient_faults(subfunc)
+    live = lifetimes(subfunc)
+    for clash in clashes(live.buffers, [_address(value) for value in live.values]):
+        first, second = clash.first, clash.second
+        yield (
+            f"tensors '{first.name}' (steps {first.first} to {first.last}) and '{second.name}' "
+            f"(steps {second.first} to {second.last}) share bytes while both are needed"
+        )
+
+
+def _tensors(func: FuncOp) -> Iterator[SSAValue]:
+    yield from func.body.block.args
+    for op in func.body.block.ops:
+        yield from (result for result in op.results if isinstance(result.type, TensorType))
+
+
+def _address(value: SSAValue) -> int:
+    address = optional_address(value)
+    assert address is not None
+    return address
+
+
+def _region(module: ModuleOp, what: str, prefix: str) -> Region:
+    numbers: list[int] = []
+    for key in (f"module.{prefix}_addr", f"module.{prefix}_size"):
+        attribute = module.attributes.get(key)
+        if not isinstance(attribute, IntegerAttr):
+            raise TpuError(f"the inner module has no {key}: run --address-assign first")
+        numbers.append(attribute.value.data)
+    return Region(what, *numbers)
+
+
+def _placement_faults(subfunc: FuncOp, coefficients: Region, arena: Region) -> Iterator[str]:
+    """Alignment, the region of each tensor, and views that have left their source."""
+    for value in _tensors(subfunc):
+        name, address, view = required_name(value), _address(value), root_of(value)
+        if view_of(value) is not None and address != _address(view.source) + view.offset:
+            source = required_name(view.source)
+            yield f"tensor '{name}' is a view of '{source}' but starts elsewhere"
+            continue
+        weight = isinstance(view.source.owner, top.WeightOp)
+        region = coefficients if weight else arena
+        if address % ALIGNMENT_BYTES:
+            yield f"tensor '{name}' at {address:#x} is not aligned to {ALIGNMENT_BYTES} bytes"
+        if not region.holds(address, size_in_bytes(value)):
+            yield f"tensor '{name}' at {address:#x} is not inside the {region.what}"
+
+
+def _coefficient_faults(subfunc: FuncOp) -> Iterator[str]:
+    """Coefficients are live all the time, so neighbours by address tell."""
+    weights = [op.output for op in subfunc.body.block.ops if isinstance(op, top.WeightOp)]
+    weights.sort(key=_address)
+    for lower, upper in pairwise(weights):
+        if _address(lower) + size_in_bytes(lower) > _address(upper):
+            yield f"coefficients '{required_name(lower)}' and '{required_name(upper)}' share bytes"
+
+
+def _caller_faults(main: FuncOp, subfunc: FuncOp) -> Iterator[str]:
+    inputs = [op.output for op in main.body.block.ops if isinstance(op, top.InputOp)]
+    for outer, inner in zip(inputs, subfunc.body.block.args, strict=True):
+        if outer.type != inner.type:
+            yield f"input '{required_name(outer)}' has another address in @main than in @subfunc_0"
+    if main.function_type.outputs != subfunc.function_type.outputs:
+        yield "@main returns other types or addresses than @subfunc_0"

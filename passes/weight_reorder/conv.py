@@ -1,0 +1,102 @@
+"""Filters and biases of convolutions.
+
+What a kernel for `tpu.Conv2D` receives after this pass (P = 64 / bytes of an element):
+
+- filter, f32: `[1, oc, ic/group, kh*kw]`, the original order.
+- filter, 16 bits, depthwise (group = ic = oc > 1): `[1, oc, kh, kw]`, the original order.
+- filter, 16 bits, else: `[1, oc, 1, ceil(ic'/P) * k' * P]` (rank-2 split
+  `[1, oc, ceil(ic'/P), k' * P]` when longer than 65535). For each output channel: blocks of P
+  input channels; in a block the k' kernel positions; at a position the P channels side by side,
+  zeros beyond the last. ic' and k' are ic/group and kh*kw unless a 3ic mode merged them.
+- bias: `[1, oc, 1, 1]` f32; 16-bit depthwise: the 16-bit type of the filter.
+
+`use_3ic_optimize` says how the few channels of a first layer were merged with kernel rows or
+columns so that P parallel channels are better used. Its low two bits:
+
+- 0: not merged, ic' = ic, k' = kh*kw;
+- 1: rows merged, ic' = ic*kh (channel c, row r at c*kh + r), k' = kw: the kernel must present
+  the input with kh row-shifted copies of every channel;
+- 2: columns merged, ic' = ic*kw, k' = kh;
+- 3: both merged, ic' = ic*kh*kw (c*kh*kw + r*kw + s), k' = 1.
+
+The flags above them say who spreads the input out: 0x10 the convolution itself, on data already
+in local memory; 0x20 in addition when the input has several users and must stay as it is. f32
+filters are never merged. A filter that is not a weight keeps its shape.
+"""
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interpreters.layouts import (
+    FilterShape,
+    choose_3ic,
+    is_depthwise,
+    reorder_conv_filter,
+    reordered_filter_shape,
+)
+from xdsl_tpu.dialects.weights import Weights, as_float32, from_float32
+from xdsl_tpu.passes.tensors import element_bytes, element_of, is_weight, required_name, shape_of
+from xdsl_tpu.passes.weight_data import change_weight
+
+BROADCAST_IN_LOCAL_MEMORY = 0x10
+KEEP_SHARED_INPUT = 0x20
+FILTER, BIAS = 1, 2
+
+
+def reorder_conv(op: tpu.Conv2DOp, weights: Weights | None, use_3ic: bool) -> None:
+    """Lay out the filter and the bias of a 2-D convolution; sets `use_3ic_optimize`."""
+    if not is_weight(op.filter):
+        return
+    dims = shape_of(op.filter)
+    if len(dims) != 4:
+        raise TpuError(
+            f"tpu.Conv2D '{required_name(op)}': its filter has shape {dims}, not [oc, ic, kh, kw]"
+        )
+    shape, group = FilterShape(*dims), op.group.value.data
+    size = element_bytes(op.filter)
+    depthwise = is_depthwise(shape, group)
+    mode = _mode_3ic(op, shape, size) if use_3ic and not depthwise else 0
+    op.use_3ic_optimize = IntegerAttr(mode, i64)
+    moved = size < 4 and not depthwise
+    change_weight(
+        op,
+        FILTER,
+        reordered_filter_shape(shape, size, group, mode),
+        lambda data: reorder_conv_filter(data, size, group, mode),
+        weights,
+        name=f"{required_name(op)}_filter_reorderd" if moved else None,
+    )
+    if not is_none(op.bias) and is_weight(op.bias):
+        _reorder_bias(op, weights, to_filter_type=depthwise and size < 4)
+
+
+def _reorder_bias(op: tpu.Conv2DOp, weights: Weights | None, to_filter_type: bool) -> None:
+    channels = shape_of(op.output)[1]
+    if not to_filter_type:
+        change_weight(op, BIAS, (1, channels, 1, 1), lambda data: data, weights)
+        return
+    old, new = element_of(op.bias), element_of(op.filter)
+    change_weight(
+        op,
+        BIAS,
+        (1, channels, 1, 1),
+        lambda data: from_float32(as_float32(data, old), new),
+        weights,
+        name=f"{required_name(op)}_reordered",
+        element=new,
+    )
+
+
+def _mode_3ic(op: tpu.Conv2DOp, shape: FilterShape, size: int) -> int:
+    """The value of `use_3ic_optimize` for a filter that is not depthwise."""
+    dilated = op.dilations is not None and any(step != 1 for step in ints(op.dilations))
+    if op.group.value.data != 1 or dilated:
+        return 0
+    mode = choose_3ic(shape.ic, shape.kh, shape.kw, size)
+    if mode == 0:
+        return 0
+    shared = KEEP_SHARED_INPUT if not op.input.has_one_use() else 0
+    return mode | BROADCAST_IN_LOCAL_MEMORY | shared

@@ -1,0 +1,40 @@
+"""The pass `weight-reorder`."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.passes.module_state import (
+    State,
+    optional_weights,
+    require_state,
+    set_module_attributes,
+)
+from xdsl_tpu.passes.weight_reorder.conv import reorder_conv
+from xdsl_tpu.passes.weight_reorder.matmul import reorder_matmul
+
+
+@dataclass(frozen=True)
+class WeightReorderPass(ModulePass):
+    """Bring weights into the layouts the chip reads.
+
+    `use_3ic=false` keeps the filters of first layers from being merged with kernel rows and
+    columns.
+    """
+
+    name = "weight-reorder"
+
+    use_3ic: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_state(op, State.TPU_LOWERED, self.name)
+        weights = optional_weights(op)
+        for inner in list(op.walk()):
+            if isinstance(inner, tpu.Conv2DOp):
+                reorder_conv(inner, weights, self.use_3ic)
+            elif isinstance(inner, tpu.MatMulOp):
+                reorder_matmul(inner, weights)
+        set_module_attributes(op, {"module.state": StringAttr(State.TPU_REORDERED)})
