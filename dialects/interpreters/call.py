@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation
 
 from xdsl_tpu.dialects.interpreters.elements import static_shape
 from xdsl_tpu.dialects.names import name_of
@@ -24,6 +26,11 @@ from xdsl_tpu.dialects.names import name_of
 Array = npt.NDArray[Any]
 Value: TypeAlias = Array | None
 """A tensor, or None for what `top.None` stands for."""
+
+
+@functools.cache
+def _declared(op_class: type[IRDLOperation]) -> frozenset[str]:
+    return frozenset(op_class.get_irdl_definition().attributes)
 
 
 def _plain(attr: Attribute) -> Any:
@@ -38,7 +45,7 @@ def _plain(attr: Attribute) -> Any:
         case EnumAttribute():
             return str(cast(EnumAttribute[Any], attr).data.value)
         case ArrayAttr():
-            return [_plain(item) for item in cast(ArrayAttr[Attribute], attr)]
+            return [_plain(item) for item in attr]
         case DenseArrayBase():
             return list(cast(DenseArrayBase[Any], attr).get_values())
         case _:
@@ -74,7 +81,8 @@ class Call:
 
     def has(self, name: str) -> bool:
         """Whether ops of this class declare the attribute."""
-        return hasattr(type(self.op), name)
+        op_class = type(self.op)
+        return issubclass(op_class, IRDLOperation) and name in _declared(op_class)
 
     def attribute(self, name: str) -> Any:
         """The attribute's plain value, its default, or None when it is optional and unset."""

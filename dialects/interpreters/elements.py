@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import TypeIs
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -64,15 +65,20 @@ def is_absent(type_: Attribute) -> bool:
 def element_bytes(type_: Attribute) -> int:
     """Bytes of one stored element of a tensor type."""
     element = element_type(type_)
-    if isinstance(element, IntegerType):
-        return max(element.width.data // 8, 1)
+    if is_integer(element):
+        return integer_dtype(element).itemsize
     if type(element) not in _BYTES:
         raise ValueError(f"elements of {element} have no values here")
     return _BYTES[type(element)]
 
 
+def is_integer(element: Attribute) -> TypeIs[IntegerType | IndexType]:
+    """Whether tensors of this element type are arrays of integers."""
+    return isinstance(element, IntegerType | IndexType)
+
+
 def integer_dtype(element: IntegerType | IndexType) -> np.dtype[Any]:
-    """The numpy type of integers of an IR type; 64 bits for `index`."""
+    """The numpy type of integers of an IR type: whole bytes, and 64 bits for `index`."""
     if isinstance(element, IndexType):
         return np.dtype(np.int64)
     width = max(element.width.data, 8)
@@ -83,7 +89,7 @@ def integer_dtype(element: IntegerType | IndexType) -> np.dtype[Any]:
 def conform(values: Array, type_: Attribute) -> Array:
     """`values` rounded to the element type of a tensor type, held as the module says."""
     element = element_type(type_)
-    if isinstance(element, IntegerType | IndexType):
+    if is_integer(element):
         return values.astype(integer_dtype(element), copy=False)
     if (rounding := _ROUND.get(type(element))) is None:
         raise ValueError(f"elements of {element} have no values here")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy.typing as npt
@@ -18,7 +19,7 @@ Array = npt.NDArray[Any]
 
 
 def resolve_pads(
-    call: Call, sizes: tuple[int, ...], strides: list[int], reach: list[int]
+    call: Call, sizes: Sequence[int], strides: Sequence[int], reach: Sequence[int]
 ) -> list[int]:
     """The `pads` attribute, or what `auto_pad` asks for windows that span `reach` elements."""
     auto = call.text("auto_pad") if call.has("auto_pad") else "NOTSET"

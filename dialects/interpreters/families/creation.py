@@ -6,11 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import IntegerType
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters.call import Call
-from xdsl_tpu.dialects.interpreters.elements import element_type
+from xdsl_tpu.dialects.interpreters.elements import element_type, integer_dtype, is_integer
 from xdsl_tpu.dialects.interpreters.numerics.rounding import ROUND_MODES
 from xdsl_tpu.dialects.interpreters.registry import Rules
 
@@ -61,15 +60,11 @@ def cast(call: Call) -> Array:
     """The numbers for the result's type; floats become integers by the rounding mode."""
     x = call.tensor()
     element = element_type(call.op.results[0].type)
-    if isinstance(element, IntegerType) and x.dtype.kind == "f":
-        limits = _integer_limits(element)
-        return np.clip(ROUND_MODES[call.text("round_mode")](x), *limits)
+    if is_integer(element) and x.dtype.kind == "f":
+        limits = np.iinfo(integer_dtype(element))
+        rounded = ROUND_MODES[call.text("round_mode")](x.astype(np.float64))
+        return np.clip(rounded, limits.min, limits.max)
     return x
-
-
-def _integer_limits(element: IntegerType) -> tuple[int, int]:
-    low, high = element.value_range()
-    return low, high - 1
 
 
 def retype(call: Call) -> Array:

@@ -114,11 +114,10 @@ def compare(call: Call) -> Array:
 def compare_constant(call: Call) -> Array:
     """`x mode constant`, or `constant mode x` when `inversed`."""
     x, constant = call.tensor(), call.number("const_val")
+    if call.text("mode") == "Not":
+        return np.logical_not(x).astype(np.float32)
     sides = (constant, x) if call.flag("inversed") else (x, constant)
-    function = COMPARE[call.text("mode")]
-    return (np.logical_not(x) if call.text("mode") == "Not" else function(*sides)).astype(
-        np.float32
-    )
+    return np.asarray(COMPARE[call.text("mode")](*sides)).astype(np.float32)
 
 
 def select(call: Call) -> Array:
@@ -162,7 +161,7 @@ RULES: Final[Rules] = {
     with_constant(operator.add): (top.AddConstOp, tpu.AddConstOp),
     with_constant(operator.sub): (top.SubConstOp, tpu.SubConstOp),
     with_constant(operator.mul): (top.MulConstOp, tpu.MulConstOp),
-    with_constant(operator.truediv): (top.DivConstOp,),
+    with_constant(np.divide): (top.DivConstOp,),
     with_constant(np.maximum): (top.MaxConstOp, tpu.MaxConstOp),
     with_constant(np.minimum): (top.MinConstOp, tpu.MinConstOp),
     with_constant(np.power, "exponent"): (top.PowOp, tpu.ShapePowOp),

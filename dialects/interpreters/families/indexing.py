@@ -97,14 +97,15 @@ def non_zero(call: Call) -> Array:
     return indexing.non_zero(call.tensor(), call.text("order") == "RowMajor")
 
 
-REDUCE: Final[Mapping[str, Callable[..., Any]]] = {
-    "ReduceMin": np.min,
-    "ReduceMax": np.max,
-    "ReduceMean": np.mean,
-    "ReduceSum": np.sum,
-    "ReduceProd": np.prod,
-    "ReduceL1": lambda x, axis, keepdims: np.abs(x).sum(axis, keepdims=keepdims),
-    "ReduceL2": lambda x, axis, keepdims: np.sqrt(np.square(x).sum(axis, keepdims=keepdims)),
+Reduction = Callable[[Array, tuple[int, ...] | None, bool], Any]
+REDUCE: Final[Mapping[str, Reduction]] = {
+    "ReduceMin": lambda x, axes, keep: x.min(axes, keepdims=keep),
+    "ReduceMax": lambda x, axes, keep: x.max(axes, keepdims=keep),
+    "ReduceMean": lambda x, axes, keep: x.mean(axes, keepdims=keep),
+    "ReduceSum": lambda x, axes, keep: x.sum(axes, keepdims=keep),
+    "ReduceProd": lambda x, axes, keep: x.prod(axes, keepdims=keep),
+    "ReduceL1": lambda x, axes, keep: np.abs(x).sum(axes, keepdims=keep),
+    "ReduceL2": lambda x, axes, keep: np.sqrt(np.square(x).sum(axes, keepdims=keep)),
 }
 
 
@@ -112,9 +113,7 @@ def reduce(call: Call) -> Array:
     """Over `axes` by `mode`."""
     x = call.tensor()
     axes = tuple(call.integers("axes")) or None
-    return call.shaped(
-        np.asarray(REDUCE[call.text("mode")](x, axis=axes, keepdims=call.flag("keepdims")))
-    )
+    return call.shaped(np.asarray(REDUCE[call.text("mode")](x, axes, call.flag("keepdims"))))
 
 
 def variance_rule(call: Call) -> Array:

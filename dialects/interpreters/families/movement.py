@@ -151,8 +151,8 @@ def strided_slice(call: Call) -> Array:
     """TensorFlow's strided slice with its masks."""
     names = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
     masks = movement.SliceMasks(*map(call.integer, names))
-    limits = (_whole(call.tensor(i)) for i in (1, 2, 3))
-    return movement.masked_slice(call.tensor(), *limits, masks)
+    starts, ends, strides = (_whole(call.tensor(i)) for i in (1, 2, 3))
+    return movement.masked_slice(call.tensor(), starts, ends, strides, masks)
 
 
 def pad(call: Call) -> Array:

@@ -74,9 +74,10 @@ def _store(out: Array, index: Any, updates: Array, reduction: int) -> Array:
 def scatter_elements(x: Array, indices: Array, updates: Array, axis: int, reduction: int) -> Array:
     """`x` with `out[indices[i][j]][j] = updates[i][j]` for axis 0 (or combined by `reduction`)."""
     axis %= x.ndim
-    index = list(np.indices(indices.shape, sparse=True))
-    index[axis] = as_index(indices, x.shape[axis])
-    return _store(x.copy(), tuple(index), updates, reduction)
+    here = as_index(indices, x.shape[axis])
+    elsewhere = np.indices(indices.shape, sparse=True)
+    index = tuple(here if i == axis else grid for i, grid in enumerate(elsewhere))
+    return _store(x.copy(), index, updates, reduction)
 
 
 def scatter_nd(x: Array, indices: Array, updates: Array, reduction: int) -> Array:
