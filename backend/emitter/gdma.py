@@ -1,7 +1,7 @@
 """GDMA commands: moving tensors between DDR and local memory (instruction reference, 5.12)."""
 
 from xdsl_tpu.backend.emitter.queues import CommandQueues, Span
-from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor
+from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, ceil_div
 from xdsl_tpu.dialects.errors import TpuError
 
 _ALL_LANES = {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
@@ -33,6 +33,47 @@ class GdmaEmitter(CommandQueues):
         fields = self._tensor_fields(target, source) | {"cmd_special_function": 3}
         fields |= {"nchw_copy": 0} | _sizes("dst", target.shape)
         self.issue("DMA_tensor", fields, [], [target.span(self.chip)])
+
+    def load_matrix(
+        self, target: LocalTensor, source: GlobalTensor, transpose: bool = False
+    ) -> None:
+        """DDR rows to blocks of columns spread over the lanes (5.13).
+
+        source (1, 1, rows, columns) has any row stride; target (rows, blocks, 1, width) takes
+        `width` columns per lane, the last block what is left of them. With `transpose` the
+        target's rows are the source's columns.
+        """
+        rows, columns = source.shape[2:]
+        self._check_matrix(target, (columns, rows) if transpose else (rows, columns))
+        fields = self._matrix_fields("dst", target, source)
+        fields |= {"cmd_special_function": int(transpose)}
+        self.issue("DMA_matrix", fields, [], [target.span(self.chip)])
+
+    def store_matrix(self, target: GlobalTensor, source: LocalTensor) -> None:
+        """The inverse of `load_matrix`."""
+        self._check_matrix(source, (target.shape[2], target.shape[3]))
+        fields = self._matrix_fields("src", source, target)
+        self.issue("DMA_matrix", fields, [source.span(self.chip)], [])
+
+    def _check_matrix(self, local: LocalTensor, matrix: tuple[int, int]) -> None:
+        rows, blocks, height, width = local.shape
+        if height != 1 or rows != matrix[0] or blocks != ceil_div(matrix[1], width):
+            raise TpuError(f"DMA matrix: {matrix} does not fill {local.shape}")
+
+    def _matrix_fields(
+        self, local_side: str, local: LocalTensor, ddr: GlobalTensor
+    ) -> dict[str, int]:
+        ddr_side = "src" if local_side == "dst" else "dst"
+        rows, blocks, _, width = local.shape
+        if local.dtype.bytes != ddr.dtype.bytes:
+            raise TpuError(f"DMA matrix: {ddr.dtype.label} and {local.dtype.label}")
+        fields = {"stride_enable": 1, "src_data_format": _format(local.dtype)} | _ALL_LANES
+        fields |= _address(local_side, self._absolute(local)) | _address(ddr_side, ddr.address)
+        fields |= {f"{local_side}_nsize": rows, f"{local_side}_csize": blocks}
+        fields |= {f"{local_side}_wsize": width, f"{local_side}_nstride": local.strides[0]}
+        fields |= {f"{local_side}_cstride": local.strides[1]}
+        fields |= {f"{ddr_side}_hsize": ddr.shape[2], f"{ddr_side}_wsize": ddr.shape[3]}
+        return fields | {f"{ddr_side}_hstride": ddr.strides[2]}
 
     def fill(self, target: Place, value: float) -> None:
         """Set every element to a constant."""

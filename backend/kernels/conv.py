@@ -21,11 +21,10 @@ from xdsl_tpu.backend.kernels.conv_plan import (
 from xdsl_tpu.backend.kernels.depthwise import depthwise_layer
 from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, load_lanes, window_of
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
-from xdsl_tpu.backend.kernels.tiling import Axis
+from xdsl_tpu.backend.kernels.tiling import Axis, check_window
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import (
     DType,
-    GlobalTensor,
     LocalTensor,
     Shape4,
     aligned,
@@ -125,18 +124,6 @@ def _axes(op: "tpu.Conv2DOp", x: Shape4, out: Shape4) -> tuple[Axis, Axis]:
     )
     check_window(axes, where(op))
     return axes[0], axes[1]
-
-
-def check_window(axes: tuple[Axis, ...], name: str) -> None:
-    """Raise TpuError when a stride, pad or dilation exceeds what a command can say."""
-    for axis in axes:
-        for what, value, most in (
-            ("stride", axis.stride, 15),
-            ("padding", max(axis.before, axis.after), 15),
-            ("dilation", axis.dilation, 16),
-        ):
-            if value > most:
-                raise TpuError(f"{name}: {what} {value} is beyond the {most} a command can say")
 
 
 @dataclass(frozen=True)
@@ -289,8 +276,3 @@ def round_tile(
             emitter.cast(target, total)
 
     clamp.apply(emitter, out, scratch, produce)
-
-
-def load_all(emitter: Emitter, target: LocalTensor, source: GlobalTensor) -> None:
-    """Load a table once."""
-    fetch(emitter, target, source)

@@ -140,16 +140,15 @@ class Plan:
                         yield from _split(group, area, oc, blocks, count)
                         count += 1
                 continue
-            outer, inner = (channels, areas) if self.hold_weights else (areas, channels)
+            outer, inner = len(channels), len(areas)
+            if not self.hold_weights:
+                outer, inner = inner, outer
             for visit in sweep(outer, inner, group):
-                held = (visit.outer_slot, visit.load_outer)
-                streamed = (visit.inner_slot, visit.load_inner)
-                pair = (visit.outer, visit.inner)
-                area = pair[0] if isinstance(pair[0], Area) else pair[1]
-                oc = pair[0] if isinstance(pair[0], Piece) else pair[1]
-                assert isinstance(area, Area) and isinstance(oc, Piece)
+                held = (visit.outer, visit.outer_slot, visit.load_outer)
+                streamed = (visit.inner, visit.inner_slot, visit.load_inner)
                 w, x = (held, streamed) if self.hold_weights else (streamed, held)
-                yield Step(group, area, oc, blocks[0], x[0], w[0], count % 2, x[1], w[1])
+                place = (group, areas[x[0]], channels[w[0]], Piece(0, conv.blocks))
+                yield Step(*place, x[1], w[1], count % 2, x[2], w[2])
                 count += 1
 
     def _areas(self, conv: Convolution) -> list[Area]:

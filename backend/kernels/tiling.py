@@ -1,14 +1,11 @@
 """Cutting work into tiles: pieces of an axis, windows over an axis, reuse order, cost."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.tensor import ceil_div
-
-Outer = TypeVar("Outer")
-Inner = TypeVar("Inner")
+from xdsl_tpu.dialects.errors import TpuError
 
 _PIECES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of pieces tried for an axis."""
@@ -67,33 +64,41 @@ class Axis:
         return max(self.reach(piece)[0].size for piece in cut(self.out, step))
 
 
-@dataclass(frozen=True, slots=True)
-class Visit(Generic[Outer, Inner]):
-    """One step of a sweep: what it works on, in which buffer, and what must be loaded for it."""
+def check_window(axes: Sequence[Axis], name: str) -> None:
+    """Raise TpuError when a stride, pad or dilation exceeds what a command can say."""
+    for axis in axes:
+        for what, value, most in (
+            ("stride", axis.stride, 15),
+            ("padding", max(axis.before, axis.after), 15),
+            ("dilation", axis.dilation, 16),
+        ):
+            if value > most:
+                raise TpuError(f"{name}: {what} {value} is beyond the {most} a command can say")
 
-    outer: Outer
-    inner: Inner
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One step of a sweep: indices, the buffers of both operands, and which to load."""
+
+    outer: int
+    inner: int
     outer_slot: int
     inner_slot: int
     load_outer: bool
     load_inner: bool
 
 
-def sweep(
-    outer: Sequence[Outer], inner: Sequence[Inner], first: int = 0
-) -> list[Visit[Outer, Inner]]:
-    """Every pair, the outer one held while the inner ones stream by.
+def sweep(outer: int, inner: int, sweeps_before: int = 0) -> Iterator[Visit]:
+    """Every pair of indices, the outer operand held while the inner one streams by.
 
-    `first` counts the sweeps before this one, for the buffers to keep alternating.
+    `sweeps_before` counts equal sweeps before this one, for the buffers to keep alternating.
     """
-    visits: list[Visit[Outer, Inner]] = []
-    rounds = first * len(outer)
-    for i, held in enumerate(outer):
-        for j, streamed in enumerate(inner):
-            done = (rounds + i) * len(inner) + j if len(inner) > 1 else first
-            load = len(inner) > 1 or i == 0
-            visits.append(Visit(held, streamed, (rounds + i) % 2, done % 2, j == 0, load))
-    return visits
+    for i in range(outer):
+        held = sweeps_before * outer + i
+        for j in range(inner):
+            streamed = held * inner + j if inner > 1 else sweeps_before
+            load = inner > 1 or i == 0
+            yield Visit(i, j, held % 2, streamed % 2, j == 0, load)
 
 
 def pipeline_cycles(steps: Iterable[tuple[int, int, int]]) -> int:

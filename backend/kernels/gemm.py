@@ -1,0 +1,187 @@
+"""Products of matrices in DDR, streamed through local memory.
+
+Rows of the left matrix and of the result lie on the lanes. 16-bit types use MM2, whose right
+operand has K on the lanes, or N when it is transposed. f32 uses the convolution unit: the left
+matrix is the filter (rows = output channels), the right one an image of K channels and one row.
+"""
+
+from collections.abc import Callable
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Arith, Emitter, Window
+from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.gemm_plan import Plan, Product, Sizes, Step, choose_plan
+from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
+from xdsl_tpu.backend.kernels.tiling import Piece
+from xdsl_tpu.backend.kernels.transfer import fetch, put
+from xdsl_tpu.backend.kernels.transpose import transpose
+from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, compact
+
+
+def gemm(context: KernelContext, product: Product, name: str) -> None:
+    """Emit the products in tiles. Raises TpuError when no tile fits local memory."""
+    plan = choose_plan(product, context.chip, name)
+    layer = _Layer(context.emitter, context.memory(), product, plan)
+    layer.load_bias()
+    pipelined(list(plan.steps(product)), layer.load, layer.compute, layer.store)
+
+
+class _Layer:
+    """The buffers of a plan, and the stages of the pipeline over its steps."""
+
+    def __init__(self, emitter: Emitter, memory: LocalMemory, product: Product, plan: Plan) -> None:
+        self.chip: Chip = emitter.chip
+        self.emitter = emitter
+        self.product = product
+        sizes, slots = Sizes.of(product, plan, self.chip), plan.slots(product)
+        self._left = [memory.take(sizes.left) for _ in range(slots[0])]
+        self._right = [memory.take(sizes.right) for _ in range(slots[1])]
+        self._out = [memory.take(sizes.out) for _ in range(slots[2])]
+        self._scratch = [memory.take(sizes.out) for _ in range(min(2, product.extra))]
+        self._total = memory.take(sizes.total)
+        self._turned_left = memory.take(sizes.turned_left)
+        self._turned_right = memory.take(sizes.turned_right)
+        self._bias: LocalTensor | None = None
+        if product.bias is not None:
+            lanes = min(self.chip.lanes, plan.rows)
+            self._bias = memory.aligned((1, lanes, 1, product.out.columns), product.bias.dtype)
+
+    def load_bias(self) -> None:
+        """Replicate the bias on the lanes."""
+        if self._bias is not None and self.product.bias is not None:
+            self.emitter.load_broadcast(self._bias, self.product.bias)
+
+    def _tile(self, address: int, rows: Piece, columns: Piece, dtype: DType) -> LocalTensor:
+        return aligned(self.chip, address, (1, rows.size, 1, columns.size), dtype)
+
+    def _left_tile(self, step: Step) -> LocalTensor:
+        """As loaded."""
+        address = self._left[step.left_slot % len(self._left)]
+        kind = self.product.left.dtype
+        if self.product.left_transpose:
+            return self._tile(address, step.depth, step.rows, kind)
+        return self._filter(address, step) if self.product.wide else self._rows(address, step)
+
+    def _rows(self, address: int, step: Step) -> LocalTensor:
+        return self._tile(address, step.rows, step.depth, self.product.left.dtype)
+
+    def _filter(self, address: int, step: Step) -> LocalTensor:
+        shape = (1, step.rows.size, 1, step.depth.size)
+        return compact(self.chip, address, shape, self.product.left.dtype)
+
+    def _right_tile(self, step: Step) -> LocalTensor:
+        """As loaded."""
+        address = self._right[step.right_slot % len(self._right)]
+        rows, columns = step.depth, step.columns
+        if self.product.right_transpose:
+            rows, columns = columns, rows
+        return self._tile(address, rows, columns, self.product.right.dtype)
+
+    def _out_tile(self, address: int, step: Step) -> LocalTensor:
+        return self._tile(address, step.rows, step.columns, self.product.out.dtype)
+
+    def load(self, step: Step, _: int) -> None:
+        """Stage 1: the operands that changed."""
+        product = self.product
+        if step.load_left:
+            pieces = (step.rows, step.depth)
+            pieces = pieces[::-1] if product.left_transpose else pieces
+            fetch(self.emitter, self._left_tile(step), product.left.part(step.index, *pieces))
+        if step.load_right:
+            pieces = (step.depth, step.columns)
+            pieces = pieces[::-1] if product.right_transpose else pieces
+            fetch(self.emitter, self._right_tile(step), product.right.part(step.index, *pieces))
+
+    def compute(self, step: Step, _: int) -> None:
+        """Stage 2: transpose what must be, multiply, add the bias, clamp."""
+        product = self.product
+        left, right = self._turned(step)
+        out = self._out_tile(self._out[step.out_slot % len(self._out)], step)
+        scratch = [self._out_tile(address, step) for address in self._scratch]
+        bias = None
+        if self._bias is not None:
+            bias = bias_columns(self._bias, step.columns, step.rows.size, self.chip)
+        turned = product.right_transpose and not product.turns_right
+
+        def produce(target: LocalTensor) -> None:
+            if step.first and step.last:
+                multiply(self.emitter, target, left, right, turned)
+            else:
+                self.emitter.cast(target, total)
+
+        if not (step.first and step.last):
+            total = self._tile(self._total, step.rows, step.columns, DType.F32)
+            multiply(self.emitter, total, left, right, turned, accumulate=not step.first)
+        if step.last:
+            finish(self.emitter, out, scratch, bias, product.clamp, produce)
+
+    def _turned(self, step: Step) -> tuple[LocalTensor, LocalTensor]:
+        """The operands as the command wants them."""
+        product = self.product
+        left, right = self._left_tile(step), self._right_tile(step)
+        if product.left_transpose:
+            stored, address = left, self._turned_left
+            left = self._filter(address, step) if product.wide else self._rows(address, step)
+            if step.load_left:
+                transpose(self.emitter, left, stored)
+        if product.turns_right:
+            stored = right
+            right = self._tile(self._turned_right, step.depth, step.columns, stored.dtype)
+            if step.load_right:
+                transpose(self.emitter, right, stored)
+        return left, right
+
+    def store(self, step: Step, _: int) -> None:
+        """Stage 3: the finished result tile."""
+        if step.last:
+            tile = self._out_tile(self._out[step.out_slot % len(self._out)], step)
+            put(self.emitter, self.product.out.part(step.index, step.rows, step.columns), tile)
+
+
+def multiply(
+    emitter: Emitter,
+    out: LocalTensor,
+    left: LocalTensor,
+    right: LocalTensor,
+    right_transpose: bool = False,
+    accumulate: bool = False,
+) -> None:
+    """out (1, M, 1, N) = left (1, M, 1, K) x right in local memory.
+
+    16 bits: everything EU-aligned, right (1, K, 1, N), or (1, N, 1, K) when transposed. f32: left
+    compact, right (1, K, 1, N).
+    """
+    if left.dtype is DType.F32:
+        emitter.conv(out, right, left, Window((1, 1)), accumulate=accumulate)
+    else:
+        emitter.mm2(out, left, right, right_transpose, accumulate)
+
+
+def bias_columns(bias: LocalTensor, columns: Piece, rows: int, chip: Chip) -> LocalTensor:
+    """Columns of a bias that lies on every lane, for adding to `rows` rows."""
+    shape = (1, min(rows, chip.lanes), 1, columns.size)
+    return bias.window((0, 0, 0, columns.start), shape, chip)
+
+
+def finish(
+    emitter: Emitter,
+    out: LocalTensor,
+    scratch: list[LocalTensor],
+    bias: LocalTensor | None,
+    clamp: Clamp,
+    produce: Callable[[LocalTensor], None],
+) -> None:
+    """Bias and clamp after a product, never in place.
+
+    `scratch` holds as many tensors like `out` as there are element-wise commands, at most two.
+    """
+
+    def biased(target: LocalTensor) -> None:
+        if bias is None:
+            produce(target)
+            return
+        raw = scratch[-1] if target is not scratch[-1] else out
+        produce(raw)
+        emitter.arith(Arith.ADD, target, raw, bias)
+
+    clamp.apply(emitter, out, scratch[0] if scratch else None, biased)

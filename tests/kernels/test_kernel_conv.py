@@ -1,0 +1,110 @@
+"""Convolutions on the simulated machine against the interpreter."""
+
+from dataclasses import dataclass
+
+import pytest
+from tests.kernels.harness import Case, Outcome, check
+
+
+@dataclass(frozen=True)
+class Conv:
+    """A convolution; `pads` are top, left, bottom, right."""
+
+    x: tuple[int, int, int, int]
+    oc: int
+    kernel: tuple[int, int] = (3, 3)
+    strides: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    group: int = 1
+    bias: bool = True
+    relu: float | None = None
+
+    @property
+    def out(self) -> tuple[int, int, int, int]:
+        n, _, h, w = self.x
+        sizes: list[int] = []
+        for i, size in enumerate((h, w)):
+            window = (self.kernel[i] - 1) * self.dilations[i] + 1
+            padded = size + self.pads[i] + self.pads[2 + i]
+            sizes.append((padded - window) // self.strides[i] + 1)
+        return n, self.oc, sizes[0], sizes[1]
+
+    def case(self, kind: str) -> Case:
+        case = Case(kind)
+        ic = self.x[1] // self.group
+        depth = ic * self.kernel[0] * self.kernel[1]
+        x = case.input("x", self.x)
+        w = case.weight("w", (self.oc, ic, *self.kernel), depth**-0.5)
+        b = case.weight("b", (self.oc,), kind="f32") if self.bias else "none"
+        case.op("tpu.Conv2D", [x, w, b], self.attributes(), "y", self.out)
+        return case
+
+    def attributes(self) -> dict[str, str]:
+        return {
+            "kernel_shape": str(list(self.kernel)),
+            "strides": str(list(self.strides)),
+            "pads": str(list(self.pads)),
+            "dilations": str(list(self.dilations)),
+            "group": f"{self.group} : i64",
+            "do_relu": str(self.relu is not None).lower(),
+            "relu_limit": f"{self.relu if self.relu is not None else -1.0:.6e} : f64",
+            "with_bias": str(self.bias).lower(),
+        }
+
+
+def outcome(conv: Conv, kind: str) -> Outcome:
+    return check(conv.case(kind))
+
+
+ORDINARY = {
+    "small": Conv((1, 3, 9, 10), 5, pads=(0, 0, 0, 0)),
+    "pointwise": Conv((1, 96, 14, 14), 200, kernel=(1, 1), pads=(0, 0, 0, 0)),
+    "several images": Conv((3, 40, 7, 7), 70, bias=False),
+    "stride and asymmetric pads": Conv(
+        (1, 70, 19, 17), 33, kernel=(3, 5), strides=(2, 3), pads=(0, 2, 1, 3), relu=-1.0
+    ),
+    "dilated": Conv((1, 40, 16, 15), 64, dilations=(2, 3), pads=(2, 3, 2, 3), relu=6.0),
+    "row tiles": Conv((1, 16, 130, 128), 16, relu=0.5),
+    "held input": Conv((1, 256, 7, 7), 512),
+    "grouped": Conv((2, 24, 9, 9), 36, group=3, strides=(2, 2), relu=-1.0),
+}
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("conv", ORDINARY.values(), ids=ORDINARY)
+def test_ordinary_convolution(conv: Conv, kind: str) -> None:
+    outcome(conv, kind)
+
+
+MERGED = {
+    # Few channels: filter rows (1), columns (2) or both (3) become channels in 16 bits.
+    "patch embedding, rows": (1, Conv((1, 3, 32, 28), 96, (4, 4), (4, 4), (0, 0, 0, 0))),
+    "residual stem, rows": (1, Conv((1, 3, 41, 44), 64, (7, 7), (2, 2), (3, 3, 3, 3), relu=-1)),
+    "wide kernel, columns": (2, Conv((1, 3, 20, 30), 20, (2, 7), (1, 2), (1, 2, 0, 3))),
+    "mobile stem, both": (3, Conv((2, 3, 33, 34), 32, (3, 3), (2, 2), (1, 1, 1, 1), relu=6.0)),
+}
+
+
+@pytest.mark.parametrize(("mode", "conv"), MERGED.values(), ids=MERGED)
+def test_kernel_dimensions_merged_into_channels(mode: int, conv: Conv) -> None:
+    result = outcome(conv, "f16")
+    (command,) = {(c["opd1_h"], c["opd1_w"]) for c in result.program.tiu if "CONV" in c.form.name}
+    merged = (1 if mode & 1 else conv.kernel[0], 1 if mode & 2 else conv.kernel[1])
+    assert command == merged
+
+
+DEPTHWISE = {
+    "one group": Conv((1, 32, 12, 13), 32, group=32, relu=6.0),
+    "many channels, stride 2": Conv((2, 200, 15, 15), 200, group=200, strides=(2, 2)),
+    "no bias, dilated": Conv(
+        (1, 70, 14, 20), 70, group=70, dilations=(2, 2), pads=(2, 2, 2, 2), bias=False, relu=-1.0
+    ),
+    "row tiles": Conv((1, 64, 150, 150), 64, kernel=(5, 5), pads=(2, 2, 2, 2), group=64),
+}
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+@pytest.mark.parametrize("conv", DEPTHWISE.values(), ids=DEPTHWISE)
+def test_depthwise_convolution(conv: Conv, kind: str) -> None:
+    outcome(conv, kind)
