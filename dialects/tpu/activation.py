@@ -11,49 +11,53 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.tpu.enums import LutBF16Mode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ACTIVE_MODE, AFFINE_MAP, LUT_BF16_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise, SupportFuseRelu
 
 
 @irdl_op_definition
-class ActiveOp(LocalOp):
-    """Unary activation selected by mode."""
+class ActiveOp(SameShape, LocalOp):
+    """The function `mode` of every element: GELU, exp, sigmoid, square root ...
+
+    `coeffs` are the function's parameters, if it has any (alpha of ELU, for instance).
+    """
 
     name = "tpu.Active"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     mode = attr_def(ACTIVE_MODE)
     coeffs = opt_attr_def(F64_ARRAY)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class ReluOp(LocalOp):
-    """Max(x,0) with an optional upper limit."""
+class ReluOp(SameShape, LocalOp):
+    """max(x, 0), and no more than `relu_limit` unless that is negative."""
 
     name = "tpu.Relu"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     relu_limit = default_attr_def(F64, -1.0)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class LeakyReluOp(LocalOp):
-    """Leaky relu."""
+class LeakyReluOp(SameShape, LocalOp):
+    """x where x is positive, alpha * x elsewhere; integer scales when quantised."""
 
     name = "tpu.LeakyRelu"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     alpha = opt_attr_def(F64)
     multiplier = opt_attr_def(SI32)
     multiplier_neg = opt_attr_def(SI32)
@@ -61,105 +65,116 @@ class LeakyReluOp(LocalOp):
     rshift_neg = opt_attr_def(SI32)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class PReluOp(LocalOp):
+class PReluOp(SameShape, LocalOp):
     """Parametric relu with slope tensor."""
 
     name = "tpu.PReluOp"
 
-    input = operand_def(RankedTensor)
-    slope = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    slope = operand_def(RANKED)
     rshift = default_attr_def(SI32, 0)
     rshift_pos = opt_attr_def(SI32)
     multiplier_pos = opt_attr_def(SI32)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
 
 
 @irdl_op_definition
-class LutOp(LocalOp):
-    """Table look-up by 8-bit index."""
+class LutOp(SameShape, LocalOp):
+    """The element of a table of 256 at each 8-bit index; a signed index i < 0 means 256 + i."""
 
     name = "tpu.Lut"
 
-    input = operand_def(RankedTensor)
-    table = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    table = operand_def(RANKED)
     do_core_parallel = opt_attr_def(BOOL)
     indexing_map_s2l = opt_attr_def(AFFINE_MAP)
     indexing_map_l2s = opt_attr_def(AFFINE_MAP)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        check_elements(self, "table", self.table, 256)
+        return super().result_shapes()
+
 
 @irdl_op_definition
-class LutBF16Op(LocalOp):
+class LutBF16Op(SameShape, LocalOp):
     """Bf16 table look-up with slope/mantissa tables."""
 
     name = "tpu.LutBF16"
 
-    input = operand_def(RankedTensor)
-    table = operand_def(RankedTensor)
-    mantissa = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    table = operand_def(RANKED)
+    mantissa = operand_def(RANKED_OR_NONE)
     max_range = default_attr_def(F64, 8)
     min_range = default_attr_def(F64, -8)
     lut_mode = default_attr_def(LUT_BF16_MODE, LutBF16Mode.Other)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class ScaleOp(LocalOp):
-    """Per-channel x*scale+bias, optional relu."""
+class ScaleOp(SameShape, LocalOp):
+    """x * scale + bias for every channel of N, C, .., then the ReLU if any."""
 
     name = "tpu.Scale"
 
-    input = operand_def(RankedTensor)
-    scale = operand_def(RankedTensor)
-    bias = operand_def(RankedTensor)
-    lshift = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    scale = operand_def(RANKED)
+    bias = operand_def(RANKED)
+    lshift = operand_def(RANKED_OR_NONE)
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportFuseRelu())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        (shape,) = super().result_shapes()
+        channels = shape[1] if len(shape) > 1 else 1
+        check_elements(self, "scale", self.scale, channels)
+        check_elements(self, "bias", self.bias, channels)
+        return (shape,)
+
 
 @irdl_op_definition
-class ScaleLutOp(LocalOp):
+class ScaleLutOp(SameShape, LocalOp):
     """Per-channel scale by look-up."""
 
     name = "tpu.ScaleLut"
 
-    input = operand_def(RankedTensor)
-    table = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    table = operand_def(RANKED)
     scale = attr_def(F64_ARRAY)
     bias = attr_def(F64_ARRAY)
     sign = default_attr_def(BOOL, True)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
 
 
 @irdl_op_definition
-class FusedActiveCastOp(TpuOp):
+class FusedActiveCastOp(SameShape, TpuOp):
     """Activation fused with cast."""
 
     name = "tpu.FusedActiveCast"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     mode = attr_def(ACTIVE_MODE)
     coeffs = opt_attr_def(F64_ARRAY)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())

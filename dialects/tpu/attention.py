@@ -4,10 +4,10 @@ from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, tra
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.tpu.enums import RopeMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ROPE_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportElementwise, SupportFuseRelu
 
 
@@ -17,25 +17,25 @@ class AttentionOp(LocalOp):
 
     name = "tpu.Attention"
 
-    input = operand_def(RankedTensor)
-    keys = operand_def(TensorOrNone)
-    values = operand_def(TensorOrNone)
-    queries_weight = operand_def(RankedTensor)
-    queries_bias = operand_def(TensorOrNone)
-    keys_weight = operand_def(TensorOrNone)
-    keys_bias = operand_def(TensorOrNone)
-    values_weight = operand_def(TensorOrNone)
-    values_bias = operand_def(TensorOrNone)
-    out_weight = operand_def(RankedTensor)
-    out_bias = operand_def(TensorOrNone)
-    mask = operand_def(TensorOrNone)
-    table = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    keys = operand_def(RANKED_OR_NONE)
+    values = operand_def(RANKED_OR_NONE)
+    queries_weight = operand_def(RANKED)
+    queries_bias = operand_def(RANKED_OR_NONE)
+    keys_weight = operand_def(RANKED_OR_NONE)
+    keys_bias = operand_def(RANKED_OR_NONE)
+    values_weight = operand_def(RANKED_OR_NONE)
+    values_bias = operand_def(RANKED_OR_NONE)
+    out_weight = operand_def(RANKED)
+    out_bias = operand_def(RANKED_OR_NONE)
+    mask = operand_def(RANKED_OR_NONE)
+    table = operand_def(RANKED_OR_NONE)
     quant_param = default_attr_def(I64_ARRAY, (0,))
     scale = attr_def(F64)
     head = attr_def(I64_INT)
     dim = attr_def(I64_INT)
     has_bias = default_attr_def(I64_INT, 0)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
@@ -46,11 +46,11 @@ class FAttentionOp(TpuOp):
 
     name = "tpu.FAttention"
 
-    queries = operand_def(RankedTensor)
-    keys = operand_def(RankedTensor)
-    values = operand_def(RankedTensor)
-    mask = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    queries = operand_def(RANKED)
+    keys = operand_def(RANKED)
+    values = operand_def(RANKED)
+    mask = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     scale = attr_def(F64)
     batch = attr_def(I64_INT)
     q_head = attr_def(I64_INT)
@@ -60,7 +60,7 @@ class FAttentionOp(TpuOp):
     mk = attr_def(I64_INT)
     keep_dims = default_attr_def(BOOL, True)
     mask_size = default_attr_def(SI32, 0)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -71,11 +71,11 @@ class FAttentionLseOp(TpuOp):
 
     name = "tpu.FAttentionLse"
 
-    queries = operand_def(RankedTensor)
-    keys = operand_def(RankedTensor)
-    values = operand_def(RankedTensor)
-    mask = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    queries = operand_def(RANKED)
+    keys = operand_def(RANKED)
+    values = operand_def(RANKED)
+    mask = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     scale = attr_def(F64)
     batch = attr_def(I64_INT)
     q_head = attr_def(I64_INT)
@@ -85,8 +85,8 @@ class FAttentionLseOp(TpuOp):
     mk = attr_def(I64_INT)
     keep_dims = default_attr_def(BOOL, True)
     mask_size = default_attr_def(SI32, 0)
-    output = result_def(RankedTensor)
-    lse = result_def(RankedTensor)
+    output = result_def(RANKED)
+    lse = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -97,12 +97,12 @@ class FlexAttentionOp(TpuOp):
 
     name = "tpu.FlexAttention"
 
-    queries = operand_def(RankedTensor)
-    keys = operand_def(RankedTensor)
-    values = operand_def(RankedTensor)
-    mask = operand_def(TensorOrNone)
-    block_bitmap = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    queries = operand_def(RANKED)
+    keys = operand_def(RANKED)
+    values = operand_def(RANKED)
+    mask = operand_def(RANKED_OR_NONE)
+    block_bitmap = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     scale = attr_def(F64)
     batch = attr_def(I64_INT)
     q_head = attr_def(I64_INT)
@@ -115,8 +115,8 @@ class FlexAttentionOp(TpuOp):
     flex_block = default_attr_def(SI32, 128)
     keep_dims = default_attr_def(BOOL, True)
     mask_size = default_attr_def(SI32, 0)
-    output = result_def(RankedTensor)
-    lse = result_def(RankedTensor)
+    output = result_def(RANKED)
+    lse = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -127,21 +127,21 @@ class MlpOp(TpuOp):
 
     name = "tpu.Mlp"
 
-    input = operand_def(RankedTensor)
-    weight_gate = operand_def(RankedTensor)
-    scale_gate = operand_def(TensorOrNone)
-    zp_gate = operand_def(TensorOrNone)
-    bias_gate = operand_def(TensorOrNone)
-    weight_up = operand_def(RankedTensor)
-    scale_up = operand_def(TensorOrNone)
-    zp_up = operand_def(TensorOrNone)
-    bias_up = operand_def(TensorOrNone)
-    weight_down = operand_def(RankedTensor)
-    scale_down = operand_def(TensorOrNone)
-    zp_down = operand_def(TensorOrNone)
-    bias_down = operand_def(TensorOrNone)
-    expert_id = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    weight_gate = operand_def(RANKED)
+    scale_gate = operand_def(RANKED_OR_NONE)
+    zp_gate = operand_def(RANKED_OR_NONE)
+    bias_gate = operand_def(RANKED_OR_NONE)
+    weight_up = operand_def(RANKED)
+    scale_up = operand_def(RANKED_OR_NONE)
+    zp_up = operand_def(RANKED_OR_NONE)
+    bias_up = operand_def(RANKED_OR_NONE)
+    weight_down = operand_def(RANKED)
+    scale_down = operand_def(RANKED_OR_NONE)
+    zp_down = operand_def(RANKED_OR_NONE)
+    bias_down = operand_def(RANKED_OR_NONE)
+    expert_id = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     w_transpose_gate = default_attr_def(BOOL, True)
     w_transpose_up = default_attr_def(BOOL, True)
     w_transpose_down = default_attr_def(BOOL, False)
@@ -151,7 +151,7 @@ class MlpOp(TpuOp):
     weight_bits = default_attr_def(I64_INT, 8)
     num_expert = default_attr_def(I64_INT, 1)
     num_expert_per_tok = default_attr_def(I64_INT, 1)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -162,9 +162,9 @@ class RopeOp(LocalOp):
 
     name = "tpu.Rope"
 
-    input1 = operand_def(RankedTensor)
-    input2 = operand_def(RankedTensor)
-    input3 = operand_def(RankedTensor)
+    input1 = operand_def(RANKED)
+    input2 = operand_def(RANKED)
+    input3 = operand_def(RANKED)
     rope_mode = default_attr_def(ROPE_MODE, RopeMode.interleaved_pairs)
     is_permute_optimize = default_attr_def(BOOL, False)
     mul1_round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
@@ -177,7 +177,7 @@ class RopeOp(LocalOp):
     mul2_saturation = default_attr_def(BOOL, True)
     add_saturation = default_attr_def(BOOL, True)
     force_f32 = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportElementwise())
 
@@ -188,23 +188,23 @@ class ChunkGatedDeltaRuleOp(TpuOp):
 
     name = "tpu.ChunkGatedDeltaRule"
 
-    query = operand_def(RankedTensor)
-    key = operand_def(RankedTensor)
-    value = operand_def(RankedTensor)
-    g = operand_def(RankedTensor)
-    beta = operand_def(RankedTensor)
-    recurrent_state = operand_def(RankedTensor)
-    triu_mask = operand_def(RankedTensor)
-    strict_triu_mask = operand_def(RankedTensor)
-    tril_mask = operand_def(RankedTensor)
-    eye = operand_def(RankedTensor)
+    query = operand_def(RANKED)
+    key = operand_def(RANKED)
+    value = operand_def(RANKED)
+    g = operand_def(RANKED)
+    beta = operand_def(RANKED)
+    recurrent_state = operand_def(RANKED)
+    triu_mask = operand_def(RANKED)
+    strict_triu_mask = operand_def(RANKED)
+    tril_mask = operand_def(RANKED)
+    eye = operand_def(RANKED)
     num_k_heads = attr_def(I64_INT)
     num_v_heads = attr_def(I64_INT)
     d = attr_def(I64_INT)
     chunk_size = attr_def(I64_INT)
     use_qk_l2norm = attr_def(BOOL)
     scale = attr_def(F64)
-    attn_out = result_def(RankedTensor)
+    attn_out = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -215,18 +215,18 @@ class RecurrentGatedDeltaRuleOp(TpuOp):
 
     name = "tpu.RecurrentGatedDeltaRule"
 
-    query = operand_def(RankedTensor)
-    key = operand_def(RankedTensor)
-    value = operand_def(RankedTensor)
-    g = operand_def(RankedTensor)
-    beta = operand_def(RankedTensor)
-    recurrent_state = operand_def(RankedTensor)
+    query = operand_def(RANKED)
+    key = operand_def(RANKED)
+    value = operand_def(RANKED)
+    g = operand_def(RANKED)
+    beta = operand_def(RANKED)
+    recurrent_state = operand_def(RANKED)
     num_k_heads = attr_def(I64_INT)
     num_v_heads = attr_def(I64_INT)
     d = attr_def(I64_INT)
     use_qk_l2norm = attr_def(BOOL)
     scale = attr_def(F64)
-    attn_out = result_def(RankedTensor)
+    attn_out = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -237,11 +237,11 @@ class SelectiveScanOp(TpuOp):
 
     name = "tpu.SelectiveScan"
 
-    Cs = operand_def(RankedTensor)
-    deltaA = operand_def(RankedTensor)
-    deltaB_u = operand_def(RankedTensor)
-    us = operand_def(RankedTensor)
-    Ds = operand_def(TensorOrNone)
-    output = result_def(RankedTensor)
+    Cs = operand_def(RANKED)
+    deltaA = operand_def(RANKED)
+    deltaB_u = operand_def(RANKED)
+    us = operand_def(RANKED)
+    Ds = operand_def(RANKED_OR_NONE)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

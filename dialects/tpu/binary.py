@@ -1,5 +1,8 @@
 """Element by element on two or more tensors."""
 
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -12,20 +15,37 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I32_INT, I64_ARRAY, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import BINARY_SHIFT, COMPARE_MODE, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, Broadcast, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportEarlyStride, SupportFuseRelu
 
 
+def check_input_count(op: ShapeInference, count: int) -> None:
+    """Raise ShapeError unless the op has `count` inputs."""
+    if len(op.operands) != count:
+        raise ShapeError(f"needs {count} inputs, not {len(op.operands)}")
+
+
+def check_one_per_input(op: ShapeInference, **lists: ArrayAttr[Any] | None) -> None:
+    """Raise ShapeError unless every list that is there has one value an input."""
+    for name, values in lists.items():
+        if values is not None and len(values) != len(op.operands):
+            raise ShapeError(f"{name} has {len(values)} values for {len(op.operands)} inputs")
+
+
 @irdl_op_definition
-class AddOp(LocalOp):
-    """N-ary elementwise sum (numpy broadcast) with a per-input coefficient and optional relu."""
+class AddOp(Broadcast, LocalOp):
+    """Sum of all inputs, each times its `coeff`, with numpy's broadcasting; then the ReLU.
+
+    Quantised, each input is scaled by its own element of `multipliers` and `rshifts` first.
+    """
 
     name = "tpu.Add"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
     coeff = opt_attr_def(F64_ARRAY)
@@ -37,18 +57,27 @@ class AddOp(LocalOp):
     f8_scales = opt_attr_def(F64_ARRAY)
     do_core_parallel = opt_attr_def(BOOL)
     is_scalar = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportEarlyStride(), SupportFuseRelu())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        check_one_per_input(
+            self, coeff=self.coeff, multipliers=self.multipliers, rshifts=self.rshifts
+        )
+        return super().result_shapes()
+
 
 @irdl_op_definition
-class SubOp(LocalOp):
-    """Elementwise difference (optionally reversed)."""
+class SubOp(Broadcast, LocalOp):
+    """First input minus second, the other way round with `is_reverse`, broadcast; then the ReLU.
+
+    Quantised, each input is scaled by its own element of `multipliers` and `rshifts` first.
+    """
 
     name = "tpu.Sub"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     is_reverse = default_attr_def(BOOL, False)
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
@@ -58,18 +87,28 @@ class SubOp(LocalOp):
     f8_scales = opt_attr_def(F64_ARRAY)
     do_core_parallel = opt_attr_def(BOOL)
     is_scalar = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        check_input_count(self, 2)
+        check_one_per_input(
+            self, coeff=self.coeff, multipliers=self.multipliers, rshifts=self.rshifts
+        )
+        return super().result_shapes()
+
 
 @irdl_op_definition
-class MulOp(LocalOp):
-    """N-ary elementwise product with optional relu."""
+class MulOp(Broadcast, LocalOp):
+    """Product of all inputs with numpy's broadcasting, then the ReLU.
+
+    Quantised, the product is scaled by `multiplier` and `rshift`.
+    """
 
     name = "tpu.Mul"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
     multiplier = default_attr_def(SI32, 1)
@@ -78,18 +117,18 @@ class MulOp(LocalOp):
     out_f8_scales = opt_attr_def(F64_ARRAY)
     do_core_parallel = opt_attr_def(BOOL)
     is_scalar = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
 
 @irdl_op_definition
-class DivOp(LocalOp):
-    """Elementwise quotient of two tensors."""
+class DivOp(Broadcast, LocalOp):
+    """First input divided by second, the other way round with `is_reverse`, broadcast."""
 
     name = "tpu.Div"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     is_reverse = default_attr_def(BOOL, False)
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
@@ -97,43 +136,47 @@ class DivOp(LocalOp):
     rshift = default_attr_def(SI32, 0)
     do_core_parallel = opt_attr_def(BOOL)
     is_scalar = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        check_input_count(self, 2)
+        return super().result_shapes()
+
 
 @irdl_op_definition
-class MaxOp(LocalOp):
-    """Elementwise maximum."""
+class MaxOp(Broadcast, LocalOp):
+    """The larger of the inputs, element by element with numpy's broadcasting."""
 
     name = "tpu.Max"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
     coeff = opt_attr_def(F64_ARRAY)
     multipliers = opt_attr_def(I64_ARRAY)
     rshifts = opt_attr_def(I64_ARRAY)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class MinOp(LocalOp):
-    """Elementwise minimum."""
+class MinOp(Broadcast, LocalOp):
+    """The smaller of the inputs, element by element with numpy's broadcasting."""
 
     name = "tpu.Min"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
     coeff = opt_attr_def(F64_ARRAY)
     multipliers = opt_attr_def(I64_ARRAY)
     rshifts = opt_attr_def(I64_ARRAY)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -144,45 +187,45 @@ class CastAddOp(TpuOp):
 
     name = "tpu.CastAdd"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportEarlyStride(), SupportFuseRelu())
 
 
 @irdl_op_definition
-class BinaryShiftOp(LocalOp):
-    """Integer binary op of two tensors followed by an arithmetic shift."""
+class BinaryShiftOp(Broadcast, LocalOp):
+    """Integer sum, difference or product of two tensors, then an arithmetic shift by `shift`."""
 
     name = "tpu.BinaryShift"
 
-    input1 = operand_def(RankedTensor)
-    input2 = operand_def(RankedTensor)
+    input1 = operand_def(RANKED)
+    input2 = operand_def(RANKED)
     mode = attr_def(BINARY_SHIFT)
     shift = attr_def(SI32)
     is_reverse = default_attr_def(BOOL, False)
     saturation = default_attr_def(BOOL, True)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class CompareOp(LocalOp):
-    """Elementwise comparison of two tensors, result 0/1."""
+class CompareOp(Broadcast, LocalOp):
+    """1 where `lhs mode rhs` holds and 0 elsewhere, with numpy's broadcasting."""
 
     name = "tpu.Compare"
 
-    lhs = operand_def(RankedTensor)
-    rhs = operand_def(RankedTensor)
+    lhs = operand_def(RANKED)
+    rhs = operand_def(RANKED)
     mode = attr_def(COMPARE_MODE)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -193,8 +236,8 @@ class LogicalAndOp(TpuOp):
 
     name = "tpu.LogicalAnd"
 
-    inputs = var_operand_def(RankedTensor)
-    output = result_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -205,16 +248,16 @@ class WhereOp(LocalOp):
 
     name = "tpu.Where"
 
-    cond = operand_def(RankedTensor)
-    tbrn = operand_def(TensorOrNone)
-    fbrn = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    cond = operand_def(RANKED)
+    tbrn = operand_def(RANKED_OR_NONE)
+    fbrn = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     x_is_const = default_attr_def(BOOL, False)
     y_is_const = default_attr_def(BOOL, False)
     x_const_val = default_attr_def(F64, 0.0)
     y_const_val = default_attr_def(F64, 0.0)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -225,10 +268,10 @@ class MaskedFillOp(LocalOp):
 
     name = "tpu.MaskedFill"
 
-    cond = operand_def(RankedTensor)
-    brn = operand_def(RankedTensor)
+    cond = operand_def(RANKED)
+    brn = operand_def(RANKED)
     inversed = attr_def(BOOL)
     const_val = attr_def(F64)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

@@ -9,25 +9,35 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.traits import HasParent, IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.tpu.layer_group import GroupOp, GroupParallelOp
-from xdsl_tpu.dialects.tpu.op import TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp
 from xdsl_tpu.dialects.tpu.parallel import CoreParallelOp
 
 
 @irdl_op_definition
 class IfOp(TpuOp):
-    """Two-branch conditional with regions."""
+    """The results of `then_branch` when the element of `cond` is not 0, else of `else_branch`."""
 
     name = "tpu.If"
 
-    cond = operand_def(RankedTensor)
+    cond = operand_def(RANKED)
     then_branch = region_def("single_block")
     else_branch = region_def("single_block")
-    output = var_result_def(RankedTensor)
+    output = var_result_def(RANKED)
 
     traits = traits_def(RecursiveMemoryEffect())
+
+    def verify_(self) -> None:
+        for region in (self.then_branch, self.else_branch):
+            last = region.block.last_op
+            count = len(last.operands) if last is not None else 0
+            if count != len(self.results):
+                raise VerifyException(
+                    f"a branch yields {count} values for {len(self.results)} results"
+                )
 
 
 @irdl_op_definition
@@ -36,22 +46,22 @@ class LoopOp(TpuOp):
 
     name = "tpu.Loop"
 
-    M = operand_def(TensorOrNone)
-    cond = operand_def(TensorOrNone)
-    v_initial = var_operand_def(TensorOrNone)
+    M = operand_def(RANKED_OR_NONE)
+    cond = operand_def(RANKED_OR_NONE)
+    v_initial = var_operand_def(RANKED_OR_NONE)
     body = region_def("single_block")
-    v_final_and_scan_outputs = var_result_def(TensorOrNone)
+    v_final_and_scan_outputs = var_result_def(RANKED_OR_NONE)
 
     traits = traits_def(RecursiveMemoryEffect())
 
 
 @irdl_op_definition
 class YieldOp(TpuOp):
-    """Region terminator."""
+    """The end of a region: hands its operands out as the results of the op around it."""
 
     name = "tpu.Yield"
 
-    values = var_operand_def(RankedTensor)
+    values = var_operand_def(RANKED)
 
     traits = traits_def(
         IsTerminator(), Pure(), HasParent(GroupOp, GroupParallelOp, CoreParallelOp, IfOp, LoopOp)

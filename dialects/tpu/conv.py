@@ -11,23 +11,47 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.attrs import (
+    BOOL,
+    F64,
+    F64_ARRAY,
+    I64_ARRAY,
+    I64_INT,
+    SI32,
+    default_attr_def,
+    ints,
+)
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims, known_shape
+from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import COMPRESS, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, check_elements, declared_shape
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
 @irdl_op_definition
-class Conv2DOp(LocalOp):
-    """2-D convolution."""
+class Conv2DOp(ShapeInference, LocalOp):
+    """Convolution over one or two spatial dimensions, plus bias, then the ReLU if any.
+
+    | value | shape |
+    |---|---|
+    | input | N, C, H, W (or N, C, W) |
+    | filter | OC, C / group, kernel; once reordered for the chip 1, OC, .. (see weight-reorder) |
+    | bias | OC elements, f32 (i32 when quantised); or none |
+    | output | N, OC, positions |
+
+    Window attributes hold one value a spatial dimension, `pads` all befores, then all afters.
+    With `coeff_merged` quantisation parameters and bias lie in the filter. `use_3ic_optimize`
+    says which kernel dimensions were merged into the channels (low four bits) and who does
+    the matching of the input (high four bits). A quantised op scales by `multiplier`, `rshift`.
+    """
 
     name = "tpu.Conv2D"
 
-    input = operand_def(RankedTensor)
-    filter = operand_def(RankedTensor)
-    bias = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    filter = operand_def(RANKED)
+    bias = operand_def(RANKED_OR_NONE)
     kernel_shape = attr_def(I64_ARRAY)
     strides = attr_def(I64_ARRAY)
     pads = attr_def(I64_ARRAY)
@@ -60,9 +84,50 @@ class Conv2DOp(LocalOp):
     do_core_parallel = opt_attr_def(BOOL)
     do_winograd = opt_attr_def(BOOL)
     dynweight_reorderd = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, sizes = self.shape_of(self.input), self._spread()
+        positions = tuple(map(Window.positions, self.windows(), sizes))
+        return ((shape[0], self._output_channels(shape), *positions),)
+
+    def windows(self) -> tuple[Window, ...]:
+        """One window a spatial dimension; raises ShapeError when the lists do not fit."""
+        sizes = self._spread()
+        kernel, strides, pads = map(ints, (self.kernel_shape, self.strides, self.pads))
+        dilations = (1,) * len(sizes) if self.dilations is None else ints(self.dilations)
+        return windows(sizes, kernel, strides, dilations, pads)
+
+    @property
+    def is_reordered(self) -> bool:
+        """Whether the filter has the chip's layout, whose first dimension is always 1."""
+        channels = known_shape(self.output.type)
+        return self.shape_of(self.filter)[0] == 1 and channels is not None and channels[1] != 1
+
+    def _spread(self) -> Shape:
+        """The spatial sizes with `inserts` zeros between neighbouring elements."""
+        shape = self.shape_of(self.input)
+        if len(shape) not in (3, 4):
+            raise ShapeError(f"input {dims(shape)} must be N, C, H, W or N, C, W")
+        gaps = (0,) * (len(shape) - 2) if self.inserts is None else ints(self.inserts)
+        if len(gaps) != len(shape) - 2:
+            raise ShapeError(f"inserts has {len(gaps)} values for input {dims(shape)}")
+        return tuple(size + (size - 1) * gap for size, gap in zip(shape[2:], gaps, strict=True))
+
+    def _output_channels(self, shape: Shape) -> int:
+        filter_shape, group = self.shape_of(self.filter), self.group.value.data
+        if self.is_reordered:
+            return declared_shape(self.output)[1]
+        if filter_shape[2:] != (kernel := ints(self.kernel_shape)):
+            raise ShapeError(f"filter {dims(filter_shape)} does not hold a kernel {dims(kernel)}")
+        if group < 1 or filter_shape[0] % group or shape[1] != filter_shape[1] * group:
+            raise ShapeError(
+                f"input {dims(shape)} does not fit filter {dims(filter_shape)} in {group} group(s)"
+            )
+        check_elements(self, "bias", self.bias, filter_shape[0])
+        return filter_shape[0]
 
 
 @irdl_op_definition
@@ -71,9 +136,9 @@ class Conv3DOp(LocalOp):
 
     name = "tpu.Conv3D"
 
-    input = operand_def(RankedTensor)
-    filter = operand_def(RankedTensor)
-    bias = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    filter = operand_def(RANKED)
+    bias = operand_def(RANKED_OR_NONE)
     kernel_shape = attr_def(I64_ARRAY)
     strides = attr_def(I64_ARRAY)
     pads = attr_def(I64_ARRAY)
@@ -90,7 +155,7 @@ class Conv3DOp(LocalOp):
     quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfUp)
     out_f8_scale = opt_attr_def(F64)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
@@ -101,9 +166,9 @@ class DeconvOp(LocalOp):
 
     name = "tpu.Deconv"
 
-    input = operand_def(RankedTensor)
-    filter = operand_def(RankedTensor)
-    bias = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    filter = operand_def(RANKED)
+    bias = operand_def(RANKED_OR_NONE)
     kernel_shape = attr_def(I64_ARRAY)
     strides = attr_def(I64_ARRAY)
     pads = attr_def(I64_ARRAY)
@@ -117,7 +182,7 @@ class DeconvOp(LocalOp):
     rshift = opt_attr_def(I64_ARRAY)
     quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
     dynweight_reorderd = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
@@ -128,9 +193,9 @@ class Deconv3DOp(LocalOp):
 
     name = "tpu.Deconv3D"
 
-    input = operand_def(RankedTensor)
-    filter = operand_def(RankedTensor)
-    bias = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    filter = operand_def(RANKED)
+    bias = operand_def(RANKED_OR_NONE)
     kernel_shape = attr_def(I64_ARRAY)
     strides = attr_def(I64_ARRAY)
     pads = attr_def(I64_ARRAY)
@@ -143,7 +208,7 @@ class Deconv3DOp(LocalOp):
     multiplier = opt_attr_def(I64_ARRAY)
     rshift = opt_attr_def(I64_ARRAY)
     quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
@@ -154,17 +219,17 @@ class DeformGatherOp(TpuOp):
 
     name = "tpu.DeformGather"
 
-    input = operand_def(RankedTensor)
-    offset = operand_def(RankedTensor)
-    mask = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    offset = operand_def(RANKED)
+    mask = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     kernel_shape = attr_def(I64_ARRAY)
     strides = attr_def(I64_ARRAY)
     dilations = attr_def(I64_ARRAY)
     pads = attr_def(I64_ARRAY)
     use_mask = default_attr_def(BOOL, False)
     deform_group = default_attr_def(I64_INT, 1)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -175,9 +240,9 @@ class CorrelationOp(TpuOp):
 
     name = "tpu.Correlation"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     max_disp = default_attr_def(I64_INT, 0)
     num_groups = default_attr_def(I64_INT, 1)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

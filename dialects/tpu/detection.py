@@ -11,9 +11,9 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.tpu.kinds import CODE_TYPE, MATCH_MODE, ROI_ALIGN_MODE, YOLO_VERSION
-from xdsl_tpu.dialects.tpu.op import TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp
 
 
 @irdl_op_definition
@@ -22,8 +22,8 @@ class DetectionOutputOp(TpuOp):
 
     name = "tpu.DetectionOutput"
 
-    inputs = var_operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    inputs = var_operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     num_classes = attr_def(I64_INT)
     background_label_id = default_attr_def(I64_INT, 0)
     nms_threshold = attr_def(F64)
@@ -35,7 +35,7 @@ class DetectionOutputOp(TpuOp):
     variance_encoded_in_target = default_attr_def(F64, 0)
     eta = default_attr_def(F64, 1)
     onnx_nms = default_attr_def(I64_INT, 1)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -46,8 +46,8 @@ class YoloDetectionOp(TpuOp):
 
     name = "tpu.YoloDetection"
 
-    inputs = var_operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    inputs = var_operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     net_input_h = attr_def(I64_INT)
     net_input_w = attr_def(I64_INT)
     nms_threshold = attr_def(F64)
@@ -58,7 +58,7 @@ class YoloDetectionOp(TpuOp):
     class_num = default_attr_def(I64_INT, 80)
     num_boxes = default_attr_def(I64_INT, 3)
     agnostic_nms = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -69,11 +69,11 @@ class NmsOp(TpuOp):
 
     name = "tpu.Nms"
 
-    inputs = var_operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    inputs = var_operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     center_point_box = attr_def(I64_INT)
     max_output_size = attr_def(I64_INT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -84,15 +84,15 @@ class RoiAlignOp(TpuOp):
 
     name = "tpu.RoiAlign"
 
-    input = operand_def(RankedTensor)
-    rois = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    rois = operand_def(RANKED)
     mode = attr_def(ROI_ALIGN_MODE)
     output_height = attr_def(I64_INT)
     output_width = attr_def(I64_INT)
     sampling_ratio = attr_def(I64_INT)
     spatial_scale = attr_def(F64)
     align_corners = attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -103,9 +103,9 @@ class RoiExtractorOp(TpuOp):
 
     name = "tpu.RoiExtractor"
 
-    rois = operand_def(RankedTensor)
-    target_lvls = operand_def(RankedTensor)
-    inputs = var_operand_def(RankedTensor)
+    rois = operand_def(RANKED)
+    target_lvls = operand_def(RANKED)
+    inputs = var_operand_def(RANKED)
     mode = attr_def(ROI_ALIGN_MODE)
     num_levels = attr_def(I64_INT)
     output_height = attr_def(I64_INT)
@@ -114,7 +114,7 @@ class RoiExtractorOp(TpuOp):
     spatial_scales = attr_def(F64_ARRAY)
     align_corners = attr_def(BOOL)
     is_static = attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -125,11 +125,11 @@ class MatchTemplateOp(TpuOp):
 
     name = "tpu.MatchTemplate"
 
-    input = operand_def(RankedTensor)
-    match = operand_def(TensorOrNone)
-    table = operand_def(TensorOrNone)
-    mantissa_table = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    match = operand_def(RANKED_OR_NONE)
+    table = operand_def(RANKED_OR_NONE)
+    mantissa_table = operand_def(RANKED_OR_NONE)
     mode = attr_def(MATCH_MODE)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

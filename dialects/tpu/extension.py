@@ -10,9 +10,9 @@ from xdsl.irdl import (
 )
 
 from xdsl_tpu.dialects.attrs import DICT_ARRAY, TEXT
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.tpu.kinds import DICT
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
 
 @irdl_op_definition
@@ -21,11 +21,11 @@ class CustomOp(LocalOp):
 
     name = "tpu.Custom"
 
-    inputs = var_operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    inputs = var_operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     name_ = attr_def(TEXT, attr_name="name")
     params = attr_def(DICT_ARRAY)
-    outputs = var_result_def(RankedTensor)
+    outputs = var_result_def(RANKED)
 
 
 @irdl_op_definition
@@ -34,7 +34,7 @@ class GenericCpuOp(TpuOp):
 
     name = "tpu.GenericCpu"
 
-    inputs = var_operand_def(TensorOrNone)
+    inputs = var_operand_def(RANKED_OR_NONE)
     cpu_op_name = attr_def(TEXT)
     param = opt_attr_def(DICT)
-    outputs = var_result_def(TensorOrNone)
+    outputs = var_result_def(RANKED_OR_NONE)

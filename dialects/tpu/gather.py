@@ -1,5 +1,7 @@
 """Reading and writing by index."""
 
+from math import prod
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -11,25 +13,38 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I32_INT, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
-from xdsl_tpu.dialects.tpu.op import TpuOp
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
+from xdsl_tpu.dialects.interfaces.shape_rules import axis_of, scalar_as_one
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp, declared_shape
 
 
 @irdl_op_definition
-class GatherOp(TpuOp):
-    """Gather slices along an axis by indices."""
+class GatherOp(ShapeInference, TpuOp):
+    """The slices of the input at `indices` along `axis`, whose place their dimensions take.
+
+    Negative indices count from the end when `if_neg_index`.
+    """
 
     name = "tpu.Gather"
 
-    input = operand_def(RankedTensor)
-    indices = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    indices = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     axis = default_attr_def(SI32, 0)
     if_neg_index = default_attr_def(BOOL, True)
     is_lora = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, indices = self.shape_of(self.input), self.shape_of(self.indices)
+        axis = axis_of(self.axis.value.data, len(shape))
+        full = (*shape[:axis], *indices, *shape[axis + 1 :])
+        if prod(indices) == 1 and len(declared_shape(self.output)) < len(full):
+            return (scalar_as_one((*shape[:axis], *shape[axis + 1 :])),)
+        return (full,)
 
 
 @irdl_op_definition
@@ -38,12 +53,12 @@ class GatherElementsOp(TpuOp):
 
     name = "tpu.GatherElements"
 
-    input = operand_def(RankedTensor)
-    indices = operand_def(RankedTensor)
-    indices_coeff = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    indices = operand_def(RANKED)
+    indices_coeff = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     axis = default_attr_def(I64_INT, 2)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -54,11 +69,11 @@ class GatherNDOp(TpuOp):
 
     name = "tpu.GatherND"
 
-    input_data = operand_def(RankedTensor)
-    indices = operand_def(RankedTensor)
+    input_data = operand_def(RANKED)
+    indices = operand_def(RANKED)
     indice_dims = opt_attr_def(I64_INT)
     batch_dims = default_attr_def(I64_INT, 0)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -69,12 +84,12 @@ class IndexPutOp(TpuOp):
 
     name = "tpu.IndexPut"
 
-    input = operand_def(RankedTensor)
-    indices = operand_def(RankedTensor)
-    values = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    indices = operand_def(RANKED)
+    values = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     accumulate = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -85,16 +100,16 @@ class ScatterElementsOp(TpuOp):
 
     name = "tpu.ScatterElements"
 
-    input = operand_def(RankedTensor)
-    indices = operand_def(RankedTensor)
-    updates = operand_def(RankedTensor)
-    indices_coeff = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    indices = operand_def(RANKED)
+    updates = operand_def(RANKED)
+    indices_coeff = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     axis = attr_def(I64_INT)
     reduction = default_attr_def(I64_INT, 0)
     nc_can_split = default_attr_def(BOOL, False)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -105,12 +120,12 @@ class ScatterNDOp(TpuOp):
 
     name = "tpu.ScatterND"
 
-    input_data = operand_def(RankedTensor)
-    indices = operand_def(RankedTensor)
-    updates = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input_data = operand_def(RANKED)
+    indices = operand_def(RANKED)
+    updates = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     reduction = default_attr_def(I32_INT, 0)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -123,14 +138,14 @@ class A16GatherOp(TpuOp):
 
     name = "tpu.A16Gather"
 
-    weight = operand_def(RankedTensor)
-    indices = operand_def(RankedTensor)
-    scale = operand_def(TensorOrNone)
-    zp = operand_def(TensorOrNone)
+    weight = operand_def(RANKED)
+    indices = operand_def(RANKED)
+    scale = operand_def(RANKED_OR_NONE)
+    zp = operand_def(RANKED_OR_NONE)
     axis = default_attr_def(SI32, 0)
     keepdims = default_attr_def(BOOL, False)
     q_group_size = default_attr_def(I64_INT, 32)
     weight_bits = default_attr_def(I64_INT, 8)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

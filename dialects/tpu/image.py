@@ -21,10 +21,10 @@ from xdsl_tpu.dialects.attrs import (
     UI32,
     default_attr_def,
 )
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import IMAGE_OUT_FORMAT, ROUND_MODE, YUV2RGB_FORMULA
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
 
 @irdl_op_definition
@@ -33,7 +33,7 @@ class PreprocessOp(TpuOp):
 
     name = "tpu.Preprocess"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     quant_mode = attr_def(TEXT)
     customization_format = attr_def(TEXT)
     channel_order = attr_def(TEXT)
@@ -41,7 +41,7 @@ class PreprocessOp(TpuOp):
     scale = attr_def(F64_ARRAY)
     mean = attr_def(F64_ARRAY)
     sign = default_attr_def(BOOL, True)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -52,8 +52,8 @@ class MeanStdScaleOp(LocalOp):
 
     name = "tpu.MeanStdScale"
 
-    input = operand_def(RankedTensor)
-    f32_param = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    f32_param = operand_def(RANKED)
     quant_mode = attr_def(TEXT)
     customization_format = attr_def(TEXT)
     channel_order = attr_def(TEXT)
@@ -67,7 +67,7 @@ class MeanStdScaleOp(LocalOp):
     rshift = attr_def(I32_DENSE)
     offset = attr_def(I32_DENSE)
     rounding_mode = attr_def(TEXT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -78,7 +78,7 @@ class CscOp(TpuOp):
 
     name = "tpu.Csc"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     channel_order = opt_attr_def(I32_DENSE)
     pixel_format = attr_def(TEXT)
     aligned = default_attr_def(BOOL, True)
@@ -86,7 +86,7 @@ class CscOp(TpuOp):
     y_align = default_attr_def(I64_INT, 64)
     w_align = default_attr_def(I64_INT, 64)
     channel_align = default_attr_def(I64_INT, 64)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -97,13 +97,13 @@ class Yuv2rgbFormulaOp(TpuOp):
 
     name = "tpu.Yuv2rgbFormula"
 
-    YUV = operand_def(RankedTensor)
+    YUV = operand_def(RANKED)
     src_format = attr_def(UI32)
     dst_format = attr_def(UI32)
     image_format = attr_def(IMAGE_OUT_FORMAT)
     formula_mode = attr_def(YUV2RGB_FORMULA)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -114,8 +114,8 @@ class Mmap2RgbmapOp(TpuOp):
 
     name = "tpu.Mmap2Rgbmap"
 
-    input = operand_def(RankedTensor)
-    output = result_def(RankedTensor)
+    input = operand_def(RANKED)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -126,14 +126,14 @@ class PackRawOp(TpuOp):
 
     name = "tpu.PackRaw"
 
-    input = operand_def(RankedTensor)
-    high_table = operand_def(TensorOrNone)
-    low_table = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    high_table = operand_def(RANKED_OR_NONE)
+    low_table = operand_def(RANKED_OR_NONE)
     white_level = attr_def(F64)
     black_level = attr_def(F64)
     threshold = attr_def(F64)
     channel_order = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -144,12 +144,12 @@ class DepackRawOp(TpuOp):
 
     name = "tpu.DepackRaw"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     padding_h = attr_def(I64_INT)
     padding_w = attr_def(I64_INT)
     white_level = attr_def(F64)
     black_level = attr_def(F64)
     channel_order = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

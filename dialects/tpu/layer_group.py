@@ -1,5 +1,9 @@
 """Groups of ops that run from local memory."""
 
+from collections.abc import Iterable
+from typing import cast
+
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -12,21 +16,48 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.traits import Pure, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, TEXT, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.attrs import (
+    BOOL,
+    F64,
+    I64_ARRAY,
+    I64_INT,
+    TEXT,
+    I64Attr,
+    default_attr_def,
+    ints,
+)
+from xdsl_tpu.dialects.base import RANKED, RankedTensor
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP, COMPRESS
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
+
+
+def _type_list(types: Iterable[Attribute]) -> str:
+    return ", ".join(map(str, types))
+
+
+def check_same_elements(source: SSAValue, target: SSAValue) -> None:
+    """Raise VerifyException unless both tensors have one element type."""
+    before, after = (cast(RankedTensor, value.type).element_type for value in (source, target))
+    if before != after:
+        raise VerifyException(f"a copy cannot make {after} of {before}")
 
 
 @irdl_op_definition
 class GroupOp(TpuOp):
-    """Layer group region: ops executed from local memory with slicing and software pipelining."""
+    """A group of ops that run from local memory, tensor slice by tensor slice.
+
+    The body uses values from outside through Load, and hands tensors out through Store and
+    Yield, one for each result. `nsecs`, `csecs`, `dsecs`, `hsecs` and `wsecs` say into how many
+    slices each dimension is cut. `flow` is the software pipeline: a negative number opens a time
+    step, the ids of the ops (`ginfo.id`) that work in it follow.
+    """
 
     name = "tpu.Group"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     nsecs = attr_def(I64_INT)
     hsecs = attr_def(I64_INT)
     dsecs = attr_def(I64_INT)
@@ -43,9 +74,44 @@ class GroupOp(TpuOp):
     run_core_id = default_attr_def(I64_ARRAY, ())
     core_slice_ncdhw = default_attr_def(I64_ARRAY, ())
     body = region_def("single_block")
-    outputs = var_result_def(RankedTensor)
+    outputs = var_result_def(RANKED)
 
     traits = traits_def(RecursiveMemoryEffect())
+
+    def verify_(self) -> None:
+        self._check_sections()
+        self._check_results()
+        self._check_flow()
+
+    def _check_sections(self) -> None:
+        for name in ("nsecs", "csecs", "dsecs", "hsecs", "wsecs", "swpipl_stage_num"):
+            value = cast(I64Attr, self.attributes[name]).value.data
+            if value < 1:
+                raise VerifyException(f"{name} is {value}, but must be at least 1")
+
+    def _check_results(self) -> None:
+        last = self.body.block.last_op
+        if last is None or last.name != "tpu.Yield":
+            raise VerifyException("the body must end in a tpu.Yield")
+        if last.operand_types != self.result_types:
+            given, wanted = map(_type_list, (last.operand_types, self.result_types))
+            raise VerifyException(f"the body yields ({given}), but the results are ({wanted})")
+
+    def _check_flow(self) -> None:
+        ids: list[int] = []
+        for op in self.body.block.ops:
+            if not isinstance(op, LocalOp):
+                continue
+            if op.ginfo is None:
+                raise VerifyException(f"{op.name} in the body has no ginfo")
+            ids.append(op.ginfo.id.value.data)
+        if len(set(ids)) != len(ids):
+            raise VerifyException(f"ops of the body share an id: {sorted(ids)}")
+        unknown = {step for step in ints(self.flow) if step >= 0} - set(ids)
+        if unknown and ints(self.flow) != (0,):
+            raise VerifyException(
+                f"flow names {sorted(unknown)}, which no op of the body has as id"
+            )
 
 
 @irdl_op_definition
@@ -54,20 +120,24 @@ class GroupParallelOp(TpuOp):
 
     name = "tpu.GroupParallel"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     parallel = region_def("single_block")
-    outputs = var_result_def(RankedTensor)
+    outputs = var_result_def(RANKED)
 
     traits = traits_def(RecursiveMemoryEffect())
 
 
 @irdl_op_definition
-class LoadOp(LocalOp):
-    """Copy (a slice of) a global tensor into local memory."""
+class LoadOp(SameShape, LocalOp):
+    """A global tensor, or its slice by `ginfo`, copied into local memory.
+
+    `lmem_type` is 0 for coefficients, which stay, and 1 for activations. `do_bcast` copies one
+    channel to all lanes. `use_3ic_optimize` as in Conv2D.
+    """
 
     name = "tpu.Load"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     do_bcast = default_attr_def(BOOL, False)
     use_3ic_optimize = default_attr_def(I64_INT, 0)
     lmem_type = default_attr_def(I64_INT, 0)
@@ -75,39 +145,47 @@ class LoadOp(LocalOp):
     is_idx_weight = default_attr_def(BOOL, False)
     compress_info = opt_attr_def(COMPRESS)
     indexing_map_s2l = opt_attr_def(AFFINE_MAP)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
 
+    def verify_(self) -> None:
+        super().verify_()
+        check_same_elements(self.input, self.output)
+
 
 @irdl_op_definition
-class StoreOp(LocalOp):
-    """Copy (a slice of) a local tensor to global memory."""
+class StoreOp(SameShape, LocalOp):
+    """A local tensor, or its slice by `ginfo`, copied to global memory."""
 
     name = "tpu.Store"
 
-    input = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     support_compress = default_attr_def(BOOL, True)
     compress_info = opt_attr_def(COMPRESS)
     indexing_map_l2s = opt_attr_def(AFFINE_MAP)
     paddings = opt_attr_def(I64_ARRAY)
     pad_const_val = opt_attr_def(F64)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(InOutSameShape())
 
+    def verify_(self) -> None:
+        super().verify_()
+        check_same_elements(self.input, self.output)
+
 
 @irdl_op_definition
-class LoadToL2MOp(LocalOp):
+class LoadToL2MOp(SameShape, LocalOp):
     """Copy a global tensor to L2 memory."""
 
     name = "tpu.LoadToL2M"
 
-    input = operand_def(RankedTensor)
-    buffer = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    buffer = operand_def(RANKED)
     id = attr_def(I64_INT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(InOutSameShape())
 
@@ -118,13 +196,13 @@ class MoveOp(TpuOp):
 
     name = "tpu.Move"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     name_ = attr_def(TEXT, attr_name="name")
     move_src_add = attr_def(I64_ARRAY)
     move_dest_add = attr_def(I64_ARRAY)
     move_size = attr_def(I64_ARRAY)
     ts_id = attr_def(I64_INT)
-    outputs = var_result_def(RankedTensor)
+    outputs = var_result_def(RANKED)
 
 
 @irdl_op_definition
@@ -133,7 +211,7 @@ class SliceMergeOp(TpuOp):
 
     name = "tpu.SliceMerge"
 
-    inputs = var_operand_def(RankedTensor)
-    output = result_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

@@ -1,5 +1,7 @@
 """Matrix products."""
 
+from math import prod
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -11,24 +13,48 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
+from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DQ_TYPE, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
+def _transposed(shape: Shape, swap: bool) -> Shape:
+    return (*shape[:-2], shape[-1], shape[-2]) if swap else shape
+
+
+def _swap_heads(shape: Shape) -> Shape:
+    return (shape[0], shape[2], shape[1], *shape[3:])
+
+
 @irdl_op_definition
-class MatMulOp(LocalOp):
-    """Matrix product with optional batch dims, transposes, bias and relu."""
+class MatMulOp(ShapeInference, LocalOp):
+    """Matrix product of the last two dimensions plus bias, then the ReLU if any.
+
+    | value | shape |
+    |---|---|
+    | input | batch.., M, K (K, M with `left_transpose`) |
+    | right | batch.., K, N (N, K with `right_transpose`) |
+    | bias | N elements, or none |
+    | multi | N multipliers of a quantised op with one scale a column, or none |
+    | output | batch.., M, N (N, M with `output_transpose`) |
+
+    Batch dimensions broadcast. `hdim_is_batch` swaps dimensions 1 and 2 of all 4-D values:
+    input b, M, h, K and right b, K, h, N give b, M, h, N with b and h as batch. Without
+    `keep_dims` all dimensions but N become one. `left_reuse` is 1 when the left matrix may stay
+    in local memory over several column tiles.
+    """
 
     name = "tpu.MatMul"
 
-    input = operand_def(RankedTensor)
-    right = operand_def(RankedTensor)
-    bias = operand_def(TensorOrNone)
-    multi = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    right = operand_def(RANKED)
+    bias = operand_def(RANKED_OR_NONE)
+    multi = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     left_transpose = default_attr_def(BOOL, False)
     right_transpose = default_attr_def(BOOL, False)
     output_transpose = default_attr_def(BOOL, False)
@@ -52,9 +78,35 @@ class MatMulOp(LocalOp):
     dq_type = default_attr_def(DQ_TYPE, "NONE")
     q_group_size = default_attr_def(I64_INT, 0)
     cal_i8 = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        left, right = self.shape_of(self.input), self.shape_of(self.right)
+        heads = bool(self.hdim_is_batch)
+        if min(len(left), len(right)) < (4 if heads else 2):
+            need = "4-D inputs with hdim_is_batch" if heads else "matrices"
+            raise ShapeError(f"needs {need}, not {dims(left)} and {dims(right)}")
+        if heads:
+            left, right = _swap_heads(left), _swap_heads(right)
+        shape = self._product(left, right)
+        if heads:
+            shape = _swap_heads(shape)
+        return (shape if self.keep_dims else (prod(shape[:-1]), shape[-1]),)
+
+    def _product(self, left: Shape, right: Shape) -> Shape:
+        """batch.., M, N of matrices that lie in the last two dimensions."""
+        *batch, rows, inner = _transposed(left, bool(self.left_transpose))
+        *other_batch, inner_right, columns = _transposed(right, bool(self.right_transpose))
+        if inner != inner_right:
+            raise ShapeError(
+                f"cannot multiply {dims(left)} by {dims(right)}: K is {inner} and {inner_right}"
+            )
+        check_elements(self, "bias", self.bias, columns)
+        check_elements(self, "multi", self.multi, columns)
+        product = (*broadcast(tuple(batch), tuple(other_batch)), rows, columns)
+        return _transposed(product, bool(self.output_transpose))
 
 
 @irdl_op_definition
@@ -63,12 +115,12 @@ class MatMulLutOp(LocalOp):
 
     name = "tpu.MatMulLut"
 
-    input = operand_def(RankedTensor)
-    table = operand_def(RankedTensor)
-    right = operand_def(RankedTensor)
-    bias = operand_def(TensorOrNone)
-    multi = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    table = operand_def(RANKED)
+    right = operand_def(RANKED)
+    bias = operand_def(RANKED_OR_NONE)
+    multi = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     left_transpose = default_attr_def(BOOL, False)
     right_transpose = default_attr_def(BOOL, False)
     output_transpose = default_attr_def(BOOL, False)
@@ -86,7 +138,7 @@ class MatMulLutOp(LocalOp):
     multi_core = opt_attr_def(BOOL)
     fuse_rq = default_attr_def(BOOL, False)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
@@ -99,18 +151,18 @@ class A16MatMulOp(TpuOp):
 
     name = "tpu.A16MatMul"
 
-    input = operand_def(RankedTensor)
-    weight = operand_def(RankedTensor)
-    scale = operand_def(TensorOrNone)
-    zp = operand_def(TensorOrNone)
-    bias = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    weight = operand_def(RANKED)
+    scale = operand_def(RANKED_OR_NONE)
+    zp = operand_def(RANKED_OR_NONE)
+    bias = operand_def(RANKED_OR_NONE)
     weight_bits = attr_def(I64_INT)
     sign = default_attr_def(BOOL, True)
     w_transpose = default_attr_def(BOOL, False)
     q_group_size = default_attr_def(I64_INT, 0)
     do_core_parallel = opt_attr_def(BOOL)
     dq_type = default_attr_def(DQ_TYPE, "NONE")
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -121,12 +173,12 @@ class Fp8MatMulOp(TpuOp):
 
     name = "tpu.Fp8MatMul"
 
-    input = operand_def(RankedTensor)
-    weight = operand_def(RankedTensor)
-    weight_scale = operand_def(RankedTensor)
-    bias = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    weight = operand_def(RANKED)
+    weight_scale = operand_def(RANKED)
+    bias = operand_def(RANKED_OR_NONE)
     weight_transpose = default_attr_def(BOOL, False)
     block_size = default_attr_def(I64_INT, 128)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

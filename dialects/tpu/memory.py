@@ -4,7 +4,7 @@ from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, tra
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor
+from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.tpu.enums import BufferType
 from xdsl_tpu.dialects.tpu.kinds import BUFFER_TYPE
 from xdsl_tpu.dialects.tpu.op import TpuOp
@@ -13,12 +13,12 @@ from xdsl_tpu.dialects.traits import OwnResult, ShapeConsumer, ShapeProducer
 
 @irdl_op_definition
 class BufferOp(TpuOp):
-    """Scratch buffer in global memory (or L2)."""
+    """Scratch memory of the size of the result, global or in the L2 cache by `buffer_type`."""
 
     name = "tpu.Buffer"
 
     buffer_type = default_attr_def(BUFFER_TYPE, BufferType.GMEM)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(OwnResult())
 
@@ -30,7 +30,7 @@ class OutBufferOp(TpuOp):
     name = "tpu.OutBuffer"
 
     need_dump = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(OwnResult())
 
@@ -41,9 +41,9 @@ class WeightReorderOp(TpuOp):
 
     name = "tpu.WeightReorder"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     reorder_mode = default_attr_def(I64_INT, 0)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -54,8 +54,8 @@ class Weight2ActivationOp(TpuOp):
 
     name = "tpu.Weight2Activation"
 
-    input = operand_def(RankedTensor)
-    output = result_def(RankedTensor)
+    input = operand_def(RANKED)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -66,9 +66,9 @@ class AutoIncreaseOp(TpuOp):
 
     name = "tpu.AutoIncrease"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     const_val = attr_def(F64)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
 
 @irdl_op_definition
@@ -77,9 +77,9 @@ class D2DOp(TpuOp):
 
     name = "tpu.D2D"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     const_val = attr_def(F64)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
 
 @irdl_op_definition
@@ -88,8 +88,8 @@ class Device2HostOp(TpuOp):
 
     name = "tpu.Device2Host"
 
-    input = operand_def(RankedTensor)
-    output = result_def(RankedTensor)
+    input = operand_def(RANKED)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeProducer())
 
@@ -100,7 +100,7 @@ class Host2DeviceOp(TpuOp):
 
     name = "tpu.Host2Device"
 
-    input = operand_def(RankedTensor)
-    output = result_def(RankedTensor)
+    input = operand_def(RANKED)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer())

@@ -1,5 +1,7 @@
 """Normalisations."""
 
+from math import prod
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -10,32 +12,47 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def, ints
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ROUND_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition
-class LayerNormOp(LocalOp):
-    """Layer normalisation over trailing dims from axis."""
+class LayerNormOp(SameShape, LocalOp):
+    """(x - mean) / sqrt(variance + eps) * weight + bias over the dimensions from `axis` on.
+
+    Weight and bias have the elements of these dimensions, or are none for all ones and all
+    zeros. The tables are those of another chip and none here.
+    """
 
     name = "tpu.LayerNorm"
 
-    input = operand_def(RankedTensor)
-    weight = operand_def(TensorOrNone)
-    bias = operand_def(TensorOrNone)
-    table = operand_def(TensorOrNone)
-    mantissa_table = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    weight = operand_def(RANKED_OR_NONE)
+    bias = operand_def(RANKED_OR_NONE)
+    table = operand_def(RANKED_OR_NONE)
+    mantissa_table = operand_def(RANKED_OR_NONE)
     normalized_shape = attr_def(I64_ARRAY)
     axis = attr_def(SI32)
     eps = attr_def(F64)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        (shape,) = super().result_shapes()
+        normalized = shape[axis_of(self.axis.value.data, len(shape)) :]
+        if (declared := ints(self.normalized_shape)) != normalized:
+            raise ShapeError(f"normalized_shape is {dims(declared)}, but input {dims(shape)}")
+        check_elements(self, "weight", self.weight, prod(normalized))
+        check_elements(self, "bias", self.bias, prod(normalized))
+        return (shape,)
 
 
 @irdl_op_definition
@@ -44,51 +61,63 @@ class LayerNormCastOp(TpuOp):
 
     name = "tpu.LayerNormCast"
 
-    input = operand_def(RankedTensor)
-    weight = operand_def(TensorOrNone)
-    bias = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    weight = operand_def(RANKED_OR_NONE)
+    bias = operand_def(RANKED_OR_NONE)
     axis = attr_def(SI32)
     eps = attr_def(F64)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     isCastAtEnd = default_attr_def(I64_INT, 1)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class GroupNormOp(LocalOp):
-    """Group normalisation."""
+class GroupNormOp(SameShape, LocalOp):
+    """Normalisation of N, C, .. over groups of C / num_groups channels and all positions.
+
+    Then times weight plus bias, which have C elements each, or are none.
+    """
 
     name = "tpu.GroupNorm"
 
-    input = operand_def(RankedTensor)
-    weight = operand_def(TensorOrNone)
-    bias = operand_def(TensorOrNone)
-    table = operand_def(TensorOrNone)
-    mantissa_table = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    weight = operand_def(RANKED_OR_NONE)
+    bias = operand_def(RANKED_OR_NONE)
+    table = operand_def(RANKED_OR_NONE)
+    mantissa_table = operand_def(RANKED_OR_NONE)
     num_groups = attr_def(I64_INT)
     eps = attr_def(F64)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        (shape,) = super().result_shapes()
+        groups = self.num_groups.value.data
+        if len(shape) < 2 or groups < 1 or shape[1] % groups:
+            raise ShapeError(f"the channels of {dims(shape)} do not make {groups} groups")
+        check_elements(self, "weight", self.weight, shape[1])
+        check_elements(self, "bias", self.bias, shape[1])
+        return (shape,)
+
 
 @irdl_op_definition
-class InstanceNormOp(LocalOp):
-    """Instance normalisation."""
+class InstanceNormOp(SameShape, LocalOp):
+    """Normalisation of every channel of N, C, .. over its positions, times weight plus bias."""
 
     name = "tpu.InstanceNorm"
 
-    input = operand_def(RankedTensor)
-    weight = operand_def(TensorOrNone)
-    bias = operand_def(TensorOrNone)
-    table = operand_def(TensorOrNone)
-    mantissa_table = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    weight = operand_def(RANKED_OR_NONE)
+    bias = operand_def(RANKED_OR_NONE)
+    table = operand_def(RANKED_OR_NONE)
+    mantissa_table = operand_def(RANKED_OR_NONE)
     eps = attr_def(F64)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -99,46 +128,51 @@ class PixelNormOp(LocalOp):
 
     name = "tpu.PixelNorm"
 
-    input = operand_def(RankedTensor)
-    weight = operand_def(TensorOrNone)
-    bias = operand_def(TensorOrNone)
-    table = operand_def(TensorOrNone)
-    mantissa_table = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    weight = operand_def(RANKED_OR_NONE)
+    bias = operand_def(RANKED_OR_NONE)
+    table = operand_def(RANKED_OR_NONE)
+    mantissa_table = operand_def(RANKED_OR_NONE)
     eps = attr_def(F64)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class RMSNormOp(LocalOp):
-    """Root-mean-square normalisation."""
+class RMSNormOp(SameShape, LocalOp):
+    """x / sqrt(mean(x * x) + eps) * gamma over the last dimension."""
 
     name = "tpu.RMSNorm"
 
-    input = operand_def(RankedTensor)
-    gamma = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    gamma = operand_def(RANKED_OR_NONE)
     eps = attr_def(F64)
     weight_keep_f32 = default_attr_def(BOOL, False)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        (shape,) = super().result_shapes()
+        check_elements(self, "gamma", self.gamma, shape[-1])
+        return (shape,)
+
 
 @irdl_op_definition
-class LRNOp(LocalOp):
+class LRNOp(SameShape, LocalOp):
     """Local response normalisation."""
 
     name = "tpu.LRN"
 
-    input = operand_def(RankedTensor)
-    table = operand_def(TensorOrNone)
-    mantissa = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    table = operand_def(RANKED_OR_NONE)
+    mantissa = operand_def(RANKED_OR_NONE)
     size = attr_def(I64_INT)
     alpha = default_attr_def(F64, 0.0001)
     beta = default_attr_def(F64, 0.75)
     bias = default_attr_def(F64, 1.0)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())

@@ -1,10 +1,27 @@
-"""What every `tpu` op has."""
+"""What families of `tpu` ops have in common."""
 
-from xdsl.irdl import opt_attr_def
+from abc import ABC
+from math import prod
+
+from xdsl.dialects.builtin import NoneType
+from xdsl.ir import SSAValue
+from xdsl.irdl import AttrConstraint, opt_attr_def
 
 from xdsl_tpu.dialects.attrs import BOOL
-from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.base import NONE, RANKED, NamedOp, RankedTensor, is_none
+from xdsl_tpu.dialects.interfaces.shape import (
+    Shape,
+    ShapeError,
+    ShapeInference,
+    UnknownShapeError,
+    dims,
+    known_shape,
+)
+from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.kinds import LAYER_GROUP
+
+RANKED_OR_NONE: AttrConstraint[RankedTensor | NoneType] = RANKED | NONE
+"""An operand that may be absent: the `none` value that `top.None` makes takes its place."""
 
 
 class TpuOp(NamedOp):
@@ -19,3 +36,39 @@ class LocalOp(TpuOp):
 
     ginfo = opt_attr_def(LAYER_GROUP)
     """Slices, addresses and pipeline stage of the op in its group; absent outside groups."""
+
+
+class SameShape(ShapeInference, ABC):
+    """The (only) result has the shape of the first operand."""
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return (self.shape_of(self.operands[0]),)
+
+
+class Broadcast(ShapeInference, ABC):
+    """Element by element over all operands, whose shapes numpy would broadcast."""
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        present = (operand for operand in self.operands if not is_none(operand))
+        return (broadcast(*map(self.shape_of, present)),)
+
+
+def declared_shape(result: SSAValue) -> Shape:
+    """The shape in a result's type, for ops whose operands leave it open.
+
+    Raises:
+        UnknownShapeError: the type has no shape, or not a full one.
+    """
+    shape = known_shape(result.type)
+    if shape is None:
+        raise UnknownShapeError(f"the result type {result.type} must say the shape")
+    return shape
+
+
+def check_elements(op: ShapeInference, name: str, operand: SSAValue, count: int) -> None:
+    """Raise ShapeError unless `operand`, which the message calls `name`, has `count` elements.
+
+    An absent operand passes.
+    """
+    if not is_none(operand) and prod(shape := op.shape_of(operand)) != count:
+        raise ShapeError(f"{name} {dims(shape)} needs {count} elements")

@@ -13,9 +13,9 @@ from xdsl.irdl import (
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.tpu.kinds import CORE_PATTERN, DEV_PATTERN
-from xdsl_tpu.dialects.tpu.op import TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp
 
 
 @irdl_op_definition
@@ -24,9 +24,9 @@ class CoreBeginOp(TpuOp):
 
     name = "tpu.CoreBegin"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     pattern = attr_def(CORE_PATTERN)
-    outputs = var_result_def(RankedTensor)
+    outputs = var_result_def(RANKED)
 
 
 @irdl_op_definition
@@ -35,9 +35,9 @@ class CoreEndOp(TpuOp):
 
     name = "tpu.CoreEnd"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     pattern = attr_def(CORE_PATTERN)
-    outputs = var_result_def(RankedTensor)
+    outputs = var_result_def(RANKED)
 
 
 @irdl_op_definition
@@ -46,10 +46,10 @@ class CoreJoinOp(TpuOp):
 
     name = "tpu.CoreJoin"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     axis = attr_def(SI32)
     multicore = default_attr_def(BOOL, True)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -60,11 +60,11 @@ class CoreParallelOp(TpuOp):
 
     name = "tpu.CoreParallel"
 
-    inputs = var_operand_def(TensorOrNone)
+    inputs = var_operand_def(RANKED_OR_NONE)
     offset = attr_def(I64_INT)
     size = attr_def(I64_INT)
     body = region_def("single_block")
-    outputs = var_result_def(RankedTensor)
+    outputs = var_result_def(RANKED)
 
     traits = traits_def(RecursiveMemoryEffect())
 
@@ -75,10 +75,10 @@ class CoreSplitOp(TpuOp):
 
     name = "tpu.CoreSplit"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     axis = attr_def(SI32)
     multicore = default_attr_def(BOOL, True)
-    outputs = var_result_def(RankedTensor)
+    outputs = var_result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -89,12 +89,12 @@ class DevBeginOp(TpuOp):
 
     name = "tpu.DevBegin"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     pattern = attr_def(DEV_PATTERN)
     begin_methods = attr_def(I64_ARRAY)
     num_head = default_attr_def(I64_INT, 0)
     done = default_attr_def(BOOL, False)
-    outputs = var_result_def(RankedTensor)
+    outputs = var_result_def(RANKED)
 
 
 @irdl_op_definition
@@ -103,10 +103,10 @@ class DevEndOp(TpuOp):
 
     name = "tpu.DevEnd"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     pattern = attr_def(DEV_PATTERN)
     end_methods = attr_def(I64_ARRAY)
-    outputs = var_result_def(RankedTensor)
+    outputs = var_result_def(RANKED)
 
 
 @irdl_op_definition
@@ -115,14 +115,14 @@ class C2CAllReduceOp(TpuOp):
 
     name = "tpu.C2CAllReduce"
 
-    send = operand_def(RankedTensor)
-    recv = operand_def(RankedTensor)
+    send = operand_def(RANKED)
+    recv = operand_def(RANKED)
     reduce_method = attr_def(I64_INT)
     nranks = attr_def(I64_INT)
     rank = attr_def(I64_INT)
     sccl_algo = attr_def(I64_INT)
     chip_map = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
 
 @irdl_op_definition
@@ -137,4 +137,4 @@ class C2CBroadcastOp(TpuOp):
     rank = attr_def(I64_INT)
     sccl_algo = attr_def(I64_INT)
     chip_map = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)

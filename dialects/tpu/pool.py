@@ -10,21 +10,51 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def, ints
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
+from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import LAYER_GROUP, POOL_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
+def pool_windows(op: "Pool1DOp | Pool2DOp | Pool3DOp", rank: int) -> tuple[Window, ...]:
+    """One window for each of `rank` spatial dimensions; raises ShapeError."""
+    shape = op.shape_of(op.input)
+    if len(shape) != rank + 2:
+        raise ShapeError(f"input {dims(shape)} must be N, C and {rank} spatial dimension(s)")
+    kernel, strides, pads = map(ints, (op.kernel_shape, op.strides, op.pads))
+    return windows(shape[2:], kernel, strides, (1,) * rank, pads)
+
+
+def pooled_shape(op: "Pool1DOp | Pool2DOp | Pool3DOp", rank: int) -> Shape:
+    """N, C and the positions of the windows; raises ShapeError."""
+    slides, shape = pool_windows(op, rank), op.shape_of(op.input)
+    ceils = not isinstance(op, Pool3DOp) and op.ceil_mode is not None and bool(op.ceil_mode)
+    positions = tuple(
+        window.positions(size, ceils) for window, size in zip(slides, shape[2:], strict=True)
+    )
+    if op.keepdims:
+        return (*shape[:2], *positions)
+    if set(positions) != {1}:
+        raise ShapeError(f"keepdims is false but there are {dims(positions)} positions")
+    return shape[:2]
+
+
 @irdl_op_definition
-class Pool1DOp(LocalOp):
-    """1-D pooling (mode Avg/Max)."""
+class Pool1DOp(ShapeInference, LocalOp):
+    """Mean or maximum of every window over W of N, C, W; then the ReLU.
+
+    Padding counts as `pad_value` in a mean when `count_include_pad`, and never wins a maximum.
+    Without `keepdims` spatial dimensions, all of size 1, are dropped. A quantised mean is
+    scaled by `multiplier` and `rshift`.
+    """
 
     name = "tpu.Pool1D"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     kernel_shape = attr_def(I64_ARRAY)
     strides = attr_def(I64_ARRAY)
     pads = attr_def(I64_ARRAY)
@@ -45,18 +75,30 @@ class Pool1DOp(LocalOp):
     fp8_out_scale = opt_attr_def(F64)
     do_core_parallel = opt_attr_def(BOOL)
     keepdims = default_attr_def(BOOL, True)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return (pooled_shape(self, 1),)
+
+    def windows(self) -> tuple[Window, ...]:
+        """One window a spatial dimension; raises ShapeError when the lists do not fit."""
+        return pool_windows(self, 1)
+
 
 @irdl_op_definition
-class Pool2DOp(LocalOp):
-    """2-D pooling (mode Avg/Max)."""
+class Pool2DOp(ShapeInference, LocalOp):
+    """Mean or maximum of every window over H and W of N, C, H, W; then the ReLU.
+
+    Padding counts as `pad_value` in a mean when `count_include_pad`, and never wins a maximum.
+    Without `keepdims` spatial dimensions, all of size 1, are dropped. A quantised mean is
+    scaled by `multiplier` and `rshift`.
+    """
 
     name = "tpu.Pool2D"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     kernel_shape = attr_def(I64_ARRAY)
     strides = attr_def(I64_ARRAY)
     pads = attr_def(I64_ARRAY)
@@ -77,19 +119,31 @@ class Pool2DOp(LocalOp):
     fp8_out_scale = opt_attr_def(F64)
     do_core_parallel = opt_attr_def(BOOL)
     keepdims = default_attr_def(BOOL, True)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return (pooled_shape(self, 2),)
+
+    def windows(self) -> tuple[Window, ...]:
+        """One window a spatial dimension; raises ShapeError when the lists do not fit."""
+        return pool_windows(self, 2)
+
 
 @irdl_op_definition
-class Pool3DOp(LocalOp):
-    """3-D pooling (mode Avg/Max)."""
+class Pool3DOp(ShapeInference, LocalOp):
+    """Mean or maximum of every window over D, H and W of N, C, D, H, W; then the ReLU.
+
+    Padding counts as `pad_value` in a mean when `count_include_pad`, and never wins a maximum.
+    Without `keepdims` spatial dimensions, all of size 1, are dropped. A quantised mean is
+    scaled by `multiplier` and `rshift`.
+    """
 
     name = "tpu.Pool3D"
 
-    input = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     kernel_shape = attr_def(I64_ARRAY)
     strides = attr_def(I64_ARRAY)
     pads = attr_def(I64_ARRAY)
@@ -107,9 +161,16 @@ class Pool3DOp(LocalOp):
     layer_group = opt_attr_def(LAYER_GROUP)
     fp8_out_scale = opt_attr_def(F64)
     keepdims = default_attr_def(BOOL, True)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return (pooled_shape(self, 3),)
+
+    def windows(self) -> tuple[Window, ...]:
+        """One window a spatial dimension; raises ShapeError when the lists do not fit."""
+        return pool_windows(self, 3)
 
 
 @irdl_op_definition
@@ -118,15 +179,15 @@ class MaxPoolWithMaskOp(LocalOp):
 
     name = "tpu.MaxPoolWithMask"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     kernel_shape = attr_def(I64_ARRAY)
     strides = attr_def(I64_ARRAY)
     pads = attr_def(I64_ARRAY)
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
     layer_group = opt_attr_def(LAYER_GROUP)
-    output = result_def(RankedTensor)
-    mask = result_def(RankedTensor)
+    output = result_def(RANKED)
+    mask = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
@@ -137,11 +198,11 @@ class MaxUnpoolOp(LocalOp):
 
     name = "tpu.MaxUnpool"
 
-    input = operand_def(RankedTensor)
-    mask = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    mask = operand_def(RANKED)
     scale_h = attr_def(I64_INT)
     scale_w = attr_def(I64_INT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -152,8 +213,8 @@ class PoolMaskOp(TpuOp):
 
     name = "tpu.PoolMask"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     scale = attr_def(I64_INT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

@@ -11,155 +11,158 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor
+from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DEQUANT_MODE, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp
+from xdsl_tpu.dialects.tpu.op import LocalOp, SameShape
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
 
 
 @irdl_op_definition
-class CastOp(LocalOp):
-    """Element type conversion."""
+class CastOp(SameShape, LocalOp):
+    """The values in another number format, rounded by `round_mode`.
+
+    Between floats and quantised integers `with_scale` divides or multiplies by the scale.
+    """
 
     name = "tpu.Cast"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     extra_input = opt_attr_def(BOOL)
     with_scale = default_attr_def(BOOL, True)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class DtypeCastOp(LocalOp):
+class DtypeCastOp(SameShape, LocalOp):
     """Change of element type only, stays in Top dtype domain."""
 
     name = "tpu.DtypeCast"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     extra_input = opt_attr_def(BOOL)
     with_scale = default_attr_def(BOOL, True)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class RequantIntOp(LocalOp):
+class RequantIntOp(SameShape, LocalOp):
     """Requantise by integer multiplier and shift."""
 
     name = "tpu.RequantInt"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     multiplier = attr_def(SI32)
     rshift = attr_def(SI32)
     quant_mode = attr_def(REQUANT_MODE)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class RequantIntAxisOp(LocalOp):
+class RequantIntAxisOp(SameShape, LocalOp):
     """Per-channel integer requantise with packed quant tensor."""
 
     name = "tpu.RequantIntAxis"
 
-    input = operand_def(RankedTensor)
-    quant = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    quant = operand_def(RANKED)
     quant_mode = attr_def(REQUANT_MODE)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     rq_axis = default_attr_def(SI32, 1)
     fuse_rq_axis = default_attr_def(BOOL, False)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
 
 
 @irdl_op_definition
-class RequantFpOp(LocalOp):
+class RequantFpOp(SameShape, LocalOp):
     """Requantise by float scale and offset."""
 
     name = "tpu.RequantFp"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     scale = attr_def(F64)
     offset = default_attr_def(F64, 0.0)
     quant_mode = attr_def(REQUANT_MODE)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     first_round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class RequantFpAxisOp(LocalOp):
+class RequantFpAxisOp(SameShape, LocalOp):
     """Per-channel float requantise with packed quant tensor."""
 
     name = "tpu.RequantFpAxis"
 
-    input = operand_def(RankedTensor)
-    quant = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    quant = operand_def(RANKED)
     quant_mode = attr_def(REQUANT_MODE)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     first_round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
 
 
 @irdl_op_definition
-class DequantIntOp(LocalOp):
+class DequantIntOp(SameShape, LocalOp):
     """Integer dequantise with multiplier and shift to int."""
 
     name = "tpu.DequantInt"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     multiplier = attr_def(SI32)
     shift = attr_def(I64_INT)
     lshift = default_attr_def(I64_INT, 0)
     quant_mode = attr_def(DEQUANT_MODE)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class DequantIntAxisOp(LocalOp):
+class DequantIntAxisOp(SameShape, LocalOp):
     """Per-channel integer dequantise with packed quant tensor."""
 
     name = "tpu.DequantIntAxis"
 
-    input = operand_def(RankedTensor)
-    quant = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    quant = operand_def(RANKED)
     lshift = default_attr_def(I64_INT, 0)
     quant_mode = attr_def(DEQUANT_MODE)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
 
 
 @irdl_op_definition
-class MulShiftOp(LocalOp):
-    """Integer multiply by multiplier then right shift (requant)."""
+class MulShiftOp(SameShape, LocalOp):
+    """round(x * multiplier / 2^rshift), saturated: a quantised tensor under another scale."""
 
     name = "tpu.MulShift"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     multiplier = attr_def(SI32)
     rshift = attr_def(SI32)
     do_core_parallel = opt_attr_def(BOOL)
@@ -167,6 +170,6 @@ class MulShiftOp(LocalOp):
     do_relu = opt_attr_def(BOOL)
     is_scalar = opt_attr_def(BOOL)
     relu_limit = opt_attr_def(F64)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())

@@ -11,30 +11,39 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def, ints
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
+from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, reduced
 from xdsl_tpu.dialects.tpu.kinds import ARG_MODE, NONZERO_ORDER, REDUCE_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
 
 @irdl_op_definition
-class ReduceOp(LocalOp):
-    """Reduction over axes with mode."""
+class ReduceOp(ShapeInference, LocalOp):
+    """One value for all indices of `axes`: their mean, sum, maximum, L2 norm ... by `mode`.
+
+    The axes stay with size 1 with `keepdims` and vanish otherwise.
+    """
 
     name = "tpu.Reduce"
 
-    input = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
-    reciprocal_mantissa_table = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
+    reciprocal_mantissa_table = operand_def(RANKED_OR_NONE)
     axes = attr_def(I64_ARRAY)
     keepdims = attr_def(BOOL)
     mode = attr_def(REDUCE_MODE)
     multiplier = opt_attr_def(I64_ARRAY)
     rshift = opt_attr_def(I64_ARRAY)
     is_scalar = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        return (reduced(shape, axes_of(ints(self.axes), len(shape)), bool(self.keepdims)),)
 
 
 @irdl_op_definition
@@ -43,14 +52,14 @@ class ArgOp(TpuOp):
 
     name = "tpu.Arg"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     axis = attr_def(I64_INT)
     keepdims = attr_def(BOOL)
     mode = attr_def(ARG_MODE)
     select_last_index = default_attr_def(BOOL, True)
     use_int_input = default_attr_def(BOOL, False)
-    indices = result_def(RankedTensor)
-    values = result_def(TensorOrNone)
+    indices = result_def(RANKED)
+    values = result_def(RANKED_OR_NONE)
 
     traits = traits_def(Pure())
 
@@ -61,10 +70,10 @@ class CumSumOp(TpuOp):
 
     name = "tpu.CumSum"
 
-    input = operand_def(RankedTensor)
-    dim = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    dim = operand_def(RANKED_OR_NONE)
     axis = attr_def(I64_INT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -75,12 +84,12 @@ class TopKOp(TpuOp):
 
     name = "tpu.TopK"
 
-    input = operand_def(RankedTensor)
-    kT = opt_operand_def(RankedTensor)
-    buffer_val = operand_def(TensorOrNone)
-    buffer_idx = operand_def(TensorOrNone)
-    buffer_scatter_idx = operand_def(TensorOrNone)
-    buffer_seq_idx = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    kT = opt_operand_def(RANKED)
+    buffer_val = operand_def(RANKED_OR_NONE)
+    buffer_idx = operand_def(RANKED_OR_NONE)
+    buffer_scatter_idx = operand_def(RANKED_OR_NONE)
+    buffer_seq_idx = operand_def(RANKED_OR_NONE)
     axis = attr_def(I64_INT)
     K = attr_def(I64_INT)
     largest = default_attr_def(BOOL, True)
@@ -88,8 +97,8 @@ class TopKOp(TpuOp):
     values_used_only = default_attr_def(BOOL, False)
     replace_topk_indices = default_attr_def(BOOL, False)
     use_hau = default_attr_def(BOOL, True)
-    values = result_def(TensorOrNone)
-    indices = result_def(TensorOrNone)
+    values = result_def(RANKED_OR_NONE)
+    indices = result_def(RANKED_OR_NONE)
 
     traits = traits_def(Pure())
 
@@ -100,12 +109,12 @@ class SortOp(TpuOp):
 
     name = "tpu.Sort"
 
-    input = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     axis = attr_def(I64_INT)
     descending = default_attr_def(BOOL, True)
-    values = result_def(TensorOrNone)
-    indices = result_def(RankedTensor)
+    values = result_def(RANKED_OR_NONE)
+    indices = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -116,9 +125,9 @@ class NonZeroOp(TpuOp):
 
     name = "tpu.NonZero"
 
-    input = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     order = attr_def(NONZERO_ORDER)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

@@ -12,29 +12,42 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import RESIZE_COORD_MODE, RESIZE_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, declared_shape
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
 @irdl_op_definition
-class InterpOp(LocalOp):
-    """Resize (nearest / linear) with coordinate mode."""
+class InterpOp(ShapeInference, LocalOp):
+    """N, C, H, W (or N, C, W) resized to nearest or interpolated elements.
+
+    The result type says to which size, `scale_h` and `scale_w` are output over input sizes, and
+    `coord_mode` maps output to input coordinates (ONNX operators, Resize).
+    """
 
     name = "tpu.Interp"
 
-    input = operand_def(RankedTensor)
-    shapeT = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    shapeT = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     scale_h = attr_def(F64)
     scale_w = attr_def(F64)
     mode = attr_def(RESIZE_MODE)
     coord_mode = attr_def(RESIZE_COORD_MODE)
     ppl_flag = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        source, target = self.shape_of(self.input), declared_shape(self.output)
+        if len(source) not in (3, 4):
+            raise ShapeError(f"input {dims(source)} must be N, C, H, W or N, C, W")
+        if len(target) != len(source) or target[:2] != source[:2]:
+            raise ShapeError(f"cannot resize {dims(source)} to {dims(target)}")
+        return (target,)
 
 
 @irdl_op_definition
@@ -43,13 +56,13 @@ class UpsampleOp(LocalOp):
 
     name = "tpu.Upsample"
 
-    input = operand_def(RankedTensor)
-    indices = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    indices = operand_def(RANKED_OR_NONE)
     scale_h = attr_def(I64_INT)
     scale_w = attr_def(I64_INT)
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
@@ -60,16 +73,16 @@ class GridSamplerOp(TpuOp):
 
     name = "tpu.GridSampler"
 
-    input = operand_def(RankedTensor)
-    grid = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    grid = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     mode = attr_def(I64_INT)
     padding_mode = attr_def(I64_INT)
     align_corners = attr_def(BOOL)
     mean = default_attr_def(F64, 0)
     scale = default_attr_def(F64, 1)
     need_permute = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -80,10 +93,10 @@ class GridSampleInDeformableAttnOp(TpuOp):
 
     name = "tpu.GridSampleInDeformableAttn"
 
-    input_global_addr = var_operand_def(RankedTensor)
-    grid_global_addr = var_operand_def(RankedTensor)
-    attn_global_addr = var_operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input_global_addr = var_operand_def(RANKED)
+    grid_global_addr = var_operand_def(RANKED)
+    attn_global_addr = var_operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     num_grid_samples = attr_def(I64_INT)
     input_dims = attr_def(I64_INT)
     input_n = attr_def(I64_ARRAY)
@@ -97,7 +110,7 @@ class GridSampleInDeformableAttnOp(TpuOp):
     interp_mode = attr_def(I64_INT)
     padding_mode = attr_def(I64_INT)
     align_corners = attr_def(BOOL)
-    output_global_addr = result_def(RankedTensor)
+    output_global_addr = result_def(RANKED)
     irdl_options = (SameVariadicOperandSize(),)
 
     traits = traits_def(Pure())

@@ -4,8 +4,8 @@ from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, tra
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
-from xdsl_tpu.dialects.tpu.op import TpuOp
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp
 
 
 @irdl_op_definition
@@ -14,22 +14,22 @@ class GRUOp(TpuOp):
 
     name = "tpu.GRU"
 
-    input = operand_def(RankedTensor)
-    filter = operand_def(TensorOrNone)
-    recurrence = operand_def(TensorOrNone)
-    bias = operand_def(TensorOrNone)
-    initial_h = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
-    sigmoid_table = operand_def(TensorOrNone)
-    sigmoid_slope_table = operand_def(TensorOrNone)
-    tanh_table = operand_def(TensorOrNone)
-    tanh_slope_table = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    filter = operand_def(RANKED_OR_NONE)
+    recurrence = operand_def(RANKED_OR_NONE)
+    bias = operand_def(RANKED_OR_NONE)
+    initial_h = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
+    sigmoid_table = operand_def(RANKED_OR_NONE)
+    sigmoid_slope_table = operand_def(RANKED_OR_NONE)
+    tanh_table = operand_def(RANKED_OR_NONE)
+    tanh_slope_table = operand_def(RANKED_OR_NONE)
     hidden_size = attr_def(I64_INT)
     bidirectional = attr_def(BOOL)
     linear_before_reset = default_attr_def(BOOL, True)
     batch_first = default_attr_def(BOOL, False)
-    Y = result_def(TensorOrNone)
-    Y_h = result_def(TensorOrNone)
+    Y = result_def(RANKED_OR_NONE)
+    Y_h = result_def(RANKED_OR_NONE)
 
     traits = traits_def(Pure())
 
@@ -40,23 +40,23 @@ class LSTMOp(TpuOp):
 
     name = "tpu.LSTM"
 
-    input = operand_def(RankedTensor)
-    filter = operand_def(TensorOrNone)
-    recurrence = operand_def(TensorOrNone)
-    bias = operand_def(TensorOrNone)
-    initial_h = operand_def(TensorOrNone)
-    initial_c = operand_def(TensorOrNone)
-    cont = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
-    sigmoid_table = operand_def(TensorOrNone)
-    sigmoid_slope_table = operand_def(TensorOrNone)
-    tanh_table = operand_def(TensorOrNone)
-    tanh_slope_table = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    filter = operand_def(RANKED_OR_NONE)
+    recurrence = operand_def(RANKED_OR_NONE)
+    bias = operand_def(RANKED_OR_NONE)
+    initial_h = operand_def(RANKED_OR_NONE)
+    initial_c = operand_def(RANKED_OR_NONE)
+    cont = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
+    sigmoid_table = operand_def(RANKED_OR_NONE)
+    sigmoid_slope_table = operand_def(RANKED_OR_NONE)
+    tanh_table = operand_def(RANKED_OR_NONE)
+    tanh_slope_table = operand_def(RANKED_OR_NONE)
     hidden_size = attr_def(I64_INT)
     bidirectional = attr_def(BOOL)
     batch_first = default_attr_def(BOOL, False)
-    Y = result_def(TensorOrNone)
-    Y_h = result_def(TensorOrNone)
-    Y_c = result_def(TensorOrNone)
+    Y = result_def(RANKED_OR_NONE)
+    Y_h = result_def(RANKED_OR_NONE)
+    Y_c = result_def(RANKED_OR_NONE)
 
     traits = traits_def(Pure())

@@ -12,9 +12,9 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, TEXT, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.tpu.kinds import F32, REDUCE_MODE
-from xdsl_tpu.dialects.tpu.op import TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp
 from xdsl_tpu.dialects.traits import OwnResult, ShapeConsumer, ShapeProducer
 
 
@@ -24,8 +24,8 @@ class ShapeOp(TpuOp):
 
     name = "tpu.Shape"
 
-    input = operand_def(RankedTensor)
-    output = result_def(RankedTensor)
+    input = operand_def(RANKED)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeProducer())
 
@@ -36,9 +36,9 @@ class ShapeArithOp(TpuOp):
 
     name = "tpu.ShapeArith"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     type = attr_def(TEXT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -49,9 +49,9 @@ class ShapeAssignOp(TpuOp):
 
     name = "tpu.ShapeAssign"
 
-    input = operand_def(RankedTensor)
-    shape = operand_def(RankedTensor)
-    output = result_def(RankedTensor)
+    input = operand_def(RANKED)
+    shape = operand_def(RANKED)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -62,8 +62,8 @@ class ShapeCastOp(TpuOp):
 
     name = "tpu.ShapeCast"
 
-    input = operand_def(RankedTensor)
-    output = result_def(RankedTensor)
+    input = operand_def(RANKED)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -74,10 +74,10 @@ class ShapeClipOp(TpuOp):
 
     name = "tpu.ShapeClip"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     min = attr_def(F32)
     max = attr_def(F32)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -88,9 +88,9 @@ class ShapePackOp(TpuOp):
 
     name = "tpu.ShapePack"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     axis = attr_def(SI32)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -101,9 +101,9 @@ class ShapePowOp(TpuOp):
 
     name = "tpu.ShapePow"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     exponent = attr_def(F32)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -114,12 +114,12 @@ class ShapeReduceOp(TpuOp):
 
     name = "tpu.ShapeReduce"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     axes = attr_def(I64_ARRAY)
     keepdims = attr_def(BOOL)
     mode = attr_def(REDUCE_MODE)
     scale = default_attr_def(F64, 1.0)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -130,9 +130,9 @@ class ShapeReshapeOp(TpuOp):
 
     name = "tpu.ShapeReshape"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     shape = default_attr_def(I64_ARRAY, ())
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -143,9 +143,9 @@ class ShapeReverseOp(TpuOp):
 
     name = "tpu.ShapeReverse"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     axis = attr_def(I64_INT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -156,13 +156,13 @@ class ShapeScatterElementsOp(TpuOp):
 
     name = "tpu.ShapeScatterElements"
 
-    input = operand_def(RankedTensor)
-    indices = operand_def(RankedTensor)
-    updates = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    indices = operand_def(RANKED)
+    updates = operand_def(RANKED)
     axis = attr_def(I64_INT)
     reduction = default_attr_def(I64_INT, 0)
     nc_can_split = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -173,14 +173,14 @@ class ShapeSliceOp(TpuOp):
 
     name = "tpu.ShapeSlice"
 
-    input = operand_def(RankedTensor)
-    offsetT = operand_def(TensorOrNone)
-    endsT = operand_def(TensorOrNone)
-    stepsT = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    offsetT = operand_def(RANKED_OR_NONE)
+    endsT = operand_def(RANKED_OR_NONE)
+    stepsT = operand_def(RANKED_OR_NONE)
     offset = attr_def(I64_ARRAY)
     steps = attr_def(I64_ARRAY)
     ends = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -191,9 +191,9 @@ class ShapeSqueezeOp(TpuOp):
 
     name = "tpu.ShapeSqueeze"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     axes = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -204,10 +204,10 @@ class ShapeTileOp(TpuOp):
 
     name = "tpu.ShapeTile"
 
-    input = operand_def(RankedTensor)
-    tileT = opt_operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    tileT = opt_operand_def(RANKED)
     tile = default_attr_def(I64_ARRAY, ())
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -218,9 +218,9 @@ class ShapeTransposeOp(TpuOp):
 
     name = "tpu.ShapeTranspose"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     order = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -231,9 +231,9 @@ class ShapeUnsqueezeOp(TpuOp):
 
     name = "tpu.ShapeUnsqueeze"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     axes = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer(), ShapeProducer())
 
@@ -244,9 +244,9 @@ class ConstantFillOp(TpuOp):
 
     name = "tpu.ConstantFill"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     value = attr_def(F64)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), ShapeConsumer())
 
@@ -257,10 +257,10 @@ class RangeOp(TpuOp):
 
     name = "tpu.Range"
 
-    start = operand_def(RankedTensor)
-    limit = operand_def(RankedTensor)
-    delta = operand_def(RankedTensor)
-    output = result_def(RankedTensor)
+    start = operand_def(RANKED)
+    limit = operand_def(RANKED)
+    delta = operand_def(RANKED)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -271,8 +271,8 @@ class RandnLikeOp(TpuOp):
 
     name = "tpu.RandnLike"
 
-    input = operand_def(RankedTensor)
-    randn_data = operand_def(RankedTensor)
-    output = result_def(RankedTensor)
+    input = operand_def(RANKED)
+    randn_data = operand_def(RANKED)
+    output = result_def(RANKED)
 
     traits = traits_def(OwnResult())

@@ -12,25 +12,39 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def, ints
+from xdsl_tpu.dialects.base import RANKED, is_none
+from xdsl_tpu.dialects.interfaces.shape import (
+    Shape,
+    ShapeError,
+    ShapeInference,
+    UnknownShapeError,
+    dims,
+)
+from xdsl_tpu.dialects.interfaces.shape_rules import Cut, axis_of, cut
 from xdsl_tpu.dialects.tpu.enums import PaddingMode
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP, PADDING_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition
-class SliceOp(LocalOp):
-    """Strided slice with static offset/steps/ends and optional tensor versions."""
+class SliceOp(ShapeInference, LocalOp):
+    """Every `steps`-th element from `offset` up to but not including `ends`, as numpy slices.
+
+    The lists have one value a dimension. Operands offsetT, endsT and stepsT stand for the lists
+    where they are not none, and the shape is then not checked.
+
+        Slice(1x3136x96) {offset = [0, 0, 0], ends = [1, 49, 96], steps = [1, 1, 1]} is 1x49x96
+    """
 
     name = "tpu.Slice"
 
-    input = operand_def(RankedTensor)
-    offsetT = operand_def(TensorOrNone)
-    endsT = operand_def(TensorOrNone)
-    stepsT = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    offsetT = operand_def(RANKED_OR_NONE)
+    endsT = operand_def(RANKED_OR_NONE)
+    stepsT = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     offset = attr_def(I64_ARRAY)
     steps = attr_def(I64_ARRAY)
     ends = attr_def(I64_ARRAY)
@@ -38,9 +52,23 @@ class SliceOp(LocalOp):
     hasparamConvert_axes = default_attr_def(I64_ARRAY, ())
     indexing_map_s2l = opt_attr_def(AFFINE_MAP)
     indexing_map_l2s = opt_attr_def(AFFINE_MAP)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return (tuple(part.count for part in self.cuts()),)
+
+    def cuts(self) -> tuple[Cut, ...]:
+        """First index, count and step in every dimension of the input; raises ShapeError."""
+        if not all(map(is_none, (self.offsetT, self.endsT, self.stepsT))):
+            raise UnknownShapeError("the slice is computed at run time")
+        shape = self.shape_of(self.input)
+        lists = {"offset": self.offset, "ends": self.ends, "steps": self.steps}
+        for name, values in lists.items():
+            if len(values) != len(shape):
+                raise ShapeError(f"{name} has {len(values)} values for {dims(shape)}")
+        return tuple(map(cut, shape, *map(ints, lists.values())))
 
 
 @irdl_op_definition
@@ -49,36 +77,53 @@ class StridedSliceOp(TpuOp):
 
     name = "tpu.StridedSlice"
 
-    input = operand_def(RankedTensor)
-    starts = operand_def(RankedTensor)
-    ends = operand_def(RankedTensor)
-    strides = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    starts = operand_def(RANKED)
+    ends = operand_def(RANKED)
+    strides = operand_def(RANKED)
     begin_mask = attr_def(I64_INT)
     end_mask = attr_def(I64_INT)
     ellipsis_mask = attr_def(I64_INT)
     new_axis_mask = attr_def(I64_INT)
     shrink_axis_mask = attr_def(I64_INT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class ConcatOp(LocalOp):
-    """Concatenate along an axis, optional fused relu."""
+class ConcatOp(ShapeInference, LocalOp):
+    """The inputs one behind the other along `axis`; all other sizes are equal. Then the ReLU.
+
+    With `only_merge` the inputs already lie in their places in the result and nothing moves.
+    Quantised, each input is scaled by its own element of `multipliers` and `rshifts`.
+    """
 
     name = "tpu.Concat"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     axis = attr_def(SI32)
     only_merge = default_attr_def(BOOL, False)
     multipliers = opt_attr_def(I64_ARRAY)
     rshifts = opt_attr_def(I64_ARRAY)
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shapes = [self.shape_of(operand) for operand in self.inputs]
+        if len({len(shape) for shape in shapes}) != 1:
+            raise ShapeError(f"inputs {', '.join(map(dims, shapes))} must be of one rank")
+        axis = axis_of(self.axis.value.data, len(shapes[0]))
+        around = {(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}
+        if len(around) != 1:
+            raise ShapeError(
+                f"inputs {', '.join(map(dims, shapes))} differ elsewhere than in axis {axis}"
+            )
+        total = sum(shape[axis] for shape in shapes)
+        return ((*shapes[0][:axis], total, *shapes[0][axis + 1 :]),)
 
 
 @irdl_op_definition
@@ -87,10 +132,10 @@ class ConcatSliceOp(TpuOp):
 
     name = "tpu.ConcatSlice"
 
-    in0 = operand_def(RankedTensor)
-    in1 = operand_def(RankedTensor)
+    in0 = operand_def(RANKED)
+    in1 = operand_def(RANKED)
     axis = attr_def(I64_INT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -101,24 +146,24 @@ class ConcatVolumeOp(TpuOp):
 
     name = "tpu.ConcatVolume"
 
-    inputs = var_operand_def(RankedTensor)
+    inputs = var_operand_def(RANKED)
     max_disp = default_attr_def(I64_INT, 0)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class InsertOp(TpuOp):
+class InsertOp(SameShape, TpuOp):
     """Insert one tensor inside another along an axis at an offset."""
 
     name = "tpu.Insert"
 
-    input = operand_def(RankedTensor)
-    rhs = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    rhs = operand_def(RANKED)
     axis = attr_def(I64_INT)
     offset = attr_def(I64_INT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
 
@@ -129,11 +174,11 @@ class TileOp(LocalOp):
 
     name = "tpu.Tile"
 
-    input = operand_def(RankedTensor)
-    tileT = opt_operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    tileT = opt_operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     tile = default_attr_def(I64_ARRAY, ())
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -144,11 +189,11 @@ class PadOp(LocalOp):
 
     name = "tpu.Pad"
 
-    input = operand_def(RankedTensor)
-    paddingsT = opt_operand_def(TensorOrNone)
-    left_select = operand_def(TensorOrNone)
-    right_select = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    paddingsT = opt_operand_def(RANKED_OR_NONE)
+    left_select = operand_def(RANKED_OR_NONE)
+    right_select = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     paddings = attr_def(I64_ARRAY)
     val = default_attr_def(F64, 0.0)
     mode = default_attr_def(PADDING_MODE, PaddingMode.constant)
@@ -156,7 +201,7 @@ class PadOp(LocalOp):
     insert_zeros = opt_attr_def(I64_ARRAY)
     indexing_map_s2l = opt_attr_def(AFFINE_MAP)
     indexing_map_l2s = opt_attr_def(AFFINE_MAP)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -167,10 +212,10 @@ class TriluOp(LocalOp):
 
     name = "tpu.Trilu"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     upper = attr_def(SI32)
     diagonal = attr_def(SI32)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -181,10 +226,10 @@ class CopyOp(LocalOp):
 
     name = "tpu.Copy"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     shape = attr_def(I64_ARRAY)
     input_stride = attr_def(I64_ARRAY)
     output_stride = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

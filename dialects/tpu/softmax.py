@@ -11,33 +11,43 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ROUND_MODE
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition
-class SoftmaxOp(LocalOp):
-    """Softmax / log-softmax along an axis, with beta."""
+class SoftmaxOp(SameShape, LocalOp):
+    """exp(beta * (x - max)) over its sum along `axis`; its logarithm with `log`.
+
+    The tables are those of the 8-bit form and none otherwise.
+    """
 
     name = "tpu.Softmax"
 
-    input = operand_def(RankedTensor)
-    table = operand_def(TensorOrNone)
-    slope_table = operand_def(TensorOrNone)
-    reciprocal_table = operand_def(TensorOrNone)
-    reciprocal_mantissa_table = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    table = operand_def(RANKED_OR_NONE)
+    slope_table = operand_def(RANKED_OR_NONE)
+    reciprocal_table = operand_def(RANKED_OR_NONE)
+    reciprocal_mantissa_table = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     axis = attr_def(SI32)
     log = default_attr_def(BOOL, False)
     beta = default_attr_def(F64, 1.0)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        (shape,) = super().result_shapes()
+        axis_of(self.axis.value.data, len(shape))
+        return (shape,)
 
 
 @irdl_op_definition
@@ -46,17 +56,17 @@ class SoftmaxCastOp(TpuOp):
 
     name = "tpu.SoftmaxCast"
 
-    input = operand_def(RankedTensor)
-    table = operand_def(TensorOrNone)
-    slope_table = operand_def(TensorOrNone)
-    reciprocal_table = operand_def(TensorOrNone)
-    reciprocal_mantissa_table = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    table = operand_def(RANKED_OR_NONE)
+    slope_table = operand_def(RANKED_OR_NONE)
+    reciprocal_table = operand_def(RANKED_OR_NONE)
+    reciprocal_mantissa_table = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     axis = attr_def(SI32)
     log = default_attr_def(BOOL, False)
     beta = default_attr_def(F64, 1.0)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())

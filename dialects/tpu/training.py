@@ -11,8 +11,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
@@ -22,20 +22,20 @@ class BatchNormTrainOp(TpuOp):
 
     name = "tpu.BatchNormTrain"
 
-    input = operand_def(RankedTensor)
-    mean = operand_def(RankedTensor)
-    var = operand_def(RankedTensor)
-    gamma = operand_def(TensorOrNone)
-    beta = operand_def(TensorOrNone)
-    running_status_buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    mean = operand_def(RANKED)
+    var = operand_def(RANKED)
+    gamma = operand_def(RANKED_OR_NONE)
+    beta = operand_def(RANKED_OR_NONE)
+    running_status_buffer = operand_def(RANKED_OR_NONE)
     do_relu = default_attr_def(BOOL, False)
     epsilon = default_attr_def(F64, 1e-05)
     momentum = default_attr_def(F64, 0.1)
-    output = result_def(RankedTensor)
-    mean_out = result_def(RankedTensor)
-    saved_invstd = result_def(RankedTensor)
-    running_mean = result_def(RankedTensor)
-    running_var = result_def(RankedTensor)
+    output = result_def(RANKED)
+    mean_out = result_def(RANKED)
+    saved_invstd = result_def(RANKED)
+    running_mean = result_def(RANKED)
+    running_var = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -46,16 +46,16 @@ class BatchNormBwdOp(LocalOp):
 
     name = "tpu.BatchNormBwd"
 
-    grad_out = operand_def(RankedTensor)
-    input = operand_def(RankedTensor)
-    weight_opt = operand_def(TensorOrNone)
-    saved_mean = operand_def(TensorOrNone)
-    saved_invstd = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    grad_out = operand_def(RANKED)
+    input = operand_def(RANKED)
+    weight_opt = operand_def(RANKED_OR_NONE)
+    saved_mean = operand_def(RANKED_OR_NONE)
+    saved_invstd = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     epsilon = default_attr_def(F64, 1e-05)
-    grad_in = result_def(RankedTensor)
-    weight_grad = result_def(TensorOrNone)
-    bias_grad = result_def(TensorOrNone)
+    grad_in = result_def(RANKED)
+    weight_grad = result_def(RANKED_OR_NONE)
+    bias_grad = result_def(RANKED_OR_NONE)
 
     traits = traits_def(Pure())
 
@@ -66,9 +66,9 @@ class ConvBwd_WeightOp(LocalOp):
 
     name = "tpu.ConvBwd_Weight"
 
-    input = operand_def(RankedTensor)
-    gradout = operand_def(RankedTensor)
-    gradout_transpose = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    gradout = operand_def(RANKED)
+    gradout_transpose = operand_def(RANKED)
     groups = attr_def(I64_INT)
     input_shape = attr_def(I64_ARRAY)
     grad_out_shape = attr_def(I64_ARRAY)
@@ -78,7 +78,7 @@ class ConvBwd_WeightOp(LocalOp):
     padding = attr_def(I64_ARRAY)
     grad_bias_enable = attr_def(BOOL)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
@@ -89,10 +89,10 @@ class ConvbwdOp(TpuOp):
 
     name = "tpu.Convbwd"
 
-    grad_out = operand_def(RankedTensor)
-    input = operand_def(RankedTensor)
-    kernel = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    grad_out = operand_def(RANKED)
+    input = operand_def(RANKED)
+    kernel = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     groups = attr_def(I64_INT)
     input_shape = attr_def(I64_ARRAY)
     grad_out_shape = attr_def(I64_ARRAY)
@@ -104,9 +104,9 @@ class ConvbwdOp(TpuOp):
     grad_input_enable = attr_def(BOOL)
     grad_weight_enable = attr_def(BOOL)
     grad_bias_enable = attr_def(BOOL)
-    grad_input = result_def(TensorOrNone)
-    grad_weight = result_def(TensorOrNone)
-    grad_bias = result_def(TensorOrNone)
+    grad_input = result_def(RANKED_OR_NONE)
+    grad_weight = result_def(RANKED_OR_NONE)
+    grad_bias = result_def(RANKED_OR_NONE)
 
     traits = traits_def(Pure())
 
@@ -117,12 +117,12 @@ class EmbDenseBwdOp(TpuOp):
 
     name = "tpu.EmbDenseBwd"
 
-    grad_output = operand_def(RankedTensor)
-    indices = operand_def(RankedTensor)
+    grad_output = operand_def(RANKED)
+    indices = operand_def(RANKED)
     num_weights = attr_def(SI32)
     padding_idx = attr_def(SI32)
     scale_grad_by_freq = attr_def(BOOL)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -133,14 +133,14 @@ class GroupNormTrainOp(TpuOp):
 
     name = "tpu.GroupNormTrain"
 
-    input = operand_def(RankedTensor)
-    weight = operand_def(TensorOrNone)
-    bias = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    weight = operand_def(RANKED_OR_NONE)
+    bias = operand_def(RANKED_OR_NONE)
     num_groups = attr_def(I64_INT)
     eps = attr_def(F64)
-    output = result_def(RankedTensor)
-    mean = result_def(RankedTensor)
-    rstd = result_def(RankedTensor)
+    output = result_def(RANKED)
+    mean = result_def(RANKED)
+    rstd = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -151,15 +151,15 @@ class LayerNormTrainOp(TpuOp):
 
     name = "tpu.LayerNormTrain"
 
-    input = operand_def(RankedTensor)
-    weight = operand_def(TensorOrNone)
-    bias = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    weight = operand_def(RANKED_OR_NONE)
+    bias = operand_def(RANKED_OR_NONE)
     normalized_shape = attr_def(I64_ARRAY)
     axis = attr_def(SI32)
     eps = attr_def(F64)
-    output = result_def(RankedTensor)
-    mean = result_def(RankedTensor)
-    variance = result_def(RankedTensor)
+    output = result_def(RANKED)
+    mean = result_def(RANKED)
+    variance = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -170,16 +170,16 @@ class LayerNormBwdOp(TpuOp):
 
     name = "tpu.LayerNormBwd"
 
-    grad_out = operand_def(RankedTensor)
-    input = operand_def(RankedTensor)
-    mean = operand_def(RankedTensor)
-    variance = operand_def(RankedTensor)
-    weight = operand_def(TensorOrNone)
-    bias = operand_def(TensorOrNone)
+    grad_out = operand_def(RANKED)
+    input = operand_def(RANKED)
+    mean = operand_def(RANKED)
+    variance = operand_def(RANKED)
+    weight = operand_def(RANKED_OR_NONE)
+    bias = operand_def(RANKED_OR_NONE)
     normalized_shape = attr_def(I64_ARRAY)
-    grad_input = result_def(TensorOrNone)
-    grad_weight = result_def(TensorOrNone)
-    grad_bias = result_def(TensorOrNone)
+    grad_input = result_def(RANKED_OR_NONE)
+    grad_weight = result_def(RANKED_OR_NONE)
+    grad_bias = result_def(RANKED_OR_NONE)
 
     traits = traits_def(Pure())
 
@@ -190,15 +190,15 @@ class MaxPoolingIndicesBwdOp(TpuOp):
 
     name = "tpu.MaxPoolingIndicesBwd"
 
-    grad_output = operand_def(RankedTensor)
-    indices = operand_def(RankedTensor)
+    grad_output = operand_def(RANKED)
+    indices = operand_def(RANKED)
     kernel_shape = attr_def(I64_ARRAY)
     strides = attr_def(I64_ARRAY)
     pads = attr_def(I64_ARRAY)
     dilations = attr_def(I64_ARRAY)
     input_shape = attr_def(I64_ARRAY)
     do_core_parallel = opt_attr_def(BOOL)
-    grad_input = result_def(RankedTensor)
+    grad_input = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -209,19 +209,19 @@ class MeanRstdOp(TpuOp):
 
     name = "tpu.MeanRstd"
 
-    input = operand_def(RankedTensor)
-    running_mean = operand_def(RankedTensor)
-    running_var = operand_def(RankedTensor)
-    weight = operand_def(RankedTensor)
-    bias = operand_def(RankedTensor)
+    input = operand_def(RANKED)
+    running_mean = operand_def(RANKED)
+    running_var = operand_def(RANKED)
+    weight = operand_def(RANKED)
+    bias = operand_def(RANKED)
     eps = attr_def(F64)
     momentum = attr_def(F64)
-    mean = result_def(RankedTensor)
-    rstd = result_def(RankedTensor)
-    running_mean_update = result_def(RankedTensor)
-    running_var_update = result_def(RankedTensor)
-    scale = result_def(RankedTensor)
-    bias_new = result_def(RankedTensor)
+    mean = result_def(RANKED)
+    rstd = result_def(RANKED)
+    running_mean_update = result_def(RANKED)
+    running_var_update = result_def(RANKED)
+    scale = result_def(RANKED)
+    bias_new = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -232,10 +232,10 @@ class SoftmaxBwdOp(TpuOp):
 
     name = "tpu.SoftmaxBwd"
 
-    grad_output = operand_def(RankedTensor)
-    output = operand_def(RankedTensor)
+    grad_output = operand_def(RANKED)
+    output = operand_def(RANKED)
     dim = attr_def(SI32)
-    grad_input = result_def(RankedTensor)
+    grad_input = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -246,18 +246,18 @@ class WhereBnbwdOp(TpuOp):
 
     name = "tpu.WhereBnbwdOp"
 
-    where_output = operand_def(TensorOrNone)
-    where_grad_out = operand_def(RankedTensor)
-    bnbwd_input = operand_def(RankedTensor)
-    bnbwd_weight = operand_def(TensorOrNone)
-    bnbwd_bias = operand_def(TensorOrNone)
-    bnbwd_saved_mean = operand_def(TensorOrNone)
-    bnbwd_saved_invstd = operand_def(TensorOrNone)
-    buffer = operand_def(TensorOrNone)
+    where_output = operand_def(RANKED_OR_NONE)
+    where_grad_out = operand_def(RANKED)
+    bnbwd_input = operand_def(RANKED)
+    bnbwd_weight = operand_def(RANKED_OR_NONE)
+    bnbwd_bias = operand_def(RANKED_OR_NONE)
+    bnbwd_saved_mean = operand_def(RANKED_OR_NONE)
+    bnbwd_saved_invstd = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
     epsilon = default_attr_def(F64, 1e-05)
     do_recompute = default_attr_def(BOOL, False)
-    grad_in = result_def(RankedTensor)
-    weight_grad = result_def(TensorOrNone)
-    bias_grad = result_def(TensorOrNone)
+    grad_in = result_def(RANKED)
+    weight_grad = result_def(RANKED_OR_NONE)
+    bias_grad = result_def(RANKED_OR_NONE)
 
     traits = traits_def(Pure())

@@ -10,37 +10,59 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import RankedTensor, TensorOrNone
+from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def, ints
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
-from xdsl_tpu.dialects.tpu.op import LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition
-class PermuteOp(LocalOp):
-    """Transpose of dims by order."""
+class PermuteOp(ShapeInference, LocalOp):
+    """Dimension i of the result is dimension `order[i]` of the input.
+
+    `buffer` is scratch memory for orders that take two moves.
+
+        Permute(1x56x56x96) {order = [0, 3, 1, 2]} is 1x96x56x56
+    """
 
     name = "tpu.Permute"
 
-    input = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     order = attr_def(I64_ARRAY)
     do_core_parallel = opt_attr_def(BOOL)
     indexing_map_s2l = opt_attr_def(AFFINE_MAP)
     indexing_map_l2s = opt_attr_def(AFFINE_MAP)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, order = self.shape_of(self.input), ints(self.order)
+        if sorted(order) != list(range(len(shape))):
+            raise ShapeError(f"order {list(order)} is no permutation of {dims(shape)}")
+        return (tuple(shape[axis] for axis in order),)
+
 
 @irdl_op_definition
-class Depth2SpaceOp(TpuOp):
-    """Depth-to-space / space-to-depth by block_h x block_w, CRD or DCR, NCHW or NHWC."""
+class Depth2SpaceOp(ShapeInference, TpuOp):
+    """Channels become a block_h x block_w tile of positions, or the other way with `is_inversed`.
+
+    | is_inversed | N, C, H, W becomes |
+    |---|---|
+    | false | N, C / (block_h * block_w), H * block_h, W * block_w |
+    | true | N, C * block_h * block_w, H / block_h, W / block_w |
+
+    Channels are last where `in_is_NCHW` or `out_is_NCHW` is false. The place in the block is the
+    slow part of the long channel index, the fast one with `is_CRD`; it counts along rows, or
+    with `swap_cr` along columns.
+    """
 
     name = "tpu.Depth2Space"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     block_h = attr_def(I64_INT)
     block_w = attr_def(I64_INT)
     is_CRD = attr_def(BOOL)
@@ -48,9 +70,27 @@ class Depth2SpaceOp(TpuOp):
     in_is_NCHW = default_attr_def(BOOL, True)
     out_is_NCHW = default_attr_def(BOOL, True)
     swap_cr = default_attr_def(BOOL, False)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input)
+        if len(shape) != 4:
+            raise ShapeError(f"input {dims(shape)} must have 4 dimensions")
+        n, c, h, w = shape if self.in_is_NCHW else (shape[0], shape[3], shape[1], shape[2])
+        rows, columns = self.block_h.value.data, self.block_w.value.data
+        if min(rows, columns) < 1:
+            raise ShapeError(f"blocks of {rows} x {columns} make no sense")
+        if self.is_inversed:
+            fits = not (h % rows or w % columns)
+            c, h, w = c * rows * columns, h // rows, w // columns
+        else:
+            fits = not c % (rows * columns)
+            c, h, w = c // (rows * columns), h * rows, w * columns
+        if not fits:
+            raise ShapeError(f"input {dims(shape)} does not divide into blocks {rows} x {columns}")
+        return ((n, c, h, w) if self.out_is_NCHW else (n, h, w, c),)
 
 
 @irdl_op_definition
@@ -59,48 +99,60 @@ class ShuffleChannelOp(LocalOp):
 
     name = "tpu.ShuffleChannel"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     group = attr_def(I64_INT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class SwapChannelOp(LocalOp):
+class SwapChannelOp(SameShape, LocalOp):
     """Reorder channels by channel_order."""
 
     name = "tpu.SwapChannel"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     channel_order = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
 
 
 @irdl_op_definition
-class SwapDimInnerOp(LocalOp):
-    """Rotate (cyclic shift) dims: concat(slice tail, slice head) at the given offsets."""
+class SwapDimInnerOp(SameShape, LocalOp):
+    """Rotation of dimensions: element `offset[i]` of dimension i becomes the first one.
+
+    y[.., j, ..] = x[.., (j + offset) mod size, ..]
+    """
 
     name = "tpu.SwapDimInner"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     offset = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
 
+    def result_shapes(self) -> tuple[Shape, ...]:
+        (shape,) = super().result_shapes()
+        offsets = ints(self.offset)
+        if len(offsets) != len(shape):
+            raise ShapeError(f"offset has {len(offsets)} values for {dims(shape)}")
+        if not all(0 <= offset < size for offset, size in zip(offsets, shape, strict=True)):
+            raise ShapeError(f"offset {list(offsets)} lies outside {dims(shape)}")
+        return (shape,)
+
 
 @irdl_op_definition
-class ReverseOp(TpuOp):
+class ReverseOp(SameShape, TpuOp):
     """Flip along one axis."""
 
     name = "tpu.Reverse"
 
-    input = operand_def(RankedTensor)
+    input = operand_def(RANKED)
     axis = attr_def(I64_INT)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
 
@@ -111,12 +163,12 @@ class Batch2SpaceOp(TpuOp):
 
     name = "tpu.Batch2Space"
 
-    input = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     block_h = attr_def(I64_INT)
     block_w = attr_def(I64_INT)
     crops = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
 
@@ -127,11 +179,11 @@ class Space2BatchOp(TpuOp):
 
     name = "tpu.Space2Batch"
 
-    input = operand_def(RankedTensor)
-    buffer = operand_def(TensorOrNone)
+    input = operand_def(RANKED)
+    buffer = operand_def(RANKED_OR_NONE)
     block_h = attr_def(I64_INT)
     block_w = attr_def(I64_INT)
     pads = attr_def(I64_ARRAY)
-    output = result_def(RankedTensor)
+    output = result_def(RANKED)
 
     traits = traits_def(Pure())
