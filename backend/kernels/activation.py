@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter, Rounding
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Work, element_wise
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, element_wise
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
@@ -290,5 +290,6 @@ def active(context: KernelContext, op: Operation) -> None:
         recipe.compute(emitter, Work(wide_out, (wide_x,), scratch, work.tables), coeffs)
         emitter.cast(work.out, wide_out)
 
-    scratch = (F32, F32, *recipe.scratch) if narrow else recipe.scratch
+    kinds = (F32, F32, *recipe.scratch) if narrow else recipe.scratch
+    scratch = tuple(Scratch(dtype) for dtype in kinds)
     element_wise(context, out, [x], ElementWise(compute, scratch, recipe.tables))

@@ -6,7 +6,7 @@ from functools import partial
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.emitter import Arith, Emitter, Operand
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Work, element_wise
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, element_wise
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
 from xdsl_tpu.backend.tensor import LocalTensor
 from xdsl_tpu.dialects import tpu
@@ -62,7 +62,7 @@ def _unary(context: KernelContext, op: Operation, steps: Sequence[Step]) -> None
     def compute(emitter: Emitter, work: Work) -> None:
         run_chain(emitter, steps, work, work.operands[0])
 
-    needs_scratch = (out.dtype,) if len(steps) > 1 else ()
+    needs_scratch = (Scratch(out.dtype),) if len(steps) > 1 else ()
     element_wise(context, out, [x], ElementWise(compute, needs_scratch))
 
 
@@ -130,7 +130,7 @@ def leaky_relu(context: KernelContext, op: Operation) -> None:
         emitter.arith(Arith.MUL, scaled, x, alpha)
         emitter.arith(kind, work.out, x, scaled)
 
-    element_wise(context, out, [x], ElementWise(compute, (out.dtype,)))
+    element_wise(context, out, [x], ElementWise(compute, (Scratch(out.dtype),)))
 
 
 def binary_kernel(kind: Arith, context: KernelContext, op: Operation) -> None:
@@ -147,7 +147,7 @@ def binary_kernel(kind: Arith, context: KernelContext, op: Operation) -> None:
         raise TpuError(f"{where(op)}: coefficients other than 1 have no kernel; multiply before it")
     several = len(op.operands) > 2 or bool(tail)
     out = context.value(op.results[0])
-    scratch = (out.dtype,) if several else ()
+    scratch = (Scratch(out.dtype),) if several else ()
     operands = _widest_first(context, op.operands, kind)
     element_wise(context, out, operands, ElementWise(compute, scratch))
 
@@ -198,7 +198,8 @@ def div(context: KernelContext, op: Operation) -> None:
 
     out = context.value(op.output)
     operands = [context.value(v) for v in op.inputs]
-    element_wise(context, out, operands, ElementWise(compute, (out.dtype,) if tail else ()))
+    scratch = (Scratch(out.dtype),) if tail else ()
+    element_wise(context, out, operands, ElementWise(compute, scratch))
 
 
 def _divide(divisor: Operand) -> Step:

@@ -18,6 +18,7 @@ from xdsl_tpu.backend.tensor import (
     aligned_bytes,
     strided,
 )
+from xdsl_tpu.dialects.errors import TpuError
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,35 @@ class Work:
 Compute = Callable[[Emitter, Work], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A scratch tensor: as large as the tile, or with another height."""
+
+    dtype: DType
+    height: int | None = None
+
+    def shape(self, sizes: Shape4) -> Shape4:
+        """Its shape beside a tile of these sizes."""
+        n, c, h, w = sizes
+        return n, c, h if self.height is None else self.height, w
+
+
 @dataclass(frozen=True)
 class ElementWise:
-    """An element-wise op: how to compute it, and the scratch tensors (of the result's shape)."""
+    """An op on equal boxes of its tensors: how to compute it, its scratch tensors and tables."""
 
     compute: Compute
-    scratch: tuple[DType, ...] = ()
+    scratch: tuple[Scratch, ...] = ()
     tables: tuple[tuple[float, ...], ...] = ()
     table_dtype: DType = DType.F32
 
 
 TABLE_BYTES = 256
 """Room kept per lane for one table."""
+
+OVERLAPPING_TILES = 4
+SMALL_TILE_BYTES = 4096
+"""Work is cut into at least this many tiles, unless they would move fewer bytes per lane."""
 
 
 def write_table(emitter: Emitter, table: LocalTensor, values: Sequence[float]) -> None:
@@ -67,12 +85,23 @@ def element_wise(
     """Emit a whole element-wise layer; operands broadcast to the result as numpy does."""
     shapes = [operand.shape for operand in operands]
     width = max(v.dtype.bytes for v in (out, *operands))
-    layer = _Layer(context, (out, *operands), op)
-    work = [
-        tile
-        for box in boxes(context.chip, out.shape, shapes, width)
-        for tile in tiles(box, lambda s, box=box: layer.fits(box, s), context.chip.lanes)
-    ]
+    whole = list(boxes(context.chip, out.shape, shapes, width))
+    run_boxes(context, (out, *operands), op, whole, (1, context.chip.lanes, 1, 1))
+
+
+def run_boxes(
+    context: KernelContext,
+    values: Sequence[DdrValue],
+    op: ElementWise,
+    whole: Sequence[Box],
+    units: Shape4,
+) -> None:
+    """Emit a layer that works through boxes of its tensors, tensor 0 being the result.
+
+    Boxes are cut into tiles that fit local memory, in multiples of `units` (n, c, h, w).
+    """
+    layer = _Layer(context, tuple(values), op)
+    work = [tile for box in whole for tile in layer.tiles(box, units)]
     layer.reserve(work)
     pipelined(work, layer.load, layer.compute, layer.store)
 
@@ -102,8 +131,9 @@ class _Layer:
             shapes = (self._local_shape(box, index, box.sizes) for box in work)
             size = max(aligned_bytes(self.chip, shape, value.dtype) for shape in shapes)
             self.buffers.append((memory.take(size), memory.take(size)))
-        for dtype in self.op.scratch:
-            size = max(aligned_bytes(self.chip, box.sizes, dtype) for box in work)
+        for kind in self.op.scratch:
+            shapes = (kind.shape(box.sizes) for box in work)
+            size = max(aligned_bytes(self.chip, shape, kind.dtype) for shape in shapes)
             self.scratch.append(memory.take(size))
         for values in self.op.tables:
             shape = (1, self.chip.lanes, 1, len(values))
@@ -111,15 +141,28 @@ class _Layer:
             write_table(self.emitter, table, values)
             self.tables.append(table)
 
-    def fits(self, box: Box, sizes: Shape4) -> bool:
-        """Whether two buffers of every tensor and one of the scratch fit."""
-        places = [
+    def tiles(self, box: Box, units: Shape4) -> list[Box]:
+        """Tiles of a box: small enough for local memory, enough of them to overlap their stages."""
+        most = max(self._bytes(box, box.sizes) // OVERLAPPING_TILES, SMALL_TILE_BYTES)
+        try:
+            return tiles(box, lambda s: self._fits(box, s) and self._bytes(box, s) <= most, units)
+        except TpuError:
+            return tiles(box, lambda s: self._fits(box, s), units)
+
+    def _bytes(self, box: Box, sizes: Shape4) -> int:
+        """Bytes per lane that move for a tile."""
+        return sum(
             aligned_bytes(self.chip, self._local_shape(box, i, sizes), value.dtype)
             for i, value in enumerate(self.values)
-        ]
-        scratch = [aligned_bytes(self.chip, sizes, dtype) for dtype in self.op.scratch]
+        )
+
+    def _fits(self, box: Box, sizes: Shape4) -> bool:
+        """Whether two buffers of every tensor and one of the scratch fit."""
+        scratch = sum(
+            aligned_bytes(self.chip, kind.shape(sizes), kind.dtype) for kind in self.op.scratch
+        )
         tables = len(self.op.tables) * TABLE_BYTES
-        return 2 * sum(places) + sum(scratch) + tables <= self.chip.local_bytes
+        return 2 * self._bytes(box, sizes) + scratch + tables <= self.chip.local_bytes
 
     def _local_shape(self, box: Box, index: int, sizes: Shape4) -> Shape4:
         """Sizes of a tensor's tile: 1 where it repeats, but all lanes are filled."""
@@ -135,8 +178,8 @@ class _Layer:
             for i, (pair, value) in enumerate(zip(self.buffers, self.values, strict=True))
         ]
         scratch = [
-            aligned(self.chip, address, box.sizes, dtype)
-            for address, dtype in zip(self.scratch, self.op.scratch, strict=True)
+            aligned(self.chip, address, kind.shape(box.sizes), kind.dtype)
+            for address, kind in zip(self.scratch, self.op.scratch, strict=True)
         ]
         return tensors, scratch
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.tensor import Shape4, ceil_div, contiguous_strides
+from xdsl_tpu.dialects.errors import TpuError
 
 MIN_RUN_BYTES = 256
 """Shorter DDR runs cost the GDMA as much as this."""
@@ -130,15 +131,19 @@ def _flat(chip: Chip, size: int, strides: list[int], element_bytes: int) -> Iter
         yield Box((1, 1, 1, rest), offsets, tuple((0, 0, 0, s) for s in strides))
 
 
-def tiles(box: Box, fits: Callable[[Shape4], bool], lanes: int) -> list[Box]:
-    """Cut a box into equal parts for which `fits` holds, w last and c in whole lane groups.
+def tiles(box: Box, fits: Callable[[Shape4], bool], units: Shape4) -> list[Box]:
+    """Cut a box into equal parts for which `fits` holds, n first and w last.
 
-    `fits` must hold for a single element per lane.
+    Parts are multiples of `units`. Raises TpuError when a part of `units` does not
+    fit.
     """
     parts = list(box.sizes)
-    units = (1, lanes, 1, 1)
     while not fits((parts[0], parts[1], parts[2], parts[3])):
-        axis = next(a for a in range(4) if parts[a] > units[a])
+        axis = next((a for a in range(4) if parts[a] > units[a]), None)
+        if axis is None:
+            raise TpuError(
+                f"local memory is too small for the smallest part {units} of {box.sizes}"
+            )
         pieces = ceil_div(parts[axis], units[axis])
         parts[axis] = ceil_div(pieces, 2) * units[axis]
     cuts: list[Box] = []

@@ -1,0 +1,85 @@
+"""tpu.Reduce: sum, mean, max, min and L2 over neighbouring dimensions, in f32."""
+
+import math
+
+from xdsl.ir import Operation
+
+from xdsl_tpu.backend.emitter import Arith, Emitter
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work
+from xdsl_tpu.backend.kernels.reduction import plan_reduction, reduce_height
+from xdsl_tpu.backend.kernels.rows import FULL, REDUCED, row_layer
+from xdsl_tpu.backend.kernels.support import KernelContext, where
+from xdsl_tpu.backend.tensor import DType, LocalTensor
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.errors import TpuError
+
+F32 = DType.F32
+MODES = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2")
+
+
+def reduce(context: KernelContext, op: Operation) -> None:
+    """tpu.Reduce over axes that lie next to each other."""
+    assert isinstance(op, tpu.ReduceOp)
+    mode = op.mode.data
+    if mode not in MODES:
+        raise TpuError(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(MODES)}")
+    out, x = context.value(op.output), context.value(op.input)
+    axes = sorted(a % len(x.shape) for a in ints(op.axes))
+    if axes != list(range(axes[0], axes[-1] + 1)):
+        raise TpuError(
+            f"{where(op)}: axes {axes} are not neighbours; reduce them one after another"
+        )
+    extent = (
+        math.prod(x.shape[: axes[0]]),
+        math.prod(x.shape[a] for a in axes),
+        math.prod(x.shape[axes[-1] + 1 :]),
+    )
+    plan = plan_reduction(extent[1], extent[2], context.chip.eu(F32.bytes))
+    stages = plan.scratch(F32)
+
+    def compute(e: Emitter, work: Work) -> None:
+        a, b, s, *pools = work.scratch
+        x = work.operands[0]
+        if x.dtype is not F32:
+            e.cast(a, x)
+            x = a
+        x = _prepared(e, mode, b, x)
+        total = reduce_height(e, x, plan, pools, maximum=mode in ("ReduceMax", "ReduceMin"))
+        _finished(e, mode, work.out, s, total, extent[1])
+
+    scratch = (Scratch(F32), Scratch(F32), Scratch(F32, 1), *stages)
+    op_work = ElementWise(compute, scratch)
+    row_layer(context, (out, x), (REDUCED, FULL), extent, op_work)
+
+
+def _prepared(e: Emitter, mode: str, target: LocalTensor, x: LocalTensor) -> LocalTensor:
+    """What is summed, or whose maximum is taken."""
+    if mode == "ReduceMin":
+        e.arith(Arith.MUL, target, x, -1.0)
+    elif mode == "ReduceL1":
+        e.absolute(target, x)
+    elif mode == "ReduceL2":
+        e.arith(Arith.MUL, target, x, x)
+    else:
+        return x
+    return target
+
+
+def _finished(
+    e: Emitter, mode: str, out: LocalTensor, spare: LocalTensor, total: LocalTensor, size: int
+) -> None:
+    """The result from the sum or maximum."""
+    if mode == "ReduceL2":
+        e.rsqrt(spare, total)
+        target = out if out.dtype is F32 else total
+        e.arith(Arith.MUL, target, total, spare)
+        if target is not out:
+            e.cast(out, target)
+        return
+    factor = {"ReduceMean": 1.0 / size, "ReduceMin": -1.0}.get(mode, 1.0)
+    if out.dtype is F32:
+        e.arith(Arith.MUL, out, total, factor)
+    else:
+        e.arith(Arith.MUL, spare, total, factor)
+        e.cast(out, spare)
