@@ -1,10 +1,10 @@
 """Element-by-element ops of one tensor and a constant."""
 
-from xdsl.irdl import attr_def, irdl_op_definition, operand_def, traits_def
+from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR
-from xdsl_tpu.dialects.top.abstract import FusedReluOp, UnaryOp
+from xdsl_tpu.dialects.top.abstract import FusedReluOp, SameShapeOp, UnaryOp
 from xdsl_tpu.dialects.top.enums import BINARY_SHIFT, COMPARE_MODE, ROUND_MODE
 from xdsl_tpu.dialects.top.traits import (
     ScalarConsumer,
@@ -169,12 +169,13 @@ class Pow2Op(UnaryOp):
 
 
 @irdl_op_definition
-class ClipOp(UnaryOp):
+class ClipOp(SameShapeOp):
     """y = min(max(x, min), max)."""
 
     name = "top.Clip"
 
     inputs = operand_def(TENSOR)
+    output = result_def(TENSOR)
     min = attr_def(F64)
     max = attr_def(F64)
 
