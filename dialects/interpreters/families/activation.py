@@ -185,7 +185,7 @@ RULES: Final[Rules] = {
     unary(hard_swish): (top.HardSwishOp,),
     unary(np.log): (top.LogOp,),
     unary(mish): (top.MishOp,),
-    unary(half_away_from_zero): (top.RoundOp,),
+    unary(np.rint): (top.RoundOp,),
     unary(_reciprocal_root): (top.RsqrtOp,),
     unary(silu): (top.SiLUOp,),
     unary(np.sign): (top.SignOp,),
