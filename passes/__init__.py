@@ -35,6 +35,7 @@ PASSES: dict[str, PassLoader] = {
     "processor-top-optimize": _lazy("processor_top_optimize", "ProcessorTopOptimizePass"),
     "processor-tpu-optimize": _lazy("processor_tpu_optimize.optimize", "ProcessorTpuOptimizePass"),
     "shape-infer": _lazy("shape_infer", "ShapeInferPass"),
+    "tpu-canonicalize": _lazy("canonicalize", "TpuCanonicalizePass"),
     "strip-io-quant": _lazy("strip_io_quant", "StripIoQuantPass"),
     "subnet-divide": _lazy("subnet_divide", "SubnetDividePass"),
     "verify-addresses": _lazy("verify_addresses", "VerifyAddressesPass"),

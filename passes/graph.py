@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.pattern_rewriter import PatternRewriter
 
@@ -67,6 +67,23 @@ def derived_name(subject: Operation | SSAValue, suffix: str) -> str:
     owner = subject if isinstance(subject, Operation) else subject.owner
     kind = owner.name.rpartition(".")[2] if isinstance(owner, Operation) else "argument"
     return f"{name_of(subject) or kind}{suffix}"
+
+
+def rebuilt(
+    op: OpT,
+    *,
+    operands: Sequence[SSAValue | Operation] | None = None,
+    result_types: Sequence[Attribute] | None = None,
+    location: LocationAttr | None = None,
+) -> OpT:
+    """A copy of an op without regions, with other operands, result types or another name."""
+    given = op.operands if operands is None else operands
+    return type(op).create(
+        operands=[SSAValue.get(operand) for operand in given],
+        result_types=op.result_types if result_types is None else result_types,
+        attributes=dict(op.attributes),
+        location=op.location if location is None else location,
+    )
 
 
 def retype(value: SSAValue, shape: Sequence[int], rewriter: PatternRewriter) -> SSAValue:

@@ -1,0 +1,118 @@
+"""`canonicalize`: rewrites that make `top` IR smaller or more regular, to a fixpoint.
+
+`PATTERNS` says which patterns are tried on which op, in order; one family of ops a file.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.canonicalize import (
+    add,
+    conv,
+    matmul,
+    mul,
+    mul_const,
+    relu,
+    reshape,
+    scale,
+)
+
+PATTERNS: Mapping[type[Operation], Sequence[RewritePattern]] = {
+    top.AddOp: (
+        add.SwapAddInputs(),
+        add.AddToAddConst(),
+        add.AlignAddRanks(),
+        add.AddToScale(),
+        add.MergeAdds(),
+    ),
+    top.AddConstOp: (scale.MergeConstAfterScale(),),
+    top.BatchNormOp: (scale.BatchNormToScale(),),
+    top.ConvOp: (
+        conv.PermuteIntoConv3d(),
+        conv.Conv3dTo2d(),
+        conv.Conv1dTo2d(),
+        conv.MergePointwiseConv(),
+    ),
+    top.FlattenOp: (reshape.FlattenToReshape(),),
+    top.MatMulOp: (
+        matmul.MatMulWithBias(),
+        matmul.KeepMatMulDims(),
+        matmul.SliceMatMul(),
+        matmul.WeightToMatMulRight(),
+    ),
+    top.MulOp: (
+        mul.MulToSiLU(),
+        mul.MulToGELU(),
+        mul.MulToMulConst(),
+        mul.MulToScale(),
+        mul.MergeMuls(),
+    ),
+    top.MulConstOp: (
+        mul.HalvedMulToGELU(),
+        mul_const.RemoveMulConst(),
+        mul_const.MergeMulConsts(),
+        mul_const.MergeMulConstIntoWeights(),
+        scale.MergeConstAfterScale(),
+    ),
+    top.ReluOp: (relu.FuseRelu(), relu.MoveReluBeforeConcat()),
+    top.ReshapeOp: (
+        reshape.MergeReshapes(),
+        reshape.RemoveReshape(),
+        reshape.ReshapeOfEachUser(),
+        reshape.DropLeadingOne(),
+        reshape.MoveReshapeBeforeAdd(),
+    ),
+    top.ScaleOp: (
+        scale.AlignScaleShape(),
+        scale.MergeScales(),
+        scale.MergeConstIntoScale(),
+        scale.MergeScaleIntoMatMul(),
+    ),
+    top.ViewOp: (reshape.ViewToReshape(),),
+}
+
+
+@dataclass
+class PatternsByOp(RewritePattern):
+    """Tries the patterns of an op's own class, until one of them acts."""
+
+    patterns: Mapping[type[Operation], Sequence[RewritePattern]]
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        for pattern in self.patterns.get(type(op), ()):
+            pattern.match_and_rewrite(op, rewriter)
+            if rewriter.has_done_action:
+                return
+
+
+@dataclass(frozen=True)
+class CanonicalizePass(ModulePass):
+    """Apply all canonicalisation patterns, fold, and remove unused ops, until nothing changes."""
+
+    name = "canonicalize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        patterns: list[RewritePattern] = [PatternsByOp(PATTERNS), CanonicalizationRewritePattern()]
+        applier = GreedyRewritePatternApplier(patterns, ctx=ctx, folding_enabled=True)
+        PatternRewriteWalker(applier, post_walk_func=region_dce).rewrite_module(op)
+
+
+@dataclass(frozen=True)
+class TpuCanonicalizePass(CanonicalizePass):
+    """Our `canonicalize` under a name that plain xdsl-opt has free."""
+
+    name = "tpu-canonicalize"

@@ -1,0 +1,147 @@
+"""MatMul: take the bias in, keep the dimensions, weights on the right."""
+
+from math import prod
+
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import BOOL, ints
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.names import name_loc
+from xdsl_tpu.passes.canonicalize.common import has_relu, reshape, unit_coefficients
+from xdsl_tpu.passes.constants import make_weight, values_of
+from xdsl_tpu.passes.graph import (
+    derived_name,
+    has_shapes,
+    producer,
+    rebuilt,
+    sole_user,
+    tensor_like,
+    users,
+)
+from xdsl_tpu.passes.tensors import is_weight, shape_of
+
+_FEWEST_COLUMNS = 128
+"""A product of fewer columns than this leaves the matrix unit idle."""
+
+
+class MatMulWithBias(RewritePattern):
+    """Add(MatMul(x, W, none), b) -> MatMul(x, W, b), when b has one element a column."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
+        addition = sole_user(op.output, top.AddOp)
+        if addition is None or not is_none(op.bias) or has_relu(op):
+            return
+        if len(addition.inputs) != 2 or not unit_coefficients(addition):
+            return
+        if not has_shapes(op.right, *addition.inputs) or addition.output.type != op.output.type:
+            return
+        bias = next(value for value in addition.inputs if value is not op.output)
+        if not is_weight(bias) or len(shape_of(op.right)) != 2:
+            return
+        columns = shape_of(op.output)[-1]
+        if op.output_transpose.value.data or shape_of(bias)[-1] != columns:
+            return
+        if prod(shape_of(bias)) != columns:
+            return
+        merged = rebuilt(op, operands=(op.input, op.right, bias), location=addition.location)
+        merged.do_relu, merged.relu_limit = addition.do_relu, addition.relu_limit
+        rewriter.replace(addition, merged)
+        rewriter.erase(op)
+
+
+class KeepMatMulDims(RewritePattern):
+    """MatMul(x, W) {keep_dims = false} -> Reshape(MatMul(x, W) {keep_dims = true})."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
+        if op.keep_dims.value.data or not has_shapes(*op.operands[:2], op.output):
+            return
+        (*batch, rows, columns) = shape_of(op.input)[:-1] + shape_of(op.output)[-1:]
+        kept = rebuilt(
+            op,
+            result_types=[tensor_like(op.output, (*batch, rows, columns))],
+            location=name_loc(derived_name(op, "_r_keepdims")),
+        )
+        kept.keep_dims = BOOL.encode(True)
+        rewriter.replace(op, [kept, reshape(op.location, kept.output, shape_of(op.output))])
+
+
+class WeightToMatMulRight(RewritePattern):
+    """MatMul(W: MxK, Permute(x, [0, 2, 1]): BxKxN), permuted back -> MatMul(x: BxNxK, W^T: KxM).
+
+    The Permute [0, 2, 1] of the result goes, too.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
+        before, after = producer(op.right, top.PermuteOp), sole_user(op.output, top.PermuteOp)
+        if before is None or after is None or not is_weight(op.input):
+            return
+        if {ints(before.order), ints(after.order)} != {(0, 2, 1)} or not is_none(op.bias):
+            return
+        flags = (op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch)
+        if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+            return
+        values = values_of(op.input)
+        if values is None or prod(values.shape[:-2]) != 1:
+            return
+        right = make_weight(
+            op, derived_name(op.input, "_transposed"), values.reshape(values.shape[-2:]).T
+        )
+        swapped = rebuilt(
+            op,
+            operands=(before.input, right, op.bias),
+            result_types=[after.output.type],
+            location=after.location,
+        )
+        rewriter.replace(after, [right, swapped])
+
+
+class SliceMatMul(RewritePattern):
+    """Slice(MatMul(x, W, b), columns i..j) for every user -> MatMul(x, W[:, i:j], b[i:j]) each.
+
+    There are several users, all of them Slices of at least 128 columns with step 1.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
+        slices = [user for user in users(op.output) if isinstance(user, top.SliceOp)]
+        if len(slices) < 2 or len(slices) != len(set(use.operation for use in op.output.uses)):
+            return
+        if not all(map(_cuts_columns, slices)) or op.right_transpose.value.data:
+            return
+        if op.output_transpose.value.data or not op.keep_dims.value.data:
+            return
+        right, bias = values_of(op.right), values_of(op.bias)
+        if right is None or right.ndim != 2 or (bias is None and not is_none(op.bias)):
+            return
+        for part in slices:
+            columns = _columns(part)
+            operands = [make_weight(op, derived_name(part, "_filter"), right[:, columns])]
+            if bias is not None:
+                operands.append(make_weight(op, derived_name(part, "_bias"), bias[..., columns]))
+            cut = rebuilt(
+                op,
+                operands=(op.input, *operands, *op.operands[1 + len(operands) :]),
+                result_types=[part.output.type],
+                location=part.location,
+            )
+            rewriter.replace(part, [*operands, cut])
+        rewriter.erase(op)
+
+
+def _cuts_columns(op: top.SliceOp) -> bool:
+    """Whether a Slice takes enough neighbouring columns of all rows."""
+    *others, last = op.cuts()
+    whole = all(
+        part.step == 1 and part.count == size
+        for part, size in zip(others, shape_of(op.input), strict=False)
+    )
+    return whole and last.step == 1 and last.count >= _FEWEST_COLUMNS
+
+
+def _columns(op: top.SliceOp) -> slice:
+    part = op.cuts()[-1]
+    return slice(part.first, part.first + part.count)

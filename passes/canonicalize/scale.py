@@ -1,0 +1,171 @@
+"""BatchNorm and Scale: per-channel affine maps become one Scale, or weights of a MatMul."""
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.passes.canonicalize.common import has_relu
+from xdsl_tpu.passes.constants import Floats, make_weight, reshaped_weight, values_of
+from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, sole_producer
+from xdsl_tpu.passes.tensors import shape_of
+
+
+class BatchNormToScale(RewritePattern):
+    """BatchNorm(x, mean, var, gamma, beta) -> Scale(x, s, beta - mean * s).
+
+    s is gamma / sqrt(var + epsilon); an absent gamma counts as 1, an absent beta as 0.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.BatchNormOp, rewriter: PatternRewriter) -> None:
+        mean, variance = values_of(op.mean), values_of(op.variance)
+        if mean is None or variance is None or not has_shapes(op.input):
+            return
+        gamma = np.float32(1) if is_none(op.gamma) else values_of(op.gamma)
+        beta = np.float32(0) if is_none(op.beta) else values_of(op.beta)
+        if gamma is None or beta is None:
+            return
+        scale = gamma / np.sqrt(variance + np.float32(op.epsilon.value.data))
+        bias = beta - mean * scale
+        shape = _channel_shape(shape_of(op.input))
+        weights = [
+            make_weight(op, derived_name(op, suffix), np.reshape(values, shape))
+            for suffix, values in (("_scale", scale), ("_bias", bias))
+        ]
+        affine = top.ScaleOp.make(
+            op.location,
+            (op.input, *weights),
+            result_types=[op.output.type],
+            do_relu=op.do_relu,
+            relu_limit=op.relu_limit,
+        )
+        rewriter.replace(op, [*weights, affine])
+
+
+class MergeScales(RewritePattern):
+    """Scale(Scale(x, s1, b1), s2, b2) -> Scale(x, s1 * s2, b1 * s2 + b2)."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ScaleOp, rewriter: PatternRewriter) -> None:
+        inner = sole_producer(op.input, top.ScaleOp)
+        if inner is None or has_relu(inner):
+            return
+        first, second = _parameters(inner), _parameters(op)
+        if first is None or second is None:
+            return
+        _replace_scale(
+            op, inner, (first[0] * second[0], first[1] * second[0] + second[1]), rewriter
+        )
+
+
+class MergeConstIntoScale(RewritePattern):
+    """Scale(MulConst(x, c), s, b) -> Scale(x, s * c, b); AddConst adds s * c to b."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ScaleOp, rewriter: PatternRewriter) -> None:
+        inner = sole_producer(op.input, top.MulConstOp) or sole_producer(op.input, top.AddConstOp)
+        if inner is None or has_relu(inner) or inner.input.type != op.input.type:
+            return
+        if (parameters := _parameters(op)) is None:
+            return
+        scale, bias = parameters
+        number = np.float32(inner.const_val.value.data)
+        if isinstance(inner, top.MulConstOp):
+            merged = (scale * number, bias)
+        else:
+            merged = (scale, bias + scale * number)
+        _replace_scale(op, inner, merged, rewriter)
+
+
+class MergeConstAfterScale(RewritePattern):
+    """MulConst(Scale(x, s, b), c) -> Scale(x, s * c, b * c); AddConst adds to b."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: top.MulConstOp | top.AddConstOp, rewriter: PatternRewriter
+    ) -> None:
+        inner = sole_producer(op.input, top.ScaleOp)
+        if inner is None or has_relu(inner) or op.input.type != op.output.type:
+            return
+        if (parameters := _parameters(inner)) is None:
+            return
+        scale, bias = parameters
+        number = np.float32(op.const_val.value.data)
+        if isinstance(op, top.MulConstOp):
+            merged = (scale * number, bias * number)
+        else:
+            merged = (scale, bias + number)
+        _replace_scale(op, inner, merged, rewriter)
+
+
+class AlignScaleShape(RewritePattern):
+    """Scale(x: NxCxHxW, s: C, b: C) -> Scale(x, s: 1xCx1x1, b: 1xCx1x1)."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ScaleOp, rewriter: PatternRewriter) -> None:
+        if not has_shapes(op.input, op.scale, op.bias):
+            return
+        wanted = _channel_shape(shape_of(op.input))
+        for value in (op.scale, op.bias):
+            weight = sole_producer(value, top.WeightOp)
+            if weight is not None and len(shape_of(value)) != len(wanted):
+                rewriter.replace(weight, reshaped_weight(weight, wanted))
+                rewriter.notify_op_modified(op)
+
+
+class MergeScaleIntoMatMul(RewritePattern):
+    """Scale(MatMul(x: MxK, W: KxN), s, b) -> MatMul(x, W * s, b), for a 2-D result."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ScaleOp, rewriter: PatternRewriter) -> None:
+        product = sole_producer(op.input, top.MatMulOp)
+        if product is None or has_relu(product) or len(shape_of(op.input)) != 2:
+            return
+        if product.right_transpose.value.data or product.output_transpose.value.data:
+            return
+        parameters, right = _parameters(op), values_of(product.right)
+        bias = np.float32(0) if is_none(product.bias) else values_of(product.bias)
+        if parameters is None or right is None or bias is None or right.ndim != 2:
+            return
+        scale, shift = (values.reshape(-1) for values in parameters)
+        weights = [
+            make_weight(op, derived_name(product.right, "_scaled"), right * scale),
+            make_weight(op, derived_name(op, "_bias"), np.reshape(bias, -1) * scale + shift),
+        ]
+        merged = rebuilt(product, operands=(product.input, *weights), location=op.location)
+        merged.do_relu, merged.relu_limit = op.do_relu, op.relu_limit
+        rewriter.replace(op, [*weights, merged])
+
+
+def _channel_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """1xCx1x..: one element for each channel of a tensor of this shape."""
+    return (1, shape[1], *(1 for _ in shape[2:])) if len(shape) > 1 else shape
+
+
+def _parameters(op: top.ScaleOp) -> tuple[Floats, Floats] | None:
+    """Scale and bias as they are stored, or None when they are not known."""
+    scale, bias = values_of(op.scale), values_of(op.bias)
+    return None if scale is None or bias is None else (scale, bias)
+
+
+def _replace_scale(
+    op: top.ScaleOp | top.MulConstOp | top.AddConstOp,
+    inner: top.ScaleOp | top.MulConstOp | top.AddConstOp,
+    parameters: tuple[npt.NDArray[np.floating], npt.NDArray[np.floating]],
+    rewriter: PatternRewriter,
+) -> None:
+    """Put one Scale of `inner`'s input in the place of `op`."""
+    weights = [
+        make_weight(op, derived_name(op, suffix), values)
+        for suffix, values in zip(("_scale", "_bias"), parameters, strict=True)
+    ]
+    merged = top.ScaleOp.make(
+        op.location,
+        (inner.input, *weights),
+        result_types=[op.output.type],
+        do_relu=op.do_relu,
+        relu_limit=op.relu_limit,
+    )
+    rewriter.replace(op, [*weights, merged])

@@ -1,0 +1,107 @@
+"""Weights inside patterns: read the numbers of one, make another.
+
+The numbers live in the module's npz file. A module that names no such file (IR written by hand)
+has weights of known type and unknown value: `values_of` then gives None and a pattern that needs
+them does not match.
+"""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType, f32
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects.interfaces.shape import constants_from
+from xdsl_tpu.dialects.top import WeightOp
+from xdsl_tpu.dialects.weights import (
+    WEIGHT_FILE,
+    Weights,
+    as_float32,
+    attached_weights,
+    weights_of,
+)
+from xdsl_tpu.passes.graph import module_of, producer
+from xdsl_tpu.passes.tensors import element_of, required_name, shape_of
+
+Floats = npt.NDArray[np.float32]
+
+
+def values_of(value: SSAValue) -> Floats | None:
+    """The numbers of a weight, in its type's shape; None of anything that is not known.
+
+    Raises:
+        TpuError: the weight file is missing, or has no array of this name.
+    """
+    weight = producer(value, WeightOp)
+    weights = None if weight is None else _known_weights(module_of(weight))
+    if weight is None or weights is None:
+        return None
+    array = weights[required_name(weight)]
+    return as_float32(array, element_of(weight.output)).reshape(shape_of(weight.output))
+
+
+def number_of(value: SSAValue) -> float | None:
+    """The number in a weight of one element; None of anything else."""
+    if not isinstance(value.owner, WeightOp) or int(np.prod(shape_of(value))) != 1:
+        return None
+    values = values_of(value)
+    return None if values is None else float(values.reshape(-1)[0])
+
+
+def is_f32_weight(value: SSAValue) -> bool:
+    """Whether `value` is a weight of f32 elements."""
+    return isinstance(value.owner, WeightOp) and isinstance(element_of(value), Float32Type)
+
+
+def make_weight(near: Operation, name: str, values: npt.NDArray[np.floating]) -> WeightOp:
+    """A new f32 weight for use beside `near`, known under `name` or, if taken, `name_1`, ..."""
+    weights = weights_of(module_of(near))
+    unique = unused_name(weights, name)
+    weights[unique] = np.ascontiguousarray(values, dtype=np.float32)
+    return WeightOp.make(unique, (), result_types=[TensorType(f32, values.shape)])
+
+
+def copy_weight(weight: WeightOp, name: str) -> WeightOp:
+    """The same weight once more under another name."""
+    if (weights := _known_weights(module_of(weight))) is not None:
+        weights[name] = weights[required_name(weight)]
+    copied = weight.clone()
+    copied.location = WeightOp.make(name, (), result_types=[weight.output.type]).location
+    return copied
+
+
+def reshaped_weight(weight: WeightOp, shape: Sequence[int]) -> WeightOp:
+    """The same weight seen in another shape; the stored numbers stay as they are."""
+    attributes = dict(weight.attributes)
+    result = TensorType(element_of(weight.output), tuple(shape))
+    return WeightOp.create(result_types=[result], attributes=attributes, location=weight.location)
+
+
+def unused_name(weights: Weights, name: str) -> str:
+    """`name`, or it with the first number that no weight of that name has."""
+    candidate, number = name, 0
+    while candidate in weights:
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate
+
+
+@contextmanager
+def known_constants() -> Generator[None]:
+    """Let shape inference look into weights within the `with` block."""
+    with constants_from(_elements):
+        yield
+
+
+def _elements(value: SSAValue) -> Sequence[float] | None:
+    values = values_of(value)
+    return None if values is None else [float(number) for number in values.reshape(-1)]
+
+
+def _known_weights(module: ModuleOp) -> Weights | None:
+    """The module's weights; None when nothing says where they are."""
+    if attached_weights(module) is None and WEIGHT_FILE not in module.attributes:
+        return None
+    return weights_of(module)
