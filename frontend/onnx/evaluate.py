@@ -131,15 +131,18 @@ def _gather(node: Node, inputs: Sequence[Any]) -> Array:
 
 
 def _concat(node: Node, inputs: Sequence[Any]) -> Array:
-    return np.concatenate(inputs, axis=node.attributes["axis"])
+    parts: list[Array] = [*inputs]
+    return np.concatenate(parts, axis=node.attributes["axis"])
 
 
 def _transpose(node: Node, inputs: Sequence[Any]) -> Array:
-    return np.transpose(inputs[0], node.attributes.get("perm"))
+    data: Array = inputs[0]
+    return data.transpose(node.attribute("perm", [*reversed(range(data.ndim))]))
 
 
 def _where(node: Node, inputs: Sequence[Any]) -> Array:
-    return np.where(inputs[0], inputs[1], inputs[2])
+    condition, yes, no = cast(Sequence[Array], inputs)
+    return np.where(condition, yes, no)
 
 
 def _range(node: Node, inputs: Sequence[Any]) -> Array:

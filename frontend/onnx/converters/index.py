@@ -8,7 +8,7 @@ from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
 from xdsl_tpu.frontend.onnx.graph import Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
-REDUCTIONS = {"none": 0, "add": 1, "max": 3, "min": 4, "mul": 5}
+REDUCTIONS = {"none": 0, "add": 1}
 """ONNX's names of scatter reductions and the numbers `top` has for them."""
 
 
@@ -61,15 +61,21 @@ def convert_scatter_elements(context: Context, node: Node) -> None:
         top.ScatterElementsOp,
         [x, indices, updates],
         axis=axis,
-        reduction=REDUCTIONS[node.attribute("reduction", "none")],
+        reduction=_reduction(node),
     )
 
 
 def convert_scatter_nd(context: Context, node: Node) -> None:
     """ScatterND -> top.ScatterND."""
     operands = [context.value(name) for name in node.inputs]
-    reduction = REDUCTIONS[node.attribute("reduction", "none")]
-    context.emit(node, top.ScatterNDOp, operands, reduction=reduction)
+    context.emit(node, top.ScatterNDOp, operands, reduction=_reduction(node))
+
+
+def _reduction(node: Node) -> int:
+    name = node.attribute("reduction", "none")
+    if name not in REDUCTIONS:
+        raise UnsupportedNode(f"reduction '{name}' is not supported")
+    return REDUCTIONS[name]
 
 
 def convert_top_k(context: Context, node: Node) -> None:

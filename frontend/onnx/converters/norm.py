@@ -2,12 +2,10 @@
 
 from math import prod
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
-from xdsl_tpu.frontend.onnx.fusions.group_norm import PER_CHANNEL_OPSET
 from xdsl_tpu.frontend.onnx.graph import Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
@@ -52,28 +50,14 @@ def convert_instance_norm(context: Context, node: Node) -> None:
 
 
 def convert_group_norm(context: Context, node: Node) -> None:
-    """GroupNormalization -> top.GroupNorm with parameters per channel."""
-    channels, groups = context.shape(node.inputs[0])[1], node.attributes["num_groups"]
-    parameters = [
-        _per_channel(context, node, name, channels // groups) for name in node.inputs[1:3]
-    ]
+    """GroupNormalization -> top.GroupNorm; parameters are per channel (opset 21)."""
     context.emit(
         node,
         top.GroupNormOp,
-        [context.value(node.inputs[0]), *parameters],
-        num_groups=groups,
+        [context.value(name) for name in node.inputs[:3]],
+        num_groups=node.attributes["num_groups"],
         eps=node.attribute("epsilon", 1e-5),
     )
-
-
-def _per_channel(context: Context, node: Node, name: str, group_size: int) -> SSAValue:
-    """A parameter, which before opset 21 has one element a group."""
-    if not name or node.opset >= PER_CHANNEL_OPSET or group_size == 1:
-        return context.value(name)
-    data = context.graph.constant(name)
-    if data is None:
-        raise UnsupportedNode(f"its parameter '{name}' must be constant")
-    return context.weight(f"{name}_per_channel_{group_size}", np.repeat(data, group_size))
 
 
 def _affine(context: Context, node: Node, size: int) -> list[SSAValue]:

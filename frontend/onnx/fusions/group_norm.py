@@ -1,10 +1,7 @@
-"""Group normalisation, which ONNX could not say before opset 18."""
+"""Group normalisation, which ONNX could not say as one node before opset 21."""
 
 from xdsl_tpu.frontend.onnx.fusions.fusion import Fusion, per_element
 from xdsl_tpu.frontend.onnx.graph import Graph, Node
-
-PER_CHANNEL_OPSET = 21
-"""From this version on the parameters of GroupNormalization are per channel, not per group."""
 
 
 class FuseGroupNorm(Fusion):
@@ -41,7 +38,6 @@ class FuseGroupNorm(Fusion):
         if not graph.private(inside, last):
             return False
         x, epsilon = before.inputs[0], anchor.attribute("epsilon", 1e-5)
-        last.opset = PER_CHANNEL_OPSET
         graph.become(
             last,
             "GroupNormalization",

@@ -1,0 +1,149 @@
+"""Idioms are recognised in the spellings exporters use, and left alone when they are not one."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from onnx import helper
+from xdsl.dialects.builtin import ModuleOp
+
+Agree = Callable[..., ModuleOp]
+Array = npt.NDArray[Any]
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((2, 6, 4, 8)).astype(np.float32)
+
+TEXTS = {
+    "gelu, scalar last": (
+        "d=Div(x,sqrt2) e=Erf(d) a=Add(e,one) m=Mul(x,a) y=Mul(m,half)", "top.GELU"),
+    "gelu, half on the gate": (
+        "d=Mul(x,isqrt2) e=Erf(d) a=Add(one,e) m=Mul(half,a) y=Mul(m,x)", "top.GELU"),
+    "gelu, half on x": (
+        "h=Mul(x,half) d=Div(x,sqrt2) e=Erf(d) a=Add(e,one) y=Mul(h,a)", "top.GELU"),
+    "tanh gelu, power": (
+        "p=Pow(x,three) c=Mul(p,k) s=Add(x,c) t=Mul(s,root) h=Tanh(t) a=Add(h,one) "
+        "m=Mul(x,a) y=Mul(m,half)", "top.GELU"),
+    "tanh gelu, products": (
+        "q=Mul(x,x) p=Mul(q,x) c=Mul(k,p) s=Add(c,x) t=Mul(root,s) h=Tanh(t) a=Add(one,h) "
+        "m=Mul(half,x) y=Mul(m,a)", "top.GELU"),
+    "sigmoid gelu": ("s=Mul(x,quick) g=Sigmoid(s) y=Mul(x,g)", "top.GELU"),
+    "silu": ("g=Sigmoid(x) y=Mul(g,x)", "top.SiLU"),
+    "hard swish, clip": ("a=Add(x,three) c=Clip(a,zero,six) m=Mul(x,c) y=Div(m,six)",
+                         "top.HardSwish"),
+    "hard swish, gate scaled": ("a=Add(x,three) c=Clip(a,zero,six) g=Div(c,six) y=Mul(g,x)",
+                                "top.HardSwish"),
+    "hard swish, hard sigmoid": ("g=HardSigmoid(x) y=Mul(x,g)", "top.HardSwish"),
+    "hard sigmoid": ("a=Add(x,three) c=Clip(a,zero,six) y=Div(c,six)", "top.HardSigmoid"),
+    "hard sigmoid of a line": ("s=Mul(x,third) a=Add(s,half) y=Clip(a,zero,one)",
+                               "top.HardSigmoid"),
+    "softmax": ("m=ReduceMax(x) d=Sub(x,m) e=Exp(d) s=ReduceSum(e,last) y=Div(e,s)",
+                "top.Softmax"),
+    "softmax without shift": ("e=Exp(x) s=ReduceSum(e,last) y=Div(e,s)", "top.Softmax"),
+    "layer norm": (
+        "m=ReduceMean(x) d=Sub(x,m) p=Pow(d,two) v=ReduceMean(p) a=Add(v,eps) r=Sqrt(a) "
+        "n=Div(d,r) w=Mul(n,weight) y=Add(w,bias)", "top.LayerNorm"),
+    "layer norm, without parameters": (
+        "m=ReduceMean(x) d=Sub(x,m) f=Sub(x,m) p=Mul(f,f) v=ReduceMean(p) a=Add(eps,v) r=Sqrt(a) "
+        "y=Div(d,r)", "top.LayerNorm"),
+    "layer norm, weight first": (
+        "m=ReduceMean(x) d=Sub(x,m) p=Pow(d,two) v=ReduceMean(p) a=Add(v,eps) r=Sqrt(a) "
+        "n=Div(d,r) w=Mul(weight,n) y=Add(bias,w)", "top.LayerNorm"),
+}  # fmt: skip
+
+ATTRIBUTES: dict[str, dict[str, Any]] = {
+    "HardSigmoid": {"alpha": 1 / 6, "beta": 0.5},
+    "ReduceMax": {"axes": [-1]},
+    "ReduceMean": {"axes": [-1]},
+}
+
+NUMBERS = {
+    "eps": 1e-5, "half": 0.5, "isqrt2": 0.70710678, "k": 0.044715, "one": 1.0, "quick": 1.702,
+    "root": 0.7978845608, "six": 6.0, "sqrt2": 1.41421356, "third": 0.2, "three": 3.0, "two": 2.0,
+    "zero": 0.0,
+}  # fmt: skip
+
+
+def constants() -> Mapping[str, Array]:
+    numbers: dict[str, Array] = {
+        name: np.asarray(value, np.float32) for name, value in NUMBERS.items()
+    }
+    numbers["last"] = np.array([-1])
+    for name in ("weight", "bias"):
+        numbers[name] = RNG.standard_normal(8).astype(np.float32)
+    return numbers
+
+
+def parsed(text: str) -> list[Any]:
+    """`y=Add(a,b)` and so on as ONNX nodes."""
+    nodes: list[Any] = []
+    for statement in text.split():
+        output, call = statement.split("=")
+        op, operands = call.rstrip(")").split("(")
+        names = operands.split(",")
+        nodes.append(helper.make_node(op, names, [output], **ATTRIBUTES.get(op, {})))
+    return nodes
+
+
+def computing(module: ModuleOp) -> list[str]:
+    """The ops of a module that compute."""
+    passive = {"top.Input", "top.Weight", "top.None"}
+    return [
+        op.name for op in module.walk() if op.name.startswith("top.") and op.name not in passive
+    ]
+
+
+@pytest.mark.parametrize("idiom", TEXTS)
+def test_recognised(agree: Agree, idiom: str) -> None:
+    text, expected = TEXTS[idiom]
+    module = agree(parsed(text), {"x": X}, constants(), opset=17, tolerance=2e-3)
+    assert computing(module) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        ("d=Div(x,sqrt2) e=Erf(d) a=Add(e,one) y=Mul(x,a)", "top.GELU"),
+        ("d=Div(x,sqrt2) e=Erf(d) a=Add(e,one) m=Mul(x,a) n=Mul(m,half) y=Add(n,e)", "top.GELU"),
+        ("t=Mul(x,two) g=Sigmoid(t) y=Mul(x,g)", "top.SiLU"),
+        ("g=Sigmoid(x) m=Mul(x,g) y=Add(m,g)", "top.SiLU"),
+        ("a=Add(x,two) c=Clip(a,zero,six) m=Mul(x,c) y=Div(m,six)", "top.HardSwish"),
+        ("e=Exp(x) s=ReduceSum(e,last) d=Div(e,s) y=Add(d,e)", "top.Softmax"),
+        ("m=ReduceMean(x) d=Sub(x,m) p=Pow(d,three) v=ReduceMean(p) b=Abs(v) a=Add(b,eps) "
+         "r=Sqrt(a) y=Div(d,r)", "top.LayerNorm"),
+    ],
+)  # fmt: skip
+def test_left_alone(agree: Agree, text: str, absent: str) -> None:
+    module = agree(parsed(text), {"x": X}, constants(), opset=17, tolerance=1e-4)
+    assert absent not in computing(module)
+
+
+def test_channel_norm(agree: Agree) -> None:
+    per_channel = {"weight": X[0, :, :1, :1].copy(), "bias": X[1, :, :1, :1].copy()}
+    text = TEXTS["layer norm"][0]
+    nodes = parsed(text)
+    for node in nodes:
+        for attribute in node.attribute:
+            attribute.ints[:] = [1]
+    module = agree(nodes, {"x": X}, {**constants(), **per_channel}, tolerance=1e-4)
+    assert computing(module) == ["top.PixelNorm"]
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_group_norm(agree: Agree, affine: bool) -> None:
+    shapes = {"s": np.array([0, 3, -1]), "t": np.array(X.shape)}
+    neutral = {"i": np.ones(3, np.float32), "o": np.zeros(3, np.float32)}
+    channel = {"weight": X[0, :, :1, :1].copy(), "bias": X[1, :, :1, :1].copy()}
+    text = "r=Reshape(x,s) n=InstanceNormalization(r,i,o) "
+    text += "b=Reshape(n,t) w=Mul(b,weight) y=Add(w,bias)" if affine else "y=Reshape(n,t)"
+    module = agree(parsed(text), {"x": X}, {**shapes, **neutral, **channel}, tolerance=1e-4)
+    assert computing(module) == ["top.GroupNorm"]
+
+
+def test_masks_of_one_number_disappear(agree: Agree) -> None:
+    """baddbmm of torch: an expanded zero, scaled, is added to the scores."""
+    text = "e=Expand(zero,shape) m=Mul(e,half) y=Add(x,m)"
+    more = {"shape": np.array(X.shape)}
+    nodes = [*parsed(text), helper.make_node("Relu", ["y"], ["z"])]
+    module = agree(nodes, {"x": X}, {**constants(), **more}, ["z"])
+    assert computing(module) == ["top.Relu"]
