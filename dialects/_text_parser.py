@@ -1,12 +1,14 @@
 """Reading MLIR text whose aliases may be defined anywhere, as mlir-opt writes it."""
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.parser import Parser
-from xdsl.utils.exceptions import ParseError
+from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 
 _DEFINITION = re.compile(r"^([#!][\w$.]+)[ \t]*=[ \t]*(\S.*)$", re.MULTILINE)
@@ -74,9 +76,11 @@ class MlirParser(Parser):
 
     def parse_optional_type(self) -> TypeAttribute | None:
         """As xDSL's, but a tensor type spelled like an earlier one is not read again."""
-        match = _TENSOR.match(self.lexer.input.content, self.pos)
+        start = self.pos
+        match = _TENSOR.match(self.lexer.input.content, start)
         if match is None:
-            return super().parse_optional_type()
+            with self._verified(start):
+                return super().parse_optional_type()
         if (known := self._tensors.get(match[0])) is not None:
             self._resume_from(match.end())
             return known
@@ -90,7 +94,8 @@ class MlirParser(Parser):
         source, start = self.lexer.input.content, self.pos
         match = self._literal(source, start)
         if match is None:
-            return super().parse_optional_attribute()
+            with self._verified(start):
+                return super().parse_optional_attribute()
         if (known := self._literals.get(match[0])) is not None:
             self._resume_from(match.end())
             return known
@@ -102,6 +107,14 @@ class MlirParser(Parser):
         if parsed is not None and self._consumed_to(match.end()):
             self._literals[match[0]] = parsed
         return parsed
+
+    @contextmanager
+    def _verified(self, start: int) -> Generator[None]:
+        """Make an attribute that was read but does not hold together an error where it stands."""
+        try:
+            yield
+        except VerifyException as error:
+            self.raise_error(str(error), start)
 
     @staticmethod
     def _literal(source: str, start: int) -> re.Match[str] | None:

@@ -8,8 +8,10 @@ from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, I64Array, I64Attr
+from xdsl_tpu.dialects.errors import TpuError
 
 
 class FieldsAttribute(ParametrizedAttribute):
@@ -20,8 +22,13 @@ class FieldsAttribute(ParametrizedAttribute):
 
     @classmethod
     def of(cls, **values: int | bool | Sequence[int]) -> Self:
-        """Build from plain values, one for every field."""
-        return cls.new([_encode(values[key]) for key in _keys(cls)])
+        """Build from plain values, one for every field; TpuError when some are left out."""
+        keys = _keys(cls)
+        if missing := [key for key in keys if key not in values]:
+            raise TpuError(f"#{cls.name} needs {', '.join(missing)}")
+        if unknown := sorted(values.keys() - set(keys)):
+            raise TpuError(f"#{cls.name} has no field {', '.join(unknown)}")
+        return cls.new([_encode(values[key]) for key in keys])
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -91,6 +98,15 @@ class LayerGroupAttr(FieldsAttribute):
     stage: I64Attr
     slice_idx: I64Attr
     group_type: I64Attr
+
+    def verify(self) -> None:
+        for dimension in "ncdhw":
+            starts = cast(I64Array, getattr(self, f"{dimension}_idx"))
+            lengths = cast(I64Array, getattr(self, f"{dimension}_slice"))
+            if len(starts) != len(lengths):
+                raise VerifyException(
+                    f"{dimension}_idx has {len(starts)} slices, {dimension}_slice {len(lengths)}"
+                )
 
 
 @irdl_attr_definition

@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
         "block/0.bias": np.array([1.5, -2.5], np.float16),
         "fc.filter_i8": np.array([[-128, 127]], np.int8),
     }
-    np.savez(path, **arrays)
+    np.savez(path, allow_pickle=False, **arrays)
     return path
 
 
@@ -124,7 +124,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(
 
 def test_later_files_win(file: Path) -> None:
     other = file.with_name("other.npz")
-    np.savez(other, **{"block/0.bias": np.array([0], np.float16)})
+    np.savez(other, allow_pickle=False, **{"block/0.bias": np.array([0], np.float16)})
     with Weights(file, other) as weights:
         assert len(weights) == 3
         np.testing.assert_array_equal(weights["block/0.bias"], [0])
