@@ -83,7 +83,7 @@ def lower(
     Raises:
         TpuError: an unknown or indispensable pass in `disable`, or whatever a pass refuses.
     """
-    _check_disabled(disable)
+    check_disabled(disable)
     times: list[PassTime] = []
     for stage in STAGES:
         times += run_stage(module, stage, mode, chip, disable)
@@ -113,7 +113,8 @@ def _run(
         yield PassTime(stage, name, time.perf_counter() - start)
 
 
-def _check_disabled(disable: Collection[str]) -> None:
+def check_disabled(disable: Collection[str]) -> None:
+    """Raise TpuError for a pass that is unknown or cannot be left out."""
     known = [name for passes in STAGES.values() for name in passes]
     for name in disable:
         if name not in known:

@@ -3,7 +3,9 @@
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 
 def write_text(path: Path, text: str) -> None:
@@ -14,18 +16,35 @@ def write_text(path: Path, text: str) -> None:
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
         path.write_text(text, encoding="utf-8")
         return
+    _replace(path, lambda stream: _write(stream, text.encode()))
+
+
+def _write(stream: IO[bytes], data: bytes) -> None:
+    stream.write(data)
+
+
+def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            write(stream)
         os.chmod(temporary, _ordinary_mode(path))
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def write_bytes(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """As `write_text`, for what `write` puts into the stream."""
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        with path.open("wb") as stream:
+            write(stream)
+        return
+    _replace(path, write)
 
 
 def _ordinary_mode(path: Path) -> int:

@@ -1,0 +1,76 @@
+"""Running a program on the machine model: inputs in, outputs out."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine import Machine, Numerics
+from xdsl_tpu.backend.program import IoTensor, Program
+from xdsl_tpu.backend.tensor import DType
+from xdsl_tpu.dialects.errors import TpuError
+
+Array = npt.NDArray[Any]
+
+
+def run_program(
+    program: Program,
+    chip: Chip,
+    inputs: Mapping[str, Array],
+    numerics: Numerics = "fast",
+    on_command: Callable[[Command], None] | None = None,
+) -> dict[str, Array]:
+    """Execute a program; `inputs` and the result are keyed by tensor name.
+
+    bf16 tensors are arrays of their 16 bits. Raises TpuError for a missing, unknown or
+    ill-shaped input, or one with NaN or infinity.
+    """
+    machine = Machine(chip, numerics)
+    machine.memory.write(program.coefficient_address, program.coefficients)
+    for tensor in program.inputs:
+        machine.memory.write(tensor.address, _checked(tensor, inputs))
+    unknown = sorted(set(inputs) - {t.name for t in program.inputs})
+    if unknown:
+        raise TpuError(f"no such input: {', '.join(unknown)}; {_signature(program)}")
+    machine.run(program.tiu, program.gdma, on_command)
+    return {t.name: machine.memory.read(t.address, t.shape, t.dtype.numpy) for t in program.outputs}
+
+
+def random_inputs(program: Program, seed: int) -> dict[str, Array]:
+    """Standard normal values for every input (small integers for integer ones), in order."""
+    generator = np.random.default_rng(seed)
+    values: dict[str, Array] = {}
+    for tensor in program.inputs:
+        if tensor.dtype.is_float:
+            values[tensor.name] = generator.standard_normal(tensor.shape, np.float32)
+        else:
+            values[tensor.name] = generator.integers(0, 100, tensor.shape)
+    return values
+
+
+def _checked(tensor: IoTensor, inputs: Mapping[str, Array]) -> Array:
+    """The input's values in its element type."""
+    value = inputs.get(tensor.name)
+    if value is None:
+        raise TpuError(
+            f"input '{tensor.name}' is missing: give {list(tensor.shape)} of {tensor.dtype.label}"
+        )
+    if value.shape != tensor.shape:
+        raise TpuError(
+            f"input '{tensor.name}' has shape {list(value.shape)}, "
+            f"the program wants {list(tensor.shape)}"
+        )
+    if tensor.dtype.is_float and not np.isfinite(value).all():
+        raise TpuError(f"input '{tensor.name}' contains NaN or infinity")
+    if tensor.dtype is DType.BF16 and value.dtype != np.uint16:
+        words = np.ascontiguousarray(value, np.float32).view(np.uint32)
+        return ((words + 0x7FFF + ((words >> 16) & 1)) >> 16).astype(np.uint16)
+    return np.ascontiguousarray(value, dtype=tensor.dtype.numpy)
+
+
+def _signature(program: Program) -> str:
+    described = (f"{t.name} {list(t.shape)} {t.dtype.label}" for t in program.inputs)
+    return f"the program takes {', '.join(described)}"

@@ -1,0 +1,146 @@
+"""From a model file to a folder with IR, weights and a bmodel; printing nothing."""
+
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from xdsl_tpu.backend.bmodel import write_bmodel
+from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.program import Program
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.text import print_module, read_module
+from xdsl_tpu.dialects.weights import WEIGHT_FILE, weights_of
+from xdsl_tpu.frontend.onnx import import_onnx
+from xdsl_tpu.passes.pipelines import check_disabled, run_stage
+
+STAGES = ("top", "tpu", "final")
+BMODEL = "model.bmodel"
+SUMMARY = "compile.json"
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass
+class Compilation:
+    """What was made: the program and seconds per stage (a stage's passes are `stage/pass`)."""
+
+    program: Program
+    chip: Chip
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    def summary(self) -> dict[str, Any]:
+        """What `compile.json` holds."""
+        program = self.program
+        return {
+            "model": program.name,
+            "chip": program.chip,
+            "quantize": program.quantize,
+            "seconds": {stage: round(value, 3) for stage, value in self.seconds.items()},
+            "instructions": {"bdc": len(program.tiu) - 1, "gdma": len(program.gdma) - 1},
+            "memory": {
+                "coefficients": int(program.coefficients.size),
+                "arena": program.arena_bytes,
+                "local_per_lane": self.chip.local_bytes,
+            },
+        }
+
+
+def compile_model(
+    model: Path,
+    output: Path,
+    quantize: str,
+    chip_name: str,
+    input_shapes: Shapes | None = None,
+    disable: Collection[str] = (),
+    on_stage: Callable[[str], None] = lambda stage: None,
+) -> Compilation:
+    """Compile an ONNX or Top MLIR file into the folder `output`.
+
+    Files appear there only when everything has succeeded. `on_stage` is called as each stage
+    begins. Raises TpuError, or an xDSL error for malformed IR.
+    """
+    check_disabled(disable)
+    chip = load_chip(chip_name)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as scratch:
+        result = _compile(model, Path(scratch), quantize, chip, input_shapes, disable, on_stage)
+        output.mkdir(exist_ok=True)
+        for file in sorted(Path(scratch).iterdir()):
+            shutil.move(file, output / file.name)
+    return result
+
+
+def _compile(
+    model: Path,
+    folder: Path,
+    quantize: str,
+    chip: Chip,
+    input_shapes: Shapes | None,
+    disable: Collection[str],
+    on_stage: Callable[[str], None],
+) -> Compilation:
+    seconds: dict[str, float] = {}
+
+    def timed(stage: str) -> Callable[[], None]:
+        on_stage(stage)
+        start = time.perf_counter()
+
+        def done() -> None:
+            seconds[stage] = time.perf_counter() - start
+
+        return done
+
+    done = timed("import")
+    module = _read(model, input_shapes)
+    done()
+    for stage in STAGES:
+        done = timed(stage)
+        for one in run_stage(module, stage, quantize, chip.name.lower(), disable):
+            seconds[f"{stage}/{one.pass_name}"] = one.seconds
+        done()
+        done = timed(f"write {stage}.mlir")
+        _write_stage(module, folder, stage)
+        done()
+    done = timed("codegen")
+    program = generate(module, weights_of(module), chip)
+    done()
+    done = timed("write bmodel")
+    write_bmodel(program, folder / BMODEL)
+    done()
+    result = Compilation(program, chip, seconds)
+    (folder / SUMMARY).write_text(json.dumps(result.summary(), indent=1) + "\n", encoding="utf-8")
+    return result
+
+
+def _read(model: Path, input_shapes: Shapes | None) -> ModuleOp:
+    """The model as a top module with its weights attached."""
+    if model.suffix == ".onnx":
+        return import_onnx(model, input_shapes)
+    if model.suffix == ".mlir":
+        if input_shapes:
+            raise TpuError(
+                "--input-shapes is for ONNX models; the shapes of a .mlir file are fixed"
+            )
+        module = read_module(model)
+        module.verify()
+        return module
+    raise TpuError(f"{model}: give an .onnx or a Top .mlir file")
+
+
+def _write_stage(module: ModuleOp, folder: Path, stage: str) -> None:
+    """`<stage>.mlir` and its weights under the name the module gives."""
+    weights = weights_of(module)
+    name = module.attributes.get(WEIGHT_FILE)
+    if not isinstance(name, StringAttr):
+        raise TpuError(f"the module has no '{WEIGHT_FILE}' after stage {stage}")
+    weights.save(folder / Path(name.data).name)
+    with (folder / f"{stage}.mlir").open("w", encoding="utf-8") as stream:
+        print_module(module, stream)

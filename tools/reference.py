@@ -1,0 +1,67 @@
+"""What a model should give: onnxruntime on ONNX models, the interpreter on IR."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.text import read_module
+
+Array = npt.NDArray[Any]
+
+
+def reference_outputs(model: Path, inputs: Mapping[str, Array]) -> tuple[str, list[Array]]:
+    """The name of the reference and its outputs in the model's order.
+
+    Raises TpuError when the model cannot be run on these inputs.
+    """
+    if not model.is_file():
+        raise TpuError(f"{model}: no such file")
+    if model.suffix == ".mlir":
+        from xdsl_tpu.dialects.interpreters import run_module
+
+        return "interpreter", list(run_module(read_module(model), dict(inputs)).values())
+    return "onnxruntime", _onnxruntime(model, inputs)
+
+
+def _onnxruntime(model: Path, inputs: Mapping[str, Array]) -> list[Array]:
+    try:
+        onnxruntime: Any = import_module("onnxruntime")
+    except ImportError:
+        raise TpuError(
+            "--compare with an ONNX model needs onnxruntime: pip install 'xdsl-tpu[reference]'"
+        ) from None
+    from xdsl_tpu.frontend.onnx import is_stripped, refill
+    from xdsl_tpu.frontend.onnx.load import load_model
+
+    loaded = load_model(model)[0]
+    proto = refill(loaded) if is_stripped(loaded) else loaded
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    try:
+        session = onnxruntime.InferenceSession(
+            proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        feeds = {i.name: _typed(inputs, i.name, i.type) for i in session.get_inputs()}
+        return [np.asarray(value) for value in session.run(None, feeds)]
+    except TpuError:
+        raise
+    except Exception as error:  # onnxruntime raises many types, none of them documented
+        raise TpuError(f"{model}: onnxruntime cannot run it: {error}") from error
+
+
+_TYPES: dict[str, Any] = {
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+}
+
+
+def _typed(inputs: Mapping[str, Array], name: str, kind: str) -> Array:
+    if name not in inputs:
+        raise TpuError(f"the reference model has an input '{name}', the program has none")
+    return inputs[name].astype(_TYPES.get(kind, np.float32))

@@ -1,0 +1,119 @@
+"""`tpu-compile`: a model to a BM1684X program."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.compile_model import Compilation, compile_model
+from xdsl_tpu.tools.errors import guarded
+
+QUANTIZE = ("F32", "F16", "BF16")
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """NAME=1x3x224x224; the name may contain '='."""
+    name, separator, sizes = text.rpartition("=")
+    try:
+        shape = tuple(int(size) for size in sizes.split("x"))
+    except ValueError:
+        shape = ()
+    if not separator or not name or not shape or min(shape) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form NAME=1x3x224x224")
+    return name, shape
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tpu-compile",
+        description="Compile an ONNX model, or Top IR, to a BM1684X program.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help=".onnx file or Top .mlir file")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: MODEL's name")
+    parser.add_argument(
+        "--chip", default="bm1684x", help="chip name or .toml description (default: bm1684x)"
+    )
+    parser.add_argument(
+        "--quantize",
+        type=str.upper,
+        choices=QUANTIZE,
+        default="F16",
+        help="number format of the program (default: F16)",
+    )
+    parser.add_argument(
+        "--input-shapes",
+        type=_shape,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=SHAPE",
+        help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224",
+    )
+    parser.add_argument(
+        "--disable-pass",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="leave out an optional pass; may be repeated",
+    )
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--version", action="version", version=f"tpu-compile {version('xdsl-tpu')}")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Entry point; exits with status 1 and one message on a problem."""
+    args = _parser().parse_args(argv)
+    sys.exit(guarded(lambda: _run(args), show_traceback=args.traceback))
+
+
+def _run(args: argparse.Namespace) -> None:
+    if not args.model.is_file():
+        raise TpuError(f"{args.model}: no such file")
+    output: Path = args.output or Path(args.model.stem)
+    if output.exists() and not output.is_dir():
+        raise TpuError(f"{output}: exists and is no folder; give another with -o")
+    console = Console(stderr=True, quiet=args.quiet)
+    with console.status("starting") as status:
+
+        def on_stage(stage: str) -> None:
+            status.update(f"{args.model.name}: {stage}")
+            if not console.is_terminal:
+                console.print(f"{args.model.name}: {stage}", highlight=False)
+
+        result = compile_model(
+            args.model,
+            output,
+            args.quantize,
+            args.chip,
+            dict(args.input_shapes),
+            args.disable_pass,
+            on_stage,
+        )
+    if not args.quiet:
+        _print_summary(result, output)
+
+
+def _print_summary(result: Compilation, output: Path) -> None:
+    program = result.program
+    table = Table("stage", "seconds", title=f"{program.name} {program.quantize} on {program.chip}")
+    table.columns[1].justify = "right"
+    for stage, seconds in result.seconds.items():
+        if "/" not in stage:
+            table.add_row(stage, f"{seconds:.2f}")
+    console = Console()
+    console.print(table)
+    console.print(
+        f"{len(program.tiu) - 1:,} TIU and {len(program.gdma) - 1:,} GDMA instructions, "
+        f"{program.coefficients.size / 2**20:.1f} MiB of coefficients, "
+        f"{program.arena_bytes / 2**20:.1f} MiB of activations",
+        highlight=False,
+    )
+    console.print(f"written to {output}", highlight=False)

@@ -1,0 +1,225 @@
+"""`tpu-run`: a program on the machine model, with its outputs, cycles and timeline."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from xdsl_tpu.backend.bmodel import read_bmodel
+from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.execute import random_inputs, run_program
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.program import Program
+from xdsl_tpu.backend.report import Closeness, closeness, layer_costs, run_report, trace
+from xdsl_tpu.backend.timing import Timeline, simulate
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.compile_model import BMODEL
+from xdsl_tpu.tools.errors import guarded
+from xdsl_tpu.tools.files import write_bytes, write_text
+from xdsl_tpu.tools.reference import reference_outputs
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+MOST_EXPENSIVE = 10
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tpu-run",
+        description="Run a BM1684X program on the machine model.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "program", type=Path, metavar="DIR|X.bmodel", help="what tpu-compile wrote, or a bmodel"
+    )
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--inputs", type=Path, metavar="X.npz", help="input arrays by name")
+    source.add_argument("--seed", type=int, default=0, metavar="N", help="random inputs (0)")
+    parser.add_argument("--outputs", type=Path, metavar="X.npz", help="write the outputs")
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        metavar="MODEL",
+        help="compare with onnxruntime on an ONNX model (stripped graphs are refilled), "
+        "or with the interpreter on a .mlir file",
+    )
+    parser.add_argument("--report", type=Path, metavar="X.json", help="write the figures")
+    parser.add_argument("--timeline", type=Path, metavar="X.json", help="trace for Perfetto")
+    parser.add_argument("--chip", help="chip name or .toml description (default: the program's)")
+    parser.add_argument(
+        "--numerics",
+        choices=("fast", "exact"),
+        default="fast",
+        help="fast: products summed in f32; exact: in the chip's own order",
+    )
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--version", action="version", version=f"tpu-run {version('xdsl-tpu')}")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Entry point; exits with status 1 and one message on a problem."""
+    args = _parser().parse_args(argv)
+    sys.exit(guarded(lambda: _run(args), show_traceback=args.traceback))
+
+
+def _run(args: argparse.Namespace) -> None:
+    seconds: dict[str, float] = {}
+    with _timed(seconds, "load"):
+        program = read_bmodel(_bmodel_path(args.program))
+        chip = load_chip(args.chip or program.chip)
+        inputs = _inputs(args, program)
+    console = Console(stderr=True, quiet=args.quiet)
+    with _timed(seconds, "simulate"), _progress(console, program) as advance:
+        outputs = run_program(program, chip, inputs, args.numerics, advance)
+    with _timed(seconds, "timeline"):
+        timeline = simulate(program.tiu, program.gdma, chip)
+    comparison = None
+    if args.compare is not None:
+        with _timed(seconds, "reference"), console.status(f"reference: {args.compare.name}"):
+            comparison = _compare(args.compare, program, inputs, outputs)
+    report = run_report(program, chip, timeline, comparison, seconds)
+    _write(args, program, chip, timeline, outputs, report)
+    if not args.quiet:
+        _print(program, chip, timeline, comparison)
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str) -> Generator[None]:
+    start = time.perf_counter()
+    yield
+    seconds[stage] = time.perf_counter() - start
+
+
+@contextmanager
+def _progress(console: Console, program: Program) -> Generator[Callable[[Command], None]]:
+    """A bar over the commands, redrawn at most every hundredth of the way."""
+    total = len(program.tiu) + len(program.gdma)
+    step = max(1, total // 100)
+    columns = (
+        TextColumn("simulating"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    done = 0
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("simulating", total=total)
+
+        def advance(command: Command) -> None:
+            nonlocal done
+            done += 1
+            if done % step == 0 or done == total:
+                progress.update(task, completed=done)
+
+        yield advance
+
+
+def _bmodel_path(program: Path) -> Path:
+    path = program / BMODEL if program.is_dir() else program
+    if not path.is_file():
+        raise TpuError(f"{path}: no such file; tpu-compile MODEL -o {program} makes one")
+    return path
+
+
+def _inputs(args: argparse.Namespace, program: Program) -> Arrays:
+    if args.inputs is None:
+        return random_inputs(program, args.seed)
+    try:
+        with np.load(args.inputs, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, AttributeError) as error:
+        raise TpuError(f"{args.inputs}: no readable .npz file of arrays ({error})") from error
+
+
+def _compare(
+    model: Path, program: Program, inputs: Arrays, outputs: Arrays
+) -> tuple[str, dict[str, Closeness]]:
+    """Closeness of every output to the reference's output at the same position."""
+    kind, expected = reference_outputs(model, inputs)
+    if len(expected) != len(outputs):
+        raise TpuError(
+            f"{model} has {len(expected)} outputs, the program has {len(outputs)}: "
+            "was it compiled from this model?"
+        )
+    tensors: dict[str, Closeness] = {}
+    for (name, value), reference in zip(outputs.items(), expected, strict=True):
+        if value.shape != reference.shape:
+            raise TpuError(
+                f"output '{name}' has shape {list(value.shape)}, in {model} it has "
+                f"{list(reference.shape)}: was the program compiled from this model?"
+            )
+        tensors[name] = closeness(value, reference)
+    return f"{kind} {model.name}", tensors
+
+
+def _write(
+    args: argparse.Namespace,
+    program: Program,
+    chip: Chip,
+    timeline: Timeline,
+    outputs: Arrays,
+    report: dict[str, Any],
+) -> None:
+    if args.outputs is not None:
+        save: Any = np.savez  # its type takes no array called allow_pickle
+        write_bytes(args.outputs, lambda stream: save(stream, **outputs))
+    if args.timeline is not None:
+        write_text(args.timeline, trace(program, timeline, chip))
+    if args.report is not None:
+        write_text(args.report, json.dumps(report, indent=1) + "\n")
+
+
+def _print(
+    program: Program,
+    chip: Chip,
+    timeline: Timeline,
+    comparison: tuple[str, Mapping[str, Closeness]] | None,
+) -> None:
+    console = Console()
+    report = run_report(program, chip, timeline, comparison, {})
+    summary = Table(title=f"{program.name} {program.quantize} on {program.chip}", show_header=False)
+    summary.add_row("cycles", f"{timeline.total:,} ({report['milliseconds']:.3f} ms)")
+    for engine in ("bdc", "gdma"):
+        part = report[engine]
+        share = part["busy_cycles"] / max(1, timeline.total)
+        summary.add_row(
+            engine.upper(), f"{part['instructions']:,} instructions, busy {share:.1%} of the time"
+        )
+    moved = ", ".join(f"{k} {v / 1e6:.1f} MB" for k, v in report["gdma"]["bytes"].items())
+    summary.add_row("DDR traffic", moved)
+    if comparison is not None:
+        for name, close in comparison[1].items():
+            summary.add_row(
+                f"{name} against {comparison[0]}",
+                f"cosine {close.cosine:.7f}, max abs error {close.max_abs_error:.3g}, "
+                f"SQNR {close.sqnr_db:.1f} dB",
+            )
+    console.print(summary)
+    console.print(_layer_table(program, timeline))
+
+
+def _layer_table(program: Program, timeline: Timeline) -> Table:
+    """The layers that moved the end of the run most."""
+    table = Table(title="most expensive layers")
+    table.add_column("layer", overflow="fold")
+    table.add_column("op")
+    for heading in ("cycles", "share", "TIU busy", "GDMA busy"):
+        table.add_column(heading, justify="right")
+    costs = sorted(layer_costs(program, timeline), key=lambda c: -c.elapsed)
+    for cost in costs[:MOST_EXPENSIVE]:
+        share = cost.elapsed / max(1, timeline.total)
+        figures = (f"{cost.elapsed:,}", f"{share:.1%}", f"{cost.tiu:,}", f"{cost.gdma:,}")
+        table.add_row(cost.layer.name, cost.layer.op, *figures)
+    return table
