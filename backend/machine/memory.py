@@ -54,8 +54,8 @@ class Placed:
 
     def write(self, values: Array) -> None:
         """Store (n, c, h, w) values, converted as numpy converts to the stored type."""
-        if len(self.views) > 1 and np.may_share_memory(values, self.views[0]):
-            values = values.copy()
+        if len(self.views) > 1 and any(np.may_share_memory(values, v) for v in self.views):
+            values = values.copy()  # writing one view must not change what the next one reads
         for span, view in zip(self.spans, self.views, strict=True):
             count = span.groups * span.lanes
             view[...] = values[:, span.start : span.start + count].reshape(view.shape)

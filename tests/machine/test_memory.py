@@ -47,6 +47,17 @@ def test_local_elements_lie_where_the_formula_says(
     assert np.count_nonzero(stored) == values.size
 
 
+def test_overlapping_move_reads_before_it_writes(memory: Memory) -> None:
+    # Six channels move from lane 0 to lane 62, so that they wrap onto their own source.
+    place = memory.local.place
+    source = place(0, (1, 6, 1, 4), (0, 0, 0, 1), np.dtype(np.uint8))
+    values = np.arange(24, dtype=np.uint8).reshape(1, 6, 1, 4)
+    source.write(values)
+    target = place(62 * _CHIP.local_bytes, (1, 6, 1, 4), (0, 0, 0, 1), np.dtype(np.uint8))
+    target.write(source.read())
+    assert np.array_equal(target.read(), values)
+
+
 def test_spans_cover_all_channels_once() -> None:
     for lane in (0, 5, 63):
         for channels in (1, 59, 64, 65, 200):
