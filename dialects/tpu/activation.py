@@ -72,7 +72,7 @@ class LeakyReluOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class PReluOp(SameShape, LocalOp):
-    """Parametric relu with slope tensor."""
+    """x where it is positive, else x times the slope of its channel."""
 
     name = "tpu.PReluOp"
 
@@ -109,7 +109,7 @@ class LutOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class LutBF16Op(SameShape, LocalOp):
-    """Bf16 table look-up with slope/mantissa tables."""
+    """A bf16 function by look-up, refined by slopes or mantissas from a second table."""
 
     name = "tpu.LutBF16"
 
@@ -151,7 +151,7 @@ class ScaleOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class ScaleLutOp(SameShape, LocalOp):
-    """Per-channel scale by look-up."""
+    """A table of its own for every channel of an 8-bit image."""
 
     name = "tpu.ScaleLut"
 
@@ -167,7 +167,7 @@ class ScaleLutOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class FusedActiveCastOp(SameShape, TpuOp):
-    """Activation fused with cast."""
+    """An activation whose result comes in another number format."""
 
     name = "tpu.FusedActiveCast"
 

@@ -13,7 +13,7 @@ from xdsl_tpu.dialects.traits import SupportElementwise, SupportFuseRelu
 
 @irdl_op_definition
 class AttentionOp(LocalOp):
-    """Fused multi-head attention block (Q/K/V/O projections, scale, softmax, optional mask)."""
+    """A whole attention block: projections of queries, keys, values and output included."""
 
     name = "tpu.Attention"
 
@@ -42,7 +42,7 @@ class AttentionOp(LocalOp):
 
 @irdl_op_definition
 class FAttentionOp(TpuOp):
-    """Flash attention."""
+    """softmax(Q K^T * scale + mask) V, block by block without the full matrix of scores."""
 
     name = "tpu.FAttention"
 
@@ -67,7 +67,7 @@ class FAttentionOp(TpuOp):
 
 @irdl_op_definition
 class FAttentionLseOp(TpuOp):
-    """Flash attention that also returns log-sum-exp."""
+    """FAttention that also gives the logarithm of each row's sum of exponentials."""
 
     name = "tpu.FAttentionLse"
 
@@ -93,7 +93,7 @@ class FAttentionLseOp(TpuOp):
 
 @irdl_op_definition
 class FlexAttentionOp(TpuOp):
-    """Attention with a programmable mask/score."""
+    """FAttention with blocks of the score matrix left out where a bitmap says so."""
 
     name = "tpu.FlexAttention"
 
@@ -123,7 +123,7 @@ class FlexAttentionOp(TpuOp):
 
 @irdl_op_definition
 class MlpOp(TpuOp):
-    """Fused gated MLP (gate, up, down projections)."""
+    """down(act(gate(x)) * up(x)): the feed-forward block of a language model."""
 
     name = "tpu.Mlp"
 
@@ -158,7 +158,7 @@ class MlpOp(TpuOp):
 
 @irdl_op_definition
 class RopeOp(LocalOp):
-    """Rotary position embedding."""
+    """Pairs of elements rotated by angles that grow with the position."""
 
     name = "tpu.Rope"
 
@@ -184,7 +184,7 @@ class RopeOp(LocalOp):
 
 @irdl_op_definition
 class ChunkGatedDeltaRuleOp(TpuOp):
-    """Chunked gated delta rule linear attention (LLM)."""
+    """Linear attention by the gated delta rule, a chunk of tokens at a time."""
 
     name = "tpu.ChunkGatedDeltaRule"
 
@@ -211,7 +211,7 @@ class ChunkGatedDeltaRuleOp(TpuOp):
 
 @irdl_op_definition
 class RecurrentGatedDeltaRuleOp(TpuOp):
-    """Recurrent gated delta rule linear attention (LLM)."""
+    """Linear attention by the gated delta rule, one token after the other."""
 
     name = "tpu.RecurrentGatedDeltaRule"
 
@@ -233,7 +233,7 @@ class RecurrentGatedDeltaRuleOp(TpuOp):
 
 @irdl_op_definition
 class SelectiveScanOp(TpuOp):
-    """Mamba selective scan."""
+    """The recurrence of a state space model with input-dependent steps (Mamba)."""
 
     name = "tpu.SelectiveScan"
 

@@ -183,7 +183,7 @@ class MinOp(Broadcast, LocalOp):
 
 @irdl_op_definition
 class CastAddOp(TpuOp):
-    """Fused cast and add."""
+    """The sum of inputs of different number formats, in the format of the result."""
 
     name = "tpu.CastAdd"
 
@@ -232,7 +232,7 @@ class CompareOp(Broadcast, LocalOp):
 
 @irdl_op_definition
 class LogicalAndOp(TpuOp):
-    """Logical and of two tensors."""
+    """1 where both inputs are not 0, else 0."""
 
     name = "tpu.LogicalAnd"
 
@@ -244,7 +244,7 @@ class LogicalAndOp(TpuOp):
 
 @irdl_op_definition
 class WhereOp(LocalOp):
-    """Select by condition, branches tensor or constant."""
+    """An element of `tbrn` where `cond` is not 0, else of `fbrn`; numbers may stand for them."""
 
     name = "tpu.Where"
 
@@ -264,7 +264,7 @@ class WhereOp(LocalOp):
 
 @irdl_op_definition
 class MaskedFillOp(LocalOp):
-    """Select a constant where the condition holds (or its inverse)."""
+    """`const_val` where `cond` holds (or fails, with `inversed`), elsewhere elements of `brn`."""
 
     name = "tpu.MaskedFill"
 

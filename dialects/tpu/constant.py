@@ -84,7 +84,7 @@ class MulConstOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class MaxConstOp(SameShape, LocalOp):
-    """Max(x, constant)."""
+    """The larger of x and const_val."""
 
     name = "tpu.MaxConst"
 
@@ -102,7 +102,7 @@ class MaxConstOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class MinConstOp(SameShape, LocalOp):
-    """Min(x, constant)."""
+    """The smaller of x and const_val."""
 
     name = "tpu.MinConst"
 
@@ -136,7 +136,7 @@ class ReciprocalOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class BinaryConstShiftOp(SameShape, LocalOp):
-    """Integer binary op with a constant followed by an arithmetic shift."""
+    """An integer operation with a number, then an arithmetic shift."""
 
     name = "tpu.BinaryConstShift"
 
@@ -155,7 +155,7 @@ class BinaryConstShiftOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class CompareConstOp(SameShape, LocalOp):
-    """Comparison with a constant, optionally with operands swapped (inversed)."""
+    """1 where `x mode const_val` holds and 0 elsewhere; sides swapped when `inversed`."""
 
     name = "tpu.CompareConst"
 

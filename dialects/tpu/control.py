@@ -42,7 +42,7 @@ class IfOp(TpuOp):
 
 @irdl_op_definition
 class LoopOp(TpuOp):
-    """Loop with a body region."""
+    """Runs its body at most M times, as long as the condition holds (ONNX operators, Loop)."""
 
     name = "tpu.Loop"
 

@@ -132,7 +132,7 @@ class Conv2DOp(ShapeInference, LocalOp):
 
 @irdl_op_definition
 class Conv3DOp(LocalOp):
-    """3-D convolution."""
+    """Convolution over D, H, W of N, C, D, H, W, plus bias, then the ReLU."""
 
     name = "tpu.Conv3D"
 
@@ -162,7 +162,7 @@ class Conv3DOp(LocalOp):
 
 @irdl_op_definition
 class DeconvOp(LocalOp):
-    """Transposed convolution."""
+    """Transposed convolution: every input element adds its multiple of the filter to the output."""
 
     name = "tpu.Deconv"
 
@@ -189,7 +189,7 @@ class DeconvOp(LocalOp):
 
 @irdl_op_definition
 class Deconv3DOp(LocalOp):
-    """3-D transposed convolution."""
+    """Transposed convolution over D, H, W."""
 
     name = "tpu.Deconv3D"
 
@@ -215,7 +215,7 @@ class Deconv3DOp(LocalOp):
 
 @irdl_op_definition
 class DeformGatherOp(TpuOp):
-    """Im2col-like gather for deformable conv."""
+    """Samples a deformable convolution takes, laid out as columns for a matrix product."""
 
     name = "tpu.DeformGather"
 
@@ -236,7 +236,7 @@ class DeformGatherOp(TpuOp):
 
 @irdl_op_definition
 class CorrelationOp(TpuOp):
-    """Correlation cost volume of two feature maps up to max_disp."""
+    """How well two feature maps agree at each horizontal shift up to `max_disp`."""
 
     name = "tpu.Correlation"
 

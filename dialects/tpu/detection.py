@@ -18,7 +18,7 @@ from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp
 
 @irdl_op_definition
 class DetectionOutputOp(TpuOp):
-    """SSD detection output."""
+    """Boxes of an SSD detector, decoded and thinned out."""
 
     name = "tpu.DetectionOutput"
 
@@ -42,7 +42,7 @@ class DetectionOutputOp(TpuOp):
 
 @irdl_op_definition
 class YoloDetectionOp(TpuOp):
-    """YOLO detection post-process."""
+    """Boxes of a YOLO detector, decoded and thinned out."""
 
     name = "tpu.YoloDetection"
 
@@ -65,7 +65,7 @@ class YoloDetectionOp(TpuOp):
 
 @irdl_op_definition
 class NmsOp(TpuOp):
-    """Non-maximum suppression."""
+    """The boxes that overlap no better one of their class too much."""
 
     name = "tpu.Nms"
 
@@ -80,7 +80,7 @@ class NmsOp(TpuOp):
 
 @irdl_op_definition
 class RoiAlignOp(TpuOp):
-    """ROI align."""
+    """Regions of a feature map resampled to one size."""
 
     name = "tpu.RoiAlign"
 
@@ -99,7 +99,7 @@ class RoiAlignOp(TpuOp):
 
 @irdl_op_definition
 class RoiExtractorOp(TpuOp):
-    """Multi-level ROI extraction."""
+    """RoiAlign over several feature maps, each region from the map of its level."""
 
     name = "tpu.RoiExtractor"
 
@@ -121,7 +121,7 @@ class RoiExtractorOp(TpuOp):
 
 @irdl_op_definition
 class MatchTemplateOp(TpuOp):
-    """Template matching."""
+    """How well a template fits at every place of an image."""
 
     name = "tpu.MatchTemplate"
 

@@ -17,7 +17,7 @@ from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
 @irdl_op_definition
 class CustomOp(LocalOp):
-    """User defined custom op with named parameters."""
+    """An op of the user's own, told apart by `name`."""
 
     name = "tpu.Custom"
 
@@ -30,7 +30,7 @@ class CustomOp(LocalOp):
 
 @irdl_op_definition
 class GenericCpuOp(TpuOp):
-    """Op executed on the CPU with a name and parameter dictionary."""
+    """An op the host runs, told apart by `cpu_op_name`."""
 
     name = "tpu.GenericCpu"
 

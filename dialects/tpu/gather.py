@@ -49,7 +49,7 @@ class GatherOp(ShapeInference, TpuOp):
 
 @irdl_op_definition
 class GatherElementsOp(TpuOp):
-    """Elementwise gather along an axis."""
+    """For each index, the input element with that coordinate along `axis`."""
 
     name = "tpu.GatherElements"
 
@@ -65,7 +65,7 @@ class GatherElementsOp(TpuOp):
 
 @irdl_op_definition
 class GatherNDOp(TpuOp):
-    """N-d gather."""
+    """Slices of the input whose leading coordinates are the rows of `indices`."""
 
     name = "tpu.GatherND"
 
@@ -80,7 +80,7 @@ class GatherNDOp(TpuOp):
 
 @irdl_op_definition
 class IndexPutOp(TpuOp):
-    """Write values at indices."""
+    """The input with `values` written, or added, at the coordinates in `indices`."""
 
     name = "tpu.IndexPut"
 
@@ -96,7 +96,7 @@ class IndexPutOp(TpuOp):
 
 @irdl_op_definition
 class ScatterElementsOp(TpuOp):
-    """Elementwise scatter with optional reduction."""
+    """The input with each update at the coordinate its index gives along `axis`."""
 
     name = "tpu.ScatterElements"
 
@@ -116,7 +116,7 @@ class ScatterElementsOp(TpuOp):
 
 @irdl_op_definition
 class ScatterNDOp(TpuOp):
-    """N-d scatter with optional reduction."""
+    """The input with updates at the coordinates in the rows of `indices`."""
 
     name = "tpu.ScatterND"
 
@@ -132,9 +132,7 @@ class ScatterNDOp(TpuOp):
 
 @irdl_op_definition
 class A16GatherOp(TpuOp):
-    """Embedding lookup on a quantised (int4/int8/fp8 packed) table with per-group scale, output
-    in 16-bit float.
-    """
+    """Rows of an embedding table packed in few bits, unpacked to 16-bit floats."""
 
     name = "tpu.A16Gather"
 

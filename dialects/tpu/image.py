@@ -29,7 +29,7 @@ from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
 @irdl_op_definition
 class PreprocessOp(TpuOp):
-    """Fused image preprocessing."""
+    """An image as a camera delivers it, made into the network's input."""
 
     name = "tpu.Preprocess"
 
@@ -48,7 +48,7 @@ class PreprocessOp(TpuOp):
 
 @irdl_op_definition
 class MeanStdScaleOp(LocalOp):
-    """Normalise an image by mean/std/scale with quantised input."""
+    """(image - mean) / std, quantised."""
 
     name = "tpu.MeanStdScale"
 
@@ -74,7 +74,7 @@ class MeanStdScaleOp(LocalOp):
 
 @irdl_op_definition
 class CscOp(TpuOp):
-    """Colour-space conversion with padding/alignment."""
+    """An image in another colour space, padded and aligned."""
 
     name = "tpu.Csc"
 
@@ -93,7 +93,7 @@ class CscOp(TpuOp):
 
 @irdl_op_definition
 class Yuv2rgbFormulaOp(TpuOp):
-    """YUV to RGB conversion."""
+    """A YUV image as RGB."""
 
     name = "tpu.Yuv2rgbFormula"
 
@@ -110,7 +110,7 @@ class Yuv2rgbFormulaOp(TpuOp):
 
 @irdl_op_definition
 class Mmap2RgbmapOp(TpuOp):
-    """Mosaic map to rgb map."""
+    """A mosaic of colour samples rearranged to planes."""
 
     name = "tpu.Mmap2Rgbmap"
 
@@ -122,7 +122,7 @@ class Mmap2RgbmapOp(TpuOp):
 
 @irdl_op_definition
 class PackRawOp(TpuOp):
-    """Pack raw sensor data."""
+    """Raw sensor samples packed into planes."""
 
     name = "tpu.PackRaw"
 
@@ -140,7 +140,7 @@ class PackRawOp(TpuOp):
 
 @irdl_op_definition
 class DepackRawOp(TpuOp):
-    """Unpack raw sensor (Bayer) data."""
+    """Planes unpacked to raw sensor samples."""
 
     name = "tpu.DepackRaw"
 

@@ -116,7 +116,7 @@ class GroupOp(TpuOp):
 
 @irdl_op_definition
 class GroupParallelOp(TpuOp):
-    """Region of several groups run in parallel on cores."""
+    """Groups that do not depend on each other and run at once on several cores."""
 
     name = "tpu.GroupParallel"
 
@@ -178,7 +178,7 @@ class StoreOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class LoadToL2MOp(SameShape, LocalOp):
-    """Copy a global tensor to L2 memory."""
+    """A global tensor copied into the L2 memory that the cores share."""
 
     name = "tpu.LoadToL2M"
 
@@ -192,7 +192,7 @@ class LoadToL2MOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class MoveOp(TpuOp):
-    """Move tensors between addresses in local memory."""
+    """Tensors copied to other addresses of the local memory."""
 
     name = "tpu.Move"
 
@@ -207,7 +207,7 @@ class MoveOp(TpuOp):
 
 @irdl_op_definition
 class SliceMergeOp(TpuOp):
-    """Merge slices produced inside a multi-core group."""
+    """The slices several cores made, seen as one tensor again."""
 
     name = "tpu.SliceMerge"
 

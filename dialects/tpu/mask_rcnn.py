@@ -10,7 +10,7 @@ from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp
 
 @irdl_op_definition
 class MaskRCNN_BboxPoolerOp(TpuOp):
-    """Mask R-CNN box pooler."""
+    """The regions of Mask R-CNN's box head, from four feature maps."""
 
     name = "tpu.MaskRCNN_BboxPooler"
 
@@ -37,7 +37,7 @@ class MaskRCNN_BboxPoolerOp(TpuOp):
 
 @irdl_op_definition
 class MaskRCNN_GetBboxBOp(TpuOp):
-    """Mask R-CNN box refinement."""
+    """Mask R-CNN's boxes, refined, scored and thinned out."""
 
     name = "tpu.MaskRCNN_GetBboxB"
 
@@ -87,7 +87,7 @@ class MaskRCNN_GetBboxBOp(TpuOp):
 
 @irdl_op_definition
 class MaskRCNN_MaskPoolerOp(TpuOp):
-    """Mask R-CNN mask pooler."""
+    """The regions of Mask R-CNN's mask head, from four feature maps."""
 
     name = "tpu.MaskRCNN_MaskPooler"
 
@@ -118,7 +118,7 @@ class MaskRCNN_MaskPoolerOp(TpuOp):
 
 @irdl_op_definition
 class MaskRCNN_RPNGetBboxesOp(TpuOp):
-    """Mask R-CNN proposal generation."""
+    """Mask R-CNN's proposals, from five levels of anchors."""
 
     name = "tpu.MaskRCNN_RPNGetBboxes"
 

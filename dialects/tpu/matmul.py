@@ -111,7 +111,7 @@ class MatMulOp(ShapeInference, LocalOp):
 
 @irdl_op_definition
 class MatMulLutOp(LocalOp):
-    """Matmul fused with a LUT."""
+    """A matrix product whose left side first goes through a look-up table."""
 
     name = "tpu.MatMulLut"
 
@@ -145,9 +145,7 @@ class MatMulLutOp(LocalOp):
 
 @irdl_op_definition
 class A16MatMulOp(TpuOp):
-    """Float16/bfloat16 activation times packed low-bit weight (int4/int8) with scale/zero-point
-    per group.
-    """
+    """A 16-bit float matrix times one packed in 4 or 8 bits, scaled group by group."""
 
     name = "tpu.A16MatMul"
 
@@ -169,7 +167,7 @@ class A16MatMulOp(TpuOp):
 
 @irdl_op_definition
 class Fp8MatMulOp(TpuOp):
-    """Matmul of fp8 block-scaled weights."""
+    """A matrix product with fp8 weights that share a scale in blocks of `block_size`."""
 
     name = "tpu.Fp8MatMul"
 

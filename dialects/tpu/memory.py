@@ -25,7 +25,7 @@ class BufferOp(TpuOp):
 
 @irdl_op_definition
 class OutBufferOp(TpuOp):
-    """Allocated output buffer (for partial writes of opt=3 groups)."""
+    """Memory for a result that several ops write piece by piece."""
 
     name = "tpu.OutBuffer"
 
@@ -37,7 +37,7 @@ class OutBufferOp(TpuOp):
 
 @irdl_op_definition
 class WeightReorderOp(TpuOp):
-    """Rearrange a dynamic weight at run time."""
+    """A filter that was computed rather than loaded, brought into the chip's layout."""
 
     name = "tpu.WeightReorder"
 
@@ -50,7 +50,7 @@ class WeightReorderOp(TpuOp):
 
 @irdl_op_definition
 class Weight2ActivationOp(TpuOp):
-    """Mark a weight as activation."""
+    """A weight used where an op wants an activation."""
 
     name = "tpu.Weight2Activation"
 
@@ -62,7 +62,7 @@ class Weight2ActivationOp(TpuOp):
 
 @irdl_op_definition
 class AutoIncreaseOp(TpuOp):
-    """Add a constant to the input buffer in place each run."""
+    """The input plus a number, written back into its memory on every run."""
 
     name = "tpu.AutoIncrease"
 
@@ -73,7 +73,7 @@ class AutoIncreaseOp(TpuOp):
 
 @irdl_op_definition
 class D2DOp(TpuOp):
-    """Device to device copy."""
+    """A tensor copied to other memory of the same device."""
 
     name = "tpu.D2D"
 
@@ -84,7 +84,7 @@ class D2DOp(TpuOp):
 
 @irdl_op_definition
 class Device2HostOp(TpuOp):
-    """Copy to host for a shape/CPU op."""
+    """A tensor made readable for an op that the host runs."""
 
     name = "tpu.Device2Host"
 
@@ -96,7 +96,7 @@ class Device2HostOp(TpuOp):
 
 @irdl_op_definition
 class Host2DeviceOp(TpuOp):
-    """Copy from host."""
+    """A tensor the host computed, made readable for the chip."""
 
     name = "tpu.Host2Device"
 

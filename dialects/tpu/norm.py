@@ -57,7 +57,7 @@ class LayerNormOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class LayerNormCastOp(TpuOp):
-    """Layer norm fused with output cast."""
+    """Layer normalisation whose result comes in another number format."""
 
     name = "tpu.LayerNormCast"
 
@@ -124,7 +124,7 @@ class InstanceNormOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class PixelNormOp(LocalOp):
-    """Normalisation over the channel dim."""
+    """Normalisation over the channels at each position of N, C, .."""
 
     name = "tpu.PixelNorm"
 
@@ -162,7 +162,7 @@ class RMSNormOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class LRNOp(SameShape, LocalOp):
-    """Local response normalisation."""
+    """x divided by a power of the squares in nearby channels (AlexNet's normalisation)."""
 
     name = "tpu.LRN"
 

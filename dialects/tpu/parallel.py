@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp
 
 @irdl_op_definition
 class CoreBeginOp(TpuOp):
-    """Start of a multi-core parallel segment."""
+    """Opens a stretch of ops that several cores share."""
 
     name = "tpu.CoreBegin"
 
@@ -31,7 +31,7 @@ class CoreBeginOp(TpuOp):
 
 @irdl_op_definition
 class CoreEndOp(TpuOp):
-    """End of a multi-core parallel segment."""
+    """Closes what CoreBegin opened."""
 
     name = "tpu.CoreEnd"
 
@@ -42,7 +42,7 @@ class CoreEndOp(TpuOp):
 
 @irdl_op_definition
 class CoreJoinOp(TpuOp):
-    """Join the per-core results."""
+    """The parts of the cores as one tensor."""
 
     name = "tpu.CoreJoin"
 
@@ -56,7 +56,7 @@ class CoreJoinOp(TpuOp):
 
 @irdl_op_definition
 class CoreParallelOp(TpuOp):
-    """Region executed in parallel over cores."""
+    """A region that every core runs on its own part of the inputs."""
 
     name = "tpu.CoreParallel"
 
@@ -71,7 +71,7 @@ class CoreParallelOp(TpuOp):
 
 @irdl_op_definition
 class CoreSplitOp(TpuOp):
-    """Split the input over cores."""
+    """A tensor in parts, one for each core."""
 
     name = "tpu.CoreSplit"
 
@@ -85,7 +85,7 @@ class CoreSplitOp(TpuOp):
 
 @irdl_op_definition
 class DevBeginOp(TpuOp):
-    """Start of a multi-device segment."""
+    """Opens a stretch of ops that several devices share."""
 
     name = "tpu.DevBegin"
 
@@ -99,7 +99,7 @@ class DevBeginOp(TpuOp):
 
 @irdl_op_definition
 class DevEndOp(TpuOp):
-    """End of a multi-device segment."""
+    """Closes what DevBegin opened."""
 
     name = "tpu.DevEnd"
 
@@ -111,7 +111,7 @@ class DevEndOp(TpuOp):
 
 @irdl_op_definition
 class C2CAllReduceOp(TpuOp):
-    """Chip-to-chip all-reduce."""
+    """Every chip gets the reduction of what all chips hold."""
 
     name = "tpu.C2CAllReduce"
 
@@ -127,7 +127,7 @@ class C2CAllReduceOp(TpuOp):
 
 @irdl_op_definition
 class C2CBroadcastOp(TpuOp):
-    """Chip-to-chip broadcast."""
+    """Every chip gets what one chip holds."""
 
     name = "tpu.C2CBroadcast"
 

@@ -175,7 +175,7 @@ class Pool3DOp(ShapeInference, LocalOp):
 
 @irdl_op_definition
 class MaxPoolWithMaskOp(LocalOp):
-    """Max pooling with index mask."""
+    """Max pooling that also tells which element of each window won."""
 
     name = "tpu.MaxPoolWithMask"
 
@@ -194,7 +194,7 @@ class MaxPoolWithMaskOp(LocalOp):
 
 @irdl_op_definition
 class MaxUnpoolOp(LocalOp):
-    """Max unpooling."""
+    """The inverse of max pooling: values go where the mask says, zeros elsewhere."""
 
     name = "tpu.MaxUnpool"
 
@@ -209,7 +209,7 @@ class MaxUnpoolOp(LocalOp):
 
 @irdl_op_definition
 class PoolMaskOp(TpuOp):
-    """Pool mask."""
+    """The mask of a pool with windows of `scale`: which elements are the largest of theirs."""
 
     name = "tpu.PoolMask"
 

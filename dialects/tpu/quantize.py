@@ -39,7 +39,7 @@ class CastOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class DtypeCastOp(SameShape, LocalOp):
-    """Change of element type only, stays in Top dtype domain."""
+    """Another element type for a tensor that stays a plain, unquantised one."""
 
     name = "tpu.DtypeCast"
 
@@ -55,7 +55,7 @@ class DtypeCastOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class RequantIntOp(SameShape, LocalOp):
-    """Requantise by integer multiplier and shift."""
+    """round(x * multiplier / 2^rshift), saturated to the result's integers."""
 
     name = "tpu.RequantInt"
 
@@ -72,7 +72,7 @@ class RequantIntOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class RequantIntAxisOp(SameShape, LocalOp):
-    """Per-channel integer requantise with packed quant tensor."""
+    """RequantInt with a multiplier, shift and zero point for every channel, from `quant`."""
 
     name = "tpu.RequantIntAxis"
 
@@ -90,7 +90,7 @@ class RequantIntAxisOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class RequantFpOp(SameShape, LocalOp):
-    """Requantise by float scale and offset."""
+    """round(x * scale + offset), saturated to the result's integers."""
 
     name = "tpu.RequantFp"
 
@@ -108,7 +108,7 @@ class RequantFpOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class RequantFpAxisOp(SameShape, LocalOp):
-    """Per-channel float requantise with packed quant tensor."""
+    """RequantFp with a scale and offset for every channel, from `quant`."""
 
     name = "tpu.RequantFpAxis"
 
@@ -124,7 +124,7 @@ class RequantFpAxisOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class DequantIntOp(SameShape, LocalOp):
-    """Integer dequantise with multiplier and shift to int."""
+    """x times an integer multiplier, shifted: quantised values as wider integers."""
 
     name = "tpu.DequantInt"
 
@@ -142,7 +142,7 @@ class DequantIntOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class DequantIntAxisOp(SameShape, LocalOp):
-    """Per-channel integer dequantise with packed quant tensor."""
+    """DequantInt with a multiplier and shift for every channel, from `quant`."""
 
     name = "tpu.DequantIntAxis"
 

@@ -48,7 +48,7 @@ class ReduceOp(ShapeInference, LocalOp):
 
 @irdl_op_definition
 class ArgOp(TpuOp):
-    """Argmin/argmax along an axis, also able to return the values."""
+    """The index of the smallest or largest element along `axis` and, if wanted, the element."""
 
     name = "tpu.Arg"
 
@@ -66,7 +66,7 @@ class ArgOp(TpuOp):
 
 @irdl_op_definition
 class CumSumOp(TpuOp):
-    """Cumulative sum along an axis."""
+    """Running sums along `axis`."""
 
     name = "tpu.CumSum"
 
@@ -80,7 +80,7 @@ class CumSumOp(TpuOp):
 
 @irdl_op_definition
 class TopKOp(TpuOp):
-    """K largest/smallest values and indices along an axis."""
+    """The K largest (or smallest) elements along `axis` and their indices."""
 
     name = "tpu.TopK"
 
@@ -105,7 +105,7 @@ class TopKOp(TpuOp):
 
 @irdl_op_definition
 class SortOp(TpuOp):
-    """Sort along an axis (values and indices)."""
+    """The elements along `axis` in order, and where each was."""
 
     name = "tpu.Sort"
 
@@ -121,7 +121,7 @@ class SortOp(TpuOp):
 
 @irdl_op_definition
 class NonZeroOp(TpuOp):
-    """Indices of non-zero elements."""
+    """Coordinates of all elements that are not 0."""
 
     name = "tpu.NonZero"
 

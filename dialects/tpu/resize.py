@@ -52,7 +52,7 @@ class InterpOp(ShapeInference, LocalOp):
 
 @irdl_op_definition
 class UpsampleOp(LocalOp):
-    """Nearest upsample by integer scale."""
+    """Every element repeated `scale_h` times down and `scale_w` times across."""
 
     name = "tpu.Upsample"
 
@@ -69,7 +69,7 @@ class UpsampleOp(LocalOp):
 
 @irdl_op_definition
 class GridSamplerOp(TpuOp):
-    """Grid sample (bilinear/nearest, padding mode)."""
+    """The input sampled at the positions a grid gives, between -1 and 1 a side."""
 
     name = "tpu.GridSampler"
 
@@ -89,7 +89,7 @@ class GridSamplerOp(TpuOp):
 
 @irdl_op_definition
 class GridSampleInDeformableAttnOp(TpuOp):
-    """Fused grid sample for deformable attention."""
+    """The sampling and weighting step of deformable attention as one op."""
 
     name = "tpu.GridSampleInDeformableAttn"
 

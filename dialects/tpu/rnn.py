@@ -10,7 +10,7 @@ from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp
 
 @irdl_op_definition
 class GRUOp(TpuOp):
-    """Gated recurrent unit."""
+    """A layer of gated recurrent units."""
 
     name = "tpu.GRU"
 
@@ -36,7 +36,7 @@ class GRUOp(TpuOp):
 
 @irdl_op_definition
 class LSTMOp(TpuOp):
-    """Long short-term memory."""
+    """A layer of long short-term memory cells."""
 
     name = "tpu.LSTM"
 

@@ -93,7 +93,7 @@ class UnsqueezeOp(ShapeInference, TpuOp):
 
 @irdl_op_definition
 class IdentityOp(TpuOp):
-    """Pass-through of values."""
+    """Its operands, unchanged."""
 
     name = "tpu.Identity"
 

@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.traits import OwnResult, ShapeConsumer, ShapeProducer
 
 @irdl_op_definition
 class ShapeOp(TpuOp):
-    """Shape of the input as a tensor."""
+    """The sizes of the input as numbers."""
 
     name = "tpu.Shape"
 
@@ -32,7 +32,7 @@ class ShapeOp(TpuOp):
 
 @irdl_op_definition
 class ShapeArithOp(TpuOp):
-    """Shape arithmetic on host."""
+    """Arithmetic on two shapes; `type` names the operation."""
 
     name = "tpu.ShapeArith"
 
@@ -45,7 +45,7 @@ class ShapeArithOp(TpuOp):
 
 @irdl_op_definition
 class ShapeAssignOp(TpuOp):
-    """Shape assignment on host."""
+    """The input under the shape that the second operand holds."""
 
     name = "tpu.ShapeAssign"
 
@@ -58,7 +58,7 @@ class ShapeAssignOp(TpuOp):
 
 @irdl_op_definition
 class ShapeCastOp(TpuOp):
-    """Shape value cast."""
+    """A shape in another integer or float type."""
 
     name = "tpu.ShapeCast"
 
@@ -70,7 +70,7 @@ class ShapeCastOp(TpuOp):
 
 @irdl_op_definition
 class ShapeClipOp(TpuOp):
-    """Shape value clamp."""
+    """A shape limited to the range from `min` to `max`."""
 
     name = "tpu.ShapeClip"
 
@@ -84,7 +84,7 @@ class ShapeClipOp(TpuOp):
 
 @irdl_op_definition
 class ShapePackOp(TpuOp):
-    """Stack shape values."""
+    """Several shapes joined along `axis`."""
 
     name = "tpu.ShapePack"
 
@@ -97,7 +97,7 @@ class ShapePackOp(TpuOp):
 
 @irdl_op_definition
 class ShapePowOp(TpuOp):
-    """Power of shape values."""
+    """A shape to the power `exponent`."""
 
     name = "tpu.ShapePow"
 
@@ -110,7 +110,7 @@ class ShapePowOp(TpuOp):
 
 @irdl_op_definition
 class ShapeReduceOp(TpuOp):
-    """Reduce of shape values."""
+    """A shape reduced over `axes`, for instance to the number of elements."""
 
     name = "tpu.ShapeReduce"
 
@@ -126,7 +126,7 @@ class ShapeReduceOp(TpuOp):
 
 @irdl_op_definition
 class ShapeReshapeOp(TpuOp):
-    """Reshape of a shape tensor."""
+    """A tensor of sizes under another shape."""
 
     name = "tpu.ShapeReshape"
 
@@ -139,7 +139,7 @@ class ShapeReshapeOp(TpuOp):
 
 @irdl_op_definition
 class ShapeReverseOp(TpuOp):
-    """Reverse of a shape tensor."""
+    """A shape backwards."""
 
     name = "tpu.ShapeReverse"
 
@@ -152,7 +152,7 @@ class ShapeReverseOp(TpuOp):
 
 @irdl_op_definition
 class ShapeScatterElementsOp(TpuOp):
-    """Scatter of shape values."""
+    """A shape with some sizes replaced."""
 
     name = "tpu.ShapeScatterElements"
 
@@ -169,7 +169,7 @@ class ShapeScatterElementsOp(TpuOp):
 
 @irdl_op_definition
 class ShapeSliceOp(TpuOp):
-    """Slice of a shape tensor."""
+    """Some of the sizes of a shape."""
 
     name = "tpu.ShapeSlice"
 
@@ -187,7 +187,7 @@ class ShapeSliceOp(TpuOp):
 
 @irdl_op_definition
 class ShapeSqueezeOp(TpuOp):
-    """Squeeze of a shape tensor."""
+    """A tensor of sizes without dimensions of size 1."""
 
     name = "tpu.ShapeSqueeze"
 
@@ -200,7 +200,7 @@ class ShapeSqueezeOp(TpuOp):
 
 @irdl_op_definition
 class ShapeTileOp(TpuOp):
-    """Tile of a shape tensor."""
+    """A shape repeated."""
 
     name = "tpu.ShapeTile"
 
@@ -214,7 +214,7 @@ class ShapeTileOp(TpuOp):
 
 @irdl_op_definition
 class ShapeTransposeOp(TpuOp):
-    """Permute of a shape tensor."""
+    """A tensor of sizes with its dimensions in another order."""
 
     name = "tpu.ShapeTranspose"
 
@@ -227,7 +227,7 @@ class ShapeTransposeOp(TpuOp):
 
 @irdl_op_definition
 class ShapeUnsqueezeOp(TpuOp):
-    """Unsqueeze of a shape tensor."""
+    """A tensor of sizes with new dimensions of size 1."""
 
     name = "tpu.ShapeUnsqueeze"
 
@@ -240,7 +240,7 @@ class ShapeUnsqueezeOp(TpuOp):
 
 @irdl_op_definition
 class ConstantFillOp(TpuOp):
-    """Tensor of a given shape filled with one value."""
+    """A tensor of the shape the operand holds, every element `value`."""
 
     name = "tpu.ConstantFill"
 
@@ -253,7 +253,7 @@ class ConstantFillOp(TpuOp):
 
 @irdl_op_definition
 class RangeOp(TpuOp):
-    """1-D range with tensor start/limit/delta."""
+    """start, start + delta, .. up to but not including limit."""
 
     name = "tpu.Range"
 
@@ -267,7 +267,7 @@ class RangeOp(TpuOp):
 
 @irdl_op_definition
 class RandnLikeOp(TpuOp):
-    """Gaussian random tensor like the input."""
+    """Normally distributed random numbers in the shape of the input."""
 
     name = "tpu.RandnLike"
 

@@ -73,7 +73,7 @@ class SliceOp(ShapeInference, LocalOp):
 
 @irdl_op_definition
 class StridedSliceOp(TpuOp):
-    """TF-style strided slice."""
+    """A slice with bounds from operands and masks, as TensorFlow defines it."""
 
     name = "tpu.StridedSlice"
 
@@ -128,7 +128,7 @@ class ConcatOp(ShapeInference, LocalOp):
 
 @irdl_op_definition
 class ConcatSliceOp(TpuOp):
-    """Concatenate then slice along an axis (KV-cache style)."""
+    """Two tensors joined along `axis`, then cut to the size of the first: a sliding cache."""
 
     name = "tpu.ConcatSlice"
 
@@ -142,7 +142,7 @@ class ConcatSliceOp(TpuOp):
 
 @irdl_op_definition
 class ConcatVolumeOp(TpuOp):
-    """Stereo-matching concatenation cost volume."""
+    """Left and right features paired at every disparity up to `max_disp` (stereo)."""
 
     name = "tpu.ConcatVolume"
 
@@ -155,7 +155,7 @@ class ConcatVolumeOp(TpuOp):
 
 @irdl_op_definition
 class InsertOp(SameShape, TpuOp):
-    """Insert one tensor inside another along an axis at an offset."""
+    """The input with `rhs` written over it from `offset` on along `axis`."""
 
     name = "tpu.Insert"
 
@@ -170,7 +170,7 @@ class InsertOp(SameShape, TpuOp):
 
 @irdl_op_definition
 class TileOp(LocalOp):
-    """Repeat whole dims."""
+    """The input repeated `tile[i]` times along dimension i."""
 
     name = "tpu.Tile"
 
@@ -185,7 +185,7 @@ class TileOp(LocalOp):
 
 @irdl_op_definition
 class PadOp(LocalOp):
-    """Pad with constant/reflect/symmetric/edge."""
+    """The input with `paddings` around it: a number, a reflection or copies of the edge."""
 
     name = "tpu.Pad"
 
@@ -208,7 +208,7 @@ class PadOp(LocalOp):
 
 @irdl_op_definition
 class TriluOp(LocalOp):
-    """Upper/lower triangle."""
+    """The upper (or lower) triangle of the last two dimensions, zeros elsewhere."""
 
     name = "tpu.Trilu"
 
@@ -222,7 +222,7 @@ class TriluOp(LocalOp):
 
 @irdl_op_definition
 class CopyOp(LocalOp):
-    """Strided copy."""
+    """Elements moved from one set of strides to another."""
 
     name = "tpu.Copy"
 

@@ -52,7 +52,7 @@ class SoftmaxOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class SoftmaxCastOp(TpuOp):
-    """Softmax fused with output cast."""
+    """Softmax whose result comes in another number format."""
 
     name = "tpu.SoftmaxCast"
 

@@ -18,7 +18,7 @@ from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 @irdl_op_definition
 class BatchNormTrainOp(TpuOp):
-    """Training batch normalisation (returns saved statistics)."""
+    """Batch normalisation by the batch's own statistics, which it also returns."""
 
     name = "tpu.BatchNormTrain"
 
@@ -42,7 +42,7 @@ class BatchNormTrainOp(TpuOp):
 
 @irdl_op_definition
 class BatchNormBwdOp(LocalOp):
-    """Backward of batch normalisation."""
+    """Gradients of batch normalisation."""
 
     name = "tpu.BatchNormBwd"
 
@@ -62,7 +62,7 @@ class BatchNormBwdOp(LocalOp):
 
 @irdl_op_definition
 class ConvBwd_WeightOp(LocalOp):
-    """Weight gradient of convolution."""
+    """The gradient of a convolution's filter."""
 
     name = "tpu.ConvBwd_Weight"
 
@@ -85,7 +85,7 @@ class ConvBwd_WeightOp(LocalOp):
 
 @irdl_op_definition
 class ConvbwdOp(TpuOp):
-    """Convolution backward (input, weight, bias gradients)."""
+    """The gradients of a convolution's input, filter and bias."""
 
     name = "tpu.Convbwd"
 
@@ -113,7 +113,7 @@ class ConvbwdOp(TpuOp):
 
 @irdl_op_definition
 class EmbDenseBwdOp(TpuOp):
-    """Gradient of embedding."""
+    """The gradient of an embedding table."""
 
     name = "tpu.EmbDenseBwd"
 
@@ -129,7 +129,7 @@ class EmbDenseBwdOp(TpuOp):
 
 @irdl_op_definition
 class GroupNormTrainOp(TpuOp):
-    """Training group normalisation."""
+    """Group normalisation that also returns mean and reciprocal deviation."""
 
     name = "tpu.GroupNormTrain"
 
@@ -147,7 +147,7 @@ class GroupNormTrainOp(TpuOp):
 
 @irdl_op_definition
 class LayerNormTrainOp(TpuOp):
-    """Training layer normalisation (returns mean/rstd)."""
+    """Layer normalisation that also returns mean and reciprocal deviation."""
 
     name = "tpu.LayerNormTrain"
 
@@ -166,7 +166,7 @@ class LayerNormTrainOp(TpuOp):
 
 @irdl_op_definition
 class LayerNormBwdOp(TpuOp):
-    """Backward of layer normalisation."""
+    """Gradients of layer normalisation."""
 
     name = "tpu.LayerNormBwd"
 
@@ -186,7 +186,7 @@ class LayerNormBwdOp(TpuOp):
 
 @irdl_op_definition
 class MaxPoolingIndicesBwdOp(TpuOp):
-    """Backward of max pooling by indices."""
+    """The gradient of max pooling, sent where the indices say."""
 
     name = "tpu.MaxPoolingIndicesBwd"
 
@@ -205,7 +205,7 @@ class MaxPoolingIndicesBwdOp(TpuOp):
 
 @irdl_op_definition
 class MeanRstdOp(TpuOp):
-    """Mean and reciprocal std with running updates."""
+    """Batch statistics, their running averages and the scale and bias made of them."""
 
     name = "tpu.MeanRstd"
 
@@ -228,7 +228,7 @@ class MeanRstdOp(TpuOp):
 
 @irdl_op_definition
 class SoftmaxBwdOp(TpuOp):
-    """Backward of softmax."""
+    """The gradient of softmax."""
 
     name = "tpu.SoftmaxBwd"
 
@@ -242,7 +242,7 @@ class SoftmaxBwdOp(TpuOp):
 
 @irdl_op_definition
 class WhereBnbwdOp(TpuOp):
-    """Where fused with batchnorm backward."""
+    """Gradients of a batch normalisation followed by Where, in one op."""
 
     name = "tpu.WhereBnbwdOp"
 

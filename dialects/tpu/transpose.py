@@ -95,7 +95,7 @@ class Depth2SpaceOp(ShapeInference, TpuOp):
 
 @irdl_op_definition
 class ShuffleChannelOp(LocalOp):
-    """Channel shuffle by groups."""
+    """Channels seen as `group` rows and read column by column (ShuffleNet)."""
 
     name = "tpu.ShuffleChannel"
 
@@ -108,7 +108,7 @@ class ShuffleChannelOp(LocalOp):
 
 @irdl_op_definition
 class SwapChannelOp(SameShape, LocalOp):
-    """Reorder channels by channel_order."""
+    """Channel i of the result is channel `channel_order[i]` of the input."""
 
     name = "tpu.SwapChannel"
 
@@ -146,7 +146,7 @@ class SwapDimInnerOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class ReverseOp(SameShape, TpuOp):
-    """Flip along one axis."""
+    """The input backwards along `axis`."""
 
     name = "tpu.Reverse"
 
@@ -159,7 +159,7 @@ class ReverseOp(SameShape, TpuOp):
 
 @irdl_op_definition
 class Batch2SpaceOp(TpuOp):
-    """Batch to space (used around dilated conv on some processors)."""
+    """Images of a batch interleaved into larger ones, then cropped."""
 
     name = "tpu.Batch2Space"
 
@@ -175,7 +175,7 @@ class Batch2SpaceOp(TpuOp):
 
 @irdl_op_definition
 class Space2BatchOp(TpuOp):
-    """Space to batch."""
+    """Padded images split into a batch of interleaved smaller ones."""
 
     name = "tpu.Space2Batch"
 

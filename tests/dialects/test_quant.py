@@ -1,11 +1,14 @@
 """The quantised and calibrated element types."""
 
+from typing import cast
+
 import pytest
 from xdsl.dialects.builtin import FunctionType, NoneAttr, TensorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import ParseError, VerifyException
 
+from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.quant import CalibratedType, UniformType
 from xdsl_tpu.dialects.text import module_text, parse_module
 
@@ -17,7 +20,7 @@ def element_of(text: str) -> Attribute:
     assert text in module_text(module)
     (argument,) = func.function_type.inputs
     assert isinstance(argument, TensorType)
-    return argument.element_type
+    return cast(RankedTensor, argument).element_type
 
 
 def test_per_tensor_type() -> None:
