@@ -48,12 +48,12 @@ def test_local_elements_lie_where_the_formula_says(
 
 
 def test_overlapping_move_reads_before_it_writes(memory: Memory) -> None:
-    # Six channels move from lane 0 to lane 62, so that they wrap onto their own source.
-    place = memory.local.place
-    source = place(0, (1, 6, 1, 4), (0, 0, 0, 1), np.dtype(np.uint8))
-    values = np.arange(24, dtype=np.uint8).reshape(1, 6, 1, 4)
+    # Two rows of lanes move by 60 lanes: the first view written is part of what is still read.
+    shape, strides, dtype = (1, 128, 1, 4), (0, 4, 0, 1), np.dtype(np.uint16)
+    source = memory.local.place(0, shape, strides, dtype)
+    values = np.arange(512, dtype=np.uint16).reshape(shape)
     source.write(values)
-    target = place(62 * _CHIP.local_bytes, (1, 6, 1, 4), (0, 0, 0, 1), np.dtype(np.uint8))
+    target = memory.local.place(60 * _CHIP.local_bytes, shape, strides, dtype)
     target.write(source.read())
     assert np.array_equal(target.read(), values)
 
