@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, NoneType, TensorType, UnknownLoc
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.top import InputOp, NoneOp, WeightOp
 from xdsl_tpu.passes.tensors import element_of
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -86,12 +88,18 @@ def rebuilt(
     )
 
 
-def retype(value: SSAValue, shape: Sequence[int], rewriter: PatternRewriter) -> SSAValue:
-    """Give a tensor another shape in place; its users are visited again."""
-    changed = rewriter.replace_value_with_new_type(value, tensor_like(value, shape))
-    for use in changed.uses:
-        rewriter.notify_op_modified(use.operation)
-    return changed
+def none_for(op: Operation, rewriter: PatternRewriter) -> SSAValue:
+    """The value that stands for an absent operand, from the start of `op`'s block."""
+    block = op.parent
+    assert block is not None
+    for first in block.ops:
+        if isinstance(first, NoneOp):
+            return first.output
+        if not isinstance(first, InputOp | WeightOp):
+            break
+    made = NoneOp.make(UnknownLoc(), (), result_types=[NoneType()])
+    rewriter.insert(made, InsertPoint.at_start(block))
+    return made.output
 
 
 def _position(op: Operation) -> int:

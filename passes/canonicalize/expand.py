@@ -1,0 +1,61 @@
+"""Expand and Tile: Reshapes and the fewest Tiles."""
+
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.passes.canonicalize.common import reshape
+from xdsl_tpu.passes.graph import derived_name, has_shapes, sole_producer
+from xdsl_tpu.passes.tensors import shape_of
+
+
+class ExpandToTile(RewritePattern):
+    """Expand(x: 8) to 4x8 -> Tile(Reshape(x): 1x8) {tile = [4, 1]}; nothing for x's own shape."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ExpandOp, rewriter: PatternRewriter) -> None:
+        if not has_shapes(op.input, op.output):
+            return
+        source, target = shape_of(op.input), shape_of(op.output)
+        if source == target:
+            rewriter.replace(op, (), (op.input,))
+            return
+        aligned = (1,) * (len(target) - len(source)) + source
+        value, made = op.input, list[top.ReshapeOp | top.TileOp]()
+        if aligned != source:
+            name = op.location if aligned == target else derived_name(op, "_r_reshape")
+            made.append(reshape(name, value, aligned))
+            value = made[-1].output
+        if aligned != target:
+            counts = [new // old for old, new in zip(aligned, target, strict=True)]
+            tile = top.TileOp.make(
+                op.location, (value,), result_types=[op.output.type], tile=counts
+            )
+            made.append(tile)
+        rewriter.replace(op, made)
+
+
+class RemoveTile(RewritePattern):
+    """Tile(x) {tile = [1, 1]} -> x."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.TileOp, rewriter: PatternRewriter) -> None:
+        if has_shapes(op.input) and op.input.type == op.output.type:
+            rewriter.replace(op, (), (op.input,))
+
+
+class MergeTiles(RewritePattern):
+    """Tile(Tile(x) {tile = [1, 2]}) {tile = [3, 1]} -> Tile(x) {tile = [3, 2]}."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.TileOp, rewriter: PatternRewriter) -> None:
+        inner = sole_producer(op.input, top.TileOp)
+        if inner is None or op.tile is None or inner.tile is None:
+            return
+        if len(op.tile.data) != len(inner.tile.data):
+            return
+        counts = [a * b for a, b in zip(ints(op.tile), ints(inner.tile), strict=True)]
+        merged = top.TileOp.make(
+            op.location, (inner.input,), result_types=[op.output.type], tile=counts
+        )
+        rewriter.replace(op, merged)

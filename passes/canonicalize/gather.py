@@ -1,0 +1,55 @@
+"""Gather: of known, evenly spaced indices it is a Slice."""
+
+import numpy as np
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.interfaces.shape_rules import Cut
+from xdsl_tpu.passes.canonicalize.common import reshape
+from xdsl_tpu.passes.canonicalize.slice import set_cuts
+from xdsl_tpu.passes.canonicalize.split import slice_along
+from xdsl_tpu.passes.constants import values_of
+from xdsl_tpu.passes.graph import derived_name, has_shapes, none_for, rebuilt, tensor_like
+from xdsl_tpu.passes.tensors import is_weight, shape_of
+
+
+class GatherToSlice(RewritePattern):
+    """Gather(x, W = [3]) -> Slice(x, 3..4); Gather(x, W = [0, 2, 4]) -> Slice(x, 0..5 step 2).
+
+    A Reshape follows where the dimensions of the indices are not just one.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.GatherOp, rewriter: PatternRewriter) -> None:
+        if is_weight(op.input) or not has_shapes(op.input, op.output):
+            return
+        if (values := values_of(op.indices)) is None:
+            return
+        shape = shape_of(op.input)
+        axis = op.axis.value.data % len(shape)
+        part = _progression([int(value) % shape[axis] for value in values.reshape(-1)])
+        if part is None:
+            return
+        kept = (*shape[:axis], part.count, *shape[axis + 1 :])
+        direct = kept == shape_of(op.output)
+        name = op.location if direct else derived_name(op, "_r_slice")
+        whole = slice_along(name, op.input, axis, (0, shape[axis]), none_for(op, rewriter))
+        cut = rebuilt(whole, result_types=[tensor_like(op.input, kept)])
+        whole.erase()
+        cuts = [Cut(0, size, 1) for size in shape]
+        cuts[axis] = part
+        set_cuts(cut, cuts)
+        if direct:
+            rewriter.replace(op, cut)
+        else:
+            rewriter.replace(op, [cut, reshape(op.location, cut.output, shape_of(op.output))])
+
+
+def _progression(indices: list[int]) -> Cut | None:
+    """The indices as a slice with a positive step; None when they are no such thing."""
+    if not indices:
+        return None
+    steps = set(np.diff(indices).tolist())
+    if len(steps) > 1 or any(step <= 0 for step in steps):
+        return None
+    return Cut(indices[0], len(indices), steps.pop() if steps else 1)

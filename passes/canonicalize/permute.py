@@ -1,0 +1,143 @@
+"""Permute: pairs that cancel, orders the hardware can do, and other names for a Permute."""
+
+from collections.abc import Mapping
+
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.passes.canonicalize.common import reshape
+from xdsl_tpu.passes.canonicalize.permute_order import Permutation, cancel
+from xdsl_tpu.passes.graph import derived_name, has_shapes, sole_producer, tensor_like
+from xdsl_tpu.passes.tensors import shape_of
+
+_HARDWARE_RANK = 4
+"""Transposes of more dimensions are done in steps."""
+
+_SHUFFLES: Mapping[tuple[int, ...], bool] = {
+    (0, 1, 4, 2, 5, 3): True,
+    (0, 3, 4, 1, 5, 2): False,
+}
+"""Orders that spread channels over blocks of pixels: whether the channels vary slowest."""
+
+
+class RemovePermute(RewritePattern):
+    """Permute(x: 1x96x1x1) {order = [0, 2, 3, 1]} -> Reshape(x), as no data move."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
+        if not has_shapes(op.input, op.output) or not _permutation(op).moves_nothing:
+            return
+        if op.input.type == op.output.type:
+            rewriter.replace(op, (), (op.input,))
+        else:
+            rewriter.replace(op, reshape(op.location, op.input, shape_of(op.output)))
+
+
+class CancelPermutes(RewritePattern):
+    """Permute(Permute(x)) and Permute(Reshape(Permute(x))) -> x, or Reshape(x), if inverse."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
+        value = op.input
+        if (between := sole_producer(value, top.ReshapeOp)) is not None:
+            value = between.input
+        inner = value.owner
+        if not isinstance(inner, top.PermuteOp) or not has_shapes(op.input, inner.input):
+            return
+        if not op.input.has_one_use() or not cancel(_permutation(inner), _permutation(op)):
+            return
+        if inner.input.type == op.output.type:
+            rewriter.replace(op, (), (inner.input,))
+        else:
+            rewriter.replace(op, reshape(op.location, inner.input, shape_of(op.output)))
+
+
+class SplitPermute(RewritePattern):
+    """Permute(x) of 5 dimensions in an order no 4 can express -> two Permutes of at most 4.
+
+    The first brings the two dimensions together that the result starts with.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
+        if len(op.order.data) != 5 or not has_shapes(op.input):
+            return
+        whole = _permutation(op)
+        if whole.at_rank(_HARDWARE_RANK) is not None:
+            return
+        first = _gather_leading(whole)
+        rest = Permutation(first.result, tuple(first.order.index(axis) for axis in whole.order))
+        if any(step.at_rank(_HARDWARE_RANK) is None for step in (first, rest)):
+            return
+        step = top.PermuteOp.make(
+            derived_name(op, "_r_step"),
+            (op.input,),
+            result_types=[tensor_like(op.input, first.result)],
+            order=first.order,
+        )
+        final = top.PermuteOp.make(
+            op.location, (step.output,), result_types=[op.output.type], order=rest.order
+        )
+        rewriter.replace(op, [step, final])
+
+
+class PermuteToPixelShuffle(RewritePattern):
+    """Reshape(Permute(Reshape(x: NxCxHxW): Nxcxbxbxhxw)): NxcxhbxWb -> Depth2Space(x).
+
+    Orders [0, 1, 4, 2, 5, 3] (channels vary slowest, CRD) and [0, 3, 4, 1, 5, 2] (DCR).
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
+        crd = _SHUFFLES.get(ints(op.order))
+        before = sole_producer(op.input, top.ReshapeOp)
+        use = op.output.get_unique_use()
+        after = None if use is None else use.operation
+        if crd is None or before is None or not isinstance(after, top.ReshapeOp):
+            return
+        if not has_shapes(before.input, op.input, after.output):
+            return
+        source, split, target = map(shape_of, (before.input, op.input, after.output))
+        channels, bh, bw = split[1:4] if crd else (split[3], split[1], split[2])
+        n, _, _, _, h, w = split
+        if source != (n, channels * bh * bw, h, w) or target != (n, channels, h * bh, w * bw):
+            return
+        shuffle = top.Depth2SpaceOp.make(
+            after.location,
+            (before.input,),
+            result_types=[after.output.type],
+            block_h=bh,
+            block_w=bw,
+            is_CRD=crd,
+            is_inversed=False,
+        )
+        rewriter.replace(after, shuffle)
+
+
+class TransposeToPermute(RewritePattern):
+    """Transpose(x) {dim0 = 1, dim1 = 2} -> Permute(x) {order = [0, 2, 1]}."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.TransposeOp, rewriter: PatternRewriter) -> None:
+        if not has_shapes(op.input, op.output):
+            return
+        order = list(range(len(shape_of(op.input))))
+        first, second = (dim.value.data % len(order) for dim in (op.dim0, op.dim1))
+        order[first], order[second] = order[second], order[first]
+        permute = top.PermuteOp.make(
+            op.location, (op.input,), result_types=[op.output.type], order=order
+        )
+        rewriter.replace(op, permute)
+
+
+def _permutation(op: top.PermuteOp) -> Permutation:
+    return Permutation(shape_of(op.input), ints(op.order))
+
+
+def _gather_leading(whole: Permutation) -> Permutation:
+    """Moves the second dimension of the result next to the first one, the others staying."""
+    first, second = whole.order[:2]
+    others = [axis for axis in range(len(whole.order)) if axis != second]
+    position = others.index(first) + 1
+    return Permutation(whole.shape, (*others[:position], second, *others[position:]))

@@ -1,0 +1,104 @@
+"""Reduce: over nothing, over the image, twice."""
+
+from math import prod
+
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
+from xdsl_tpu.passes.canonicalize.common import reshape
+from xdsl_tpu.passes.graph import has_shapes, rebuilt, sole_producer
+from xdsl_tpu.passes.tensors import shape_of
+
+_KEEPS_SINGLES = frozenset({"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"})
+"""Modes that give back a single element as it is (ReduceL1 and ReduceL2 give its size)."""
+
+
+class ReduceToReshape(RewritePattern):
+    """Reduce(x: 8x1x4) {axes = [1]} -> Reshape(x), as each element stands alone."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ReduceOp, rewriter: PatternRewriter) -> None:
+        if not has_shapes(op.input, op.output) or op.mode.data not in _KEEPS_SINGLES:
+            return
+        if prod(shape_of(op.input)) == prod(shape_of(op.output)):
+            rewriter.replace(op, reshape(op.location, op.input, shape_of(op.output)))
+
+
+class ReduceToPool(RewritePattern):
+    """Reduce(x: NxCxHxW) {ReduceMean, axes = [2, 3]} -> AvgPool(x) {kernel = [H, W]}.
+
+    ReduceMax becomes MaxPool.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ReduceOp, rewriter: PatternRewriter) -> None:
+        pools = {"ReduceMean": top.AvgPoolOp, "ReduceMax": top.MaxPoolOp}
+        pool = pools.get(op.mode.data)
+        if pool is None or not has_shapes(op.input, op.output):
+            return
+        if len(shape_of(op.input)) != 4 or ints(op.axes) not in ((2, 3), (-2, -1)):
+            return
+        pooled = pool.make(
+            op.location,
+            (op.input,),
+            result_types=[op.output.type],
+            kernel_shape=shape_of(op.input)[2:],
+            strides=(1, 1),
+            pads=(0, 0, 0, 0),
+            count_include_pad=True,
+            keepdims=op.keepdims,
+        )
+        rewriter.replace(op, pooled)
+
+
+class MergeReduces(RewritePattern):
+    """Reduce(Reduce(x) {axes = [3]}) {axes = [2]} -> Reduce(x) {axes = [2, 3]}.
+
+    Both are of one mode that can be done in two steps, and treat their axes alike.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ReduceOp, rewriter: PatternRewriter) -> None:
+        inner = sole_producer(op.input, top.ReduceOp)
+        if inner is None or inner.mode != op.mode or op.mode.data not in _KEEPS_SINGLES:
+            return
+        if bool(op.keepdims.value.data) != bool(inner.keepdims.value.data):
+            return
+        if not has_shapes(inner.input, op.input):
+            return
+        first, second = _axes(inner), _axes(op)
+        if not op.keepdims.value.data:
+            left = [axis for axis in range(len(shape_of(inner.input))) if axis not in first]
+            second = tuple(left[axis] for axis in second)
+        axes = tuple(sorted({*first, *second}))
+        if axes != tuple(range(axes[0], axes[-1] + 1)):
+            return
+        merged = rebuilt(op, operands=(inner.input,))
+        merged.axes = I64_ARRAY.encode(axes)
+        rewriter.replace(op, merged)
+
+
+class PermuteIntoReduce(RewritePattern):
+    """Reduce(Permute(x, [0, 2, 3, 1])) {axes = [1, 2]} -> Reduce(x) {axes = [2, 3]}.
+
+    Without keepdims, and when the dimensions that stay keep their order.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ReduceOp, rewriter: PatternRewriter) -> None:
+        permute = sole_producer(op.input, top.PermuteOp)
+        if permute is None or op.keepdims.value.data or not has_shapes(permute.input):
+            return
+        order, reduced = ints(permute.order), set(_axes(op))
+        staying = [axis for index, axis in enumerate(order) if index not in reduced]
+        if staying != sorted(staying):
+            return
+        moved = rebuilt(op, operands=(permute.input,))
+        moved.axes = I64_ARRAY.encode(sorted(order[axis] for axis in reduced))
+        rewriter.replace(op, moved)
+
+
+def _axes(op: top.ReduceOp) -> tuple[int, ...]:
+    rank = len(shape_of(op.input))
+    return tuple(axis % rank for axis in ints(op.axes))

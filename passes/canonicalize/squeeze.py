@@ -1,0 +1,34 @@
+"""Squeeze and Unsqueeze: pairs and no-ops go."""
+
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.graph import has_shapes, producer
+
+
+class CancelSqueezes(RewritePattern):
+    """Squeeze(Unsqueeze(x)), Unsqueeze(Squeeze(x)), Unsqueeze(Reshape(x)) of x's shape -> x."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: top.SqueezeOp | top.UnsqueezeOp, rewriter: PatternRewriter
+    ) -> None:
+        if not has_shapes(op.input):
+            return
+        if isinstance(op, top.SqueezeOp):
+            inner = producer(op.input, top.UnsqueezeOp)
+        else:
+            inner = producer(op.input, top.SqueezeOp) or producer(op.input, top.ReshapeOp)
+        if inner is not None and inner.input.type == op.output.type:
+            rewriter.replace(op, (), (inner.input,))
+
+
+class RemoveSqueeze(RewritePattern):
+    """Squeeze(x) or Unsqueeze(x) of x's own shape -> x, as happens with scalars."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: top.SqueezeOp | top.UnsqueezeOp, rewriter: PatternRewriter
+    ) -> None:
+        if has_shapes(op.input) and op.input.type == op.output.type:
+            rewriter.replace(op, (), (op.input,))

@@ -1,0 +1,70 @@
+"""`extra-optimize`: what is done once after canonicalisation."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.traits import is_side_effect_free
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.flops import flops
+from xdsl_tpu.passes.graph import users
+from xdsl_tpu.passes.module_state import set_module_attributes
+from xdsl_tpu.passes.tensors import functions
+
+
+@dataclass(frozen=True)
+class ExtraOptimizePass(ModulePass):
+    """Merge equal ops on the same operands and record the work in `module.FLOPs`.
+
+    %1 = Permute(%0) {order = [0, 2, 3, 1]}          %1 = Permute(%0) {..}
+    %2 = Permute(%0) {order = [0, 2, 3, 1]}    ->    use %1 for both
+    """
+
+    name = "extra-optimize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in functions(op):
+            merge_equal_users(function)
+        region_dce(op.body)
+        work = sum(flops(inner) for function in functions(op) for inner in function.walk())
+        set_module_attributes(op, {"module.FLOPs": IntegerAttr(work, i64)})
+
+
+def merge_equal_users(function: FuncOp) -> None:
+    """Replace an op by an earlier one that does the same to the same operands."""
+    for op in list(function.walk()):
+        for result in op.results:
+            candidates = [user for user in users(result) if _is_mergeable(user)]
+            for index, first in enumerate(candidates):
+                for second in candidates[index + 1 :]:
+                    if second.parent is not None and _same(first, second):
+                        Rewriter.replace_op(second, (), first.results)
+
+
+def _is_mergeable(op: Operation) -> bool:
+    """Whether an op may stand for an equal one; results of the function keep their names."""
+    returned = any(
+        isinstance(use.operation, ReturnOp) for result in op.results for use in result.uses
+    )
+    return (
+        op.dialect_name() == top.Top.name
+        and is_side_effect_free(op)
+        and not op.regions
+        and not returned
+    )
+
+
+def _same(first: Operation, second: Operation) -> bool:
+    return (
+        type(first) is type(second)
+        and first.parent is second.parent
+        and tuple(first.operands) == tuple(second.operands)
+        and first.attributes == second.attributes
+        and first.result_types == second.result_types
+    )
