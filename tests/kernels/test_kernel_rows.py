@@ -1,0 +1,76 @@
+"""Softmax, layer normalisation and reductions against the interpreter."""
+
+import numpy as np
+import pytest
+from tests.kernels.harness import Case, check
+
+from xdsl_tpu.backend.kernels.reduction import LARGEST_STEP, plan_reduction
+
+KINDS = ("f32", "f16")
+
+SOFTMAX = (((4, 3, 49, 49), 3), ((1, 2, 197, 197), -1), ((2, 10, 33), 1), ((1, 21, 8, 8), 1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("shape", "axis"), SOFTMAX, ids=str)
+def test_softmax(kind: str, shape: tuple[int, ...], axis: int) -> None:
+    case = Case(kind)
+    operands = [case.input("x", shape, 3.0), *["none"] * 5]
+    case.op("tpu.Softmax", operands, {"axis": f"{axis} : si32"}, "y", shape)
+    outcome = check(case)
+    sums = outcome.simulated.sum(axis)
+    assert np.allclose(sums, 1, atol=1e-5 if kind == "f32" else 2e-2)
+
+
+def test_softmax_of_far_apart_values() -> None:
+    case = Case("f32")
+    x = case.input("x", (2, 50), 100.0)
+    case.op("tpu.Softmax", [x, *["none"] * 5], {"axis": "1 : si32"}, "y", (2, 50))
+    check(case)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("parameters", ["none", "weight", "bias", "both"])
+@pytest.mark.parametrize("shape", [(1, 130, 96), (1, 70, 97)], ids=str)
+def test_layer_norm(kind: str, parameters: str, shape: tuple[int, ...]) -> None:
+    case = Case(kind)
+    x = case.input("x", shape, 2.0)
+    size = (1, 1, shape[-1])
+    weight = case.weight("w", size) if parameters in ("weight", "both") else "none"
+    bias = case.weight("b", size) if parameters in ("bias", "both") else "none"
+    attributes = {"axis": "2 : si32", "eps": "1.0e-5 : f64", "normalized_shape": "[]"}
+    case.op("tpu.LayerNorm", [x, weight, bias, "none", "none"], attributes, "y", shape)
+    check(case)
+
+
+MODES = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("shape", "axes", "result"),
+    [
+        ((1, 49, 130), [1], (1, 1, 130)),
+        ((2, 3, 4, 5), [1, 2], (2, 1, 1, 5)),
+        ((1, 70, 7, 7), [2, 3], (1, 70, 1, 1)),
+    ],
+    ids=str,
+)
+def test_reductions(
+    mode: str, shape: tuple[int, ...], axes: list[int], result: tuple[int, ...]
+) -> None:
+    case = Case("f16")
+    operands = [case.input("x", shape), "none", "none"]
+    attributes = {"axes": str(axes), "keepdims": "true", "mode": f'"{mode}"'}
+    case.op("tpu.Reduce", operands, attributes, "y", result)
+    check(case)
+
+
+@pytest.mark.parametrize("height", [1, 2, 15, 16, 49, 97, 197, 768, 1000])
+def test_reduction_plans_end_at_one_row(height: int) -> None:
+    plan = plan_reduction(height, 1, 16)
+    heights = [height, *plan.heights()]
+    assert heights[-1] == 1
+    for before, after, step in zip(heights, heights[1:], plan.steps, strict=False):
+        assert step <= LARGEST_STEP
+        assert after * step - before <= LARGEST_STEP
