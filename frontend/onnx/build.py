@@ -10,6 +10,7 @@ import onnx
 from onnx import TensorProto, defs, helper, numpy_helper, shape_inference
 
 from xdsl_tpu.frontend.onnx.evaluate import ELEMENTWISE, RANDOM, evaluate
+from xdsl_tpu.frontend.onnx.expand import cast_like, expanded
 from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node, ValueType, is_uniform
 from xdsl_tpu.frontend.onnx.load import NEWEST_OPSET, opset_of
 from xdsl_tpu.frontend.onnx.problems import Problem, node_problem
@@ -85,6 +86,9 @@ class GraphBuilder:
             self._visit(node)
 
     def _visit(self, proto: onnx.NodeProto) -> None:
+        if proto.op_type == "CastLike" and self._resolve(proto.input[1]) in self._graph.types:
+            kind = self._graph.types[self._resolve(proto.input[1])]
+            proto = cast_like(proto, kind)
         node = Node(
             proto.op_type,
             [self._resolve(name) for name in proto.input],
@@ -195,7 +199,7 @@ class GraphBuilder:
 
     def _append(self, node: Node, proto: onnx.NodeProto) -> None:
         if not self._supported(node.op_type):
-            return self._reject(node, self._unsupported())
+            return self._expand(node, proto)
         types = self._infer(node, proto)
         if isinstance(types, str):
             return self._reject(node, types)
@@ -207,6 +211,19 @@ class GraphBuilder:
             if name and kind:
                 self._graph.types[name] = kind
 
+    def _expand(self, node: Node, proto: onnx.NodeProto) -> None:
+        """Continue with the nodes ONNX defines an unsupported one by, if it does."""
+        types = {
+            name: self._graph.types[used]
+            for name, used in zip(proto.input, node.inputs, strict=True)
+            if name
+        }
+        body = expanded(proto, types, self._opset)
+        if body is None:
+            return self._reject(node, self._unsupported())
+        for part in body:
+            self._visit(part)
+
     def _infer(self, node: Node, proto: onnx.NodeProto) -> list[ValueType | None] | str:
         """Type of every output (None: not static), or why ONNX itself refuses the node."""
         if node.op_type in SAME_AS_INPUT:
@@ -215,7 +232,7 @@ class GraphBuilder:
         used = [name for name in node.inputs if name]
         types = {n: type_proto(self._graph.types[u]) for n, u in zip(names, used, strict=True)}
         data = {
-            name: numpy_helper.from_array(np.ascontiguousarray(value), name)
+            name: numpy_helper.from_array(np.array(value, order="C"), name)
             for name, u in zip(names, used, strict=True)
             if (value := self._graph.constant(u)) is not None and value.size <= DATA_LIMIT
         }

@@ -17,6 +17,8 @@ OLDEST_OPSET = 11
 NEWEST_OPSET = 21
 """The range this importer was written for; newer models are taken when all their ops are known."""
 
+NO_NUMBERS = frozenset({"object", "str", "complex64", "complex128"})
+
 InputShapes: TypeAlias = Mapping[str, Sequence[int]]
 Source: TypeAlias = str | Path | onnx.ModelProto
 
@@ -108,7 +110,7 @@ def input_types(model: onnx.ModelProto, given: InputShapes | None) -> dict[str, 
     for value in inputs:
         dims = dimensions(value.type)
         shape = shapes.pop(value.name, None)
-        if complaint := _mismatch(dims, shape):
+        if complaint := _content(value.type) or _mismatch(dims, shape):
             complaints.append(f"input '{value.name}' {_dims(dims)}: {complaint}")
             continue
         shape = tuple(shape if shape is not None else cast(list[int], dims))
@@ -122,6 +124,14 @@ def input_types(model: onnx.ModelProto, given: InputShapes | None) -> dict[str, 
             '(in Python: input_shapes={"NAME": (1, 3, 224, 224)})'
         )
     return result
+
+
+def _content(proto: onnx.TypeProto) -> str:
+    """Why an input cannot be numbers in float32; empty when it can."""
+    if not proto.HasField("tensor_type"):
+        return "it is not a tensor"
+    dtype = dtype_name(proto.tensor_type.elem_type)
+    return f"it holds {dtype}, not numbers" if dtype in NO_NUMBERS else ""
 
 
 def _mismatch(dims: Sequence[int | str] | None, shape: Sequence[int] | None) -> str:

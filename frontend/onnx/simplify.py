@@ -12,9 +12,9 @@ def simplify(graph: Graph) -> None:
     _shrink_uniform(graph)
     for node in graph.nodes:
         rule = IDLE.get(node.op_type)
-        if rule and rule(graph, node):
-            kept = next(name for name in node.inputs if name not in graph.constants)
-            graph.alias(node, kept)
+        variable = [name for name in node.inputs if name not in graph.constants]
+        if rule and variable and rule(graph, node):
+            graph.alias(node, variable[0])
     graph.prune_all()
     _share_equal(graph)
 

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import NoneType, TensorType, UnknownLoc, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import NamedOp
@@ -93,7 +94,8 @@ class Context:
     ) -> Operation:
         """Build the op that gives the outputs of `node`, named after them, and bind them.
 
-        An absent output becomes a result of type none.
+        An absent output becomes a result of type none. Raises UnsupportedNode when the shapes
+        ONNX infers do not follow from the operands.
         """
         names = [f"{name or node.output}_{node.suffix or node.op_type}" for name in node.outputs]
         types: list[Attribute] = [
@@ -102,7 +104,7 @@ class Context:
         made = op.make(
             names if len(names) > 1 else names[0], operands, result_types=types, **attributes
         )
-        self._block.add_op(made)
+        self._add(made)
         for name, result in zip(node.outputs, made.results, strict=True):
             if name:
                 self.bind(name, result)
@@ -121,8 +123,16 @@ class Context:
         """Build an op on the way to the outputs of `node`; `label` makes its name unique."""
         name = f"{node.output}_{node.op_type}_{label}"
         made = op.make(name, operands, result_types=[self.type_of(shape)], **attributes)
-        self._block.add_op(made)
+        self._add(made)
         return made.results[0]
+
+    def _add(self, op: Operation) -> None:
+        """Append an op; one that contradicts its operands' shapes or ONNX's is refused."""
+        try:
+            op.verify()
+        except VerifyException as error:
+            raise UnsupportedNode(str(error)) from error
+        self._block.add_op(op)
 
     def type_of(self, shape: Sequence[int]) -> Attribute:
         """The type of a float32 tensor; one element when there are no dimensions."""

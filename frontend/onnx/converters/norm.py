@@ -74,6 +74,15 @@ def _affine(context: Context, node: Node, size: int) -> list[SSAValue]:
     return result
 
 
+def convert_rms_norm(context: Context, node: Node) -> None:
+    """RMSNormalization over the last axis -> top.RMSNorm."""
+    rank = len(context.shape(node.inputs[0]))
+    if node.attribute("axis", -1) % rank != rank - 1:
+        raise UnsupportedNode("it must be over the last axis")
+    operands = [context.value(name) for name in node.inputs]
+    context.emit(node, top.RMSNormOp, operands, eps=node.attribute("epsilon", 1e-5))
+
+
 def convert_softmax(context: Context, node: Node) -> None:
     """Softmax, LogSoftmax -> top.Softmax.
 
@@ -114,5 +123,6 @@ CONVERTERS: dict[str, Converter] = {
     "LayerNormalization": convert_layer_norm,
     "LogSoftmax": convert_softmax,
     "PixelNormalization": convert_pixel_norm,
+    "RMSNormalization": convert_rms_norm,
     "Softmax": convert_softmax,
 }

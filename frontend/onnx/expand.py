@@ -1,0 +1,55 @@
+"""Ops that ONNX defines by other ops, written out."""
+
+from collections.abc import Mapping
+
+import onnx
+from onnx import defs, helper, inliner
+
+from xdsl_tpu.frontend.onnx.graph import ValueType
+from xdsl_tpu.frontend.onnx.protos import type_proto
+
+
+def expanded(
+    proto: onnx.NodeProto, types: Mapping[str, ValueType], opset: int
+) -> list[onnx.NodeProto] | None:
+    """The nodes a node stands for by ONNX's own definition; None when it has none.
+
+    `types` are those of its inputs. Values inside get names that start with the node's output.
+    """
+    proto = _with_defaults(proto, opset)
+    inputs = [name for name in dict.fromkeys(proto.input) if name]
+    values = [helper.make_value_info(name, type_proto(types[name])) for name in inputs]
+    outputs = [onnx.ValueInfoProto(name=name) for name in proto.output if name]
+    model = helper.make_model(
+        helper.make_graph([proto], "body", values, outputs),
+        opset_imports=[helper.make_opsetid("", opset)],
+    )
+    body = inliner.inline_selected_functions(
+        model, [("", proto.op_type)], inline_schema_functions=True
+    )
+    nodes = list(body.graph.node)
+    if any(node.op_type == proto.op_type for node in nodes):
+        return None
+    kept = {*inputs, *proto.output, ""}
+    for node in nodes:
+        for names in (node.input, node.output):
+            names[:] = [n if n in kept else f"{proto.output[0]}/{n}" for n in names]
+    return nodes
+
+
+def _with_defaults(proto: onnx.NodeProto, opset: int) -> onnx.NodeProto:
+    """The node with all attributes written out; definitions refer to them without defaults."""
+    schema = defs.get_schema(proto.op_type, opset, "")
+    given = {attribute.name for attribute in proto.attribute}
+    full = onnx.NodeProto()
+    full.CopyFrom(proto)
+    for name, attribute in schema.attributes.items():
+        if name not in given and attribute.default_value.name:
+            full.attribute.append(attribute.default_value)
+    return full
+
+
+def cast_like(proto: onnx.NodeProto, like: ValueType) -> onnx.NodeProto:
+    """CastLike(x, y) as the Cast of `x` to `like`, the type of `y`."""
+    code = type_proto(like).tensor_type.elem_type
+    return helper.make_node("Cast", proto.input[:1], proto.output, proto.name, to=code)

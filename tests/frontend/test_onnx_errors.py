@@ -1,0 +1,141 @@
+"""What is wrong with a model is said at once, and says where and what to do."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.frontend.onnx import check_onnx, import_onnx
+
+ModelOf = Callable[..., onnx.ModelProto]
+X = np.zeros((1, 3, 8, 8), np.float32)
+
+
+def relu(model_of: ModelOf, opset: int = 17) -> onnx.ModelProto:
+    return model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": X}, {}, ["y"], opset)
+
+
+def test_missing_and_foreign_files(tmp_path: Path) -> None:
+    with pytest.raises(TpuError, match=r"nothing\.onnx: there is no such file"):
+        import_onnx(tmp_path / "nothing.onnx")
+    (tmp_path / "text.onnx").write_text("not a model")
+    with pytest.raises(TpuError, match="not a readable ONNX model"):
+        import_onnx(tmp_path / "text.onnx")
+    (tmp_path / "empty.onnx").write_bytes(b"")
+    with pytest.raises(TpuError, match="not an ONNX model"):
+        import_onnx(tmp_path / "empty.onnx")
+
+
+def test_old_opset(model_of: ModelOf) -> None:
+    with pytest.raises(TpuError, match="opset 9 is too old; 11 to 21 are read"):
+        import_onnx(relu(model_of, 9))
+
+
+@pytest.mark.parametrize("opset", [11, 21, 22])
+def test_opsets_in_range_and_newer_with_known_ops(model_of: ModelOf, opset: int) -> None:
+    assert check_onnx(relu(model_of, opset)) == []
+
+
+def test_invalid_model(model_of: ModelOf) -> None:
+    model = relu(model_of)
+    model.graph.node[0].input[0] = "ghost"
+    with pytest.raises(TpuError, match=r"not valid ONNX.*ghost"):
+        import_onnx(model)
+
+
+@pytest.fixture
+def dynamic() -> onnx.ModelProto:
+    """Relu of images in batches of unknown size."""
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3, 8, "W"])
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 3, 8, "W"])
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [value], [result])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (None, r"input 'x' \[N, 3, 8, W\]: its shape is not fixed(.|\n)*--input-shapes x="),
+        ({"x": (1, 3, 8)}, "has another rank"),
+        ({"x": (1, 4, 8, 8)}, "contradicts the fixed dimensions"),
+        ({"x": (0, 3, 8, 8)}, "must all be positive"),
+        ({"x": (1, 3, 8, 8), "z": (1,)}, r"no input 'z'\nthe model's inputs are: x \[N, 3, 8, W\]"),
+    ],
+)
+def test_dynamic_dimensions(dynamic: onnx.ModelProto, shapes: Any, message: str) -> None:
+    with pytest.raises(TpuError, match=message):
+        import_onnx(dynamic, shapes)
+
+
+def test_given_dimensions(dynamic: onnx.ModelProto) -> None:
+    module = import_onnx(dynamic, {"x": (2, 3, 8, 5)})
+    assert "tensor<2x3x8x5xf32>" in str(module)
+
+
+def test_all_problems_at_once(model_of: ModelOf) -> None:
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["a"], name="first"),
+        helper.make_node("Relu", ["x"], ["b"]),
+        helper.make_node("Multinomial", ["b2"], ["c"], name="second"),
+        helper.make_node("Reshape", ["b", "s"], ["b2"]),
+        helper.make_node("Resize", ["b", "", "f"], ["y"], name="third", mode="cubic"),
+    ]
+    nodes[2], nodes[3] = nodes[3], nodes[2]
+    constants = {"s": np.array([1, -1]), "f": np.array([1, 1, 2, 2], np.float32)}
+    model = model_of(nodes, {"x": X}, constants, ["y"], 17)
+    problems = [str(problem) for problem in check_onnx(model)]
+    assert len(problems) == 2
+    assert "node 'first' (NonZero, opset 17; inputs: x: float32[1,3,8,8]): this op" in problems[0]
+    assert "node 'second' (Multinomial, opset 17; inputs: b2: float32[1,192])" in problems[1]
+    with pytest.raises(TpuError, match=r"(?s)cannot import unit: 2 problems.*first.*second"):
+        import_onnx(model)
+    del model.graph.node[3], model.graph.node[0]
+    with pytest.raises(TpuError, match=r"1 problem\n  - node 'third' \(Resize, .*cubic"):
+        import_onnx(model)
+
+
+def test_shape_mismatch_between_weight_and_node(model_of: ModelOf) -> None:
+    model = model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": X}, {}, ["y"], 17)
+    wrong = numpy_helper.from_array(np.zeros((4, 7, 3, 3), np.float32), "w")
+    model.graph.initializer.append(wrong)
+    model.graph.node[0].CopyFrom(helper.make_node("Conv", ["x", "w"], ["y"], name="conv"))
+    problems = [str(problem) for problem in check_onnx(model)]
+    assert len(problems) == 1
+    assert "w: float32[4,7,3,3]" in problems[0]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_must_be_numbers(model_of: ModelOf, value: float) -> None:
+    weight = np.full((4, 3, 1, 1), value, np.float32)
+    node = helper.make_node("Conv", ["x", "w"], ["y"], name="conv")
+    with pytest.raises(TpuError, match=r"node 'conv'.*constant 'w' has (NaN|infinite)"):
+        import_onnx(model_of([node], {"x": X}, {"w": weight}, ["y"], 17))
+
+
+def test_missing_values(model_of: ModelOf) -> None:
+    node = helper.make_node("Conv", ["x", "w"], ["y"])
+    model = model_of([node], {"x": X}, {"w": np.zeros((4, 3, 1, 1), np.float32)}, ["y"], 17)
+    model.graph.initializer[0].ClearField("raw_data")
+    with pytest.raises(TpuError, match="initializer 'w': its values are missing"):
+        import_onnx(model)
+
+
+def test_integers_that_float32_cannot_hold(model_of: ModelOf) -> None:
+    node = helper.make_node("Add", ["x", "c"], ["y"])
+    values = {"x": np.zeros(2, np.int64)}
+    model = model_of([node], values, {"c": np.array([1, 2**24 + 1])}, ["y"], 17)
+    with pytest.raises(TpuError, match="integers that float32 cannot hold"):
+        import_onnx(model)
+
+
+def test_strings_are_refused(model_of: ModelOf) -> None:
+    value = helper.make_tensor_value_info("x", TensorProto.STRING, [2])
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [value], [value])
+    graph.output[0].name = "y"
+    with pytest.raises(TpuError, match=r"input 'x' \[2\]: it holds \w+, not numbers"):
+        import_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
