@@ -72,7 +72,7 @@ class Kind(AttrConstraint[A], Generic[A]):
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if not self.accepts(attr):
-            raise VerifyException(f"expected {self.describe()}, got {attr}")
+            raise VerifyException(self.problem(attr))
 
     def mapping_type_vars(
         self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]
@@ -86,8 +86,12 @@ class Kind(AttrConstraint[A], Generic[A]):
         except (TypeError, ValueError):
             attr = None
         if attr is None or not self.accepts(attr):
-            raise ValueError(f"expected {self.describe()}, got {value!r}")
+            raise ValueError(self.problem(repr(value)))
         return cast(A, attr)
+
+    def problem(self, found: object) -> str:
+        """What is expected, in place of what was found."""
+        return f"expected {self.describe()}, got {found}"
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class IntKind(Kind[A], Generic[A]):
         return isinstance(attr, IntegerAttr) and cast(TypedIntAttr, attr).type == self.type
 
     def describe(self) -> str:
-        return f"a {self.type} integer"
+        return f"an integer of type {self.type}"
 
     def convert(self, value: Any) -> A:
         if int(value) != value:

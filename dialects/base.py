@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import AttrConstraint, BaseAttr, IRDLOperation, OptAttributeDef, VarResultDef
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tpu.dialects.attrs import Kind, Value
 from xdsl_tpu.dialects.errors import TpuError
@@ -69,6 +70,18 @@ class NamedOp(IRDLOperation):
             regions=regions,
             location=_location(name),
         )
+
+    def verify(self, verify_nested_ops: bool = True) -> None:
+        """xDSL's checks; an attribute of the wrong kind is reported with its name."""
+        try:
+            super().verify(verify_nested_ops)
+        except VerifyException:
+            for name, definition in self.get_irdl_definition().attributes.items():
+                attr, kind = self.attributes.get(name), definition.constr
+                if attr is not None and isinstance(kind, Kind) and not kind.accepts(attr):
+                    problem = VerifyException(f"attribute {name}: {kind.problem(attr)}")
+                    self.emit_error(f"Operation does not verify: {problem}", problem)
+            raise
 
     @classmethod
     def _unranked_results(cls) -> Sequence[Attribute]:

@@ -61,7 +61,7 @@ class ShapeInference(Operation, ABC):
                 names the op, its location and the shapes.
         """
         try:
-            return self.result_shapes()
+            return self._checked_shapes()
         except ShapeError as error:
             raise type(error)(f"{_designation(self)}: {error}") from None
 
@@ -72,12 +72,19 @@ class ShapeInference(Operation, ABC):
         after the shapes of the operands are known; does nothing for most ops.
         """
 
-    def shape_of(self, operand: SSAValue) -> Shape:
-        """The shape of an operand of this op; UnknownShapeError when it has none."""
-        shape = known_shape(operand.type)
+    def shape_of(self, operand: SSAValue, *ranks: int) -> Shape:
+        """The shape of an operand of this op, which must have one of `ranks` if any are given.
+
+        Raises:
+            UnknownShapeError: the operand has no shape yet.
+            ShapeError: it has another rank.
+        """
+        shape, index = known_shape(operand.type), self.operands.index(operand)
         if shape is None:
-            index = self.operands.index(operand)
             raise UnknownShapeError(f"the shape of operand {index} is not known ({operand.type})")
+        if ranks and len(shape) not in ranks:
+            allowed = " or ".join(map(str, ranks))
+            raise ShapeError(f"operand {index} is {dims(shape)}, but must have rank {allowed}")
         return shape
 
     def constant_operand(self, index: int) -> tuple[int | float, ...]:
@@ -91,10 +98,26 @@ class ShapeInference(Operation, ABC):
             raise UnknownShapeError(f"operand {index} must be a constant to know the shape")
         return tuple(elements)
 
+    def constant_scalar(self, index: int) -> int | float:
+        """The one element of a constant operand; raises ShapeError when it has not just one."""
+        elements = self.constant_operand(index)
+        if len(elements) != 1:
+            raise ShapeError(f"operand {index} has {len(elements)} elements instead of one")
+        return elements[0]
+
+    def _checked_shapes(self) -> tuple[Shape, ...]:
+        shapes = self.result_shapes()
+        if len(shapes) != len(self.results):
+            raise ShapeError(f"there are {len(self.results)} results instead of {len(shapes)}")
+        for index, shape in enumerate(shapes):
+            if min(shape, default=0) < 0:
+                raise ShapeError(f"result {index} would have the impossible shape {dims(shape)}")
+        return shapes
+
     def verify_(self) -> None:
         super().verify_()
         try:
-            inferred = self.result_shapes()
+            inferred = self._checked_shapes()
         except UnknownShapeError:
             return
         except ShapeError as error:

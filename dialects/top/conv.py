@@ -4,10 +4,8 @@ Activations are N, C and one to three spatial dimensions. Window attributes hold
 spatial dimension, pads all befores and then all afterwards (ONNX operators, Conv).
 """
 
-from collections.abc import Sequence
 from math import prod
 
-from xdsl.ir import SSAValue
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -29,7 +27,7 @@ from xdsl_tpu.dialects.top.traits import SupportFuseRelu
 
 
 def _per_dimension(values: I64Array | None, rank: int, default: int) -> tuple[int, ...]:
-    return (default,) * rank if values is None else ints(values)
+    return ints(values or ()) or (default,) * rank
 
 
 @irdl_op_definition
@@ -99,7 +97,7 @@ class ConvOp(ShapedOp, FusedReluOp):
         self.auto_pad = None
 
     def _input_shape(self) -> Shape:
-        shape = self.shape_of(self.input)
+        shape = self.shape_of(self.input, 3, 4, 5)
         return (*shape, 1) if len(shape) == 3 and len(self.kernel_shape) == 2 else shape
 
     def _spread(self, shape: Shape) -> Shape:
@@ -110,32 +108,27 @@ class ConvOp(ShapedOp, FusedReluOp):
         return tuple(size + (size - 1) * gap for size, gap in zip(shape[2:], inserts, strict=True))
 
     def _output_channels(self, shape: Shape) -> int:
-        filter_shape, group = self.shape_of(self.filter), self.group.value.data
+        filter_shape = self.shape_of(self.filter, 3, 4, 5)
         if self.dynweight_reorderd.value.data:
             return filter_shape[0]
-        return _checked_channels(shape, filter_shape, ints(self.kernel_shape), group, self)
+        return _checked_channels(self, shape, filter_shape)
 
 
 def _checked_channels(
-    shape: Shape, filter_shape: Shape, kernel: Sequence[int], group: int, op: "ConvOp | DeconvOp"
+    op: "ConvOp | DeconvOp | DeformConv2DOp", shape: Shape, filter_shape: Shape
 ) -> int:
     """The output channels of a filter OC, C / group, kernel once everything fits the input."""
-    if not 3 <= len(shape) <= 5:
-        raise ShapeError(f"input {dims(shape)} must be N, C and one to three spatial dimensions")
-    if filter_shape[2:] != tuple(kernel):
+    kernel, group = ints(op.kernel_shape), op.group.value.data
+    if filter_shape[2:] != kernel:
         raise ShapeError(f"filter {dims(filter_shape)} does not hold a kernel {dims(kernel)}")
     if group < 1 or filter_shape[0] % group or shape[1] != filter_shape[1] * group:
         raise ShapeError(
             f"input {dims(shape)} does not fit filter {dims(filter_shape)} in {group} group(s)"
         )
-    check_bias(op.bias, op, filter_shape[0])
-    return filter_shape[0]
-
-
-def check_bias(bias: SSAValue, op: ShapedOp, channels: int) -> None:
-    """Raise ShapeError unless `bias` is absent or has one element a channel."""
-    if not is_none(bias) and prod(op.shape_of(bias)) != channels:
-        raise ShapeError(f"bias {dims(op.shape_of(bias))} needs {channels} elements, one a channel")
+    channels = filter_shape[0]
+    if not is_none(op.bias) and prod(bias := op.shape_of(op.bias)) != channels:
+        raise ShapeError(f"bias {dims(bias)} needs {channels} elements, one a channel")
+    return channels
 
 
 @irdl_op_definition
@@ -169,23 +162,20 @@ class DeconvOp(ShapedOp, FusedReluOp):
     traits = traits_def(Pure(), SupportFuseRelu())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        shape, kernel = self.shape_of(self.input), ints(self.kernel_shape)
-        filter_shape, group = self.shape_of(self.filter), self.group.value.data
-        channels = _checked_channels(shape, filter_shape, kernel, group, self)
-        extra = _per_dimension(self.output_padding, len(kernel), 0) or (0,) * len(kernel)
+        shape, kernel = self.shape_of(self.input, 3, 4, 5), ints(self.kernel_shape)
+        channels = _checked_channels(self, shape, self.shape_of(self.filter, len(shape)))
+        extra = _per_dimension(self.output_padding, len(kernel), 0)
         if len(extra) != len(kernel):
             raise ShapeError(f"output_padding has {len(extra)} values for kernel {dims(kernel)}")
         sizes = tuple(
             (size - 1) * window.stride + window.extent - window.before - window.after + more
             for size, window, more in zip(shape[2:], self.windows(), extra, strict=True)
         )
-        if min(sizes) < 1:
-            raise ShapeError(f"nothing of input {dims(shape)} is left after padding")
         return ((shape[0], channels, *sizes),)
 
     def windows(self) -> tuple[Window, ...]:
         """One window a spatial dimension, sliding over the output; raises ShapeError."""
-        sizes = self.shape_of(self.input)[2:]
+        sizes = self.shape_of(self.input, 3, 4, 5)[2:]
         dilations = _per_dimension(self.dilations, len(sizes), 1)
         pads = ints(self.pads) or (0,) * 2 * len(sizes)
         return windows(sizes, ints(self.kernel_shape), ints(self.strides), dilations, pads)
@@ -218,10 +208,11 @@ class DeformConv2DOp(ShapedOp, FusedReluOp):
     traits = traits_def(Pure(), SupportFuseRelu())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        shape, sizes = self.shape_of(self.input), self.shape_of(self.input)[2:]
-        dilations = _per_dimension(self.dilations, len(sizes), 1)
+        shape = self.shape_of(self.input, 4)
+        channels = _checked_channels(self, shape, self.shape_of(self.filter, 4))
+        sizes, dilations = shape[2:], _per_dimension(self.dilations, 2, 1)
         slides = windows(
             sizes, ints(self.kernel_shape), ints(self.strides), dilations, ints(self.pads)
         )
         positions = (window.positions(size) for window, size in zip(slides, sizes, strict=True))
-        return ((shape[0], self.shape_of(self.filter)[0], *positions),)
+        return ((shape[0], channels, *positions),)

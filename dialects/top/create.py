@@ -23,7 +23,7 @@ from xdsl_tpu.dialects.top.traits import OwnResult, ShapeConsumer
 def _steps(op: ShapedOp) -> tuple[Shape, ...]:
     """The length of start, start + step, .. of an op with operands start, end and step."""
     start, end, step = (
-        default if is_none(operand) else op.constant_operand(index)[0]
+        default if is_none(operand) else op.constant_scalar(index)
         for index, (operand, default) in enumerate(zip(op.operands, (0, 0, 1), strict=True))
     )
     if not step:
@@ -126,6 +126,4 @@ class MeshGridOp(ShapedOp):
 
     def result_shapes(self) -> tuple[Shape, ...]:
         sizes = tuple(prod(self.shape_of(operand)) for operand in self.inputs)
-        if len(self.outputs) != len(sizes):
-            raise ShapeError(f"{len(self.outputs)} results for {len(sizes)} vectors")
         return (sizes[::-1] if self.is_reverse.value.data else sizes,) * len(sizes)

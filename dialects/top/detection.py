@@ -73,8 +73,10 @@ class NmsOp(ShapedOp):
     traits = traits_def(Pure())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        boxes, scores = (self.shape_of(operand) for operand in self.inputs[:2])
-        if len(boxes) != 3 or len(scores) != 3 or boxes[2] != 4 or scores[::2] != boxes[:2]:
+        if len(self.inputs) < 2:
+            raise ShapeError("boxes and scores are needed")
+        boxes, scores = (self.shape_of(operand, 3) for operand in self.inputs[:2])
+        if boxes[2] != 4 or scores[::2] != boxes[:2]:
             raise ShapeError(f"boxes {dims(boxes)} and scores {dims(scores)} do not fit")
         batch, classes, count = scores
         return ((batch * classes * min(count, self.max_output_size.value.data), 3),)
@@ -176,9 +178,7 @@ class RoiAlignOp(ShapedOp):
     traits = traits_def(Pure())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        shape, rois = self.shape_of(self.input), self.shape_of(self.rois)
-        if len(shape) != 4 or len(rois) != 2:
-            raise ShapeError(f"input {dims(shape)} and rois {dims(rois)} must be 4-D and 2-D")
+        shape, rois = self.shape_of(self.input, 4), self.shape_of(self.rois, 2)
         return ((rois[0], shape[1], self.output_height.value.data, self.output_width.value.data),)
 
 

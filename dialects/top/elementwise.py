@@ -1,5 +1,7 @@
 """Element-by-element ops of several tensors, with broadcasting."""
 
+from abc import ABC
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -12,6 +14,7 @@ from xdsl.irdl import (
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, SI32, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError
 from xdsl_tpu.dialects.top.abstract import BroadcastOp, FusedReluOp
 from xdsl_tpu.dialects.top.enums import BINARY_SHIFT, COMPARE_MODE, ROUND_MODE
 from xdsl_tpu.dialects.top.traits import (
@@ -22,59 +25,81 @@ from xdsl_tpu.dialects.top.traits import (
 )
 
 
-@irdl_op_definition
-class AddOp(FusedReluOp, BroadcastOp):
-    """Sum of all inputs, each times its `coeff` (1 when absent), then the ReLU if any."""
-
-    name = "top.Add"
+class SeveralInputsOp(BroadcastOp, ABC):
+    """An op of any number of inputs, at least one."""
 
     inputs = var_operand_def(TENSOR)
     output = result_def(TENSOR)
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        if not self.inputs:
+            raise ShapeError("there are no inputs")
+        return super().result_shapes()
+
+
+class TwoInputsOp(SeveralInputsOp, ABC):
+    """An op of two inputs."""
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        if len(self.inputs) != 2:
+            raise ShapeError(f"there are {len(self.inputs)} inputs instead of 2")
+        return super().result_shapes()
+
+
+class CoefficientsOp(SeveralInputsOp, ABC):
+    """An op that may multiply each input by a factor of its own, 1 when `coeff` is absent."""
+
     coeff = opt_attr_def(F64_ARRAY)
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        if self.coeff is not None and len(self.coeff) != len(self.inputs):
+            raise ShapeError(f"coeff has {len(self.coeff)} values for {len(self.inputs)} inputs")
+        return super().result_shapes()
+
+
+@irdl_op_definition
+class AddOp(FusedReluOp, CoefficientsOp):
+    """Sum of all inputs, each times its `coeff`, then the ReLU if any."""
+
+    name = "top.Add"
+
     is_scalar = default_attr_def(BOOL, False)
 
     traits = traits_def(ScalarConsumer(), ScalarProducer(), SupportConstant(), SupportFuseRelu())
 
 
 @irdl_op_definition
-class SubOp(FusedReluOp, BroadcastOp):
+class SubOp(FusedReluOp, TwoInputsOp, CoefficientsOp):
     """First input less the second, or the other way round with `is_reverse`; then the ReLU if any.
 
-    `coeff` holds a factor for each input, 1 when absent.
+    Each input is first multiplied by its `coeff`.
     """
 
     name = "top.Sub"
 
-    inputs = var_operand_def(TENSOR)
-    output = result_def(TENSOR)
     is_reverse = default_attr_def(BOOL, False)
-    coeff = opt_attr_def(F64_ARRAY)
     is_scalar = default_attr_def(BOOL, False)
 
     traits = traits_def(ScalarConsumer(), ScalarProducer(), SupportConstant(), SupportFuseRelu())
 
 
 @irdl_op_definition
-class MulOp(FusedReluOp, BroadcastOp):
+class MulOp(FusedReluOp, SeveralInputsOp):
     """Product of all inputs, then the ReLU if any."""
 
     name = "top.Mul"
 
-    inputs = var_operand_def(TENSOR)
-    output = result_def(TENSOR)
     is_scalar = default_attr_def(BOOL, False)
 
     traits = traits_def(ScalarConsumer(), ScalarProducer(), SupportConstant(), SupportFuseRelu())
 
 
 @irdl_op_definition
-class DivOp(FusedReluOp, BroadcastOp):
+class DivOp(FusedReluOp, TwoInputsOp):
     """First input by the second, or the other way round with `is_reverse`; then the ReLU if any."""
 
     name = "top.Div"
 
-    inputs = var_operand_def(TENSOR)
-    output = result_def(TENSOR)
     is_reverse = default_attr_def(BOOL, False)
     is_scalar = default_attr_def(BOOL, False)
 
@@ -82,57 +107,42 @@ class DivOp(FusedReluOp, BroadcastOp):
 
 
 @irdl_op_definition
-class MaxOp(BroadcastOp):
+class MaxOp(SeveralInputsOp):
     """The largest of the inputs, element by element."""
 
     name = "top.Max"
 
-    inputs = var_operand_def(TENSOR)
-    output = result_def(TENSOR)
-
     traits = traits_def(SupportConstant())
 
 
 @irdl_op_definition
-class MinOp(BroadcastOp):
+class MinOp(SeveralInputsOp):
     """The smallest of the inputs, element by element."""
 
     name = "top.Min"
 
-    inputs = var_operand_def(TENSOR)
-    output = result_def(TENSOR)
-
     traits = traits_def(SupportConstant())
 
 
 @irdl_op_definition
-class ModOp(BroadcastOp):
+class ModOp(TwoInputsOp):
     """Remainder of the first input by the second, with the sign that ONNX's Mod gives it."""
 
     name = "top.Mod"
 
-    inputs = var_operand_def(TENSOR)
-    output = result_def(TENSOR)
-
 
 @irdl_op_definition
-class RemainderOp(BroadcastOp):
+class RemainderOp(TwoInputsOp):
     """Remainder of the first input by the second, with the sign of the second (torch)."""
 
     name = "top.Remainder"
 
-    inputs = var_operand_def(TENSOR)
-    output = result_def(TENSOR)
-
 
 @irdl_op_definition
-class Pow3Op(BroadcastOp):
+class Pow3Op(TwoInputsOp):
     """First input to the power of the second."""
 
     name = "top.Pow3"
-
-    inputs = var_operand_def(TENSOR)
-    output = result_def(TENSOR)
 
 
 @irdl_op_definition
@@ -183,13 +193,10 @@ class CompareOp(BroadcastOp):
 
 
 @irdl_op_definition
-class LogicalAndOp(BroadcastOp):
+class LogicalAndOp(SeveralInputsOp):
     """1 where no input is 0, 0 elsewhere."""
 
     name = "top.LogicalAnd"
-
-    inputs = var_operand_def(TENSOR)
-    output = result_def(TENSOR)
 
 
 @irdl_op_definition

@@ -96,8 +96,9 @@ class GatherNDOp(ShapedOp):
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, indices = self.shape_of(self.input), self.shape_of(self.indices)
         batch = self.batch_dims.value.data
-        depth = batch + indices[-1]
-        if shape[:batch] != indices[:batch] or depth > len(shape):
+        depth = batch + (indices[-1] if indices else 0)
+        in_front = 0 <= batch < len(indices)
+        if not in_front or shape[:batch] != indices[:batch] or depth > len(shape):
             raise ShapeError(f"indices {dims(indices)} do not reach into {dims(shape)}")
         return (scalar_as_one((*indices[:-1], *shape[depth:])),)
 
@@ -165,6 +166,8 @@ class ScatterNDOp(SameShapeOp):
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, indices = self.shape_of(self.input_data), self.shape_of(self.indices)
+        if not indices or indices[-1] > len(shape):
+            raise ShapeError(f"indices {dims(indices)} do not reach into {dims(shape)}")
         expected = scalar_as_one((*indices[:-1], *shape[indices[-1] :]))
         if (updates := self.shape_of(self.updates)) != expected:
             raise ShapeError(f"updates are {dims(updates)}, the indices call for {dims(expected)}")
@@ -231,7 +234,7 @@ class TopKOp(ShapedOp):
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)
         axis = axis_of(self.axis.value.data, len(shape))
-        count = self.K.value.data if self.kT is None else int(self.constant_operand(1)[0])
+        count = self.K.value.data if self.kT is None else int(self.constant_scalar(1))
         if not 0 < count <= shape[axis]:
             raise ShapeError(f"K is {count}, but axis {axis} of {dims(shape)} has {shape[axis]}")
         chosen = (*shape[:axis], count, *shape[axis + 1 :])

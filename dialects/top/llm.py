@@ -5,7 +5,7 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, SI32, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
-from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.top.abstract import SameShapeOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import ROPE_MODE, ROUND_MODE
 
@@ -138,7 +138,10 @@ class ScaleDotProductAttentionOp(ShapedOp):
     traits = traits_def(Pure())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        return ((*self.shape_of(self.query)[:-1], self.shape_of(self.value)[-1]),)
+        q, k, v = (self.shape_of(operand, 3, 4) for operand in (self.query, self.key, self.value))
+        if q[:-2] != k[:-2] or k[:-1] != v[:-1] or q[-1] != k[-1]:
+            raise ShapeError(f"query {dims(q)}, key {dims(k)} and value {dims(v)} do not fit")
+        return ((*q[:-1], v[-1]),)
 
 
 @irdl_op_definition

@@ -64,10 +64,9 @@ class MatMulOp(ShapedOp, FusedReluOp):
     traits = traits_def(Pure(), SupportFuseRelu())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        left, right = self.shape_of(self.input), self.shape_of(self.right)
+        ranks = (4,) if self.hdim_is_batch.value.data else range(1, 9)
+        left, right = self.shape_of(self.input, *ranks), self.shape_of(self.right, *ranks)
         heads = bool(self.hdim_is_batch.value.data)
-        if heads and (len(left) != 4 or len(right) != 4):
-            raise ShapeError(f"hdim_is_batch needs 4-D inputs, not {dims(left)} and {dims(right)}")
         if heads:
             left, right = _swap_heads(left), _swap_heads(right)
         product = self._product(left, right)

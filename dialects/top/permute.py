@@ -97,9 +97,7 @@ class Depth2SpaceOp(ShapedOp):
     traits = traits_def(Pure())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        shape = self.shape_of(self.input)
-        if len(shape) != 4:
-            raise ShapeError(f"input {dims(shape)} must have 4 dimensions")
+        shape = self.shape_of(self.input, 4)
         n, *inner = shape
         c, h, w = inner if self.in_is_NCHW.value.data else (inner[2], inner[0], inner[1])
         block_h, block_w = self.block_h.value.data, self.block_w.value.data

@@ -52,9 +52,7 @@ class PoolOp(ShapedOp, PoolAttributes, ABC):
     traits = traits_def(Pure(), SupportFuseRelu())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        shape, ceil_mode = self.shape_of(self.input), self._ceils()
-        if len(shape) < 3:
-            raise ShapeError(f"input {dims(shape)} must be N, C and spatial dimensions")
+        shape, ceil_mode = self.shape_of(self.input, 3, 4, 5), self._ceils()
         positions = tuple(
             window.positions(size, ceil_mode)
             for window, size in zip(self.windows(), shape[2:], strict=True)
@@ -67,8 +65,10 @@ class PoolOp(ShapedOp, PoolAttributes, ABC):
 
     def windows(self) -> tuple[Window, ...]:
         """One window a spatial dimension, the whole of it for a global pool; raises ShapeError."""
-        sizes = self.shape_of(self.input)[2:]
+        sizes = self.shape_of(self.input, 3, 4, 5)[2:]
         kernel = ints(self.kernel_shape)
+        if not kernel and 0 in sizes:
+            raise ShapeError(f"there is nothing to pool in {dims(self.shape_of(self.input))}")
         if not kernel:
             return tuple(Window(size) for size in sizes)
         strides = ints(self.strides) or (1,) * len(sizes)
@@ -148,7 +148,7 @@ class AdaptiveAvgPoolOp(ShapedOp):
     traits = traits_def(Pure(), SupportFuseRelu())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        shape, sizes = self.shape_of(self.input), ints(self.output_size)
+        shape, sizes = self.shape_of(self.input, 3, 4, 5), ints(self.output_size)
         if len(sizes) != len(shape) - 2:
             raise ShapeError(f"output_size has {len(sizes)} values for input {dims(shape)}")
         return ((*shape[:2], *sizes),)
@@ -182,5 +182,5 @@ class MaxUnpoolOp(ShapedOp):
     traits = traits_def(Pure())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        n, c, h, w = self.shape_of(self.input)
+        n, c, h, w = self.shape_of(self.input, 4)
         return ((n, c, h * self.scale_h.value.data, w * self.scale_w.value.data),)

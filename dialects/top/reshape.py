@@ -266,6 +266,8 @@ class ShapeOp(ShapedOp):
             None if bound is None else bound.value.data
             for bound in (self.start, self.end, self.step)
         )
+        if step == 0:
+            raise ShapeError("a shape cannot be taken in steps of 0")
         return self.shape_of(self.input)[start:end:step]
 
 

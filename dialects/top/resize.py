@@ -25,9 +25,7 @@ class UpsampleOp(ShapedOp, FusedReluOp):
     traits = traits_def(Pure(), SupportFuseRelu())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        shape, scales = self.shape_of(self.input), (self.scale_h, self.scale_w)
-        if len(shape) != 4:
-            raise ShapeError(f"input {dims(shape)} must be N, C, H, W")
+        shape, scales = self.shape_of(self.input, 4), (self.scale_h, self.scale_w)
         factors = [scale.value.data for scale in scales]
         if min(factors) < 1:
             raise ShapeError(f"scales {factors} must be positive")
@@ -56,9 +54,7 @@ class InterpOp(ShapedOp):
     traits = traits_def(Pure())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        shape = self.shape_of(self.input)
-        if len(shape) not in (3, 4):
-            raise ShapeError(f"input {dims(shape)} must be N, C, H, W or N, C, W")
+        shape = self.shape_of(self.input, 3, 4)
         if not is_none(self.target_shape):
             sizes = tuple(int(size) for size in self.constant_operand(1))
         else:
@@ -103,7 +99,7 @@ class GridSamplerOp(ShapedOp):
     traits = traits_def(Pure())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        shape, grid = self.shape_of(self.input), self.shape_of(self.grid)
+        shape, grid = self.shape_of(self.input, 4, 5), self.shape_of(self.grid, 4, 5)
         if len(grid) != len(shape) or grid[0] != shape[0] or grid[-1] != len(shape) - 2:
             raise ShapeError(f"grid {dims(grid)} does not fit input {dims(shape)}")
         return ((*shape[:2], *grid[1:-1]),)

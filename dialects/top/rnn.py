@@ -76,10 +76,8 @@ class GRUOp(ShapedOp):
 
 def _recurrent_shapes(op: LSTMOp | GRUOp, filter: SSAValue, gates: int) -> tuple[Shape, ...]:
     """The sequence Y, then the final states, () for those that are none."""
-    shape, hidden = op.shape_of(op.input), op.hidden_size.value.data
+    shape, hidden = op.shape_of(op.input, 3), op.hidden_size.value.data
     directions = 2 if op.bidirectional.value.data else 1
-    if len(shape) != 3:
-        raise ShapeError(f"input {dims(shape)} must be length, batch, size")
     expected = (directions, gates * hidden, shape[2])
     if op.shape_of(filter) != expected:
         raise ShapeError(f"filter is {dims(op.shape_of(filter))}, needed is {dims(expected)}")
