@@ -123,13 +123,17 @@ def _weight_value(op: top.WeightOp, weights: Mapping[str, Array]) -> Array:
     """The stored array of a weight as values of its type.
 
     Raises:
-        TpuError: the op has no name, its data is inline, or its data has another size.
+        TpuError: the op has no name, its data is inline or missing or of another size.
     """
     name = name_of(op)
     if name is None:
         raise TpuError(f"{where(op)}: a weight is found by its location, and this one has none")
     if op.inline_bytes is not None:
         raise TpuError(f"{where(op)}: inline weights have no interpreter semantics")
+    if name not in weights:
+        raise TpuError(
+            f"{where(op)}: there is no weight of that name; use the weights made with this module"
+        )
     stored = weights[name]
     shape = static_shape(op.output.type)
     if shape is None:

@@ -1,7 +1,7 @@
 """Two ways to compute one operator: the interpreter on a module of one op, and onnxruntime."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -97,7 +97,7 @@ def run_onnx() -> Callable[..., list[Array]]:
         session = onnxruntime.InferenceSession(
             model.SerializeToString(), providers=["CPUExecutionProvider"]
         )
-        found: Any = session.run(None, {})
+        found = cast(Any, session).run(None, {})
         return [np.asarray(array) for array in found]
 
     return run

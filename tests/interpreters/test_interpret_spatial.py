@@ -103,7 +103,7 @@ def test_filters_in_the_layout_of_the_chip_give_the_same_values(
     element = Float16Type() if width == 2 else f32
     x, w = normal(1, channels, 8, 8), normal(*kernel, seed=1)
     b = normal(kernel[0], seed=2)
-    mode = 0 if group > 1 else choose_3ic(channels, *kernel[2:], width)
+    mode = 0 if group > 1 else choose_3ic(channels, kernel[2], kernel[3], width)
     sizes = [8 - kernel[2] + 1, 8 - kernel[3] + 1]
     types = [TensorType(element, [1, kernel[0], *sizes])]
     attributes = full({"group": group, "with_bias": True}, kernel[2:])

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters.call import Call, Rule
-from xdsl_tpu.dialects.interpreters.numerics.rounding import half_away_from_zero
 from xdsl_tpu.dialects.interpreters.numerics.special import (
     elu,
     erf,
@@ -65,7 +64,7 @@ ACTIVE_MODES: Final[Mapping[str, Unary]] = {
     "RSQRT": _reciprocal_root,
     "ABSVAL": np.abs,
     "LN": np.log,
-    "ROUND": half_away_from_zero,
+    "ROUND": np.rint,
     "CEIL": np.ceil,
     "FLOOR": np.floor,
     "SIN": np.sin,

@@ -88,7 +88,7 @@ def grid_sample(
     `padding_mode` 0 reads zeros outside, 1 the border, 2 the reflection.
     """
     sizes = x.shape[2:]
-    batch: Array = np.expand_dims(np.arange(x.shape[0]), tuple(range(1, grid.ndim - 1)))
+    batch: Array = np.expand_dims(np.arange(len(x), dtype=np.intp), tuple(range(1, grid.ndim - 1)))
     positions = [
         _unnormalised(grid[..., -1 - i], size, padding_mode, align_corners)
         for i, size in enumerate(sizes)
