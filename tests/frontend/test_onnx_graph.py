@@ -184,7 +184,8 @@ def test_ranks_other_than_four_are_no_images(model_of: ModelOf) -> None:
 @pytest.mark.parametrize(
     ("op", "opset", "attributes"),
     [("Celu", 17, {"alpha": 0.7}), ("Selu", 18, {}), ("ThresholdedRelu", 18, {"alpha": 0.4}),
-     ("Shrink", 18, {"lambd": 0.3, "bias": 0.1}), ("MeanVarianceNormalization", 17, {"axes": [1, 2]})],
+     ("Shrink", 18, {"lambd": 0.3, "bias": 0.1}),
+     ("MeanVarianceNormalization", 17, {"axes": [1, 2]})],
 )  # fmt: skip
 def test_ops_defined_by_others_are_written_out(
     agree: Agree, op: str, opset: int, attributes: dict[str, Any]
