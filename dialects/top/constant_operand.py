@@ -184,7 +184,7 @@ class ClipOp(SameShapeOp):
 
 @irdl_op_definition
 class BinaryConstShiftOp(UnaryOp):
-    """Integer sum, difference or product with `scale`, then a shift, as in BinaryShift."""
+    """Integer sum, difference or product with `scale`, then a shift as in BinaryShift."""
 
     name = "top.BinaryConstShift"
 

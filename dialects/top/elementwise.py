@@ -201,10 +201,9 @@ class LogicalAndOp(SeveralInputsOp):
 
 @irdl_op_definition
 class BinaryShiftOp(BroadcastOp):
-    """Integer sum, difference or product of two tensors, then a shift.
+    """Integer sum, difference or product of two tensors, then an arithmetic shift.
 
-    A positive shift goes to the left and a negative one to the right, rounding by
-    `round_mode`; `saturation` clips to the result's type.
+    Bits shifted out round by `round_mode`; `saturation` clips to the result's type.
     """
 
     name = "top.BinaryShift"

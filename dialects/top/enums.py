@@ -12,42 +12,6 @@ COMPARE_MODE = ChoiceKind(
 DEQUANT_MODE = ChoiceKind("Normal", "TFLite")
 DETECTION_OUTPUT_CODE_TYPE = ChoiceKind("CORNER", "CENTER_SIZE", "CORNER_SIZE")
 DQ_TYPE = ChoiceKind("NONE", "F16", "BF16", "INT8", "INT4", "F8E4M3", "F4", "MXF4")
-EINSUM_MODE = ChoiceKind(
-    "a,b->ab",
-    "ab,ab->a",
-    "ab,acb->ac",
-    "ab,cdb->acd",
-    "abc,db->adc",
-    "abcd,cde->abe",
-    "abcd,acd->abc",
-    "abcd,bed->abce",
-    "abcd,ced->abce",
-    "abcd,abed->abce",
-    "abcd,abde->abce",
-    "abcd,abce->acde",
-    "abc,adc->abd",
-    "abc,adc->adb",
-    "abc,abd->acd",
-    "abcd,cde->abce",
-    "abc,acde->abde",
-    "abc,abde->acde",
-    "abc,bd->abcd",
-    "abc,abdc,abc->abcd",
-    "abcd,acde,abc->abce",
-    "abc,abc->ab",
-    "abcd,aecd->aeb",
-    "abc,cde->abde",
-    "abcd,aeb->aecd",
-    "abcde,afbc->abdef",
-    "abcde,abfge->abcdfg",
-    "abcd,aecd->abec",
-    "abcd,acde->abde",
-    "abcd,abef->acdef",
-    "abcd,abce->abde",
-    "ab,abc->ac",
-    "abcd,aecd->acbe",
-    "abcd,adbe->acbe",
-)
 GELUMODE = ChoiceKind("normal", "tanh", "sigm")
 IMAGE_OUT_FORMAT = ChoiceKind("FLOAT32", "UINT8")
 INTERP_COORD_MODE = ChoiceKind("align_corners", "half_pixel", "pytorch_half_pixel", "asymmetric")

@@ -129,7 +129,7 @@ class A16GatherOp(NamedOp):
 class ScatterElementsOp(SameShapeOp):
     """A copy of the input with `updates` written at the indices along `axis`.
 
-    `reduction` 0 replaces, 1 adds, 2 multiplies, 3 takes the maximum and 4 the minimum.
+    With a `reduction` other than 0 the updates are added to what is there.
     """
 
     name = "top.ScatterElements"
@@ -153,7 +153,8 @@ class ScatterElementsOp(SameShapeOp):
 class ScatterNDOp(SameShapeOp):
     """A copy of the input with slices of `updates` written at coordinates.
 
-    The last dimension of `indices` holds the coordinates; `reduction` as in ScatterElements.
+    The last dimension of `indices` holds the coordinates. `reduction` 0 replaces, 1 adds,
+    2 subtracts, 3 takes the maximum, 4 the minimum and 5 multiplies.
     """
 
     name = "top.ScatterND"

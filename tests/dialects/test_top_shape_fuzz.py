@@ -24,7 +24,7 @@ from xdsl_tpu.dialects.attrs import (
 from xdsl_tpu.dialects.base import UNRANKED_F32, NamedOp
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, constants_from
 
-ATTEMPTS = 250
+ATTEMPTS = 120
 
 
 def shaped_ops() -> list[type[NamedOp]]:
