@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Window
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
-from xdsl_tpu.backend.kernels.tiling import Axis, Piece, Traffic, cut, pipeline_cycles, steps_of
-from xdsl_tpu.backend.kernels.transfer import fetch, put
+from xdsl_tpu.backend.kernels.tiling import Axis, Piece, cut, pipeline_cycles, steps_of
+from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles, put, store_cycles
 from xdsl_tpu.backend.tensor import (
     GlobalTensor,
     LocalTensor,
@@ -142,12 +142,19 @@ def _choose(layer: Sliding, chip: Chip, room: int, name: str) -> list[Tile]:
 
 
 def _costs(layer: Sliding, tiles: list[Tile], chip: Chip) -> Iterator[tuple[int, int, int]]:
-    traffic = Traffic(chip)
     width = layer.x.dtype.bytes
     taps = layer.rows.kernel * layer.columns.kernel * (3 if layer.strided else 1) + layer.passes
+    known: dict[tuple[Shape4, Shape4], tuple[int, int, int]] = {}
     for tile in tiles:
-        (_, c, ih, iw), (_, _, oh, ow) = tile.shapes(layer)
-        x, out = c * ih * iw * width, c * oh * ow * width
-        load = traffic.load(x, ih * iw * width, ih == layer.rows.size)
-        store = traffic.store(out, oh * ow * width, oh == layer.rows.out)
-        yield load, ceil_div(c, chip.lanes) * ceil_div(oh * ow, chip.eu(width)) * taps, store
+        shapes = tile.shapes(layer)
+        if shapes not in known:
+            x, out = (
+                aligned(chip, 0, shapes[0], layer.x.dtype),
+                aligned(chip, 0, shapes[1], layer.out.dtype),
+            )
+            load = load_cycles(x, layer.x.window((0, 0, 0, 0), shapes[0]), chip)
+            store = store_cycles(layer.out.window((0, 0, 0, 0), shapes[1]), out, chip)
+            _, c, oh, ow = shapes[1]
+            compute = ceil_div(c, chip.lanes) * ceil_div(oh * ow, chip.eu(width)) * taps
+            known[shapes] = (load, compute, store)
+        yield known[shapes]

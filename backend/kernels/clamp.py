@@ -1,4 +1,4 @@
-"""The relu that convolutions, products and poolings carry with them."""
+"""What follows a convolution, product or pooling: the relu it carries, the final rounding."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,3 +47,11 @@ class Clamp:
             produce(out)
             emitter.arith(Arith.MIN, scratch, out, self.limit)
         emitter.arith(Arith.MAX, out, scratch, 0.0)
+
+
+def narrow(emitter: Emitter, out: LocalTensor, total: LocalTensor) -> None:
+    """out = an f32 sum in the element type of `out`."""
+    if out.dtype is total.dtype:
+        emitter.copy(out, total)  # a cast from f32 to f32 would round to whole numbers
+    else:
+        emitter.cast(out, total)

@@ -9,18 +9,13 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Window
-from xdsl_tpu.backend.kernels.clamp import Clamp
-from xdsl_tpu.backend.kernels.conv_plan import (
-    Convolution,
-    Plan,
-    Sizes,
-    Step,
-    bias_bytes,
-    choose_plan,
-)
+from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
+from xdsl_tpu.backend.kernels.conv_choice import Sizes, bias_bytes, choose_plan
+from xdsl_tpu.backend.kernels.conv_plan import Convolution, Plan, Step
 from xdsl_tpu.backend.kernels.depthwise import depthwise_layer
 from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, load_lanes, window_of
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
+from xdsl_tpu.backend.kernels.tables import load_table
 from xdsl_tpu.backend.kernels.tiling import Axis, check_window
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import (
@@ -138,12 +133,11 @@ class Buffers:
     bias: int
 
     @classmethod
-    def reserve(cls, memory: LocalMemory, conv: Convolution, plan: Plan) -> "Buffers":
-        """Carve the local memory up."""
+    def reserve(cls, memory: LocalMemory, conv: Convolution, plan: Plan, bias: int) -> "Buffers":
+        """Carve up what the biases leave of the local memory."""
         chip = memory.chip
         sizes = Sizes.of(conv, plan, chip)
         slots = plan.slots(conv)
-        bias = memory.take(bias_bytes(conv, chip))
 
         def several(count: int, size: int) -> tuple[int, ...]:
             return tuple(memory.take(size, chip.eu_bytes) for _ in range(count))
@@ -160,7 +154,10 @@ class Buffers:
 
 def emit(context: KernelContext, conv: Convolution, plan: Plan) -> None:
     """Load the biases, then stream the tiles of a plan."""
-    layer = _Layer(context, conv, Buffers.reserve(context.memory(), conv, plan))
+    memory = context.memory()
+    bias = memory.take(bias_bytes(conv, context.chip))
+    scratch = LocalMemory(context.chip, memory.next)
+    layer = _Layer(context, conv, Buffers.reserve(memory, conv, plan, bias), scratch)
     layer.load_bias()
     steps = list(plan.steps(conv))
     pipelined(steps, layer.load, layer.compute, layer.store)
@@ -169,8 +166,11 @@ def emit(context: KernelContext, conv: Convolution, plan: Plan) -> None:
 class _Layer:
     """The stages of the pipeline over a convolution's steps."""
 
-    def __init__(self, context: KernelContext, conv: Convolution, buffers: Buffers) -> None:
+    def __init__(
+        self, context: KernelContext, conv: Convolution, buffers: Buffers, memory: LocalMemory
+    ) -> None:
         self.chip = context.chip
+        self.memory = memory
         self.emitter: Emitter = context.emitter
         self.conv = conv
         self.buffers = buffers
@@ -181,47 +181,37 @@ class _Layer:
             return
         for group in range(conv.groups):
             source = conv.bias.window((0, group * conv.oc, 0, 0), (1, conv.oc, 1, 1))
-            fetch(self.emitter, self._bias(group, 0, conv.oc), source)
+            load_table(self.emitter, self.memory, self._bias(group, 0, conv.oc).address, source)
 
     def _bias(self, group: int, start: int, size: int) -> LocalTensor:
-        rows = group * ceil_div(self.conv.oc, self.chip.lanes) + start // self.chip.lanes
-        address = self.buffers.bias + rows * DType.F32.bytes
+        first = group * (bias_bytes(self.conv, self.chip) // self.conv.groups)
+        address = self.buffers.bias + first + start // self.chip.lanes * DType.F32.bytes
         return compact(self.chip, address, (1, size, 1, 1), DType.F32)
 
     def _x(self, step: Step) -> LocalTensor:
-        rows, columns = step.area.views(self.conv)
-        lanes = self.conv.channels(step.blocks, self.chip).size * self.conv.taps
-        shape = (step.area.images.size, lanes, rows.count, columns.count)
         address = self.buffers.x[step.x_slot % len(self.buffers.x)]
+        shape = step.x_shape(self.conv, self.chip)
         return aligned(self.chip, address, shape, self.conv.x.dtype)
 
     def _weight(self, step: Step) -> LocalTensor:
-        shape = (1, step.oc.size, step.blocks.size, self.conv.weight.shape[3])
         address = self.buffers.weight[step.w_slot % len(self.buffers.weight)]
-        return compact(self.chip, address, shape, self.conv.weight.dtype)
-
-    def _out_shape(self, step: Step) -> Shape4:
-        area = step.area
-        return (area.images.size, step.oc.size, area.rows.size, area.columns.size)
+        return compact(self.chip, address, step.weight_shape(self.conv), self.conv.weight.dtype)
 
     def _out(self, step: Step) -> LocalTensor:
         address = self.buffers.out[step.out_slot % len(self.buffers.out)]
-        return aligned(self.chip, address, self._out_shape(step), self.conv.out.dtype)
+        return aligned(self.chip, address, step.out_shape(), self.conv.out.dtype)
 
     def load(self, step: Step, _: int) -> None:
+        """Stage 1: the operands that changed."""
         conv = self.conv
         if step.load_w:
-            start = (0, step.group * conv.oc + step.oc.start, step.blocks.start, 0)
-            local = self._weight(step)
-            fetch(self.emitter, local, conv.weight.window(start, local.shape))
+            fetch(self.emitter, self._weight(step), step.weight_source(conv))
         if step.load_x:
-            rows, columns = step.area.views(conv)
-            channels = conv.channels(step.blocks, self.chip)
-            start = (step.area.images.start, step.group * conv.ic + channels.start, 0, 0)
-            shape = (step.area.images.size, channels.size, *conv.x.shape[2:])
-            load_lanes(self.emitter, self._x(step), conv.x.window(start, shape), rows, columns)
+            source = step.x_source(conv, self.chip)
+            load_lanes(self.emitter, self._x(step), source, *step.area.views(conv))
 
     def compute(self, step: Step, _: int) -> None:
+        """Stage 2: convolve, and clamp what is complete."""
         conv, out = self.conv, self._out(step)
         window = window_of(*step.area.views(conv))
         bias = None
@@ -235,15 +225,14 @@ class _Layer:
         total = aligned(self.chip, self.buffers.accumulator, out.shape, DType.F32)
         self.emitter.conv(total, x, weight, window, bias, accumulate=not step.first)
         if step.last:
-            round_tile(self.emitter, out, total, conv.clamp, scratch)
+            conv.clamp.apply(
+                self.emitter, out, scratch, lambda target: narrow(self.emitter, target, total)
+            )
 
     def store(self, step: Step, _: int) -> None:
-        if not step.last:
-            return
-        area = step.area
-        channel = step.group * self.conv.oc + step.oc.start
-        start = (area.images.start, channel, area.rows.start, area.columns.start)
-        put(self.emitter, self.conv.out.window(start, self._out_shape(step)), self._out(step))
+        """Stage 3: the finished output tile."""
+        if step.last:
+            put(self.emitter, step.out_target(self.conv), self._out(step))
 
 
 def conv_tile(
@@ -258,21 +247,3 @@ def conv_tile(
 ) -> None:
     """Convolve and clamp tensors in local memory; `scratch` is needed by an active clamp."""
     clamp.apply(emitter, out, scratch, lambda target: emitter.conv(target, x, weight, window, bias))
-
-
-def round_tile(
-    emitter: Emitter,
-    out: LocalTensor,
-    total: LocalTensor,
-    clamp: Clamp,
-    scratch: LocalTensor | None,
-) -> None:
-    """Clamp an f32 sum into `out`, rounding it to that element type."""
-
-    def produce(target: LocalTensor) -> None:
-        if target.dtype is total.dtype:
-            emitter.copy(target, total)
-        else:
-            emitter.cast(target, total)
-
-    clamp.apply(emitter, out, scratch, produce)

@@ -1,7 +1,7 @@
-"""How a convolution is cut into tiles that fit local memory, chosen by estimated cycles."""
+"""A convolution over tensors in DDR, and its cutting into tiles."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl_tpu.backend.chip import Chip
@@ -13,17 +13,8 @@ from xdsl_tpu.backend.kernels.lanes import (
     view_columns,
     view_rows,
 )
-from xdsl_tpu.backend.kernels.tiling import (
-    Axis,
-    Piece,
-    Traffic,
-    cut,
-    pipeline_cycles,
-    steps_of,
-    sweep,
-)
-from xdsl_tpu.backend.tensor import DType, GlobalTensor, align, ceil_div
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.backend.kernels.tiling import Axis, Piece, cut, sweep
+from xdsl_tpu.backend.tensor import GlobalTensor, Shape4, ceil_div
 
 
 @dataclass(frozen=True)
@@ -115,6 +106,40 @@ class Step:
     first: bool = True
     last: bool = True
 
+    def x_shape(self, conv: Convolution, chip: Chip) -> Shape4:
+        """The input tile, one lane for each channel and merged tap."""
+        rows, columns = self.area.views(conv)
+        lanes = conv.channels(self.blocks, chip).size * conv.taps
+        return self.area.images.size, lanes, rows.count, columns.count
+
+    def weight_shape(self, conv: Convolution) -> Shape4:
+        """The filter tile."""
+        return 1, self.oc.size, self.blocks.size, conv.weight.shape[3]
+
+    def out_shape(self) -> Shape4:
+        """The output tile."""
+        area = self.area
+        return area.images.size, self.oc.size, area.rows.size, area.columns.size
+
+    def x_source(self, conv: Convolution, chip: Chip) -> GlobalTensor:
+        """The channels that the input tile is made of, whole planes."""
+        channels = conv.channels(self.blocks, chip)
+        start = (self.area.images.start, self.group * conv.ic + channels.start, 0, 0)
+        shape = (self.area.images.size, channels.size, *conv.x.shape[2:])
+        return conv.x.window(start, shape)
+
+    def weight_source(self, conv: Convolution) -> GlobalTensor:
+        """Where the filter tile lies in DDR."""
+        start = (0, self.group * conv.oc + self.oc.start, self.blocks.start, 0)
+        return conv.weight.window(start, self.weight_shape(conv))
+
+    def out_target(self, conv: Convolution) -> GlobalTensor:
+        """Where the output tile goes."""
+        area = self.area
+        channel = self.group * conv.oc + self.oc.start
+        start = (area.images.start, channel, area.rows.start, area.columns.start)
+        return conv.out.window(start, self.out_shape())
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -182,159 +207,3 @@ def _split(
         yield Step(
             group, area, oc, piece, slot, slot, count % 2, True, True, first=i == 0, last=last
         )
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Bytes per lane of one buffer of each kind."""
-
-    x: int
-    weight: int
-    out: int
-    scratch: int
-    accumulator: int
-
-    @classmethod
-    def of(cls, conv: Convolution, plan: Plan, chip: Chip) -> "Sizes":
-        """For the largest tiles of a plan."""
-        first = Area(Piece(0, plan.images), Piece(0, plan.rows), Piece(0, plan.columns))
-        rows, columns = first.views(conv)
-        height, width = rows.count, columns.count
-        if rows.taps == 1:
-            height = conv.rows.longest_reach(plan.rows)
-        if columns.taps == 1:
-            width = conv.columns.longest_reach(plan.columns)
-        kind = conv.x.dtype
-        lanes = conv.channels(Piece(0, plan.blocks), chip).size * conv.taps
-        if conv.blocks > plan.blocks:
-            lanes = plan.blocks * chip.cube_channels[kind.bytes]
-        x = _aligned(chip, plan.images, lanes, height * width, kind)
-        groups = ceil_div(plan.oc, chip.lanes)
-        weight = align(groups * plan.blocks * conv.weight.shape[3] * kind.bytes, chip.eu_bytes)
-        pixels = plan.rows * plan.columns
-        out = _aligned(chip, plan.images, plan.oc, pixels, conv.out.dtype)
-        split = plan.blocks < conv.blocks
-        accumulator = _aligned(chip, plan.images, plan.oc, pixels, DType.F32) if split else 0
-        return cls(x, weight, out, out if conv.clamp.active else 0, accumulator)
-
-    def total(self, slots: tuple[int, int, int]) -> int:
-        """Bytes with this many buffers of input, filter and output."""
-        moving = slots[0] * self.x + slots[1] * self.weight + slots[2] * self.out
-        return moving + self.scratch + self.accumulator
-
-
-def _aligned(chip: Chip, n: int, c: int, pixels: int, kind: DType) -> int:
-    return n * ceil_div(c, chip.lanes) * align(pixels * kind.bytes, chip.eu_bytes)
-
-
-def bias_bytes(conv: Convolution, chip: Chip) -> int:
-    """Bytes per lane of all biases: each group's start on lane 0 again."""
-    groups = conv.groups * ceil_div(conv.oc, chip.lanes) if conv.bias is not None else 0
-    return align(groups * DType.F32.bytes, chip.eu_bytes)
-
-
-def choose_plan(conv: Convolution, chip: Chip, name: str) -> Plan:
-    """The plan with the fewest estimated cycles among those that fit.
-
-    Splitting columns or input channels is tried only when nothing else fits. Raises TpuError
-    when nothing fits at all.
-    """
-    room = chip.local_bytes - bias_bytes(conv, chip)
-    for columns, blocks in _reductions(conv):
-        fitting = [
-            plan
-            for plan in _candidates(conv, chip, columns, blocks)
-            if Sizes.of(conv, plan, chip).total(plan.slots(conv)) <= room
-        ]
-        if fitting:
-            return min(fitting, key=lambda plan: estimate(conv, plan, chip))
-    raise TpuError(f"{name}: not even one output row of {chip.lanes} channels fits local memory")
-
-
-def _reductions(conv: Convolution) -> Iterator[tuple[int, int]]:
-    """(columns, blocks) per tile, from everything downwards."""
-    blocks = conv.blocks
-    while blocks >= 1:
-        for columns in steps_of(conv.columns.out):
-            yield columns, blocks
-        if conv.merge or blocks == 1:
-            return
-        blocks = ceil_div(blocks, 2)
-
-
-def _candidates(conv: Convolution, chip: Chip, columns: int, blocks: int) -> Iterator[Plan]:
-    channels = steps_of(conv.oc, chip.lanes)
-    rows = steps_of(conv.rows.out)
-    whole = Plan(1, 1, columns, channels[-1], blocks, True)
-    shapes = [(1, height) for height in rows]
-    shapes += [(count, rows[0]) for count in steps_of(conv.x.shape[0]) if count > 1]
-    for oc in channels:
-        for images, height in shapes:
-            plan = replace(whole, oc=oc, images=images, rows=height)
-            yield plan
-            if oc < conv.oc and (images, height) != (conv.x.shape[0], rows[0]):
-                yield replace(plan, hold_weights=False)
-
-
-_MOST_STEPS = 600
-
-
-def estimate(conv: Convolution, plan: Plan, chip: Chip) -> int:
-    """Cycles of a plan, from the sizes of its transfers and commands."""
-    cost = _StepCost(conv, chip)
-    steps: list[tuple[int, int, int]] = []
-    for step in plan.steps(conv):
-        steps.append((cost.load(step), cost.compute(step), cost.store(step) if step.last else 0))
-        if len(steps) >= _MOST_STEPS:
-            return pipeline_cycles(steps) * conv.groups * 100
-    return pipeline_cycles(steps)
-
-
-class _StepCost:
-    """Cycles of the parts of a step."""
-
-    def __init__(self, conv: Convolution, chip: Chip) -> None:
-        self.conv = conv
-        self.chip = chip
-        self.traffic = Traffic(chip)
-        self.width = conv.x.dtype.bytes
-
-    def load(self, step: Step) -> int:
-        """The loads of a step."""
-        return (self._x(step) if step.load_x else 0) + (self._weight(step) if step.load_w else 0)
-
-    def _x(self, step: Step) -> int:
-        conv = self.conv
-        rows, columns = step.area.views(conv)
-        dense = columns.count == conv.columns.size and rows.step == 1
-        pixels = rows.count * columns.count
-        run = (pixels if dense else columns.count) * self.width
-        lanes = conv.channels(step.blocks, self.chip).size * conv.taps
-        size = step.area.images.size * lanes * pixels * self.width
-        matrix = dense and conv.taps == 1 and rows.count == conv.rows.size
-        return self.traffic.load(size, run, matrix)
-
-    def _weight(self, step: Step) -> int:
-        row = step.blocks.size * self.conv.weight.shape[3] * self.width
-        matrix = step.blocks.size == self.conv.blocks
-        return self.traffic.load(row * step.oc.size, row, matrix)
-
-    def compute(self, step: Step) -> int:
-        """The convolution, the clamp and the final cast."""
-        conv, chip, area = self.conv, self.chip, step.area
-        pixels = area.rows.size * area.columns.size
-        groups = area.images.size * ceil_div(step.oc.size, chip.lanes)
-        lanes = conv.channels(step.blocks, chip).size * conv.taps
-        outputs = ceil_div(pixels, chip.cube_outputs[self.width])
-        depth = ceil_div(lanes, chip.cube_channels[self.width]) * conv.positions
-        passes = conv.clamp.passes if step.last else 0
-        return groups * (outputs * depth + passes * ceil_div(pixels, chip.eu(self.width)))
-
-    def store(self, step: Step) -> int:
-        """Storing the output tile."""
-        conv, area = self.conv, step.area
-        pixels = area.rows.size * area.columns.size
-        dense = area.columns.size == conv.columns.out
-        run = (pixels if dense else area.columns.size) * self.width
-        size = area.images.size * step.oc.size * pixels * self.width
-        return self.traffic.store(size, run, dense and area.rows.size == conv.rows.out)

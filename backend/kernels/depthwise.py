@@ -9,7 +9,7 @@ from xdsl_tpu.backend.kernels.channelwise import Sliding, Tile, stream
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.conv_plan import Convolution
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory
-from xdsl_tpu.backend.kernels.transfer import fetch
+from xdsl_tpu.backend.kernels.tables import load_table, table_bytes
 from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, compact
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -68,6 +68,7 @@ def depthwise_tile(
 
 
 def _table(emitter: Emitter, memory: LocalMemory, source: GlobalTensor) -> LocalTensor:
-    target = memory.compact(source.shape, source.dtype)
-    fetch(emitter, target, source)
-    return target
+    chip = emitter.chip
+    _, c, h, w = source.shape
+    size = table_bytes(chip.lanes, c, h * w, source.dtype.bytes, chip.eu_bytes)
+    return load_table(emitter, memory, memory.take(size, chip.eu_bytes), source)

@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter, Window
-from xdsl_tpu.backend.kernels.clamp import Clamp
-from xdsl_tpu.backend.kernels.gemm_plan import Plan, Product, Sizes, Step, choose_plan
+from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
+from xdsl_tpu.backend.kernels.gemm_choice import Sizes, choose_plan
+from xdsl_tpu.backend.kernels.gemm_plan import Plan, Product, Step
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.kernels.transfer import fetch, put
@@ -84,13 +85,9 @@ class _Layer:
         """Stage 1: the operands that changed."""
         product = self.product
         if step.load_left:
-            pieces = (step.rows, step.depth)
-            pieces = pieces[::-1] if product.left_transpose else pieces
-            fetch(self.emitter, self._left_tile(step), product.left.part(step.index, *pieces))
+            fetch(self.emitter, self._left_tile(step), step.left_source(product))
         if step.load_right:
-            pieces = (step.depth, step.columns)
-            pieces = pieces[::-1] if product.right_transpose else pieces
-            fetch(self.emitter, self._right_tile(step), product.right.part(step.index, *pieces))
+            fetch(self.emitter, self._right_tile(step), step.right_source(product))
 
     def compute(self, step: Step, _: int) -> None:
         """Stage 2: transpose what must be, multiply, add the bias, clamp."""
@@ -107,7 +104,7 @@ class _Layer:
             if step.first and step.last:
                 multiply(self.emitter, target, left, right, turned)
             else:
-                self.emitter.cast(target, total)
+                narrow(self.emitter, target, total)
 
         if not (step.first and step.last):
             total = self._tile(self._total, step.rows, step.columns, DType.F32)
@@ -135,7 +132,7 @@ class _Layer:
         """Stage 3: the finished result tile."""
         if step.last:
             tile = self._out_tile(self._out[step.out_slot % len(self._out)], step)
-            put(self.emitter, self.product.out.part(step.index, step.rows, step.columns), tile)
+            put(self.emitter, step.out_target(self.product), tile)
 
 
 def multiply(

@@ -1,20 +1,11 @@
-"""Products of matrices in DDR and how they are cut into tiles, chosen by estimated cycles."""
+"""Products of matrices in DDR, and their cutting into tiles."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.clamp import Clamp
-from xdsl_tpu.backend.kernels.tiling import (
-    Piece,
-    Traffic,
-    cut,
-    pipeline_cycles,
-    steps_of,
-    sweep,
-)
-from xdsl_tpu.backend.tensor import DType, GlobalTensor, align, ceil_div
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.backend.kernels.tiling import Piece, cut, sweep
+from xdsl_tpu.backend.tensor import DType, GlobalTensor, ceil_div
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +78,22 @@ class Step:
     first: bool = True
     last: bool = True
 
+    def left_source(self, product: Product) -> GlobalTensor:
+        """The left tile as stored."""
+        pieces = (self.rows, self.depth)
+        pieces = pieces[::-1] if product.left_transpose else pieces
+        return product.left.part(self.index, *pieces)
+
+    def right_source(self, product: Product) -> GlobalTensor:
+        """The right tile as stored."""
+        pieces = (self.depth, self.columns)
+        pieces = pieces[::-1] if product.right_transpose else pieces
+        return product.right.part(self.index, *pieces)
+
+    def out_target(self, product: Product) -> GlobalTensor:
+        """Where the result tile goes."""
+        return product.out.part(self.index, self.rows, self.columns)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -138,154 +145,3 @@ def _split(
         yield Step(
             index, rows, columns, piece, slot, slot, count % 2, True, True, first=i == 0, last=last
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Bytes per lane of one buffer of each kind; `turned_*` hold operands transposed."""
-
-    left: int
-    right: int
-    out: int
-    turned_left: int
-    turned_right: int
-    total: int
-    bias: int
-
-    @classmethod
-    def of(cls, product: Product, plan: Plan, chip: Chip) -> "Sizes":
-        """For the largest tiles of a plan."""
-        kind = product.left.dtype
-
-        def tile(rows: int, columns: int, dtype: DType = kind) -> int:
-            return ceil_div(rows, chip.lanes) * align(columns * dtype.bytes, chip.eu_bytes)
-
-        left, turned_left = tile(plan.rows, plan.depth), 0
-        if product.left_transpose:
-            left, turned_left = tile(plan.depth, plan.rows), left
-        right, turned_right = tile(plan.depth, plan.columns), 0
-        if product.right_transpose:
-            turned_right = right if product.turns_right else 0
-            right = tile(plan.columns, plan.depth)
-        split = plan.depth < product.depth
-        return cls(
-            left,
-            right,
-            tile(plan.rows, plan.columns),
-            turned_left,
-            turned_right,
-            tile(plan.rows, plan.columns, DType.F32) if split else 0,
-            tile(1, product.out.columns) if product.bias is not None else 0,
-        )
-
-    def sum(self, slots: tuple[int, int, int], scratch: int) -> int:
-        """Bytes with this many buffers of left, right and result, and of scratch results."""
-        moving = slots[0] * self.left + slots[1] * self.right + (slots[2] + scratch) * self.out
-        return moving + self.turned_left + self.turned_right + self.total + self.bias
-
-
-def choose_plan(product: Product, chip: Chip, name: str) -> Plan:
-    """The plan with the fewest estimated cycles among those that fit.
-
-    K is split only when nothing else fits. Raises TpuError when nothing fits at all.
-    """
-    depth = product.depth
-    while True:
-        fitting = [plan for plan in _candidates(product, chip, depth) if _fits(product, plan, chip)]
-        if fitting:
-            return min(fitting, key=lambda plan: estimate(product, plan, chip))
-        if depth <= chip.lanes:
-            raise TpuError(f"{name}: not even one tile of the product fits local memory")
-        depth = align(ceil_div(depth, 2), chip.lanes)
-
-
-def _fits(product: Product, plan: Plan, chip: Chip) -> bool:
-    size = Sizes.of(product, plan, chip).sum(plan.slots(product), min(2, product.extra))
-    return size <= chip.local_bytes
-
-
-def _candidates(product: Product, chip: Chip, depth: int) -> Iterator[Plan]:
-    unit = chip.ddr_row_bytes // product.out.dtype.bytes
-    rows = steps_of(product.out.rows, chip.lanes)
-    if product.wide and product.left_transpose:
-        # A transposed block must start on an EU boundary, which later rows of a filter may not.
-        rows = (min(product.out.rows, chip.lanes),)
-    for m in rows:
-        for n in steps_of(product.out.columns, unit):
-            yield Plan(m, n, depth, True)
-            if m < product.out.rows and n < product.out.columns:
-                yield Plan(m, n, depth, False)
-
-
-_MOST_STEPS = 400
-
-
-def estimate(product: Product, plan: Plan, chip: Chip) -> int:
-    """Cycles of a plan, from the sizes of its transfers and commands."""
-    cost = _StepCost(product, chip)
-    steps: list[tuple[int, int, int]] = []
-    left = True
-    for step in plan.steps(product):
-        left = len(steps) < _MOST_STEPS
-        if not left:
-            break
-        steps.append((cost.load(step), cost.compute(step), cost.store(step)))
-    cycles = pipeline_cycles(steps)
-    if left:
-        return cycles
-    pieces = (
-        (product.out.rows, plan.rows),
-        (product.out.columns, plan.columns),
-        (product.depth, plan.depth),
-    )
-    count = len(product.out.starts)
-    for size, step_size in pieces:
-        count *= ceil_div(size, step_size)
-    return cycles * count // len(steps)
-
-
-class _StepCost:
-    """Cycles of the parts of a step."""
-
-    def __init__(self, product: Product, chip: Chip) -> None:
-        self.product = product
-        self.chip = chip
-        self.traffic = Traffic(chip)
-        self.width = product.left.dtype.bytes
-
-    def load(self, step: Step) -> int:
-        """The loads of a step."""
-        product = self.product
-        cycles = 0
-        if step.load_left:
-            rows, columns = step.rows, step.depth
-            if product.left_transpose:
-                rows, columns = columns, rows
-            cycles += self._load(product.left, rows, columns)
-        if step.load_right:
-            rows, columns = step.depth, step.columns
-            if product.right_transpose:
-                rows, columns = columns, rows
-            cycles += self._load(product.right, rows, columns)
-        return cycles
-
-    def _load(self, matrix: Matrix, rows: Piece, columns: Piece) -> int:
-        run = columns.size * self.width
-        return self.traffic.load(rows.size * run, run, columns.size == matrix.stride)
-
-    def compute(self, step: Step) -> int:
-        """The product and what follows it; transposing is cheap beside it."""
-        chip, width = self.chip, self.width
-        groups = ceil_div(step.rows.size, chip.lanes)
-        outputs = ceil_div(step.columns.size, chip.cube_outputs[width])
-        depth = ceil_div(step.depth.size, chip.cube_channels[width])
-        passes = self.product.extra if step.last else 0
-        return groups * (outputs * depth + passes * ceil_div(step.columns.size, chip.eu(width)))
-
-    def store(self, step: Step) -> int:
-        """Storing the result tile."""
-        if not step.last:
-            return 0
-        run = step.columns.size * self.width
-        whole = step.columns.size == self.product.out.stride
-        return self.traffic.store(step.rows.size * run, run, whole)

@@ -11,8 +11,10 @@ image are zero.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Window
 from xdsl_tpu.backend.kernels.tiling import Axis, Piece
 from xdsl_tpu.backend.kernels.transfer import fetch
@@ -85,26 +87,47 @@ def window_of(rows: View, columns: View) -> Window:
     )
 
 
+Part = tuple[LocalTensor, GlobalTensor]
+"""One copy: where to and where from, of the same shape."""
+
+
 def load_lanes(
     emitter: Emitter, target: LocalTensor, source: GlobalTensor, rows: View, columns: View
 ) -> None:
     """Fill a tile (n, channels * taps, rows, columns) from source (n, channels, h, w)."""
-    if rows.taps * columns.taps == 1:
-        start = (0, 0, rows.first, columns.first)
-        n, c = source.shape[:2]
-        fetch(emitter, target, source.window(start, (n, c, rows.count, columns.count)))
-        return
-    copies = list(_copies(source, rows, columns))
-    full = (rows.count, columns.count)
-    if any((copy.rows.size, copy.columns.size) != full for copy in copies):
+    if _leaves_gaps(source, rows, columns):
         emitter.copy(target, 0.0)
-    for copy in copies:
-        _emit(emitter, target, source, copy, (rows.step, columns.step))
+    for local, ddr in lane_parts(emitter.chip, target, source, rows, columns):
+        fetch(emitter, local, ddr)
+
+
+def lane_parts(
+    chip: Chip, target: LocalTensor, source: GlobalTensor, rows: View, columns: View
+) -> list[Part]:
+    """The copies that fill a tile; what they leave out is padding."""
+    if rows.taps * columns.taps == 1:
+        n, c = source.shape[:2]
+        start, shape = (0, 0, rows.first, columns.first), (n, c, rows.count, columns.count)
+        return [(target, source.window(start, shape))]
+    runs = list(_joined(_lanes(source, rows, columns)))
+    return [_part(chip, target, source, run, (rows.step, columns.step)) for run in runs]
+
+
+def _leaves_gaps(source: GlobalTensor, rows: View, columns: View) -> bool:
+    """Whether some tap sticks out of the image."""
+    if rows.taps * columns.taps == 1:
+        return False
+    _, _, height, width = source.shape
+    return any(
+        view.inside(tap, size).size < view.count
+        for view, size in ((rows, height), (columns, width))
+        for tap in range(view.taps)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Copy:
-    """Lanes [lane, lane + lanes): the part of the tile that lies in the image; element offsets."""
+class _Run:
+    """Lanes [lane, lane + lanes) of some rows and columns of the tile, `delta` elements apart."""
 
     lane: int
     lanes: int
@@ -113,56 +136,65 @@ class _Copy:
     offset: int
     delta: int
 
-    def joins(self, other: "_Copy") -> bool:
+    def joins(self, other: "_Run") -> bool:
         """Whether `other`, a single lane, continues this one."""
         delta = other.offset - self.offset - (self.lanes - 1) * self.delta
-        same = (self.rows, self.columns) == (other.rows, other.columns)
-        return same and (self.lanes == 1 or delta == self.delta) and delta > 0
+        place = self.rows == other.rows and self.columns == other.columns
+        step = delta == self.delta if self.lanes > 1 else delta > 0
+        return place and step and other.lane == self.lane + self.lanes
 
 
-def _copies(source: GlobalTensor, rows: View, columns: View) -> Iterator[_Copy]:
-    """One copy for each run of lanes with the same extent and a constant step in DDR."""
-    run: _Copy | None = None
-    for lane in _lanes(source, rows, columns):
-        if run is not None and run.joins(lane):
-            delta = lane.offset - run.offset if run.lanes == 1 else run.delta
-            run = _Copy(run.lane, run.lanes + 1, run.rows, run.columns, run.offset, delta)
+def _joined(lanes: Iterator[_Run]) -> Iterator[_Run]:
+    """Neighbouring lanes with the same extent and a constant step in DDR become one run."""
+    open_runs: dict[tuple[Piece, Piece], _Run] = {}
+    for lane in lanes:
+        key = (lane.rows, lane.columns)
+        run = open_runs.get(key)
+        if run is None or not run.joins(lane):
+            if run is not None:
+                yield run
+            open_runs[key] = lane
             continue
-        if run is not None:
-            yield run
-        run = lane
-    if run is not None:
-        yield run
+        delta = lane.offset - run.offset if run.lanes == 1 else run.delta
+        open_runs[key] = replace(run, lanes=run.lanes + 1, delta=delta)
+    yield from open_runs.values()
 
 
-def _lanes(source: GlobalTensor, rows: View, columns: View) -> Iterator[_Copy]:
+def _lanes(source: GlobalTensor, rows: View, columns: View) -> Iterator[_Run]:
+    """Every lane's part of the image: the rows that all taps have, and those that only it has."""
     _, channels, height, width = source.shape
     _, c_stride, h_stride, w_stride = source.strides
-    lane = 0
-    for c in range(channels):
-        for ky in range(rows.taps):
-            for kx in range(columns.taps):
-                down, right = rows.inside(ky, height), columns.inside(kx, width)
-                y = rows.first + ky * rows.tap + down.start * rows.step
-                x = columns.first + kx * columns.tap + right.start * columns.step
+    taps = product(range(channels), range(rows.taps), range(columns.taps))
+    common = _common([rows.inside(tap, height) for tap in range(rows.taps)])
+    for lane, (c, ky, kx) in enumerate(taps):
+        right = columns.inside(kx, width)
+        x = columns.first + kx * columns.tap + right.start * columns.step
+        for down in _around(rows.inside(ky, height), common):
+            y = rows.first + ky * rows.tap + down.start * rows.step
+            if down.size and right.size:
                 offset = c * c_stride + y * h_stride + x * w_stride
-                yield _Copy(lane, 1, down, right, offset, 0)
-                lane += 1
+                yield _Run(lane, 1, down, right, offset, 0)
 
 
-def _emit(
-    emitter: Emitter,
-    target: LocalTensor,
-    source: GlobalTensor,
-    copy: _Copy,
-    steps: tuple[int, int],
-) -> None:
-    if not copy.rows.size or not copy.columns.size:
-        return
-    shape = (source.shape[0], copy.lanes, copy.rows.size, copy.columns.size)
-    start = (0, copy.lane, copy.rows.start, copy.columns.start)
+def _common(pieces: list[Piece]) -> Piece:
+    start = max(piece.start for piece in pieces)
+    return Piece(start, max(0, min(piece.end for piece in pieces) - start))
+
+
+def _around(piece: Piece, middle: Piece) -> list[Piece]:
+    """`piece` cut at the ends of `middle`, which lies in it unless it is empty."""
+    if not middle.size:
+        return [piece]
+    before = Piece(piece.start, middle.start - piece.start)
+    return [before, middle, Piece(middle.end, piece.end - middle.end)]
+
+
+def _part(
+    chip: Chip, target: LocalTensor, source: GlobalTensor, run: _Run, steps: tuple[int, int]
+) -> Part:
+    shape = (source.shape[0], run.lanes, run.rows.size, run.columns.size)
+    start = (0, run.lane, run.rows.start, run.columns.start)
     n_stride, _, h_stride, w_stride = source.strides
-    strides = (n_stride, copy.delta, h_stride * steps[0], w_stride * steps[1])
-    address = source.address + copy.offset * source.dtype.bytes
-    part = GlobalTensor(address, shape, strides, source.dtype)
-    emitter.load(target.window(start, shape, emitter.chip), part)
+    strides = (n_stride, run.delta, h_stride * steps[0], w_stride * steps[1])
+    address = source.address + run.offset * source.dtype.bytes
+    return target.window(start, shape, chip), GlobalTensor(address, shape, strides, source.dtype)

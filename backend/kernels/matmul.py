@@ -14,6 +14,8 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.gemm import gemm
 from xdsl_tpu.backend.kernels.gemm_plan import Matrix, Product
+from xdsl_tpu.backend.kernels.heads import product_of_heads
+from xdsl_tpu.backend.kernels.heads_plan import Bundle, Packed
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
 from xdsl_tpu.backend.tensor import contiguous_strides
 from xdsl_tpu.dialects import tpu
@@ -26,7 +28,28 @@ def matmul(context: KernelContext, op: Operation) -> None:
     Raises TpuError for integer types, a transposed output or a bias that is not one row.
     """
     assert isinstance(op, tpu.MatMulOp)
-    gemm(context, describe(context, op), where(op))
+    product = describe(context, op)
+    bundle = bundle_of(context, op, product)
+    if bundle is None or not product_of_heads(context, bundle):
+        gemm(context, product, where(op))
+
+
+def bundle_of(context: KernelContext, op: "tpu.MatMulOp", product: Product) -> Bundle | None:
+    """The op as many products side by side, when it is that and nothing more."""
+    left, right, out = (context.value(v) for v in (op.input, op.right, op.output))
+    if len(product.out.starts) == 1 or product.left_transpose or product.extra:
+        return None
+    if op.hdim_is_batch.value.data:
+        packed = [Packed(v.address, v.dtype, *v.shape) for v in (left, right, out)]
+    elif len(set(product.left.starts)) == len(set(product.right.starts)) == len(product.out.starts):
+        count = len(product.out.starts)
+        packed = [
+            Packed(m.address, m.dtype, count, m.rows, 1, m.columns)
+            for m in (product.left, product.right, product.out)
+        ]
+    else:
+        return None
+    return Bundle(packed[0], packed[1], packed[2], product.right_transpose)
 
 
 def describe(context: KernelContext, op: "tpu.MatMulOp") -> Product:

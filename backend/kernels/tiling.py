@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.tensor import ceil_div
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -52,9 +51,15 @@ class Axis:
     dilation: int = 1
 
     def reach(self, piece: Piece) -> tuple[Piece, int, int]:
-        """The input that output indices `piece` read, and the padding before and after it."""
+        """The input that output indices `piece` read, and the padding before and after it.
+
+        What the last stride leaves over at the end is read with the last index: whole axes
+        are cheaper to move.
+        """
         start = piece.start * self.stride - self.before
         end = (piece.end - 1) * self.stride + (self.kernel - 1) * self.dilation + 1 - self.before
+        if piece.end == self.out and 0 < self.size - end < self.stride:
+            end = self.size
         first = min(max(0, start), self.size)
         last = max(first, min(self.size, end))
         return Piece(first, last - first), first - start, end - last
@@ -116,26 +121,3 @@ def pipeline_cycles(steps: Iterable[tuple[int, int, int]]) -> int:
     for end, store in (older, before):
         gdma = max(gdma, end) + store
     return max(gdma, tiu)
-
-
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """Estimates the cycles of transfers (BM1684X cycle reference, section 4)."""
-
-    chip: Chip
-
-    def load(self, size: int, run: int, matrix: bool = False) -> int:
-        """Loading `size` bytes in contiguous runs of `run` bytes."""
-        return self._cycles(size, run, matrix, self.chip.load_bytes_per_cycle)
-
-    def store(self, size: int, run: int, matrix: bool = False) -> int:
-        """Storing `size` bytes in contiguous runs of `run` bytes."""
-        return self._cycles(size, run, matrix, self.chip.store_bytes_per_cycle)
-
-    def _cycles(self, size: int, run: int, matrix: bool, rate: int) -> int:
-        slowdown = max(1.0, self.chip.ddr_row_bytes / max(1, run))
-        if not matrix:
-            blocks = ceil_div(size, self.chip.ddr_interleave_bytes)
-            slowdown *= self.chip.tensor_derate * self.chip.ddr_channels
-            slowdown /= min(blocks, self.chip.ddr_channels)
-        return int(size * slowdown / rate)

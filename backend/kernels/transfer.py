@@ -6,11 +6,14 @@ section 4). A matrix of one row per image, whose column blocks are the channels,
 whose channels lie one behind the other in DDR.
 """
 
+import math
 from collections.abc import Iterator
+from functools import lru_cache
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor
+from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, Shape4
+from xdsl_tpu.backend.timing.gdma_cost import DdrLayout, Side, channel_share, contiguous_run
 
 _WIDEST_ROW = 0xFFFF
 """Elements of a DDR row that a matrix command can name."""
@@ -20,7 +23,7 @@ _FEWEST_LANES = 8
 
 
 def fetch(emitter: Emitter, target: LocalTensor, source: GlobalTensor) -> None:
-    """Load a tile; both sides have the same shape, the target starts on lane 0."""
+    """Load a tile; both sides have the same shape."""
     if not fits_matrix(target, source, emitter.chip):
         emitter.load(target, source)
         return
@@ -29,7 +32,7 @@ def fetch(emitter: Emitter, target: LocalTensor, source: GlobalTensor) -> None:
 
 
 def put(emitter: Emitter, target: GlobalTensor, source: LocalTensor) -> None:
-    """Store a tile; both sides have the same shape, the source starts on lane 0."""
+    """Store a tile; both sides have the same shape."""
     if not fits_matrix(source, target, emitter.chip):
         emitter.store(target, source)
         return
@@ -40,7 +43,8 @@ def put(emitter: Emitter, target: GlobalTensor, source: LocalTensor) -> None:
 def fits_matrix(local: LocalTensor, ddr: GlobalTensor, chip: Chip) -> bool:
     """Whether the transfer is a matrix: channels dense in DDR, h and w joined on both sides."""
     n, c, h, w = local.shape
-    if local.shape != ddr.shape or local.address >> chip.lane_shift:
+    lane = local.address >> chip.lane_shift
+    if local.shape != ddr.shape or (lane and lane + c > chip.lanes):
         return False
     joined = w == 1 or (local.strides[3] == 1 and ddr.strides[3] == 1)
     joined &= h == 1 or (local.strides[2] == w and ddr.strides[2] == w)
@@ -64,3 +68,37 @@ def _pieces(
         rows = ddr.window((0, start, 0, 0), (n, count, h, w))
         columns = count * width
         yield block, rows.view((1, 1, n, columns), (0, 0, ddr.strides[0], 1))
+
+
+def load_cycles(target: LocalTensor, source: GlobalTensor, chip: Chip) -> int:
+    """What `fetch` will take; addresses do not matter."""
+    return _cycles(target, source, chip, chip.load_bytes_per_cycle)
+
+
+def store_cycles(target: GlobalTensor, source: LocalTensor, chip: Chip) -> int:
+    """What `put` will take; addresses do not matter."""
+    return _cycles(source, target, chip, chip.store_bytes_per_cycle)
+
+
+def _cycles(local: LocalTensor, ddr: GlobalTensor, chip: Chip, rate: int) -> int:
+    width = local.dtype.bytes
+    size = math.prod(local.shape) * width
+    if fits_matrix(local, ddr, chip):
+        run = local.shape[2] * local.shape[3] * width
+        return int(size * max(1, chip.ddr_row_bytes / run) / rate)
+    layout = DdrLayout(chip.ddr_channels, chip.ddr_interleave_bytes, chip.ddr_channel_window_bytes)
+    efficiency = _efficiency(
+        local.shape, local.strides, ddr.strides, width, layout, chip.ddr_row_bytes
+    )
+    return int(size * chip.tensor_derate / rate / efficiency)
+
+
+@lru_cache(maxsize=4096)
+def _efficiency(
+    shape: Shape4, local: Shape4, ddr: Shape4, width: int, layout: DdrLayout, row_bytes: int
+) -> float:
+    """Share of the peak rate that a tensor transfer reaches: runs and DDR channels."""
+    near, far = Side(True, shape, local), Side(False, shape, ddr)
+    run = min(contiguous_run(near, 2), contiguous_run(far, 4)) * width
+    share = channel_share(far, 2, width, layout)
+    return min(1, run / row_bytes) * share

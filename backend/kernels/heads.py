@@ -1,0 +1,146 @@
+"""Many small products at once: attention scores, attended values, batches of matrices.
+
+The rows of all heads are moved together, so that runs in DDR are long and few commands move many
+matrices; each product is then a command on its head's columns. Where those columns do not start
+on an EU boundary, one copy in local memory spreads the heads out (or packs the results).
+"""
+
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.gemm import multiply
+from xdsl_tpu.backend.kernels.heads_plan import (
+    Bundle,
+    Packed,
+    Sizes,
+    Tile,
+    choose_tiles,
+    head_slots,
+    is_slotted,
+)
+from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
+from xdsl_tpu.backend.kernels.tiling import Piece, cut
+from xdsl_tpu.backend.kernels.transfer import fetch, put
+from xdsl_tpu.backend.kernels.transpose import transpose
+from xdsl_tpu.backend.tensor import LocalTensor, aligned, compact
+
+
+def product_of_heads(context: KernelContext, bundle: Bundle) -> bool:
+    """Emit the products; False, and nothing emitted, when one of them does not fit."""
+    work = choose_tiles(bundle, context.chip)
+    if work is None:
+        return False
+    sizes = Sizes.of(bundle, work[0], context.chip)
+    layer = _Layer(context.emitter, context.memory(), bundle, sizes)
+    pipelined(work, layer.load, layer.compute, layer.store)
+    return True
+
+
+class _Layer:
+    """The buffers, and the stages of the pipeline over the tiles."""
+
+    def __init__(self, emitter: Emitter, memory: LocalMemory, bundle: Bundle, sizes: Sizes) -> None:
+        self.emitter = emitter
+        self.chip = emitter.chip
+        self.bundle = bundle
+        self._left = [memory.take(sizes.left) for _ in range(2)]
+        self._right = [memory.take(sizes.right) for _ in range(2)]
+        self._out = [memory.take(sizes.out) for _ in range(2)]
+        self._left_slots = memory.take(sizes.left_slots)
+        self._right_slots = memory.take(sizes.right_slots)
+        self._out_slots = memory.take(sizes.out_slots)
+        self._turned = memory.take(sizes.turned)
+
+    def _dense(self, address: int, packed: Packed, tile: Tile) -> LocalTensor:
+        shape = (tile.batches.size, packed.rows, tile.heads.size, packed.columns)
+        return aligned(self.chip, address, shape, packed.dtype)
+
+    def load(self, tile: Tile, slot: int) -> None:
+        """Stage 1: both operands."""
+        for packed, addresses in ((self.bundle.left, self._left), (self.bundle.right, self._right)):
+            fetch(self.emitter, self._dense(addresses[slot], packed, tile), packed.tile(tile))
+
+    def compute(self, tile: Tile, slot: int) -> None:
+        """Stage 2: spread the heads, multiply, pack the results."""
+        bundle, chip = self.bundle, self.chip
+        left = self._spread(self._left[slot], self._left_slots, bundle.left, tile)
+        whole = bundle.needs_whole_right
+        right = self._spread(self._right[slot], self._right_slots, bundle.right, tile, whole)
+        dense = self._dense(self._out[slot], bundle.out, tile)
+        direct = is_slotted(chip, bundle.out, tile)
+        out = dense if direct else head_slots(chip, self._out_slots, bundle.out, tile)
+        for batch in range(tile.batches.size):
+            for head in range(tile.heads.size):
+                self._product(out, left, right, (batch, head))
+        if not direct:
+            self.emitter.copy(dense, out)
+
+    def _spread(
+        self, address: int, slots: int, packed: Packed, tile: Tile, whole: bool = False
+    ) -> LocalTensor:
+        """The operand with every head on an EU boundary."""
+        dense = self._dense(address, packed, tile)
+        if is_slotted(self.chip, packed, tile, whole):
+            return dense
+        spread = head_slots(self.chip, slots, packed, tile, whole)
+        self.emitter.copy(spread, dense)
+        return spread
+
+    def _product(
+        self, out: LocalTensor, left: LocalTensor, right: LocalTensor, place: tuple[int, int]
+    ) -> None:
+        """One matrix, in as many commands as its rows (or transposed columns) have lane groups."""
+        bundle, chip, emitter = self.bundle, self.chip, self.emitter
+        all_columns = Piece(0, bundle.out.columns)
+        by_columns = bundle.right_transpose and not bundle.turns_right
+        if bundle.turns_right:
+            b = self._turn(right, place)
+        else:
+            b = _matrix(emitter, right, place, Piece(0, bundle.right.rows))
+        for rows in cut(bundle.left.rows, chip.lanes):
+            a = _matrix(emitter, left, place, rows, filters=bundle.wide)
+            for columns in cut(bundle.out.columns, chip.lanes) if by_columns else (all_columns,):
+                if by_columns:
+                    b = _matrix(emitter, right, place, columns)
+                multiply(emitter, _columns(emitter, out, place, rows, columns), a, b, by_columns)
+
+    def _turn(self, right: LocalTensor, place: tuple[int, int]) -> LocalTensor:
+        """The transposed right matrix of one product."""
+        batch, head = place
+        _, rows, _, columns = right.shape
+        stored = LocalTensor(
+            right.at(batch, 0, head),
+            (1, rows, 1, columns),
+            (0, right.strides[1], columns, 1),
+            right.dtype,
+            right.layout,
+        )
+        turned = aligned(self.chip, self._turned, (1, columns, 1, rows), right.dtype)
+        transpose(self.emitter, turned, stored)
+        return turned
+
+    def store(self, tile: Tile, slot: int) -> None:
+        """Stage 3: the packed results."""
+        dense = self._dense(self._out[slot], self.bundle.out, tile)
+        put(self.emitter, self.bundle.out.tile(tile), dense)
+
+
+def _matrix(
+    emitter: Emitter,
+    tile: LocalTensor,
+    place: tuple[int, int],
+    rows: Piece,
+    filters: bool = False,
+) -> LocalTensor:
+    """Rows of one head's matrix, from a lane group's first on, as an operand."""
+    chip = emitter.chip
+    address = tile.at(place[0], rows.start // chip.lanes, place[1])
+    make = compact if filters else aligned
+    return make(chip, address, (1, rows.size, 1, tile.shape[3]), tile.dtype)
+
+
+def _columns(
+    emitter: Emitter, tile: LocalTensor, place: tuple[int, int], rows: Piece, columns: Piece
+) -> LocalTensor:
+    """A lane group's rows and some columns of one head's matrix."""
+    chip = emitter.chip
+    address = tile.at(place[0], rows.start // chip.lanes, place[1], columns.start)
+    return aligned(chip, address, (1, rows.size, 1, columns.size), tile.dtype)

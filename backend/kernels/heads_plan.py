@@ -1,0 +1,204 @@
+"""Many small products whose matrices lie side by side in DDR, and how many to take at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.kernels.tiling import Piece, cut, pipeline_cycles, steps_of
+from xdsl_tpu.backend.kernels.transfer import load_cycles, store_cycles
+from xdsl_tpu.backend.tensor import (
+    DType,
+    GlobalTensor,
+    LocalTensor,
+    Shape4,
+    align,
+    aligned,
+    ceil_div,
+    strided,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Matrices [batches, rows, heads, columns], dense in DDR: one for each batch and head."""
+
+    address: int
+    dtype: DType
+    batches: int
+    rows: int
+    heads: int
+    columns: int
+
+    def tile(self, tile: "Tile") -> GlobalTensor:
+        """Some batches and heads of it, all rows."""
+        row = self.heads * self.columns
+        strides = (self.rows * row, row, self.columns, 1)
+        start = tile.batches.start * strides[0] + tile.heads.start * self.columns
+        shape = (tile.batches.size, self.rows, tile.heads.size, self.columns)
+        return GlobalTensor(self.address + start * self.dtype.bytes, shape, strides, self.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The batches and heads that are computed together."""
+
+    batches: Piece
+    heads: Piece
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """out[b, :, h] = left[b, :, h] x right[b, :, h] for all batches b and heads h.
+
+    `right` holds the transposed matrices when `right_transpose`.
+    """
+
+    left: Packed
+    right: Packed
+    out: Packed
+    right_transpose: bool
+
+    @property
+    def wide(self) -> bool:
+        """Whether the products are in f32."""
+        return self.left.dtype is DType.F32
+
+    @property
+    def turns_right(self) -> bool:
+        """Whether the right matrices must be transposed in local memory."""
+        return self.wide and self.right_transpose
+
+    @property
+    def needs_whole_right(self) -> bool:
+        """Whether K lies on the lanes, so that a command takes all lane groups at once."""
+        return not self.right_transpose
+
+
+def head_slots(
+    chip: Chip, address: int, packed: Packed, tile: Tile, whole: bool = False
+) -> LocalTensor:
+    """A tile laid out so that every head's matrix can be an operand.
+
+    Each head starts on an EU boundary; with `whole`, its lane groups are as far apart as those
+    of an EU-aligned matrix, so that it is one.
+    """
+    groups = ceil_div(packed.rows, chip.lanes)
+    column = align(packed.columns, chip.eu(packed.dtype.bytes))
+    shape = (tile.batches.size, packed.rows, tile.heads.size, packed.columns)
+    heads = shape[2]
+    if whole:
+        strides = (heads * groups * column, column, groups * column, 1)
+    else:
+        strides = (groups * heads * column, heads * column, column, 1)
+    return strided(address, shape, strides, packed.dtype)
+
+
+def is_slotted(chip: Chip, packed: Packed, tile: Tile, whole: bool = False) -> bool:
+    """Whether the dense tile, EU-aligned as loaded, already has the layout of `head_slots`."""
+    if tile.heads.size == 1:
+        return True
+    across = whole and packed.rows > chip.lanes
+    return packed.columns % chip.eu(packed.dtype.bytes) == 0 and not across
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Bytes per lane of each buffer; `*_slots` are zero where the dense tile will do."""
+
+    left: int
+    right: int
+    out: int
+    left_slots: int
+    right_slots: int
+    out_slots: int
+    turned: int
+
+    @classmethod
+    def of(cls, bundle: Bundle, tile: Tile, chip: Chip) -> "Sizes":
+        """For tiles of this size."""
+
+        def slots(packed: Packed, whole: bool = False) -> int:
+            if is_slotted(chip, packed, tile, whole):
+                return 0
+            layout = head_slots(chip, 0, packed, tile, whole)
+            return align(layout.span(chip)[1], chip.eu_bytes)
+
+        turned = 0
+        if bundle.turns_right:
+            row = align(bundle.right.rows * bundle.right.dtype.bytes, chip.eu_bytes)
+            turned = ceil_div(bundle.right.columns, chip.lanes) * row
+        return cls(
+            _dense_bytes(chip, bundle.left, tile),
+            _dense_bytes(chip, bundle.right, tile),
+            _dense_bytes(chip, bundle.out, tile),
+            slots(bundle.left),
+            slots(bundle.right, bundle.needs_whole_right),
+            slots(bundle.out),
+            turned,
+        )
+
+    @property
+    def total(self) -> int:
+        """With two buffers of everything that moves."""
+        moving = 2 * (self.left + self.right + self.out)
+        return moving + self.left_slots + self.right_slots + self.out_slots + self.turned
+
+
+def _dense_bytes(chip: Chip, packed: Packed, tile: Tile) -> int:
+    pixels = tile.heads.size * packed.columns * packed.dtype.bytes
+    groups = ceil_div(packed.rows, chip.lanes)
+    return tile.batches.size * groups * align(pixels, chip.eu_bytes)
+
+
+def tiles(bundle: Bundle, batches: int, heads: int) -> list[Tile]:
+    """The work in tiles of this many batches and heads."""
+    return [
+        Tile(some, few)
+        for some in cut(bundle.out.batches, batches)
+        for few in cut(bundle.out.heads, heads)
+    ]
+
+
+def choose_tiles(bundle: Bundle, chip: Chip) -> list[Tile] | None:
+    """The fastest tiling that fits local memory; None when not even one product does."""
+    best: tuple[int, list[Tile]] | None = None
+    for heads in steps_of(bundle.out.heads):
+        for batches in steps_of(bundle.out.batches):
+            candidate = tiles(bundle, batches, heads)
+            if Sizes.of(bundle, candidate[0], chip).total > chip.local_bytes:
+                continue
+            cycles = pipeline_cycles(_costs(bundle, candidate, chip))
+            if best is None or cycles < best[0]:
+                best = (cycles, candidate)
+    return None if best is None else best[1]
+
+
+def _costs(bundle: Bundle, work: list[Tile], chip: Chip) -> Iterator[tuple[int, int, int]]:
+    known: dict[tuple[int, int], tuple[int, int, int]] = {}
+    for tile in work:
+        size = (tile.batches.size, tile.heads.size)
+        if size not in known:
+            known[size] = _cost(bundle, tile, chip)
+        yield known[size]
+
+
+def _cost(bundle: Bundle, tile: Tile, chip: Chip) -> tuple[int, int, int]:
+    kind = bundle.left.dtype
+    count = tile.batches.size * tile.heads.size
+    groups = ceil_div(bundle.left.rows, chip.lanes)
+    outputs = ceil_div(bundle.out.columns, chip.cube_outputs[kind.bytes])
+    depth = ceil_div(bundle.left.columns, chip.cube_channels[kind.bytes])
+    sizes = Sizes.of(bundle, tile, chip)
+    # A copy with gaps moves half an EU row per cycle.
+    copied = 2 * (sizes.left_slots + sizes.right_slots + sizes.out_slots) // chip.eu_bytes
+    load = sum(
+        load_cycles(_dense(chip, source.shape, source.dtype), source, chip)
+        for source in (bundle.left.tile(tile), bundle.right.tile(tile))
+    )
+    target = bundle.out.tile(tile)
+    store = store_cycles(target, _dense(chip, target.shape, target.dtype), chip)
+    return load, count * groups * outputs * depth + copied, store
+
+
+def _dense(chip: Chip, shape: Shape4, dtype: DType) -> LocalTensor:
+    return aligned(chip, 0, shape, dtype)
