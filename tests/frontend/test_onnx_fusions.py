@@ -140,6 +140,22 @@ def test_group_norm(agree: Agree, affine: bool) -> None:
     assert computing(module) == ["top.GroupNorm"]
 
 
+def test_variance_over_other_axes_is_no_layer_norm(agree: Agree) -> None:
+    nodes = parsed(TEXTS["layer norm, without parameters"][0])
+    variance = next(node for node in nodes if node.output[0] == "v")
+    variance.attribute[0].ints[:] = [-2]
+    module = agree(nodes, {"x": X}, constants(), tolerance=1e-4)
+    assert "top.LayerNorm" not in computing(module)
+
+
+def test_scaled_instance_norm_is_no_group_norm(agree: Agree) -> None:
+    shapes = {"s": np.array([0, 3, -1]), "t": np.array(X.shape)}
+    scaled = {"i": np.array([1, 2, 3], np.float32), "o": np.zeros(3, np.float32)}
+    text = "r=Reshape(x,s) n=InstanceNormalization(r,i,o) y=Reshape(n,t)"
+    module = agree(parsed(text), {"x": X}, {**shapes, **scaled}, tolerance=1e-4)
+    assert "top.GroupNorm" not in computing(module)
+
+
 def test_masks_of_one_number_disappear(agree: Agree) -> None:
     """baddbmm of torch: an expanded zero, scaled, is added to the scores."""
     text = "e=Expand(zero,shape) m=Mul(e,half) y=Add(x,m)"

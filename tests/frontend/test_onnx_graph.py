@@ -111,6 +111,17 @@ def test_constant_generators_fold(agree: Agree) -> None:
     assert ops(module) == ["top.None", "top.Input", "top.Weight", "top.Add"]
 
 
+def test_folded_integer_division_cuts_the_fraction(agree: Agree) -> None:
+    nodes = [
+        helper.make_node("Div", ["a", "b"], ["q"]),
+        helper.make_node("Mod", ["a", "b"], ["r"]),
+        helper.make_node("Sub", ["q", "r"], ["d"]),
+        helper.make_node("Add", ["x", "d"], ["y"]),
+    ]
+    constants = {"a": np.array([-7, 7, -8, 8]), "b": np.array([2, -2, 3, 3])}
+    agree(nodes, {"x": np.arange(4)}, constants)
+
+
 def test_what_does_nothing_is_left_out(agree: Agree) -> None:
     nodes = [
         helper.make_node("Identity", ["x"], ["a"]),
@@ -144,6 +155,17 @@ def test_equal_constants_are_one_weight(agree: Agree) -> None:
     assert list(weights_of(module)) == ["a"]
     module = agree(nodes, {"x": X}, {"a": X * 2, "b": X * 2 + (np.arange(4) == 3)})
     assert len(weights_of(module)) == 2
+
+
+def test_constants_that_differ_in_one_place_stay_two(agree: Agree) -> None:
+    one = np.zeros(1000, np.float32)
+    other = one.copy()
+    other[777] = 1
+    nodes = [
+        helper.make_node("Add", ["x", "a"], ["u"]),
+        helper.make_node("Sub", ["u", "b"], ["y"]),
+    ]
+    assert len(weights_of(agree(nodes, {"x": one}, {"a": one, "b": other}))) == 2
 
 
 @pytest.mark.parametrize("taken", [True, False])
