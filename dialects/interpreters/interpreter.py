@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.interpreter import Interpreter, OpImplResult, PythonValues
+from xdsl.interpreter import Interpreter, InterpreterFunctions, OpImplResult, PythonValues
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -62,6 +64,14 @@ SUPPORTED_OPS: Final[frozenset[type[Operation]]] = STRUCTURE_OPS.union(
 """The ops that have interpreter semantics."""
 
 
+@functools.cache
+def _family_functions() -> tuple[InterpreterFunctions, ...]:
+    """The functions of all families; they hold no state, so every interpreter shares them."""
+    return tuple(
+        functions_of(family, rules, family in EXACT_FAMILIES) for family, rules in FAMILIES.items()
+    )
+
+
 class TraceListener(Interpreter.Listener):
     """Hands every tensor with a name to a callback."""
 
@@ -104,6 +114,7 @@ def _block_of(value: SSAValue) -> Block | None:
 class TensorInterpreter(Interpreter):
     """Interprets `top` and `tpu` functions on numpy arrays.
 
+    What floating point does with overflow and invalid operands is IEEE's and gives no warnings.
     A value is dropped after the last op of its block that reads it, so that a network needs
     memory for its widest point only, not for all its tensors.
     """
@@ -121,9 +132,8 @@ class TensorInterpreter(Interpreter):
         interpreter.dying = last_uses(blocks)
         interpreter.register_implementations(FuncFunctions())
         interpreter.register_implementations(StructureFunctions(weights))
-        for family, rules in FAMILIES.items():
-            exact = family in EXACT_FAMILIES
-            interpreter.register_implementations(functions_of(family, rules, exact))
+        for functions in _family_functions():
+            interpreter.register_implementations(functions)
         return interpreter
 
     def get_values(self, values: Iterable[SSAValue]) -> tuple[Any, ...]:
@@ -136,7 +146,8 @@ class TensorInterpreter(Interpreter):
         if type(op) not in SUPPORTED_OPS:
             raise TpuError(f"{where(op)} has no interpreter semantics")
         try:
-            result = super()._run_op(op, inputs)
+            with np.errstate(all="ignore"):
+                result = super()._run_op(op, inputs)
         except (ValueError, IndexError, TypeError, KeyError) as error:
             if isinstance(error, TpuError):
                 raise

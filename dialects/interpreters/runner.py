@@ -52,8 +52,7 @@ def run_module(
         weights = weights_of(module) if _has_weights(inner) else {}
     listeners = () if trace is None else (TraceListener(trace),)
     interpreter = TensorInterpreter.of(inner, weights, listeners)
-    with np.errstate(all="ignore"):
-        results = interpreter.call_op(main, tuple(arguments))
+    results = interpreter.call_op(main, tuple(arguments))
     return dict(zip(output_names(inner, main), results, strict=True))
 
 
@@ -141,4 +140,5 @@ def _checked(name: str, array: Array, type_: Attribute, allow_nan: bool) -> Arra
         raise TpuError(f"input {name!r} has shape {array.shape}, the module takes {shape}")
     if not allow_nan and array.dtype.kind == "f" and np.isnan(array).any():
         raise TpuError(f"input {name!r} contains NaN; pass allow_nan=True if that is meant")
-    return conform(array, type_)
+    with np.errstate(over="ignore"):
+        return conform(array, type_)
