@@ -103,8 +103,10 @@ class Conv2DOp(ShapeInference, LocalOp):
     @property
     def is_reordered(self) -> bool:
         """Whether the filter has the chip's layout, whose first dimension is always 1."""
-        channels = known_shape(self.output.type)
-        return self.shape_of(self.filter)[0] == 1 and channels is not None and channels[1] != 1
+        output, shape = known_shape(self.output.type), self.shape_of(self.filter)
+        if output is None or shape[0] != 1:
+            return False
+        return output[1] != 1 or shape[2:] != ints(self.kernel_shape)
 
     def _spread(self) -> Shape:
         """The spatial sizes with `inserts` zeros between neighbouring elements."""

@@ -1,0 +1,76 @@
+// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize | filecheck %s
+
+// 32 channels fit into one read of the matrix unit: the groups become one dense filter.
+// CHECK-LABEL: module @few
+// CHECK: "top.Weight"() : () -> tensor<32x32x3x3xf16> loc([[W:#loc[0-9]+]])
+// CHECK: "tpu.Conv2D"({{.*}}group = 1 : i64
+// CHECK: [[W]] = loc("dw_filter_g2normal")
+module @few attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x32x8x8xf16>) -> tensor<1x32x6x6xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x32x8x8xf16>) -> tensor<1x32x8x8xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<32x1x3x3xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 32 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x32x8x8xf16>, tensor<32x1x3x3xf16>, none) -> tensor<1x32x6x6xf16> loc("dw")
+    return %2 : tensor<1x32x6x6xf16>
+  }
+}
+
+// -----
+
+// One channel more and the filter stays.
+// CHECK-LABEL: module @more
+// CHECK: tensor<33x1x3x3xf16>
+// CHECK: group = 33 : i64
+module @more attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x33x8x8xf16>) -> tensor<1x33x6x6xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x33x8x8xf16>) -> tensor<1x33x8x8xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<33x1x3x3xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 33 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x33x8x8xf16>, tensor<33x1x3x3xf16>, none) -> tensor<1x33x6x6xf16> loc("dw")
+    return %2 : tensor<1x33x6x6xf16>
+  }
+}
+
+// -----
+
+// f32 has no parallel channels.
+// CHECK-LABEL: module @f32
+// CHECK: group = 2 : i64
+module @f32 attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x2x8x8xf32>) -> tensor<1x2x6x6xf32> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> loc("x")
+    %1 = "top.Weight"() : () -> tensor<2x1x3x3xf32> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 2 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x2x8x8xf32>, tensor<2x1x3x3xf32>, none) -> tensor<1x2x6x6xf32> loc("dw")
+    return %2 : tensor<1x2x6x6xf32>
+  }
+}
+
+// -----
+
+// The first product's left operand is used again, the second's is not.
+// Reshapes that follow each other merge, one that changes nothing goes.
+// CHECK-LABEL: module @matmul
+// CHECK: "tpu.MatMul"{{.*}}left_reuse = 1 : i64
+// CHECK-NEXT: "tpu.Reshape"({{%[0-9]+}}) {{.*}}: (tensor<4x8xf16>) -> tensor<32xf16>
+// CHECK-NEXT: "tpu.MulConst"
+// CHECK-NEXT: "tpu.Reshape"({{%[0-9]+}}) {{.*}}: (tensor<32xf16>) -> tensor<4x8xf16>
+// CHECK-NEXT: "tpu.Add"
+// CHECK-NEXT: "tpu.MatMul"{{.*}}left_reuse = 0 : i64
+// CHECK-NEXT: return
+module @matmul attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8xf16>) -> tensor<4x8xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<8x8xf16> loc("w")
+    %2 = "tpu.MatMul"(%0, %1, %n, %n, %n) {left_reuse = 0 : i64} : (tensor<4x8xf16>, tensor<8x8xf16>, none, none, none) -> tensor<4x8xf16> loc("m1")
+    %3 = "tpu.Reshape"(%2) {shape = [2, 16]} : (tensor<4x8xf16>) -> tensor<2x16xf16> loc("r1")
+    %4 = "tpu.Reshape"(%3) {shape = [32]} : (tensor<2x16xf16>) -> tensor<32xf16> loc("r2")
+    %5 = "tpu.Reshape"(%4) {shape = [32]} : (tensor<32xf16>) -> tensor<32xf16> loc("r3")
+    %6 = "tpu.MulConst"(%5) {const_val = 2.0 : f64} : (tensor<32xf16>) -> tensor<32xf16> loc("s")
+    %7 = "tpu.Reshape"(%6) {shape = [4, 8]} : (tensor<32xf16>) -> tensor<4x8xf16> loc("r4")
+    %8 = "tpu.Add"(%7, %0) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum")
+    %9 = "tpu.MatMul"(%8, %1, %n, %n, %n) {left_reuse = 1 : i64} : (tensor<4x8xf16>, tensor<8x8xf16>, none, none, none) -> tensor<4x8xf16> loc("m2")
+    return %9 : tensor<4x8xf16>
+  }
+}

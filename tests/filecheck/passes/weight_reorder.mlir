@@ -1,0 +1,69 @@
+// RUN: tpu-opt %s --split-input-file --weight-reorder | filecheck %s
+// RUN: tpu-opt %s --split-input-file --weight-reorder="use_3ic=false" | filecheck %s --check-prefix=OFF
+
+// 3 channels x 3 x 3 fit into the 32 parallel channels: both kernel dimensions are merged.
+// CHECK-LABEL: module @first
+// CHECK-SAME: module.state = "TPU_REORDERED"
+// CHECK: "top.Weight"() : () -> tensor<1x8x1x32xf16> loc([[F:#loc[0-9]+]])
+// CHECK: "top.Weight"() : () -> tensor<1x8x1x1xf32> loc([[B:#loc[0-9]+]])
+// CHECK: use_3ic_optimize = 19 : i64
+// CHECK-DAG: [[F]] = loc("conv_filter_reorderd")
+// CHECK-DAG: [[B]] = loc("b")
+// OFF-LABEL: module @first
+// OFF: "top.Weight"() : () -> tensor<1x8x1x288xf16>
+// OFF: use_3ic_optimize = 0 : i64
+module @first attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x3x8x8xf16>) -> tensor<1x8x6x6xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<1x3x8x8xf16>) -> tensor<1x3x8x8xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<8x3x3x3xf16> loc("w")
+    %2 = "top.Weight"() : () -> tensor<8xf32> loc("b")
+    %3 = "tpu.Conv2D"(%0, %1, %2) {kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], use_3ic_optimize = 0 : i64, with_bias = true} : (tensor<1x3x8x8xf16>, tensor<8x3x3x3xf16>, tensor<8xf32>) -> tensor<1x8x6x6xf16> loc("conv")
+    return %3 : tensor<1x8x6x6xf16>
+  }
+}
+
+// -----
+
+// The input has another user: it must survive the spreading (0x20 in addition).
+// CHECK-LABEL: module @shared_input
+// CHECK: use_3ic_optimize = 51 : i64
+module @shared_input attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x3x8x8xf16>) -> (tensor<1x8x6x6xf16>, tensor<1x3x8x8xf16>) {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x3x8x8xf16>) -> tensor<1x3x8x8xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<8x3x3x3xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], use_3ic_optimize = 0 : i64, with_bias = false} : (tensor<1x3x8x8xf16>, tensor<8x3x3x3xf16>, none) -> tensor<1x8x6x6xf16> loc("conv")
+    %3 = "tpu.Relu"(%0) : (tensor<1x3x8x8xf16>) -> tensor<1x3x8x8xf16> loc("relu")
+    return %2, %3 : tensor<1x8x6x6xf16>, tensor<1x3x8x8xf16>
+  }
+}
+
+// -----
+
+// A filter that is computed keeps its shape.
+// CHECK-LABEL: module @computed
+// CHECK: "tpu.Conv2D"({{.*}}) {{.*}}use_3ic_optimize = 0 : i64{{.*}} : (tensor<1x3x8x8xf16>, tensor<8x3x3x3xf16>, none)
+module @computed attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x3x8x8xf16>, %arg1: tensor<8x3x3x3xf16>) -> tensor<1x8x6x6xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x3x8x8xf16>) -> tensor<1x3x8x8xf16> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<8x3x3x3xf16>) -> tensor<8x3x3x3xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], use_3ic_optimize = 0 : i64, with_bias = false} : (tensor<1x3x8x8xf16>, tensor<8x3x3x3xf16>, none) -> tensor<1x8x6x6xf16> loc("conv")
+    return %2 : tensor<1x8x6x6xf16>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @matmul
+// CHECK: "tpu.MatMul"({{.*}} : (tensor<2x5x8xf16>, tensor<1x8x6xf16>, tensor<1x1x1x6xf16>, none, none)
+module @matmul attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<2x5x8xf16>) -> tensor<2x5x6xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<2x5x8xf16>) -> tensor<2x5x8xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<8x6xf16> loc("w")
+    %2 = "top.Weight"() : () -> tensor<6xf16> loc("b")
+    %3 = "tpu.MatMul"(%0, %1, %2, %n, %n) : (tensor<2x5x8xf16>, tensor<8x6xf16>, tensor<6xf16>, none, none) -> tensor<2x5x6xf16> loc("mm")
+    return %3 : tensor<2x5x6xf16>
+  }
+}
