@@ -121,7 +121,7 @@ PATTERNS: Mapping[type[Operation], Sequence[RewritePattern]] = {
     top.ReshapeOp: (
         reshape.MergeReshapes(),
         reshape.RemoveReshape(),
-        reshape.ReshapeOfEachUser(),
+        reshape.BypassReshape(),
         reshape.DropLeadingOne(),
         reshape.MoveReshapeBeforeAdd(),
     ),

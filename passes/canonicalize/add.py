@@ -57,13 +57,15 @@ class AlignAddRanks(RewritePattern):
 
 
 class AddToScale(RewritePattern):
-    """Add(x: NxCxHxW, W: 1xCx1x1) -> Scale(x, ones, W)."""
+    """Add(x: NxCxHxW, W: 1xCx1x1) -> Scale(x, ones, W), from three dimensions on."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.AddOp, rewriter: PatternRewriter) -> None:
         if len(op.inputs) != 2 or not unit_coefficients(op) or not has_shapes(*op.inputs):
             return
         value, weight = op.inputs
+        if len(shape_of(value)) < 3:
+            return
         if not is_f32_weight(weight) or not is_per_channel(shape_of(weight), shape_of(value)):
             return
         if values_of(weight) is None:

@@ -7,7 +7,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.canonicalize.common import reshape
-from xdsl_tpu.passes.canonicalize.permute_order import Permutation, cancel
+from xdsl_tpu.passes.canonicalize.permute_order import Permutation, cancel, two_steps
 from xdsl_tpu.passes.graph import derived_name, has_shapes, sole_producer, tensor_like
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -56,7 +56,7 @@ class CancelPermutes(RewritePattern):
 class SplitPermute(RewritePattern):
     """Permute(x) of 5 dimensions in an order no 4 can express -> two Permutes of at most 4.
 
-    The first brings the two dimensions together that the result starts with.
+    Of all such pairs the one that moves the longest runs of neighbouring elements.
     """
 
     @op_type_rewrite_pattern
@@ -66,10 +66,10 @@ class SplitPermute(RewritePattern):
         whole = _permutation(op)
         if whole.at_rank(_HARDWARE_RANK) is not None:
             return
-        first = _gather_leading(whole)
-        rest = Permutation(first.result, tuple(first.order.index(axis) for axis in whole.order))
-        if any(step.at_rank(_HARDWARE_RANK) is None for step in (first, rest)):
+        pairs = list(two_steps(whole, _HARDWARE_RANK))
+        if not pairs:
             return
+        first, second = min(pairs, key=lambda pair: sum(1 / step.run for step in pair))
         step = top.PermuteOp.make(
             derived_name(op, "_r_step"),
             (op.input,),
@@ -77,7 +77,7 @@ class SplitPermute(RewritePattern):
             order=first.order,
         )
         final = top.PermuteOp.make(
-            op.location, (step.output,), result_types=[op.output.type], order=rest.order
+            op.location, (step.output,), result_types=[op.output.type], order=second.order
         )
         rewriter.replace(op, [step, final])
 
@@ -133,11 +133,3 @@ class TransposeToPermute(RewritePattern):
 
 def _permutation(op: top.PermuteOp) -> Permutation:
     return Permutation(shape_of(op.input), ints(op.order))
-
-
-def _gather_leading(whole: Permutation) -> Permutation:
-    """Moves the second dimension of the result next to the first one, the others staying."""
-    first, second = whole.order[:2]
-    others = [axis for axis in range(len(whole.order)) if axis != second]
-    position = others.index(first) + 1
-    return Permutation(whole.shape, (*others[:position], second, *others[position:]))

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations, takewhile
+from math import prod
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,12 @@ class Permutation:
         """Whether the data stay in order: only dimensions of size 1 change places."""
         moved = [axis for axis in self.order if self.shape[axis] != 1]
         return moved == sorted(moved)
+
+    @property
+    def run(self) -> int:
+        """How many elements stay neighbours: the product of the last dimensions that stay."""
+        staying = takewhile(lambda axis: self.order[axis] == axis, reversed(range(len(self.order))))
+        return prod(self.shape[axis] for axis in staying)
 
     def without(self, axis: int) -> "Permutation":
         """The same with one input dimension, of size 1, left out."""
@@ -78,3 +86,12 @@ def cancel(first: Permutation, second: Permutation) -> bool:
         if all(before.order[axis] == index for index, axis in enumerate(after.order)):
             return True
     return False
+
+
+def two_steps(whole: Permutation, rank: int) -> Iterator[tuple[Permutation, Permutation]]:
+    """All pairs of permutations of at most `rank` dimensions that together do `whole`."""
+    for order in permutations(range(len(whole.order))):
+        first = Permutation(whole.shape, order)
+        second = Permutation(first.result, tuple(order.index(axis) for axis in whole.order))
+        if first.at_rank(rank) is not None and second.at_rank(rank) is not None:
+            yield first, second

@@ -63,11 +63,10 @@ class MergeReshapes(RewritePattern):
         rewriter.replace(op, _from(op, inner.input))
 
 
-class ReshapeOfEachUser(RewritePattern):
-    """x -> Reshape -> {Reshape back to x's shape, y} -> x and Reshape -> y.
+class BypassReshape(RewritePattern):
+    """x -> Reshape -> {Reshape back to x's shape, y} -> {x, Reshape -> y}.
 
-    A Reshape of several users, one of which restores the original shape, is repeated for
-    each user, after which the pair that cancels goes.
+    What reads x under its own shape again reads x itself; the first Reshape stays for the others.
     """
 
     @op_type_rewrite_pattern
@@ -81,6 +80,8 @@ class ReshapeOfEachUser(RewritePattern):
         ]
         for user in restoring:
             rewriter.replace(user, (), (op.input,))
+        if restoring:
+            rewriter.replace(op, reshape(op.location, op.input, shape_of(op.output)))
 
 
 class DropLeadingOne(RewritePattern):
