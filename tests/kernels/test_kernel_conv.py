@@ -1,9 +1,12 @@
 """Convolutions on the simulated machine against the interpreter."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
-from tests.kernels.harness import Case, Outcome, check
+from tests.kernels.harness import Case, Outcome, check, run
+
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.dialects.errors import TpuError
 
 
 @dataclass(frozen=True)
@@ -108,3 +111,49 @@ DEPTHWISE = {
 @pytest.mark.parametrize("conv", DEPTHWISE.values(), ids=DEPTHWISE)
 def test_depthwise_convolution(conv: Conv, kind: str) -> None:
     outcome(conv, kind)
+
+
+SMALL = replace(load_chip(), local_bytes=4096)
+"""So little memory that columns, input channels or both must be split."""
+
+FEWER_LANES = replace(load_chip(), lanes=32, local_bytes=32768)
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+@pytest.mark.parametrize(
+    "conv",
+    [
+        Conv((1, 16, 20, 220), 70, relu=6.0),
+        Conv((2, 200, 9, 9), 130, relu=-1.0),
+        Conv((1, 256, 7, 40), 64, kernel=(3, 5), dilations=(1, 2), pads=(1, 4, 1, 4)),
+    ],
+    ids=["columns", "input channels", "both"],
+)
+def test_little_local_memory(conv: Conv, kind: str) -> None:
+    check(conv.case(kind), SMALL)
+
+
+@pytest.mark.parametrize(
+    "conv", [ORDINARY["held input"], DEPTHWISE["many channels, stride 2"], ORDINARY["grouped"]]
+)
+def test_a_chip_with_fewer_lanes(conv: Conv) -> None:
+    check(conv.case("f16"), FEWER_LANES)
+
+
+@pytest.mark.parametrize(
+    ("conv", "floor", "most"),
+    [
+        # floor: operand bytes at 58, result bytes at 44 per cycle (BM1684X cycle reference)
+        (Conv((1, 64, 56, 56), 256, (1, 1), pads=(0, 0, 0, 0)), 43983, 1.1),
+        (Conv((1, 512, 7, 7), 512), 83504, 1.06),
+        (Conv((1, 144, 56, 56), 144, group=144, relu=6.0), 36155, 1.05),
+    ],
+    ids=["wide planes", "large filter", "depthwise"],
+)
+def test_layers_stay_near_the_cost_of_their_bytes(conv: Conv, floor: int, most: float) -> None:
+    assert floor <= run(conv.case("f16")).cycles <= most * floor
+
+
+def test_what_no_command_can_say_is_refused() -> None:
+    with pytest.raises(TpuError, match=r"tpu\.Conv2D 'y': stride 16 is beyond the 15"):
+        run(Conv((1, 32, 64, 64), 8, (16, 16), (16, 16), (0, 0, 0, 0)).case("f32"))

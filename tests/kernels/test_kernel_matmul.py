@@ -1,10 +1,12 @@
 """Matrix products on the simulated machine against the interpreter."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from tests.kernels.harness import Case, Outcome, Shape, check
+from tests.kernels.harness import Case, Outcome, Shape, check, run
+
+from xdsl_tpu.backend.chip import load_chip
 
 
 @dataclass(frozen=True)
@@ -78,3 +80,51 @@ PRODUCTS = {
 @pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
 def test_product(product: MatMul, kind: str) -> None:
     outcome(product, kind)
+
+
+SMALL = replace(load_chip(), local_bytes=4096)
+"""So little memory that K must be split and heads do not fit side by side."""
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+@pytest.mark.parametrize(
+    "product",
+    [
+        MatMul((1, 300), (300, 330), bias=True, relu=-1.0),
+        MatMul((70, 700), (700, 100)),
+        PRODUCTS["long attended"],
+        PRODUCTS["long scores"],
+    ],
+    ids=["bias", "deep", "attended", "scores"],
+)
+def test_little_local_memory(product: MatMul, kind: str) -> None:
+    check(product.case(kind), SMALL)
+
+
+@pytest.mark.parametrize("product", [PRODUCTS["attended"], PRODUCTS["left transposed"]])
+def test_a_chip_with_fewer_lanes(product: MatMul) -> None:
+    check(product.case("f16"), replace(load_chip(), lanes=32, local_bytes=32768))
+
+
+@pytest.mark.parametrize(
+    ("product", "floor", "most"),
+    [
+        # floor: operand bytes at 58, result bytes at 44 per cycle (BM1684X cycle reference)
+        (MatMul((1, 2048), (2048, 1000), bias=True), 70772, 1.02),
+        (MatMul((1, 197, 384), (384, 1536), bias=True), 36795, 1.15),
+        (
+            MatMul(
+                (16, 49, 6, 32),
+                (16, 49, 6, 32),
+                constant=False,
+                right_transpose=True,
+                hdim_is_batch=True,
+            ),
+            20800,
+            1.1,
+        ),
+    ],
+    ids=["classifier", "tokens", "heads"],
+)
+def test_layers_stay_near_the_cost_of_their_bytes(product: MatMul, floor: int, most: float) -> None:
+    assert floor <= run(product.case("f16")).cycles <= most * floor
