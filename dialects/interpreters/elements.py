@@ -27,14 +27,19 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from xdsl_tpu.dialects.interpreters.numerics.rounding import to_bf16, to_f16
+from xdsl_tpu.dialects.interpreters.numerics.rounding import round_in_place, to_bf16, to_f16
 from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.dialects.weights import as_float32
 
 Array = npt.NDArray[Any]
 
+
+def _keep(x: Array) -> Array:
+    return x
+
+
 _ROUND: Final[Mapping[type[Attribute], Callable[[Array], Array]]] = {
-    Float32Type: lambda x: x,
+    Float32Type: _keep,
     Float16Type: to_f16,
     BFloat16Type: to_bf16,
 }
@@ -86,14 +91,20 @@ def integer_dtype(element: IntegerType | IndexType) -> np.dtype[Any]:
     return np.dtype(f"{kind}{width // 8}")
 
 
-def conform(values: Array, type_: Attribute) -> Array:
-    """`values` rounded to the element type of a tensor type, held as the module says."""
+def conform(values: Array, type_: Attribute, overwrite: bool = False) -> Array:
+    """`values` rounded to the element type of a tensor type, held as the module says.
+
+    With `overwrite` nobody else needs `values`, and the result may take their place.
+    """
     element = element_type(type_)
     if is_integer(element):
         return values.astype(integer_dtype(element), copy=False)
     if (rounding := _ROUND.get(type(element))) is None:
         raise ValueError(f"elements of {element} have no values here")
-    return rounding(values.astype(np.float32, copy=False))
+    singles = values.astype(np.float32, copy=False)
+    if rounding is not _keep and (overwrite or singles is not values):
+        return round_in_place(singles, rounding)
+    return rounding(singles)
 
 
 def decode_stored(stored: Array, type_: Attribute) -> Array:

@@ -17,7 +17,12 @@ from xdsl.interpreter import (
 from xdsl.ir import Operation
 
 from xdsl_tpu.dialects.interpreters.call import Call, Rule, Value
-from xdsl_tpu.dialects.interpreters.elements import conform, is_absent, static_shape
+from xdsl_tpu.dialects.interpreters.elements import (
+    conform,
+    element_type,
+    is_absent,
+    static_shape,
+)
 
 Array = npt.NDArray[Any]
 Rules: TypeAlias = Mapping[Rule, Sequence[type[Operation]]]
@@ -41,7 +46,24 @@ def _finish(call: Call, index: int, value: Value, exact: bool) -> Value:
     shape = static_shape(result.type)
     if shape is not None and shape != value.shape:
         raise ValueError(f"result {index} comes out as {value.shape}, its type says {shape}")
-    return value if exact else conform(value, result.type)
+    if exact and element_type(call.op.operands[0].type) == element_type(result.type):
+        return value
+    return conform(value, result.type, overwrite=not _is_shared(value, call.values))
+
+
+def _memory(x: Array) -> Array:
+    """The array that owns the memory `x` looks at."""
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x
+
+
+def _is_shared(value: Array, operands: Sequence[Value]) -> bool:
+    """Whether `value` looks at memory of an operand, or at memory numpy does not own."""
+    owner = _memory(value)
+    return owner.base is not None or any(
+        operand is not None and _memory(operand) is owner for operand in operands
+    )
 
 
 def evaluate(

@@ -202,7 +202,9 @@ def test_lstm(
         x, h0, c0 = (a.swapaxes(0, 1).copy() for a in (x, h0, c0))
         expected = [expected[0].transpose(2, 0, 1, 3), *(a.swapaxes(0, 1) for a in expected[1:])]
     attributes: dict[str, Any] = {"hidden_size": h, "bidirectional": both}
+    kept = h0.copy()
     found = run_op(top.LSTMOp, [x, w, r, b, h0, c0, None], 3, batch_first=batch_first, **attributes)
+    assert np.array_equal(h0, kept)
     for ours, theirs in zip(found, expected, strict=True):
         close(ours, theirs)
 

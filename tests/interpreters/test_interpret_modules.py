@@ -235,6 +235,34 @@ def test_results_are_rounded_to_their_type(
     assert np.array_equal(clipped, np.clip(found, 0, 1))
 
 
+def test_large_tensors_are_rounded_like_small_ones(run_op: Run, normal: Make) -> None:
+    """Rounded block by block and in place, but never in an operand's memory."""
+    x = normal(3, 100_000)
+    kept = x.copy()
+    for element, rounding in ((Float16Type(), to_f16), (BFloat16Type(), to_bf16)):
+        types = [TensorType(element, x.shape)]
+        (cast,) = run_op(tpu.CastOp, [x], types)
+        assert np.array_equal(cast, rounding(x))
+        (scaled,) = run_op(tpu.MulConstOp, [x], types, const_val=3.0)
+        assert np.array_equal(scaled, rounding(x * 3))
+        assert np.array_equal(x, kept)
+
+
+def test_padding_is_rounded_too(run_op: Run, normal: Make) -> None:
+    x = to_f16(normal(2, 3))
+    (padded,) = run_op(
+        tpu.PadOp,
+        [x, None, None, None, None],
+        [TensorType(Float16Type(), [2, 4])],
+        Float16Type(),
+        paddings=[0, 0, 0, 1],
+        val=0.1,
+        mode="constant",
+    )
+    assert np.array_equal(padded, to_f16(padded))
+    assert np.array_equal(padded[:, :3], x)
+
+
 def test_casts_to_integers_round_as_told_and_saturate(run_op: Run) -> None:
     x = np.array([0.5, -1.5, 2.5, 300.0, -300.0], np.float32)
     types = [TensorType(IntegerType(8), [5])]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters.call import Call
+from xdsl_tpu.dialects.interpreters.elements import conform
 from xdsl_tpu.dialects.interpreters.numerics import movement
 from xdsl_tpu.dialects.interpreters.numerics.resize import upsample
 from xdsl_tpu.dialects.interpreters.registry import Rules
@@ -164,7 +165,8 @@ def pad(call: Call) -> Array:
         pairs = [(0, 0)] * (x.ndim - len(paddings) // 2)
         pairs += list(zip(paddings[0::2], paddings[1::2], strict=True))[::-1]
         paddings = [b for b, _ in pairs] + [e for _, e in pairs]
-    return movement.pad(x, paddings, call.number("val"), call.text("mode"))
+    value = conform(np.array(call.number("val"), np.float32), call.op.results[0].type)
+    return movement.pad(x, paddings, float(value), call.text("mode"))
 
 
 def tile(call: Call) -> Array:

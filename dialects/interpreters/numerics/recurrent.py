@@ -52,9 +52,9 @@ class States:
 
 
 def initial_states(h: Array | None, c: Array | None, directions: int, n: int, units: int) -> States:
-    """The given states, or zeros."""
+    """Copies of the given states, or zeros; the layer writes its last states over them."""
     shape = (directions, n, units)
-    given = [np.zeros(shape, np.float32) if s is None else s.reshape(shape) for s in (h, c)]
+    given = [np.zeros(shape, np.float32) if s is None else s.reshape(shape).copy() for s in (h, c)]
     return States(*given)
 
 

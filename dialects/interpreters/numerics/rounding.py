@@ -28,6 +28,23 @@ def to_bf16(x: F32) -> F32:
     return np.where(np.isnan(x), np.float32(np.nan), rounded.view(np.float32))
 
 
+_BLOCK: Final = 1 << 16
+"""Elements rounded at once where a tensor is rounded in place, so temporaries stay in cache."""
+
+
+def round_in_place(x: F32, rounding: Callable[[F32], F32]) -> F32:
+    """`rounding(x)`, written over `x` where it is one writeable block of memory.
+
+    A tensor of a gigabyte is then rounded without a second one.
+    """
+    if x.size <= _BLOCK or not (x.flags.c_contiguous and x.flags.writeable):
+        return rounding(x)
+    flat = x.reshape(-1)
+    for start in range(0, flat.size, _BLOCK):
+        flat[start : start + _BLOCK] = rounding(flat[start : start + _BLOCK])
+    return x
+
+
 def half_away_from_zero(x: Array) -> Array:
     """1.5 -> 2, -1.5 -> -2; C's `round`."""
     return np.trunc(x + np.copysign(0.5, x))
