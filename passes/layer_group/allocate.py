@@ -1,0 +1,130 @@
+"""Placing buffers in local memory by lifetime.
+
+Pure functions on plain values. A buffer lives from its first to its last time step, both
+included; in a loop over slices a lifetime may wrap around the end. Two buffers whose lifetimes
+share a time step may not share bytes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+UNIT = 64
+"""Addresses are multiples of the EU width."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """`size` bytes per lane, alive in time steps `start` to `end`; start > end wraps around.
+
+    `always` means alive in every time step (held weights).
+    """
+
+    key: object
+    size: int
+    start: int
+    end: int
+    always: bool = False
+
+    def meets(self, other: "Buffer") -> bool:
+        """Whether the lifetimes share a time step."""
+        if self.always or other.always:
+            return True
+        return any(
+            a[0] <= b[1] and b[0] <= a[1] for a in self._intervals() for b in other._intervals()
+        )
+
+    def _intervals(self) -> tuple[tuple[int, int], ...]:
+        if self.start <= self.end:
+            return ((self.start, self.end),)
+        return ((self.start, _FOREVER), (0, self.end))
+
+    def steps(self) -> int:
+        """How long the buffer lives, for ordering; longer is harder to place."""
+        if self.always:
+            return _FOREVER
+        length = self.end - self.start + 1
+        return length if length > 0 else _FOREVER // 2 + length
+
+
+_FOREVER = 1 << 30
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where buffers lie, and the bytes used from address 0 on."""
+
+    addresses: Mapping[object, int]
+    used: int
+
+
+def rounded(size: int) -> int:
+    """Bytes that a buffer occupies."""
+    return -(-size // UNIT) * UNIT
+
+
+_ORDERS: tuple[Callable[[Buffer], tuple[int, int]], ...] = (
+    lambda b: (-b.size, -b.steps()),
+    lambda b: (-b.size * min(b.steps(), 1000), b.start),
+    lambda b: (-b.steps(), -b.size),
+    lambda b: (b.start, -b.size),
+)
+
+
+def place(buffers: Sequence[Buffer], capacity: int) -> Placement | None:
+    """Addresses for all buffers within `capacity` bytes, or None.
+
+    Several orders are tried, largest area first among them; in each the next buffer goes to the
+    lowest gap among those already placed that live at the same time. The placement that uses the
+    fewest bytes wins.
+    """
+    best: Placement | None = None
+    for order in _ORDERS:
+        placement = _first_fit(sorted(buffers, key=order))
+        if best is None or placement.used < best.used:
+            best = placement
+    return best if best is not None and best.used <= capacity else None
+
+
+def _first_fit(buffers: Sequence[Buffer]) -> Placement:
+    placed: list[tuple[int, int, Buffer]] = []
+    addresses: dict[object, int] = {}
+    used = 0
+    for buffer in buffers:
+        size = rounded(buffer.size)
+        blocked = sorted((a, e) for a, e, other in placed if other.meets(buffer))
+        address = 0
+        for start, end in blocked:
+            if start - address >= size:
+                break
+            address = max(address, end)
+        addresses[buffer.key] = address
+        placed.append((address, address + size, buffer))
+        used = max(used, address + size)
+    return Placement(addresses, used)
+
+
+def peak(buffers: Sequence[Buffer], steps: int) -> int:
+    """The most bytes alive in one time step: no placement can use fewer."""
+    point = [Buffer(None, 0, t, t) for t in range(steps)]
+    return max(
+        (sum(rounded(b.size) for b in buffers if b.meets(t)) for t in point),
+        default=0,
+    )
+
+
+def overlaps(
+    buffers: Sequence[Buffer], addresses: Mapping[object, int]
+) -> list[tuple[object, object]]:
+    """Pairs of buffers that live at the same time and share bytes."""
+    found: list[tuple[object, object]] = []
+    spans = sorted(
+        ((addresses[b.key], addresses[b.key] + b.size, i) for i, b in enumerate(buffers)),
+    )
+    active: list[tuple[int, int]] = []
+    for start, end, index in spans:
+        active = [(e, i) for e, i in active if e > start]
+        for _, other in active:
+            if buffers[index].meets(buffers[other]):
+                found.append((buffers[other].key, buffers[index].key))
+        active.append((end, index))
+    return found

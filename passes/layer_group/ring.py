@@ -1,0 +1,60 @@
+"""Weights that stream through a ring in local memory.
+
+Weights are taken in the order of their use. Each gets the next free interval of the ring, or the
+ring's beginning when it does not fit before the end; it may be loaded as soon as whatever lay
+there has been used for the last time. So loads run ahead of the computation as far as memory
+allows, and the DMA never waits for a time step.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl_tpu.passes.layer_group.allocate import rounded
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One weight: its bytes per lane and the first and last time step that reads it."""
+
+    key: object
+    size: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a weight goes and the earliest time step in which it may be loaded.
+
+    A transfer of time step t is issued after the computation of step t - 1.
+    """
+
+    address: int
+    load: int
+
+
+def schedule(weights: Sequence[Stream], low: int, high: int) -> dict[object, Slot] | None:
+    """Slots in the ring [low, high) for weights sorted by first use; None if one cannot fit.
+
+    None also when a weight would have to be loaded after its first use, because weights it
+    displaces are still in use.
+    """
+    slots: dict[object, Slot] = {}
+    lying: list[tuple[int, int, Stream]] = []
+    head, load = low, 0
+    for weight in weights:
+        size = rounded(weight.size)
+        if size > high - low:
+            return None
+        if head + size > high:
+            head = low
+        below = [(a, e, w) for a, e, w in lying if a < head + size and e > head]
+        for _, _, displaced in below:
+            load = max(load, displaced.last + 1)
+        if load > weight.first:
+            return None
+        lying = [entry for entry in lying if entry not in below]
+        lying.append((head, head + size, weight))
+        slots[weight.key] = Slot(head, load)
+        head += size
+    return slots

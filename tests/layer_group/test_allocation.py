@@ -1,0 +1,81 @@
+"""Local memory by lifetime, and the weight ring: on seeded random inputs nothing ever overlaps."""
+
+import numpy as np
+import pytest
+
+from xdsl_tpu.passes.layer_group.allocate import Buffer, overlaps, peak, place, rounded
+from xdsl_tpu.passes.layer_group.ring import Stream, schedule
+
+STEPS = 20
+
+
+def random_buffers(seed: int, count: int = 40) -> list[Buffer]:
+    rng = np.random.default_rng(seed)
+    buffers: list[Buffer] = []
+    for key in range(count):
+        start, end = (int(v) for v in rng.integers(0, STEPS, 2))
+        always = bool(rng.random() < 0.05)
+        buffers.append(Buffer(key, int(rng.integers(1, 5000)), start, end, always))
+    return buffers
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_buffers_that_live_together_share_no_byte(seed: int) -> None:
+    buffers = random_buffers(seed)
+    placement = place(buffers, 1 << 20)
+    assert placement is not None
+    assert not overlaps(buffers, placement.addresses)
+    assert placement.used >= peak(buffers, STEPS)
+    assert all(address % 64 == 0 for address in placement.addresses.values())
+
+
+def test_overlaps_are_found() -> None:
+    a, b, c = Buffer("a", 100, 0, 3), Buffer("b", 100, 3, 5), Buffer("c", 100, 4, 5)
+    assert overlaps([a, b, c], {"a": 0, "b": 64, "c": 0}) == [("a", "b"), ("c", "b")]
+
+
+def test_a_lifetime_wraps_around_the_loop() -> None:
+    wrapping = Buffer("w", 64, 4, 1)
+    assert wrapping.meets(Buffer("x", 64, 0, 0))
+    assert wrapping.meets(Buffer("x", 64, 5, 6))
+    assert not wrapping.meets(Buffer("x", 64, 2, 3))
+
+
+def test_capacity_is_a_limit() -> None:
+    buffers = [Buffer(0, 128, 0, 1), Buffer(1, 128, 1, 2)]
+    assert place(buffers, 256) is not None
+    assert place(buffers, 255) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ring_slots_are_free_when_loaded(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    firsts = sorted(int(v) for v in rng.integers(0, 60, 50))
+    weights = [
+        Stream(key, int(rng.integers(1, 3000)), first, first + int(rng.integers(0, 2)))
+        for key, first in enumerate(firsts)
+    ]
+    slots = schedule(weights, 1000 * 64, 1000 * 64 + 64 * 400)
+    assert slots is not None
+    lives = [Buffer(w.key, rounded(w.size), slots[w.key].load, w.last) for w in weights]
+    assert not overlaps(lives, {key: slot.address for key, slot in slots.items()})
+    loads = [slots[w.key].load for w in weights]
+    assert loads == sorted(loads)
+    assert all(slots[w.key].load <= w.first for w in weights)
+
+
+def test_a_large_ring_loads_everything_at_once() -> None:
+    weights = [Stream(k, 100, k, k) for k in range(10)]
+    slots = schedule(weights, 0, 128 * 10)
+    assert slots is not None
+    assert {slot.load for slot in slots.values()} == {0}
+
+
+def test_a_weight_larger_than_the_ring_does_not_fit() -> None:
+    assert schedule([Stream(0, 129, 0, 0)], 0, 128) is None
+
+
+def test_weights_of_one_step_must_fit_together() -> None:
+    weights = [Stream(0, 128, 0, 0), Stream(1, 128, 0, 0)]
+    assert schedule(weights, 0, 256) is not None
+    assert schedule(weights, 0, 192) is None
