@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -13,7 +13,7 @@ from xdsl.transforms.dead_code_elimination import region_dce
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.flops import flops
-from xdsl_tpu.passes.graph import users
+from xdsl_tpu.passes.graph import is_returned, users
 from xdsl_tpu.passes.module_state import set_module_attributes
 from xdsl_tpu.passes.tensors import functions
 
@@ -49,14 +49,11 @@ def merge_equal_users(function: FuncOp) -> None:
 
 def _is_mergeable(op: Operation) -> bool:
     """Whether an op may stand for an equal one; results of the function keep their names."""
-    returned = any(
-        isinstance(use.operation, ReturnOp) for result in op.results for use in result.uses
-    )
     return (
         op.dialect_name() == top.Top.name
         and is_side_effect_free(op)
         and not op.regions
-        and not returned
+        and not is_returned(op)
     )
 
 

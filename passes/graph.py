@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, NoneType, TensorType, UnknownLoc
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
@@ -86,6 +87,28 @@ def rebuilt(
         attributes=dict(op.attributes),
         location=op.location if location is None else location,
     )
+
+
+def is_returned(op: Operation) -> bool:
+    """Whether the function returns a result of `op`."""
+    return any(isinstance(use.operation, ReturnOp) for result in op.results for use in result.uses)
+
+
+def drop(op: Operation, value: SSAValue, rewriter: PatternRewriter) -> None:
+    """Remove an op that changes nothing: its users read `value` instead.
+
+    A result of the function keeps its name: the op that makes `value` takes it over, unless that
+    is an input or weight, or its own result is returned as well.
+    """
+    maker = value.owner
+    if (
+        is_returned(op)
+        and isinstance(maker, Operation)
+        and not isinstance(maker, InputOp | WeightOp)
+        and not is_returned(maker)
+    ):
+        maker.location = op.location
+    rewriter.replace(op, (), (value,))
 
 
 def none_for(op: Operation, rewriter: PatternRewriter) -> SSAValue:

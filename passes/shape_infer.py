@@ -36,7 +36,7 @@ from xdsl_tpu.passes.constants import (
     reshaped_weight,
     values_of,
 )
-from xdsl_tpu.passes.graph import uses_in_order
+from xdsl_tpu.passes.graph import is_returned, uses_in_order
 from xdsl_tpu.passes.tensors import element_of, functions, required_name, shape_of
 
 
@@ -149,15 +149,12 @@ def _is_foldable(op: Operation) -> bool:
     the function returns; only f32 is computed here.
     """
     operands = [operand for operand in op.operands if not is_none(operand)]
-    returned = any(
-        isinstance(use.operation, ReturnOp) for result in op.results for use in result.uses
-    )
     return (
         bool(operands)
         and all(values_of(operand) is not None for operand in operands)
         and isinstance(op.parent_op(), FuncOp)
         and not isinstance(op, top.ExpandOp)
-        and not returned
+        and not is_returned(op)
         and all(isinstance(element_of(result), Float32Type) for result in op.results)
     )
 

@@ -13,7 +13,7 @@ from xdsl_tpu.passes.constants import (
     reshaped_weight,
     values_of,
 )
-from xdsl_tpu.passes.graph import derived_name, has_shapes, sole_producer
+from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, sole_producer
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 
@@ -96,7 +96,7 @@ class AddToAddConst(RewritePattern):
         if (number := number_of(weight)) is None:
             return
         if number == 0.0 and not has_relu(op):
-            rewriter.replace(op, (), (value,))
+            drop(op, value, rewriter)
             return
         constant = top.AddConstOp.make(
             op.location,

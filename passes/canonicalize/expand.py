@@ -5,7 +5,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.canonicalize.common import reshape
-from xdsl_tpu.passes.graph import derived_name, has_shapes, sole_producer
+from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, sole_producer
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -18,7 +18,7 @@ class ExpandToTile(RewritePattern):
             return
         source, target = shape_of(op.input), shape_of(op.output)
         if source == target:
-            rewriter.replace(op, (), (op.input,))
+            drop(op, op.input, rewriter)
             return
         aligned = (1,) * (len(target) - len(source)) + source
         value, made = op.input, list[top.ReshapeOp | top.TileOp]()
@@ -41,7 +41,7 @@ class RemoveTile(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.TileOp, rewriter: PatternRewriter) -> None:
         if has_shapes(op.input) and op.input.type == op.output.type:
-            rewriter.replace(op, (), (op.input,))
+            drop(op, op.input, rewriter)
 
 
 class MergeTiles(RewritePattern):

@@ -12,7 +12,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.constants import is_f32_weight, make_weight, values_of
-from xdsl_tpu.passes.graph import derived_name, rebuilt, sole_producer
+from xdsl_tpu.passes.graph import derived_name, drop, rebuilt, sole_producer
 
 _NEAR_ONE = 2e-5
 _Product: TypeAlias = top.MatMulOp | top.ConvOp
@@ -34,7 +34,7 @@ class RemoveMulConst(RewritePattern):
         if has_relu(op) or op.input.type != op.output.type:
             return
         if abs(op.const_val.value.data - 1.0) <= _NEAR_ONE:
-            rewriter.replace(op, (), (op.input,))
+            drop(op, op.input, rewriter)
 
 
 class MergeMulConsts(RewritePattern):
@@ -81,7 +81,7 @@ class MergeMulConstIntoWeights(RewritePattern):
         rewriter.replace(product, [*weights.values(), scaled])
         last = chain.reshapes[0] if chain.reshapes else scaled
         last.location = op.location
-        rewriter.replace(op, (), (op.input,))
+        drop(op, op.input, rewriter)
 
 
 def _chain_to_product(value: SSAValue) -> _Chain | None:

@@ -8,7 +8,7 @@ from xdsl_tpu.dialects.attrs import BOOL, F64, F64Attr
 from xdsl_tpu.dialects.top.abstract import FusedReluOp
 from xdsl_tpu.dialects.top.traits import SupportFuseRelu
 from xdsl_tpu.passes.canonicalize.common import has_relu
-from xdsl_tpu.passes.graph import derived_name, sole_producer
+from xdsl_tpu.passes.graph import derived_name, drop, sole_producer
 
 
 class FuseRelu(RewritePattern):
@@ -28,7 +28,7 @@ class FuseRelu(RewritePattern):
         before.do_relu, before.relu_limit = BOOL.encode(True), limit
         before.location = op.location
         rewriter.notify_op_modified(before)
-        rewriter.replace(op, (), (op.input,))
+        drop(op, op.input, rewriter)
 
 
 class MoveReluBeforeConcat(RewritePattern):
@@ -59,7 +59,7 @@ class MoveReluBeforeConcat(RewritePattern):
         concat.operands = [relu.output for relu in relus]
         concat.location = op.location
         rewriter.notify_op_modified(concat)
-        rewriter.replace(op, (), (op.input,))
+        drop(op, op.input, rewriter)
 
 
 def _fuses(op: Operation) -> bool:

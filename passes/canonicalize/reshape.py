@@ -9,7 +9,9 @@ from xdsl_tpu.passes.canonicalize.common import reshape
 from xdsl_tpu.passes.constants import reshaped_weight
 from xdsl_tpu.passes.graph import (
     derived_name,
+    drop,
     has_shapes,
+    is_returned,
     rebuilt,
     sole_producer,
     users,
@@ -49,7 +51,7 @@ class RemoveReshape(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.ReshapeOp, rewriter: PatternRewriter) -> None:
         if has_shapes(op.input) and op.input.type == op.output.type:
-            rewriter.replace(op, (), (op.input,))
+            drop(op, op.input, rewriter)
 
 
 class MergeReshapes(RewritePattern):
@@ -79,7 +81,7 @@ class BypassReshape(RewritePattern):
             if isinstance(user, top.ReshapeOp) and user.output.type == op.input.type
         ]
         for user in restoring:
-            rewriter.replace(user, (), (op.input,))
+            drop(user, op.input, rewriter)
         if restoring:
             rewriter.replace(op, reshape(op.location, op.input, shape_of(op.output)))
 
@@ -103,9 +105,8 @@ class DropLeadingOne(RewritePattern):
             reshape(inner.location, inner.input, shapes[1][1:]),
             reshaped_weight(weight, shapes[2][1:]),
         ]
-        dropped = rebuilt(
-            addition, operands=narrow, result_types=[op.output.type], location=op.location
-        )
+        name = op.location if is_returned(op) else addition.location
+        dropped = rebuilt(addition, operands=narrow, result_types=[op.output.type], location=name)
         rewriter.replace(op, [*narrow, dropped])
 
 

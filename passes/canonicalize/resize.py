@@ -4,7 +4,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.canonicalize.common import has_relu
-from xdsl_tpu.passes.graph import has_shapes
+from xdsl_tpu.passes.graph import drop, has_shapes
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -18,7 +18,7 @@ class RemoveInterp(RewritePattern):
         if not has_shapes(op.input) or op.input.type != op.output.type:
             return
         if isinstance(op, top.InterpOp) or not has_relu(op):
-            rewriter.replace(op, (), (op.input,))
+            drop(op, op.input, rewriter)
 
 
 class InterpToUpsample(RewritePattern):

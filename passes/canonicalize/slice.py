@@ -8,7 +8,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
-from xdsl_tpu.passes.graph import has_shapes, rebuilt, sole_producer, users
+from xdsl_tpu.passes.graph import drop, has_shapes, rebuilt, sole_producer, users
 from xdsl_tpu.passes.tensors import shape_of
 
 _LARGEST_REVERSE_RANK = 4
@@ -22,7 +22,7 @@ class RemoveSlice(RewritePattern):
         if not is_static(op) or op.input.type != op.output.type:
             return
         if all(part.step > 0 for part in op.cuts()):
-            rewriter.replace(op, (), (op.input,))
+            drop(op, op.input, rewriter)
 
 
 class MergeSlices(RewritePattern):

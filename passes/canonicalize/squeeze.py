@@ -3,7 +3,7 @@
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.passes.graph import has_shapes, producer
+from xdsl_tpu.passes.graph import drop, has_shapes, producer
 
 
 class CancelSqueezes(RewritePattern):
@@ -20,7 +20,7 @@ class CancelSqueezes(RewritePattern):
         else:
             inner = producer(op.input, top.SqueezeOp) or producer(op.input, top.ReshapeOp)
         if inner is not None and inner.input.type == op.output.type:
-            rewriter.replace(op, (), (inner.input,))
+            drop(op, inner.input, rewriter)
 
 
 class RemoveSqueeze(RewritePattern):
@@ -31,4 +31,4 @@ class RemoveSqueeze(RewritePattern):
         self, op: top.SqueezeOp | top.UnsqueezeOp, rewriter: PatternRewriter
     ) -> None:
         if has_shapes(op.input) and op.input.type == op.output.type:
-            rewriter.replace(op, (), (op.input,))
+            drop(op, op.input, rewriter)

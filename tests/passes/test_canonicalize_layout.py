@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.canonicalize.permute_order import Permutation, cancel, two_steps
 
 CANONICALIZE = "canonicalize"
@@ -348,6 +349,14 @@ def test_gather_of_known_indices(indices: list[float], keepdims: bool, expected:
     operands = (net.input("x", 3, 6), net.weight("i", values=indices))
     y = net.op(top.GatherOp, "y", operands, axis=1, keepdims=keepdims)
     assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == expected
+
+
+def test_result_keeps_its_name_when_its_op_goes() -> None:
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 4, 6),))
+    y = net.op(top.MulConstOp, "y", (x,), const_val=1.0)
+    (left,) = ops_of(assert_same_numbers(net.module(y), CANONICALIZE), top.AbsOp)
+    assert name_of(left) == "y"
 
 
 # Expand, Tile, resizing, rotation
