@@ -37,7 +37,7 @@ lit: $(STAMP) ## FileCheck tests
 	$(BIN)/lit -j $(JOBS) tests/filecheck
 
 pytest: $(STAMP) ## unit and end-to-end tests
-	$(BIN)/python -m pytest -q -n $(JOBS)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS)
 
 test: lint typecheck lit pytest ## everything continuous integration runs
 
