@@ -18,19 +18,17 @@ Array = npt.NDArray[Any]
 Change = Callable[[Array], Array]
 
 
-def stored_as(values: Array, element: Attribute) -> Array:
-    """Float32 `values` as the weight file holds them for an element type.
+def stored_as(values: Array, element: Attribute, *, clip: bool = False) -> Array:
+    """`values` as the weight file holds them for an element type: rounded, integers truncated.
 
-    f16 clips to the finite range, as an infinite weight would spoil every sum; i32 truncates.
+    `clip` keeps f16 within the finite range; else values beyond it become infinite.
     """
-    match element:
-        case IntegerType():
-            return values.astype(np.int32)
-        case Float16Type():
-            limit = np.float32(np.finfo(np.float16).max)
-            return from_float32(np.clip(values, -limit, limit), element)
-        case _:
-            return from_float32(values, element)
+    if isinstance(element, IntegerType):
+        return values.astype(np.int32)
+    if clip and isinstance(element, Float16Type):
+        limit = np.float32(np.finfo(np.float16).max)
+        values = np.clip(values, -limit, limit)
+    return from_float32(values, element)
 
 
 def change_weight(

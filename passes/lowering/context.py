@@ -64,7 +64,8 @@ class LoweringContext:
         """`value`, or a copy in `element` when it is a weight of another element type.
 
         The copy is called `<weight>_f16` (or `_bf16`, `_i32`) and stands before the op being
-        lowered; later users of the same weight in the same type share it.
+        lowered; later users of the same weight in the same type share it. Numbers too large
+        for f16 become its largest: an infinite weight would spoil every sum.
         """
         weight = value.owner
         if not isinstance(weight, top.WeightOp) or element_of(value) == element:
@@ -77,7 +78,8 @@ class LoweringContext:
                 top.WeightOp.make(name, (), result_types=(result_type,))
             )
             if self.weights is not None:
-                self.weights[name] = stored_as(self.weights[required_name(weight)], element)
+                array = self.weights[required_name(weight)]
+                self.weights[name] = stored_as(array, element, clip=True)
         return self._copies[key]
 
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.passes.lowering_samples import SAMPLES, Sample, element_types, module_of
+from tests.passes.lowering_samples import SAMPLES, Sample, W, X, element_types, module_of, normal
 from tests.passes.real_networks import apply
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters import SUPPORTED_OPS, run_module
+from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.lowering.table import LOWERINGS, STAY
 
 TOLERANCE = {"F16": 4e-3, "BF16": 4e-2}
@@ -119,3 +120,17 @@ def test_a_sigmoid_with_scale_is_refused() -> None:
     module, _ = module_of(Sample(sample.op, sample.operands, {"scale": 2.0}))
     with pytest.raises(TpuError, match=r"top.Sigmoid 'y': scale is not 1"):
         apply(module, ("convert-top-to-tpu", "mode=F16 chip=bm1684x"))
+
+
+def test_weights_beyond_f16_become_its_largest_number() -> None:
+    module, _ = module_of(Sample(top.MulOp, [X(normal(1, 3)), W(np.full((1, 3), 1e6, np.float32))]))
+    apply(module, ("convert-top-to-tpu", "mode=F16 chip=bm1684x"))
+    assert weights_of(module)["w1_f16"].tolist() == [[65504.0] * 3]
+    assert "w1" not in weights_of(module)
+
+
+def test_bf16_weights_are_stored_as_their_upper_halves() -> None:
+    module, _ = module_of(Sample(top.MulOp, [X(normal(1, 3)), W(np.full((1, 3), 1.5, np.float32))]))
+    apply(module, ("convert-top-to-tpu", "mode=BF16 chip=bm1684x"))
+    array = weights_of(module)["w1_bf16"]
+    assert (array.dtype, array.tolist()) == (np.uint16, [[0x3FC0] * 3])
