@@ -1,5 +1,6 @@
 """A program: two command queues, the coefficient image, where inputs and outputs lie."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,11 @@ class IoTensor:
     address: int
     shape: tuple[int, ...]
     dtype: DType
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the elements."""
+        return math.prod(self.shape) * self.dtype.bytes
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.isa.replay import replay
 from xdsl_tpu.backend.machine.memory import Memory
 from xdsl_tpu.backend.machine.state import State
 from xdsl_tpu.backend.machine.table import EXECUTORS
@@ -55,26 +56,22 @@ class Machine:
         gdma: Sequence[Command],
         on_command: Callable[[Command], None] | None = None,
     ) -> None:
-        """Execute both queues; `on_command` is called after each command.
+        """Execute both queues in the order of `replay`; `on_command` is called after each command.
 
-        A TIU command runs as soon as its `cmd_id_dep` is not beyond the last finished GDMA
-        command, otherwise the next GDMA command does; any order that honours the dependencies
-        gives the same memory. Raises TpuError when neither queue can go on.
+        Any order that honours the dependencies gives the same memory. Raises TpuError when
+        neither queue can go on.
         """
-        done_tiu = done_gdma = 0
+        queues = {Engine.TIU: tiu, Engine.GDMA: gdma}
+        done = dict.fromkeys(Engine, 0)
         with np.errstate(all="ignore"):
-            while done_tiu < len(tiu) or done_gdma < len(gdma):
-                if done_tiu < len(tiu) and tiu[done_tiu]["cmd_id_dep"] <= done_gdma:
-                    command = tiu[done_tiu]
-                    done_tiu += 1
-                elif done_gdma < len(gdma) and gdma[done_gdma]["cmd_id_dep"] <= done_tiu:
-                    command = gdma[done_gdma]
-                    done_gdma += 1
-                else:
-                    raise TpuError(_deadlock(tiu, gdma, done_tiu, done_gdma))
+            for engine, position in replay(tiu, gdma):
+                command = queues[engine][position]
                 self._step(command)
+                done[engine] = position + 1
                 if on_command is not None:
                     on_command(command)
+        if done[Engine.TIU] < len(tiu) or done[Engine.GDMA] < len(gdma):
+            raise TpuError(_deadlock(tiu, gdma, done[Engine.TIU], done[Engine.GDMA]))
 
     def _step(self, command: Command) -> None:
         executor = EXECUTORS.get((command.form.name, command.function))

@@ -1,0 +1,126 @@
+"""Where operands lie: alignment, lanes, the ends of the memories, the parts of DDR."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl_tpu.backend.checks.finding import Fault
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.operands import Access
+from xdsl_tpu.backend.operands.region import regions
+from xdsl_tpu.backend.program import Program
+
+_ON_LANE_0 = {"CONV", "MM", "MM2"}
+_ANY_LANE = {"TRANS_BC"}
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of the linear address space that a program may use."""
+
+    name: str
+    start: int
+    size: int
+    readable: bool = True
+    writable: bool = True
+
+    @property
+    def end(self) -> int:
+        """The address behind the last byte."""
+        return self.start + self.size
+
+    def holds(self, start: int, end: int) -> bool:
+        """Whether all bytes from `start` up to `end` are inside."""
+        return self.start <= start and end <= self.end
+
+
+def segments_of(program: Program, chip: Chip) -> list[Segment]:
+    """Coefficients, arena, inputs and outputs outside of it, static memory, L2 memory."""
+    coefficients = program.coefficients.nbytes
+    found = [
+        Segment("coefficients", program.coefficient_address, coefficients, writable=False),
+        Segment("arena", program.arena_address, program.arena_bytes),
+        Segment("static memory", chip.static_base, chip.static_bytes, writable=False),
+        Segment("L2 memory", chip.l2_base, chip.l2_bytes),
+    ]
+    for tensor in (*program.inputs, *program.outputs):
+        if not any(s.holds(tensor.address, tensor.address + tensor.bytes) for s in found):
+            found.append(Segment(f"tensor '{tensor.name}'", tensor.address, tensor.bytes))
+    return [segment for segment in found if segment.size]
+
+
+Problem = tuple[Fault, str]
+
+
+def access_problems(access: Access, segments: Sequence[Segment], chip: Chip) -> Iterator[Problem]:
+    """What is wrong with the place of one operand."""
+    if min(access.shape) < 1:
+        yield Fault.OUT_OF_RANGE, f"{access.operand} is empty: {list(access.shape)}"
+        return
+    if access.address % access.alignment:
+        yield (
+            Fault.MISALIGNED,
+            f"{access.operand} at {_address(access)} must be aligned to {access.alignment} bytes",
+        )
+    yield from _local_range(access, chip) if access.local else _linear_range(access, segments, chip)
+
+
+def _address(access: Access) -> str:
+    return f"{'local address ' if access.local else ''}{access.address:#x}"
+
+
+def _local_range(access: Access, chip: Chip) -> Iterator[Problem]:
+    lane, offset = divmod(access.address, chip.local_bytes)
+    if lane >= chip.lanes:
+        yield (
+            Fault.OUT_OF_RANGE,
+            f"{access.operand} at {_address(access)} is on lane {lane} of {chip.lanes}",
+        )
+        return
+    groups = (lane + access.shape[1] - 1) // chip.lanes + 1
+    extents = (access.shape[0], groups, *access.shape[2:])
+    last = sum((n - 1) * s for n, s in zip(extents, access.strides, strict=True))
+    end = offset + (last + 1) * access.size
+    if end > chip.local_bytes:
+        yield (
+            Fault.OUT_OF_RANGE,
+            f"{access.operand} {list(access.shape)} at {_address(access)} ends at byte {end:#x} "
+            f"of its lanes, which have {chip.local_bytes:#x}",
+        )
+
+
+def _linear_range(access: Access, segments: Sequence[Segment], chip: Chip) -> Iterator[Problem]:
+    (region,) = regions(access, chip)
+    bytes_ = f"bytes {region.start:#x} to {region.end - 1:#x}"
+    verb = "writes" if access.writes else "reads"
+    inside = next((s for s in segments if s.holds(region.start, region.end)), None)
+    if inside is not None and (inside.writable or not access.writes):
+        return
+    if access.writes:
+        touched = next(
+            (s for s in segments if not s.writable and _overlap(s, region.start, region.end)), None
+        )
+        if touched is not None:
+            yield Fault.COEFFICIENTS, f"it writes {bytes_}, which are in the {touched.name}"
+            return
+    limits = ", ".join(f"{s.name} {s.start:#x} to {s.end - 1:#x}" for s in segments)
+    yield Fault.OUTSIDE, f"it {verb} {bytes_}, which are in no part of the program ({limits})"
+
+
+def _overlap(segment: Segment, start: int, end: int) -> bool:
+    return start < segment.end and segment.start < end
+
+
+def lane_problems(command: Command, found: Sequence[Access], chip: Chip) -> Iterator[Problem]:
+    """Operands of the lanes' units start on the lane of the result, the matrix unit's on lane 0."""
+    family = command.form.family
+    names = list(dict.fromkeys(a.operand for a in found if a.local))
+    if family in _ANY_LANE or "res0" not in names:
+        return
+    expected = 0 if family in _ON_LANE_0 else command["res0_addr"] >> chip.lane_shift
+    for name in names:
+        lane = command[f"{name}_addr"] >> chip.lane_shift
+        if name == "opd1" and family == "SFU":
+            continue  # a table is read at one offset in every lane
+        if lane != expected:
+            yield Fault.LANE, f"{name} starts on lane {lane}, it must start on lane {expected}"

@@ -1,0 +1,253 @@
+"""Operands of the TIU commands (BM1684X instruction reference, sections 5.1 to 5.8, 5.10, 5.11)."""
+
+from collections.abc import Iterator
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.operands.access import (
+    Access,
+    AccessRule,
+    Operand,
+    element_bytes,
+    result_shape,
+)
+from xdsl_tpu.backend.tensor import Shape4, align, ceil_div
+from xdsl_tpu.dialects.errors import TpuError
+
+_WORD = 4  # bytes of f32 and i32 parameters
+_FREE = 3
+_LANE_TABLE = 4
+_FLOATS = {1, 2, 5}
+
+
+def _tensor(command: Command, name: str, shape: Shape4, code: int, writes: bool = False) -> Operand:
+    return Operand(name, command[f"{name}_addr"], shape, element_bytes(code), writes)
+
+
+def _laid_out(command: Command, chip: Chip, operand: Operand) -> Access:
+    """The layout that the operand's `*_str` field selects."""
+    layout = command[f"{operand.name}_str"]
+    if layout == 0:
+        return operand.eu_aligned(chip)
+    if layout != _FREE:
+        raise TpuError(f"{operand.name}_str = {layout}: only layouts 0 and 3 are known here")
+    n, c, h, w = (command[f"{operand.name}_{axis}_str"] for axis in "nchw")
+    return operand.strided((n, c, h, w))
+
+
+def arith(command: Command, chip: Chip) -> Iterator[Access]:
+    """sAR: up to three operands of the result's shape."""
+    shape = result_shape(command)
+    for name in ("opd0", "opd1")[: command["tsk_opd_num"]]:
+        if not command[f"{name}_const"]:
+            operand = _tensor(command, name, shape, command[f"{name}_prec"])
+            yield _laid_out(command, chip, operand)
+    result = _tensor(command, "res0", shape, command["res0_prec"], writes=True)
+    yield _laid_out(command, chip, result)
+
+
+def compare(command: Command, chip: Chip) -> Iterator[Access]:
+    """sCMP: four EU-aligned operands of the result's shape."""
+    shape = result_shape(command)
+    codes = {"opd0": "opd0_prec", "opd1": "opd0_prec", "opd2": "opd2_prec", "opd3": "opd2_prec"}
+    for name, code in codes.items():
+        if not command[f"{name}_const"]:
+            yield _tensor(command, name, shape, command[code]).eu_aligned(chip)
+    yield _tensor(command, "res0", shape, command["opd2_prec"], writes=True).eu_aligned(chip)
+
+
+def taylor(command: Command, chip: Chip) -> Iterator[Access]:
+    """sSFU polynomials: every lane of the result has its own coefficients at one offset."""
+    yield _tensor(command, "opd0", result_shape(command), command["opd0_prec"]).eu_aligned(chip)
+    shape = (1, min(command["res0_c"], chip.lanes), 1, command["opd1_n"])
+    lane = command["res0_addr"] >> chip.lane_shift
+    offset = command["opd1_addr"] & (chip.local_bytes - 1)
+    size = element_bytes(command["opd0_prec"])
+    yield Operand("opd1", lane << chip.lane_shift | offset, shape, size).strided((0, 0, 0, 1))
+    yield from _result(command, chip)
+
+
+def unary(command: Command, chip: Chip) -> Iterator[Access]:
+    """One EU-aligned operand and result of one shape."""
+    yield _tensor(command, "opd0", result_shape(command), command["opd0_prec"]).eu_aligned(chip)
+    yield from _result(command, chip)
+
+
+def _result(command: Command, chip: Chip) -> Iterator[Access]:
+    shape = result_shape(command)
+    yield _tensor(command, "res0", shape, command["res0_prec"], writes=True).eu_aligned(chip)
+
+
+def conv(command: Command, chip: Chip) -> Iterator[Access]:
+    """sCONV: inputs EU-aligned, filters compact with filler channels, an f32 bias per channel."""
+    n, oc, _, _ = result_shape(command)
+    code = command["opd0_prec"]
+    size = element_bytes(code)
+    inputs = (n, command["opd0_c"], command["opd0_h"], command["opd0_w"])
+    yield _laid_out(command, chip, _tensor(command, "opd0", inputs, code))
+    if not command["opd1_const"]:
+        channels = align(command["opd0_c"], chip.cube_channels[size])
+        taps = (1, oc, 1, channels * command["opd1_h"] * command["opd1_w"])
+        yield _tensor(command, "opd1", taps, code).compact(chip)
+    if not command["opd2_const"] and code in _FLOATS:
+        yield Operand("opd2", command["opd2_addr"], (1, oc, 1, 1), _WORD).compact(chip)
+    yield from _accumulated(command, chip, result_shape(command))
+
+
+def _accumulated(command: Command, chip: Chip, shape: Shape4) -> Iterator[Access]:
+    """The result, which `res_add` makes an operand too."""
+    if command["res_add"]:
+        yield _tensor(command, "res0", shape, command["res0_prec"]).eu_aligned(chip)
+    yield _tensor(command, "res0", shape, command["res0_prec"], writes=True).eu_aligned(chip)
+
+
+def matmul(command: Command, chip: Chip) -> Iterator[Access]:
+    """sMM: matrices in column blocks; the last block of the left one may be narrower."""
+    rows, blocks, width = command["opd0_n"], command["opd0_c"], command["opd0_w"]
+    last = command["opd1_w"]
+    code, depth = command["opd0_prec"], width * (blocks - 1) + last
+    if command["left_tran"]:
+        rows, depth = depth, rows
+    if not command["opd0_const"]:
+        yield from _left_blocks(command, chip)
+    columns = (command["res0_c"], 1, command["res0_w"])
+    yield _tensor(command, "opd1", (depth, *columns), code).eu_aligned(chip)
+    if not command["opd2_const"] and code in _FLOATS:
+        yield Operand("opd2", command["opd2_addr"], (1, *columns), _WORD).eu_aligned(chip)
+    yield from _accumulated(command, chip, (rows, *columns))
+
+
+def _left_blocks(command: Command, chip: Chip) -> Iterator[Access]:
+    """All full column blocks, then the columns that the last one has."""
+    rows, blocks, width = command["opd0_n"], command["opd0_c"], command["opd0_w"]
+    code, last = command["opd0_prec"], command["opd1_w"]
+    whole = _tensor(command, "opd0", (rows, blocks, 1, width), code)
+    if last == width:
+        yield whole.eu_aligned(chip)
+        return
+    strides = whole.eu_aligned(chip).strides
+    if blocks > 1:
+        full = _tensor(command, "opd0", (rows, blocks - 1, 1, width), code)
+        yield full.strided(strides)
+    group, lane = divmod((whole.address >> chip.lane_shift) + blocks - 1, chip.lanes)
+    offset = whole.address & (chip.local_bytes - 1)
+    address = (lane << chip.lane_shift) + offset + group * strides[1] * whole.size
+    yield Operand("opd0", address, (rows, 1, 1, last), whole.size).strided(strides)
+
+
+def matmul2(command: Command, chip: Chip) -> Iterator[Access]:
+    """sMM2: one row per lane; nn (M, K) x (K, N), nt (M, K) x (N, K)."""
+    m, n, code = command["res0_c"], command["res0_w"], command["opd0_prec"]
+    by_rows = command.function == 4
+    k = command["opd1_c"] if by_rows else command["opd1_w"]
+    if not command["opd0_const"]:
+        yield _tensor(command, "opd0", (1, m, 1, k), code).eu_aligned(chip)
+    if not command["opd1_const"]:
+        shape = (1, k, 1, n) if by_rows else (1, n, 1, k)
+        yield _tensor(command, "opd1", shape, code).eu_aligned(chip)
+    yield from _accumulated(command, chip, (1, m, 1, n))
+
+
+def pool(command: Command, chip: Chip) -> Iterator[Access]:
+    """sPorD: windows of an EU-aligned operand; depthwise has compact filters and biases."""
+    n, c, _, _ = result_shape(command)
+    code = command["opd0_prec"]
+    inputs = (n, c, command["opd0_h"], command["opd0_w"])
+    yield _tensor(command, "opd0", inputs, code).eu_aligned(chip)
+    if command.function in (0, 2):
+        kernel = (1, c, command["opd1_h"], command["opd1_w"])
+        if not command["opd1_const"]:
+            yield _tensor(command, "opd1", kernel, code).compact(chip)
+        if not command["opd2_const"]:
+            size = element_bytes(code) if code in _FLOATS else _WORD
+            yield Operand("opd2", command["opd2_addr"], (1, c, 1, 1), size).compact(chip)
+    yield from _result(command, chip)
+
+
+def requant(command: Command, chip: Chip) -> Iterator[Access]:
+    """sRQ_DQ: parameters are constants or three words per channel."""
+    yield _tensor(command, "opd0", result_shape(command), command["opd0_prec"]).eu_aligned(chip)
+    if not command["opd1_const"]:
+        table = (1, command["res0_c"], 1, 3)
+        yield Operand("opd1", command["opd1_addr"], table, _WORD).eu_aligned(chip)
+    yield from _result(command, chip)
+
+
+def transpose(command: Command, chip: Chip) -> Iterator[Access]:
+    """sTRANS_BC 0 and 1: (n, w, h, c) to (n, c, h, w)."""
+    n, c, h, w = result_shape(command)
+    code = command["res0_prec"]
+    yield _tensor(command, "opd0", (n, w, h, c), code).eu_aligned(chip)
+    result = _tensor(command, "res0", (n, c, h, w), code, writes=True)
+    yield result.line_aligned(chip) if command.function == 0 else result.eu_aligned(chip)
+
+
+def lane_move(command: Command, chip: Chip) -> Iterator[Access]:
+    """sTRANS_BC 2 and 3: between lanes, all channels or one to many."""
+    n, c, h, w = result_shape(command)
+    channels = c if command.function == 2 else 1
+    yield _tensor(command, "opd0", (n, channels, h, w), command["res0_prec"]).eu_aligned(chip)
+    yield from _result(command, chip)
+
+
+def from_static(command: Command, chip: Chip) -> Iterator[Access]:
+    """sTRANS_BC 4 and 5: from static memory, whose addresses are absolute."""
+    _, c, _, w = result_shape(command)
+    size = element_bytes(command["res0_prec"])
+    count, width = (w, w) if command.function == 4 else (c, 1)
+    source, shape = command["opd0_addr"], (1, 1, 1, count)
+    yield Access("opd0", False, source, shape, (0, 0, 0, 1), size, False, size)
+    result = _tensor(command, "res0", (1, c, 1, width), command["res0_prec"], writes=True)
+    yield result.compact(chip)
+
+
+def select_along_w(command: Command, chip: Chip) -> Iterator[Access]:
+    """sSG gather and scatter: a table per channel or per lane, indices along w.
+
+    Which elements a scatter writes depends on its indices; the others keep their values, so the
+    result is an operand as well.
+    """
+    n, c, _, w = result_shape(command)
+    scatters = command.function in (6, 14)
+    width = command["opd1_w"] if scatters else w
+    used = width if scatters else command["opd0_w"]
+    table = _tensor(command, "opd0", (1, c, 1, used), command["res0_prec"])
+    row = align(command["opd0_w"], chip.eu(table.size))
+    per_lane = command["opd0_str"] == _LANE_TABLE
+    groups = ceil_div((table.address >> chip.lane_shift) + c, chip.lanes)
+    yield table.strided((0, 0, row, 1) if per_lane else (groups * row, row, row, 1))
+    index = element_bytes(command["opd1_prec"])
+    yield Operand("opd1", command["opd1_addr"], (n, c, 1, width), index).eu_aligned(chip)
+    if scatters:
+        yield _tensor(command, "res0", (n, c, 1, w), command["res0_prec"]).eu_aligned(chip)
+    yield from _result(command, chip)
+
+
+def nothing(command: Command, chip: Chip) -> Iterator[Access]:
+    """Markers touch no memory."""
+    yield from ()
+
+
+RULES: dict[tuple[str, int], AccessRule] = {
+    **{("sAR", function): arith for function in (*range(17), 19, 20, 21, 22, 26)},
+    **{("sCMP", function): compare for function in (23, 24, 26)},
+    ("sCONV", 0): conv,
+    ("sMM", 1): matmul,
+    ("sMM2", 4): matmul2,
+    ("sMM2", 5): matmul2,
+    **{("sPorD", function): pool for function in (0, 1, 2, 4)},
+    **{("sRQ_DQ", function): requant for function in (0, 1, 3, 4)},
+    **{("sSFU", function): taylor for function in (12, 13)},
+    ("sSFU", 15): unary,
+    ("sSFU", 17): unary,
+    **{("sSG", function): select_along_w for function in (5, 6, 13, 14)},
+    ("sTRANS_BC", 0): transpose,
+    ("sTRANS_BC", 1): transpose,
+    ("sTRANS_BC", 2): lane_move,
+    ("sTRANS_BC", 3): lane_move,
+    ("sTRANS_BC", 4): from_static,
+    ("sTRANS_BC", 5): from_static,
+    ("SYSID", 30): nothing,
+    ("SYSID", 31): nothing,
+}
+"""Operands by (form, function)."""

@@ -1,0 +1,197 @@
+"""Every kind of fault, planted in a clean program, is found and named."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from tests.checks.check_samples import ARENA, CHIP, WEIGHTS, Y, change, sample
+
+from xdsl_tpu.backend.checks import Fault, check_program
+from xdsl_tpu.backend.isa import FORMS, Command, Engine
+from xdsl_tpu.backend.program import Program
+
+TIU, GDMA = Engine.TIU, Engine.GDMA
+Plant = Callable[[Program], None]
+
+
+def _drop(engine: Engine, identity: int) -> Plant:
+    def plant(program: Program) -> None:
+        program.queue(engine).pop(identity - 1)
+
+    return plant
+
+
+def _set(engine: Engine, identity: int, **fields: int) -> Plant:
+    return lambda program: change(program, engine, identity, **fields)
+
+
+def _point(side: str, identity: int, address: int) -> Plant:
+    low, high = address & 0xFFFF_FFFF, address >> 32
+    fields = {f"{side}_start_addr_l32": low, f"{side}_start_addr_h8": high}
+    return _set(GDMA, identity, **fields)
+
+
+def _wait_for_each_other(program: Program) -> None:
+    change(program, GDMA, 2, cmd_id_dep=1)
+    change(program, TIU, 1, cmd_id_dep=2)
+
+
+def _load_again(program: Program) -> None:
+    """Another load, to where the copy reads, that waits for the add only."""
+    load = program.gdma[1]
+    again = {**load.fields, "cmd_id": 4, "cmd_id_dep": 1}
+    again["dst_start_addr_l32"] = CHIP.local_base + 0x2000
+    program.gdma.insert(2, Command(load.form, again))
+    change(program, GDMA, 3, cmd_id=3)
+    change(program, GDMA, 4, cmd_id=4)
+    change(program, GDMA, 5, cmd_id=5)
+
+
+def _replace_form(engine: Engine, identity: int, form: str) -> Plant:
+    def plant(program: Program) -> None:
+        queue = program.queue(engine)
+        queue[identity - 1] = Command(FORMS[form], queue[identity - 1].fields)
+
+    return plant
+
+
+FAULTS: dict[str, tuple[Plant, Fault, str]] = {
+    "the add does not wait for the load of w": (
+        _set(TIU, 1, cmd_id_dep=1),
+        Fault.RACE,
+        r"GDMA command 2 \(DMA_tensor.copy, layer 'sum'\).*dst writes .*while "
+        r"TIU command 1 \(sAR.add, layer 'sum'\) reads there",
+    ),
+    "the store does not wait for the copy": (
+        _set(GDMA, 3, cmd_id_dep=1),
+        Fault.RACE,
+        r"GDMA command 3 .*src reads 4480 bytes of local memory in 0x0 to 0x7f of lanes 0 to 63 "
+        r"while TIU command 2 \(sAR.copy, layer 'again'\) writes there",
+    ),
+    "a load over what the TIU still reads": (
+        _load_again,
+        Fault.RACE,
+        r"GDMA command 3 .*dst writes .* in 0x2000 to 0x207f .*while TIU command 2 .*reads there",
+    ),
+    "an operand nobody wrote": (
+        _set(TIU, 1, opd1_addr=0x3000),
+        Fault.UNWRITTEN,
+        r"TIU command 1 \(sAR.add, layer 'sum'\).*opd1 reads 4480 bytes of local memory in "
+        r"0x3000 to 0x307f of lanes 0 to 63",
+    ),
+    "one channel of an operand nobody wrote": (
+        _set(GDMA, 1, src_csize=69),
+        Fault.UNWRITTEN,
+        r"opd0 reads 64 bytes of local memory in 0x40 to 0x7f of lanes 5 to 5",
+    ),
+    "DDR nobody wrote": (
+        _point("src", 1, ARENA + 0x6000),
+        Fault.UNWRITTEN,
+        r"GDMA command 1 .*src reads 4480 bytes of DDR",
+    ),
+    "an output that stays unwritten": (
+        _point("dst", 3, ARENA),
+        Fault.UNWRITTEN,
+        r"output 'y' ends with 4480 bytes",
+    ),
+    "an EU-aligned operand off its alignment": (
+        _set(TIU, 2, opd0_addr=0x2010),
+        Fault.MISALIGNED,
+        r"TIU command 2 .*opd0 at local address 0x2010 must be aligned to 64",
+    ),
+    "an odd address of 16-bit elements in DDR": (
+        _point("dst", 3, Y + 1),
+        Fault.MISALIGNED,
+        r"dst at 0x\w+ must be aligned to 2",
+    ),
+    "an operand on another lane than the result": (
+        _set(TIU, 2, opd0_addr=(3 << 18) + 0x2000),
+        Fault.LANE,
+        r"opd0 starts on lane 3, it must start on lane 0",
+    ),
+    "a result beyond the end of the lanes": (
+        _set(TIU, 2, res0_addr=0x3FFC0),
+        Fault.OUT_OF_RANGE,
+        r"res0 .* ends at byte 0x40040 of its lanes, which have 0x40000",
+    ),
+    "a lane that does not exist": (
+        _set(TIU, 2, res0_addr=64 << 18),
+        Fault.OUT_OF_RANGE,
+        r"is on lane 64 of 64",
+    ),
+    "an empty operand": (_set(TIU, 2, res0_h=0), Fault.OUT_OF_RANGE, r"is empty"),
+    "a store behind the arena": (
+        _point("dst", 3, ARENA + 0x8000 - 64),
+        Fault.OUTSIDE,
+        r"GDMA command 3 .*it writes bytes 0x1000\w+ to .*arena 0x1000",
+    ),
+    "a load from nowhere": (_point("src", 2, 0x4000), Fault.OUTSIDE, r"it reads bytes 0x4000"),
+    "a store over the coefficients": (
+        _point("dst", 3, WEIGHTS + 64),
+        Fault.COEFFICIENTS,
+        r"which are in the coefficients",
+    ),
+    "a gap in the ids": (
+        _set(TIU, 2, cmd_id=7),
+        Fault.SEQUENCE,
+        r"TIU command 2 .*cmd_id is 7",
+    ),
+    "no end of the TIU queue": (_drop(TIU, 3), Fault.END, r"the TIU queue has no end marker"),
+    "no end of the GDMA queue": (_drop(GDMA, 4), Fault.END, r"the GDMA queue has no end marker"),
+    "an end in the middle": (
+        lambda program: program.tiu.insert(0, program.tiu[-1]),
+        Fault.END,
+        r"the 3 commands behind it never run",
+    ),
+    "both queues wait for each other": (
+        _wait_for_each_other,
+        Fault.DEADLOCK,
+        r"TIU command 1 .*it waits for GDMA command 2",
+    ),
+    "a wait for a command that is not there": (
+        _set(TIU, 2, cmd_id_dep=9),
+        Fault.DEADLOCK,
+        r"it waits for GDMA command 9, but there are only 4",
+    ),
+    "a form without known operands": (
+        _replace_form(TIU, 2, "AR"),
+        Fault.UNKNOWN,
+        r"the operands of AR \(copy\) are not known",
+    ),
+    "an unknown layout": (_set(TIU, 2, opd0_str=2), Fault.UNKNOWN, r"opd0_str = 2"),
+}
+
+
+def test_the_sample_is_clean() -> None:
+    assert check_program(sample(), CHIP) == []
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_planted_fault(name: str) -> None:
+    plant, fault, pattern = FAULTS[name]
+    program = sample()
+    plant(program)
+    found = check_program(program, CHIP)
+    texts = [str(finding) for finding in found if finding.fault is fault]
+    assert any(re.search(pattern, text) for text in texts), [str(finding) for finding in found]
+
+
+def test_every_kind_of_fault_is_planted() -> None:
+    assert {fault for _, fault, _ in FAULTS.values()} == set(Fault)
+
+
+def test_a_missing_byte_is_reported_once() -> None:
+    """The first reader is named; commands that read the same bytes later are not."""
+    program = sample()
+    change(program, TIU, 1, opd1_addr=0x3000)
+    change(program, TIU, 2, opd0_addr=0x3000)
+    found = [f for f in check_program(program, CHIP) if f.fault is Fault.UNWRITTEN]
+    assert [finding.place.identity for finding in found] == [1]
+
+
+def test_other_chips_are_checked_by_their_own_limits() -> None:
+    """With a quarter of the local memory the program no longer fits."""
+    small = replace(CHIP, local_bytes=0x2000)
+    found = check_program(sample(), small)
+    assert {finding.fault for finding in found} & {Fault.OUT_OF_RANGE, Fault.LANE}
