@@ -23,7 +23,7 @@ def to_bf16(x: F32) -> F32:
     bf16 is the upper half of an f32; adding 0x7fff plus the lowest kept bit before cutting
     rounds to nearest even and carries into the exponent, up to infinity. NaN stays NaN.
     """
-    bits = np.ascontiguousarray(x).view(np.uint32)
+    bits = np.asarray(x, np.float32, order="C").view(np.uint32)  # keeps a scalar a scalar
     rounded = (bits + (0x7FFF + ((bits >> 16) & 1))) & np.uint32(0xFFFF0000)
     return np.where(np.isnan(x), np.float32(np.nan), rounded.view(np.float32))
 
