@@ -3,12 +3,19 @@
 BM1684X instruction reference, section 5.4. Depthwise filters go to `depthwise`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Window
+from xdsl_tpu.backend.kernels.cells import (
+    chunk_filters,
+    chunk_window,
+    chunks_of,
+    gather_cells,
+)
 from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
 from xdsl_tpu.backend.kernels.conv_choice import Sizes, bias_bytes, choose_plan
 from xdsl_tpu.backend.kernels.conv_plan import Convolution, Plan, Step
@@ -20,6 +27,7 @@ from xdsl_tpu.backend.kernels.tiling import Axis, check_window
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import (
     DType,
+    GlobalTensor,
     LocalTensor,
     Shape4,
     aligned,
@@ -40,6 +48,7 @@ def conv2d(context: KernelContext, op: Operation) -> None:
     conv = describe(context, op)
     group = op.group.value.data
     if group > 1 and conv.x.shape[1] == group == conv.out.shape[1]:
+        check_window((conv.rows, conv.columns), where(op))
         depthwise_layer(context, conv, where(op))
         return
     plan = choose_plan(conv, context.chip, where(op))
@@ -117,7 +126,7 @@ def _axes(op: "tpu.Conv2DOp", x: Shape4, out: Shape4) -> tuple[Axis, Axis]:
         Axis(x[2 + i], out[2 + i], kernel[i], strides[i], pads[i], pads[2 + i], dilations[i])
         for i in range(2)
     )
-    check_window(axes, where(op))
+    check_window(axes, where(op), far=True)
     return axes[0], axes[1]
 
 
@@ -130,6 +139,7 @@ class Buffers:
     out: tuple[int, ...]
     scratch: int
     accumulator: int
+    cells: int
     bias: int
 
     @classmethod
@@ -148,6 +158,7 @@ class Buffers:
             several(slots[2], sizes.out),
             memory.take(sizes.scratch),
             memory.take(sizes.accumulator),
+            memory.take(sizes.cells),
             bias,
         )
 
@@ -204,7 +215,10 @@ class _Layer:
     def load(self, step: Step, _: int) -> None:
         """Stage 1: the operands that changed."""
         conv = self.conv
-        if step.load_w:
+        if step.load_w and conv.far:
+            for _operand, local, ddr in self._chunk_filters(step):
+                self.emitter.load(local, ddr)
+        elif step.load_w:
             fetch(self.emitter, self._weight(step), step.weight_source(conv))
         if step.load_x:
             source = step.x_source(conv, self.chip)
@@ -217,17 +231,39 @@ class _Layer:
         bias = None
         if conv.bias is not None and step.first:
             bias = self._bias(step.group, step.oc.start, step.oc.size)
-        x, weight = self._x(step), self._weight(step)
         scratch = aligned(self.chip, self.buffers.scratch, out.shape, out.dtype)
-        if step.first and step.last:
+        if step.first and step.last and not conv.far:
+            x, weight = self._x(step), self._weight(step)
             conv_tile(self.emitter, out, x, weight, bias, window, conv.clamp, scratch)
             return
         total = aligned(self.chip, self.buffers.accumulator, out.shape, DType.F32)
-        self.emitter.conv(total, x, weight, window, bias, accumulate=not step.first)
+        if conv.far:
+            self._add_chunks(step, total, bias)
+        else:
+            x, weight = self._x(step), self._weight(step)
+            self.emitter.conv(total, x, weight, window, bias, accumulate=not step.first)
         if step.last:
             conv.clamp.apply(
                 self.emitter, out, scratch, lambda target: narrow(self.emitter, target, total)
             )
+
+    def _add_chunks(self, step: Step, total: LocalTensor, bias: LocalTensor | None) -> None:
+        """Add up the chunks of a kernel whose stride no command can say."""
+        views = step.area.views(self.conv)
+        x, out = self._x(step), (total.shape[2], total.shape[3])
+        first = step.first
+        filters = self._chunk_filters(step)
+        for chunk, (weight, _, _) in zip(chunks_of(*views), filters, strict=True):
+            cells = gather_cells(self.emitter, self.buffers.cells, x, chunk, views, out)
+            window = chunk_window(chunk, *views)
+            self.emitter.conv(total, cells, weight, window, bias, accumulate=not first)
+            first, bias = False, None
+
+    def _chunk_filters(self, step: Step) -> Iterator[tuple[LocalTensor, LocalTensor, GlobalTensor]]:
+        rows, columns = step.area.views(self.conv)
+        address = self.buffers.weight[step.w_slot % len(self.buffers.weight)]
+        source = step.weight_source(self.conv)
+        return chunk_filters(self.emitter, address, source, chunks_of(rows, columns), columns)
 
     def store(self, step: Step, _: int) -> None:
         """Stage 3: the finished output tile."""

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.kernels.cells import cell_shape, chunks_of
 from xdsl_tpu.backend.kernels.conv_plan import Area, Convolution, Plan, Step
 from xdsl_tpu.backend.kernels.lanes import lane_parts
 from xdsl_tpu.backend.kernels.tables import table_bytes
 from xdsl_tpu.backend.kernels.tiling import Piece, pipeline_cycles, steps_of
 from xdsl_tpu.backend.kernels.transfer import load_cycles, store_cycles
-from xdsl_tpu.backend.tensor import DType, align, aligned, ceil_div, compact
+from xdsl_tpu.backend.tensor import DType, align, aligned, aligned_bytes, ceil_div, compact
 from xdsl_tpu.dialects.errors import TpuError
 
 
@@ -22,6 +23,7 @@ class Sizes:
     out: int
     scratch: int
     accumulator: int
+    cells: int
 
     @classmethod
     def of(cls, conv: Convolution, plan: Plan, chip: Chip) -> "Sizes":
@@ -38,18 +40,23 @@ class Sizes:
         if conv.blocks > plan.blocks:
             lanes = plan.blocks * chip.cube_channels[kind.bytes]
         x = _aligned(chip, plan.images, lanes, height * width, kind)
-        groups = ceil_div(plan.oc, chip.lanes)
-        weight = align(groups * plan.blocks * conv.weight.shape[3] * kind.bytes, chip.eu_bytes)
+        weight = cells = 0
+        for chunk in chunks_of(rows, columns):
+            row = plan.blocks * conv.weight.shape[3] * chunk.positions // conv.positions
+            weight += align(ceil_div(plan.oc, chip.lanes) * row * kind.bytes, chip.eu_bytes)
+            tile = (plan.images, lanes, height, width)
+            shape = cell_shape(tile, chunk, rows, columns, (plan.rows, plan.columns))
+            cells = max(cells, aligned_bytes(chip, shape, kind)) if conv.far else 0
         pixels = plan.rows * plan.columns
         out = _aligned(chip, plan.images, plan.oc, pixels, conv.out.dtype)
-        split = plan.blocks < conv.blocks
+        split = plan.blocks < conv.blocks or conv.far
         accumulator = _aligned(chip, plan.images, plan.oc, pixels, DType.F32) if split else 0
-        return cls(x, weight, out, out if conv.clamp.active else 0, accumulator)
+        return cls(x, weight, out, out if conv.clamp.active else 0, accumulator, cells)
 
     def total(self, slots: tuple[int, int, int]) -> int:
         """Bytes with this many buffers of input, filter and output."""
         moving = slots[0] * self.x + slots[1] * self.weight + slots[2] * self.out
-        return moving + self.scratch + self.accumulator
+        return moving + self.scratch + self.accumulator + self.cells
 
 
 def _aligned(chip: Chip, n: int, c: int, pixels: int, kind: DType) -> int:

@@ -13,7 +13,7 @@ from xdsl_tpu.backend.kernels.lanes import (
     view_columns,
     view_rows,
 )
-from xdsl_tpu.backend.kernels.tiling import Axis, Piece, cut, sweep
+from xdsl_tpu.backend.kernels.tiling import LONGEST_STRIDE, Axis, Piece, cut, sweep
 from xdsl_tpu.backend.tensor import GlobalTensor, Shape4, ceil_div
 
 
@@ -60,6 +60,12 @@ class Convolution:
     def positions(self) -> int:
         """Kernel positions that are left for the convolution command."""
         return self.rows.kernel * self.columns.kernel // self.taps
+
+    @property
+    def far(self) -> bool:
+        """Whether windows are farther apart than a command can say (see `cells`)."""
+        rows = 1 if self.merge & MERGE_ROWS else self.rows.stride
+        return max(rows, self.columns.stride) > LONGEST_STRIDE
 
     def channels(self, blocks: Piece, chip: Chip) -> Piece:
         """The channels of a group that these blocks hold (before merging)."""

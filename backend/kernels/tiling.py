@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from xdsl_tpu.backend.tensor import ceil_div
 from xdsl_tpu.dialects.errors import TpuError
 
+LONGEST_STRIDE = 15
+"""Between windows, in elements of an axis, as far as a command can say."""
+
 _PIECES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of pieces tried for an axis."""
 
@@ -69,13 +72,17 @@ class Axis:
         return max(self.reach(piece)[0].size for piece in cut(self.out, step))
 
 
-def check_window(axes: Sequence[Axis], name: str) -> None:
-    """Raise TpuError when a stride, pad or dilation exceeds what a command can say."""
+def check_window(axes: Sequence[Axis], name: str, far: bool = False) -> None:
+    """Raise TpuError when a pad, dilation or stride exceeds what a command can say.
+
+    With `far`, any stride is allowed where neither pads nor dilation complicate it.
+    """
     for axis in axes:
+        plain = far and axis.dilation == 1 and not axis.before and not axis.after
         for what, value, most in (
-            ("stride", axis.stride, 15),
             ("padding", max(axis.before, axis.after), 15),
             ("dilation", axis.dilation, 16),
+            ("stride", 1 if plain else axis.stride, LONGEST_STRIDE),
         ):
             if value > most:
                 raise TpuError(f"{name}: {what} {value} is beyond the {most} a command can say")

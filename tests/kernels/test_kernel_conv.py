@@ -154,6 +154,30 @@ def test_layers_stay_near_the_cost_of_their_bytes(conv: Conv, floor: int, most: 
     assert floor <= run(conv.case("f16")).cycles <= most * floor
 
 
-def test_what_no_command_can_say_is_refused() -> None:
-    with pytest.raises(TpuError, match=r"tpu\.Conv2D 'y': stride 16 is beyond the 15"):
-        run(Conv((1, 32, 64, 64), 8, (16, 16), (16, 16), (0, 0, 0, 0)).case("f32"))
+FAR = {
+    # Strides above 15: the kernel is cut into chunks, unless the load already merged its rows.
+    "patch embedding": Conv((1, 3, 64, 48), 100, (16, 16), (16, 16), (0, 0, 0, 0)),
+    "deep patches": Conv((2, 70, 40, 57), 20, (20, 17), (20, 20), (0, 0, 0, 0), relu=-1.0),
+    "far rows only": Conv((1, 40, 70, 20), 70, (3, 3), (33, 1), (0, 1, 0, 1), bias=False),
+    "far columns only": Conv((1, 33, 12, 90), 16, (3, 18), (2, 16), (1, 0, 1, 0)),
+    "single taps": Conv((1, 64, 40, 40), 64, (1, 1), (16, 17), (0, 0, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+@pytest.mark.parametrize("conv", FAR.values(), ids=FAR)
+def test_windows_farther_apart_than_a_command_can_say(conv: Conv, kind: str) -> None:
+    outcome(conv, kind)
+
+
+@pytest.mark.parametrize(
+    ("conv", "message"),
+    [
+        (Conv((1, 32, 64, 64), 8, (16, 16), (16, 16), (1, 1, 0, 0)), "stride 16 is beyond the 15"),
+        (Conv((1, 8, 64, 64), 8, (40, 3), pads=(16, 0, 16, 0)), "padding 16 is beyond the 15"),
+        (Conv((1, 8, 64, 64), 8, group=8, strides=(17, 1), pads=(0, 0, 0, 0)), "stride 17"),
+    ],
+)
+def test_what_no_command_can_say_is_refused(conv: Conv, message: str) -> None:
+    with pytest.raises(TpuError, match=rf"tpu\.Conv2D 'y': {message}"):
+        run(conv.case("f32"))
