@@ -151,7 +151,7 @@ def pass_help(passes: Mapping[str, PassLoader]) -> str:
 def _pass_lines(name: str, load: PassLoader, *, options: bool) -> list[str]:
     try:
         pass_class = load()
-    except ImportError as error:
+    except Exception as error:  # whatever is wrong with one pass, the others are listed
         return [f"  --{name:<30} (not available: {error})"]
     lines = [f"  --{name:<30} {summary(pass_class)}".rstrip()]
     if options and (texts := option_texts(pass_class)):

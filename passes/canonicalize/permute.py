@@ -54,14 +54,14 @@ class CancelPermutes(RewritePattern):
 
 
 class SplitPermute(RewritePattern):
-    """Permute(x) of 5 dimensions in an order no 4 can express -> two Permutes of at most 4.
+    """Permute(x) of 5 or 6 dimensions in an order no 4 can express -> two that 4 can.
 
     Of all such pairs the one that moves the longest runs of neighbouring elements.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
-        if len(op.order.data) != 5 or not has_shapes(op.input):
+        if len(op.order.data) not in (5, 6) or not has_shapes(op.input):
             return
         whole = _permutation(op)
         if whole.at_rank(_HARDWARE_RANK) is not None:

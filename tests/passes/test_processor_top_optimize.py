@@ -1,0 +1,115 @@
+"""What the chip does badly becomes what it does well, with the same numbers."""
+
+import pytest
+from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.passes.canonicalize.permute_order import Permutation
+from xdsl_tpu.passes.tensors import shape_of
+
+OPTIMIZE = "processor-top-optimize"
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_scale_goes_into_the_conv(bias: bool) -> None:
+    net = Net()
+    operands = (
+        net.input("x", 1, 3, 6, 6),
+        net.weight("w", 4, 3, 3, 3),
+        net.weight("b", 4) if bias else net.none,
+    )
+    x = net.op(top.ConvOp, "c", operands, kernel_shape=[3, 3], strides=[1, 1], pads=[1, 1, 1, 1])
+    scales = (net.weight("s", 1, 4, 1, 1), net.weight("t", 1, 4, 1, 1))
+    y = net.op(top.ScaleOp, "y", (x, *scales), do_relu=True)
+    assert kinds(assert_same_numbers(net.module(y), OPTIMIZE)) == ["Conv"]
+
+
+def test_scale_behind_a_relu_is_a_conv_of_its_own() -> None:
+    net = Net()
+    x = net.op(
+        top.ConvOp,
+        "c",
+        (net.input("x", 1, 3, 6, 6), net.weight("w", 4, 3, 3, 3), net.none),
+        kernel_shape=[3, 3],
+        strides=[1, 1],
+        pads=[1, 1, 1, 1],
+        do_relu=True,
+    )
+    y = net.op(top.ScaleOp, "y", (x, net.weight("s", 4), net.weight("t", 4)))
+    after = assert_same_numbers(net.module(y), OPTIMIZE)
+    assert kinds(after) == ["Conv", "Conv"]
+    assert ops_of(after, top.ConvOp)[1].group.value.data == 4
+
+
+def test_scale_of_three_dimensions() -> None:
+    net = Net()
+    y = net.op(top.ScaleOp, "y", (net.input("x", 2, 4, 7), net.weight("s", 4), net.weight("t", 4)))
+    assert kinds(assert_same_numbers(net.module(y), OPTIMIZE)) == ["Conv"]
+
+
+@pytest.mark.parametrize("coeff", [None, [1.0, 2.0, -3.0, 0.5]])
+def test_add_of_four_is_three_adds(coeff: list[float] | None) -> None:
+    net = Net()
+    values = [net.input("x0", 1, 8), *(net.input(f"x{i}", 4, 8) for i in range(1, 4))]
+    y = net.op(top.AddOp, "y", values, coeff=coeff, do_relu=True, relu_limit=0.5)
+    assert kinds(assert_same_numbers(net.module(y), OPTIMIZE)) == ["Add"] * 3
+
+
+def test_division_by_a_root_is_a_product() -> None:
+    net = Net()
+    positive = net.op(top.ExpOp, "e", (net.input("z", 4, 1),))
+    y = net.op(top.DivOp, "y", (net.input("x", 4, 8), net.op(top.SqrtOp, "r", (positive,))))
+    assert kinds(assert_same_numbers(net.module(y), OPTIMIZE)) == ["Exp", "Rsqrt", "Mul"]
+
+
+def test_square_needs_no_abs() -> None:
+    net = Net()
+    x = net.input("x", 4, 8)
+    absolute = net.op(top.AbsOp, "a", (x,))
+    y = net.op(top.MulOp, "y", (absolute, absolute))
+    assert kinds(assert_same_numbers(net.module(y), OPTIMIZE)) == ["Mul"]
+    net = Net()
+    x = net.input("x", 4, 8)
+    values = (net.op(top.AbsOp, "a", (x,)), net.op(top.AbsOp, "b", (net.input("z", 4, 8),)))
+    assert kinds(assert_same_numbers(net.module(net.op(top.MulOp, "y", values)), OPTIMIZE)) == [
+        "Abs",
+        "Abs",
+        "Mul",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"), [(1.702, ["GELU"]), (1.6, ["MulConst", "Sigmoid", "Mul"])]
+)
+def test_quick_gelu(factor: float, expected: list[str]) -> None:
+    net = Net()
+    x = net.input("x", 4, 8)
+    scaled = net.op(top.MulConstOp, "m", (x,), const_val=factor)
+    y = net.op(top.MulOp, "y", (x, net.op(top.SigmoidOp, "s", (scaled,))))
+    assert kinds(assert_same_numbers(net.module(y), OPTIMIZE, tolerance=1e-5)) == expected
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_patch_embedding_is_a_matmul(batch: int) -> None:
+    net = Net()
+    operands = (
+        net.input("x", batch, 3, 32, 48),
+        net.weight("w", 8, 3, 16, 16),
+        net.weight("b", 8),
+    )
+    y = net.op(
+        top.ConvOp, "y", operands, kernel_shape=[16, 16], strides=[16, 16], pads=[0, 0, 0, 0]
+    )
+    after = assert_same_numbers(net.module(y), OPTIMIZE)
+    assert "MatMul" in kinds(after)
+    assert "Conv" not in kinds(after)
+    for op in ops_of(after, top.PermuteOp):
+        assert Permutation(shape_of(op.input), ints(op.order)).at_rank(4) is not None
+
+
+def test_small_patches_stay_a_conv() -> None:
+    net = Net()
+    operands = (net.input("x", 1, 3, 32, 32), net.weight("w", 8, 3, 4, 4), net.none)
+    y = net.op(top.ConvOp, "y", operands, kernel_shape=[4, 4], strides=[4, 4], pads=[0, 0, 0, 0])
+    assert kinds(assert_same_numbers(net.module(y), OPTIMIZE)) == ["Conv"]
