@@ -12,7 +12,7 @@ from xdsl.utils.hints import isa
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.passes.address_assign.buffers import align_up
+from xdsl_tpu.passes.address_assign.buffers import align_up, all_live
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, plan
 from xdsl_tpu.passes.address_assign.views import root_of, view_of
@@ -41,12 +41,14 @@ class AddressAssignPass(ModulePass):
     """Give every tensor its address in the chip's DDR.
 
     Coefficients come first, each at a multiple of `coeff_alignment`, in program order. Behind
-    them lies the arena of the activations, at multiples of `alignment`; tensors that are never
-    needed at the same time share its bytes. Both sizes are recorded on the inner module.
+    them lies the arena of the activations, at multiples of `alignment`. Tensors that are never
+    needed at the same time share its bytes; with `reuse_addr=false` every tensor survives to
+    the end, for looking at all of them after a run. The sizes are recorded on the inner module.
     """
 
     name = "address-assign"
 
+    reuse_addr: bool = True
     coeff_alignment: int = PAGE_BYTES
     alignment: int = ALIGNMENT_BYTES
 
@@ -81,7 +83,8 @@ class AddressAssignPass(ModulePass):
     def _place_activations(self, subfunc: FuncOp, arena_address: int) -> int:
         """Address everything else; gives the arena's bytes before rounding to pages."""
         live = lifetimes(subfunc)
-        layout = plan(live.buffers, self.alignment)
+        buffers = live.buffers if self.reuse_addr else all_live(live.buffers)
+        layout = plan(buffers, self.alignment)
         for value, offset in zip(live.values, layout.offsets, strict=True):
             _set_address(value, arena_address + offset)
         for op in list(subfunc.body.block.ops):

@@ -48,6 +48,14 @@ def align_up(value: int, alignment: int) -> int:
     return -(-value // alignment) * alignment
 
 
+def all_live(buffers: Sequence[Buffer]) -> tuple[Buffer, ...]:
+    """The same buffers, each needed from the first step to the last."""
+    if not buffers:
+        return ()
+    first, last = min(b.first for b in buffers), max(b.last for b in buffers)
+    return tuple(Buffer(b.name, b.size, first, last) for b in buffers)
+
+
 def peak_live_bytes(buffers: Sequence[Buffer]) -> int:
     """The most bytes live at one step: no plan can use less."""
     change: dict[int, int] = {}

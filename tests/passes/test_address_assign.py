@@ -141,6 +141,15 @@ def test_argument_names_survive() -> None:
     assert "x" in addresses(chain())
 
 
+def test_without_reuse_every_tensor_survives() -> None:
+    module = chain("reuse_addr=false")
+    found = {name: at for name, at in addresses(module).items() if name not in ("r", "s")}
+    assert len(set(found.values())) == len(found)
+    apply(module, ("verify-addresses", ""))
+    inner, _, _ = divided_parts(module)
+    assert number(inner, "neuron_size") > number(divided_parts(chain())[0], "neuron_size")
+
+
 @pytest.mark.parametrize("options", ["alignment=32", "coeff_alignment=100"])
 def test_alignments_the_dma_cannot_use_are_refused(options: str) -> None:
     with pytest.raises(TpuError, match="must be a multiple of 64"):
