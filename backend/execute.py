@@ -55,9 +55,14 @@ def _checked(tensor: IoTensor, inputs: Mapping[str, Array]) -> Array:
     """The input's values in its element type."""
     value = inputs.get(tensor.name)
     if value is None:
+        given = ", ".join(inputs) or "nothing"
         raise TpuError(
-            f"input '{tensor.name}' is missing: give {list(tensor.shape)} of {tensor.dtype.label}"
+            f"input '{tensor.name}' is missing: give {list(tensor.shape)} of {tensor.dtype.label} "
+            f"(given: {given})"
         )
+    allowed = "biuf" if tensor.dtype.is_float else "biu"
+    if value.dtype.kind not in allowed:
+        raise TpuError(f"input '{tensor.name}' holds {value.dtype}, not {tensor.dtype.label}")
     if value.shape != tensor.shape:
         raise TpuError(
             f"input '{tensor.name}' has shape {list(value.shape)}, "

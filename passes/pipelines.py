@@ -118,6 +118,10 @@ def check_disabled(disable: Collection[str]) -> None:
     known = [name for passes in STAGES.values() for name in passes]
     for name in disable:
         if name not in known:
-            raise TpuError(f"cannot disable pass '{name}': unknown{did_you_mean(name, known)}")
+            optional = ", ".join(other for other in known if other not in REQUIRED)
+            raise TpuError(
+                f"cannot disable pass '{name}': unknown{did_you_mean(name, known)}; "
+                f"these can be left out: {optional}"
+            )
         if name in REQUIRED:
             raise TpuError(f"cannot disable pass '{name}': later passes need what it does")

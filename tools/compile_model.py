@@ -4,7 +4,8 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from xdsl_tpu.passes.pipelines import check_disabled, run_stage
 STAGES = ("top", "tpu", "final")
 BMODEL = "model.bmodel"
 SUMMARY = "compile.json"
+TOP_STATE = "TOP_F32"
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -69,13 +71,45 @@ def compile_model(
     """
     check_disabled(disable)
     chip = load_chip(chip_name)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as scratch:
-        result = _compile(model, Path(scratch), quantize, chip, input_shapes, disable, on_stage)
+    with _scratch_folder(output) as scratch:
+        result = _compile(model, scratch, quantize, chip, input_shapes, disable, on_stage)
         output.mkdir(exist_ok=True)
-        for file in sorted(Path(scratch).iterdir()):
+        for file in sorted(scratch.iterdir()):
             shutil.move(file, output / file.name)
     return result
+
+
+@contextmanager
+def _scratch_folder(output: Path) -> Generator[Path]:
+    """A folder beside `output` while it is needed; a failure leaves no new folders at all.
+
+    Raises TpuError naming `output` when the folder or what goes into it cannot be written.
+    """
+    missing = [folder for folder in output.parents if not folder.exists()]
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        scratch = tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.")
+        with scratch as path:
+            yield Path(path)
+    except BaseException as error:
+        for folder in missing:
+            with suppress(OSError):  # it was not made, or something else has come into it
+                folder.rmdir()
+        if isinstance(error, OSError) and _is_about(error, output):
+            reason = (error.strerror or str(error)).lower()
+            raise TpuError(
+                f"{output}: cannot be written ({reason}); give another folder"
+            ) from error
+        raise
+
+
+def _is_about(error: OSError, output: Path) -> bool:
+    """Whether writing failed rather than reading: a full disk names no file at all."""
+    if error.filename is None:
+        return True
+    file, folder = Path(str(error.filename)).absolute(), output.absolute()
+    scratch = str(folder.with_name(f".{output.name}."))
+    return folder.is_relative_to(file) or str(file).startswith((str(folder), scratch))
 
 
 def _compile(
@@ -103,7 +137,7 @@ def _compile(
     done()
     for stage in STAGES:
         done = timed(stage)
-        for one in run_stage(module, stage, quantize, chip.name.lower(), disable):
+        for one in run_stage(module, stage, quantize, chip.instruction_set, disable):
             seconds[f"{stage}/{one.pass_name}"] = one.seconds
         done()
         done = timed(f"write {stage}.mlir")
@@ -131,8 +165,14 @@ def _read(model: Path, input_shapes: Shapes | None) -> ModuleOp:
             )
         module = read_module(model)
         module.verify()
+        state = module.attributes.get("module.state")
+        if isinstance(state, StringAttr) and state.data != TOP_STATE:
+            raise TpuError(
+                f"{model}: its module.state is {state.data}; give Top IR ({TOP_STATE}), "
+                "such as the top.mlir of an earlier compilation"
+            )
         return module
-    raise TpuError(f"{model}: give an .onnx or a Top .mlir file")
+    raise TpuError(f"{model}: neither .onnx nor .mlir; give an ONNX model or Top IR")
 
 
 def _write_stage(module: ModuleOp, folder: Path, stage: str) -> None:

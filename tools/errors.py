@@ -20,8 +20,11 @@ def describe(error: BaseException) -> str:
             return _describe_parse_error(error)
         case TpuError() | DiagnosticException() | ValueError():
             return str(error).strip()
-        case OSError() if error.filename is not None:
-            return f"{error.filename}: {(error.strerror or str(error)).lower()}"
+        case OSError() if error.strerror is not None:
+            place = f"{error.filename}: " if error.filename is not None else ""
+            return f"{place}{error.strerror.lower()}"
+        case MemoryError():
+            return f"not enough memory ({error})" if str(error) else "not enough memory"
         case RecursionError():
             return "the input is nested too deeply"
         case _:
@@ -37,7 +40,7 @@ def guarded(work: Callable[[], None], *, show_traceback: bool = False) -> int:
         work()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (head, less) has gone: nothing to report
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _flush_or_discard()
         return 1
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
@@ -46,8 +49,17 @@ def guarded(work: Callable[[], None], *, show_traceback: bool = False) -> int:
         if show_traceback:
             traceback.print_exc()
         print(f"error: {describe(error)}", file=sys.stderr)
+        _flush_or_discard()
         return 1
     return 0
+
+
+def _flush_or_discard() -> None:
+    """Drop what standard output cannot take: Python would try again, and fail, at its exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _describe_parse_error(error: ParseError) -> str:

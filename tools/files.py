@@ -1,5 +1,6 @@
 """Writing results so that a failure leaves nothing half-written behind."""
 
+import errno
 import os
 import stat
 import tempfile
@@ -13,10 +14,27 @@ def write_text(path: Path, text: str) -> None:
 
     Special files (/dev/null, pipes) are written directly. Raises `OSError` naming `path`.
     """
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        path.write_text(text, encoding="utf-8")
-        return
-    _replace(path, lambda stream: _write(stream, text.encode()))
+    write_bytes(path, lambda stream: _write(stream, text.encode()))
+
+
+def write_bytes(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """As `write_text`, for what `write` puts into the stream."""
+    try:
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            with path.open("wb") as stream:
+                write(stream)
+        else:
+            _replace(path, write)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def check_writable(path: Path) -> None:
+    """Raise `OSError` naming `path` if its folder is missing or it is a folder itself."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
 
 
 def _write(stream: IO[bytes], data: bytes) -> None:
@@ -24,10 +42,7 @@ def _write(stream: IO[bytes], data: bytes) -> None:
 
 
 def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
             write(stream)
@@ -36,15 +51,6 @@ def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
-
-
-def write_bytes(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """As `write_text`, for what `write` puts into the stream."""
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        with path.open("wb") as stream:
-            write(stream)
-        return
-    _replace(path, write)
 
 
 def _ordinary_mode(path: Path) -> int:

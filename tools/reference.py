@@ -39,13 +39,12 @@ def _onnxruntime(model: Path, inputs: Mapping[str, Array]) -> list[Array]:
     from xdsl_tpu.frontend.onnx.load import load_model
 
     loaded = load_model(model)[0]
-    proto = refill(loaded) if is_stripped(loaded) else loaded
+    # From its path, onnxruntime finds the weights a model keeps in files of their own.
+    source = refill(loaded).SerializeToString() if is_stripped(loaded) else str(model)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     try:
-        session = onnxruntime.InferenceSession(
-            proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
+        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         feeds = {i.name: _typed(inputs, i.name, i.type) for i in session.get_inputs()}
         return [np.asarray(value) for value in session.run(None, feeds)]
     except TpuError:
@@ -63,5 +62,8 @@ _TYPES: dict[str, Any] = {
 
 def _typed(inputs: Mapping[str, Array], name: str, kind: str) -> Array:
     if name not in inputs:
-        raise TpuError(f"the reference model has an input '{name}', the program has none")
+        raise TpuError(
+            f"the reference has an input '{name}', the program has none of that name: "
+            "was it compiled from this model?"
+        )
     return inputs[name].astype(_TYPES.get(kind, np.float32))

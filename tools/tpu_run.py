@@ -4,11 +4,13 @@ import argparse
 import json
 import sys
 import time
+import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from xdsl_tpu.backend.bmodel import read_bmodel
-from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.chip import Chip, known_chips, load_chip
 from xdsl_tpu.backend.execute import random_inputs, run_program
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.program import Program
@@ -26,11 +28,16 @@ from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.compile_model import BMODEL
 from xdsl_tpu.tools.errors import guarded
-from xdsl_tpu.tools.files import write_bytes, write_text
+from xdsl_tpu.tools.files import check_writable, write_bytes, write_text
 from xdsl_tpu.tools.reference import reference_outputs
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+Compared = tuple[str, Mapping[str, Closeness]]
+"""The reference in words, and for every output how close it is."""
 MOST_EXPENSIVE = 10
+LAYER_COLUMNS = ("cycles", "share", "op", "TIU busy", "GDMA busy")
+NARROW = 72
+"""Columns of a terminal below which layers are shown with cycles and share only."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -44,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--inputs", type=Path, metavar="X.npz", help="input arrays by name")
-    source.add_argument("--seed", type=int, default=0, metavar="N", help="random inputs (0)")
+    source.add_argument("--seed", type=_seed, default=0, metavar="N", help="random inputs (0)")
     parser.add_argument("--outputs", type=Path, metavar="X.npz", help="write the outputs")
     parser.add_argument(
         "--compare",
@@ -68,6 +75,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not 0 or a positive whole number")
+    return int(text)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
     args = _parser().parse_args(argv)
@@ -75,15 +88,16 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
+    _check_paths(args)
     seconds: dict[str, float] = {}
-    with _timed(seconds, "load"):
-        program = read_bmodel(_bmodel_path(args.program))
-        chip = load_chip(args.chip or program.chip)
-        inputs = _inputs(args, program)
     console = Console(stderr=True, quiet=args.quiet)
+    with _timed(seconds, "load"), console.status(f"loading {args.program.name}"):
+        program = read_bmodel(_bmodel_path(args.program))
+        chip = _chip(args.chip, program)
+        inputs = _inputs(args, program)
     with _timed(seconds, "simulate"), _progress(console, program) as advance:
         outputs = run_program(program, chip, inputs, args.numerics, advance)
-    with _timed(seconds, "timeline"):
+    with _timed(seconds, "timeline"), console.status("timeline"):
         timeline = simulate(program.tiu, program.gdma, chip)
     comparison = None
     if args.compare is not None:
@@ -92,7 +106,7 @@ def _run(args: argparse.Namespace) -> None:
     report = run_report(program, chip, timeline, comparison, seconds)
     _write(args, program, chip, timeline, outputs, report)
     if not args.quiet:
-        _print(program, chip, timeline, comparison)
+        _print(program, timeline, comparison, report)
 
 
 @contextmanager
@@ -126,6 +140,25 @@ def _progress(console: Console, program: Program) -> Generator[Callable[[Command
         yield advance
 
 
+def _check_paths(args: argparse.Namespace) -> None:
+    """Refuse what would only fail after the simulation."""
+    if args.compare is not None and not args.compare.is_file():
+        raise TpuError(f"{args.compare}: no such file to compare with")
+    for path in (args.outputs, args.report, args.timeline):
+        if path is not None:
+            check_writable(path)
+
+
+def _chip(given: str | None, program: Program) -> Chip:
+    """The chip asked for, else the one the program was compiled for."""
+    if given is None and program.chip.lower() not in known_chips():
+        raise TpuError(
+            f"the program was compiled for '{program.chip}', which has no description here: "
+            "give its .toml file with --chip"
+        )
+    return load_chip(given or program.chip)
+
+
 def _bmodel_path(program: Path) -> Path:
     path = program / BMODEL if program.is_dir() else program
     if not path.is_file():
@@ -137,15 +170,16 @@ def _inputs(args: argparse.Namespace, program: Program) -> Arrays:
     if args.inputs is None:
         return random_inputs(program, args.seed)
     try:
-        with np.load(args.inputs, allow_pickle=False) as archive:
+        archive: Any = np.load(args.inputs, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise TpuError(f"{args.inputs}: one array without a name; save it with np.savez")
+        with archive:
             return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise TpuError(f"{args.inputs}: no readable .npz file of arrays ({error})") from error
 
 
-def _compare(
-    model: Path, program: Program, inputs: Arrays, outputs: Arrays
-) -> tuple[str, dict[str, Closeness]]:
+def _compare(model: Path, program: Program, inputs: Arrays, outputs: Arrays) -> Compared:
     """Closeness of every output to the reference's output at the same position."""
     kind, expected = reference_outputs(model, inputs)
     if len(expected) != len(outputs):
@@ -182,44 +216,54 @@ def _write(
 
 
 def _print(
-    program: Program,
-    chip: Chip,
-    timeline: Timeline,
-    comparison: tuple[str, Mapping[str, Closeness]] | None,
+    program: Program, timeline: Timeline, compared: Compared | None, report: Mapping[str, Any]
 ) -> None:
+    """The report as a table, and the layers that cost most."""
     console = Console()
-    report = run_report(program, chip, timeline, comparison, {})
     summary = Table(title=f"{program.name} {program.quantize} on {program.chip}", show_header=False)
+    summary.add_column(overflow="fold")
+    summary.add_column(overflow="fold")
     summary.add_row("cycles", f"{timeline.total:,} ({report['milliseconds']:.3f} ms)")
     for engine in ("bdc", "gdma"):
         part = report[engine]
         share = part["busy_cycles"] / max(1, timeline.total)
-        summary.add_row(
-            engine.upper(), f"{part['instructions']:,} instructions, busy {share:.1%} of the time"
-        )
-    moved = ", ".join(f"{k} {v / 1e6:.1f} MB" for k, v in report["gdma"]["bytes"].items())
-    summary.add_row("DDR traffic", moved)
-    if comparison is not None:
-        for name, close in comparison[1].items():
-            summary.add_row(
-                f"{name} against {comparison[0]}",
-                f"cosine {close.cosine:.7f}, max abs error {close.max_abs_error:.3g}, "
-                f"SQNR {close.sqnr_db:.1f} dB",
-            )
+        summary.add_row(engine.upper(), f"{part['instructions']:,} instructions, {share:.1%} busy")
+    moved = (f"{k.replace('_', ' ')} {_bytes(v)}" for k, v in report["gdma"]["bytes"].items())
+    summary.add_row("DDR traffic", ", ".join(moved))
+    for name, output in report["outputs"].items():
+        shape = "x".join(str(size) for size in output["shape"])
+        summary.add_row("output", f"{name} {shape} {output['dtype']}")
+        if compared is not None:
+            summary.add_row(f"against {compared[0]}", _in_words(compared[1][name]))
+    wall = (f"{stage} {seconds:.2f}" for stage, seconds in report["wall_seconds"].items())
+    summary.add_row("wall seconds", ", ".join(wall))
     console.print(summary)
-    console.print(_layer_table(program, timeline))
+    console.print(_layer_table(program, timeline, console.width))
 
 
-def _layer_table(program: Program, timeline: Timeline) -> Table:
-    """The layers that moved the end of the run most."""
+def _in_words(close: Closeness) -> str:
+    return (
+        f"cosine {close.cosine:.7f}, max abs error {close.max_abs_error:.3g}, "
+        f"SQNR {close.sqnr_db:.1f} dB"
+    )
+
+
+def _bytes(count: int) -> str:
+    """In the largest unit that leaves a digit before the point."""
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"
+
+
+def _layer_table(program: Program, timeline: Timeline, width: int) -> Table:
+    """The layers that moved the end of the run most; narrow terminals show fewer columns."""
+    shown = len(LAYER_COLUMNS) if width >= NARROW else 2
     table = Table(title="most expensive layers")
     table.add_column("layer", overflow="fold")
-    table.add_column("op")
-    for heading in ("cycles", "share", "TIU busy", "GDMA busy"):
-        table.add_column(heading, justify="right")
+    for heading in LAYER_COLUMNS[:shown]:
+        table.add_column(heading, justify="left" if heading == "op" else "right", no_wrap=True)
     costs = sorted(layer_costs(program, timeline), key=lambda c: -c.elapsed)
     for cost in costs[:MOST_EXPENSIVE]:
         share = cost.elapsed / max(1, timeline.total)
-        figures = (f"{cost.elapsed:,}", f"{share:.1%}", f"{cost.tiu:,}", f"{cost.gdma:,}")
-        table.add_row(cost.layer.name, cost.layer.op, *figures)
+        figures = (f"{cost.elapsed:,}", f"{share:.1%}", cost.layer.op)
+        figures += (f"{cost.tiu:,}", f"{cost.gdma:,}")
+        table.add_row(cost.layer.name, *figures[:shown])
     return table

@@ -7,6 +7,7 @@ profile of the file alone can name layers; other readers skip it.
 
 import hashlib
 import json
+import math
 import os
 import struct
 import tempfile
@@ -59,7 +60,7 @@ class _Sections:
 
 
 def write_bmodel(program: Program, path: Path) -> None:
-    """Write a program to a bmodel file, atomically."""
+    """Write a program to a bmodel file, atomically. Raises OSError when that is impossible."""
     sections = _Sections()
     coefficients = program.coefficients.tobytes()
     coeff_range = sections.add(coefficients)
@@ -114,18 +115,15 @@ def write_bmodel(program: Program, path: Path) -> None:
 
 
 def _write_atomically(path: Path, chunks: list[bytes]) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.writelines(chunks)
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise TpuError(f"{path}: cannot be written: {error.strerror}") from error
+        with os.fdopen(handle, "wb") as stream:
+            stream.writelines(chunks)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def _queue_bytes(commands: list[Command]) -> bytes:
@@ -232,6 +230,8 @@ def _queue(section: memoryview, place: dict[str, int], engine: Engine, count: in
 def _io(tensor: dict[str, Any]) -> IoTensor:
     shape = tuple(tensor["shape"][0]["dim"])
     dtype = _DTYPES[tensor.get("data_type", 0)]
+    if math.prod(shape) * dtype.bytes != tensor["size"]:
+        raise ValueError(f"tensor '{tensor['name']}', {shape}: its size is {tensor['size']}")
     return IoTensor(tensor["name"], tensor["device_addr"], shape, dtype)
 
 
@@ -246,6 +246,15 @@ def _read_layers(program: Program, data: memoryview) -> None:
     if not isinstance(tags, dict) or "tiu" not in tags:
         return
     tags = cast(dict[str, Any], tags)
-    program.quantize = tags["quantize"]
-    program.layers = [Layer(name, op) for name, op in tags["layers"]]
-    program.tiu_layers, program.gdma_layers = tags["tiu"], tags["gdma"]
+    program.quantize = str(tags["quantize"])
+    program.layers = [Layer(str(name), str(op)) for name, op in tags["layers"]]
+    program.tiu_layers = _layer_indices(tags["tiu"], program, Engine.TIU)
+    program.gdma_layers = _layer_indices(tags["gdma"], program, Engine.GDMA)
+
+
+def _layer_indices(indices: list[int], program: Program, engine: Engine) -> list[int]:
+    """One index into the layers, or -1, per command of the engine."""
+    allowed = range(-1, len(program.layers))
+    if len(indices) != len(program.queue(engine)) or any(i not in allowed for i in indices):
+        raise ValueError(f"the layers of the {engine.value} commands are not in the file")
+    return indices

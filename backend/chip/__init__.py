@@ -5,7 +5,8 @@ another file with the same keys describes another chip with the same instruction
 """
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ class Chip:
     """Facts about one chip; units are in the names or the field comments."""
 
     name: str
+    instruction_set: str  # the chip that lowering rules and command forms are named after
     lanes: int
     eu_bytes: int  # per lane and cycle
     local_bytes: int  # per lane
@@ -69,6 +71,7 @@ def _from_table(table: dict[str, Any]) -> Chip:
     ddr, cube, gdma = table["ddr"], table["cube"], table["gdma"]
     return Chip(
         name=table["name"],
+        instruction_set=table["instruction_set"],
         lanes=lanes["count"],
         eu_bytes=lanes["eu_bytes"],
         local_bytes=local["bytes_per_lane"],
@@ -96,19 +99,46 @@ def _from_table(table: dict[str, Any]) -> Chip:
     )
 
 
+def known_chips() -> list[str]:
+    """The names `load_chip` takes."""
+    return sorted(path.stem for path in CHIPS.glob("*.toml"))
+
+
 @cache
 def load_chip(name: str = "bm1684x") -> Chip:
     """Read the chip called `name`, or the description in the TOML file at that path.
 
-    Raises TpuError when there is no such chip or the file lacks a key.
+    Raises TpuError when there is no such chip, the file lacks a key or a value cannot be.
     """
     path = Path(name) if name.endswith(".toml") else CHIPS / f"{name.lower()}.toml"
     if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in CHIPS.glob("*.toml")))
-        raise TpuError(f"no chip '{name}': give one of {known}, or the path of a .toml description")
+        raise TpuError(
+            f"no chip '{name}': give one of {', '.join(known_chips())}, "
+            "or the path of a .toml description"
+        )
     try:
-        return _from_table(tomllib.loads(path.read_text(encoding="utf-8")))
+        chip = _from_table(tomllib.loads(path.read_text(encoding="utf-8")))
     except KeyError as missing:
         raise TpuError(f"{path}: the chip description lacks the key {missing}") from missing
-    except tomllib.TOMLDecodeError as error:
-        raise TpuError(f"{path}: not a valid TOML file: {error}") from error
+    except (ValueError, TypeError) as error:  # UnicodeDecodeError and TOMLDecodeError, too
+        raise TpuError(f"{path}: not a chip description: {error}") from error
+    problem = next(_problems(chip), None)
+    if problem is not None:
+        raise TpuError(f"{path}: {problem}")
+    return chip
+
+
+def _problems(chip: Chip) -> Iterator[str]:
+    """What cannot be in a description."""
+    for name, value in asdict(chip).items():
+        values: list[Any] = [*value.values()] if isinstance(value, dict) else [value]
+        kind = {"name": str, "instruction_set": str, "tensor_derate": float}.get(name, int)
+        for number in values:
+            if not isinstance(number, kind):
+                yield f"{name} is {number!r}, not of type {kind.__name__}"
+            elif not isinstance(number, str) and number <= 0:
+                yield f"{name} is {number}; it must be above 0"
+    if chip.local_bytes & (chip.local_bytes - 1):
+        yield f"bytes_per_lane is {chip.local_bytes}, no power of two: lanes are address bits"
+    if chip.instruction_set not in known_chips():
+        yield f"instruction_set is '{chip.instruction_set}'; known: {', '.join(known_chips())}"

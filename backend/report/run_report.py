@@ -1,5 +1,6 @@
 """The report of one run, as plain values."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,7 +32,7 @@ def run_report(
         "chip": chip.name,
         "quantize": program.quantize,
         "cycles": timeline.total,
-        "milliseconds": chip.milliseconds(timeline.total),
+        "milliseconds": round(chip.milliseconds(timeline.total), 6),
         "bdc": {
             "instructions": len(program.tiu) - 1,
             "busy_cycles": timeline.busy[Engine.TIU],
@@ -50,5 +51,5 @@ def run_report(
 
 
 def _finite(figures: dict[str, float]) -> dict[str, float | None]:
-    """JSON has no infinity: an error-free tensor's noise ratio is written as null."""
-    return {k: v if abs(v) != float("inf") else None for k, v in figures.items()}
+    """JSON has neither infinity (the noise ratio of equal tensors) nor NaN: both become null."""
+    return {k: v if math.isfinite(v) else None for k, v in figures.items()}

@@ -1,0 +1,108 @@
+"""Seeded ONNX models of a few thousand weights, for running the tools on."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+Array = npt.NDArray[Any]
+Dimension = int | str
+
+
+class Builder:
+    """Nodes and seeded weights of one model; every method returns its result's name."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def weight(self, name: str, *shape: int, scale: float = 0.2, offset: float = 0.0) -> str:
+        values = self.random.standard_normal(shape, np.float32) * scale + offset
+        return self.constant(name, values.astype(np.float32))
+
+    def constant(self, name: str, values: Array) -> str:
+        self.constants.append(numpy_helper.from_array(values, name))
+        return name
+
+    def node(self, kind: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
+        self.nodes.append(helper.make_node(kind, inputs, [output], output, **attributes))
+        return output
+
+    def model(
+        self, inputs: dict[str, Sequence[Dimension]], outputs: dict[str, Sequence[Dimension]]
+    ) -> onnx.ModelProto:
+        declared = (
+            [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in values.items()]
+            for values in (inputs, outputs)
+        )
+        graph = helper.make_graph(self.nodes, "small", *declared, self.constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def cnn() -> onnx.ModelProto:
+    """Convolutions (strided, depthwise, pointwise), pooling, a residual, two outputs."""
+    b = Builder(1)
+    x = b.node("Conv", ["image", b.weight("w0", 16, 3, 3, 3), b.weight("b0", 16)], "stem",
+               kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])  # fmt: skip
+    x = b.node("Relu", [x], "stem_relu")
+    x = b.node("MaxPool", [x], "pooled", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    y = b.node("Conv", [x, b.weight("w1", 16, 1, 3, 3)], "depthwise",
+               kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=16)  # fmt: skip
+    y = b.node("Clip", [y, b.constant("zero", np.float32(0)), b.constant("six", np.float32(6))], "r6")
+    y = b.node("Conv", [y, b.weight("w2", 16, 16, 1, 1)], "pointwise", kernel_shape=[1, 1])
+    features = b.node("Add", [x, y], "features")
+    x = b.node("GlobalAveragePool", [features], "mean")
+    x = b.node("Flatten", [x], "flat", axis=1)
+    b.node("Gemm", [x, b.weight("w3", 10, 16), b.weight("b3", 10)], "logits", transB=1)
+    return b.model({"image": (1, 3, 40, 24)}, {"logits": (1, 10), "features": (1, 16, 10, 6)})
+
+
+def transformer(tokens: int = 10, width: int = 24) -> onnx.ModelProto:
+    """One attention head and a GELU block, each behind a layer norm with a residual."""
+    b = Builder(2)
+    x = b.node("LayerNormalization", _norm(b, "tokens", "n0", width), "normed", axis=-1)
+    q, k, v = (
+        b.node("MatMul", [x, b.weight(f"w_{name}", width, width)], name) for name in ("q", "k", "v")
+    )
+    scores = b.node("MatMul", [q, b.node("Transpose", [k], "kt", perm=[0, 2, 1])], "scores")
+    scores = b.node("Mul", [scores, b.constant("scale", np.float32(width**-0.5))], "scaled")
+    mixed = b.node("MatMul", [b.node("Softmax", [scores], "attention", axis=-1), v], "mixed")
+    x = b.node("Add", ["tokens", mixed], "residual")
+    y = b.node("LayerNormalization", _norm(b, x, "n1", width), "normed1", axis=-1)
+    y = b.node("MatMul", [y, b.weight("w_up", width, 4 * width)], "up")
+    y = b.node("Add", [y, b.weight("b_up", 4 * width)], "biased")
+    y = b.node("MatMul", [_gelu(b, y), b.weight("w_down", 4 * width, width)], "down")
+    b.node("Add", [x, y], "out")
+    return b.model({"tokens": (1, tokens, width)}, {"out": (1, tokens, width)})
+
+
+def _norm(b: Builder, x: str, name: str, width: int) -> list[str]:
+    return [x, b.weight(f"{name}_gain", width, offset=1.0), b.weight(f"{name}_shift", width)]
+
+
+def _gelu(b: Builder, x: str) -> str:
+    """x/2 * (1 + erf(x / sqrt 2)), as exporters decompose it."""
+    erf = b.node("Erf", [b.node("Div", [x, b.constant("root2", np.float32(2**0.5))], "g0")], "g1")
+    half = b.node("Mul", [x, b.node("Add", [erf, b.constant("one", np.float32(1))], "g2")], "g3")
+    return b.node("Mul", [half, b.constant("half", np.float32(0.5))], "gelu")
+
+
+def dynamic() -> onnx.ModelProto:
+    """A matrix product over a batch of unknown size."""
+    b = Builder(3)
+    b.node("MatMul", ["x", b.weight("w", 16, 8)], "y")
+    return b.model({"x": ("batch", 16)}, {"y": ("batch", 8)})
+
+
+def unsupported() -> onnx.ModelProto:
+    """An op that no converter knows."""
+    b = Builder(4)
+    b.node("Det", ["x"], "determinant")
+    return b.model({"x": (1, 4, 4)}, {"determinant": (1,)})
+
+
+MODELS = {f.__name__: f for f in (cnn, transformer, dynamic, unsupported)}
