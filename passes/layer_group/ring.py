@@ -6,7 +6,7 @@ there has been used for the last time. So loads run ahead of the computation as 
 allows, and the DMA never waits for a time step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl_tpu.passes.layer_group.allocate import rounded
@@ -33,15 +33,19 @@ class Slot:
     load: int
 
 
-def schedule(weights: Sequence[Stream], low: int, high: int) -> dict[object, Slot] | None:
+def schedule(
+    weights: Sequence[Stream], low: int, high: int, head: int | None = None
+) -> dict[object, Slot] | None:
     """Slots in the ring [low, high) for weights sorted by first use; None if one cannot fit.
+
+    The first weight goes to `head` (default: `low`), so that a ring can go on from group to group.
 
     None also when a weight would have to be loaded after its first use, because weights it
     displaces are still in use.
     """
     slots: dict[object, Slot] = {}
     lying: list[tuple[int, int, Stream]] = []
-    head, load = low, 0
+    head, load = max(low, head or 0), 0
     for weight in weights:
         size = rounded(weight.size)
         if size > high - low:
@@ -58,3 +62,10 @@ def schedule(weights: Sequence[Stream], low: int, high: int) -> dict[object, Slo
         slots[weight.key] = Slot(head, load)
         head += size
     return slots
+
+
+def next_head(weights: Sequence[Stream], slots: Mapping[object, Slot], low: int) -> int:
+    """Where the ring goes on after these weights."""
+    if not weights:
+        return low
+    return slots[weights[-1].key].address + rounded(weights[-1].size)

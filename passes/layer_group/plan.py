@@ -1,0 +1,246 @@
+"""When each op, load and store of a group runs and where everything lies.
+
+Pure functions on plain values. Op k of a group works in time step k + 1; the step before is
+there for the loads of the first op, the step after the last for its store.
+
+*Straight* groups have one slice. Their weights stream through a ring (see `ring`); loads of
+activations are issued in the same order, by first use, so that nothing overtakes what is needed
+earlier.
+
+*Sliced* groups repeat their steps for every slice as a software pipeline: in one round slice k
+is loaded, slice k - 1 computed and slice k - 2 stored. Weights are loaded once and held.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from xdsl_tpu.passes.layer_group.allocate import Buffer, place
+from xdsl_tpu.passes.layer_group.ring import Stream, next_head, schedule
+
+
+class Role(Enum):
+    """Where a value comes from."""
+
+    WEIGHT = "weight"
+    INPUT = "input"
+    INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A value as the planner sees it: bytes per lane of its largest slice.
+
+    `root` is the value whose memory it shares (itself, but for views). `stored`: it leaves the
+    group.
+    """
+
+    key: object
+    role: Role
+    size: int
+    root: object
+    stored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An op as the planner sees it: values read, values made, scratch bytes per lane."""
+
+    key: object
+    reads: tuple[object, ...]
+    makes: tuple[object, ...]
+    scratch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a range of ops is not one group; `over` is by how many bytes per lane it does not fit."""
+
+    reason: str
+    over: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A planned group. Time steps are 0 to `steps` - 1; addresses are bytes within a lane.
+
+    `activations` is the memory below the weights. `head` is where the ring goes on.
+    """
+
+    steps: int
+    op_step: Mapping[object, int]
+    load_step: Mapping[object, int]
+    store_step: Mapping[object, int]
+    address: Mapping[object, int]
+    scratch: Mapping[object, int]
+    activations: int
+    head: int
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """First and last time step that touches each root value."""
+
+    first: dict[object, int]
+    last: dict[object, int]
+
+
+def _uses(ops: Sequence[Step], items: Mapping[object, Item]) -> _Uses:
+    first: dict[object, int] = {}
+    last: dict[object, int] = {}
+    for index, op in enumerate(ops):
+        for key in (*op.reads, *op.makes):
+            root = items[key].root
+            first.setdefault(root, index + 1)
+            last[root] = index + 1
+    return _Uses(first, last)
+
+
+def _stored_roots(items: Mapping[object, Item]) -> set[object]:
+    return {item.root for item in items.values() if item.stored}
+
+
+def _scratch_buffers(ops: Sequence[Step]) -> list[Buffer]:
+    return [
+        Buffer(("scratch", op.key), op.scratch, index + 1, index + 1)
+        for index, op in enumerate(ops)
+        if op.scratch
+    ]
+
+
+def _addresses(items: Mapping[object, Item], roots: Mapping[object, int]) -> dict[object, int]:
+    return {key: roots[i.root] for key, i in items.items() if i.root in roots}
+
+
+def _scratch(ops: Sequence[Step], placed: Mapping[object, int]) -> dict[object, int]:
+    return {op.key: placed[("scratch", op.key)] for op in ops if op.scratch}
+
+
+def plan_straight(
+    ops: Sequence[Step],
+    items: Mapping[object, Item],
+    capacity: int,
+    ring_low: int = 0,
+    head: int | None = None,
+) -> Plan | Refusal:
+    """Plan a group of one slice.
+
+    The ring begins at `ring_low`, or where the activations end if that is higher, and is filled
+    from `head` on. Inputs are loaded when the weights that are needed before them have been
+    issued, if memory allows, otherwise just before their use.
+    """
+    uses = _uses(ops, items)
+    for early in (True, False):
+        loads = _input_steps(ops, items, uses, early)
+        plan = _straight(ops, items, uses, loads, capacity, ring_low, head)
+        if isinstance(plan, Plan):
+            return plan
+    return plan
+
+
+def _input_steps(
+    ops: Sequence[Step], items: Mapping[object, Item], uses: _Uses, early: bool
+) -> dict[object, int]:
+    """Load step of every input: step 0, or the one before its first use."""
+    inputs = [key for key, i in items.items() if i.role is Role.INPUT and key in uses.first]
+    return {key: 0 if early else uses.first[key] - 1 for key in inputs}
+
+
+def _straight(
+    ops: Sequence[Step],
+    items: Mapping[object, Item],
+    uses: _Uses,
+    loads: Mapping[object, int],
+    capacity: int,
+    ring_low: int,
+    head: int | None,
+) -> Plan | Refusal:
+    steps = len(ops) + 2
+    stored = _stored_roots(items)
+    buffers = _scratch_buffers(ops)
+    for key, item in items.items():
+        if item.role is Role.WEIGHT or item.root != key or key not in uses.first:
+            continue
+        start = loads.get(key, uses.first[key])
+        end = uses.last[key] + (1 if key in stored else 0)
+        buffers.append(Buffer(key, item.size, start, end))
+    placement = place(buffers, capacity)
+    if placement is None:
+        needed = _needed(buffers)
+        return Refusal(f"activations need {needed} bytes per lane of {capacity}", needed - capacity)
+    low = max(ring_low, placement.used)
+    weights = [item for item in items.values() if item.role is Role.WEIGHT]
+    weights.sort(key=lambda item: uses.first[item.key])
+    streams = [
+        Stream(item.key, item.size, uses.first[item.key] - 1, uses.last[item.key])
+        for item in weights
+    ]
+    slots = schedule(streams, low, capacity, head)
+    if slots is None:
+        needed = low + _widest(streams)
+        return Refusal(
+            f"activations ({placement.used} bytes per lane) leave {capacity - low} for weights, "
+            f"{_widest(streams)} are needed at once",
+            needed - capacity,
+        )
+    address = dict(placement.addresses) | {key: slot.address for key, slot in slots.items()}
+    return Plan(
+        steps=steps,
+        op_step={op.key: index + 1 for index, op in enumerate(ops)},
+        load_step=dict(loads) | {key: slot.load for key, slot in slots.items()},
+        store_step={k: uses.last[i.root] + 1 for k, i in items.items() if i.stored},
+        address=_addresses(items, address),
+        scratch=_scratch(ops, placement.addresses),
+        activations=placement.used,
+        head=next_head(streams, slots, low),
+    )
+
+
+def _needed(buffers: Sequence[Buffer]) -> int:
+    """Bytes that the placement without a limit uses."""
+    placement = place(buffers, 1 << 62)
+    assert placement is not None
+    return placement.used
+
+
+def _widest(streams: Sequence[Stream]) -> int:
+    """The most weight bytes that one step reads."""
+    by_step: dict[int, int] = {}
+    for stream in streams:
+        by_step[stream.first] = by_step.get(stream.first, 0) + stream.size
+    return max(by_step.values(), default=0)
+
+
+def plan_sliced(ops: Sequence[Step], items: Mapping[object, Item], capacity: int) -> Plan | Refusal:
+    """Plan a group of several slices: everything has one buffer, held weights for all slices.
+
+    Inputs are loaded in the last step for the next round, outputs stored in step 0 of the next.
+    """
+    uses = _uses(ops, items)
+    last = len(ops) + 1
+    stored = _stored_roots(items)
+    buffers = _scratch_buffers(ops)
+    for key, item in items.items():
+        if item.root != key or key not in uses.first:
+            continue
+        if item.role is Role.WEIGHT:
+            buffers.append(Buffer(key, item.size, 0, last, always=True))
+            continue
+        start = last if item.role is Role.INPUT else uses.first[key]
+        end = 0 if key in stored else uses.last[key]
+        buffers.append(Buffer(key, item.size, start, end, always=start == last and end == 0))
+    placement = place(buffers, capacity)
+    if placement is None:
+        needed = _needed(buffers)
+        return Refusal(f"a slice needs {needed} bytes per lane of {capacity}", needed - capacity)
+    loaded = [k for k, i in items.items() if i.role is not Role.INTERNAL and k in uses.first]
+    return Plan(
+        steps=last + 1,
+        op_step={op.key: index + 1 for index, op in enumerate(ops)},
+        load_step=dict.fromkeys(loaded, last),
+        store_step={k: 0 for k, i in items.items() if i.stored},
+        address=_addresses(items, placement.addresses),
+        scratch=_scratch(ops, placement.addresses),
+        activations=placement.used,
+        head=0,
+    )

@@ -1,0 +1,148 @@
+"""Planned groups: on random chains and graphs nothing that lives at once shares memory."""
+
+import numpy as np
+import pytest
+
+from xdsl_tpu.passes.layer_group.allocate import Buffer, overlaps
+from xdsl_tpu.passes.layer_group.plan import (
+    Item,
+    Plan,
+    Refusal,
+    Role,
+    Step,
+    plan_sliced,
+    plan_straight,
+)
+
+CAPACITY = 1 << 18
+
+
+def random_group(seed: int, count: int = 30) -> tuple[list[Step], dict[object, Item]]:
+    """A chain with skips, weights, a second input, views and two outputs."""
+    rng = np.random.default_rng(seed)
+    items: dict[object, Item] = {}
+
+    def add(key: str, role: Role, size: int, root: str | None = None) -> str:
+        items[key] = Item(key, role, size, root or key)
+        return key
+
+    values = [add("x", Role.INPUT, 4000), add("late", Role.INPUT, 3000)]
+    ops: list[Step] = []
+    for index in range(count):
+        reads = [values[-1], str(rng.choice(values[-4:]))]
+        if index == count // 2:
+            reads.append("late")
+        for part in range(int(rng.integers(0, 3))):
+            reads.append(add(f"w{index}.{part}", Role.WEIGHT, int(rng.integers(4, 30000))))
+        is_view = rng.random() < 0.2
+        root = items[values[-1]].root if is_view else None
+        made = add(
+            f"v{index}", Role.INTERNAL, int(rng.integers(500, 9000)), str(root or f"v{index}")
+        )
+        ops.append(Step(f"op{index}", tuple(reads), (made,), int(rng.integers(0, 3)) * 1000))
+        values.append(made)
+    for key in (values[-1], values[count // 3]):
+        items[key] = Item(key, items[key].role, items[key].size, items[key].root, stored=True)
+    return ops, items
+
+
+def lifetimes(ops: list[Step], items: dict[object, Item], plan: Plan) -> list[Buffer]:
+    """Every buffer with its life in a straight plan, recomputed from the plan alone."""
+    touched: dict[object, list[int]] = {}
+    for op in ops:
+        for key in (*op.reads, *op.makes):
+            touched.setdefault(items[key].root, []).append(plan.op_step[op.key])
+    for key, step in (*plan.load_step.items(), *plan.store_step.items()):
+        touched[items[key].root].append(step)
+    buffers = [Buffer(k, items[k].size, min(t), max(t)) for k, t in touched.items()]
+    for op in ops:
+        if op.scratch:
+            step = plan.op_step[op.key]
+            buffers.append(Buffer(("scratch", op.key), op.scratch, step, step))
+    return buffers
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_straight_plans(seed: int) -> None:
+    ops, items = random_group(seed)
+    plan = plan_straight(ops, items, CAPACITY)
+    assert isinstance(plan, Plan)
+    buffers = lifetimes(ops, items, plan)
+    addresses = dict(plan.address) | {("scratch", k): a for k, a in plan.scratch.items()}
+    assert not overlaps(buffers, addresses)
+    assert all(addresses[b.key] + b.size <= CAPACITY for b in buffers)
+    for op in ops:
+        for key in op.reads:
+            if key in plan.load_step:
+                assert plan.load_step[key] < plan.op_step[op.key]
+    for key, step in plan.store_step.items():
+        maker = next(op for op in ops if key in op.makes)
+        assert step > plan.op_step[maker.key]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_run_ahead(seed: int) -> None:
+    """With room for all weights they are all issued at the beginning."""
+    ops, items = random_group(seed)
+    small = {k: Item(k, i.role, min(i.size, 64), i.root, i.stored) for k, i in items.items()}
+    plan = plan_straight(ops, small, CAPACITY)
+    assert isinstance(plan, Plan)
+    weights = [k for k, i in small.items() if i.role is Role.WEIGHT]
+    assert {plan.load_step[k] for k in weights} == {0}
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_sliced_plans(seed: int) -> None:
+    """No buffer is overwritten by the next slice's load, or reused, before its last use."""
+    ops, items = random_group(seed, 12)
+    plan = plan_sliced(ops, items, 1 << 20)
+    assert isinstance(plan, Plan)
+    last = plan.steps - 1
+    buffers: list[Buffer] = []
+    for key, item in items.items():
+        if item.root != key:
+            continue
+        steps = [
+            plan.op_step[op.key]
+            for op in ops
+            if any(items[k].root == key for k in (*op.reads, *op.makes))
+        ]
+        if not steps:
+            continue
+        stored = any(i.stored for i in items.values() if i.root == key)
+        if item.role is Role.WEIGHT or (item.role is Role.INPUT and stored):
+            buffers.append(Buffer(key, item.size, 0, last, always=True))
+        elif item.role is Role.INPUT:
+            buffers.append(Buffer(key, item.size, last, max(steps)))
+        else:
+            buffers.append(Buffer(key, item.size, min(steps), 0 if stored else max(steps)))
+    assert not overlaps(buffers, plan.address)
+
+
+def test_refusals_say_by_how_much() -> None:
+    items: dict[object, Item] = {
+        "x": Item("x", Role.INPUT, 600, "x"),
+        "y": Item("y", Role.INTERNAL, 600, "y", stored=True),
+    }
+    refused = plan_straight([Step("op", ("x",), ("y",))], items, 1024)
+    assert isinstance(refused, Refusal)
+    assert refused.over == 2 * 640 - 1024
+    items["w"] = Item("w", Role.WEIGHT, 500, "w")
+    refused = plan_straight([Step("op", ("x", "w"), ("y",))], items, 1600)
+    assert isinstance(refused, Refusal)
+    assert "500" in refused.reason
+
+
+def test_the_ring_goes_on_from_group_to_group() -> None:
+    items: dict[object, Item] = {
+        "w": Item("w", Role.WEIGHT, 128, "w"),
+        "x": Item("x", Role.INPUT, 64, "x"),
+        "y": Item("y", Role.INTERNAL, 64, "y", stored=True),
+    }
+    ops = [Step("op", ("x", "w"), ("y",))]
+    first = plan_straight(ops, items, 1024, ring_low=256)
+    assert isinstance(first, Plan)
+    assert first.address["w"] == 256
+    second = plan_straight(ops, items, 1024, ring_low=256, head=first.head)
+    assert isinstance(second, Plan)
+    assert second.address["w"] == 384
