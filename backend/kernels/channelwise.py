@@ -131,7 +131,7 @@ def _choose(layer: Sliding, chip: Chip, room: int, name: str) -> list[Tile]:
             x, out = _bytes(layer, tiles[: 2 * len(cut(layer.rows.out, rows))], chip)
             if 2 * x + 3 * out > room:
                 continue
-            cycles = pipeline_cycles(_costs(layer, tiles, chip))
+            cycles = pipeline_cycles(_costs(layer, tiles, chip), len(tiles))
             if best is None or cycles < best[0]:
                 best = (cycles, tiles)
             elif cycles > 2 * best[0]:

@@ -4,7 +4,7 @@ BM1684X instruction reference, section 5.4. Depthwise filters go to `depthwise`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation
 
@@ -95,17 +95,7 @@ def _with_blocks(conv: Convolution, chip: Chip, name: str) -> Convolution:
         )
     strides = (oc * blocks * width, blocks * width, width, 1)
     weight = conv.weight.view((1, oc, blocks, width), strides)
-    return Convolution(
-        conv.x,
-        weight,
-        conv.bias,
-        conv.out,
-        conv.rows,
-        conv.columns,
-        conv.groups,
-        conv.merge,
-        conv.clamp,
-    )
+    return replace(conv, weight=weight)
 
 
 def _four(shape: tuple[int, ...]) -> Shape4:

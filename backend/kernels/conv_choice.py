@@ -114,18 +114,11 @@ def _candidates(conv: Convolution, chip: Chip, columns: int, blocks: int) -> Ite
                 yield replace(plan, hold_weights=False)
 
 
-_MOST_STEPS = 600
-
-
 def estimate(conv: Convolution, plan: Plan, chip: Chip) -> int:
     """Cycles of a plan: its transfers and commands in the pipeline's order."""
     cost = _StepCost(conv, chip)
-    steps: list[tuple[int, int, int]] = []
-    for step in plan.steps(conv):
-        if len(steps) == _MOST_STEPS:
-            return pipeline_cycles(steps) * conv.groups * 100
-        steps.append((cost.load(step), cost.compute(step), cost.store(step)))
-    return pipeline_cycles(steps)
+    steps = ((cost.load(s), cost.compute(s), cost.store(s)) for s in plan.steps(conv))
+    return pipeline_cycles(steps, plan.count(conv))
 
 
 class _StepCost:

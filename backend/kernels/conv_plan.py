@@ -190,14 +190,19 @@ class Plan:
             for columns in cut(conv.columns.out, self.columns)
         ]
 
+    def _tiles(self, conv: Convolution) -> tuple[int, int]:
+        """Areas, and pieces of a group's output channels."""
+        areas = ceil_div(conv.x.shape[0], self.images) * ceil_div(conv.rows.out, self.rows)
+        return areas * ceil_div(conv.columns.out, self.columns), ceil_div(conv.oc, self.oc)
+
+    def count(self, conv: Convolution) -> int:
+        """How many steps there are."""
+        areas, filters = self._tiles(conv)
+        return conv.groups * areas * filters * ceil_div(conv.blocks, self.blocks)
+
     def slots(self, conv: Convolution) -> tuple[int, int, int]:
         """Buffers for input, filter and output tiles."""
-        areas = (
-            ceil_div(conv.x.shape[0], self.images)
-            * ceil_div(conv.rows.out, self.rows)
-            * ceil_div(conv.columns.out, self.columns)
-        )
-        filters = ceil_div(conv.oc, self.oc)
+        areas, filters = self._tiles(conv)
         if conv.groups > 1 or self.blocks < conv.blocks:
             return 2, 2, 2
         return min(2, areas), min(2, filters), min(2, areas * filters)

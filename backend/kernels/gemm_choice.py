@@ -58,7 +58,8 @@ class Sizes:
 def choose_plan(product: Product, chip: Chip, name: str) -> Plan:
     """The plan with the fewest estimated cycles among those that fit.
 
-    K is split only when nothing else fits. Raises TpuError when nothing fits at all.
+    K is split when nothing else fits, or to load whole rows of the right operand piece by piece.
+    Raises TpuError when nothing fits at all.
     """
     depth = product.depth
     while True:
@@ -93,31 +94,11 @@ def _candidates(product: Product, chip: Chip, depth: int) -> Iterator[Plan]:
         yield Plan(product.out.rows, product.out.columns, k, True)
 
 
-_MOST_STEPS = 400
-
-
 def estimate(product: Product, plan: Plan, chip: Chip) -> int:
     """Cycles of a plan: its transfers and commands in the pipeline's order."""
     cost = _StepCost(product, chip)
-    steps: list[tuple[int, int, int]] = []
-    left = True
-    for step in plan.steps(product):
-        left = len(steps) < _MOST_STEPS
-        if not left:
-            break
-        steps.append((cost.load(step), cost.compute(step), cost.store(step)))
-    cycles = pipeline_cycles(steps)
-    if left:
-        return cycles
-    pieces = (
-        (product.out.rows, plan.rows),
-        (product.out.columns, plan.columns),
-        (product.depth, plan.depth),
-    )
-    count = len(product.out.starts)
-    for size, step_size in pieces:
-        count *= ceil_div(size, step_size)
-    return cycles * count // len(steps)
+    steps = ((cost.load(s), cost.compute(s), cost.store(s)) for s in plan.steps(product))
+    return pipeline_cycles(steps, plan.count(product))
 
 
 class _StepCost:

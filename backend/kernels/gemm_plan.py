@@ -127,6 +127,11 @@ class Plan:
                 yield Step(*place, a[1], b[1], count % 2, a[2], b[2])
                 count += 1
 
+    def count(self, product: Product) -> int:
+        """How many steps there are."""
+        tiles = ceil_div(product.out.rows, self.rows) * ceil_div(product.out.columns, self.columns)
+        return len(product.out.starts) * tiles * ceil_div(product.depth, self.depth)
+
     def slots(self, product: Product) -> tuple[int, int, int]:
         """Buffers for left, right and result tiles."""
         if len(product.out.starts) > 1 or self.depth < product.depth:

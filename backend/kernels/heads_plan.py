@@ -167,7 +167,7 @@ def choose_tiles(bundle: Bundle, chip: Chip) -> list[Tile] | None:
             candidate = tiles(bundle, batches, heads)
             if Sizes.of(bundle, candidate[0], chip).total > chip.local_bytes:
                 continue
-            cycles = pipeline_cycles(_costs(bundle, candidate, chip))
+            cycles = pipeline_cycles(_costs(bundle, candidate, chip), len(candidate))
             if best is None or cycles < best[0]:
                 best = (cycles, candidate)
     return None if best is None else best[1]

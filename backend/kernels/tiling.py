@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from xdsl_tpu.backend.tensor import ceil_div
 from xdsl_tpu.dialects.errors import TpuError
@@ -113,18 +114,25 @@ def sweep(outer: int, inner: int, sweeps_before: int = 0) -> Iterator[Visit]:
             yield Visit(i, j, held % 2, streamed % 2, j == 0, load)
 
 
-def pipeline_cycles(steps: Iterable[tuple[int, int, int]]) -> int:
-    """When load, compute and store of all steps are done, issued as by `support.pipelined`."""
-    gdma = tiu = 0
+_MOST_STEPS = 400
+
+
+def pipeline_cycles(steps: Iterable[tuple[int, int, int]], total: int) -> int:
+    """When load, compute and store of `total` steps are done, issued as by `support.pipelined`.
+
+    Of a long pipeline only the beginning is looked at; the rest is taken to go on at its pace.
+    """
+    gdma = tiu = count = 0
     before: tuple[int, int] = (0, 0)  # end of the compute, cycles of the store, one step ago
     older: tuple[int, int] = (0, 0)  # two steps ago
-    for load, compute, store in steps:
+    for load, compute, store in islice(steps, _MOST_STEPS):
         gdma = max(gdma, older[0] if load else 0) + load
         ready = gdma
         gdma = max(gdma, older[0]) + older[1]
         # This step's compute follows its load and, in the other queue, the step before.
         tiu = max(ready, tiu) + compute
         older, before = before, (tiu, store)
+        count += 1
     for end, store in (older, before):
         gdma = max(gdma, end) + store
-    return max(gdma, tiu)
+    return max(gdma, tiu) * total // count

@@ -1,13 +1,18 @@
 """The arithmetic of tiles, and that prices agree with the timeline."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.gemm_plan import Matrix, Plan, Product
 from xdsl_tpu.backend.kernels.lanes import view_columns, view_rows
-from xdsl_tpu.backend.kernels.tiling import Axis, Piece, cut, steps_of, sweep
+from xdsl_tpu.backend.kernels.tiling import Axis, cut, pipeline_cycles, steps_of, sweep
 from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles, put, store_cycles
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType, aligned, contiguous
@@ -111,5 +116,38 @@ def test_prices_are_those_of_the_timeline(
     assert abs(store_cycles(ddr, local, chip) - stores) <= len(program.gdma)
 
 
-def test_an_index_piece() -> None:
-    assert Piece(3, 4).end == 7
+@pytest.mark.parametrize(
+    ("steps", "cycles"),
+    [
+        ([(10, 5, 3)], 18),
+        # L0 L1 | L2 S0 | S1 | S2: the loads and stores of one queue, nothing to wait for
+        ([(10, 5, 3)] * 3, 30 + 3 + 3 + 3),
+        # Each computation waits for the one before it, the first for its load
+        ([(10, 50, 3)] * 3, 10 + 150 + 3),
+    ],
+)
+def test_a_pipeline_overlaps_both_engines(steps: list[tuple[int, int, int]], cycles: int) -> None:
+    assert pipeline_cycles(steps, len(steps)) == cycles
+
+
+def test_a_long_pipeline_goes_on_at_its_pace() -> None:
+    assert pipeline_cycles([(1, 7, 1)] * 4000, 4000) == pytest.approx(28000, rel=0.01)
+
+
+@pytest.mark.parametrize("plan", [Plan(64, 128, 100, True), Plan(64, 300, 100, False)])
+@pytest.mark.parametrize("depth", [100, 32])
+def test_a_plan_covers_every_element_of_every_product(plan: Plan, depth: int) -> None:
+    plan = replace(plan, depth=depth)
+    left = Matrix(0, DType.F16, 150, 100, 100, (0, 15000))
+    right = Matrix(0, DType.F16, 100, 300, 300, (0, 0))
+    out = Matrix(0, DType.F16, 150, 300, 300, (0, 45000))
+    product = Product(left, right, out, None, False, False, Clamp(False, -1))
+    steps = list(plan.steps(product))
+    assert len(steps) == plan.count(product)
+    covered = np.zeros((2, 150, 300), int)
+    for step in steps:
+        part = covered[step.index, step.rows.start : step.rows.end]
+        part[:, step.columns.start : step.columns.end] += step.depth.size
+        assert step.first == (step.depth.start == 0)
+        assert step.last == (step.depth.end == 100)
+    assert (covered == 100).all()
