@@ -66,8 +66,10 @@ class ConvertTopToTpuPass(ModulePass):
             raise TpuError(f"{len(problems)} ops cannot be lowered to tpu:{listed}")
         for func in functions(op):
             insert_casts(func)
-            _drop_unused_weights(func, weights)
+            _drop_unused_weights(func)
             func.update_function_type()
+        if weights is not None:
+            _drop_unnamed_data(op, weights)
         set_module_attributes(op, self._module_attributes(op, mode, chip))
 
     def _mode(self, module: ModuleOp) -> str:
@@ -131,13 +133,19 @@ def _lower(func: FuncOp, element: Attribute, weights: Weights | None) -> Iterato
         _erase(op)
 
 
-def _drop_unused_weights(func: FuncOp, weights: Weights | None) -> None:
-    """Remove the f32 weights that copies in another type have replaced, with their data."""
+def _drop_unused_weights(func: FuncOp) -> None:
+    """Remove the f32 weights that copies in another type have replaced."""
     for op in list(func.body.block.ops):
         if isinstance(op, top.WeightOp) and op.output.first_use is None:
-            if weights is not None:
-                weights.pop(required_name(op), None)
             _erase(op)
+
+
+def _drop_unnamed_data(module: ModuleOp, weights: Weights) -> None:
+    """Forget the arrays of weights that are no longer in the module."""
+    named = {required_name(op) for op in module.walk() if isinstance(op, top.WeightOp)}
+    for name in list(weights):
+        if name not in named:
+            del weights[name]
 
 
 def _erase(op: Operation) -> None:

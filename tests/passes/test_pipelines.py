@@ -1,0 +1,105 @@
+"""The three stages from an ONNX file to final IR."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.passes.real_networks import cosine, facts, real_module, real_text
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.text import module_text, parse_module
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.frontend.onnx import import_onnx
+from xdsl_tpu.passes import PASSES
+from xdsl_tpu.passes.pipelines import REQUIRED, STAGES, lower, run_stage
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+REAL = {"top": "", "tpu": "_bm1684x_f16_tpu", "final": "_bm1684x_f16_final"}
+
+
+def body(text: str) -> list[str]:
+    """Everything but the attributes of the module and a blank line at the end."""
+    return [line for line in text.rstrip().splitlines() if not line.startswith("module ")]
+
+
+@pytest.mark.parametrize("name", ["mobilenetv2_100", "resnet50"])
+def test_every_stage_from_onnx_equals_the_real_files(name: str) -> None:
+    """`tpu.mlir` line by line; the others op by op, as orders and addresses differ there."""
+    module = import_onnx(EXAMPLES / f"{name}.onnx")
+    texts: dict[str, str] = {}
+
+    def keep(stage: str, current: ModuleOp) -> None:
+        texts[stage] = module_text(current)
+
+    lower(module, "F16", "bm1684x", on_stage=keep)
+    assert list(texts) == ["top", "tpu", "final"]
+    assert body(texts["tpu"]) == body(real_text(f"{name}_bm1684x_f16_tpu"))
+    for stage, suffix in REAL.items():
+        real = facts(parse_module(real_text(name + suffix)), with_operands=False)
+        assert facts(parse_module(texts[stage]), with_operands=False) == real
+
+
+@pytest.mark.parametrize("name", ["swin_t", "vit_small_patch16_224"])
+def test_transformers_keep_their_values_and_their_time(name: str) -> None:
+    module = import_onnx(EXAMPLES / f"{name}.onnx")
+    x = np.random.default_rng(3).standard_normal((1, 3, 224, 224)).astype(np.float32)
+    (expected,) = run_module(module, [x]).values()
+    start = time.process_time()
+    times = lower(module, "F16", "bm1684x")
+    assert time.process_time() - start < 20
+    (actual,) = run_module(module, [x]).values()
+    assert cosine(actual, expected) >= 0.99999
+    assert [one.pass_name for one in times] == [
+        name for passes in STAGES.values() for name in passes
+    ]
+    assert all(one.seconds > 0 for one in times)
+
+
+def test_all_passes_exist() -> None:
+    assert {name for passes in STAGES.values() for name in passes} <= set(PASSES)
+
+
+def test_weights_are_exactly_those_the_final_ir_names() -> None:
+    module = import_onnx(EXAMPLES / "mobilenetv2_100.onnx")
+    lower(module, "F16", "bm1684x")
+    named = {name_of(op) for op in module.walk() if isinstance(op, top.WeightOp)}
+    assert set(weights_of(module)) == named
+    for op in module.walk():
+        if isinstance(op, top.WeightOp):
+            array = weights_of(module)[name_of(op) or ""]
+            assert f"tensor<{'x'.join(map(str, array.shape))}x" in str(op.output.type)
+            assert array.dtype == (np.float16 if "xf16" in str(op.output.type) else np.float32)
+
+
+def test_optional_passes_can_be_left_out() -> None:
+    module = import_onnx(EXAMPLES / "mobilenetv2_100.onnx")
+    times = lower(module, "F16", "bm1684x", disable=("processor-tpu-optimize", "verify-addresses"))
+    ran = {one.pass_name for one in times}
+    assert "processor-tpu-optimize" not in ran
+    assert "group = 32" in module_text(module)
+
+
+@pytest.mark.parametrize("name", sorted(REQUIRED))
+def test_indispensable_passes_cannot(name: str) -> None:
+    with pytest.raises(TpuError, match=f"cannot disable pass '{name}': later passes need"):
+        lower(ModuleOp([]), "F16", "bm1684x", disable=(name,))
+
+
+def test_a_misspelt_pass_is_not_silently_ignored() -> None:
+    with pytest.raises(TpuError, match="unknown; did you mean 'canonicalize'"):
+        lower(ModuleOp([]), "F16", "bm1684x", disable=("canonicalise",))
+
+
+@pytest.mark.parametrize(
+    ("mode", "chip", "message"),
+    [("INT8", "bm1684x", "mode INT8 is not supported"), ("F16", "bm9999", "bm9999")],
+)
+def test_unknown_mode_or_chip(mode: str, chip: str, message: str) -> None:
+    module = real_module("resnet50", with_weights=False)
+    with pytest.raises(TpuError, match=message):
+        run_stage(module, "tpu", mode, chip)
