@@ -154,9 +154,15 @@ def test_first_permute_stays_for_its_other_user() -> None:
     assert sorted(kinds(after)) == ["Permute", "Permute", "Sin"]
 
 
-def test_order_of_five_dimensions_is_done_in_two_steps() -> None:
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [((4, 5, 3, 2, 6), [2, 0, 3, 1, 4]), ((2, 3, 2, 4, 3, 4), [0, 2, 4, 1, 3, 5])],
+)
+def test_order_of_many_dimensions_is_done_in_two_steps(
+    shape: tuple[int, ...], order: list[int]
+) -> None:
     net = Net()
-    y = net.op(top.PermuteOp, "y", (net.input("x", 4, 5, 3, 2, 6),), order=[2, 0, 3, 1, 4])
+    y = net.op(top.PermuteOp, "y", (net.input("x", *shape),), order=order)
     after = assert_same_numbers(net.module(y), CANONICALIZE)
     orders = [
         Permutation(op.input.type.get_shape(), ints(op.order))

@@ -4,9 +4,6 @@ import pytest
 from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.passes.canonicalize.permute_order import Permutation
-from xdsl_tpu.passes.tensors import shape_of
 
 OPTIMIZE = "processor-top-optimize"
 
@@ -88,28 +85,3 @@ def test_quick_gelu(factor: float, expected: list[str]) -> None:
     scaled = net.op(top.MulConstOp, "m", (x,), const_val=factor)
     y = net.op(top.MulOp, "y", (x, net.op(top.SigmoidOp, "s", (scaled,))))
     assert kinds(assert_same_numbers(net.module(y), OPTIMIZE, tolerance=1e-5)) == expected
-
-
-@pytest.mark.parametrize("batch", [1, 2])
-def test_patch_embedding_is_a_matmul(batch: int) -> None:
-    net = Net()
-    operands = (
-        net.input("x", batch, 3, 32, 48),
-        net.weight("w", 8, 3, 16, 16),
-        net.weight("b", 8),
-    )
-    y = net.op(
-        top.ConvOp, "y", operands, kernel_shape=[16, 16], strides=[16, 16], pads=[0, 0, 0, 0]
-    )
-    after = assert_same_numbers(net.module(y), OPTIMIZE)
-    assert "MatMul" in kinds(after)
-    assert "Conv" not in kinds(after)
-    for op in ops_of(after, top.PermuteOp):
-        assert Permutation(shape_of(op.input), ints(op.order)).at_rank(4) is not None
-
-
-def test_small_patches_stay_a_conv() -> None:
-    net = Net()
-    operands = (net.input("x", 1, 3, 32, 32), net.weight("w", 8, 3, 4, 4), net.none)
-    y = net.op(top.ConvOp, "y", operands, kernel_shape=[4, 4], strides=[4, 4], pads=[0, 0, 0, 0])
-    assert kinds(assert_same_numbers(net.module(y), OPTIMIZE)) == ["Conv"]
