@@ -42,7 +42,7 @@ class Net:
 
     def __init__(self) -> None:
         self._block = Block()
-        self._weights = Weights()
+        self.weights = Weights()
         self.none = self._add(top.NoneOp.make(UnknownLoc(), (), result_types=[NoneType()]))
 
     def input(self, name: str, *shape: int) -> SSAValue:
@@ -54,7 +54,7 @@ class Net:
     def weight(self, name: str, *shape: int, values: npt.ArrayLike | None = None) -> SSAValue:
         """A weight, of seeded random numbers unless `values` are given."""
         array = random_array(name, shape) if values is None else np.asarray(values, np.float32)
-        self._weights[name] = array
+        self.weights[name] = array
         return self._add(top.WeightOp.make(name, (), result_types=[TensorType(f32, array.shape)]))
 
     def op(
@@ -83,7 +83,7 @@ class Net:
         module = ModuleOp(
             [FuncOp("main", kind, Region(self._block))], {WEIGHT_FILE: StringAttr("w.npz")}
         )
-        attach(module, self._weights)
+        attach(module, self.weights)
         make_pass("shape-infer").apply(make_context(), module)
         module.verify()
         return module
