@@ -3,16 +3,12 @@
 `PATTERNS` says which patterns are tried on which op, in order; one family of ops a file.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
-    PatternRewriter,
     PatternRewriteWalker,
     RewritePattern,
 )
@@ -20,6 +16,7 @@ from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.canonicalize import (
     add,
     concat,
@@ -29,10 +26,12 @@ from xdsl_tpu.passes.canonicalize import (
     expand,
     gather,
     matmul,
+    matmul_permute_split,
     mul,
     mul_const,
     norm,
     pad,
+    patch_merging,
     permute,
     reduce,
     relu,
@@ -45,8 +44,9 @@ from xdsl_tpu.passes.canonicalize import (
     swap_dim_inner,
     weight,
 )
+from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable
 
-PATTERNS: Mapping[type[Operation], Sequence[RewritePattern]] = {
+PATTERNS: PatternTable = {
     top.AddConstOp: (scale.MergeConstAfterScale(),),
     top.AddOp: (
         add.SwapAddInputs(),
@@ -80,6 +80,7 @@ PATTERNS: Mapping[type[Operation], Sequence[RewritePattern]] = {
     top.InterpOp: (resize.RemoveInterp(), resize.InterpToUpsample()),
     top.LayerNormOp: (norm.AlignLayerNormWeights(),),
     top.MatMulOp: (
+        matmul_permute_split.MatmulWithPermuteAndSplit(),
         matmul.MatMulWithBias(),
         matmul.KeepMatMulDims(),
         matmul.SliceMatMul(),
@@ -124,6 +125,7 @@ PATTERNS: Mapping[type[Operation], Sequence[RewritePattern]] = {
         reshape.BypassReshape(),
         reshape.DropLeadingOne(),
         reshape.MoveReshapeBeforeAdd(),
+        patch_merging.Reshape4Depth2SpacePattern(),
     ),
     top.ScaleOp: (
         scale.AlignScaleShape(),
@@ -151,27 +153,18 @@ PATTERNS: Mapping[type[Operation], Sequence[RewritePattern]] = {
 }
 
 
-@dataclass
-class PatternsByOp(RewritePattern):
-    """Tries the patterns of an op's own class, until one of them acts."""
-
-    patterns: Mapping[type[Operation], Sequence[RewritePattern]]
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        for pattern in self.patterns.get(type(op), ()):
-            pattern.match_and_rewrite(op, rewriter)
-            if rewriter.has_done_action:
-                return
-
-
 @dataclass(frozen=True)
-class CanonicalizePass(ModulePass):
+class CanonicalizePass(PatternPass):
     """Apply all canonicalisation patterns, fold, and remove unused ops, until nothing changes."""
 
     name = "canonicalize"
 
+    @classmethod
+    def table(cls, weights: Weights | None) -> PatternTable:
+        return PATTERNS
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns: list[RewritePattern] = [PatternsByOp(PATTERNS), CanonicalizationRewritePattern()]
+        patterns: list[RewritePattern] = [self.enabled(), CanonicalizationRewritePattern()]
         applier = GreedyRewritePatternApplier(patterns, ctx=ctx, folding_enabled=True)
         PatternRewriteWalker(applier, post_walk_func=region_dce).rewrite_module(op)
 

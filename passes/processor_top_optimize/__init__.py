@@ -1,0 +1,1 @@
+"""Rewrites of `top` IR that suit one chip, one family of ops a file."""
