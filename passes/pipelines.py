@@ -115,7 +115,7 @@ def _run(
 
 def check_disabled(disable: Collection[str]) -> None:
     """Raise TpuError for a pass that is unknown or cannot be left out."""
-    known = [name for passes in STAGES.values() for name in passes]
+    known = list(dict.fromkeys(name for passes in STAGES.values() for name in passes))
     for name in disable:
         if name not in known:
             optional = ", ".join(other for other in known if other not in REQUIRED)

@@ -170,10 +170,10 @@ def _inputs(args: argparse.Namespace, program: Program) -> Arrays:
     if args.inputs is None:
         return random_inputs(program, args.seed)
     try:
-        archive: Any = np.load(args.inputs, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise TpuError(f"{args.inputs}: one array without a name; save it with np.savez")
-        with archive:
+        with args.inputs.open("rb") as stream:
+            archive: Any = np.load(stream, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise TpuError(f"{args.inputs}: one array without a name; save it with np.savez")
             return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise TpuError(f"{args.inputs}: no readable .npz file of arrays ({error})") from error

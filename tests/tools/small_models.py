@@ -1,6 +1,7 @@
 """Seeded ONNX models of a few thousand weights, for running the tools on."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,10 @@ class Builder:
 
     def weight(self, name: str, *shape: int, scale: float = 0.2, offset: float = 0.0) -> str:
         values = self.random.standard_normal(shape, np.float32) * scale + offset
-        return self.constant(name, values.astype(np.float32))
+        return self.constant(name, values)
 
-    def constant(self, name: str, values: Array) -> str:
-        self.constants.append(numpy_helper.from_array(values, name))
+    def constant(self, name: str, values: Array | float) -> str:
+        self.constants.append(numpy_helper.from_array(np.asarray(values, np.float32), name))
         return name
 
     def node(self, kind: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
@@ -35,11 +36,11 @@ class Builder:
     def model(
         self, inputs: dict[str, Sequence[Dimension]], outputs: dict[str, Sequence[Dimension]]
     ) -> onnx.ModelProto:
-        declared = (
+        taken, given = (
             [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in values.items()]
             for values in (inputs, outputs)
         )
-        graph = helper.make_graph(self.nodes, "small", *declared, self.constants)
+        graph = helper.make_graph(self.nodes, "small", taken, given, self.constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
@@ -52,7 +53,8 @@ def cnn() -> onnx.ModelProto:
     x = b.node("MaxPool", [x], "pooled", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     y = b.node("Conv", [x, b.weight("w1", 16, 1, 3, 3)], "depthwise",
                kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=16)  # fmt: skip
-    y = b.node("Clip", [y, b.constant("zero", np.float32(0)), b.constant("six", np.float32(6))], "r6")
+    limits = [b.constant(name, value) for name, value in (("zero", 0), ("six", 6))]
+    y = b.node("Clip", [y, *limits], "r6")
     y = b.node("Conv", [y, b.weight("w2", 16, 16, 1, 1)], "pointwise", kernel_shape=[1, 1])
     features = b.node("Add", [x, y], "features")
     x = b.node("GlobalAveragePool", [features], "mean")
@@ -69,7 +71,7 @@ def transformer(tokens: int = 10, width: int = 24) -> onnx.ModelProto:
         b.node("MatMul", [x, b.weight(f"w_{name}", width, width)], name) for name in ("q", "k", "v")
     )
     scores = b.node("MatMul", [q, b.node("Transpose", [k], "kt", perm=[0, 2, 1])], "scores")
-    scores = b.node("Mul", [scores, b.constant("scale", np.float32(width**-0.5))], "scaled")
+    scores = b.node("Mul", [scores, b.constant("scale", width**-0.5)], "scaled")
     mixed = b.node("MatMul", [b.node("Softmax", [scores], "attention", axis=-1), v], "mixed")
     x = b.node("Add", ["tokens", mixed], "residual")
     y = b.node("LayerNormalization", _norm(b, x, "n1", width), "normed1", axis=-1)
@@ -86,9 +88,9 @@ def _norm(b: Builder, x: str, name: str, width: int) -> list[str]:
 
 def _gelu(b: Builder, x: str) -> str:
     """x/2 * (1 + erf(x / sqrt 2)), as exporters decompose it."""
-    erf = b.node("Erf", [b.node("Div", [x, b.constant("root2", np.float32(2**0.5))], "g0")], "g1")
-    half = b.node("Mul", [x, b.node("Add", [erf, b.constant("one", np.float32(1))], "g2")], "g3")
-    return b.node("Mul", [half, b.constant("half", np.float32(0.5))], "gelu")
+    erf = b.node("Erf", [b.node("Div", [x, b.constant("root2", 2**0.5)], "g0")], "g1")
+    half = b.node("Mul", [x, b.node("Add", [erf, b.constant("one", 1)], "g2")], "g3")
+    return b.node("Mul", [half, b.constant("half", 0.5)], "gelu")
 
 
 def dynamic() -> onnx.ModelProto:
@@ -106,3 +108,9 @@ def unsupported() -> onnx.ModelProto:
 
 
 MODELS = {f.__name__: f for f in (cnn, transformer, dynamic, unsupported)}
+
+
+def write_models(folder: Path) -> None:
+    """Each model as `<name>.onnx`."""
+    for name, build in MODELS.items():
+        (folder / f"{name}.onnx").write_bytes(build().SerializeToString())
