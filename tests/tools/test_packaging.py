@@ -1,0 +1,117 @@
+"""The package as others get it: built, installed without its dependencies, and complete."""
+
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+ROOMS = ("dialects", "frontend", "passes", "backend", "tools")
+QUIET = ("--quiet", "--disable-pip-version-check")
+
+
+def run(*command: object, cwd: Path | None = None) -> str:
+    """The standard output of a command that must succeed."""
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, cwd=cwd, timeout=300
+    )
+    assert done.returncode == 0, f"{command}:\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def sources() -> set[str]:
+    """Every file of the five rooms that is part of the package, as `room/…/name`."""
+    return {
+        path.relative_to(REPOSITORY).as_posix()
+        for room in ROOMS
+        for path in (REPOSITORY / room).rglob("*")
+        if path.is_file() and path.suffix in (".py", ".toml", ".json", ".fbs")
+    }
+
+
+def packaged(wheel: Path) -> set[str]:
+    """The files of the rooms in a wheel."""
+    names = zipfile.ZipFile(wheel).namelist()
+    inside = {name.removeprefix("xdsl_tpu/") for name in names if name.startswith("xdsl_tpu/")}
+    return {name for name in inside if name.split("/")[0] in ROOMS}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, and the wheel made from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--outdir", folder, REPOSITORY)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (found,) = built.glob("*.whl")
+    return found
+
+
+def test_every_module_is_found_under_the_one_import_name() -> None:
+    for source in sorted(sources()):
+        if not source.endswith(".py"):
+            continue
+        name = source.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        spec = find_spec(f"xdsl_tpu.{name}")
+        assert spec is not None, source
+        assert spec.origin is not None, f"{source} is in a folder without __init__.py"
+        assert Path(spec.origin).resolve() == REPOSITORY / source
+
+
+def test_no_room_is_importable_by_its_own_name() -> None:
+    """Two names for one module would give two classes for each op."""
+    probe = (
+        f"import sys; sys.path[:] = [p for p in sys.path if p not in ('', {str(REPOSITORY)!r})];"
+        "from importlib.util import find_spec;"
+        f"print([room for room in {ROOMS!r} if find_spec(room)])"
+    )
+    assert run(sys.executable, "-c", probe, cwd=Path(sysconfig.get_path("stdlib"))) == "[]\n"
+
+
+def test_wheel_has_every_file_and_nothing_beside_the_package(wheel: Path) -> None:
+    assert packaged(wheel) >= sources()
+    tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert tops == {"xdsl_tpu", f"xdsl_tpu-{version('xdsl-tpu')}.dist-info"}
+
+
+def test_zip_archive_of_the_repository_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """In such an archive, which is what a download link gives, symlinks become text files."""
+    if not (REPOSITORY / ".git").exists():
+        pytest.skip("not a git checkout")
+    archive = tmp_path / "archive.zip"
+    run("git", "archive", "--format=zip", f"--output={archive}", "HEAD", cwd=REPOSITORY)
+    command = (sys.executable, "-m", "pip", "wheel", *QUIET, "--no-deps", "--wheel-dir", tmp_path)
+    run(*command, archive)
+    (made,) = tmp_path.glob("*.whl")
+    committed = run("git", "ls-files", "--", *ROOMS, cwd=REPOSITORY).split()
+    assert packaged(made) == {name for name in committed if name.split("/")[0] in ROOMS}
+
+
+def test_dialects_need_nothing_but_xdsl(wheel: Path, tmp_path: Path) -> None:
+    """A fresh environment with xDSL alone: no numpy, no onnx."""
+    run(sys.executable, "-m", "venv", tmp_path / "env")
+    binaries = tmp_path / "env" / ("Scripts" if sys.platform == "win32" else "bin")
+    python = binaries / "python"
+    run(python, "-m", "pip", "install", *QUIET, f"xdsl=={version('xdsl')}")
+    run(python, "-m", "pip", "install", *QUIET, "--no-deps", wheel)
+    probe = (
+        "import sys; from importlib.util import find_spec;"
+        "from xdsl_tpu.dialects import top, tpu, text;"
+        "assert find_spec('numpy') is None and find_spec('onnx') is None;"
+        "assert not [r for r in ('dialects', 'passes', 'backend', 'tools') if find_spec(r)];"
+        "print(top.ConvOp.name)"
+    )
+    assert run(python, "-c", probe, cwd=tmp_path) == "top.Conv\n"
+    model = tmp_path / "m.mlir"
+    model.write_text('%0 = "top.None"() : () -> none\n"test.op"(%0) : (none) -> ()\n')
+    assert '"top.None"() : () -> none' in run(binaries / "xdsl-opt", model)
+    wrapped = run(binaries / "xdsl-opt", "--help")
+    assert "tpu-canonicalize" in "".join(wrapped.split())
