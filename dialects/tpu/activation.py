@@ -15,6 +15,7 @@ from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.tpu.enums import LutBF16Mode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ACTIVE_MODE, AFFINE_MAP, LUT_BF16_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.local import GlobalOnly, PassesMargins
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise, SupportFuseRelu
 
@@ -86,9 +87,12 @@ class PReluOp(SameShape, LocalOp):
 
     traits = traits_def(Pure(), InOutSameShape())
 
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1,)
+
 
 @irdl_op_definition
-class LutOp(SameShape, LocalOp):
+class LutOp(PassesMargins, SameShape, LocalOp):
     """The element of a table of 256 at each 8-bit index; a signed index i < 0 means 256 + i."""
 
     name = "tpu.Lut"
@@ -148,9 +152,12 @@ class ScaleOp(SameShape, LocalOp):
         check_elements(self, "bias", self.bias, channels)
         return (shape,)
 
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1, 2, 3)
+
 
 @irdl_op_definition
-class ScaleLutOp(SameShape, LocalOp):
+class ScaleLutOp(GlobalOnly, SameShape, LocalOp):
     """A table of its own for every channel of an 8-bit image."""
 
     name = "tpu.ScaleLut"

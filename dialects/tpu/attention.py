@@ -4,7 +4,8 @@ from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, tra
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.base import RANKED, is_none
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
 from xdsl_tpu.dialects.tpu.enums import RopeMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ROPE_MODE, ROUND_MODE
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
@@ -38,6 +39,15 @@ class AttentionOp(LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis == "n" or (axis == "c" and not is_none(self.keys))
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        """Every row of the queries looks at all keys and values."""
+        if operand > 0 and part.axis == "c":
+            return 0, size
+        return super().backward(part, operand, size)
 
 
 @irdl_op_definition
@@ -180,6 +190,12 @@ class RopeOp(LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportElementwise())
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis != "w"
+
+    def split_weights(self) -> tuple[int, ...]:
+        return (1, 2)
 
 
 @irdl_op_definition

@@ -16,9 +16,11 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I32_INT, I64_ARRAY, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import Part, Range, clipped
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import BINARY_SHIFT, COMPARE_MODE, REQUANT_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.local import LocalBroadcast
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, Broadcast, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportEarlyStride, SupportFuseRelu
 
@@ -37,7 +39,7 @@ def check_one_per_input(op: ShapeInference, **lists: ArrayAttr[Any] | None) -> N
 
 
 @irdl_op_definition
-class AddOp(Broadcast, LocalOp):
+class AddOp(LocalBroadcast, Broadcast, LocalOp):
     """Sum of all inputs, each times its `coeff`, with numpy's broadcasting; then the ReLU.
 
     Quantised, each input is scaled by its own element of `multipliers` and `rshifts` first.
@@ -67,9 +69,16 @@ class AddOp(Broadcast, LocalOp):
         )
         return super().result_shapes()
 
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        strides = {"h": self.early_stride_h, "w": self.early_stride_w}
+        stride = strides.get(part.axis)
+        if not self.do_early_stride or stride is None or size == 1:
+            return super().backward(part, operand, size)
+        return clipped(part.start * stride.value.data, part.end * stride.value.data, size)
+
 
 @irdl_op_definition
-class SubOp(Broadcast, LocalOp):
+class SubOp(LocalBroadcast, Broadcast, LocalOp):
     """First input minus second, the other way round with `is_reverse`, broadcast; then the ReLU.
 
     Quantised, each input is scaled by its own element of `multipliers` and `rshifts` first.
@@ -100,7 +109,7 @@ class SubOp(Broadcast, LocalOp):
 
 
 @irdl_op_definition
-class MulOp(Broadcast, LocalOp):
+class MulOp(LocalBroadcast, Broadcast, LocalOp):
     """Product of all inputs with numpy's broadcasting, then the ReLU.
 
     Quantised, the product is scaled by `multiplier` and `rshift`.
@@ -123,7 +132,7 @@ class MulOp(Broadcast, LocalOp):
 
 
 @irdl_op_definition
-class DivOp(Broadcast, LocalOp):
+class DivOp(LocalBroadcast, Broadcast, LocalOp):
     """First input divided by second, the other way round with `is_reverse`, broadcast."""
 
     name = "tpu.Div"
@@ -146,7 +155,7 @@ class DivOp(Broadcast, LocalOp):
 
 
 @irdl_op_definition
-class MaxOp(Broadcast, LocalOp):
+class MaxOp(LocalBroadcast, Broadcast, LocalOp):
     """The larger of the inputs, element by element with numpy's broadcasting."""
 
     name = "tpu.Max"
@@ -164,7 +173,7 @@ class MaxOp(Broadcast, LocalOp):
 
 
 @irdl_op_definition
-class MinOp(Broadcast, LocalOp):
+class MinOp(LocalBroadcast, Broadcast, LocalOp):
     """The smaller of the inputs, element by element with numpy's broadcasting."""
 
     name = "tpu.Min"
@@ -197,7 +206,7 @@ class CastAddOp(TpuOp):
 
 
 @irdl_op_definition
-class BinaryShiftOp(Broadcast, LocalOp):
+class BinaryShiftOp(LocalBroadcast, Broadcast, LocalOp):
     """Integer sum, difference or product of two tensors, then an arithmetic shift by `shift`."""
 
     name = "tpu.BinaryShift"
@@ -216,7 +225,7 @@ class BinaryShiftOp(Broadcast, LocalOp):
 
 
 @irdl_op_definition
-class CompareOp(Broadcast, LocalOp):
+class CompareOp(LocalBroadcast, Broadcast, LocalOp):
     """1 where `lhs mode rhs` holds and 0 elsewhere, with numpy's broadcasting."""
 
     name = "tpu.Compare"

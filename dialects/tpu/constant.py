@@ -15,12 +15,13 @@ from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import BINARY_SHIFT, COMPARE_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.local import TakesMargins
 from xdsl_tpu.dialects.tpu.op import LocalOp, SameShape
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise, SupportFuseRelu
 
 
 @irdl_op_definition
-class AddConstOp(SameShape, LocalOp):
+class AddConstOp(TakesMargins, SameShape, LocalOp):
     """x + const_val, then the ReLU if any.
 
     Quantised, x is scaled by `multiplier` and `rshift`, and `const_val` is in units of the output.
@@ -43,7 +44,7 @@ class AddConstOp(SameShape, LocalOp):
 
 
 @irdl_op_definition
-class SubConstOp(SameShape, LocalOp):
+class SubConstOp(TakesMargins, SameShape, LocalOp):
     """x - const_val, or const_val - x with `is_reverse`, then the ReLU if any."""
 
     name = "tpu.SubConst"
@@ -135,7 +136,7 @@ class ReciprocalOp(SameShape, LocalOp):
 
 
 @irdl_op_definition
-class BinaryConstShiftOp(SameShape, LocalOp):
+class BinaryConstShiftOp(TakesMargins, SameShape, LocalOp):
     """An integer operation with a number, then an arithmetic shift."""
 
     name = "tpu.BinaryConstShift"

@@ -22,16 +22,24 @@ from xdsl_tpu.dialects.attrs import (
     ints,
 )
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range, clipped
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims, known_shape
 from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import COMPRESS, REQUANT_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.local import (
+    GlobalOnly,
+    LocalWindows,
+    TakesMargins,
+    stride_problem,
+    window_along,
+)
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, check_elements, declared_shape
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
 @irdl_op_definition
-class Conv2DOp(ShapeInference, LocalOp):
+class Conv2DOp(TakesMargins, LocalWindows, ShapeInference, LocalOp):
     """Convolution over one or two spatial dimensions, plus bias, then the ReLU if any.
 
     | value | shape |
@@ -131,9 +139,27 @@ class Conv2DOp(ShapeInference, LocalOp):
         check_elements(self, "bias", self.bias, filter_shape[0])
         return filter_shape[0]
 
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        spread = self.inserts is not None and any(ints(self.inserts))
+        return axis == "n" or (axis != "c" and not spread)
+
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1, 2)
+
+    def reach(self, window: Window) -> int:
+        """A part takes what lies between its windows, too."""
+        return max(window.extent, window.stride)
+
+
+def _unchecked_windows(op: "Conv3DOp | DeconvOp") -> tuple[Window, ...]:
+    kernel, strides, pads = map(ints, (op.kernel_shape, op.strides, op.pads))
+    rank = len(kernel)
+    dilations = (1,) * rank if op.dilations is None else ints(op.dilations)
+    return tuple(map(Window, kernel, strides, dilations, pads[:rank], pads[rank:]))
+
 
 @irdl_op_definition
-class Conv3DOp(LocalOp):
+class Conv3DOp(LocalWindows, LocalOp):
     """Convolution over D, H, W of N, C, D, H, W, plus bias, then the ReLU."""
 
     name = "tpu.Conv3D"
@@ -160,6 +186,24 @@ class Conv3DOp(LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
+
+    def windows(self) -> tuple[Window, ...]:
+        """One window for each of D, H and W."""
+        return _unchecked_windows(self)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        return stride_problem(self.windows()[1:])
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        spread = self.inserts is not None and any(ints(self.inserts))
+        return axis == "n" or (axis != "c" and not spread)
+
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1, 2)
+
+    def reach(self, window: Window) -> int:
+        """A part takes what lies between its windows, too."""
+        return max(window.extent, window.stride)
 
 
 @irdl_op_definition
@@ -188,9 +232,36 @@ class DeconvOp(LocalOp):
 
     traits = traits_def(Pure(), SupportFuseRelu())
 
+    def windows(self) -> tuple[Window, ...]:
+        """The window that every element is spread over, one a spatial dimension."""
+        return _unchecked_windows(self)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        window = self.windows()[0]
+        if window.extent >= window.stride:
+            return None
+        return f"its kernel spans {window.extent}, less than its stride {window.stride}"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis != "c"
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        """Input i reaches the outputs from i * stride - pad on, as many as the kernel spans."""
+        if operand > 0:
+            return 0, size
+        window = window_along(part.axis, self.windows())
+        if window is None:
+            return super().backward(part, operand, size)
+        first = -(-(part.start + window.before - window.extent + 1) // window.stride)
+        last = (part.end - 1 + window.before) // window.stride
+        return clipped(first, last + 1, size)
+
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1, 2)
+
 
 @irdl_op_definition
-class Deconv3DOp(LocalOp):
+class Deconv3DOp(GlobalOnly, LocalOp):
     """Transposed convolution over D, H, W."""
 
     name = "tpu.Deconv3D"

@@ -12,11 +12,12 @@ from xdsl.irdl import (
 from xdsl_tpu.dialects.attrs import DICT_ARRAY, TEXT
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.tpu.kinds import DICT
+from xdsl_tpu.dialects.tpu.local import GlobalOnly
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
 
 @irdl_op_definition
-class CustomOp(LocalOp):
+class CustomOp(GlobalOnly, LocalOp):
     """An op of the user's own, told apart by `name`."""
 
     name = "tpu.Custom"

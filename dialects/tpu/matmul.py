@@ -2,6 +2,7 @@
 
 from math import prod
 
+from xdsl.dialects.builtin import f32
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -14,10 +15,12 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DQ_TYPE, REQUANT_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.local import GlobalOnly, element_type
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
@@ -108,9 +111,55 @@ class MatMulOp(ShapeInference, LocalOp):
         product = (*broadcast(tuple(batch), tuple(other_batch)), rows, columns)
         return _transposed(product, bool(self.output_transpose))
 
+    def local_support(self, kind: GroupType) -> str | None:
+        left, right = self.shape_of(self.input), self.shape_of(self.right)
+        why = _local_product_problem(left, right, bool(self.hdim_is_batch))
+        if why is None and len(left) == 4 and not self.right_transpose:
+            rows_differ = left[1] != right[1] if len(right) == 4 else False
+            if rows_differ and (left[0], *left[2:]) == (right[0], *right[2:]):
+                why = f"{dims(left)} by {dims(right)} shares all dimensions but 1"
+        if why is None and element_type(self.input) == f32:
+            why = "products of f32 matrices have no local form"
+        return why
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        rows = axis == "c" and len(self.shape_of(self.input)) > 2
+        if rows and kind in (GroupType.MM, GroupType.SMALL_C):
+            return not (self.left_transpose or self.output_transpose)
+        return axis == "n" or (axis == "h" and bool(self.hdim_is_batch))
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        """A part of the rows needs the whole right matrix."""
+        if operand == 0 or (operand == 1 and part.axis != "c"):
+            return super().backward(part, operand, size)
+        return 0, size
+
+    def split_weights(self) -> tuple[int, ...]:
+        left, right = self.shape_of(self.input), self.shape_of(self.right)
+        if len(left) != len(right) or len(left) not in (3, 4):
+            return ()
+        batch = (0, 2) if self.hdim_is_batch else tuple(range(len(left) - 2))
+        same = all(left[axis] == right[axis] for axis in batch)
+        one = not self.hdim_is_batch and any(left[axis] == 1 for axis in batch)
+        return (0, 1) if same and not one else ()
+
+
+def _local_product_problem(left: Shape, right: Shape, heads: bool) -> str | None:
+    ranks = (len(left), len(right))
+    both = f"{dims(left)} by {dims(right)}"
+    if ranks == (3, 3) or (ranks == (4, 4) and heads):
+        return None
+    if ranks == (4, 4):
+        return f"{both} has its batch in dimensions 0 and 1; it is local in 0 and 2 only"
+    if ranks in ((4, 2), (5, 2)):
+        if left[1] < left[-2]:
+            return None
+        return f"{both} fills the lanes badly: dimension 1 is not smaller than {left[-2]}"
+    return f"{both} has ranks that have no local form"
+
 
 @irdl_op_definition
-class MatMulLutOp(LocalOp):
+class MatMulLutOp(GlobalOnly, LocalOp):
     """A matrix product whose left side first goes through a look-up table."""
 
     name = "tpu.MatMulLut"

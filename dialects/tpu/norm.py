@@ -14,10 +14,12 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ROUND_MODE
+from xdsl_tpu.dialects.tpu.local import GlobalOnly, splits_before
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -53,6 +55,19 @@ class LayerNormOp(SameShape, LocalOp):
         check_elements(self, "weight", self.weight, prod(normalized))
         check_elements(self, "bias", self.bias, prod(normalized))
         return (shape,)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        axis = self._first_axis()
+        return None if 0 < axis <= 4 else f"it is over axis {axis}; only axes 1 to 4 are local"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return splits_before(axis, kind, self._first_axis())
+
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1, 2)
+
+    def _first_axis(self) -> int:
+        return axis_of(self.axis.value.data, len(self.shape_of(self.input)))
 
 
 @irdl_op_definition
@@ -104,6 +119,12 @@ class GroupNormOp(SameShape, LocalOp):
         check_elements(self, "bias", self.bias, shape[1])
         return (shape,)
 
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis == "n"
+
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1, 2)
+
 
 @irdl_op_definition
 class InstanceNormOp(SameShape, LocalOp):
@@ -121,6 +142,12 @@ class InstanceNormOp(SameShape, LocalOp):
 
     traits = traits_def(Pure())
 
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis == "n"
+
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1, 2)
+
 
 @irdl_op_definition
 class PixelNormOp(LocalOp):
@@ -137,6 +164,12 @@ class PixelNormOp(LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis != "c"
+
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1, 2)
 
 
 @irdl_op_definition
@@ -159,9 +192,19 @@ class RMSNormOp(SameShape, LocalOp):
         check_elements(self, "gamma", self.gamma, shape[-1])
         return (shape,)
 
+    def local_support(self, kind: GroupType) -> str | None:
+        rank = len(self.shape_of(self.input))
+        return None if 2 <= rank <= 5 else f"its rank is {rank}; only ranks 2 to 5 are local"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return splits_before(axis, kind, len(self.shape_of(self.input)) - 1)
+
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1,)
+
 
 @irdl_op_definition
-class LRNOp(SameShape, LocalOp):
+class LRNOp(GlobalOnly, SameShape, LocalOp):
     """x divided by a power of the squares in nearby channels (AlexNet's normalisation)."""
 
     name = "tpu.LRN"

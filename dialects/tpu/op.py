@@ -9,6 +9,7 @@ from xdsl.irdl import AttrConstraint, opt_attr_def
 
 from xdsl_tpu.dialects.attrs import BOOL
 from xdsl_tpu.dialects.base import NONE, RANKED, NamedOp, RankedTensor, is_none
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.dialects.interfaces.shape import (
     Shape,
     ShapeError,
@@ -31,8 +32,11 @@ class TpuOp(NamedOp):
     """Whether several cores share the work; left out on chips with one core."""
 
 
-class LocalOp(TpuOp):
-    """An op that can also work inside a group, on slices in local memory."""
+class LocalOp(LocalGen, TpuOp):
+    """An op that can also work inside a group, on slices in local memory.
+
+    Whether and how it does is what the methods of LocalGen say.
+    """
 
     ginfo = opt_attr_def(LAYER_GROUP)
     """Slices, addresses and pipeline stage of the op in its group; absent outside groups."""

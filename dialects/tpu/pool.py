@@ -12,10 +12,12 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import LAYER_GROUP, POOL_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.local import GlobalOnly, LocalWindows, stride_problem
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
@@ -44,7 +46,7 @@ def pooled_shape(op: "Pool1DOp | Pool2DOp | Pool3DOp", rank: int) -> Shape:
 
 
 @irdl_op_definition
-class Pool1DOp(ShapeInference, LocalOp):
+class Pool1DOp(LocalWindows, ShapeInference, LocalOp):
     """Mean or maximum of every window over W of N, C, W; then the ReLU.
 
     Padding counts as `pad_value` in a mean when `count_include_pad`, and never wins a maximum.
@@ -86,9 +88,12 @@ class Pool1DOp(ShapeInference, LocalOp):
         """One window a spatial dimension; raises ShapeError when the lists do not fit."""
         return pool_windows(self, 1)
 
+    def local_support(self, kind: GroupType) -> str | None:
+        return stride_problem(self.windows())
+
 
 @irdl_op_definition
-class Pool2DOp(ShapeInference, LocalOp):
+class Pool2DOp(LocalWindows, ShapeInference, LocalOp):
     """Mean or maximum of every window over H and W of N, C, H, W; then the ReLU.
 
     Padding counts as `pad_value` in a mean when `count_include_pad`, and never wins a maximum.
@@ -130,9 +135,16 @@ class Pool2DOp(ShapeInference, LocalOp):
         """One window a spatial dimension; raises ShapeError when the lists do not fit."""
         return pool_windows(self, 2)
 
+    def local_support(self, kind: GroupType) -> str | None:
+        return (
+            "its windows adapt to the output"
+            if self.is_adaptive
+            else stride_problem(self.windows())
+        )
+
 
 @irdl_op_definition
-class Pool3DOp(ShapeInference, LocalOp):
+class Pool3DOp(LocalWindows, ShapeInference, LocalOp):
     """Mean or maximum of every window over D, H and W of N, C, D, H, W; then the ReLU.
 
     Padding counts as `pad_value` in a mean when `count_include_pad`, and never wins a maximum.
@@ -172,9 +184,12 @@ class Pool3DOp(ShapeInference, LocalOp):
         """One window a spatial dimension; raises ShapeError when the lists do not fit."""
         return pool_windows(self, 3)
 
+    def local_support(self, kind: GroupType) -> str | None:
+        return stride_problem(self.windows())
+
 
 @irdl_op_definition
-class MaxPoolWithMaskOp(LocalOp):
+class MaxPoolWithMaskOp(GlobalOnly, LocalOp):
     """Max pooling that also tells which element of each window won."""
 
     name = "tpu.MaxPoolWithMask"
@@ -193,7 +208,7 @@ class MaxPoolWithMaskOp(LocalOp):
 
 
 @irdl_op_definition
-class MaxUnpoolOp(LocalOp):
+class MaxUnpoolOp(GlobalOnly, LocalOp):
     """The inverse of max pooling: values go where the mask says, zeros elsewhere."""
 
     name = "tpu.MaxUnpool"

@@ -12,14 +12,17 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType
+from xdsl_tpu.dialects.interfaces.shape import dims
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DEQUANT_MODE, REQUANT_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.local import MAX_CHANNELS, PassesMargins
 from xdsl_tpu.dialects.tpu.op import LocalOp, SameShape
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
 
 
 @irdl_op_definition
-class CastOp(SameShape, LocalOp):
+class CastOp(PassesMargins, SameShape, LocalOp):
     """The values in another number format, rounded by `round_mode`.
 
     Between floats and quantised integers `with_scale` divides or multiplies by the scale.
@@ -173,3 +176,9 @@ class MulShiftOp(SameShape, LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
+
+    def local_support(self, kind: GroupType) -> str | None:
+        shape = self.shape_of(self.input)
+        if len(shape) >= 3 and shape[1] > MAX_CHANNELS:
+            return f"dimension 1 of {dims(shape)} is above {MAX_CHANNELS}"
+        return None

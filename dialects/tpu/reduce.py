@@ -13,10 +13,14 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, reduced
 from xdsl_tpu.dialects.tpu.kinds import ARG_MODE, NONZERO_ORDER, REDUCE_MODE
+from xdsl_tpu.dialects.tpu.local import element_type, splits_before
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
+
+_LOCAL_REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax")
 
 
 @irdl_op_definition
@@ -44,6 +48,26 @@ class ReduceOp(ShapeInference, LocalOp):
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)
         return (reduced(shape, axes_of(ints(self.axes), len(shape)), bool(self.keepdims)),)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        rank = len(self.shape_of(self.input))
+        axes, mode = axes_of(ints(self.axes), rank), self.mode.data
+        if (rank, *axes) not in ((4, 2), (4, 3), (3, 2)):
+            return (
+                f"it reduces axes {list(axes)} of rank {rank}; "
+                "only one axis, 2 or 3 of rank 4 or 2 of rank 3, is local"
+            )
+        if mode not in _LOCAL_REDUCTIONS:
+            return f"{mode} is not local, only {', '.join(_LOCAL_REDUCTIONS)}"
+        source, target = element_type(self.input), element_type(self.output)
+        if source != target:
+            return f"it makes {target} of {source}"
+        return None
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        rank = len(self.shape_of(self.input))
+        (first, *_) = axes_of(ints(self.axes), rank)
+        return splits_before(axis, kind, first)
 
 
 @irdl_op_definition

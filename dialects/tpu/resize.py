@@ -13,14 +13,16 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import Part, Range, clipped
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import RESIZE_COORD_MODE, RESIZE_MODE
+from xdsl_tpu.dialects.tpu.local import GlobalOnly
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, declared_shape
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
 @irdl_op_definition
-class InterpOp(ShapeInference, LocalOp):
+class InterpOp(GlobalOnly, ShapeInference, LocalOp):
     """N, C, H, W (or N, C, W) resized to nearest or interpolated elements.
 
     The result type says to which size, `scale_h` and `scale_w` are output over input sizes, and
@@ -65,6 +67,13 @@ class UpsampleOp(LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        scale = {"h": self.scale_h, "w": self.scale_w}.get(part.axis)
+        if operand > 0 or scale is None:
+            return super().backward(part, operand, size)
+        factor = scale.value.data
+        return clipped(part.start // factor, -(-part.end // factor), size)
 
 
 @irdl_op_definition

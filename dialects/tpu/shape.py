@@ -17,14 +17,16 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import I64_ARRAY, I64_INT, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, reduced
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
+from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, declared_shape
 
 
 @irdl_op_definition
-class ReshapeOp(ShapeInference, LocalOp):
+class ReshapeOp(LocalReshape, ShapeInference, LocalOp):
     """The same elements in the same order under another shape.
 
     The result type says which; `shape`, with 0 for "as in the input" and -1 for "what is left",
@@ -50,9 +52,15 @@ class ReshapeOp(ShapeInference, LocalOp):
             raise ShapeError(f"cannot reshape {dims(source)} to {dims(target)}")
         return (target,)
 
+    def local_support(self, kind: GroupType) -> str | None:
+        source, target = self.shape_of(self.input), declared_shape(self.output)
+        if (len(source) > 4) != (len(target) > 4):
+            return f"{dims(source)} to {dims(target)} goes across the border of rank 4"
+        return super().local_support(kind)
+
 
 @irdl_op_definition
-class SqueezeOp(ShapeInference, LocalOp):
+class SqueezeOp(LocalReshape, ShapeInference, LocalOp):
     """The input without the dimensions `axes`, all of size 1; without all such when it is empty."""
 
     name = "tpu.Squeeze"

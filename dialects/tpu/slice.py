@@ -14,16 +14,26 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED, is_none
+from xdsl_tpu.dialects.interfaces.local_gen import (
+    Axis,
+    GroupType,
+    Part,
+    Range,
+    axis_number,
+    clipped,
+)
 from xdsl_tpu.dialects.interfaces.shape import (
     Shape,
     ShapeError,
     ShapeInference,
     UnknownShapeError,
     dims,
+    known_shape,
 )
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut, axis_of, cut
 from xdsl_tpu.dialects.tpu.enums import PaddingMode
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP, PADDING_MODE
+from xdsl_tpu.dialects.tpu.local import MAX_CHANNELS, GlobalOnly, TakesMargins, splits_before
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -70,6 +80,46 @@ class SliceOp(ShapeInference, LocalOp):
                 raise ShapeError(f"{name} has {len(values)} values for {dims(shape)}")
         return tuple(map(cut, shape, *map(ints, lists.values())))
 
+    def local_support(self, kind: GroupType) -> str | None:
+        if not all(map(is_none, (self.offsetT, self.endsT, self.stepsT))):
+            return "the slice is computed at run time"
+        source, target = self.shape_of(self.input), self.result_shapes()[0]
+        if len(source) > 5:
+            return f"its rank is {len(source)}; only ranks up to 5 are local"
+        if len(source) == 5 and _without(source, 2) != _without(target, 2):
+            return f"more than dimension 2 (d) differs in rank 5: {dims(source)} to {dims(target)}"
+        if len(source) > 1 and source[1] > MAX_CHANNELS:
+            return f"dimension 1 of {dims(source)} is above {MAX_CHANNELS}"
+        if len(source) > 1 and (step := ints(self.steps)[1]) != 1:
+            return f"its step along dimension 1 is {step}; only 1 is local"
+        return None
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        if axis != "c":
+            return True
+        source, target = self.shape_of(self.input), self.result_shapes()[0]
+        return source[1:2] == target[1:2]
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        """Exactly what is taken; None along an axis that is turned round or was merged."""
+        cuts, number = self.cuts(), axis_number(part.axis, part.kind)
+        if number >= len(cuts) or size == part.whole:
+            return super().backward(part, operand, size)
+        chosen = cuts[number]
+        merged = number == axis_number("w", part.kind) and len(cuts) > number + 1
+        if chosen.step < 0 or merged:
+            return None
+        start = chosen.first + part.start * chosen.step
+        return clipped(start, start + (part.length - 1) * chosen.step + 1, size)
+
+    def takes_margins(self) -> bool:
+        source, target = self.shape_of(self.input), self.result_shapes()[0]
+        return _without(source, 1) == _without(target, 1)
+
+
+def _without(shape: Shape, axis: int) -> Shape:
+    return (*shape[:axis], *shape[axis + 1 :])
+
 
 @irdl_op_definition
 class StridedSliceOp(TpuOp):
@@ -92,7 +142,7 @@ class StridedSliceOp(TpuOp):
 
 
 @irdl_op_definition
-class ConcatOp(ShapeInference, LocalOp):
+class ConcatOp(TakesMargins, ShapeInference, LocalOp):
     """The inputs one behind the other along `axis`; all other sizes are equal. Then the ReLU.
 
     With `only_merge` the inputs already lie in their places in the result and nothing moves.
@@ -117,13 +167,26 @@ class ConcatOp(ShapeInference, LocalOp):
         if len({len(shape) for shape in shapes}) != 1:
             raise ShapeError(f"inputs {', '.join(map(dims, shapes))} must be of one rank")
         axis = axis_of(self.axis.value.data, len(shapes[0]))
-        around = {(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}
+        around = {_without(shape, axis) for shape in shapes}
         if len(around) != 1:
             raise ShapeError(
                 f"inputs {', '.join(map(dims, shapes))} differ elsewhere than in axis {axis}"
             )
         total = sum(shape[axis] for shape in shapes)
         return ((*shapes[0][:axis], total, *shapes[0][axis + 1 :]),)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        axis = self._position()
+        return None if 0 < axis <= 3 else f"it is along axis {axis}; only axes 1 to 3 are local"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis_number(axis, kind) != self._position()
+
+    def split_weights(self) -> tuple[int, ...]:
+        return tuple(range(len(self.inputs)))
+
+    def _position(self) -> int:
+        return axis_of(self.axis.value.data, len(self.shape_of(self.inputs[0])))
 
 
 @irdl_op_definition
@@ -169,7 +232,7 @@ class InsertOp(SameShape, TpuOp):
 
 
 @irdl_op_definition
-class TileOp(LocalOp):
+class TileOp(GlobalOnly, LocalOp):
     """The input repeated `tile[i]` times along dimension i."""
 
     name = "tpu.Tile"
@@ -184,7 +247,7 @@ class TileOp(LocalOp):
 
 
 @irdl_op_definition
-class PadOp(LocalOp):
+class PadOp(GlobalOnly, LocalOp):
     """The input with `paddings` around it: a number, a reflection or copies of the edge."""
 
     name = "tpu.Pad"
@@ -219,9 +282,13 @@ class TriluOp(LocalOp):
 
     traits = traits_def(Pure())
 
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        rank = len(known_shape(self.output.type) or ())
+        return splits_before(axis, kind, rank - 2)
+
 
 @irdl_op_definition
-class CopyOp(LocalOp):
+class CopyOp(GlobalOnly, LocalOp):
     """Elements moved from one set of strides to another."""
 
     name = "tpu.Copy"

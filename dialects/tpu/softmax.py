@@ -12,10 +12,12 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ROUND_MODE
+from xdsl_tpu.dialects.tpu.local import splits_before
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -48,6 +50,17 @@ class SoftmaxOp(SameShape, LocalOp):
         (shape,) = super().result_shapes()
         axis_of(self.axis.value.data, len(shape))
         return (shape,)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        rank = len(self.shape_of(self.input))
+        axis = axis_of(self.axis.value.data, rank)
+        if rank == 4 and axis in (2, 3):
+            return None
+        return f"it is over axis {axis} of rank {rank}; only axis 2 and 3 of rank 4 are local"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        rank = len(self.shape_of(self.input))
+        return splits_before(axis, kind, axis_of(self.axis.value.data, rank))
 
 
 @irdl_op_definition

@@ -1,5 +1,7 @@
 """Elements in another order."""
 
+from typing import ClassVar
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -12,8 +14,10 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
+from xdsl_tpu.dialects.tpu.local import GlobalOnly
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -44,6 +48,12 @@ class PermuteOp(ShapeInference, LocalOp):
         if sorted(order) != list(range(len(shape))):
             raise ShapeError(f"order {list(order)} is no permutation of {dims(shape)}")
         return (tuple(shape[axis] for axis in order),)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        order = ints(self.order)
+        if order[:2] == (0, 1):
+            return f"it turns order {list(order)} with the DMA, between global tensors"
+        return f"order {list(order)} moves data across lanes"
 
 
 @irdl_op_definition
@@ -94,9 +104,10 @@ class Depth2SpaceOp(ShapeInference, TpuOp):
 
 
 @irdl_op_definition
-class ShuffleChannelOp(LocalOp):
+class ShuffleChannelOp(GlobalOnly, LocalOp):
     """Channels seen as `group` rows and read column by column (ShuffleNet)."""
 
+    WHY_GLOBAL: ClassVar[str] = "it moves data across lanes"
     name = "tpu.ShuffleChannel"
 
     input = operand_def(RANKED)
@@ -107,9 +118,10 @@ class ShuffleChannelOp(LocalOp):
 
 
 @irdl_op_definition
-class SwapChannelOp(SameShape, LocalOp):
+class SwapChannelOp(GlobalOnly, SameShape, LocalOp):
     """Channel i of the result is channel `channel_order[i]` of the input."""
 
+    WHY_GLOBAL: ClassVar[str] = "it moves data across lanes"
     name = "tpu.SwapChannel"
 
     input = operand_def(RANKED)
@@ -142,6 +154,13 @@ class SwapDimInnerOp(SameShape, LocalOp):
         if not all(0 <= offset < size for offset, size in zip(offsets, shape, strict=True)):
             raise ShapeError(f"offset {list(offsets)} lies outside {dims(shape)}")
         return (shape,)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        rank = len(self.shape_of(self.input))
+        return None if rank == 4 else f"its rank is {rank}; only rank 4 is local"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis == "n" and ints(self.offset)[0] == 0
 
 
 @irdl_op_definition

@@ -1,28 +1,11 @@
 """Plain values that the layer-group algorithms pass to each other."""
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import NamedTuple
 
+from xdsl_tpu.dialects.interfaces.local_gen import AXES, Axis, GroupType, Ncdhw
 
-class GroupType(IntEnum):
-    """How the dimensions of a group's tensors map to n, c, d, h, w; the values are the IR's."""
-
-    NORMAL = 0
-    THREE_D = 1
-    SMALL_C = 2
-    MM_INT4 = 3
-    MM = 4
-
-
-class Ncdhw(NamedTuple):
-    """Sizes along the five axes that local memory knows; c lies over the lanes."""
-
-    n: int
-    c: int
-    d: int
-    h: int
-    w: int
+__all__ = ["AXES", "Axis", "AxisSlices", "GroupType", "Ncdhw", "Secs", "ValueSlices"]
 
 
 class Secs(NamedTuple):

@@ -1,0 +1,129 @@
+"""What an op tells the layer-group pass about running from local memory, slice by slice.
+
+Nothing here knows a dialect: an op answers for itself whether it has a local form, along which
+axes its result may be cut, and which part of an operand a part of its result needs.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal, NamedTuple, TypeAlias
+
+from xdsl.ir import Operation
+
+Axis: TypeAlias = Literal["n", "c", "d", "h", "w"]
+AXES: tuple[Axis, ...] = ("n", "c", "d", "h", "w")
+
+Range: TypeAlias = tuple[int, int]
+"""First index and length."""
+
+
+class GroupType(IntEnum):
+    """How the dimensions of a group's tensors map to n, c, d, h, w; the values are the IR's."""
+
+    NORMAL = 0
+    THREE_D = 1
+    SMALL_C = 2
+    MM_INT4 = 3
+    MM = 4
+
+
+class Ncdhw(NamedTuple):
+    """Sizes along the five axes that local memory knows; c lies over the lanes."""
+
+    n: int
+    c: int
+    d: int
+    h: int
+    w: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`length` elements from `start` of an op's result, along one axis that has `whole`."""
+
+    axis: Axis
+    start: int
+    length: int
+    whole: int
+    kind: GroupType
+
+    @property
+    def end(self) -> int:
+        """The first index after the part."""
+        return self.start + self.length
+
+    @property
+    def is_last(self) -> bool:
+        """Whether nothing comes after the part."""
+        return self.end == self.whole
+
+
+class LocalGen(Operation):
+    """An op that can work on slices in local memory. The defaults are those of an op that takes
+    each element of the result from the same place of every operand.
+    """
+
+    def local_support(self, kind: GroupType) -> str | None:
+        """None when the op has a local form in a group of this type, else why not, in words.
+
+        The reason is for users of the compiler: it names shapes and attributes, not classes.
+        """
+        return None
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        """Whether the result may be made in several parts along the axis."""
+        return True
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        """The range of an operand, which has `size` along the axis, that a part needs.
+
+        Never less than what is needed, often more. None when the axis cannot be cut like this.
+        """
+        return same_range(part, size)
+
+    def takes_margins(self) -> bool:
+        """Whether the op copes with operands of which more is there than `backward` asked for.
+
+        So it is when another user of the operand needs more of it.
+        """
+        return False
+
+    def split_weights(self) -> tuple[int, ...]:
+        """Operands that, when they are weights, are loaded slice by slice like activations."""
+        return ()
+
+    def compact_weights(self) -> tuple[int, ...]:
+        """Operands that, when they are weights, lie in local memory without alignment."""
+        return ()
+
+
+def same_range(part: Part, size: int) -> Range | None:
+    """The same range, or the one element of an operand that is stretched along the axis.
+
+    None when the operand has another size: its elements do not lie where the result's do.
+    """
+    if size == part.whole:
+        return part.start, part.length
+    return (0, 1) if size == 1 else None
+
+
+def clipped(start: int, end: int, size: int) -> Range | None:
+    """What lies inside an operand of `size`; None when nothing does."""
+    low, high = max(start, 0), min(end, size)
+    return (low, high - low) if high > low else None
+
+
+_AXIS_NUMBERS: dict[bool, tuple[Axis, ...]] = {
+    False: ("n", "c", "h", "w"),
+    True: ("n", "c", "d", "h", "w"),
+}
+
+
+def axis_number(axis: Axis, kind: GroupType) -> int:
+    """The tensor dimension that an axis stands for: NORMAL and MM 0123 = nchw, THREE_D ncdhw.
+
+    In SMALL_C the innermost dimension, h, counts as 2. An axis that the type does not have
+    counts as 2, too: its size is 1.
+    """
+    numbers = _AXIS_NUMBERS[kind is GroupType.THREE_D]
+    return numbers.index(axis) if axis in numbers else 2

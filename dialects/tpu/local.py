@@ -1,0 +1,168 @@
+"""Rules on local memory that several families of ops share.
+
+Facts from the layer group reference, sections 4, 5, 8 and 14.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
+from xdsl.ir import Attribute, SSAValue
+
+from xdsl_tpu.dialects.base import RankedTensor
+from xdsl_tpu.dialects.interfaces.local_gen import (
+    Axis,
+    GroupType,
+    LocalGen,
+    Part,
+    Range,
+    axis_number,
+    clipped,
+)
+from xdsl_tpu.dialects.interfaces.shape import Shape, dims, known_shape
+from xdsl_tpu.dialects.interfaces.shape_rules import Window
+
+MAX_STRIDE = 15
+"""The largest stride that the pooling instructions can encode."""
+MAX_CHANNELS = 65535
+"""The largest channel number that an instruction can encode."""
+
+_FLOATS = (Float32Type, Float16Type, BFloat16Type)
+
+
+class GlobalOnly(LocalGen):
+    """An op that works from global memory only; `WHY_GLOBAL` is the reason in words."""
+
+    WHY_GLOBAL: ClassVar[str] = "it has no local form"
+
+    def local_support(self, kind: GroupType) -> str | None:
+        return self.WHY_GLOBAL
+
+
+class TakesMargins(LocalGen):
+    """An op that finds what it needs in an operand of which more is there."""
+
+    def takes_margins(self) -> bool:
+        return True
+
+
+class PassesMargins(LocalGen):
+    """An op that takes more of its operand than it needs when all its users would."""
+
+    def takes_margins(self) -> bool:
+        users = {use.operation for result in self.results for use in result.uses}
+        return all(isinstance(user, LocalGen) and user.takes_margins() for user in users)
+
+
+class LocalBroadcast(TakesMargins):
+    """Element by element on operands of equal rank that may be stretched along some axes.
+
+    Weights among them are loaded slice by slice. From rank 5 on several dimensions share the
+    innermost axes in local memory, so they must be stretched alike.
+    """
+
+    def local_support(self, kind: GroupType) -> str | None:
+        shapes = [known_shape(operand.type) for operand in self.operands]
+        if len(shapes) < 2:
+            return None
+        first = shapes[0]
+        for operand, shape in zip(self.operands, shapes, strict=True):
+            if first is None or shape is None:
+                return "the shapes are not known"
+            if (why := _broadcast_problem(first, shape, operand)) is not None:
+                return why
+        return None
+
+    def split_weights(self) -> tuple[int, ...]:
+        return tuple(range(len(self.operands)))
+
+
+def _broadcast_problem(left: Shape, right: Shape, operand: SSAValue) -> str | None:
+    both = f"{dims(left)} and {dims(right)}"
+    if len(left) != len(right):
+        return f"its operands have different ranks: {both}"
+    kinds = [_stretched(*sizes) for sizes in zip(left, right, strict=True)]
+    if len(kinds) < 5:
+        return None
+    if len(kinds) == 5 and isinstance(element_type(operand), _FLOATS):
+        opposite = kinds[3] * kinds[4] == -1
+        if kinds[3] == kinds[4] or (opposite and not any(kinds[:3])):
+            return None
+    elif all(kind == kinds[3] for kind in kinds[4:]):
+        return None
+    return f"dimensions 3 and on of {both}, which share an axis, are not broadcast alike"
+
+
+def _stretched(left: int, right: int) -> int:
+    """Which side is stretched along a dimension: 1 the left one, -1 the right one, 0 none."""
+    return 0 if left == right else 1 if left == 1 else -1
+
+
+def element_type(value: SSAValue) -> Attribute:
+    """The element type of a ranked tensor."""
+    return cast(RankedTensor, value.type).element_type
+
+
+def splits_before(axis: Axis, kind: GroupType, first: int) -> bool:
+    """Whether an op that needs dimensions `first` and on in one piece may be cut along an axis.
+
+    SMALL_C has the innermost dimension as its third axis, whatever its number.
+    """
+    return axis_number(axis, kind) < (2 if kind is GroupType.SMALL_C else first)
+
+
+class LocalWindows(LocalGen):
+    """An op whose windows slide over its first operand; any others it needs as a whole."""
+
+    @abstractmethod
+    def windows(self) -> tuple[Window, ...]:
+        """One window a spatial dimension."""
+
+    def reach(self, window: Window) -> int:
+        """How many elements a window takes from its position on."""
+        return window.extent
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        """What the windows see; the last part takes all that is left."""
+        if operand > 0:
+            return 0, size
+        window = window_along(part.axis, self.windows())
+        if window is None:
+            return super().backward(part, operand, size)
+        start = part.start * window.stride - window.before
+        end = start + (part.length - 1) * window.stride + self.reach(window)
+        return clipped(start, size if part.is_last else end, size)
+
+
+class LocalReshape(LocalGen):
+    """An op that keeps all elements in order; dimensions 0 and 1 must stay, as n and c do."""
+
+    def local_support(self, kind: GroupType) -> str | None:
+        source, target = (known_shape(v.type) for v in (self.operands[0], self.results[0]))
+        if source is None or target is None:
+            return "the shapes are not known"
+        if min(len(source), len(target)) >= 2 and source[:2] == target[:2]:
+            return None
+        return f"{dims(source)} to {dims(target)} changes dimension 0 or 1"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis in ("n", "c")
+
+
+def window_along(axis: Axis, windows: Sequence[Window]) -> Window | None:
+    """The window of an op on N, C, [D], H, W that slides along an axis; None along others.
+
+    One of N, C, W lies along h: its only spatial dimension is the third.
+    """
+    spatial: tuple[Axis, ...] = ("d", "h", "w") if len(windows) == 3 else ("h", "w")
+    place = spatial.index(axis) if axis in spatial else len(windows)
+    return windows[place] if place < len(windows) else None
+
+
+def stride_problem(windows: Sequence[Window]) -> str | None:
+    """Why strides are too large for an instruction, None when they are not."""
+    strides = [window.stride for window in windows]
+    if max(strides) <= MAX_STRIDE:
+        return None
+    return f"its stride {dims(strides)} is above {MAX_STRIDE}"
