@@ -1,0 +1,63 @@
+"""The pass `processor-top-optimize`."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.canonicalize.mul_const import MergeMulConstIntoWeights
+from xdsl_tpu.passes.canonicalize.permute import CancelPermutes, RemovePermute, SplitPermute
+from xdsl_tpu.passes.canonicalize.reshape import MergeReshapes, RemoveReshape
+from xdsl_tpu.passes.canonicalize.swap_dim_inner import MergeSwapDimInners
+from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
+from xdsl_tpu.passes.processor_top_optimize import (
+    arithmetic,
+    matmul_right_transpose,
+    reshape_reorder,
+    scale,
+    split_matmul,
+    swap_dim_inner,
+)
+
+PATTERNS: PatternTable = {
+    top.AddOp: (arithmetic.AddInPairs(),),
+    top.ConcatOp: (swap_dim_inner.ConcatToSwapDimInner(),),
+    top.DivOp: (arithmetic.DivBySqrt(),),
+    top.MatMulOp: (
+        split_matmul.SplitMatMulPattern(),
+        matmul_right_transpose.ConvertMatMulWithRightTranspose(),
+        matmul_right_transpose.ConvertMatMulWithLeftTranspose(),
+        reshape_reorder.ReshapeReorderPattern(),
+    ),
+    top.MulConstOp: (
+        MergeMulConstIntoWeights(),
+        reshape_reorder.MulConstBeforePermute(),
+        reshape_reorder.ReshapeReorderPattern(),
+    ),
+    top.MulOp: (arithmetic.MulToQuickGELU(), arithmetic.SquareOfAbs()),
+    top.PermuteOp: (RemovePermute(), CancelPermutes(), SplitPermute()),
+    top.ReshapeOp: (MergeReshapes(), RemoveReshape()),
+    top.ScaleOp: (scale.ScaleIntoConv(), scale.ScaleToConv()),
+    top.SoftmaxOp: (reshape_reorder.ReshapeReorderPattern(),),
+    top.SwapDimInnerOp: (MergeSwapDimInners(),),
+}
+
+
+@dataclass(frozen=True)
+class ProcessorTopOptimizePass(PatternPass):
+    """Replace what the chip does badly by what it does well, before lowering.
+
+    The patterns are those for the BM1684X; they change no numbers, so that they hold for
+    every chip, but are worth it for this one.
+    """
+
+    name = "processor-top-optimize"
+
+    @classmethod
+    def table(cls, weights: Weights | None) -> PatternTable:
+        return PATTERNS
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite(op, self.enabled())
