@@ -42,6 +42,7 @@ def generate(
         arena_bytes=_integer(inner, "module.neuron_size"),
     )
     _refuse_unsupported(function)
+    _check_memory(program, _integer(inner, "module.coeff_size"), chip)
     program.coefficients = _coefficients(function, weights, inner)
     program.inputs = [_io(argument) for argument in function.body.block.args]
     _emit(function, program, chip)
@@ -69,6 +70,20 @@ def _refuse_unsupported(function: FuncOp) -> None:
     if missing:
         listed = "\n".join(f"  {where(op)}" for op in missing)
         raise TpuError(f"no kernel for {len(missing)} op(s):\n{listed}")
+
+
+def _check_memory(program: Program, coefficient_bytes: int, chip: Chip) -> None:
+    """Coefficients and arena must lie in the chip's DDR."""
+    end = chip.ddr_base + chip.ddr_bytes
+    for what, address, size in (
+        ("coefficients", program.coefficient_address, coefficient_bytes),
+        ("activations", program.arena_address, program.arena_bytes),
+    ):
+        if address < chip.ddr_base or address + size > end:
+            raise TpuError(
+                f"{program.name}: {size} bytes of {what} at {address:#x} are not within the "
+                f"{chip.ddr_bytes} bytes of DDR that {chip.name} has from {chip.ddr_base:#x} on"
+            )
 
 
 def _coefficients(

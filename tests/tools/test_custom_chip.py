@@ -1,0 +1,111 @@
+"""A chip of one's own: other lanes, memories and rates in a TOML file, and nothing else."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tools.running import Run
+
+from xdsl_tpu.backend.chip import CHIPS
+
+DESCRIPTION = (CHIPS / "bm1684x.toml").read_text(encoding="utf-8")
+
+CHANGES = {
+    "32 lanes": {"count = 64": "count = 32"},
+    "16 lanes of 32 KiB": {"count = 64": "count = 16", "262144": "32768"},
+    "narrow lanes": {"eu_bytes = 64": "eu_bytes = 32"},
+}
+
+
+def describe(path: Path, changes: Mapping[str, str], name: str = "OWN") -> Path:
+    """The BM1684X's description with other figures, as a file."""
+    text = DESCRIPTION
+    for old, new in ({'name = "BM1684X"': f'name = "{name}"'} | dict(changes)).items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def compile_and_run(
+    call: Run, models: Path, tmp_path: Path
+) -> Callable[[str, Path, str], dict[str, Any]]:
+    """The report of a small model on a chip."""
+
+    def measure(name: str, chip: Path, quantize: str) -> dict[str, Any]:
+        model, out, report = models / f"{name}.onnx", tmp_path / "out", tmp_path / "report.json"
+        chosen = ("--chip", chip, "--quiet")
+        done = call("tpu-compile", model, "-o", out, "--quantize", quantize, *chosen)
+        assert done.status == 0, done.err
+        done = call("tpu-run", out, "--compare", model, "--report", report, *chosen)
+        assert done.status == 0, done.err
+        return json.loads(report.read_text(encoding="utf-8"))
+
+    return measure
+
+
+@pytest.mark.parametrize("quantize", ["F32", "F16"])
+@pytest.mark.parametrize("name", ["cnn", "transformer"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_values_on_other_chips(
+    change: str,
+    name: str,
+    quantize: str,
+    compile_and_run: Callable[[str, Path, str], dict[str, Any]],
+    tmp_path: Path,
+) -> None:
+    report = compile_and_run(name, describe(tmp_path / "own.toml", CHANGES[change]), quantize)
+    assert report["chip"] == "OWN"
+    for tensor in report["comparison"]["tensors"].values():
+        assert tensor["cosine"] >= (0.99999 if quantize == "F32" else 0.9999)
+
+
+def test_rates_and_clock_change_the_time(
+    compile_and_run: Callable[[str, Path, str], dict[str, Any]], tmp_path: Path
+) -> None:
+    """Twice the bandwidth, half the clock."""
+    plain = compile_and_run("cnn", describe(tmp_path / "plain.toml", {}), "F16")
+    rates = {"load = 58": "load = 116", "store = 44": "store = 88", "1_000_000_000": "500_000_000"}
+    fast = compile_and_run("cnn", describe(tmp_path / "fast.toml", rates), "F16")
+    assert fast["gdma"]["bytes"] == plain["gdma"]["bytes"]
+    assert fast["bdc"]["busy_cycles"] == plain["bdc"]["busy_cycles"]
+    assert 0.45 < fast["gdma"]["busy_cycles"] / plain["gdma"]["busy_cycles"] < 0.65
+    assert fast["milliseconds"] == pytest.approx(fast["cycles"] / 0.5e6)
+
+
+def test_small_local_memory_gives_more_and_smaller_transfers(
+    compile_and_run: Callable[[str, Path, str], dict[str, Any]], tmp_path: Path
+) -> None:
+    whole = compile_and_run("cnn", describe(tmp_path / "whole.toml", {}), "F32")
+    memory = {"262144": "2048", "banks = 16": "banks = 4"}
+    small = compile_and_run("cnn", describe(tmp_path / "small.toml", memory), "F32")
+    assert small["gdma"]["instructions"] > whole["gdma"]["instructions"]
+    assert min(t["cosine"] for t in small["comparison"]["tensors"].values()) >= 0.99999
+
+
+def test_a_program_asks_for_the_chip_it_was_compiled_for(
+    call: Run, models: Path, tmp_path: Path
+) -> None:
+    chip, out = describe(tmp_path / "own.toml", CHANGES["32 lanes"], "My chip"), tmp_path / "out"
+    chosen = ("--chip", chip, "--quiet")
+    assert call("tpu-compile", models / "cnn.onnx", "-o", out, *chosen).status == 0
+    assert json.loads((out / "compile.json").read_text())["chip"] == "My chip"
+    done = call("tpu-run", out, "--quiet")
+    assert done.status == 1
+    assert "'My chip'" in done.err
+    assert "--chip" in done.err
+    assert call("tpu-run", out, *chosen).status == 0
+
+
+def test_network_too_large_for_the_memory(call: Run, models: Path, tmp_path: Path) -> None:
+    """Coefficients and activations are checked against the DDR before code is generated."""
+    memory = {"bytes = 0x1_0000_0000": "bytes = 0x4000"}
+    chip, out = describe(tmp_path / "own.toml", memory), tmp_path / "out"
+    done = call("tpu-compile", models / "cnn.onnx", "-o", out, "--chip", chip, "--quiet")
+    assert done.status == 1
+    assert "DDR" in done.err
+    assert str(0x4000) in done.err
+    assert not out.exists()
