@@ -11,7 +11,7 @@ from xdsl_tpu.backend.operands.region import regions
 from xdsl_tpu.backend.program import Program
 
 _ON_LANE_0 = {"CONV", "MM", "MM2"}
-_ANY_LANE = {"TRANS_BC"}
+_ANY_LANE = {"TRANS_BC", "VC"}
 
 
 @dataclass(frozen=True, slots=True)

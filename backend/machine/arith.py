@@ -75,7 +75,7 @@ def _kinds(command: Command) -> tuple[Element, Element, Element]:
     )
 
 
-def _same_float(kinds: tuple[Element, Element, Element]) -> bool:
+def same_float(kinds: tuple[Element, Element, Element]) -> bool:
     """Whether the operation is on floats; raises TpuError when float types are mixed."""
     if not any(kind.is_float for kind in kinds):
         return False
@@ -95,7 +95,7 @@ def _arithmetic(operation: np.ufunc) -> Executor:
 
     def execute(state: State, command: Command) -> None:
         kinds = _kinds(command)
-        _apply(state, command, kinds, floats if _same_float(kinds) else integers)
+        _apply(state, command, kinds, floats if same_float(kinds) else integers)
 
     return execute
 
@@ -117,12 +117,12 @@ def _comparable(values: Array) -> Array:
     return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
-def _maximum(a: Array, b: Array) -> Array:
+def maximum(a: Array, b: Array) -> Array:
     """a > b ? a : b."""
     return choose(np.asarray(np.greater(_comparable(a), _comparable(b))), a, b)
 
 
-def _minimum(a: Array, b: Array) -> Array:
+def minimum(a: Array, b: Array) -> Array:
     """a >= b ? b : a."""
     return choose(np.asarray(np.greater_equal(_comparable(a), _comparable(b))), b, a)
 
@@ -255,12 +255,28 @@ def _select(condition: np.ufunc) -> Executor:
     return execute
 
 
+def invert(state: State, command: Command) -> None:
+    """~a of integers. Unverified: from the function's name only."""
+    kind = raw_element(command["res0_prec"])
+    require(not element(command["res0_prec"]).is_float, "not is simulated for integers only")
+    require(command["opd0_prec"] == command["res0_prec"], "not keeps the element type")
+    _apply(state, command, (kind, kind, kind), lambda a, b: np.invert(a))
+
+
+def difference(state: State, command: Command) -> None:
+    """|a - b| of floats, the difference rounded once. Unverified: from the function's name only."""
+    kinds = _kinds(command)
+    require(same_float(kinds), "fsub_abs is for floats")
+    _apply(state, command, kinds, lambda a, b: np.abs(flushed(np.subtract(a, b))))
+
+
 EXECUTORS: Executors = {
     ("sAR", 0): _arithmetic(np.multiply),
+    ("sAR", 1): invert,
     ("sAR", 2): _arithmetic(np.add),
     ("sAR", 3): _arithmetic(np.subtract),
-    ("sAR", 4): _extremum(_maximum),
-    ("sAR", 5): _extremum(_minimum),
+    ("sAR", 4): _extremum(maximum),
+    ("sAR", 5): _extremum(minimum),
     ("sAR", 6): _shifting(_shift_bits, signed=False),
     ("sAR", 7): _bitwise(np.bitwise_and),
     ("sAR", 8): _bitwise(np.bitwise_or),
@@ -277,4 +293,5 @@ EXECUTORS: Executors = {
     ("sAR", 21): _shifting(_shift_bits, signed=True),
     ("sAR", 22): _shifting(_rotate, signed=False),
     ("sAR", 26): absolute,
+    ("sAR", 27): difference,
 }

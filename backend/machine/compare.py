@@ -60,7 +60,31 @@ def _select(condition: Callable[[Array, Array], Array], bitwise: bool) -> Execut
     return execute
 
 
+def _extremum_and_select(condition: np.ufunc) -> Executor:
+    """res0 = condition(a, b) ? a : b and res1 = condition(a, b) ? c : d.
+
+    Unverified: what the two results hold is what the form's operand table says.
+    """
+    select = _select(condition, bitwise=False)
+
+    def execute(state: State, command: Command) -> None:
+        compared = element(command["opd0_prec"], command["opd0_sign"])
+        kinds = [_operand(state, command, name, compared) for name in ("opd0", "opd1")]
+        require(any(isinstance(o, Placed) for o in kinds), "comparing two constants")
+        a, b = (compared.load(o.read() if isinstance(o, Placed) else o) for o in kinds)
+        best = np.where(condition(a, b), a, b)
+        moved = {**command.fields, "res0_addr": command["res1_addr"]}
+        select(state, Command(command.form, moved))
+        shape = result_shape(command)
+        state.eu_aligned(command["res0_addr"], shape, compared).write(compared.store(best))
+
+    return execute
+
+
 EXECUTORS: Executors = {
+    ("sCMP", 22): _extremum_and_select(np.greater),
     ("sCMP", 23): _select(np.greater, bitwise=False),
     ("sCMP", 24): _select(_equal_bits, bitwise=True),
+    ("sCMP", 25): _extremum_and_select(np.less),
+    ("sCMP", 26): _select(np.less, bitwise=False),
 }

@@ -10,9 +10,13 @@ import numpy as np
 
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine.elements import F32, I32, Array, Element, element
+from xdsl_tpu.backend.machine.rounding import shift
 from xdsl_tpu.backend.machine.state import Executors, State, first_lane, require, result_shape
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
 from xdsl_tpu.backend.machine.windows import window_of
+
+_RELU = 2
+_HALF_UP = 5
 
 
 @dataclass(frozen=True)
@@ -30,21 +34,49 @@ class Part:
 def conv(state: State, command: Command) -> None:
     """Convolution of floats (f32 accumulation, f32 bias) or 8-bit integers (exact)."""
     kind = element(command["opd0_prec"], command["opd0_sign"])
-    require(not command["opd1_const"], "a constant kernel is not simulated")
-    require(command["opd0_str"] == 0, f"opd0_str {command['opd0_str']}: only 0 is simulated")
-    n, oc, oh, ow = result_shape(command)
     dtype = np.dtype(np.float32 if kind.is_float else np.float64)
     parts = list(_parts(state, command, kind, dtype))
-    if kind.is_float:
-        target, sums = _float_sums(state, command, kind, parts)
+    sums_of = _float_sums if kind.is_float else _integer_sums
+    _write(state, command, *sums_of(state, command, kind, parts))
+
+
+def conv_requantized(state: State, command: Command) -> None:
+    """8-bit convolution: saturate(rshift(sum + bias, res1_addr)), with relu in function 2.
+
+    Unverified: operands as in the form's operand table (an i16 bias per output channel or one
+    constant); the form has no rounding field, half up is assumed as in the other 8-bit units.
+    """
+    kind = element(command["opd0_prec"], command["opd0_sign"])
+    require(kind.size == 1, "fused requantisation is for 8-bit operands")
+    require(not command["res_add"], "accumulating and requantising at once is not simulated")
+    _, oc, _, _ = result_shape(command)
+    bias_kind = element(3, command["opd2_sign"])
+    if command["opd2_const"]:
+        bias = bias_kind.immediate(command["opd2_addr"]).reshape(1, 1)
     else:
-        target, sums = _integer_sums(state, command, kind, parts)
-    result = first_lane(state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), target))
-    result.write(target.store(sums.reshape(n, oc, oh, ow)))
+        table = first_lane(state.compact(command["opd2_addr"], (1, oc, 1, 1), bias_kind))
+        bias = table.read().reshape(oc, 1)
+    parts = list(_parts(state, command, kind, np.dtype(np.float64)))
+    total = _products(parts).astype(np.int64) + bias
+    signed = command["opd0_sign"] | command["opd1_sign"] | command["opd2_sign"]
+    target = element(command["res0_prec"], signed)
+    require(not target.is_float, "a requantised convolution has an integer result")
+    limits = np.iinfo(target.storage)
+    low = 0 if command.function == _RELU else int(limits.min)
+    amount = np.asarray(-(command["res1_addr"] & 0xFF))
+    _write(state, command, target, shift(total, amount, _HALF_UP, low, int(limits.max)))
+
+
+def _write(state: State, command: Command, target: Element, sums: Array) -> None:
+    shape = result_shape(command)
+    result = first_lane(state.eu_aligned(command["res0_addr"], shape, target))
+    result.write(target.store(sums.reshape(shape)))
 
 
 def _parts(state: State, command: Command, kind: Element, dtype: np.dtype) -> Iterator[Part]:
     """The full channel blocks, then the rest; filler channels of the weights are left out."""
+    require(not command["opd1_const"], "a constant kernel is not simulated")
+    require(command["opd0_str"] == 0, f"opd0_str {command['opd0_str']}: only 0 is simulated")
     n, oc, _, _ = result_shape(command)
     channels, cube = command["opd0_c"], state.chip.cube_channels[kind.size]
     window = window_of(command)
@@ -80,7 +112,7 @@ def _weights(
     kind = kind if kind.is_float else element(command["opd0_prec"], command["opd1_sign"])
     table = state.compact(command["opd1_addr"], (1, oc, 1, blocks * taps * cube), kind)
     weights = kind.load(first_lane(table).read()).reshape(shape)
-    if kind.is_float or not command["opd2_const"]:
+    if kind.is_float or command.function or not command["opd2_const"]:
         return weights
     zero_point = element(command["opd0_prec"], command["opd2_sign"]).immediate(command["opd2_addr"])
     return weights.astype(np.int32) - zero_point
@@ -161,4 +193,8 @@ def _integer_sums(
     return target, np.clip(sums, float(limits.min), float(limits.max))
 
 
-EXECUTORS: Executors = {("sCONV", 0): conv}
+EXECUTORS: Executors = {
+    ("sCONV", 0): conv,
+    ("sCONV", 1): conv_requantized,
+    ("sCONV", 2): conv_requantized,
+}

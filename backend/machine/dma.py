@@ -11,7 +11,7 @@ from xdsl_tpu.backend.machine.elements import Array, Element, raw_element
 from xdsl_tpu.backend.machine.memory import Placed, Quad
 from xdsl_tpu.backend.machine.state import Executors, State, require
 
-_COPY, _SWAP_NC, _BROADCAST = 0, 1, 3
+_COPY, _SWAP_NC, _COLLECT, _BROADCAST, _DISTRIBUTE = range(5)
 
 
 def address_of(command: Command, side: str) -> int:
@@ -29,7 +29,7 @@ def _strides(command: Command, side: str) -> Quad:
     return n, c, h, w
 
 
-def _default_strides(state: State, address: int, shape: Quad, kind: Element) -> Quad:
+def default_strides(state: State, address: int, shape: Quad, kind: Element) -> Quad:
     """EU-aligned in local memory, dense elsewhere."""
     _, c, h, w = shape
     if not state.memory.is_local(address):
@@ -48,11 +48,11 @@ def _place(state: State, command: Command, side: str, shape: Quad, kind: Element
         if command.form.name != "DMA_tensor" or command.function != _COPY:
             strides = (*strides[:3], 1)  # only the plain tensor copy has a stride along w
     else:
-        strides = _default_strides(state, address, shape, kind)
+        strides = default_strides(state, address, shape, kind)
     return state.memory.place(address, shape, strides, kind.storage)
 
 
-def _check(state: State, command: Command) -> None:
+def check_plain(state: State, command: Command) -> None:
     """Refuse what no form supports."""
     require(not command["decompress_enable"], "decompression is not simulated")
     mask = command["localmem_mask_h32"] << 32 | command["localmem_mask_l32"]
@@ -71,7 +71,7 @@ def _source(state: State, command: Command, shape: Quad, kind: Element) -> Array
 
 def tensor_copy(state: State, command: Command) -> None:
     """Strided copy; with `nchw_copy` 0 the elements are reshaped in n, c, h, w order."""
-    _check(state, command)
+    check_plain(state, command)
     kind = raw_element(command["src_data_format"])
     source_shape = _sizes(command, "src")
     same = bool(command["nchw_copy"])
@@ -87,7 +87,7 @@ def tensor_copy(state: State, command: Command) -> None:
 
 def tensor_swap_nc(state: State, command: Command) -> None:
     """Copy with the n and c axes exchanged."""
-    _check(state, command)
+    check_plain(state, command)
     kind = raw_element(command["src_data_format"])
     n, c, h, w = _sizes(command, "src")
     values = _source(state, command, (n, c, h, w), kind)
@@ -97,7 +97,7 @@ def tensor_swap_nc(state: State, command: Command) -> None:
 
 def tensor_broadcast(state: State, command: Command) -> None:
     """(n, 1, h, w) to (n, dst_csize, h, w)."""
-    _check(state, command)
+    check_plain(state, command)
     kind = raw_element(command["src_data_format"])
     n, _, h, w = _sizes(command, "src")
     shape = (n, command["dst_csize"], h, w)
@@ -117,7 +117,7 @@ def matrix_copy(state: State, command: Command) -> None:
 
     Local memory holds (rows, blocks, 1, width); function 1 transposes the DDR side.
     """
-    _check(state, command)
+    check_plain(state, command)
     require(not command["fill_constant_en"], "filling with a constant is not simulated here")
     kind = raw_element(command["src_data_format"])
     to_local = state.memory.is_local(address_of(command, "dst"))
@@ -161,7 +161,7 @@ def _blocks(
 
 def general_copy(state: State, command: Command) -> None:
     """`src_cstride` elements in a row, to one place or to every lane of `dst_csize`."""
-    _check(state, command)
+    check_plain(state, command)
     kind = raw_element(command["src_data_format"])
     count = command["src_cstride"]
     values = _source(state, command, (1, 1, 1, count), kind)
@@ -172,8 +172,11 @@ def general_copy(state: State, command: Command) -> None:
 
 
 def cw_transpose(state: State, command: Command) -> None:
-    """(n, c, h, w) to (n, w, h, c)."""
-    _check(state, command)
+    """(n, c, h, w) to (n, w, h, c).
+
+    Also DMA_tensor collect (from local memory) and distribute (to it), which are unverified.
+    """
+    check_plain(state, command)
     kind = raw_element(command["src_data_format"])
     values = _source(state, command, _sizes(command, "src"), kind)
     require(values.ndim == 4, "filling with a constant is simulated for plain copies only")
@@ -184,7 +187,9 @@ def cw_transpose(state: State, command: Command) -> None:
 EXECUTORS: Executors = {
     ("DMA_tensor", _COPY): tensor_copy,
     ("DMA_tensor", _SWAP_NC): tensor_swap_nc,
+    ("DMA_tensor", _COLLECT): cw_transpose,
     ("DMA_tensor", _BROADCAST): tensor_broadcast,
+    ("DMA_tensor", _DISTRIBUTE): cw_transpose,
     ("DMA_matrix", 0): matrix_copy,
     ("DMA_matrix", 1): matrix_copy,
     ("DMA_general", 0): general_copy,

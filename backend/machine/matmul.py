@@ -6,22 +6,30 @@ BM1684X instruction reference, sections 2 (matrix layouts), 5.5, 5.6 and 6.2.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import F32, I32, Array, Element, element
+from xdsl_tpu.backend.machine.elements import F32, I16, I32, Array, Element, element
+from xdsl_tpu.backend.machine.rounding import shift
 from xdsl_tpu.backend.machine.state import Executors, State, first_lane, require
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
 
-_NT = 5
+_NT, _TT = 5, 6
+_RELU = 3
 
 
 def mm2(state: State, command: Command) -> None:
-    """Matrices with one row per lane: left (M, K) x right (K, N), or (N, K) transposed."""
+    """Matrices with one row per lane: left (M, K) x right (K, N), or (N, K) transposed.
+
+    Function tt has the left matrix as (K, M) too. Unverified: no stream uses it.
+    """
     require(not command["opd0_const"] | command["opd1_const"], "constant matrices not simulated")
     kind0 = element(command["opd0_prec"], command["opd0_sign"])
     kind1 = element(command["opd0_prec"], command["opd1_sign"])
     m, n = command["res0_c"], command["res0_w"]
-    transposed = command.function == _NT
+    transposed = command.function in (_NT, _TT)
     k = command["opd1_w"] if transposed else command["opd1_c"]
-    left = _rows(state, command["opd0_addr"], (m, k), kind0)
+    if command.function == _TT:
+        left = _rows(state, command["opd0_addr"], (k, m), kind0).T
+    else:
+        left = _rows(state, command["opd0_addr"], (m, k), kind0)
     right = _rows(state, command["opd1_addr"], (n, k) if transposed else (k, n), kind1)
     if transposed:
         right = right.T
@@ -75,6 +83,46 @@ def _mm2_integer(state: State, command: Command, left: Array, right: Array) -> N
 
 def mm(state: State, command: Command) -> None:
     """Matrices in column blocks spread over the lanes; f32 with bias, or 8-bit integers."""
+    left, right, kind0 = _mm_operands(state, command)
+    if kind0 is F32:
+        _mm_float(state, command, left, right)
+        return
+    require(not command["opd3_addr"], "sMM with a right shift is not simulated")
+    _write_blocks(state, command, _mm_integer(command, kind0, left, right).astype(np.int32), I32)
+
+
+def _mm_integer(command: Command, kind: Element, left: Array, right: Array) -> Array:
+    """Exact; f64 holds every partial sum of 8-bit products."""
+    require(kind.size == 1, "sMM is simulated for f32 and 8-bit integers")
+    require(not command["res_add"], "accumulating integers is not simulated")
+    return left.astype(np.float64) @ right.astype(np.float64)
+
+
+def mm_requantized(state: State, command: Command) -> None:
+    """8-bit matrices: saturate(rshift(product + bias, opd3_addr)), with relu in function 3.
+
+    Unverified: operands and shift as in the form's operand table. The bias is one i16 per
+    column, in blocks like the right matrix; the rounding mode is in `opd2_n_str`.
+    """
+    left, right, kind = _mm_operands(state, command)
+    total = _mm_integer(command, kind, left, right).astype(np.int64)
+    blocks, width = command["res0_c"], command["res0_w"]
+    if command["opd2_const"]:
+        total += I16.immediate(command["opd2_addr"]).astype(np.int64)
+    else:
+        total += _blocks(state, command["opd2_addr"], (1, blocks, width), I16).astype(np.int64)
+    signed = command["opd0_sign"] | command["opd1_sign"]
+    target = element(command["res0_prec"], signed)
+    require(not target.is_float, "a requantised product is an integer")
+    amount = np.asarray(-(command["opd3_addr"] & 0xFF))
+    limits = np.iinfo(target.storage)
+    low = 0 if command.function == _RELU else int(limits.min)
+    values = shift(total, amount, command["opd2_n_str"], low, int(limits.max))
+    _write_blocks(state, command, target.store(values), target)
+
+
+def _mm_operands(state: State, command: Command) -> tuple[Array, Array, Element]:
+    """Left and right matrix, and the element type of the left one."""
     require(not command["opd0_const"], "a constant left matrix is not simulated")
     kind0 = element(command["opd0_prec"], command["opd0_sign"])
     kind1 = element(command["opd0_prec"], command["opd1_sign"])
@@ -85,14 +133,7 @@ def mm(state: State, command: Command) -> None:
         left = left.T
     blocks, width = command["res0_c"], command["res0_w"]
     right = _blocks(state, command["opd1_addr"], (left.shape[1], blocks, width), kind1)
-    if kind0 is F32:
-        _mm_float(state, command, left, right)
-        return
-    require(kind0.size == 1, "sMM is simulated for f32 and 8-bit integers")
-    require(not command["opd3_addr"], "sMM with a right shift is not simulated")
-    require(not command["res_add"], "accumulating integers is not simulated")
-    product = (left.astype(np.float64) @ right.astype(np.float64)).astype(np.int32)
-    _write_blocks(state, command, product, I32)
+    return left, right, kind0
 
 
 def _left_shape(command: Command) -> tuple[int, int, int]:
@@ -126,6 +167,9 @@ def _mm_float(state: State, command: Command, left: Array, right: Array) -> None
 
 EXECUTORS: Executors = {
     ("sMM", 1): mm,
+    ("sMM", 2): mm_requantized,
+    ("sMM", 3): mm_requantized,
     ("sMM2", 4): mm2,
     ("sMM2", 5): mm2,
+    ("sMM2", 6): mm2,
 }

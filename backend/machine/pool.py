@@ -45,6 +45,7 @@ def _kind(command: Command) -> Element:
 def depthwise(state: State, command: Command) -> None:
     """A kernel per channel; floats in the operand type, 8-bit integers exactly.
 
+    A right shift of integer sums (`res1_addr`, rounded by `opd2_n_str`) is unverified.
     Function 2 is named depthwise_relu, but no relu is applied (measured).
     """
     kind = _kind(command)
@@ -55,7 +56,6 @@ def depthwise(state: State, command: Command) -> None:
         sums = _float_sums(kind, windows, kernel, _bias(state, command, kind))
         target = kind
     else:
-        require(not command["res1_addr"], "depthwise with a right shift is not simulated")
         target, sums = _integer_sums(state, command, windows, kernel)
     _result(state, command, target).write(target.store(sums))
 
@@ -112,7 +112,9 @@ def _integer_sums(
         total += windows[..., y, x].astype(np.int64) * kernel[:, :, y, x, None, None]
     total += _bias(state, command, element(4, 1))
     limits = np.iinfo(target.storage)
-    return target, np.clip(total, limits.min, limits.max)
+    amount = np.asarray(-(command["res1_addr"] & 0xFF))
+    low, high = int(limits.min), int(limits.max)
+    return target, shift(total, amount, command["opd2_n_str"], low, high)
 
 
 def average(state: State, command: Command) -> None:

@@ -6,7 +6,7 @@ BM1684X instruction reference, sections 5.8 and 6.2.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import F32, I8, I32, Array, Element, element, flushed
+from xdsl_tpu.backend.machine.elements import F32, I8, I16, I32, Array, Element, element, flushed
 from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.rounding import round_to_integer, shift
 from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape, same_spans
@@ -70,32 +70,54 @@ def _parameters(state: State, command: Command, count: int) -> list[tuple[Array,
     ]
 
 
+def _scales(
+    state: State, command: Command, count: int, first: Element
+) -> list[tuple[Array, Array]]:
+    """Two parameters for each span of the result: of type `first`, and an f32.
+
+    Constants, or (unverified) one pair of words per channel, EU-aligned.
+    """
+    if command["opd1_const"]:
+        pair = first.immediate(command["opd1_addr"]), F32.immediate(command["opd2_addr"])
+        return [pair] * count
+    _, c, _, _ = result_shape(command)
+    table = state.eu_aligned(command["opd1_addr"], (1, c, 1, 2), F32)
+    return [
+        (np.ascontiguousarray(view[..., 0:1]).view(first.storage), view[..., 1:2])
+        for view in table.views
+    ]
+
+
 def requantize_float(state: State, command: Command) -> None:
-    """i32 -> 8 bits: saturate(round(f32(f32(x) * scale) + offset)), constants only."""
-    require(bool(command["opd1_const"]), "per-channel float requantisation is not simulated")
+    """i32 -> 8 bits: saturate(round(f32(f32(x) * scale) + offset)).
+
+    Parameters (scale, offset) are constants or, unverified, a pair of f32 per channel.
+    """
     _, source = _source(state, command)
     target = element(command["res0_prec"], command["opd2_sign"])
     result = _result(state, command, target, source)
-    scale = F32.immediate(command["opd1_addr"])
-    offset = F32.immediate(command["opd2_addr"])
     limits = np.iinfo(target.storage)
-    for view, stored in zip(result.views, source.views, strict=True):
+    pairs = _scales(state, command, len(result.views), F32)
+    for view, stored, (scale, offset) in zip(result.views, source.views, pairs, strict=True):
         value = stored.astype(np.float32) * scale + offset
         whole = round_to_integer(value, command["opd2_n_str"])
         view[...] = np.clip(whole, float(limits.min), float(limits.max))
 
 
 def dequantize(state: State, command: Command) -> None:
-    """8 bits -> f32: (x - zero point) * scale, constants only."""
-    require(bool(command["opd1_const"]), "per-channel dequantisation is not simulated")
+    """8 bits -> f32: (x - zero point) * scale.
+
+    Parameters are constants or, unverified, a pair (i32, f32) per channel.
+    """
     require(command["res0_prec"] == 2, "dequantisation gives f32 results")
     kind, source = _source(state, command)
     require(kind.size == I8.size, "dequantisation takes 8-bit operands")
     result = _result(state, command, F32, source)
-    zero = element(3, 1).immediate(command["opd1_addr"]).astype(np.int32)
-    scale = F32.immediate(command["opd2_addr"])
-    for view, stored in zip(result.views, source.views, strict=True):
-        view[...] = flushed((stored.astype(np.int32) - zero).astype(np.float32) * scale)
+    constant = bool(command["opd1_const"])
+    pairs = _scales(state, command, len(result.views), I16 if constant else I32)
+    for view, stored, (zero, scale) in zip(result.views, source.views, pairs, strict=True):
+        shifted = stored.astype(np.int32) - zero.astype(np.int32)
+        view[...] = flushed(shifted.astype(np.float32) * scale)
 
 
 EXECUTORS: Executors = {

@@ -1,4 +1,4 @@
-"""sSG: gather and scatter along w with 8-bit indices.
+"""sSG: gather and scatter along w with 8-bit (verified) or 16-bit (unverified) indices.
 
 BM1684X instruction reference, section 5.11. Data moves as bits.
 """
@@ -6,11 +6,12 @@ BM1684X instruction reference, section 5.11. Data moves as bits.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import U8, Element, raw_element
+from xdsl_tpu.backend.machine.elements import U8, U16, Element, raw_element
 from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape
 
 _LANE_TABLE = 4
+_INDICES = {0: U8, 3: U16}
 
 
 def _table(state: State, command: Command, kind: Element) -> Placed:
@@ -25,9 +26,9 @@ def _table(state: State, command: Command, kind: Element) -> Placed:
 
 def _index(state: State, command: Command, width: int) -> np.ndarray:
     n, c, h, _ = result_shape(command)
-    require(command["opd1_prec"] == 0, "only 8-bit indices are simulated")
+    require(command["opd1_prec"] in _INDICES, "only 8-bit and 16-bit indices are simulated")
     require(h == 1, f"gather and scatter work on rows: h is {h}, not 1")
-    index = state.eu_aligned(command["opd1_addr"], (n, c, 1, width), U8)
+    index = state.eu_aligned(command["opd1_addr"], (n, c, 1, width), _INDICES[command["opd1_prec"]])
     return index.read().astype(np.intp)
 
 
@@ -57,4 +58,9 @@ def _check_range(index: np.ndarray, size: int) -> None:
     require(int(index.max()) < size, f"index {index.max()} is out of range: {size} elements")
 
 
-EXECUTORS: Executors = {("sSG", 5): gather, ("sSG", 13): gather, ("sSG", 14): scatter}
+EXECUTORS: Executors = {
+    ("sSG", 5): gather,
+    ("sSG", 6): scatter,
+    ("sSG", 13): gather,
+    ("sSG", 14): scatter,
+}

@@ -6,12 +6,15 @@ from xdsl_tpu.backend.machine import (
     compare,
     conv,
     dma,
+    dma_index,
+    linear,
     matmul,
     pool,
     requant,
     scatter,
     sfu,
     transpose,
+    vector,
 )
 from xdsl_tpu.backend.machine.state import Executor, Executors, State
 
@@ -27,7 +30,21 @@ _MARKERS: Executors = {
     ("sDMA_sys", 1): _nothing,
 }
 
-_FAMILIES = (arith, compare, conv, dma, matmul, pool, requant, scatter, sfu, transpose)
+_FAMILIES = (
+    arith,
+    compare,
+    conv,
+    dma,
+    dma_index,
+    linear,
+    matmul,
+    pool,
+    requant,
+    scatter,
+    sfu,
+    transpose,
+    vector,
+)
 
 EXECUTORS: dict[tuple[str, int], Executor] = dict(_MARKERS)
 for _family in _FAMILIES:

@@ -1,6 +1,7 @@
 """Operands of the GDMA commands (BM1684X instruction reference, sections 5.12 to 5.14)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
@@ -9,6 +10,7 @@ from xdsl_tpu.backend.tensor import Shape4, align, ceil_div
 from xdsl_tpu.dialects.errors import TpuError
 
 _NO_STEPS: Shape4 = (0, 0, 0, 1)
+_WORD_CODE = 4  # i32
 
 
 def _address(command: Command, side: str) -> int:
@@ -56,12 +58,14 @@ def _source(command: Command, chip: Chip, shape: Shape4) -> Iterator[Access]:
 
 
 def tensor(command: Command, chip: Chip) -> Iterator[Access]:
-    """DMA_tensor: copy or reshape (0), exchange n and c (1), one channel to many (3)."""
+    """DMA_tensor: copy or reshape (0), exchange n and c (1) or c and w (2, 4), broadcast (3)."""
     n, c, h, w = _sizes(command, "src")
     if command.function == 0:
         target = (n, c, h, w) if command["nchw_copy"] else _sizes(command, "dst")
     elif command.function == 1:
         target = (c, n, h, w)
+    elif command.function in (2, 4):
+        target = (n, w, h, c)
     else:
         c, target = 1, (n, command["dst_csize"], h, w)
     yield from _source(command, chip, (n, c, h, w))
@@ -124,16 +128,50 @@ def cw_transpose(command: Command, chip: Chip) -> Iterator[Access]:
     yield _tensor(command, chip, "dst", (n, w, h, c))
 
 
+def _rows(command: Command, chip: Chip, side: str, sizes: tuple[int, int, int]) -> Access:
+    """An operand (1, c, h, w) of a gather or scatter; indices are words."""
+    if side == "index":
+        command = Command(command.form, {**command.fields, "src_data_format": _WORD_CODE})
+    shape = (1, *sizes)
+    if not command["stride_enable"]:
+        return _tensor(command, chip, side, shape)
+    steps = (0, command[f"{side}_cstride"], command[f"{side}_hstride"], 1)
+    return _access(command, chip, side, (_address(command, side), shape, steps))
+
+
+def gather(command: Command, chip: Chip) -> Iterator[Access]:
+    """DMA_gather: which source rows are read depends on the indices, so all of them count."""
+    channels = max(command["src_csize"], command["index_csize"])
+    rows = command["src_hsize"] if command["nchw_copy"] else command["dst_hsize"]
+    width = command["src_wsize"]
+    yield _rows(command, chip, "src", (command["src_csize"], command["src_hsize"], width))
+    yield _rows(command, chip, "index", (command["index_csize"], rows, 1))
+    yield _rows(command, chip, "dst", (channels, rows, width))
+
+
+def scatter(command: Command, chip: Chip) -> Iterator[Access]:
+    """DMA_scatter: rows that no index names keep their values, so the result is read as well."""
+    channels = max(command["src_csize"], command["index_csize"])
+    width = command["src_wsize"]
+    yield _rows(command, chip, "src", (command["src_csize"], command["src_hsize"], width))
+    yield _rows(command, chip, "index", (command["index_csize"], command["index_hsize"], 1))
+    target = _rows(command, chip, "dst", (channels, command["dst_hsize"], width))
+    yield replace(target, writes=False)
+    yield target
+
+
 def nothing(command: Command, chip: Chip) -> Iterator[Access]:
     """Markers touch no memory."""
     yield from ()
 
 
 RULES: dict[tuple[str, int], AccessRule] = {
-    **{("DMA_tensor", function): tensor for function in (0, 1, 3)},
+    **{("DMA_tensor", function): tensor for function in range(5)},
     **{("DMA_matrix", function): matrix for function in (0, 1)},
     **{("DMA_general", function): general for function in (0, 1)},
     ("DMA_cw_transpose", 0): cw_transpose,
+    ("DMA_gather", 0): gather,
+    ("DMA_scatter", 0): scatter,
     ("sDMA_sys", 0): nothing,
     ("sDMA_sys", 1): nothing,
 }

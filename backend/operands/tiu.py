@@ -1,6 +1,7 @@
 """Operands of the TIU commands (BM1684X instruction reference, sections 5.1 to 5.8, 5.10, 5.11)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
@@ -15,6 +16,7 @@ from xdsl_tpu.backend.tensor import Shape4, align, ceil_div
 from xdsl_tpu.dialects.errors import TpuError
 
 _WORD = 4  # bytes of f32 and i32 parameters
+_HALF_WORD = 2  # and of i16 ones
 _FREE = 3
 _LANE_TABLE = 4
 _FLOATS = {1, 2, 5}
@@ -36,8 +38,10 @@ def _laid_out(command: Command, chip: Chip, operand: Operand) -> Access:
 
 
 def arith(command: Command, chip: Chip) -> Iterator[Access]:
-    """sAR: up to three operands of the result's shape."""
+    """sAR: up to two operands of the result's shape; a third one must be a constant."""
     shape = result_shape(command)
+    if command["tsk_opd_num"] > 2 and not command["opd2_const"]:
+        raise TpuError("the layout of a third operand that is no constant is not known")
     for name in ("opd0", "opd1")[: command["tsk_opd_num"]]:
         if not command[f"{name}_const"]:
             operand = _tensor(command, name, shape, command[f"{name}_prec"])
@@ -53,7 +57,11 @@ def compare(command: Command, chip: Chip) -> Iterator[Access]:
     for name, code in codes.items():
         if not command[f"{name}_const"]:
             yield _tensor(command, name, shape, command[code]).eu_aligned(chip)
-    yield _tensor(command, "res0", shape, command["opd2_prec"], writes=True).eu_aligned(chip)
+    if command.function in (22, 25):
+        yield _tensor(command, "res0", shape, command["opd0_prec"], writes=True).eu_aligned(chip)
+        yield _tensor(command, "res1", shape, command["opd2_prec"], writes=True).eu_aligned(chip)
+    else:
+        yield _tensor(command, "res0", shape, command["opd2_prec"], writes=True).eu_aligned(chip)
 
 
 def taylor(command: Command, chip: Chip) -> Iterator[Access]:
@@ -79,7 +87,10 @@ def _result(command: Command, chip: Chip) -> Iterator[Access]:
 
 
 def conv(command: Command, chip: Chip) -> Iterator[Access]:
-    """sCONV: inputs EU-aligned, filters compact with filler channels, an f32 bias per channel."""
+    """sCONV: inputs EU-aligned, filters compact with filler channels, a bias per channel.
+
+    The bias is f32 for floats and i16 where the sum is requantised (functions 1 and 2).
+    """
     n, oc, _, _ = result_shape(command)
     code = command["opd0_prec"]
     size = element_bytes(code)
@@ -89,8 +100,9 @@ def conv(command: Command, chip: Chip) -> Iterator[Access]:
         channels = align(command["opd0_c"], chip.cube_channels[size])
         taps = (1, oc, 1, channels * command["opd1_h"] * command["opd1_w"])
         yield _tensor(command, "opd1", taps, code).compact(chip)
-    if not command["opd2_const"] and code in _FLOATS:
-        yield Operand("opd2", command["opd2_addr"], (1, oc, 1, 1), _WORD).compact(chip)
+    if not command["opd2_const"] and (code in _FLOATS or command.function):
+        width = _HALF_WORD if command.function else _WORD
+        yield Operand("opd2", command["opd2_addr"], (1, oc, 1, 1), width).compact(chip)
     yield from _accumulated(command, chip, result_shape(command))
 
 
@@ -109,39 +121,40 @@ def matmul(command: Command, chip: Chip) -> Iterator[Access]:
     if command["left_tran"]:
         rows, depth = depth, rows
     if not command["opd0_const"]:
-        yield from _left_blocks(command, chip)
+        left = (command["opd0_n"], blocks, 1, width)
+        whole = _tensor(command, "opd0", left, code).eu_aligned(chip)
+        yield from _column_blocks(whole, last, chip)
     columns = (command["res0_c"], 1, command["res0_w"])
     yield _tensor(command, "opd1", (depth, *columns), code).eu_aligned(chip)
-    if not command["opd2_const"] and code in _FLOATS:
-        yield Operand("opd2", command["opd2_addr"], (1, *columns), _WORD).eu_aligned(chip)
+    requantised = command.function != 1
+    if not command["opd2_const"] and (code in _FLOATS or requantised):
+        width = _HALF_WORD if requantised else _WORD
+        yield Operand("opd2", command["opd2_addr"], (1, *columns), width).eu_aligned(chip)
     yield from _accumulated(command, chip, (rows, *columns))
 
 
-def _left_blocks(command: Command, chip: Chip) -> Iterator[Access]:
-    """All full column blocks, then the columns that the last one has."""
-    rows, blocks, width = command["opd0_n"], command["opd0_c"], command["opd0_w"]
-    code, last = command["opd0_prec"], command["opd1_w"]
-    whole = _tensor(command, "opd0", (rows, blocks, 1, width), code)
+def _column_blocks(whole: Access, last: int, chip: Chip) -> Iterator[Access]:
+    """All full column blocks (channels) of a matrix, then the `last` columns of the final one."""
+    rows, blocks, _, width = whole.shape
     if last == width:
-        yield whole.eu_aligned(chip)
+        yield whole
         return
-    strides = whole.eu_aligned(chip).strides
     if blocks > 1:
-        full = _tensor(command, "opd0", (rows, blocks - 1, 1, width), code)
-        yield full.strided(strides)
+        yield replace(whole, shape=(rows, blocks - 1, 1, width))
     group, lane = divmod((whole.address >> chip.lane_shift) + blocks - 1, chip.lanes)
     offset = whole.address & (chip.local_bytes - 1)
-    address = (lane << chip.lane_shift) + offset + group * strides[1] * whole.size
-    yield Operand("opd0", address, (rows, 1, 1, last), whole.size).strided(strides)
+    address = (lane << chip.lane_shift) + offset + group * whole.strides[1] * whole.size
+    yield replace(whole, address=address, shape=(rows, 1, 1, last))
 
 
 def matmul2(command: Command, chip: Chip) -> Iterator[Access]:
-    """sMM2: one row per lane; nn (M, K) x (K, N), nt (M, K) x (N, K)."""
+    """sMM2: one row per lane; nn (M, K) x (K, N), nt (M, K) x (N, K), tt (K, M) x (N, K)."""
     m, n, code = command["res0_c"], command["res0_w"], command["opd0_prec"]
     by_rows = command.function == 4
     k = command["opd1_c"] if by_rows else command["opd1_w"]
     if not command["opd0_const"]:
-        yield _tensor(command, "opd0", (1, m, 1, k), code).eu_aligned(chip)
+        left = (1, k, 1, m) if command.function == 6 else (1, m, 1, k)
+        yield _tensor(command, "opd0", left, code).eu_aligned(chip)
     if not command["opd1_const"]:
         shape = (1, k, 1, n) if by_rows else (1, n, 1, k)
         yield _tensor(command, "opd1", shape, code).eu_aligned(chip)
@@ -165,10 +178,10 @@ def pool(command: Command, chip: Chip) -> Iterator[Access]:
 
 
 def requant(command: Command, chip: Chip) -> Iterator[Access]:
-    """sRQ_DQ: parameters are constants or three words per channel."""
+    """sRQ_DQ: parameters are constants or two or three words per channel."""
     yield _tensor(command, "opd0", result_shape(command), command["opd0_prec"]).eu_aligned(chip)
     if not command["opd1_const"]:
-        table = (1, command["res0_c"], 1, 3)
+        table = (1, command["res0_c"], 1, 3 if command.function in (1, 4) else 2)
         yield Operand("opd1", command["opd1_addr"], table, _WORD).eu_aligned(chip)
     yield from _result(command, chip)
 
@@ -223,18 +236,39 @@ def select_along_w(command: Command, chip: Chip) -> Iterator[Access]:
     yield from _result(command, chip)
 
 
+def linear(command: Command, chip: Chip) -> Iterator[Access]:
+    """sLIN: one tensor, and one or two compact values per channel; all of the result's type."""
+    shape, code = result_shape(command), command["res0_prec"]
+    yield _tensor(command, "opd0", shape, code).eu_aligned(chip)
+    for name in ("opd1", "opd2") if command.function == 1 else ("opd1",):
+        if not command[f"{name}_const"]:
+            yield _tensor(command, name, (1, shape[1], 1, 1), code).compact(chip)
+    yield from _result(command, chip)
+
+
+def vector(command: Command, chip: Chip) -> Iterator[Access]:
+    """sVC: two vectors in blocks over the lanes, and all pairs of their elements."""
+    blocks, width, last = command["opd0_c"], command["opd0_w"], command["opd1_w"]
+    columns = (command["res0_c"], 1, command["res0_w"])
+    whole = _tensor(command, "opd0", (1, blocks, 1, width), command["opd0_prec"])
+    yield from _column_blocks(whole.eu_aligned(chip), last, chip)
+    yield _tensor(command, "opd1", (1, *columns), command["opd1_prec"]).eu_aligned(chip)
+    shape = ((blocks - 1) * width + last, *columns)
+    yield _tensor(command, "res0", shape, command["res0_prec"], writes=True).eu_aligned(chip)
+
+
 def nothing(command: Command, chip: Chip) -> Iterator[Access]:
     """Markers touch no memory."""
     yield from ()
 
 
 RULES: dict[tuple[str, int], AccessRule] = {
-    **{("sAR", function): arith for function in (*range(17), 19, 20, 21, 22, 26)},
-    **{("sCMP", function): compare for function in (23, 24, 26)},
-    ("sCONV", 0): conv,
-    ("sMM", 1): matmul,
-    ("sMM2", 4): matmul2,
-    ("sMM2", 5): matmul2,
+    **{("sAR", function): arith for function in (*range(17), 19, 20, 21, 22, 26, 27)},
+    **{("sCMP", function): compare for function in range(22, 27)},
+    **{("sCONV", function): conv for function in range(3)},
+    **{("sLIN", function): linear for function in (1, 20, 21)},
+    **{("sMM", function): matmul for function in (1, 2, 3)},
+    **{("sMM2", function): matmul2 for function in (4, 5, 6)},
     **{("sPorD", function): pool for function in (0, 1, 2, 4)},
     **{("sRQ_DQ", function): requant for function in (0, 1, 3, 4)},
     **{("sSFU", function): taylor for function in (12, 13)},
@@ -247,6 +281,7 @@ RULES: dict[tuple[str, int], AccessRule] = {
     ("sTRANS_BC", 3): lane_move,
     ("sTRANS_BC", 4): from_static,
     ("sTRANS_BC", 5): from_static,
+    **{("sVC", function): vector for function in (0, 2, 3, 4, 5, 7, 8, 9, 15, 16, 20)},
     ("SYSID", 30): nothing,
     ("SYSID", 31): nothing,
 }

@@ -1,6 +1,7 @@
 """Cycles and bytes of GDMA commands: BM1684X cycle reference, section 4."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -41,6 +42,7 @@ class Transfer:
     cycles: int
 
 
+_CW_TRANSPOSES = (2, 4)
 _NOTHING = Transfer(Direction.COPY, 0, 0)
 
 
@@ -49,17 +51,13 @@ def transfer(command: Command, chip: Chip) -> Transfer:
 
     Raises TpuError for a form whose cost is not known.
     """
-    match command.form.family:
-        case "DMA_sys":
-            return _NOTHING
-        case "DMA_tensor":
-            return _tensor(command, chip)
-        case "DMA_matrix":
-            return _matrix(command, chip)
-        case "DMA_gather" | "DMA_scatter":
-            return _gather(command, chip)
-        case _:
-            raise TpuError(f"no cycle formula for {command.form.name} ({command.function_name})")
+    family = command.form.family
+    if family == "DMA_sys":
+        return _NOTHING
+    cost = _FAMILIES.get(family)
+    if cost is None:
+        raise TpuError(f"no cycle formula for {command.form.name} ({command.function_name})")
+    return cost(command, chip)
 
 
 def address(command: Command, side: str) -> int:
@@ -161,6 +159,8 @@ def channel_share(side: Side, dimensions: int, width: int, layout: DdrLayout) ->
 
 
 def _tensor(command: Command, chip: Chip) -> Transfer:
+    if command.function in _CW_TRANSPOSES:
+        return _cw_transpose(command, chip)
     direction = direction_of(command, chip)
     width = element_bytes(command, "src_data_format")
     source, target = _side(command, "src", chip), _side(command, "dst", chip)
@@ -209,9 +209,40 @@ def _matrix(command: Command, chip: Chip) -> Transfer:
 def _gather(command: Command, chip: Chip) -> Transfer:
     """Gather and scatter move max(c, index c) rows of w elements, at one rate everywhere."""
     width = element_bytes(command, "src_data_format")
-    is_gather = command.form.family == "DMA_gather"
-    rows = command["dst_hsize"] if is_gather else command["src_hsize"]
-    channels = max(command["src_csize"], command["dst_csize"])
+    if command.form.family == "DMA_scatter":
+        rows = command["index_hsize"]
+    else:
+        rows = command["src_hsize"] if command["nchw_copy"] else command["dst_hsize"]
+    channels = max(command["src_csize"], command["index_csize"])
     size = channels * rows * command["src_wsize"] * width
     cycles = math.floor(size / chip.gather_bytes_per_cycle)
     return Transfer(direction_of(command, chip), size, max(1, cycles))
+
+
+def _general(command: Command, chip: Chip) -> Transfer:
+    """A linear copy; an estimate, no data: the rate of a matrix that is one row."""
+    direction = direction_of(command, chip)
+    size = command["src_cstride"] * element_bytes(command, "src_data_format")
+    lanes = command["dst_csize"] if command.function == 1 else 1
+    slowdown = max(1, chip.ddr_row_bytes / max(1, size))
+    cycles = math.floor(lanes * size * slowdown / _bandwidth(direction, chip))
+    return Transfer(direction, lanes * size, max(1, cycles))
+
+
+def _cw_transpose(command: Command, chip: Chip) -> Transfer:
+    """c and w exchanged; an estimate, no data: the rate of the matrix transpose."""
+    direction = direction_of(command, chip)
+    size = math.prod(_sizes(command, "src")) * element_bytes(command, "src_data_format")
+    slowdown = chip.ddr_row_bytes / chip.transpose_run_bytes
+    cycles = math.floor(size * slowdown / _bandwidth(direction, chip))
+    return Transfer(direction, size, max(1, cycles))
+
+
+_FAMILIES: dict[str, Callable[[Command, Chip], Transfer]] = {
+    "DMA_cw_transpose": _cw_transpose,
+    "DMA_gather": _gather,
+    "DMA_general": _general,
+    "DMA_matrix": _matrix,
+    "DMA_scatter": _gather,
+    "DMA_tensor": _tensor,
+}

@@ -113,6 +113,7 @@ def _sfu(command: Command, chip: Chip) -> int:
 
 
 def _conv(command: Command, chip: Chip) -> int:
+    """CONV; that a fused requantisation (functions 1, 2) is free is an estimate, no data."""
     width = element_bytes(command, "opd0_prec")
     pixels = ceil_div(command["res0_h"] * command["res0_w"], chip.cube_outputs[width])
     channels = ceil_div(command["opd0_c"], chip.cube_channels[width])
@@ -121,7 +122,10 @@ def _conv(command: Command, chip: Chip) -> int:
 
 
 def _matmul(command: Command, chip: Chip) -> int:
-    """MM: one k per cycle and EU element; a bias or an accumulated result counts as one k."""
+    """MM: one k per cycle and EU element; a bias or an accumulated result counts as one k.
+
+    That a fused requantisation (functions 2, 3) is free is an estimate, no data.
+    """
     depth = command["opd0_w"] * (command["opd0_c"] - 1) + command["opd1_w"]
     is_f32 = command["opd0_prec"] == 2
     depth += command["res_add"] + int(is_f32 and not command["opd2_const"])
@@ -131,6 +135,7 @@ def _matmul(command: Command, chip: Chip) -> int:
 
 
 def _matmul2(command: Command, chip: Chip) -> int:
+    """MM2; for tt an estimate from nn and nt, no data."""
     width = element_bytes(command, "opd0_prec")
     depth = command["opd1_c"] if command.function == 4 else command["opd1_w"]
     rows = ceil_div(command["res0_c"], chip.lanes)
@@ -187,10 +192,25 @@ def _gather(command: Command, chip: Chip) -> int:
     return math.floor(1.5 * elements) if command.function == 13 else elements
 
 
+def _linear(command: Command, chip: Chip) -> int:
+    """LIN: an estimate, no data; one pass over the result as for AR."""
+    return _base(command, chip, element_bytes(command, "res0_prec"))
+
+
+def _vector(command: Command, chip: Chip) -> int:
+    """VC: an estimate, no data; one pass over the result, whose rows are the first vector."""
+    width = max(element_bytes(command, f"{name}_prec") for name in ("res0", "opd0", "opd1"))
+    rows = (command["opd0_c"] - 1) * command["opd0_w"] + command["opd1_w"]
+    lane = (command["res0_addr"] & 0xFFFFFF) >> chip.lane_shift
+    groups = ceil_div(lane + command["res0_c"], chip.lanes)
+    return rows * groups * ceil_div(command["res0_w"], chip.eu(width))
+
+
 _FAMILIES: dict[str, Callable[[Command, Chip], int]] = {
     "AR": _arith,
     "CMP": _compare,
     "CONV": _conv,
+    "LIN": _linear,
     "MM": _matmul,
     "MM2": _matmul2,
     "PorD": _pool,
@@ -198,4 +218,5 @@ _FAMILIES: dict[str, Callable[[Command, Chip], int]] = {
     "SFU": _sfu,
     "SG": _gather,
     "TRANS_BC": _transpose_broadcast,
+    "VC": _vector,
 }

@@ -1,0 +1,82 @@
+"""GDMA gather and scatter: rows selected by a list of indices.
+
+BM1684X instruction reference, section 5.14, and the forms' operand tables. Unverified: no
+recording of the chip's C model executes them.
+"""
+
+import numpy as np
+
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine.dma import address_of, check_plain, default_strides
+from xdsl_tpu.backend.machine.elements import U32, Array, Element, raw_element
+from xdsl_tpu.backend.machine.memory import Placed, Quad
+from xdsl_tpu.backend.machine.state import Executors, State, require
+
+
+def _place(state: State, command: Command, side: str, shape: Quad, kind: Element) -> Placed:
+    """The operand (1, c, h, w) of the `src`, `dst` or `index` side."""
+    address = address_of(command, side)
+    if command["stride_enable"]:
+        strides = (0, command[f"{side}_cstride"], command[f"{side}_hstride"], 1)
+    else:
+        strides = default_strides(state, address, shape, kind)
+    return state.memory.place(address, shape, strides, kind.storage)
+
+
+def _index(state: State, command: Command, channels: int, rows: int) -> Array:
+    """Row numbers (channels, rows); one list may serve all channels."""
+    own = command["index_csize"]
+    require(own in (1, channels), f"{own} index lists for {channels} channels")
+    index = _place(state, command, "index", (1, own, rows, 1), U32).read()
+    return np.broadcast_to(index[0, :, :, 0], (channels, rows)).astype(np.int64)
+
+
+def _channels(command: Command) -> int:
+    return max(command["src_csize"], command["index_csize"])
+
+
+def gather(state: State, command: Command) -> None:
+    """result(0, c, i, w) = source(0, c, index(c, i), w); rows out of range get the constant.
+
+    Unverified.
+    """
+    check_plain(state, command)
+    kind = raw_element(command["src_data_format"])
+    channels, width = _channels(command), command["src_wsize"]
+    rows = command["src_hsize"] if command["nchw_copy"] else command["dst_hsize"]
+    shape: Quad = (1, command["src_csize"], command["src_hsize"], width)
+    require(shape[1] in (1, channels), f"{shape[1]} source channels for {channels} index lists")
+    source = np.broadcast_to(
+        _place(state, command, "src", shape, kind).read(), (1, channels, *shape[2:])
+    )
+    index = _index(state, command, channels, rows)
+    inside = index < shape[2]
+    picked = np.take_along_axis(source[0], np.where(inside, index, 0)[..., None], 1)
+    fill = kind.immediate(command["constant_value"])
+    values = np.where(inside[..., None], picked, fill)
+    _place(state, command, "dst", (1, channels, rows, width), kind).write(values[None])
+
+
+def scatter(state: State, command: Command) -> None:
+    """result(0, c, index(c, i), w) = source(0, c, i, w); rows out of range are skipped.
+
+    One source row may serve all indices; of equal indices the last one wins. Unverified.
+    """
+    check_plain(state, command)
+    kind = raw_element(command["src_data_format"])
+    channels, width = _channels(command), command["src_wsize"]
+    rows, target_rows = command["index_hsize"], command["dst_hsize"]
+    shape: Quad = (1, command["src_csize"], command["src_hsize"], width)
+    require(shape[1] in (1, channels), f"{shape[1]} source channels for {channels} index lists")
+    require(shape[2] in (1, rows), f"{shape[2]} source rows for {rows} indices")
+    source = _place(state, command, "src", shape, kind).read()[0]
+    values = np.broadcast_to(source, (channels, rows, width)).copy()
+    index = _index(state, command, channels, rows)
+    target = _place(state, command, "dst", (1, channels, target_rows, width), kind)
+    result = target.read().copy()
+    for channel, row in zip(*np.nonzero(index < target_rows), strict=True):
+        result[0, channel, index[channel, row]] = values[channel, row]
+    target.write(result)
+
+
+EXECUTORS: Executors = {("DMA_gather", 0): gather, ("DMA_scatter", 0): scatter}

@@ -1,0 +1,79 @@
+"""sLIN: an element-wise operation with one or two values per channel.
+
+BM1684X instruction reference, section 5.14, and the form's operand table: all operands have the
+type of the result; b and c are (1, c, 1, 1) compact or constant. Unverified: no recording of the
+chip's C model executes the form; every operation is assumed to round like sAR's.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine.elements import Array, Element, element, flushed
+from xdsl_tpu.backend.machine.memory import Placed
+from xdsl_tpu.backend.machine.state import (
+    Executor,
+    Executors,
+    State,
+    require,
+    result_shape,
+    same_spans,
+    views_of,
+)
+
+
+def _per_channel(state: State, command: Command, name: str, kind: Element) -> Placed | Array:
+    if command[f"{name}_const"]:
+        return kind.immediate(command[f"{name}_addr"])
+    return state.compact(command[f"{name}_addr"], (1, command["res0_c"], 1, 1), kind)
+
+
+def _linear(compute: Callable[[Element, Array, Array, Array], Array], operands: int) -> Executor:
+    """An executor of `compute(kind, a, b, c)`; with two operands c is b."""
+
+    def execute(state: State, command: Command) -> None:
+        kind = element(command["res0_prec"])
+        require(kind.is_float, "sLIN is simulated for floats only")
+        shape = result_shape(command)
+        result = state.eu_aligned(command["res0_addr"], shape, kind)
+        a = state.eu_aligned(command["opd0_addr"], shape, kind)
+        b = _per_channel(state, command, "opd1", kind)
+        c = _per_channel(state, command, "opd2", kind) if operands == 3 else b
+        same_spans(result, a, *(o for o in (b, c) if isinstance(o, Placed)))
+        count = len(result.views)
+        for target, x, y, z in zip(
+            result.views, a.views, views_of(b, count), views_of(c, count), strict=True
+        ):
+            loaded = [kind.load(np.asarray(v)) if v.ndim else v for v in (x, y, z)]
+            target[...] = kind.store(compute(kind, *loaded))
+
+    return execute
+
+
+def _rounded(kind: Element, values: Array) -> Array:
+    return kind.load(kind.store(flushed(values)))
+
+
+def _multiply_add(kind: Element, a: Array, b: Array, c: Array) -> Array:
+    """a * b + c, both operations rounded."""
+    return flushed(_rounded(kind, a * b) + c)
+
+
+def _square_of_sum(kind: Element, a: Array, b: Array, c: Array) -> Array:
+    """(a + b)^2."""
+    total = _rounded(kind, a + b)
+    return flushed(total * total)
+
+
+def _square_of_difference(kind: Element, a: Array, b: Array, c: Array) -> Array:
+    """(a - b)^2."""
+    total = _rounded(kind, a - b)
+    return flushed(total * total)
+
+
+EXECUTORS: Executors = {
+    ("sLIN", 1): _linear(_multiply_add, 3),
+    ("sLIN", 20): _linear(_square_of_sum, 2),
+    ("sLIN", 21): _linear(_square_of_difference, 2),
+}

@@ -1,0 +1,106 @@
+"""sVC: every element of one vector combined with every element of another.
+
+BM1684X instruction reference, section 5.14, and the form's operand table: A is (1, opd0_c, 1,
+opd0_w) whose last block holds opd1_w elements, B is (1, res0_c, 1, res0_w), both EU-aligned;
+result(i, c, 0, w) = A[i] (op) B(0, c, 0, w). Unverified: no recording of the chip's C model
+executes the form; the operations are assumed to be sAR's.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine.arith import maximum, minimum, same_float
+from xdsl_tpu.backend.machine.elements import Array, Element, element, flushed
+from xdsl_tpu.backend.machine.state import Executor, Executors, State, require
+
+
+def _vectors(state: State, command: Command, kinds: tuple[Element, Element]) -> tuple[Array, Array]:
+    """A as (n, 1, 1, 1) and B as (1, c, 1, w)."""
+    blocks, width = command["opd0_c"], command["opd0_w"]
+    length = (blocks - 1) * width + command["opd1_w"]
+    a = state.eu_aligned(command["opd0_addr"], (1, blocks, 1, width), kinds[0]).read()
+    shape = (1, command["res0_c"], 1, command["res0_w"])
+    b = state.eu_aligned(command["opd1_addr"], shape, kinds[1]).read()
+    return kinds[0].load(a.reshape(-1)[:length].reshape(-1, 1, 1, 1)), kinds[1].load(b)
+
+
+def _kinds(command: Command) -> tuple[Element, Element, Element]:
+    """Element types of result, A and B; integer results are signed if an operand is."""
+    signs = command["opd0_sign"], command["opd1_sign"]
+    return (
+        element(command["res0_prec"], signs[0] | signs[1]),
+        element(command["opd0_prec"], signs[0]),
+        element(command["opd1_prec"], signs[1]),
+    )
+
+
+def _combine(compute: Callable[[Element, Array, Array], Array]) -> Executor:
+    """`compute(result type, a, b)` on every pair."""
+
+    def execute(state: State, command: Command) -> None:
+        kind, kind0, kind1 = _kinds(command)
+        a, b = _vectors(state, command, (kind0, kind1))
+        shape = (len(a), command["res0_c"], 1, command["res0_w"])
+        a, b = (np.array(np.broadcast_to(v, shape)) for v in (a, b))
+        values = kind.store(compute(kind, a, b))
+        state.eu_aligned(command["res0_addr"], shape, kind).write(values)
+
+    return execute
+
+
+def _arithmetic(operation: np.ufunc) -> Executor:
+    """Floats of one type round once; integers keep the low bits."""
+
+    def execute(state: State, command: Command) -> None:
+        is_float = same_float(_kinds(command))
+
+        def compute(kind: Element, a: Array, b: Array) -> Array:
+            if is_float:
+                return flushed(operation(a, b))
+            return operation(a, b, dtype=np.int64, casting="unsafe")
+
+        _combine(compute)(state, command)
+
+    return execute
+
+
+def _of_one_type(compute: Callable[[Array, Array], Array], floats: bool) -> Executor:
+    def execute(state: State, command: Command) -> None:
+        kinds = _kinds(command)
+        require(len(set(kinds)) == 1, "operands and result need one element type")
+        require(floats or not kinds[0].is_float, "bitwise operations are for integers")
+        _combine(lambda kind, a, b: compute(a, b))(state, command)
+
+    return execute
+
+
+def _saturating(operation: np.ufunc, always_signed: bool = False) -> Executor:
+    def execute(state: State, command: Command) -> None:
+        require(not any(kind.is_float for kind in _kinds(command)), "integers only")
+        signed = always_signed or command["opd0_sign"] | command["opd1_sign"]
+        limits = np.iinfo(element(command["res0_prec"], int(signed)).storage)
+
+        def compute(kind: Element, a: Array, b: Array) -> Array:
+            exact = operation(a, b, dtype=np.int64, casting="unsafe")
+            return np.clip(exact, limits.min, limits.max)
+
+        _combine(compute)(state, command)
+
+    return execute
+
+
+EXECUTORS: Executors = {
+    ("sVC", 0): _arithmetic(np.multiply),
+    ("sVC", 2): _arithmetic(np.add),
+    ("sVC", 3): _arithmetic(np.subtract),
+    ("sVC", 4): _of_one_type(maximum, floats=True),
+    ("sVC", 5): _of_one_type(minimum, floats=True),
+    ("sVC", 7): _of_one_type(np.bitwise_and, floats=False),
+    ("sVC", 8): _of_one_type(np.bitwise_or, floats=False),
+    ("sVC", 9): _of_one_type(np.bitwise_xor, floats=False),
+    ("sVC", 15): _saturating(np.add),
+    ("sVC", 16): _saturating(np.subtract, always_signed=True),
+    ("sVC", 20): _saturating(np.multiply),
+}
