@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter, Rounding
+from xdsl_tpu.backend.kernels.elementwise import Types
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, element_wise
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
@@ -271,15 +272,24 @@ RECIPES: dict[str, Recipe] = {
 
 
 def active(context: KernelContext, op: Operation) -> None:
-    """tpu.Active; 16-bit operands are widened to f32 first and the result narrowed."""
+    """tpu.Active over whole tensors."""
+    assert isinstance(op, tpu.ActiveOp)
+    out, x = context.value(op.output), context.value(op.input)
+    element_wise(context, out, [x], describe(op, Types(out.dtype, (x.dtype,))))
+
+
+def describe(op: Operation, types: Types) -> ElementWise:
+    """How a tpu.Active is computed; 16-bit operands are widened to f32, the result narrowed.
+
+    Raises TpuError for a mode that has no recipe.
+    """
     assert isinstance(op, tpu.ActiveOp)
     mode = op.mode.data.value
     recipe = RECIPES.get(mode)
     if recipe is None:
         raise TpuError(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(RECIPES)}")
     coeffs = floats(op.coeffs) if op.coeffs is not None else ()
-    out, x = context.value(op.output), context.value(op.input)
-    narrow = out.dtype is not F32 or x.dtype is not F32
+    narrow = types.out is not F32 or types.operands[0] is not F32
 
     def compute(emitter: Emitter, work: Work) -> None:
         if not narrow:
@@ -292,4 +302,4 @@ def active(context: KernelContext, op: Operation) -> None:
 
     kinds = (F32, F32, *recipe.scratch) if narrow else recipe.scratch
     scratch = tuple(Scratch(dtype) for dtype in kinds)
-    element_wise(context, out, [x], ElementWise(compute, scratch, recipe.tables))
+    return ElementWise(compute, scratch, recipe.tables)

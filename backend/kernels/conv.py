@@ -60,7 +60,7 @@ def describe(context: KernelContext, op: "tpu.Conv2DOp") -> Convolution:
     x, weight, out = (context.value(v) for v in (op.input, op.filter, op.output))
     bias = context.optional(op.bias)
     x4, out4 = x.as4(_four(x.shape)), out.as4(_four(out.shape))
-    rows, columns = _axes(op, x4.shape, out4.shape)
+    rows, columns = window_axes(op, x4.shape, out4.shape)
     if not x.dtype.is_float or (op.inserts is not None and any(ints(op.inserts))):
         raise TpuError(f"{where(op)}: only f32, f16 and bf16 without inserted zeros are supported")
     merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
@@ -105,7 +105,8 @@ def _four(shape: tuple[int, ...]) -> Shape4:
     return n, c, spatial[0], spatial[1]
 
 
-def _axes(op: "tpu.Conv2DOp", x: Shape4, out: Shape4) -> tuple[Axis, Axis]:
+def window_axes(op: "tpu.Conv2DOp", x: Shape4, out: Shape4) -> tuple[Axis, Axis]:
+    """How the filter slides over the rows and columns of whole tensors (n, c, h, w)."""
     kernel, strides = ints(op.kernel_shape), ints(op.strides)
     pads = ints(op.pads)
     dilations = ints(op.dilations) if op.dilations is not None else (1,) * len(kernel)

@@ -1,14 +1,15 @@
 """Arithmetic on two or more tensors, with constants, relu and clip."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Emitter, Operand
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, element_wise
-from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
-from xdsl_tpu.backend.tensor import LocalTensor
+from xdsl_tpu.backend.kernels.support import KernelContext, where
+from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats
 from xdsl_tpu.dialects.errors import TpuError
@@ -54,16 +55,47 @@ def _fused_relu(op: Operation) -> list[Step]:
     return relu_steps(bool(do_relu.value.data), limit.value.data)
 
 
-def _unary(context: KernelContext, op: Operation, steps: Sequence[Step]) -> None:
+@dataclass(frozen=True, slots=True)
+class Types:
+    """Element types of an op's result and of its operands."""
+
+    out: DType
+    operands: tuple[DType, ...]
+
+
+Describe = Callable[[Operation, Types], ElementWise]
+"""How an element-wise op is computed, for a layer over DDR or for a slice in local memory."""
+
+
+def layer(context: KernelContext, op: Operation) -> None:
+    """Emit any of `DESCRIPTIONS` over whole tensors."""
+    out = context.value(op.results[0])
+    operands = [context.value(op.operands[i]) for i in operand_order(op, _elements(context, op))]
+    types = Types(out.dtype, tuple(operand.dtype for operand in operands))
+    element_wise(context, out, operands, DESCRIPTIONS[op.name](op, types))
+
+
+def _elements(context: KernelContext, op: Operation) -> list[int]:
+    return [context.value(operand).elements for operand in op.operands]
+
+
+def operand_order(op: Operation, elements: Sequence[int]) -> list[int]:
+    """The operands in the order of computation: the largest first where order is free."""
+    order = list(range(len(elements)))
+    return sorted(order, key=lambda i: -elements[i]) if op.name in _COMMUTATIVE else order
+
+
+_COMMUTATIVE = ("tpu.Add", "tpu.Mul", "tpu.Max", "tpu.Min")
+
+
+def _unary(steps: Sequence[Step], types: Types) -> ElementWise:
     """A chain of single instructions on one operand."""
     steps = steps or [_copy]
-    out, x = context.value(op.results[0]), context.value(op.operands[0])
 
     def compute(emitter: Emitter, work: Work) -> None:
         run_chain(emitter, steps, work, work.operands[0])
 
-    needs_scratch = (Scratch(out.dtype),) if len(steps) > 1 else ()
-    element_wise(context, out, [x], ElementWise(compute, needs_scratch))
+    return ElementWise(compute, (Scratch(types.out),) if len(steps) > 1 else ())
 
 
 def _copy(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
@@ -86,79 +118,56 @@ def _is_reverse(op: Operation) -> bool:
     return flag is not None and bool(flag.value.data)
 
 
-def constant_kernel(kind: Arith, context: KernelContext, op: Operation) -> None:
+def _constant(kind: Arith, op: Operation, types: Types) -> ElementWise:
     """tpu.AddConst, SubConst, MulConst, MaxConst, MinConst."""
     assert isinstance(
         op, tpu.AddConstOp | tpu.SubConstOp | tpu.MulConstOp | tpu.MaxConstOp | tpu.MinConstOp
     )
     step = _constant_step(kind, op, op.const_val.value.data)
-    _unary(context, op, [step, *_fused_relu(op)])
+    return _unary([step, *_fused_relu(op)], types)
 
 
-add_const = partial(constant_kernel, Arith.ADD)
-sub_const = partial(constant_kernel, Arith.SUB)
-mul_const = partial(constant_kernel, Arith.MUL)
-max_const = partial(constant_kernel, Arith.MAX)
-min_const = partial(constant_kernel, Arith.MIN)
-
-
-def relu(context: KernelContext, op: Operation) -> None:
-    """tpu.Relu."""
+def _relu(op: Operation, types: Types) -> ElementWise:
     assert isinstance(op, tpu.ReluOp)
-    _unary(context, op, relu_steps(True, op.relu_limit.value.data))
+    return _unary(relu_steps(True, op.relu_limit.value.data), types)
 
 
-def clip(context: KernelContext, op: Operation) -> None:
-    """tpu.Clip."""
+def _clip(op: Operation, types: Types) -> ElementWise:
     assert isinstance(op, tpu.ClipOp)
     steps = [
         with_constant(Arith.MAX, op.min.value.data),
         with_constant(Arith.MIN, op.max.value.data),
     ]
-    _unary(context, op, steps)
+    return _unary(steps, types)
 
 
-def leaky_relu(context: KernelContext, op: Operation) -> None:
-    """tpu.LeakyRelu: max(x, alpha x), or min for a slope above 1."""
+def _leaky_relu(op: Operation, types: Types) -> ElementWise:
+    """max(x, alpha x), or min for a slope above 1."""
     assert isinstance(op, tpu.LeakyReluOp)
     alpha = op.alpha.value.data if op.alpha is not None else 0.0
     kind = Arith.MAX if alpha <= 1 else Arith.MIN
-    out, x = context.value(op.output), context.value(op.input)
 
     def compute(emitter: Emitter, work: Work) -> None:
         x, scaled = work.operands[0], work.scratch[0]
         emitter.arith(Arith.MUL, scaled, x, alpha)
         emitter.arith(kind, work.out, x, scaled)
 
-    element_wise(context, out, [x], ElementWise(compute, (Scratch(out.dtype),)))
+    return ElementWise(compute, (Scratch(types.out),))
 
 
-def binary_kernel(kind: Arith, context: KernelContext, op: Operation) -> None:
+def _several(kind: Arith, op: Operation, types: Types) -> ElementWise:
     """tpu.Add, Sub, Mul, Max, Min of any number of broadcasting operands."""
     tail = _fused_relu(op)
-    coefficients = _coefficients(op)
+    if any(c != 1 for c in _coefficients(op)):
+        raise TpuError(f"{where(op)}: coefficients other than 1 have no kernel; multiply before it")
+    combine = _combine_reversed if _is_reverse(op) else _combine
 
     def compute(emitter: Emitter, work: Work) -> None:
-        combine = _combine_reversed if _is_reverse(op) else _combine
         steps = [combine(kind, operand) for operand in work.operands[1:]]
         run_chain(emitter, [*steps, *tail], work, work.operands[0])
 
-    if any(c != 1 for c in coefficients):
-        raise TpuError(f"{where(op)}: coefficients other than 1 have no kernel; multiply before it")
-    several = len(op.operands) > 2 or bool(tail)
-    out = context.value(op.results[0])
-    scratch = (Scratch(out.dtype),) if several else ()
-    operands = _widest_first(context, op.operands, kind)
-    element_wise(context, out, operands, ElementWise(compute, scratch))
-
-
-def _widest_first(
-    context: KernelContext, operands: Sequence[SSAValue], kind: Arith
-) -> list[DdrValue]:
-    values = [context.value(operand) for operand in operands]
-    if kind is Arith.SUB:
-        return values
-    return sorted(values, key=lambda v: -v.elements)
+    several = len(types.operands) > 2 or bool(tail)
+    return ElementWise(compute, (Scratch(types.out),) if several else ())
 
 
 def _combine(kind: Arith, operand: Operand) -> Step:
@@ -180,14 +189,7 @@ def _coefficients(op: Operation) -> tuple[float, ...]:
     return floats(coeff) if coeff is not None else ()
 
 
-add = partial(binary_kernel, Arith.ADD)
-sub = partial(binary_kernel, Arith.SUB)
-mul = partial(binary_kernel, Arith.MUL)
-maximum = partial(binary_kernel, Arith.MAX)
-minimum = partial(binary_kernel, Arith.MIN)
-
-
-def div(context: KernelContext, op: Operation) -> None:
+def _div(op: Operation, types: Types) -> ElementWise:
     """tpu.Div in f32: Newton's reciprocal square root, 3 steps."""
     assert isinstance(op, tpu.DivOp)
     tail = _fused_relu(op)
@@ -196,10 +198,7 @@ def div(context: KernelContext, op: Operation) -> None:
         a, b = reversed(work.operands) if _is_reverse(op) else work.operands
         run_chain(emitter, [_divide(b), *tail], work, a)
 
-    out = context.value(op.output)
-    operands = [context.value(v) for v in op.inputs]
-    scratch = (Scratch(out.dtype),) if tail else ()
-    element_wise(context, out, operands, ElementWise(compute, scratch))
+    return ElementWise(compute, (Scratch(types.out),) if tail else ())
 
 
 def _divide(divisor: Operand) -> Step:
@@ -209,7 +208,7 @@ def _divide(divisor: Operand) -> Step:
     return step
 
 
-def reciprocal(context: KernelContext, op: Operation) -> None:
+def _reciprocal(op: Operation, types: Types) -> ElementWise:
     """tpu.Reciprocal: const_val / x in f32."""
     assert isinstance(op, tpu.ReciprocalOp)
     constant = op.const_val.value.data
@@ -217,17 +216,37 @@ def reciprocal(context: KernelContext, op: Operation) -> None:
     def step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
         emitter.div(out, constant, x)
 
-    _unary(context, op, [step, *_fused_relu(op)])
+    return _unary([step, *_fused_relu(op)], types)
 
 
 def _cast_step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
     emitter.cast(out, x)
 
 
-def cast(context: KernelContext, op: Operation) -> None:
+def _cast(op: Operation, types: Types) -> ElementWise:
     """tpu.Cast between float types, to nearest even."""
-    assert isinstance(op, tpu.CastOp)
-    out, x = context.value(op.output), context.value(op.input)
-    if not (out.dtype.is_float and x.dtype.is_float):
-        raise TpuError(f"{where(op)}: a cast {x.dtype.label} to {out.dtype.label} has no kernel")
-    _unary(context, op, [_cast_step])
+    out, x = types.out, types.operands[0]
+    if not (out.is_float and x.is_float):
+        raise TpuError(f"{where(op)}: a cast {x.label} to {out.label} has no kernel")
+    return _unary([_cast_step if out is not x else _copy], types)
+
+
+DESCRIPTIONS: dict[str, Describe] = {
+    "tpu.Add": partial(_several, Arith.ADD),
+    "tpu.AddConst": partial(_constant, Arith.ADD),
+    "tpu.Cast": _cast,
+    "tpu.Clip": _clip,
+    "tpu.Div": _div,
+    "tpu.LeakyRelu": _leaky_relu,
+    "tpu.Max": partial(_several, Arith.MAX),
+    "tpu.MaxConst": partial(_constant, Arith.MAX),
+    "tpu.Min": partial(_several, Arith.MIN),
+    "tpu.MinConst": partial(_constant, Arith.MIN),
+    "tpu.Mul": partial(_several, Arith.MUL),
+    "tpu.MulConst": partial(_constant, Arith.MUL),
+    "tpu.Reciprocal": _reciprocal,
+    "tpu.Relu": _relu,
+    "tpu.Sub": partial(_several, Arith.SUB),
+    "tpu.SubConst": partial(_constant, Arith.SUB),
+}
+"""IR op name -> how it is computed."""

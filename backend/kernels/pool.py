@@ -34,7 +34,7 @@ def pool(context: KernelContext, op: Operation) -> None:
     if not x.dtype.is_float:
         raise TpuError(f"{where(op)}: only f32, f16 and bf16 are supported, not {x.dtype.label}")
     x4, out4 = x.as4(_planes(x.shape)), out.as4(_planes(out.shape))
-    rows, columns = _axes(op, x4.shape, out4.shape)
+    rows, columns = window_axes(op, x4.shape, out4.shape)
     clamp = Clamp.of(op.do_relu, op.relu_limit)
     averaging = op.pool_mode.data is PoolMode.Avg
     counted = bool(op.count_include_pad.value.data)
@@ -105,7 +105,8 @@ def _planes(shape: tuple[int, ...]) -> Shape4:
     return 1, n * c, spatial[0], spatial[1]
 
 
-def _axes(op: PoolOp, x: Shape4, out: Shape4) -> tuple[Axis, Axis]:
+def window_axes(op: PoolOp, x: Shape4, out: Shape4) -> tuple[Axis, Axis]:
+    """How the window slides over the rows and columns of whole tensors (n, c, h, w)."""
     kernel, strides, pads = ints(op.kernel_shape), ints(op.strides), ints(op.pads)
     if len(kernel) == 1:
         kernel, strides, pads = (*kernel, 1), (*strides, 1), (pads[0], 0, pads[1], 0)
