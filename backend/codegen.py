@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.float_loads import float_loads
 from xdsl_tpu.backend.kernels import KERNELS
 from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value, where
 from xdsl_tpu.backend.program import IoTensor, Program
@@ -62,6 +63,7 @@ def _emit(function: FuncOp, program: Program, chip: Chip) -> None:
         with emitter.layer(name_of(op) or "", op.name):
             kernel(context, op)
     emitter.finish()
+    float_loads(program, emitter.transfers_before, chip)
 
 
 def _refuse_unsupported(function: FuncOp) -> None:

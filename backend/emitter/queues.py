@@ -31,11 +31,16 @@ class _Accesses:
 
 
 class CommandQueues:
-    """Collects the commands of a program; the base of `Emitter`."""
+    """Collects the commands of a program; the base of `Emitter`.
+
+    `transfers_before` holds, for every command in issue order, the ids of the GDMA commands it
+    shares local memory with and must follow: what a later reordering of the GDMA queue needs.
+    """
 
     def __init__(self, chip: Chip, program: Program) -> None:
         self.chip = chip
         self.program = program
+        self.transfers_before: dict[Engine, list[tuple[int, ...]]] = {e: [] for e in Engine}
         self._accesses = {engine: _Accesses(chip) for engine in Engine}
         self._layer = -1
 
@@ -63,11 +68,23 @@ class CommandQueues:
         fields["cmd_id_en"] = 1
         queue.append(Command(kind, fields))
         self.program.layer_indices(engine).append(self._layer)
+        self.transfers_before[engine].append(self._transfers(reads, writes))
         mine = self._accesses[engine]
         for low, high in _granules(reads):
             mine.read[low:high] = identity
         for low, high in _granules(writes):
             mine.written[low:high] = identity
+
+    def _transfers(self, reads: Sequence[Span], writes: Sequence[Span]) -> tuple[int, ...]:
+        """The GDMA commands that last wrote what is read, or last touched what is written."""
+        gdma = self._accesses[Engine.GDMA]
+        found: set[int] = set()
+        for low, high in _granules(reads):
+            found.update(np.unique(gdma.written[low:high]).tolist())
+        for low, high in _granules(writes):
+            found.update(np.unique(gdma.written[low:high]).tolist())
+            found.update(np.unique(gdma.read[low:high]).tolist())
+        return tuple(sorted(found - {0}))
 
     def _dependency(self, engine: Engine, reads: Sequence[Span], writes: Sequence[Span]) -> int:
         """The last command of the other engine that this one must wait for."""
