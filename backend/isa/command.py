@@ -40,9 +40,12 @@ class EncodingError(TpuError):
 def encode(command: Command) -> bytes:
     """The bytes of a command.
 
-    Raises EncodingError when the form has no such field or the value does not fit in it.
+    Raises EncodingError when the form has no such field, the value does not fit in it, or the
+    form's opcode is not known.
     """
     form = command.form
+    if form.opcode is None:
+        raise EncodingError(f"the opcode of {form.name} is not known")
     word = 0
     for name, value in (form.fixed | dict(command.fields)).items():
         field = form.by_name.get(name)
