@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.text import make_context
+from xdsl_tpu.passes import PASSES
+from xdsl_tpu.passes.pattern_table import PatternPass
 from xdsl_tpu.passes.pipeline import did_you_mean, make_pass
 
 TOP_PIPELINE = (
@@ -78,7 +80,7 @@ def lower(
     """Turn imported top IR into final IR, in place; gives the time of every pass.
 
     `mode` is F32, F16 or BF16. `on_stage` sees the module after each stage. Passes named in
-    `disable` are left out.
+    `disable` are left out, and so are patterns named there, by the passes that have them.
 
     Raises:
         TpuError: an unknown or indispensable pass in `disable`, or whatever a pass refuses.
@@ -107,21 +109,32 @@ def _run(
     for name in STAGES[stage]:
         if name in disable:
             continue
+        off = sorted(patterns_of(name).intersection(disable)) if disable else []
+        own = options.get(name, "") + (f" disable={','.join(off)}" if off else "")
         start = time.perf_counter()
-        make_pass(name, options.get(name, "")).apply(ctx, module)
+        make_pass(name, own).apply(ctx, module)
         module.verify()
         yield PassTime(stage, name, time.perf_counter() - start)
 
 
+def patterns_of(pass_name: str) -> frozenset[str]:
+    """The rewrite patterns of a pass, which can be switched off one by one."""
+    pass_class = PASSES[pass_name]()
+    return pass_class.pattern_names() if issubclass(pass_class, PatternPass) else frozenset()
+
+
 def check_disabled(disable: Collection[str]) -> None:
-    """Raise TpuError for a pass that is unknown or cannot be left out."""
+    """Raise TpuError for a pass or pattern that is unknown or a pass that cannot be left out."""
     known = list(dict.fromkeys(name for passes in STAGES.values() for name in passes))
     for name in disable:
-        if name not in known:
-            optional = ", ".join(other for other in known if other not in REQUIRED)
-            raise TpuError(
-                f"cannot disable pass '{name}': unknown{did_you_mean(name, known)}; "
-                f"these can be left out: {optional}"
-            )
         if name in REQUIRED:
             raise TpuError(f"cannot disable pass '{name}': later passes need what it does")
+        if name in known:
+            continue
+        patterns = sorted({pattern for one in known for pattern in patterns_of(one)})
+        if name not in patterns:
+            optional = ", ".join(other for other in known if other not in REQUIRED)
+            raise TpuError(
+                f"cannot disable pass '{name}': unknown{did_you_mean(name, [*known, *patterns])}; "
+                f"these can be left out: {optional}, and every rewrite pattern, by its name"
+            )

@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="leave out an optional pass; may be repeated",
+        help="leave out an optional pass, or a rewrite pattern by its name; may be repeated",
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)

@@ -1,12 +1,15 @@
 """The pass `processor-tpu-optimize`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import RewritePattern
 
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.module_state import (
     State,
     optional_weights,
@@ -15,23 +18,63 @@ from xdsl_tpu.passes.module_state import (
     text_attribute,
     weight_file_name,
 )
+from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
+from xdsl_tpu.passes.processor_tpu_optimize import (
+    hdim_batch,
+    permute_add_weight,
+    permute_around_add,
+    permute_fuse,
+    permute_reorder,
+    reshape_slice,
+)
 from xdsl_tpu.passes.processor_tpu_optimize.group_conv import GroupConvToNormalConv
 from xdsl_tpu.passes.processor_tpu_optimize.matmul_left_reuse import MatMulLeftReuse
 from xdsl_tpu.passes.processor_tpu_optimize.remove_reshape import RemoveReshape
 
 
+def patterns(weights: Weights | None) -> PatternTable:
+    """Which patterns are tried on which op, in order; they change `weights` with the ops."""
+    reorder = permute_reorder.PermuteReorderPattern()
+    add_weight = permute_add_weight.PermuteAddWeightReorderPattern(weights)
+    table: dict[type[Operation], Sequence[RewritePattern]] = {
+        kind: (reorder,) for kind in permute_reorder.UNARY
+    }
+    return table | {
+        tpu.AddOp: (
+            permute_around_add.ErasePermuteAroundAdd(),
+            add_weight,
+            reorder,
+            permute_around_add.MovePermuteAfterAdd(),
+            permute_reorder.PermuteFuseAddSoftmax(),
+        ),
+        tpu.Conv2DOp: (GroupConvToNormalConv(weights),),
+        tpu.MatMulOp: (
+            hdim_batch.MatMulHdimBatchPattern(weights),
+            reshape_slice.MatMulRemoveReshapePattern(),
+            MatMulLeftReuse(),
+        ),
+        tpu.MulOp: (add_weight, reorder),
+        tpu.MulConstOp: (reorder, permute_reorder.PermuteMulconstSwap()),
+        tpu.PermuteOp: (permute_fuse.PermuteFuse(), permute_fuse.PermuteFuse2()),
+        tpu.ReshapeOp: (RemoveReshape(),),
+        tpu.SqueezeOp: (reshape_slice.ReshapeSliceSqueezePattern(),),
+        tpu.SubOp: (reorder,),
+    }
+
+
 @dataclass(frozen=True)
-class ProcessorTpuOptimizePass(ModulePass):
+class ProcessorTpuOptimizePass(PatternPass):
     """Rewrite tpu ops into forms the BM1684X runs faster."""
 
     name = "processor-tpu-optimize"
 
+    @classmethod
+    def table(cls, weights: Weights | None) -> PatternTable:
+        return patterns(weights)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_LOWERED, self.name)
-        patterns = GreedyRewritePatternApplier(
-            [GroupConvToNormalConv(optional_weights(op)), MatMulLeftReuse(), RemoveReshape()]
-        )
-        PatternRewriteWalker(patterns).rewrite_module(op)
+        rewrite(op, self.enabled(optional_weights(op)))
         chip, mode = (text_attribute(op, f"module.{key}") for key in ("chip", "mode"))
         if "module.weight_file" in op.attributes and chip and mode:
             file = weight_file_name(op, "tpu_lowered", chip, mode)
