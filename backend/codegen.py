@@ -14,12 +14,13 @@ from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.float_loads import float_loads
 from xdsl_tpu.backend.kernels import KERNELS
 from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value, where
+from xdsl_tpu.backend.local.group import emit_group, unsupported
 from xdsl_tpu.backend.program import IoTensor, Program
-from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 
-SILENT = ("top.None", "top.Weight", "top.Input", "func.return")
+SILENT = ("top.None", "top.Weight", "top.Input", "tpu.Buffer", "func.return")
 """Ops that need no commands."""
 
 
@@ -58,6 +59,9 @@ def _emit(function: FuncOp, program: Program, chip: Chip) -> None:
             program.outputs = [_io(value) for value in op.operands]
         if op.name in SILENT:
             continue
+        if isinstance(op, tpu.GroupOp):
+            emit_group(context, op)
+            continue
         module_name, function_name = KERNELS[op.name].split(":")
         kernel = getattr(import_module(f"xdsl_tpu.backend.kernels.{module_name}"), function_name)
         with emitter.layer(name_of(op) or "", op.name):
@@ -67,8 +71,12 @@ def _emit(function: FuncOp, program: Program, chip: Chip) -> None:
 
 
 def _refuse_unsupported(function: FuncOp) -> None:
-    missing = [op for op in function.body.block.ops if op.name not in KERNELS]
-    missing = [op for op in missing if op.name not in SILENT]
+    missing: list[Operation] = []
+    for op in function.body.block.ops:
+        if isinstance(op, tpu.GroupOp):
+            missing += unsupported(op)
+        elif op.name not in KERNELS and op.name not in SILENT:
+            missing.append(op)
     if missing:
         listed = "\n".join(f"  {where(op)}" for op in missing)
         raise TpuError(f"no kernel for {len(missing)} op(s):\n{listed}")

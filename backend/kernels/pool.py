@@ -64,15 +64,17 @@ def scale_borders(
     columns: Axis,
     counted: bool,
     chip: Chip,
+    across: Piece | None = None,
 ) -> None:
     """Correct averages of windows that hold fewer elements than the kernel has.
 
     Padding is an element when `counted`; what a window sticks out beyond that never is. The
-    correction multiplies the few rectangles of `out` that are concerned; `piece` are its rows.
+    correction multiplies the few rectangles of `out` that are concerned; `piece` are its rows,
+    `across` its columns (all of them if None).
     """
     full = rows.kernel * columns.kernel
     for y, height in _runs(rows, piece, counted):
-        for x, width in _runs(columns, Piece(0, columns.out), counted):
+        for x, width in _runs(columns, across or Piece(0, columns.out), counted):
             if height * width in (0, full):
                 continue
             start, shape = (0, 0, y.start, x.start), (*out.shape[:2], y.size, x.size)

@@ -1,0 +1,1 @@
+"""Groups of ops that work from local memory: kernels on slices, transfers, their pipeline."""

@@ -1,0 +1,142 @@
+"""What a local kernel gets: its slices in local memory, the op, scratch memory."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from xdsl.ir import Operation
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.tensor import (
+    DType,
+    LocalTensor,
+    Shape4,
+    align,
+    aligned,
+    aligned_bytes,
+    compact,
+    compact_bytes,
+)
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
+
+
+class Form(Enum):
+    """How the lanes of a value in local memory are filled."""
+
+    PLAIN = "plain"  # lane c holds channel c of the slice
+    ROW = "row"  # all lanes hold the same values; the value has one channel
+    MERGED = "merged"  # lane (c, ky, kx): the channel seen through one filter tap
+    ROTATED = "rotated"  # lane c holds channel c + rotation (mod channels); stores undo it
+
+
+@dataclass(frozen=True, slots=True)
+class LocalValue:
+    """A slice of a tensor in local memory.
+
+    `tensor` is (depth * n, c, h, w), d outermost; `start` says where the slice begins in the
+    whole tensor, whose sizes are `full`.
+    """
+
+    tensor: LocalTensor
+    start: Ncdhw
+    full: Ncdhw
+    form: Form = Form.PLAIN
+    rotation: int = 0
+    depth: int = 1
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self.tensor.dtype
+
+    def row(self, channels: int, chip: Chip) -> LocalTensor:
+        """A ROW value as an operand of a result with this many channels."""
+        n, _, h, w = self.tensor.shape
+        return replace(self.tensor, shape=(n, min(channels, chip.lanes), h, w))
+
+
+class Scratch:
+    """Free parts of local memory, handed out first fit."""
+
+    def __init__(self, chip: Chip, regions: Sequence[tuple[int, int]]) -> None:
+        self.chip = chip
+        unit = chip.eu_bytes
+        self._free = [(align(a, unit), b // unit * unit) for a, b in regions]
+        self.taken: list[tuple[int, int]] = []
+
+    @property
+    def largest(self) -> int:
+        """Bytes per lane of the largest free piece."""
+        return max((end - start for start, end in self._free), default=0)
+
+    @contextmanager
+    def temporary(self) -> Generator[None]:
+        """What is taken within is free again afterwards."""
+        free = list(self._free)
+        try:
+            yield
+        finally:
+            self._free = free
+
+    def find(self, size: int) -> int | None:
+        """Reserve `size` bytes per lane; None when no piece is large enough."""
+        size = align(size, self.chip.eu_bytes)
+        for index, (start, end) in enumerate(self._free):
+            if end - start >= size:
+                self._free[index] = (start + size, end)
+                self.taken.append((start, start + size))
+                return start
+        return None
+
+    def take(self, size: int) -> int:
+        """As `find`, raising TpuError when nothing fits."""
+        address = self.find(size)
+        if address is None:
+            raise TpuError(f"{size} bytes per lane of scratch memory wanted, {self.largest} free")
+        return address
+
+    def aligned(self, shape: Shape4, dtype: DType) -> LocalTensor:
+        """Reserve an EU-aligned tensor on lane 0."""
+        return aligned(self.chip, self.take(aligned_bytes(self.chip, shape, dtype)), shape, dtype)
+
+    def compact(self, shape: Shape4, dtype: DType) -> LocalTensor:
+        """Reserve a compact tensor on lane 0."""
+        return compact(self.chip, self.take(compact_bytes(self.chip, shape, dtype)), shape, dtype)
+
+    def holds(self, sizes: Sequence[int]) -> bool:
+        """Whether buffers of these sizes could all be taken now."""
+        taken = len(self.taken)
+        with self.temporary():
+            fit = all(self.find(size) is not None for size in sizes)
+        del self.taken[taken:]
+        return fit
+
+
+@dataclass(frozen=True)
+class LocalContext:
+    """Passed to a local kernel together with the op it must emit for one slice."""
+
+    chip: Chip
+    emitter: Emitter
+    op: Operation
+    operands: tuple[LocalValue | None, ...]
+    out: LocalValue
+    scratch: Scratch
+    group_type: int
+
+    def operand(self, index: int) -> LocalValue:
+        """Operand `index`, which must be there."""
+        value = self.operands[index]
+        if value is None:
+            raise TpuError(f"{self.op.name} has no operand {index}")
+        return value
+
+    def optional(self, index: int) -> LocalValue | None:
+        """Operand `index`, or None when absent."""
+        return self.operands[index] if index < len(self.operands) else None
+
+
+LocalKernel = Callable[[LocalContext], None]

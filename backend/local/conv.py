@@ -1,0 +1,138 @@
+"""`tpu.Conv2D` on slices: on the cube, or on the pooling unit when it is depthwise."""
+
+from collections.abc import Callable
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Arith, Emitter, Window
+from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, window_of
+from xdsl_tpu.backend.kernels.tiling import Piece
+from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
+from xdsl_tpu.backend.local.parts import Part, parts
+from xdsl_tpu.backend.local.views import (
+    conv_axes,
+    covered,
+    group_pieces,
+    merged_views,
+    sliding,
+)
+from xdsl_tpu.backend.tensor import LocalTensor, aligned_bytes, compact
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
+
+
+def conv2d(context: LocalContext) -> None:
+    """Emit a convolution, one command for each lane group of output channels.
+
+    Raises TpuError for groups that are neither one nor as many as channels, and for merged taps
+    of an operand that is not loaded by the group.
+    """
+    op = context.op
+    assert isinstance(op, tpu.Conv2DOp)
+    x, filters, bias = context.operand(0), context.operand(1), context.optional(2)
+    groups = op.group.value.data
+    depthwise = groups > 1 and groups == x.full.c == context.out.full.c
+    if groups > 1 and not depthwise:
+        raise TpuError(f"{groups} groups of {x.full.c} channels have no local kernel")
+    source, window = _operand(context, op, x)
+    clamp = Clamp.of(op.do_relu, op.relu_limit)
+    out = context.out.tensor
+    for channels in group_pieces(out.shape[1], out.shape[0], context.chip.lanes):
+        tables = [
+            None if table is None else _table(context.chip, table.tensor, channels)
+            for table in (filters, bias)
+        ]
+        target = Part(Piece(0, out.shape[0]), channels).of(out, context.chip)
+        operand = source
+        if depthwise:
+            operand = Part(Piece(0, out.shape[0]), channels).of(source, context.chip)
+        _piece(context, depthwise, target, operand, tables, window, clamp)
+
+
+def _operand(context: LocalContext, op: tpu.Conv2DOp, x: LocalValue) -> tuple[LocalTensor, Window]:
+    """What the command slides over, and the window."""
+    merge = op.use_3ic_optimize.value.data
+    flags = (bool(merge & MERGE_ROWS), bool(merge & MERGE_COLUMNS))
+    rows, columns = conv_axes(op, context.chip.lanes)
+    if any(flags):
+        if x.form is not Form.MERGED:
+            raise TpuError(
+                "its filter taps are merged into the channels (use_3ic_optimize), but its operand "
+                "does not come from a load of its own"
+            )
+        n, c, h, w = context.out.tensor.shape
+        sizes = Ncdhw(n, c, 1, h, w)
+        views = merged_views(op, context.out.start, sizes, flags, context.chip.lanes)
+        return x.tensor, window_of(*views)
+    place = sliding(x, context.out, rows, columns)
+    return covered(context.emitter, x.tensor, place, context.scratch), place.window
+
+
+def _table(chip: Chip, table: LocalTensor, channels: Piece) -> LocalTensor:
+    """A range of channels of a filter or bias, from a lane group on."""
+    shape = (1, channels.size, *table.shape[2:])
+    return compact(chip, table.at(g=channels.start // chip.lanes), shape, table.dtype)
+
+
+def _piece(
+    context: LocalContext,
+    depthwise: bool,
+    out: LocalTensor,
+    x: LocalTensor,
+    tables: list[LocalTensor | None],
+    window: Window,
+    clamp: Clamp,
+) -> None:
+    emitter = context.emitter
+    weight, bias = tables
+    assert weight is not None
+
+    def produce(target: LocalTensor) -> None:
+        if depthwise:
+            emitter.depthwise(target, x, weight, window, bias)
+        else:
+            emitter.conv(target, x, weight, window, bias)
+
+    clamped(context, clamp, out, produce)
+
+
+def clamped(
+    context: LocalContext,
+    clamp: Clamp,
+    out: LocalTensor,
+    produce: Callable[[LocalTensor], None],
+) -> None:
+    """Produce a result and clamp it, using as much scratch memory as there is.
+
+    With none, the clamp works in place, which takes twice its cycles.
+    """
+    emitter, scratch, chip = context.emitter, context.scratch, context.chip
+    with scratch.temporary():
+        if not clamp.active or scratch.holds([aligned_bytes(chip, out.shape, out.dtype)]):
+            spare = scratch.aligned(out.shape, out.dtype) if clamp.active else None
+            clamp.apply(emitter, out, spare, produce)
+            return
+        produce(out)
+        if clamp.limit <= 0:
+            emitter.arith(Arith.MAX, out, out, 0.0)
+            return
+        _clamp_parts(emitter, clamp, out, scratch)
+
+
+def _clamp_parts(emitter: Emitter, clamp: Clamp, out: LocalTensor, scratch: Scratch) -> None:
+    chip = emitter.chip
+
+    def fits(shape: tuple[int, int, int, int]) -> bool:
+        return scratch.holds([aligned_bytes(chip, shape, out.dtype)])
+
+    pieces = parts(out.shape, fits, chip, chip.eu(out.dtype.bytes)) or ()
+    if not pieces:
+        emitter.arith(Arith.MIN, out, out, clamp.limit)
+        emitter.arith(Arith.MAX, out, out, 0.0)
+    for piece in pieces:
+        with scratch.temporary():
+            part = piece.of(out, chip)
+            spare = scratch.aligned(part.shape, part.dtype)
+            emitter.arith(Arith.MIN, spare, part, clamp.limit)
+            emitter.arith(Arith.MAX, part, spare, 0.0)

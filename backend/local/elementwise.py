@@ -1,0 +1,145 @@
+"""Element-wise ops on slices: any scratch they need covers a part of the slice at a time."""
+
+from collections.abc import Sequence
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.kernels import activation, elementwise
+from xdsl_tpu.backend.kernels.elementwise import Types, operand_order
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Work, write_table
+from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
+from xdsl_tpu.backend.local.parts import Part, parts
+from xdsl_tpu.backend.tensor import (
+    LocalTensor,
+    Shape4,
+    align,
+    aligned_bytes,
+    compact_bytes,
+)
+from xdsl_tpu.dialects.errors import TpuError
+
+SCRATCH_BYTES = 16384
+"""Scratch per lane from which on larger parts of a slice save nothing worth having."""
+
+DESCRIPTIONS = {**elementwise.DESCRIPTIONS, "tpu.Active": activation.describe}
+
+
+def element_wise(context: LocalContext) -> None:
+    """Emit any op of `DESCRIPTIONS` on a slice."""
+    op, out = context.op, context.out
+    values = [context.operand(i) for i in range(len(op.operands))]
+    order = operand_order(op, [_elements(value) for value in values])
+    values = [values[i] for i in order]
+    types = Types(out.dtype, tuple(value.dtype for value in values))
+    work = DESCRIPTIONS[op.name](op, types)
+    operands = [aligned_operand(context, value) for value in values]
+    run(context, work, out.tensor, operands)
+
+
+def _elements(value: LocalValue) -> int:
+    return value.full.n * value.full.c * value.full.d * value.full.h * value.full.w
+
+
+def aligned_operand(context: LocalContext, value: LocalValue) -> LocalTensor:
+    """The part of an operand that belongs to the result's slice; 1 long where it is stretched."""
+    out, chip = context.out, context.chip
+    if value.form is Form.ROW:
+        return value.row(out.tensor.shape[1], chip)
+    if value.form is Form.MERGED or value.start == out.start:
+        sizes = zip(value.tensor.shape, out.tensor.shape, strict=True)
+        if all(own in (1, wanted) for own, wanted in sizes):
+            return value.tensor
+    start = tuple(
+        0 if whole == 1 else a - b
+        for a, b, whole in zip(out.start, value.start, value.full, strict=True)
+    )
+    shape = tuple(
+        1 if own == 1 else wanted
+        for own, wanted in zip(value.tensor.shape, out.tensor.shape, strict=True)
+    )
+    n, c, d, h, w = start
+    if min(start) < 0 or d or value.depth > 1:
+        raise TpuError(f"an operand's slice begins at {value.start}, the result's at {out.start}")
+    return value.tensor.window((n, c, h, w), (shape[0], shape[1], shape[2], shape[3]), chip)
+
+
+def run(
+    context: LocalContext, work: ElementWise, out: LocalTensor, operands: Sequence[LocalTensor]
+) -> None:
+    """Compute `out` from its operands part by part, as large as the scratch memory allows.
+
+    Without enough scratch for a chain of single instructions the chain works in place.
+    """
+    emitter, scratch, chip = context.emitter, context.scratch, context.chip
+    with scratch.temporary():
+        if not work.scratch:
+            work.compute(emitter, Work(out, operands))
+            return
+        tables: list[LocalTensor] = []
+        for values in work.tables:
+            table = scratch.compact((1, chip.lanes, 1, len(values)), work.table_dtype)
+            write_table(emitter, table, values)
+            tables.append(table)
+        cuttable = all(_is_cuttable(tensor, out, chip) for tensor in (out, *operands))
+
+        def fits(shape: Shape4) -> bool:
+            return scratch.holds(
+                [aligned_bytes(chip, kind.shape(shape), kind.dtype) for kind in work.scratch]
+            )
+
+        found = parts(out.shape, fits, chip, _unit(out, operands, chip)) if cuttable else None
+        if found is None and fits(out.shape):
+            found = [None]
+        if found is None:
+            _in_place(context, work, out, operands)
+            return
+        for part in found:
+            with scratch.temporary():
+                _part(context, work, part, out, operands, tables)
+
+
+def _part(
+    context: LocalContext,
+    work: ElementWise,
+    part: Part | None,
+    out: LocalTensor,
+    operands: Sequence[LocalTensor],
+    tables: Sequence[LocalTensor],
+) -> None:
+    chip = context.chip
+    if part is not None:
+        out = part.of(out, chip)
+        operands = [part.of(operand, chip) for operand in operands]
+    tensors = [context.scratch.aligned(kind.shape(out.shape), kind.dtype) for kind in work.scratch]
+    work.compute(context.emitter, Work(out, operands, tensors, tables))
+
+
+def _in_place(
+    context: LocalContext, work: ElementWise, out: LocalTensor, operands: Sequence[LocalTensor]
+) -> None:
+    """Let the one scratch tensor of a chain be the result itself, at twice the cycles."""
+    if [kind.dtype for kind in work.scratch] != [out.dtype]:
+        raise TpuError(f"{context.scratch.largest} bytes of scratch memory are too few")
+    work.compute(context.emitter, Work(out, operands, (out,)))
+
+
+def _is_cuttable(tensor: LocalTensor, out: LocalTensor, chip: Chip) -> bool:
+    """Whether parts of the result have a counterpart that is EU-aligned: no window, and
+    stretched along images and lanes at most."""
+    usual = align(tensor.shape[2] * tensor.shape[3], chip.eu(tensor.dtype.bytes))
+    dense = tensor.strides[3] == 1 and tensor.strides[2] == tensor.shape[3]
+    return dense and tensor.strides[1] == usual and tensor.shape[2:] == out.shape[2:]
+
+
+def _unit(out: LocalTensor, operands: Sequence[LocalTensor], chip: Chip) -> int:
+    """Elements in the smallest range that is EU-aligned in every type involved."""
+    return chip.eu(min(tensor.dtype.bytes for tensor in (out, *operands)))
+
+
+def scratch_bytes(work: ElementWise, shape: Shape4, chip: Chip) -> int:
+    """What an op wants for a slice of this shape: enough for its tables and large parts."""
+    tables = sum(
+        compact_bytes(chip, (1, chip.lanes, 1, len(values)), work.table_dtype)
+        for values in work.tables
+    )
+    whole = sum(aligned_bytes(chip, kind.shape(shape), kind.dtype) for kind in work.scratch)
+    return tables + min(whole, SCRATCH_BYTES)

@@ -1,0 +1,97 @@
+"""How the values of a group are arranged on the lanes, beyond channel by channel.
+
+Three arrangements are decided by looking at the users, so that the DMA does the work:
+
+- ROW: a tensor with one channel that its user needs in every lane (biases, row vectors);
+- MERGED: the operand of a convolution whose filter taps were moved into the lanes, together with
+  the casts between its load and the convolution;
+- ROTATED: a cyclic shift along the channels whose result is only stored.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS
+from xdsl_tpu.backend.local.context import Form
+from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType
+
+_PARAMETERS: dict[str, tuple[int, ...]] = {"tpu.MatMul": (2,), "tpu.LayerNorm": (1, 2)}
+"""Operands that are one row whatever their shape."""
+
+_STRETCHED = {"tpu.Add", "tpu.Sub", "tpu.Mul", "tpu.Div", "tpu.Max", "tpu.Min"}
+"""Ops whose operands may be stretched along the channels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """The form of a value; `conv` is the convolution that a MERGED value is for.
+
+    `parameter` marks a ROW that is one row of all its elements.
+    """
+
+    form: Form = Form.PLAIN
+    conv: tpu.Conv2DOp | None = None
+    rotation: int = 0
+    parameter: bool = False
+
+
+PLAIN = Arrangement()
+
+
+def arrangements(group: tpu.GroupOp, lanes: int) -> dict[SSAValue, Arrangement]:
+    """The values of a group that are not arranged plainly."""
+    kind = GroupType(group.group_type.value.data)
+    found: dict[SSAValue, Arrangement] = {}
+    for op in group.body.block.ops:
+        if isinstance(op, tpu.LoadOp):
+            row = _row(op, kind, lanes)
+            if row is not None:
+                found[op.output] = row
+        elif isinstance(op, tpu.Conv2DOp):
+            found |= {value: Arrangement(Form.MERGED, op) for value in _merged(op)}
+        elif isinstance(op, tpu.SwapDimInnerOp):
+            rotation = _rotation(op)
+            if rotation:
+                found[op.output] = Arrangement(Form.ROTATED, rotation=rotation)
+    return found
+
+
+def _row(load: tpu.LoadOp, kind: GroupType, lanes: int) -> Arrangement | None:
+    for use in load.output.uses:
+        if use.index in _PARAMETERS.get(use.operation.name, ()):
+            return Arrangement(Form.ROW, parameter=True)
+        if use.operation.name in _STRETCHED:
+            own = of_value(load.output, kind, lanes).c
+            if own == 1 and of_value(use.operation.results[0], kind, lanes).c > 1:
+                return Arrangement(Form.ROW)
+    return None
+
+
+def _merged(conv: tpu.Conv2DOp) -> list[SSAValue]:
+    """The convolution's operand and what it is cast from, when they serve nothing else."""
+    if not conv.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS):
+        return []
+    chain = list(_casts(conv.input))
+    alone = all(len(list(value.uses)) == 1 for value in chain)
+    return chain if alone and isinstance(chain[-1].owner, tpu.LoadOp) else []
+
+
+def _casts(value: SSAValue) -> Iterator[SSAValue]:
+    yield value
+    while isinstance(value.owner, tpu.CastOp):
+        value = value.owner.input
+        yield value
+
+
+def _rotation(swap: tpu.SwapDimInnerOp) -> int:
+    """The shift along the channels, when the result is only stored."""
+    users: list[Operation] = [use.operation for use in swap.output.uses]
+    offsets = ints(swap.offset)
+    if not all(isinstance(user, tpu.StoreOp) for user in users) or len(offsets) < 2:
+        return 0
+    return offsets[1]

@@ -1,0 +1,207 @@
+"""Emitting `tpu.Group`: transfers and kernels in the order of its time steps.
+
+What must wait for what follows from the local memory that commands touch, as everywhere in the
+emitter; the group only decides the order of emission and where everything lies.
+"""
+
+from importlib import import_module
+from typing import cast
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, View
+from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, ddr_value, dtype_of, where
+from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
+from xdsl_tpu.backend.local.forms import PLAIN, Arrangement, arrangements
+from xdsl_tpu.backend.local.schedule import (
+    Event,
+    Sections,
+    events,
+    free_regions,
+    ginfo,
+    is_held,
+    lifetimes,
+    sections,
+)
+from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.backend.local.table import LOCAL_KERNELS
+from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
+from xdsl_tpu.backend.local.views import merged_views
+from xdsl_tpu.backend.tensor import Shape4, align, aligned, compact
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import I64Array, ints
+from xdsl_tpu.dialects.base import RankedTensor
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
+
+TRANSFERS = ("tpu.Load", "tpu.Store", "tpu.Yield")
+
+
+def unsupported(group: tpu.GroupOp) -> list[Operation]:
+    """The ops of a group that have no local kernel."""
+    known = (*TRANSFERS, *LOCAL_KERNELS)
+    return [op for op in group.body.block.ops if op.name not in known]
+
+
+def emit_group(context: KernelContext, group: tpu.GroupOp) -> None:
+    """Emit all slices of a group.
+
+    Raises TpuError naming the op whose kernel cannot work on its slice or in its scratch.
+    """
+    _Group(context, group).emit()
+
+
+class _Group:
+    """One group at work."""
+
+    def __init__(self, context: KernelContext, group: tpu.GroupOp) -> None:
+        self.chip = context.chip
+        self.emitter = context.emitter
+        self.kind = GroupType(group.group_type.value.data)
+        self.sections = sections(group)
+        self.schedule = events(group)
+        self.lifetimes = list(lifetimes(self.schedule))
+        self.buffers = _buffers(self.schedule)
+        self.arrangements = arrangements(group, self.chip.lanes)
+        self.resident: dict[Operation, tuple[Ncdhw, tuple[int, int]]] = {}
+
+    def emit(self) -> None:
+        """Emit everything in order."""
+        for event in self.schedule:
+            op = event.op
+            if isinstance(op, tpu.LoadOp):
+                self._load(op, event.slice)
+            elif isinstance(op, tpu.StoreOp):
+                with self.emitter.layer(name_of(op) or "", op.name):
+                    source = self._value(op.input, event.slice)
+                    store_slice(self.emitter, source, ddr_value(op.output))
+            else:
+                self._compute(event)
+
+    def _load(self, op: tpu.LoadOp, index: int) -> None:
+        """Load a slice unless it still lies where it should."""
+        target = self._value(op.output, index)
+        before = self.resident.get(op)
+        if before is not None and before[0] == target.start:
+            return
+        span = target.tensor.span(self.chip)
+        self._overwrite(span)
+        owner = next((use.operation for use in op.output.uses), op) if is_held(op) else op
+        with self.emitter.layer(name_of(owner) or "", owner.name):
+            source = self._source(op, target)
+            if target.form is Form.MERGED:
+                views = self._views(self.arrangements[op.output], index)
+                load_merged(self.emitter, target, source, views)
+            else:
+                load_slice(self.emitter, target, source)
+        self.resident[op] = (target.start, span)
+
+    def _source(self, op: tpu.LoadOp, target: LocalValue) -> DdrValue:
+        source = ddr_value(op.input)
+        if self.arrangements.get(op.output, PLAIN).parameter:
+            return DdrValue(source.address, (source.elements,), source.dtype)
+        return source
+
+    def _compute(self, event: Event) -> None:
+        op = event.op
+        info = ginfo(op)
+        out = self._value(op.results[0], event.slice)
+        start = info.buffer_addr.value.data
+        regions = [(start, start + info.buffer_size.value.data)]
+        size = self.chip.local_bytes
+        regions += free_regions(self.lifetimes, self.buffers, event.step, size)
+        scratch = Scratch(self.chip, regions)
+        operands = tuple(self._operand(value, event.slice) for value in op.operands)
+        context = LocalContext(self.chip, self.emitter, op, operands, out, scratch, self.kind)
+        module_name, function_name = LOCAL_KERNELS[op.name].split(":")
+        kernel = getattr(import_module(f"xdsl_tpu.backend.local.{module_name}"), function_name)
+        with self.emitter.layer(name_of(op) or "", op.name):
+            try:
+                kernel(context)
+            except TpuError as error:
+                raise TpuError(f"{where(op)}, slice {event.slice} of its group: {error}") from error
+        self._overwrite(out.tensor.span(self.chip))
+        for span in scratch.taken:
+            self._overwrite(span)
+
+    def _overwrite(self, span: tuple[int, int]) -> None:
+        """Forget loaded slices that a write to these bytes destroys."""
+        for op, (_, (low, high)) in list(self.resident.items()):
+            if low < span[1] and span[0] < high:
+                del self.resident[op]
+
+    def _operand(self, value: SSAValue, index: int) -> LocalValue | None:
+        return self._value(value, index) if isa(value.type, RankedTensor) else None
+
+    def _value(self, value: SSAValue, index: int) -> LocalValue:
+        """Where a value of the group lies while slice `index` is worked on."""
+        if not isinstance(value.owner, Operation) or value.owner.parent_op() is None:
+            raise TpuError(f"'{name_of(value)}' does not come from an op")
+        info = ginfo(value.owner)
+        sizes, start = _slice(info, self.sections[index])
+        arrangement = self.arrangements.get(value, PLAIN)
+        shape: Shape4 = (sizes.d * sizes.n, sizes.c, sizes.h, sizes.w)
+        full = of_value(value, self.kind, self.chip.lanes)
+        if arrangement.form is Form.MERGED:
+            shape = self._merged_shape(arrangement, index, full, sizes.n)
+        elif arrangement.parameter:
+            elements = full.n * full.c * full.d * full.h * full.w
+            shape, full = (1, self.chip.lanes, 1, elements), Ncdhw(1, 1, 1, 1, elements)
+            start = Ncdhw(0, 0, 0, 0, 0)
+        elif arrangement.form is Form.ROW:
+            shape = (shape[0], self.chip.lanes, *shape[2:])
+        dtype = dtype_of(cast(RankedTensor, value.type).element_type)
+        dense = not bool(info.eu_align.value.data) and arrangement.form is not Form.ROW
+        place = compact if dense else aligned
+        tensor = place(self.chip, info.out_addr.value.data, shape, dtype)
+        low, high = tensor.span(self.chip)
+        size = align(info.out_size.value.data, self.chip.eu_bytes)
+        if high - low > size:
+            raise TpuError(
+                f"{where(value.owner)}: slice {index} needs {high - low} bytes per lane, "
+                f"but ginfo gives it {size}"
+            )
+        return LocalValue(tensor, start, full, arrangement.form, arrangement.rotation, sizes.d)
+
+    def _merged_shape(
+        self, arrangement: Arrangement, index: int, full: Ncdhw, images: int
+    ) -> Shape4:
+        rows, columns = self._views(arrangement, index)
+        return images, full.c * rows.taps * columns.taps, rows.count, columns.count
+
+    def _views(self, arrangement: Arrangement, index: int) -> tuple[View, View]:
+        """What a merged operand holds for a slice of its convolution's result."""
+        conv = arrangement.conv
+        assert conv is not None
+        sizes, start = _slice(ginfo(conv), self.sections[index])
+        merge = conv.use_3ic_optimize.value.data
+        flags = (bool(merge & MERGE_ROWS), bool(merge & MERGE_COLUMNS))
+        return merged_views(conv, start, sizes, flags, self.chip.lanes)
+
+
+def _buffers(schedule: list[Event]) -> dict[int, list[tuple[int, int]]]:
+    """The scratch memory that ops own, by time step."""
+    taken: dict[int, list[tuple[int, int]]] = {}
+    for event in schedule:
+        info = ginfo(event.op)
+        start, size = info.buffer_addr.value.data, info.buffer_size.value.data
+        if size:
+            taken.setdefault(event.step, []).append((start, start + size))
+    return taken
+
+
+def _slice(info: LayerGroupAttr, index: Sections) -> tuple[Ncdhw, Ncdhw]:
+    """Sizes and start of a slice along all axes; an axis with one entry is not cut."""
+    sizes: dict[str, int] = {}
+    starts: dict[str, int] = {}
+    for axis, k in zip("ncdhw", index, strict=True):
+        lengths = ints(cast(I64Array, getattr(info, f"{axis}_slice")))
+        places = ints(cast(I64Array, getattr(info, f"{axis}_idx")))
+        if len(lengths) > 1 and k >= len(lengths):
+            raise TpuError(f"section {k} is wanted of {axis}_slice {list(lengths)}")
+        at = k if len(lengths) > 1 else 0
+        sizes[axis], starts[axis] = lengths[at], places[at]
+    return Ncdhw(**sizes), Ncdhw(**starts)

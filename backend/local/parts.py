@@ -1,0 +1,85 @@
+"""Cutting local tensors into parts that are EU-aligned tensors themselves.
+
+A lane holds, for each image and channel group, a run of h * w elements that begins on an EU
+boundary. A part is a range of images, of channel groups, and perhaps of the run.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.kernels.tiling import Piece, cut
+from xdsl_tpu.backend.tensor import Layout, LocalTensor, Shape4, aligned, ceil_div
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A range of a tensor (n, c, h, w); `run` counts elements of h * w, None for all."""
+
+    images: Piece
+    channels: Piece
+    run: Piece | None = None
+
+    def shape(self, whole: Shape4) -> Shape4:
+        """Its sizes, for a tensor of sizes `whole`."""
+        tail = whole[2:] if self.run is None else (1, self.run.size)
+        return self.images.size, self.channels.size, tail[0], tail[1]
+
+    def of(self, tensor: LocalTensor, chip: Chip) -> LocalTensor:
+        """The part of an EU-aligned tensor, EU-aligned; images and lanes may repeat."""
+        n, c, h, w = tensor.shape
+        images = self.images if n > 1 else Piece(0, 1)
+        channels = self.channels
+        if c <= chip.lanes:
+            channels = Piece(0, min(c, self.channels.size))
+        start = 0 if self.run is None else self.run.start
+        tail = (h, w) if self.run is None else (1, self.run.size)
+        address = tensor.at(images.start, channels.start // chip.lanes)
+        address += start * tensor.dtype.bytes
+        shape = (images.size, channels.size, tail[0], tail[1])
+        return settled(LocalTensor(address, shape, tensor.strides, tensor.dtype, Layout.FREE), chip)
+
+
+def settled(tensor: LocalTensor, chip: Chip) -> LocalTensor:
+    """The tensor described as EU-aligned if it is; otherwise by explicit strides."""
+    usual = aligned(chip, tensor.address, tensor.shape, tensor.dtype)
+    n, c, h, w = tensor.shape
+    groups = ceil_div((tensor.address >> chip.lane_shift) + c, chip.lanes)
+    extents = (n, groups, h, w)
+    if tensor.address % chip.eu_bytes:
+        return tensor.free()
+    same = zip(extents, tensor.strides, usual.strides, strict=True)
+    return usual if all(e == 1 or a == b for e, a, b in same) else tensor.free()
+
+
+def parts(
+    shape: Shape4, fits: Callable[[Shape4], bool], chip: Chip, unit: int
+) -> Sequence[Part] | None:
+    """Cut a tensor into as few parts as satisfy `fits`; None when not even the smallest does.
+
+    Images are cut first, then channel groups, then the run of elements in multiples of `unit`.
+    """
+    n, c, h, w = shape
+    for images in _sizes(n):
+        if fits((images, c, h, w)):
+            return [Part(some, Piece(0, c)) for some in cut(n, images)]
+    groups = ceil_div(c, chip.lanes)
+    for count in _sizes(groups):
+        channels = min(c, count * chip.lanes)
+        if fits((1, channels, h, w)):
+            return [Part(Piece(i, 1), some) for i in range(n) for some in cut(c, channels)]
+    lanes = min(c, chip.lanes)
+    for units in _sizes(ceil_div(h * w, unit)):
+        if fits((1, lanes, 1, min(units * unit, h * w))):
+            return [
+                Part(Piece(i, 1), some, run)
+                for i in range(n)
+                for some in cut(c, lanes)
+                for run in cut(h * w, units * unit)
+            ]
+    return None
+
+
+def _sizes(total: int) -> list[int]:
+    """Sizes of equal pieces of `total`, largest first."""
+    return sorted({ceil_div(total, count) for count in range(1, total + 1)}, reverse=True)

@@ -1,0 +1,168 @@
+"""When the ops of a group run: time steps, the software pipeline over slices, lifetimes.
+
+In one time step the transfers come first, loads before stores, then the computations. With
+several slices, or when an op stands before what it reads, stage s of the body works on slice
+i - s in iteration i of the loop; otherwise every op runs once, in order.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from xdsl.ir import Operation
+
+from xdsl_tpu.backend.kernels.support import where
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
+from xdsl_tpu.dialects.tpu.op import LocalOp
+
+Sections = tuple[int, int, int, int, int]
+"""Index of a slice along n, c, d, h, w."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One op at work on one slice, in time step `step` counted over the whole run."""
+
+    step: int
+    op: LocalOp
+    slice: int
+
+
+def ginfo(op: Operation) -> LayerGroupAttr:
+    """Slices, addresses and stage of an op in a group.
+
+    Raises TpuError when the op has none.
+    """
+    if not isinstance(op, LocalOp) or op.ginfo is None:
+        raise TpuError(f"{where(op)}: no ginfo; an op of a group needs one")
+    return op.ginfo
+
+
+def sections(group: tpu.GroupOp) -> list[Sections]:
+    """The slices in order of work: c innermost, then w, h, d, n."""
+    counts = [getattr(group, f"{axis}secs").value.data for axis in "ndhwc"]
+    return [(n, c, d, h, w) for n, d, h, w, c in product(*map(range, counts))]
+
+
+def events(group: tpu.GroupOp) -> list[Event]:
+    """Everything that runs, in order of emission."""
+    steps = _time_steps(group)
+    slices = len(sections(group))
+    if slices == 1 and _is_straight(steps):
+        return [Event(k, op, 0) for k, ops in enumerate(steps) for op in ops]
+    stages = {op: ginfo(op).stage.value.data for ops in steps for op in ops}
+    depth = max(stages.values(), default=0)
+    return [
+        Event(iteration * len(steps) + k, op, iteration - stages[op])
+        for iteration in range(slices + depth)
+        for k, ops in enumerate(steps)
+        for op in ops
+        if 0 <= iteration - stages[op] < slices
+    ]
+
+
+def _time_steps(group: tpu.GroupOp) -> list[list[LocalOp]]:
+    """The ops of each time step, in order of emission."""
+    body = [op for op in group.body.block.ops if isinstance(op, LocalOp)]
+    flow = ints(group.flow)
+    if flow in ((), (0,)):
+        return [[op] for op in body]
+    by_id = {ginfo(op).id.value.data: op for op in body}
+    steps: list[list[LocalOp]] = []
+    for entry in flow:
+        if entry < 0:
+            steps.append([])
+        elif not steps or entry not in by_id:
+            raise TpuError(f"{where(group)}: flow entry {entry} has no time step or no op")
+        else:
+            steps[-1].append(by_id.pop(entry))
+    if by_id:
+        names = ", ".join(where(op) for op in by_id.values())
+        raise TpuError(f"{where(group)}: flow leaves out {names}")
+    return [sorted(ops, key=_rank) for ops in steps]
+
+
+def _rank(op: Operation) -> int:
+    if isinstance(op, tpu.LoadOp):
+        return 0
+    return 1 if isinstance(op, tpu.StoreOp) else 2
+
+
+def _is_straight(steps: Sequence[Sequence[LocalOp]]) -> bool:
+    """Whether every op stands after what it reads: transfers in a later time step."""
+    done: set[Operation] = set()
+    for ops in steps:
+        loaded: set[Operation] = set()
+        for op in ops:
+            needed = {o.owner for o in op.operands if isinstance(o.owner, LocalOp)}
+            if isinstance(op, tpu.LoadOp):
+                loaded.add(op)
+                continue
+            if not needed <= done:
+                return False
+            done.add(op)
+        done |= loaded
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """Time steps [first, last] in which bytes [start, end) of every lane are taken."""
+
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+def lifetimes(schedule: Sequence[Event]) -> Iterator[Lifetime]:
+    """When each value of each slice lies in local memory, from its definition to its last use.
+
+    A weight is loaded for the first slice and stays for all.
+    """
+    defined: dict[tuple[Operation, int], int] = {}
+    used: dict[tuple[Operation, int], int] = {}
+    for event in schedule:
+        key = (event.op, _instance(event.op, event.slice))
+        defined.setdefault(key, event.step)
+        used[key] = max(used.get(key, 0), event.step)
+        for operand in event.op.operands:
+            if isinstance(operand.owner, LocalOp):
+                source = (operand.owner, _instance(operand.owner, event.slice))
+                used[source] = max(used.get(source, 0), event.step)
+    for key, first in defined.items():
+        info = ginfo(key[0])
+        start = info.out_addr.value.data
+        yield Lifetime(first, used[key], start, start + info.out_size.value.data)
+
+
+def is_held(op: Operation) -> bool:
+    """Whether the op is a load that is done once for all slices."""
+    return isinstance(op, tpu.LoadOp) and op.lmem_type.value.data == 0
+
+
+def _instance(op: Operation, index: int) -> int:
+    return 0 if is_held(op) else index
+
+
+def free_regions(
+    taken: Sequence[Lifetime], steps: Mapping[int, Sequence[tuple[int, int]]], at: int, size: int
+) -> list[tuple[int, int]]:
+    """The parts of [0, size) that nothing needs in time step `at` or the one after.
+
+    `steps` are further ranges in use, by time step.
+    """
+    used = [(t.start, t.end) for t in taken if t.first <= at + 1 and t.last >= at]
+    used += steps.get(at, ())
+    regions: list[tuple[int, int]] = []
+    place = 0
+    for start, end in sorted(used):
+        if start > place:
+            regions.append((place, start))
+        place = max(place, end)
+    if place < size:
+        regions.append((place, size))
+    return sorted(regions, key=lambda region: region[0] - region[1])

@@ -1,0 +1,111 @@
+"""Loads and stores of slices: `tpu.Load`, `tpu.Store`.
+
+In DDR a tensor is row-major; seen as (n, c, d, h, w) every slice of it is a strided box.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.lanes import View, load_lanes
+from xdsl_tpu.backend.kernels.support import DdrValue
+from xdsl_tpu.backend.kernels.tiling import Piece, cut
+from xdsl_tpu.backend.kernels.transfer import fetch, put
+from xdsl_tpu.backend.local.context import Form, LocalValue
+from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, Shape4, contiguous_strides
+from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
+
+STREAMED_BYTES = 65536
+"""Filters from this size on are loaded lane group by lane group, so that work on the first
+groups can begin while the last ones are still on their way."""
+
+
+def load_slice(emitter: Emitter, target: LocalValue, source: DdrValue) -> None:
+    """Bring a slice of a tensor into local memory, in the target's form (not MERGED)."""
+    if target.form is Form.ROW:
+        _load_row(emitter, target, source)
+        return
+    for local, ddr in _planes(target, source, emitter.chip):
+        for part, box in _streamed(local, ddr, emitter.chip):
+            fetch(emitter, part, box)
+
+
+def _load_row(emitter: Emitter, target: LocalValue, source: DdrValue) -> None:
+    n, _, h, w = target.tensor.shape
+    whole = _box(source, target.full, target.start)
+    shape = (n, 1, h, w)
+    emitter.load_broadcast(target.tensor, replace(whole, shape=shape))
+
+
+def load_merged(
+    emitter: Emitter, target: LocalValue, source: DdrValue, views: tuple[View, View]
+) -> None:
+    """Bring the taps of a convolution's input into the lanes; the views count from the whole."""
+    full = target.full
+    n = target.tensor.shape[0]
+    whole = source.as4((full.n, full.c, full.h, full.w))
+    start = (target.start.n, 0, 0, 0)
+    image = whole.window(start, (n, full.c, full.h, full.w))
+    load_lanes(emitter, target.tensor, image, *views)
+
+
+def store_slice(emitter: Emitter, source: LocalValue, target: DdrValue) -> None:
+    """Bring a slice from local memory to its place in DDR."""
+    for local, ddr in _planes(source, target, emitter.chip):
+        for part, box in _unrotated(source, local, ddr, emitter.chip):
+            put(emitter, box, part)
+
+
+def _box(place: DdrValue, full: Ncdhw, start: Ncdhw) -> GlobalTensor:
+    """The tensor as (n, c, h, w) of one d, from the slice's first element on."""
+    steps = contiguous_strides(full)
+    offset = sum(i * s for i, s in zip(start, steps, strict=True))
+    strides = (steps[0], steps[1], steps[3], steps[4])
+    address = place.address + offset * place.dtype.bytes
+    return GlobalTensor(address, (full.n, full.c, full.h, full.w), strides, place.dtype)
+
+
+def _planes(
+    value: LocalValue, place: DdrValue, chip: Chip
+) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
+    """The slice and its place in DDR, cut into equal d: in local memory d lies outside n."""
+    count, c, h, w = value.tensor.shape
+    depth = value.depth
+    n = count // depth
+    step = contiguous_strides(value.full)[2]
+    for d in range(depth):
+        box = _box(place, value.full, value.start).window((0, 0, 0, 0), (n, c, h, w))
+        box = replace(box, address=box.address + d * step * place.dtype.bytes)
+        local = value.tensor
+        if depth > 1:
+            address = local.at(n=d * n)
+            local = LocalTensor(address, (n, c, h, w), local.strides, local.dtype, local.layout)
+        yield local, box
+
+
+def _streamed(
+    local: LocalTensor, ddr: GlobalTensor, chip: Chip
+) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
+    n, c, h, w = local.shape
+    if n > 1 or c <= chip.lanes or ddr.bytes < STREAMED_BYTES:
+        yield local, ddr
+        return
+    for group in cut(c, chip.lanes):
+        start, shape = (0, group.start, 0, 0), (n, group.size, h, w)
+        yield local.window(start, shape, chip), ddr.window(start, shape)
+
+
+def _unrotated(
+    value: LocalValue, local: LocalTensor, ddr: GlobalTensor, chip: Chip
+) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
+    """Lane c of a rotated value holds channel c + rotation: two runs of channels."""
+    n, c, h, w = local.shape
+    if value.form is not Form.ROTATED or not value.rotation:
+        yield local, ddr
+        return
+    for lanes in (Piece(0, c - value.rotation), Piece(c - value.rotation, value.rotation)):
+        shape: Shape4 = (n, lanes.size, h, w)
+        channel = (lanes.start + value.rotation) % c
+        part = local.window((0, lanes.start, 0, 0), shape, chip)
+        yield part, ddr.window((0, channel, 0, 0), shape)

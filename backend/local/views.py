@@ -1,0 +1,102 @@
+"""Windows that slide over slices: which part of an operand's slice an output slice reads."""
+
+from dataclasses import dataclass, replace
+
+from xdsl_tpu.backend.emitter import Emitter, Window
+from xdsl_tpu.backend.kernels.conv import window_axes
+from xdsl_tpu.backend.kernels.lanes import View, view_columns, view_rows
+from xdsl_tpu.backend.kernels.tiling import Axis, Piece
+from xdsl_tpu.backend.local.context import LocalValue, Scratch
+from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.backend.tensor import LocalTensor, Shape4, ceil_div
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+
+
+def merged_views(
+    conv: tpu.Conv2DOp, start: Ncdhw, sizes: Ncdhw, merge: tuple[bool, bool], lanes: int
+) -> tuple[View, View]:
+    """What the lanes of a merged operand hold for the output slice at `start`."""
+    rows, columns = conv_axes(conv, lanes)
+    return (
+        view_rows(rows, Piece(start.h, sizes.h), merge[0]),
+        view_columns(columns, Piece(start.w, sizes.w), merge[1]),
+    )
+
+
+def conv_axes(conv: tpu.Conv2DOp, lanes: int) -> tuple[Axis, Axis]:
+    """How a convolution's filter slides over its whole operand."""
+    x, out = (of_value(v, GroupType.NORMAL, lanes) for v in (conv.input, conv.output))
+    return window_axes(conv, (x.n, x.c, x.h, x.w), (out.n, out.c, out.h, out.w))
+
+
+@dataclass(frozen=True, slots=True)
+class Sliding:
+    """A window over the rows and columns of one operand slice, for one output slice."""
+
+    window: Window
+    rows: Piece
+    columns: Piece
+
+
+def sliding(x: LocalValue, out: LocalValue, rows: Axis, columns: Axis) -> Sliding:
+    """The window, and the rows and columns of the slice `x` that it covers.
+
+    Raises TpuError when the slice does not hold all that the output slice reads.
+    """
+    pieces: list[Piece] = []
+    pads: list[int] = []
+    for axis, low, size, place in (
+        (rows, x.start.h, x.tensor.shape[2], Piece(out.start.h, out.tensor.shape[2])),
+        (columns, x.start.w, x.tensor.shape[3], Piece(out.start.w, out.tensor.shape[3])),
+    ):
+        reach, before, after = axis.reach(place)
+        inside = Piece(reach.start - low, reach.size)
+        if inside.start < 0 or inside.end > size:
+            raise TpuError(
+                f"outputs {place.start} to {place.end} read inputs {reach.start} to {reach.end}, "
+                f"but the slice holds {low} to {low + size}"
+            )
+        pieces.append(inside)
+        pads += [before, after]
+    window = Window(
+        (rows.kernel, columns.kernel),
+        (rows.stride, columns.stride),
+        (pads[0], pads[1], pads[2], pads[3]),
+        (rows.dilation, columns.dilation),
+    )
+    return Sliding(window, pieces[0], pieces[1])
+
+
+def covered(emitter: Emitter, x: LocalTensor, place: Sliding, scratch: Scratch) -> LocalTensor:
+    """The rows and columns of an EU-aligned tensor that a window covers, EU-aligned.
+
+    Rows and columns behind the window do no harm; when there are some before it, the part is
+    copied to scratch memory, unless it happens to be aligned as it is.
+    """
+    chip = emitter.chip
+    n, c, h, w = x.shape
+    rows, columns = place.rows, place.columns
+    pads = place.window.pads
+    whole_rows = rows.end == h or not pads[1]
+    whole_columns = columns.start == 0 and (columns.end == w or not pads[3])
+    if whole_columns and whole_rows and rows.start == 0:
+        return x
+    offset = rows.start * w * x.dtype.bytes
+    if whole_columns and n == 1 and c <= chip.lanes and offset % chip.eu_bytes == 0:
+        shape: Shape4 = (1, c, h - rows.start if whole_rows else rows.size, w)
+        return replace(x, address=x.address + offset, shape=shape)
+    part = x.window((0, 0, rows.start, columns.start), (n, c, rows.size, columns.size), chip)
+    copy = scratch.aligned(part.shape, x.dtype)
+    emitter.copy(copy, part)
+    return copy
+
+
+def group_pieces(channels: int, images: int, lanes: int) -> list[Piece]:
+    """Channel ranges that are EU-aligned tensors of their own: lane groups of one image."""
+    if images > 1:
+        return [Piece(0, channels)]
+    return [
+        Piece(g * lanes, min(lanes, channels - g * lanes)) for g in range(ceil_div(channels, lanes))
+    ]
