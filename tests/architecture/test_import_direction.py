@@ -1,0 +1,154 @@
+"""Which room may import which (docs/architecture.md), read from the sources."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "xdsl_tpu"
+ROOMS = ("dialects", "frontend", "passes", "backend", "tools")
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "dialects": {"dialects"},
+    "frontend": {"frontend", "dialects"},
+    "passes": {"passes", "dialects", "backend.chip", "backend.timing", "backend.tensor",
+               "backend.isa"},
+    "backend": {"backend", "dialects"},
+    "backend.chip": {"backend.chip", "dialects.errors"},
+    "backend.isa": {"backend.isa", "dialects.errors"},
+    "backend.timing": {"backend.timing", "backend.chip", "backend.isa", "backend.tensor",
+                       "dialects.errors"},
+    "backend.machine": {"backend.machine", "backend.chip", "backend.isa", "dialects.errors"},
+    "tools": set(ROOMS),
+}  # fmt: skip
+"""Package -> the packages whose modules its modules may import; the longest match counts."""
+
+THIRD_PARTY: dict[str, set[str]] = {
+    "dialects": {"xdsl", "typing_extensions"},  # which xDSL brings
+    "dialects.weights": {"xdsl", "numpy"},
+    "dialects.interpreters": {"xdsl", "typing_extensions", "numpy"},
+    "frontend": {"xdsl", "numpy", "onnx", "google"},
+    "passes": {"xdsl", "numpy"},
+    "backend": {"xdsl", "numpy"},
+    "backend.bmodel": {"numpy", "flatbuffers"},
+    "backend.chip": set(),
+    "backend.isa": set(),
+    "backend.timing": {"numpy"},
+    "backend.machine": {"numpy"},
+    "tools": {"xdsl", "numpy", "onnx", "onnxruntime", "rich"},
+}
+"""Package -> what it may import from outside, besides the standard library."""
+
+
+class Import(NamedTuple):
+    """Module `source` imports `target` in this line of its file; both without the package."""
+
+    source: str
+    target: str
+    where: str
+
+
+def sources() -> Iterator[tuple[str, Path]]:
+    for room in ROOMS:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def imported(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Names of imported modules, those within functions and of literal `import_module` included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or "." * node.level, node.lineno
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            text = ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else ""
+            if text:
+                yield text, node.lineno
+
+
+def all_imports() -> Iterator[Import]:
+    for source, path in sources():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for target, line in imported(tree):
+            yield Import(source, target, f"{path.relative_to(ROOT)}:{line}")
+
+
+IMPORTS = list(all_imports())
+
+
+def rule(rules: Mapping[str, set[str]], module: str) -> set[str]:
+    """The entry of the longest package that holds the module."""
+    return rules[max((p for p in rules if within(module, p)), key=len)]
+
+
+def within(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def test_there_is_something_to_check() -> None:
+    rooms = {entry.source.split(".")[0] for entry in IMPORTS}
+    assert rooms == set(ROOMS)
+    assert len(IMPORTS) > 500
+
+
+def test_rooms_import_only_what_they_may() -> None:
+    wrong = [
+        f"{entry.where}: {entry.source} imports {entry.target}"
+        for entry in IMPORTS
+        if within(entry.target, PACKAGE)
+        and not any(
+            within(entry.target.removeprefix(f"{PACKAGE}."), allowed)
+            for allowed in rule(MAY_IMPORT, entry.source)
+        )
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nothing_imports_the_tools() -> None:
+    users = [e.where for e in IMPORTS if within(e.target, f"{PACKAGE}.tools")]
+    assert users
+    assert all(where.startswith("tools/") for where in users), users
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("machine", "timing"), ("timing", "machine"), ("machine", "kernels"), ("timing", "kernels")],
+)
+def test_values_and_cycles_do_not_know_each_other(one: str, other: str) -> None:
+    wrong = [
+        entry
+        for entry in IMPORTS
+        if within(entry.source, f"backend.{one}")
+        and within(entry.target, f"{PACKAGE}.backend.{other}")
+    ]
+    assert not wrong
+
+
+def test_outside_packages() -> None:
+    wrong = [
+        f"{entry.where}: {entry.source} imports {entry.target}"
+        for entry in IMPORTS
+        if (top := entry.target.split(".")[0]) not in sys.stdlib_module_names
+        and top != PACKAGE
+        and top not in rule(THIRD_PARTY, entry.source)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_imports_are_absolute() -> None:
+    assert not [entry for entry in IMPORTS if entry.target.startswith(".")]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_each_room_can_be_imported_first(room: str) -> None:
+    """No circle shows up when a process starts with this room."""
+    command = [sys.executable, "-c", f"import {PACKAGE}.{room}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
