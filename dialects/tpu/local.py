@@ -22,6 +22,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import (
 )
 from xdsl_tpu.dialects.interfaces.shape import Shape, dims, known_shape
 from xdsl_tpu.dialects.interfaces.shape_rules import Window
+from xdsl_tpu.dialects.quant import CalibratedType, UniformType
 
 MAX_STRIDE = 15
 """The largest stride that the pooling instructions can encode."""
@@ -85,7 +86,7 @@ def _broadcast_problem(left: Shape, right: Shape, operand: SSAValue) -> str | No
     kinds = [_stretched(*sizes) for sizes in zip(left, right, strict=True)]
     if len(kinds) < 5:
         return None
-    if len(kinds) == 5 and isinstance(element_type(operand), _FLOATS):
+    if len(kinds) == 5 and isinstance(stored_type(operand), _FLOATS):
         opposite = kinds[3] * kinds[4] == -1
         if kinds[3] == kinds[4] or (opposite and not any(kinds[:3])):
             return None
@@ -99,9 +100,12 @@ def _stretched(left: int, right: int) -> int:
     return 0 if left == right else 1 if left == 1 else -1
 
 
-def element_type(value: SSAValue) -> Attribute:
-    """The element type of a ranked tensor."""
-    return cast(RankedTensor, value.type).element_type
+def stored_type(value: SSAValue) -> Attribute:
+    """The type that the elements of a ranked tensor have in memory."""
+    element = cast(RankedTensor, value.type).element_type
+    if isinstance(element, CalibratedType):
+        return element.expressed
+    return element.storage if isinstance(element, UniformType) else element
 
 
 def splits_before(axis: Axis, kind: GroupType, first: int) -> bool:

@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DQ_TYPE, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import GlobalOnly, element_type
+from xdsl_tpu.dialects.tpu.local import GlobalOnly, stored_type
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
@@ -118,7 +118,7 @@ class MatMulOp(ShapeInference, LocalOp):
             rows_differ = left[1] != right[1] if len(right) == 4 else False
             if rows_differ and (left[0], *left[2:]) == (right[0], *right[2:]):
                 why = f"{dims(left)} by {dims(right)} shares all dimensions but 1"
-        if why is None and element_type(self.input) == f32:
+        if why is None and stored_type(self.input) == f32:
             why = "products of f32 matrices have no local form"
         return why
 

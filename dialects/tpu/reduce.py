@@ -17,7 +17,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, reduced
 from xdsl_tpu.dialects.tpu.kinds import ARG_MODE, NONZERO_ORDER, REDUCE_MODE
-from xdsl_tpu.dialects.tpu.local import element_type, splits_before
+from xdsl_tpu.dialects.tpu.local import splits_before, stored_type
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
 _LOCAL_REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax")
@@ -59,7 +59,7 @@ class ReduceOp(ShapeInference, LocalOp):
             )
         if mode not in _LOCAL_REDUCTIONS:
             return f"{mode} is not local, only {', '.join(_LOCAL_REDUCTIONS)}"
-        source, target = element_type(self.input), element_type(self.output)
+        source, target = stored_type(self.input), stored_type(self.output)
         if source != target:
             return f"it makes {target} of {source}"
         return None

@@ -1,55 +1,15 @@
-"""From tensor shapes to n, c, d, h, w, by group type (layer group reference, section 3)."""
+"""How values lie in local memory in a group of a given type."""
 
-import math
-from collections.abc import Callable, Sequence
+from xdsl.ir import SSAValue
 
-from xdsl_tpu.passes.layer_group.values import GroupType, Ncdhw
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_shapes import ncdhw
+from xdsl_tpu.passes.tensors import shape_of
 
-Shape = Sequence[int]
-
-
-def ncdhw(shape: Shape, kind: GroupType, lanes: int) -> Ncdhw:
-    """How a tensor lies in local memory in a group of this type.
-
-    | type | rule (s = shape, missing sizes are 1) |
-    |---|---|
-    | NORMAL, MM | n = s0, c = s1, h = s2, w = s3 * s4 ... |
-    | THREE_D | as NORMAL up to rank 4; above, d = s2, h = s3, w = s4 * ... |
-    | SMALL_C | outer dimensions go to n and c, the last two to c or h; see `_small_c` |
-    | MM_INT4 | n = s0, h = s1 |
-    """
-    return _RULES[kind](tuple(shape), lanes)
+__all__ = ["extent", "ncdhw"]
 
 
-def _normal(s: tuple[int, ...], lanes: int) -> Ncdhw:
-    n, c, h = (*s, 1, 1, 1)[:3]
-    return Ncdhw(n, c, 1, h, math.prod(s[3:]))
-
-
-def _three_d(s: tuple[int, ...], lanes: int) -> Ncdhw:
-    if len(s) <= 4:
-        return _normal(s, lanes)
-    return Ncdhw(s[0], s[1], s[2], s[3], math.prod(s[4:]))
-
-
-def _small_c(s: tuple[int, ...], lanes: int) -> Ncdhw:
-    """Fills the lanes with outer dimensions where that comes out even."""
-    if len(s) < 4:
-        return Ncdhw(1, math.prod(s[:-1]), 1, s[-1] if s else 1, 1)
-    outer, c, h = math.prod(s[:-2]), s[-2], s[-1]
-    if (outer * c) % lanes == 0:
-        outer, c = outer * c // lanes, lanes
-    return Ncdhw(outer, c, 1, h, 1)
-
-
-def _mm_int4(s: tuple[int, ...], lanes: int) -> Ncdhw:
-    return Ncdhw(s[0], 1, 1, s[1], 1)
-
-
-_RULES: dict[GroupType, Callable[[tuple[int, ...], int], Ncdhw]] = {
-    GroupType.NORMAL: _normal,
-    GroupType.THREE_D: _three_d,
-    GroupType.SMALL_C: _small_c,
-    GroupType.MM_INT4: _mm_int4,
-    GroupType.MM: _normal,
-}
+def extent(value: SSAValue, kind: GroupType, chip: Chip) -> Ncdhw:
+    """The whole of a value along the five axes."""
+    return ncdhw(shape_of(value), kind, chip.lanes)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from xdsl_tpu.dialects.interfaces.local_gen import AXES, Axis, GroupType, Ncdhw
 
-__all__ = ["AXES", "Axis", "AxisSlices", "GroupType", "Ncdhw", "Secs", "ValueSlices"]
+__all__ = ["AXES", "Axis", "AxisSlices", "GroupType", "Ncdhw", "Refusal", "Secs", "ValueSlices"]
 
 
 class Secs(NamedTuple):
@@ -28,8 +28,16 @@ AxisSlices = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a range of ops is not one group; `over` is by how many bytes per lane it does not fit."""
+
+    reason: str
+    over: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ValueSlices:
-    """The slices of one value.
+    """The slices of one value; an axis with one entry has the same part in every slice.
 
     `hold`: loaded once and kept for all slices. `margins`: users need different h or w ranges
     and the slices are their union.
@@ -48,3 +56,7 @@ class ValueSlices:
         """The largest slice along each axis."""
         axes = (self.n, self.c, self.d, self.h, self.w)
         return Ncdhw(*(max(length for _, length in axis) for axis in axes))
+
+    def along(self, axis: Axis) -> AxisSlices:
+        """The parts along one axis."""
+        return getattr(self, axis)

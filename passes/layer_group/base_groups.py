@@ -1,0 +1,87 @@
+"""Runs of ops that all have a local form: groups never reach beyond one (reference, section 2)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Block, Operation
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen
+from xdsl_tpu.dialects.interfaces.shape import dims, known_shape
+from xdsl_tpu.passes.layer_group.sections import BINARY
+from xdsl_tpu.passes.tensors import required_name, shape_of
+
+_NOT_COMPUTED = (top.WeightOp, top.NoneOp, top.InputOp, tpu.BufferOp, ReturnOp)
+
+WhyGlobal = Callable[[Operation], str | None]
+"""Why an op cannot work from local memory; None when it can."""
+
+
+@dataclass(frozen=True)
+class BaseGroup:
+    """Neighbouring ops that have a local form, or one op that has none and the reason.
+
+    `cut` says why the group does not go on from the one before, where both have a local form.
+    """
+
+    ops: tuple[Operation, ...]
+    why_global: str | None = None
+    cut: str | None = None
+
+
+def computing_ops(block: Block) -> list[Operation]:
+    """The ops of a function that compute something, in order."""
+    return [op for op in block.ops if not isinstance(op, _NOT_COMPUTED)]
+
+
+def why_global(op: Operation) -> str | None:
+    """Why an op has no local form by its own word; None when it has one."""
+    if not isinstance(op, LocalGen):
+        return f"{op.name} has no local form"
+    values = (*op.operands, *op.results)
+    if any(known_shape(value.type) is None for value in values if not is_none(value)):
+        return "its shapes are not known"
+    return op.local_support(GroupType.NORMAL)
+
+
+def base_groups(ops: Sequence[Operation], why: WhyGlobal = why_global) -> list[BaseGroup]:
+    """Split ops in order into runs; `why` may know more reasons than the ops themselves."""
+    return list(_runs(ops, why))
+
+
+def _runs(ops: Sequence[Operation], why: WhyGlobal) -> Iterator[BaseGroup]:
+    run: list[Operation] = []
+    cut: str | None = None
+    for op in ops:
+        reason = why(op)
+        clash = _depth_clash(run, op) if reason is None else None
+        if run and (reason is not None or clash is not None):
+            yield BaseGroup(tuple(run), cut=cut)
+            run, cut = [], clash
+        if reason is None:
+            run.append(op)
+        else:
+            yield BaseGroup((op,), reason)
+            cut = None
+    if run:
+        yield BaseGroup(tuple(run), cut=cut)
+
+
+def _depth_clash(run: Sequence[Operation], op: Operation) -> str | None:
+    """Operands stretched along d do not go together with 3-D convolution and pooling."""
+    ops = (*run, op)
+    stretched = next(filter(_stretches_depth, ops), None)
+    deep = next((o for o in ops if isinstance(o, tpu.Conv3DOp | tpu.Pool3DOp)), None)
+    if stretched is None or deep is None:
+        return None
+    shapes = " and ".join(dims(shape_of(value)) for value in stretched.operands)
+    return f"'{required_name(stretched)}' stretches {shapes} along d next to {deep.name}"
+
+
+def _stretches_depth(op: Operation) -> bool:
+    if not isinstance(op, BINARY):
+        return False
+    shapes = list(map(shape_of, op.operands))
+    return all(len(shape) == 5 for shape in shapes) and len({shape[2] for shape in shapes}) > 1

@@ -1,0 +1,225 @@
+"""Which part of every value a group works on in each slice (layer group reference, section 8).
+
+The results that leave the group are cut evenly. From there ranges go backwards, op by op: each
+says which part of its operands a part of its result needs.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, Part, Range
+from xdsl_tpu.passes.layer_group.lmem_size import allows_split, eu_aligned
+from xdsl_tpu.passes.layer_group.sections import cut_axis
+from xdsl_tpu.passes.layer_group.shapes import extent
+from xdsl_tpu.passes.layer_group.values import (
+    AXES,
+    Axis,
+    AxisSlices,
+    GroupType,
+    Refusal,
+    Secs,
+    ValueSlices,
+)
+from xdsl_tpu.passes.tensors import is_weight, required_name
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """The slices of every value that a group touches, from outside, inside and weights alike."""
+
+    of: Mapping[SSAValue, ValueSlices]
+    loaded: tuple[SSAValue, ...]
+    stored: tuple[SSAValue, ...]
+
+
+def slice_group(
+    ops: Sequence[Operation], kind: GroupType, secs: Secs, chip: Chip
+) -> Slicing | Refusal:
+    """Slices for ops in the order of their block, cut into `secs`.
+
+    `loaded` are the values from outside in the order of their first use, `stored` those that are
+    used outside. Absent operands and results have no slices.
+    """
+    return _Slicer(ops, kind, secs, chip).run()
+
+
+def leaving(ops: Sequence[Operation]) -> tuple[SSAValue, ...]:
+    """Results that are used outside the ops, or nowhere."""
+    inside = set(ops)
+    return tuple(
+        result
+        for op in ops
+        for result in op.results
+        if not is_none(result)
+        and (not result.uses or any(use.operation not in inside for use in result.uses))
+    )
+
+
+def entering(ops: Sequence[Operation]) -> tuple[SSAValue, ...]:
+    """Operands from outside, weights included, in the order of their first use."""
+    made = {result for op in ops for result in op.results}
+    operands = (operand for op in ops for operand in op.operands)
+    return tuple(dict.fromkeys(v for v in operands if v not in made and not is_none(v)))
+
+
+class _Refused(Exception):
+    """Carries the reason out of the walk."""
+
+
+class _Slicer:
+    """One walk over a group, from its last op to its first."""
+
+    def __init__(self, ops: Sequence[Operation], kind: GroupType, secs: Secs, chip: Chip):
+        self.ops, self.kind, self.secs, self.chip = ops, kind, secs, chip
+        self.inside = set(ops)
+        self.found: dict[SSAValue, ValueSlices] = {}
+
+    def run(self) -> Slicing | Refusal:
+        stored, loaded = leaving(self.ops), entering(self.ops)
+        try:
+            for value in stored:
+                self.found[value] = self._cut(value)
+            for op in reversed(self.ops):
+                self._visit(op)
+        except _Refused as refused:
+            return Refusal(str(refused))
+        for value in loaded:
+            self.found[value] = self._as_loaded(value)
+        return Slicing(self.found, loaded, stored)
+
+    def _extent(self, value: SSAValue) -> Ncdhw:
+        return extent(value, self.kind, self.chip)
+
+    def _cut(self, value: SSAValue) -> ValueSlices:
+        """A value that leaves the group: every axis in as many parts as there are sections."""
+        sizes = self._extent(value)
+        axes: list[AxisSlices] = []
+        for axis in AXES:
+            secs, size = getattr(self.secs, axis), getattr(sizes, axis)
+            parts = cut_axis(axis, size, secs, self.chip.lanes)
+            if parts is None:
+                raise _Refused(f"'{required_name(value)}' has {axis} = {size}, not {secs} parts")
+            axes.append(parts)
+        return _of_axes(axes)
+
+    def _visit(self, op: Operation) -> None:
+        assert isinstance(op, LocalGen)
+        result = next((r for r in op.results if r in self.found), None)
+        assert result is not None, f"{op.name} comes after its users"
+        slices, sizes = self.found[result], self._extent(result)
+        for other in op.results:
+            if not is_none(other):
+                self.found.setdefault(other, slices)
+        for index, operand in enumerate(op.operands):
+            if is_none(operand):
+                continue
+            aligned = eu_aligned(op, index)
+            if is_weight(operand) and not allows_split(operand):
+                wanted = replace(_whole(self._extent(operand)), eu_align=aligned, hold=True)
+            else:
+                wanted = self._needed(op, index, slices, sizes)
+            self._merge(operand, wanted)
+
+    def _needed(self, op: LocalGen, index: int, slices: ValueSlices, sizes: Ncdhw) -> ValueSlices:
+        """What an op needs of an operand for the slices of its result."""
+        operand = op.operands[index]
+        whole = self._extent(operand)
+        axes: list[AxisSlices] = []
+        for axis in AXES:
+            size = getattr(whole, axis)
+            parts = slices.along(axis)
+            if getattr(self.secs, axis) == 1:
+                axes.append(((0, size),))
+                continue
+            ranges = [
+                op.backward(Part(axis, start, length, getattr(sizes, axis), self.kind), index, size)
+                for start, length in parts
+            ]
+            axes.append(self._checked(op, operand, axis, ranges))
+        return _of_axes(axes)
+
+    def _checked(
+        self, op: Operation, operand: SSAValue, axis: Axis, ranges: Iterable[Range | None]
+    ) -> AxisSlices:
+        found: list[Range] = []
+        for entry in ranges:
+            if entry is None:
+                raise _Refused(
+                    f"'{required_name(op)}' ({op.name}) cannot be cut along {axis}: a part of it "
+                    f"needs no part of '{required_name(operand)}'"
+                )
+            found.append(entry)
+        if len(set(found)) == 1:
+            return (found[0],)
+        ends = [start + length for start, length in found]
+        advances = all(a < b for a, b in pairwise(ends))
+        if axis == "d" and not (advances and all(start > 0 for start, _ in found[1:])):
+            raise _Refused(
+                f"'{required_name(op)}' ({op.name}) cannot be cut along d: its parts need "
+                f"{found} of '{required_name(operand)}'"
+            )
+        return tuple(found)
+
+    def _merge(self, value: SSAValue, wanted: ValueSlices) -> None:
+        """Reconcile what another user needs of a value with what is known so far."""
+        known = self.found.get(value)
+        if known is None or known == wanted:
+            self.found[value] = wanted
+            return
+        if known.eu_align != wanted.eu_align:
+            raise _Refused(f"users of '{required_name(value)}' want it aligned and not aligned")
+        axes: dict[str, AxisSlices] = {}
+        for axis in AXES:
+            ours, theirs = known.along(axis), wanted.along(axis)
+            axes[axis] = ours if ours == theirs else self._union(value, axis, ours, theirs)
+        self.found[value] = replace(known, **axes, margins=True)
+
+    def _union(
+        self, value: SSAValue, axis: Axis, ours: AxisSlices, theirs: AxisSlices
+    ) -> AxisSlices:
+        users = [use.operation for use in value.uses if use.operation in self.inside]
+        strict = next((u for u in users if not _takes_margins(u)), None)
+        who = f"users of '{required_name(value)}' need different parts of it along {axis}"
+        if axis not in ("h", "w"):
+            raise _Refused(who)
+        if strict is not None:
+            raise _Refused(f"{who}, and '{required_name(strict)}' ({strict.name}) only its own")
+        if len(ours) != len(theirs):
+            raise _Refused(f"{who}, one of them all of it")
+        joined = [_join(a, b) for a, b in zip(ours, theirs, strict=True)]
+        if None in joined:
+            raise _Refused(f"{who}, without overlap")
+        return tuple(entry for entry in joined if entry is not None)
+
+    def _as_loaded(self, value: SSAValue) -> ValueSlices:
+        """A value from outside that is the same in every slice is loaded once."""
+        slices = self.found[value]
+        constant = all(len(slices.along(axis)) == 1 for axis in AXES)
+        return replace(slices, hold=slices.hold or (constant and self.secs.total > 1))
+
+
+def _of_axes(axes: Iterable[AxisSlices]) -> ValueSlices:
+    n, c, d, h, w = axes
+    return ValueSlices(n, c, d, h, w)
+
+
+def _whole(sizes: Ncdhw) -> ValueSlices:
+    return _of_axes(((0, size),) for size in sizes)
+
+
+def _takes_margins(op: Operation) -> bool:
+    return isinstance(op, LocalGen) and op.takes_margins()
+
+
+def _join(a: Range, b: Range) -> Range | None:
+    """The hull of two ranges that overlap."""
+    low, high = max(a[0], b[0]), min(a[0] + a[1], b[0] + b[1])
+    if low >= high:
+        return None
+    start = min(a[0], b[0])
+    return start, max(a[0] + a[1], b[0] + b[1]) - start
