@@ -26,6 +26,7 @@ from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import Closeness, closeness, layer_costs, run_report, trace
 from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.check import check, unverified
 from xdsl_tpu.tools.compile_model import BMODEL
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_bytes, write_text
@@ -69,6 +70,12 @@ def _parser() -> argparse.ArgumentParser:
         default="fast",
         help="fast: products summed in f32; exact: in the chip's own order",
     )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="look for races, reads before writes and misplaced operands first; "
+        "stop with status 1 when there are any",
+    )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--version", action="version", version=f"tpu-run {version('xdsl-tpu')}")
@@ -95,6 +102,9 @@ def _run(args: argparse.Namespace) -> None:
         program = read_bmodel(_bmodel_path(args.program))
         chip = _chip(args.chip, program)
         inputs = _inputs(args, program)
+    if args.check:
+        with console.status(f"checking {args.program.name}"):
+            check(program, chip)
     with _timed(seconds, "simulate"), _progress(console, program) as advance:
         outputs = run_program(program, chip, inputs, args.numerics, advance)
     with _timed(seconds, "timeline"), console.status("timeline"):
@@ -106,7 +116,7 @@ def _run(args: argparse.Namespace) -> None:
     report = run_report(program, chip, timeline, comparison, seconds)
     _write(args, program, chip, timeline, outputs, report)
     if not args.quiet:
-        _print(program, timeline, comparison, report)
+        _print(program, timeline, comparison, report, checked=args.check)
 
 
 @contextmanager
@@ -216,7 +226,11 @@ def _write(
 
 
 def _print(
-    program: Program, timeline: Timeline, compared: Compared | None, report: Mapping[str, Any]
+    program: Program,
+    timeline: Timeline,
+    compared: Compared | None,
+    report: Mapping[str, Any],
+    checked: bool,
 ) -> None:
     """The report as a table, and the layers that cost most."""
     console = Console()
@@ -235,6 +249,10 @@ def _print(
         summary.add_row("output", f"{name} {shape} {output['dtype']}")
         if compared is not None:
             summary.add_row(f"against {compared[0]}", _in_words(compared[1][name]))
+    if checked:
+        summary.add_row("check", "no findings")
+    if commands := unverified(program):
+        summary.add_row("unverified", f"from documentation alone: {commands}")
     wall = (f"{stage} {seconds:.2f}" for stage, seconds in report["wall_seconds"].items())
     summary.add_row("wall seconds", ", ".join(wall))
     console.print(summary)

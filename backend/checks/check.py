@@ -1,11 +1,12 @@
 """All checks of a program, in one call."""
 
-from xdsl_tpu.backend.checks.finding import Fault, Finding, place_of
+from xdsl_tpu.backend.checks.finding import Fault, Finding, Place, place_of
 from xdsl_tpu.backend.checks.hazards import Hazards, Touch, Touches
 from xdsl_tpu.backend.checks.placement import (
     Segment,
     access_problems,
     lane_problems,
+    segment_problems,
     segments_of,
 )
 from xdsl_tpu.backend.checks.structure import deadlock_findings, structure_findings
@@ -28,6 +29,9 @@ def check_program(program: Program, chip: Chip) -> list[Finding]:
     """
     segments = segments_of(program, chip)
     found = list(structure_findings(program))
+    for segment, text in list(segment_problems(segments, chip)):
+        found.append(Finding(Fault.OUTSIDE, Place(), text))
+        segments.remove(segment)
     touches: Touches = {engine: [] for engine in Engine}
     for engine in Engine:
         for position, command in enumerate(program.queue(engine)):

@@ -59,6 +59,7 @@ class Hazards:
 
     def findings(self) -> Iterator[Finding]:
         """Replay everything; `done` says afterwards how far both queues came."""
+        linear = self._linear
         for engine, position in replay(self.program.tiu, self.program.gdma):
             dependency = self.program.queue(engine)[position]["cmd_id_dep"]
             self._ordered[engine] = max(self._ordered[engine], dependency)
@@ -72,7 +73,8 @@ class Hazards:
             self.done[engine] = position + 1
         if all(self.done[engine] == len(self.program.queue(engine)) for engine in Engine):
             for tensor in self.program.outputs:
-                yield from self._output(tensor)
+                if any(s.holds(tensor.address, tensor.address + tensor.bytes) for s, _ in linear):
+                    yield from self._output(tensor)
 
     def _record(self, engine: Engine, position: int, touch: Touch) -> None:
         for region in touch.regions:

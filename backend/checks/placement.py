@@ -49,6 +49,22 @@ def segments_of(program: Program, chip: Chip) -> list[Segment]:
     return [segment for segment in found if segment.size]
 
 
+def segment_problems(segments: Sequence[Segment], chip: Chip) -> Iterator[tuple[Segment, str]]:
+    """Parts of a program that no memory of the chip holds."""
+    memories = (
+        Segment("DDR", chip.ddr_base, chip.ddr_bytes),
+        Segment("static memory", chip.static_base, chip.static_bytes),
+        Segment("L2 memory", chip.l2_base, chip.l2_bytes),
+    )
+    for segment in segments:
+        if not any(memory.holds(segment.start, segment.end) for memory in memories):
+            yield (
+                segment,
+                f"the {segment.name} from {segment.start:#x} to {segment.end - 1:#x} "
+                f"is in no memory of {chip.name}",
+            )
+
+
 Problem = tuple[Fault, str]
 
 

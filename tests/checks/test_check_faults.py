@@ -126,6 +126,16 @@ FAULTS: dict[str, tuple[Plant, Fault, str]] = {
         Fault.OUTSIDE,
         r"GDMA command 3 .*it writes bytes 0x1000\w+ to .*arena 0x1000",
     ),
+    "an arena that no chip has": (
+        lambda program: setattr(program, "arena_bytes", 1 << 60),
+        Fault.OUTSIDE,
+        r"program: .*the arena from 0x100010000 to 0x\w+ is in no memory of BM1684X",
+    ),
+    "an output outside of all memory": (
+        lambda program: program.outputs.append(replace(program.outputs[0], address=1 << 60)),
+        Fault.OUTSIDE,
+        r"program: .*the tensor 'y' from 0x10{15} to 0x\w+ is in no memory of BM1684X",
+    ),
     "a load from nowhere": (_point("src", 2, 0x4000), Fault.OUTSIDE, r"it reads bytes 0x4000"),
     "a store over the coefficients": (
         _point("dst", 3, WEIGHTS + 64),
