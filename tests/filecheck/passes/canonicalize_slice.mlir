@@ -1,0 +1,199 @@
+// RUN: tpu-opt %s --split-input-file --weights %S/Inputs/weights.npz --shape-infer --canonicalize --no-locations | filecheck %s
+
+// Slice, Split, Concat, Gather, Expand and Tile.
+
+// Nothing is cut off.
+func.func @whole(%arg_x: tensor<4x6xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x6xf32>) -> tensor<4x6xf32> loc("x")
+  %s = "top.Abs"(%x) : (tensor<4x6xf32>) -> tensor<*xf32> loc("s")
+  %a = "top.Slice"(%s, %none, %none, %none) {axes = [1], offset = [0], ends = [100], steps = [1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %y = "top.Sin"(%a) : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @whole
+// CHECK: %1 = "top.Abs"(%0){{.*}}-> tensor<4x6xf32>
+// CHECK-NEXT: %2 = "top.Sin"(%1){{.*}}-> tensor<4x6xf32>
+// CHECK-NEXT: return %2 : tensor<4x6xf32>
+
+// -----
+
+// Offsets and steps combine.
+func.func @slices(%arg_x: tensor<4x30xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x30xf32>) -> tensor<4x30xf32> loc("x")
+  %a = "top.Slice"(%x, %none, %none, %none) {axes = [1], offset = [1], ends = [27], steps = [2]} : (tensor<4x30xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %y = "top.Slice"(%a, %none, %none, %none) {axes = [1], offset = [2], ends = [9], steps = [3]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @slices
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}axes = []{{.*}}ends = [4, 18]{{.*}}offset = [0, 5]{{.*}}steps = [1, 6]{{.*}}-> tensor<4x3xf32>
+// CHECK-NEXT: return %2 : tensor<4x3xf32>
+
+// -----
+
+// The first is a result, too.
+func.func @slice_used_elsewhere(%arg_x: tensor<4x30xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x30xf32>) -> tensor<4x30xf32> loc("x")
+  %a = "top.Slice"(%x, %none, %none, %none) {axes = [1], offset = [1], ends = [27], steps = [2]} : (tensor<4x30xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %y = "top.Slice"(%a, %none, %none, %none) {axes = [1], offset = [2], ends = [9], steps = [3]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %a, %y : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @slice_used_elsewhere
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}axes = []{{.*}}ends = [4, 27]{{.*}}offset = [0, 1]{{.*}}steps = [1, 2]{{.*}}-> tensor<4x13xf32>
+// CHECK-NEXT: %3 = "top.Slice"(%2, %0, %0, %0){{.*}}axes = []{{.*}}ends = [4, 9]{{.*}}offset = [0, 2]{{.*}}steps = [1, 3]{{.*}}-> tensor<4x3xf32>
+// CHECK-NEXT: return %2, %3 : tensor<4x13xf32>, tensor<4x3xf32>
+
+// -----
+
+// All of a dimension, backwards.
+func.func @backwards(%arg_x: tensor<4x6xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x6xf32>) -> tensor<4x6xf32> loc("x")
+  %y = "top.Slice"(%x, %none, %none, %none) {axes = [1], offset = [-1], ends = [-100], steps = [-1]} : (tensor<4x6xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @backwards
+// CHECK: %1 = "top.Reverse"(%0){{.*}}axis = 1 : i64{{.*}}-> tensor<4x6xf32>
+// CHECK-NEXT: return %1 : tensor<4x6xf32>
+
+// -----
+
+// One Slice a part.
+func.func @split(%arg_x: tensor<6x4xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %x = "top.Input"(%arg_x) : (tensor<6x4xf32>) -> tensor<6x4xf32> loc("x")
+  %a, %b = "top.Split"(%x) {axis = 0 : si32, num = 2 : i64, split_size = [2, 4]} : (tensor<6x4xf32>) -> (tensor<*xf32>, tensor<*xf32>) loc(fused["a", "b"])
+  return %a, %b : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @split
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}axes = []{{.*}}ends = [2, 9223372036854775807]{{.*}}offset = [0, 0]{{.*}}steps = [1, 1]{{.*}}-> tensor<2x4xf32>
+// CHECK-NEXT: %3 = "top.Slice"(%1, %0, %0, %0){{.*}}axes = []{{.*}}ends = [6, 9223372036854775807]{{.*}}offset = [2, 0]{{.*}}steps = [1, 1]{{.*}}-> tensor<4x4xf32>
+// CHECK-NEXT: return %2, %3 : tensor<2x4xf32>, tensor<4x4xf32>
+
+// -----
+
+// Slices that belong together.
+func.func @neighbours(%arg_x: tensor<4x10xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x10xf32>) -> tensor<4x10xf32> loc("x")
+  %a = "top.Slice"(%x, %none, %none, %none) {axes = [1], offset = [1], ends = [4], steps = [1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %b = "top.Slice"(%x, %none, %none, %none) {axes = [1], offset = [4], ends = [9], steps = [1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("b")
+  %y = "top.Concat"(%a, %b) {axis = 1 : si32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @neighbours
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}axes = []{{.*}}ends = [4, 9]{{.*}}offset = [0, 1]{{.*}}steps = [1, 1]{{.*}}-> tensor<4x8xf32>
+// CHECK-NEXT: return %2 : tensor<4x8xf32>
+
+// -----
+
+// The order is turned around.
+func.func @rotated(%arg_x: tensor<4x10xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x10xf32>) -> tensor<4x10xf32> loc("x")
+  %a = "top.Slice"(%x, %none, %none, %none) {axes = [1], offset = [4], ends = [10], steps = [1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %b = "top.Slice"(%x, %none, %none, %none) {axes = [1], offset = [0], ends = [4], steps = [1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("b")
+  %y = "top.Concat"(%a, %b) {axis = 1 : si32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @rotated
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}axes = []{{.*}}ends = [4, 10]{{.*}}offset = [0, 4]{{.*}}steps = [1, 1]{{.*}}-> tensor<4x6xf32>
+// CHECK-NEXT: %3 = "top.Slice"(%1, %0, %0, %0){{.*}}axes = []{{.*}}ends = [4, 4]{{.*}}offset = [0, 0]{{.*}}steps = [1, 1]{{.*}}-> tensor<4x4xf32>
+// CHECK-NEXT: %4 = "top.Concat"(%2, %3){{.*}}axis = 1 : si32{{.*}}-> tensor<4x10xf32>
+// CHECK-NEXT: return %4 : tensor<4x10xf32>
+
+// -----
+
+// Nothing to concatenate.
+func.func @one_input(%arg_x: tensor<4x10xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<4x10xf32>) -> tensor<4x10xf32> loc("x")
+  %s = "top.Abs"(%x) : (tensor<4x10xf32>) -> tensor<*xf32> loc("s")
+  %a = "top.Concat"(%s) {axis = 1 : si32} : (tensor<*xf32>) -> tensor<*xf32> loc("a")
+  %y = "top.Sin"(%a) : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @one_input
+// CHECK: %1 = "top.Abs"(%0){{.*}}-> tensor<4x10xf32>
+// CHECK-NEXT: %2 = "top.Sin"(%1){{.*}}-> tensor<4x10xf32>
+// CHECK-NEXT: return %2 : tensor<4x10xf32>
+
+// -----
+
+// A scalar index drops its dimension.
+func.func @gather_one(%arg_x: tensor<3x6xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<3x6xf32>) -> tensor<3x6xf32> loc("x")
+  %i = "top.Weight"() : () -> tensor<1xf32> loc("two")
+  %y = "top.Gather"(%x, %i) {axis = 1 : si32, keepdims = false} : (tensor<3x6xf32>, tensor<1xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @gather_one
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}axes = []{{.*}}ends = [3, 3]{{.*}}offset = [0, 2]{{.*}}steps = [1, 1]{{.*}}-> tensor<3x1xf32>
+// CHECK-NEXT: %3 = "top.Reshape"(%2){{.*}}-> tensor<3xf32>
+// CHECK-NEXT: return %3 : tensor<3xf32>
+
+// -----
+
+// Indices 1, 3, 5.
+func.func @gather_progression(%arg_x: tensor<3x6xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<3x6xf32>) -> tensor<3x6xf32> loc("x")
+  %i = "top.Weight"() : () -> tensor<3xf32> loc("steps_3")
+  %y = "top.Gather"(%x, %i) {axis = 1 : si32} : (tensor<3x6xf32>, tensor<3xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @gather_progression
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}axes = []{{.*}}ends = [3, 6]{{.*}}offset = [0, 1]{{.*}}steps = [1, 2]{{.*}}-> tensor<3x3xf32>
+// CHECK-NEXT: return %2 : tensor<3x3xf32>
+
+// -----
+
+// Equal indices are no slice.
+func.func @gather_repeated(%arg_x: tensor<3x6xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<3x6xf32>) -> tensor<3x6xf32> loc("x")
+  %i = "top.Weight"() : () -> tensor<3xf32> loc("ones_3")
+  %y = "top.Gather"(%x, %i) {axis = 1 : si32} : (tensor<3x6xf32>, tensor<3xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @gather_repeated
+// CHECK: %1 = "top.Weight"(){{.*}}-> tensor<3xf32>
+// CHECK-NEXT: %2 = "top.Gather"(%0, %1){{.*}}axis = 1 : si32{{.*}}-> tensor<3x3xf32>
+// CHECK-NEXT: return %2 : tensor<3x3xf32>
+
+// -----
+
+// The rank first, then copies.
+func.func @expand(%arg_x: tensor<6xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<6xf32>) -> tensor<6xf32> loc("x")
+  %y = "top.Expand"(%x) {shape = [4, 6]} : (tensor<6xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @expand
+// CHECK: %1 = "top.Reshape"(%0){{.*}}-> tensor<1x6xf32>
+// CHECK-NEXT: %2 = "top.Tile"(%1){{.*}}tile = [4, 1]{{.*}}-> tensor<4x6xf32>
+// CHECK-NEXT: return %2 : tensor<4x6xf32>
+
+// -----
+
+// Copies of copies.
+func.func @tiles(%arg_x: tensor<2x3xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<2x3xf32>) -> tensor<2x3xf32> loc("x")
+  %a = "top.Tile"(%x) {tile = [1, 2]} : (tensor<2x3xf32>) -> tensor<*xf32> loc("a")
+  %y = "top.Tile"(%a) {tile = [3, 1]} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @tiles
+// CHECK: %1 = "top.Tile"(%0){{.*}}tile = [3, 2]{{.*}}-> tensor<6x6xf32>
+// CHECK-NEXT: return %1 : tensor<6x6xf32>
