@@ -114,13 +114,14 @@ class MatMulOp(ShapeInference, LocalOp):
     def local_support(self, kind: GroupType) -> str | None:
         left, right = self.shape_of(self.input), self.shape_of(self.right)
         why = _local_product_problem(left, right, bool(self.hdim_is_batch))
-        if why is None and len(left) == 4 and not self.right_transpose:
-            rows_differ = left[1] != right[1] if len(right) == 4 else False
-            if rows_differ and (left[0], *left[2:]) == (right[0], *right[2:]):
-                why = f"{dims(left)} by {dims(right)} shares all dimensions but 1"
-        if why is None and stored_type(self.input) == f32:
-            why = "products of f32 matrices have no local form"
-        return why
+        if why is not None:
+            return why
+        shared = [a == b for a, b in zip(left, right, strict=False)]
+        if shared == [True, False, True, True] and not self.right_transpose:
+            return f"{dims(left)} by {dims(right)} has only dimension 1 different"
+        if stored_type(self.input) == f32:
+            return "products of f32 matrices have no local form"
+        return None
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         rows = axis == "c" and len(self.shape_of(self.input)) > 2
@@ -152,9 +153,9 @@ def _local_product_problem(left: Shape, right: Shape, heads: bool) -> str | None
     if ranks == (4, 4):
         return f"{both} has its batch in dimensions 0 and 1; it is local in 0 and 2 only"
     if ranks in ((4, 2), (5, 2)):
-        if left[1] < left[-2]:
+        if left[1] <= left[-2]:
             return None
-        return f"{both} fills the lanes badly: dimension 1 is not smaller than {left[-2]}"
+        return f"{both} fills the lanes badly: dimension 1 is larger than {left[-2]}"
     return f"{both} has ranks that have no local form"
 
 
