@@ -16,8 +16,10 @@ ROOMS = ("dialects", "frontend", "passes", "backend", "tools")
 MAY_IMPORT: dict[str, set[str]] = {
     "dialects": {"dialects"},
     "frontend": {"frontend", "dialects"},
-    "passes": {"passes", "dialects", "backend.chip", "backend.timing", "backend.tensor",
-               "backend.isa"},
+    "passes": {"passes", "dialects", "backend.chip", "backend.timing"},
+    # Which ops can work on slices, and the scratch memory they need there.
+    "passes.layer_group": {"passes", "dialects", "backend.chip", "backend.timing",
+                           "backend.local.table"},
     "backend": {"backend", "dialects"},
     "backend.chip": {"backend.chip", "dialects.errors"},
     "backend.isa": {"backend.isa", "dialects.errors"},
@@ -146,9 +148,12 @@ def test_imports_are_absolute() -> None:
     assert not [entry for entry in IMPORTS if entry.target.startswith(".")]
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_each_room_can_be_imported_first(room: str) -> None:
+DOORS = ("dialects.text", "frontend.onnx", "passes.pipelines", "backend.codegen", "tools.universe")
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_each_room_can_be_imported_first(door: str) -> None:
     """No circle shows up when a process starts with this room."""
-    command = [sys.executable, "-c", f"import {PACKAGE}.{room}"]
+    command = [sys.executable, "-c", f"import {PACKAGE}.{door}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
