@@ -92,7 +92,17 @@ class AddressAssignPass(ModulePass):
                 if view_of(result) is not None:
                     view = root_of(result)
                     _set_address(result, address_of(view.source) + view.offset)
+            if isinstance(op, tpu.GroupOp):
+                _address_stores(op)
         return layout.arena_bytes
+
+
+def _address_stores(group: tpu.GroupOp) -> None:
+    """What a group stores lies where its results do."""
+    last = group.body.block.last_op
+    assert last is not None
+    for stored, result in zip(last.operands, group.outputs, strict=True):
+        set_type(stored, result.type)
 
 
 def divided_parts(module: ModuleOp) -> tuple[ModuleOp, FuncOp, FuncOp]:

@@ -17,6 +17,7 @@ from enum import Enum
 
 from xdsl_tpu.passes.layer_group.allocate import Buffer, place
 from xdsl_tpu.passes.layer_group.ring import Stream, next_head, schedule
+from xdsl_tpu.passes.layer_group.values import Refusal
 
 
 class Role(Enum):
@@ -52,14 +53,6 @@ class Step:
     scratch: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a range of ops is not one group; `over` is by how many bytes per lane it does not fit."""
-
-    reason: str
-    over: int = 0
-
-
 @dataclass(frozen=True)
 class Plan:
     """A planned group. Time steps are 0 to `steps` - 1; addresses are bytes within a lane.
@@ -73,6 +66,7 @@ class Plan:
     store_step: Mapping[object, int]
     address: Mapping[object, int]
     scratch: Mapping[object, int]
+    scratch_bytes: Mapping[object, int]
     activations: int
     head: int
 
@@ -191,6 +185,7 @@ def _straight(
         store_step={k: uses.last[i.root] + 1 for k, i in items.items() if i.stored},
         address=_addresses(items, address),
         scratch=_scratch(ops, placement.addresses),
+        scratch_bytes={op.key: op.scratch for op in ops if op.scratch},
         activations=placement.used,
         head=next_head(streams, slots, low),
     )
@@ -241,6 +236,7 @@ def plan_sliced(ops: Sequence[Step], items: Mapping[object, Item], capacity: int
         store_step={k: 0 for k, i in items.items() if i.stored},
         address=_addresses(items, placement.addresses),
         scratch=_scratch(ops, placement.addresses),
+        scratch_bytes={op.key: op.scratch for op in ops if op.scratch},
         activations=placement.used,
         head=0,
     )

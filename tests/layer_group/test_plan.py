@@ -7,12 +7,12 @@ from xdsl_tpu.passes.layer_group.allocate import Buffer, overlaps
 from xdsl_tpu.passes.layer_group.plan import (
     Item,
     Plan,
-    Refusal,
     Role,
     Step,
     plan_sliced,
     plan_straight,
 )
+from xdsl_tpu.passes.layer_group.values import Refusal
 
 CAPACITY = 1 << 18
 

@@ -1,0 +1,152 @@
+"""Writing a planned group into the IR: tpu.Group with its Loads, ops, Stores and time steps."""
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.names import fused_loc
+from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
+from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
+from xdsl_tpu.passes.layer_group.model import Group
+from xdsl_tpu.passes.layer_group.values import AXES, ValueSlices
+from xdsl_tpu.passes.tensors import is_weight, required_name
+
+PIPELINE_STAGES = 3
+LOAD, COMPUTE, STORE = range(PIPELINE_STAGES)
+
+
+def build_group(group: Group, none: top.NoneOp, chip: Chip) -> tpu.GroupOp:
+    """Replace the ops of a planned group by a tpu.Group; returns it."""
+    return _Builder(group, none, chip).build()
+
+
+class _Builder:
+    def __init__(self, group: Group, none: top.NoneOp, chip: Chip) -> None:
+        self.group, self.none, self.chip = group, none, chip
+        self.plan, self.slices = group.plan, group.slicing.of
+        is_straight = group.secs.total == 1
+        self.load_stage = COMPUTE if is_straight else LOAD
+        self.store_stage = COMPUTE if is_straight else STORE
+        self.ids, self.flow = self._number()
+
+    def _number(self) -> tuple[dict[tuple[str, object], int], list[int]]:
+        """Ids, stage by stage and step by step, and the same listed by time step."""
+        plan, slicing = self.plan, self.group.slicing
+        entries: list[tuple[int, int, int, tuple[str, object]]] = []
+        for value in slicing.loaded:
+            entries.append((self.load_stage, plan.load_step[value], 0, ("load", value)))
+        for value in slicing.stored:
+            entries.append((self.store_stage, plan.store_step[value], 1, ("store", value)))
+        for op in self.group.ops:
+            entries.append((COMPUTE, plan.op_step[op], 2, ("op", op)))
+        entries.sort(key=lambda entry: entry[:3])
+        ids = {key: index for index, (*_, key) in enumerate(entries)}
+        flow: list[int] = []
+        for step in range(plan.steps):
+            here = [(rank, ids[key]) for _, at, rank, key in entries if at == step]
+            flow.append(-(step + 1))
+            flow += [index for rank, index in here if rank == 2]
+            flow += [index for rank, index in here if rank != 2]
+        return ids, flow
+
+    def build(self) -> tpu.GroupOp:
+        stored = self.group.slicing.stored
+        names = [required_name(value) for value in stored]
+        inside = set(self.group.ops)
+        loads = [self._load(value) for value in self.group.slicing.loaded]
+        for load in loads:
+            load.input.replace_uses_with_if(load.output, lambda use: use.operation in inside)
+        made = self._group(names, stored)
+        Rewriter.insert_op(made, InsertPoint.after(self.group.ops[-1]))
+        for value, result in zip(stored, made.outputs, strict=True):
+            value.replace_uses_with_if(result, lambda use: use.operation not in inside)
+        for op in self.group.ops:
+            op.detach()
+            self._place(op)
+        stores = [self._store(value) for value in stored]
+        results = tpu.YieldOp.make(fused_loc(names), [store.output for store in stores])
+        made.body.block.add_ops([*loads, *self.group.ops, *stores, results])
+        return made
+
+    def _group(self, names: Sequence[str], stored: Sequence[SSAValue]) -> tpu.GroupOp:
+        secs = self.group.secs
+        return tpu.GroupOp.make(
+            fused_loc(names),
+            [v for v in self.group.slicing.loaded if not is_weight(v)],
+            result_types=[value.type for value in stored],
+            regions=[Region(Block())],
+            nsecs=secs.n,
+            csecs=secs.c,
+            dsecs=secs.d,
+            hsecs=secs.h,
+            wsecs=secs.w,
+            swpipl_stage_num=PIPELINE_STAGES,
+            group_type=int(self.group.kind),
+            flow=self.flow,
+        )
+
+    def _load(self, value: SSAValue) -> tpu.LoadOp:
+        held = is_weight(value) or self.slices[value].hold
+        return tpu.LoadOp.make(
+            f"load_{required_name(value)}",
+            [value],
+            result_types=[value.type],
+            lmem_type=0 if held else 1,
+            use_3ic_optimize=self._merged_lanes(value),
+            ginfo=self._ginfo(value, self.load_stage, self.ids["load", value]),
+        )
+
+    def _merged_lanes(self, value: SSAValue) -> int:
+        """The `use_3ic_optimize` of the convolution that reads the value as its input."""
+        inside = set(self.group.ops)
+        for use in value.uses:
+            op = use.operation
+            if op in inside and isinstance(op, tpu.Conv2DOp) and use.index == 0:
+                return op.use_3ic_optimize.value.data
+        return 0
+
+    def _store(self, value: SSAValue) -> tpu.StoreOp:
+        return tpu.StoreOp.make(
+            required_name(value),
+            [value, self.none.output],
+            result_types=[value.type],
+            ginfo=self._ginfo(value, self.store_stage, self.ids["store", value]),
+        )
+
+    def _place(self, op: Operation) -> None:
+        """Give an op its ginfo, from its first result."""
+        result = next(value for value in op.results if not is_none(value))
+        scratch = (self.plan.scratch.get(op, 0), self.plan.scratch_bytes.get(op, 0))
+        op.attributes["ginfo"] = self._ginfo(result, COMPUTE, self.ids["op", op], scratch)
+
+    def _ginfo(
+        self, value: SSAValue, stage: int, identity: int, scratch: tuple[int, int] = (0, 0)
+    ) -> LayerGroupAttr:
+        slices = self.slices[value]
+        return LayerGroupAttr.of(
+            out_addr=self.plan.address[value],
+            out_size=value_bytes(value, slices, self.chip),
+            buffer_addr=scratch[0],
+            buffer_size=scratch[1],
+            eu_align=slices.eu_align,
+            can_merge=False,
+            in_hslice_offset=(),
+            **_axes(slices),
+            id=identity,
+            stage=stage,
+            slice_idx=0,
+            group_type=int(self.group.kind),
+        )
+
+
+def _axes(slices: ValueSlices) -> dict[str, Sequence[int]]:
+    fields: dict[str, Sequence[int]] = {}
+    for axis in AXES:
+        parts = slices.along(axis)
+        fields[f"{axis}_idx"] = [start for start, _ in parts]
+        fields[f"{axis}_slice"] = [length for _, length in parts]
+    return fields

@@ -1,0 +1,86 @@
+"""From ops of the IR to the plain values that the planner works on, and back to a group."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
+from xdsl_tpu.passes.layer_group.plan import Item, Plan, Role, Step, plan_sliced, plan_straight
+from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
+from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
+from xdsl_tpu.passes.tensors import is_weight
+
+VIEWS = (tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
+"""Ops whose result is their operand's memory under another shape."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Ops of one block, in order, planned as one group."""
+
+    ops: tuple[Operation, ...]
+    kind: GroupType
+    secs: Secs
+    slicing: Slicing
+    plan: Plan
+
+
+def plan_group(
+    ops: Sequence[Operation],
+    kind: GroupType,
+    secs: Secs,
+    chip: Chip,
+    scratch: Callable[[Operation], int],
+    ring_low: int = 0,
+    head: int | None = None,
+) -> Group | Refusal:
+    """Slice, size and place a range of ops, or say why that is impossible.
+
+    `scratch` gives an op's scratch bytes per lane. With one section in all the group is straight
+    and its weights go to the ring from `head` on; otherwise it is a pipeline over slices.
+    """
+    slicing = slice_group(ops, kind, secs, chip)
+    if isinstance(slicing, Refusal):
+        return slicing
+    items = _items(ops, slicing, chip)
+    steps = [_step(op, scratch(op)) for op in ops]
+    if secs.total == 1:
+        plan = plan_straight(steps, items, chip.local_bytes, ring_low, head)
+    else:
+        plan = plan_sliced(steps, items, chip.local_bytes)
+    if isinstance(plan, Refusal):
+        return plan
+    return Group(tuple(ops), kind, secs, slicing, plan)
+
+
+def _items(ops: Sequence[Operation], slicing: Slicing, chip: Chip) -> dict[object, Item]:
+    stored, loaded = set(slicing.stored), set(slicing.loaded)
+    roots = _roots(ops)
+    items: dict[object, Item] = {}
+    for value, slices in slicing.of.items():
+        role = Role.INTERNAL
+        if value in loaded:
+            held = is_weight(value) or slices.hold
+            role = Role.WEIGHT if held else Role.INPUT
+        size = value_bytes(value, slices, chip)
+        items[value] = Item(value, role, size, roots.get(value, value), value in stored)
+    return items
+
+
+def _roots(ops: Sequence[Operation]) -> dict[SSAValue, SSAValue]:
+    """Views and the value whose memory they are."""
+    roots: dict[SSAValue, SSAValue] = {}
+    for op in ops:
+        if isinstance(op, VIEWS):
+            source = op.operands[0]
+            roots[op.results[0]] = roots.get(source, source)
+    return roots
+
+
+def _step(op: Operation, scratch: int) -> Step:
+    reads = tuple(value for value in op.operands if not is_none(value))
+    return Step(op, reads, tuple(op.results), scratch)
