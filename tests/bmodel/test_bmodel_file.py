@@ -2,14 +2,16 @@
 
 import contextlib
 import struct
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from xdsl_tpu.backend.bmodel import read_bmodel, write_bmodel
 from xdsl_tpu.backend.bmodel.container import HEADER_BYTES, PAGE
-from xdsl_tpu.backend.bmodel.flatbuffer import read_root
+from xdsl_tpu.backend.bmodel.flatbuffer import read_root, write_root
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.program import IoTensor, Program
@@ -137,3 +139,70 @@ def test_nothing_is_left_when_writing_fails(program: Program, tmp_path: Path) ->
     with pytest.raises(IsADirectoryError):
         write_bmodel(program, target)
     assert list(tmp_path.iterdir()) == [target]
+
+
+def with_table(program: Program, path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """The program's file with a changed flatbuffer."""
+    write_bmodel(program, path)
+    data = path.read_bytes()
+    magic, header, size, binary = struct.unpack_from("<IIIQ", data)
+    model = read_root("Model", data[header : header + size])
+    change(model)
+    root = write_root("Model", model)
+    head = struct.pack("<IIIQ", magic, header, len(root), binary).ljust(header, b"\0")
+    path.write_bytes(head + root + data[header + size :])
+
+
+def parameter_of(model: dict[str, Any]) -> dict[str, Any]:
+    return model["net"][0]["parameter"][0]
+
+
+def other_shape(model: dict[str, Any]) -> None:
+    parameter_of(model)["input_tensor"][0]["shape"] = [{"dim": [1, 8, 4, 4_000_000_000]}]
+
+
+def no_tensors(model: dict[str, Any]) -> None:
+    del parameter_of(model)["input_tensor"]
+
+
+def fewer_commands(model: dict[str, Any]) -> None:
+    parameter_of(model)["cmd_group"][0]["bdc_num"] = 1
+
+
+def two_nets(model: dict[str, Any]) -> None:
+    model["net"] *= 2
+
+
+def dynamic(model: dict[str, Any]) -> None:
+    parameter_of(model)["is_dynamic"] = 1
+
+
+CHANGES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
+    (other_shape, "damaged .*tensor 'x'.*its size is 256"),
+    (no_tensors, "damaged .*input_tensor"),
+    (fewer_commands, "damaged .*layers of the TIU commands"),
+    (two_nets, "one net"),
+    (dynamic, "only static single-core"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES)
+def test_tables_that_do_not_fit(
+    change: Callable[[dict[str, Any]], None], message: str, program: Program, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.bmodel"
+    with_table(program, path, change)
+    with pytest.raises(TpuError, match=message) as error:
+        read_bmodel(path)
+    assert str(error.value).startswith(f"{path}: ")
+
+
+def test_layers_are_optional(program: Program, tmp_path: Path) -> None:
+    """Other compilers' files carry none."""
+    path = tmp_path / "foreign.bmodel"
+    with_table(program, path, lambda model: parameter_of(model).pop("tensor_loc"))
+    back = read_bmodel(path)
+    assert back.layers == []
+    assert back.tiu_layers == [-1] * len(program.tiu)
+    assert back.gdma_layers == [-1] * len(program.gdma)
+    assert back.quantize == ""
