@@ -71,3 +71,10 @@ def test_numbers_of_a_whole_network_stay() -> None:
     attach(module, seeded_weights(module))
     after = assert_same_numbers(module, "shape-infer,canonicalize,extra-optimize")
     assert "Relu" not in kinds(after)
+
+
+@pytest.mark.parametrize("name", ["mobilenetv2_100", "swin_t"])
+def test_a_second_run_finds_nothing_to_do(name: str) -> None:
+    module = apply(real_module(f"{name}_origin"), *TO_TOP)
+    once = module_text(module)
+    assert module_text(apply(module, ("canonicalize", ""), ("extra-optimize", ""))) == once
