@@ -1,7 +1,7 @@
 """All checks of a program, in one call."""
 
 from xdsl_tpu.backend.checks.finding import Fault, Finding, Place, place_of
-from xdsl_tpu.backend.checks.hazards import Hazards, Touch, Touches
+from xdsl_tpu.backend.checks.hazards import Hazards, Touches
 from xdsl_tpu.backend.checks.placement import (
     Segment,
     access_problems,
@@ -9,6 +9,7 @@ from xdsl_tpu.backend.checks.placement import (
     segment_problems,
     segments_of,
 )
+from xdsl_tpu.backend.checks.shadow import Touch
 from xdsl_tpu.backend.checks.structure import deadlock_findings, structure_findings
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
@@ -25,7 +26,8 @@ def check_program(program: Program, chip: Chip) -> list[Finding]:
     misaligned, on the wrong lane, beyond their memory, outside the program's part of DDR or over
     its coefficients; reads of bytes that nothing wrote (coefficients, inputs and static memory
     count as written); bytes of local memory that both engines may touch at the same time, one of
-    them writing. Bytes that nothing wrote are reported at their first reader.
+    them writing. Bytes that nothing wrote are reported where they are first used: copies and
+    transpositions within local memory only pass them on.
     """
     segments = segments_of(program, chip)
     found = list(structure_findings(program))

@@ -2,15 +2,27 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.operands.region import Region
 
 Marks = npt.NDArray[Any]
 Addresses = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """The bytes of one operand; only well-placed operands become one."""
+
+    operand: str
+    local: bool
+    writes: bool
+    regions: tuple[Region, ...]
 
 
 def common_granule(regions: Iterable[Region]) -> int:
@@ -23,13 +35,13 @@ def common_granule(regions: Iterable[Region]) -> int:
     return granule or 1
 
 
+@dataclass(frozen=True, slots=True)
 class Shadow:
-    """One number per granule of the bytes [base, base + size)."""
+    """`marks` holds one number per `granule` bytes of a memory, from address `base` on."""
 
-    def __init__(self, base: int, size: int, granule: int, dtype: npt.DTypeLike) -> None:
-        self.base = base
-        self.granule = granule
-        self.marks: Marks = np.zeros(-(-size // granule), dtype)
+    base: int
+    marks: Marks
+    granule: int
 
     def view(self, region: Region) -> Marks:
         """The numbers of a region's granules, a view: the loops, then the run."""
@@ -40,6 +52,21 @@ class Shadow:
         return np.ndarray(sizes, self.marks.dtype, self.marks, start, (*steps, width))
 
     def addresses(self, region: Region, wanted: npt.NDArray[np.bool_]) -> Addresses:
-        """Sorted addresses of the granules of `view(region)` where `wanted` holds."""
+        """Addresses of the granules of `view(region)` where `wanted` holds."""
         steps = np.array((*region.steps, self.granule), np.int64)
-        return np.unique(np.argwhere(wanted) @ steps + region.start)
+        return np.argwhere(wanted) @ steps + region.start
+
+
+def describe_bytes(chip: Chip, local: bool, parts: list[Addresses], granule: int) -> str:
+    """Granules in words: `256 bytes of local memory in 0x1200 to 0x127f of lanes 0 to 3`."""
+    where = np.unique(np.concatenate(parts))
+    count = where.size * granule
+    if not local:
+        end = int(where[-1]) + granule - 1
+        return f"{count} bytes of DDR in {int(where[0]):#x} to {end:#x}"
+    lanes, offsets = np.divmod(where, chip.local_bytes)
+    end = int(offsets.max()) + granule - 1
+    return (
+        f"{count} bytes of local memory in {int(offsets.min()):#x} to {end:#x} "
+        f"of lanes {lanes[0]} to {lanes[-1]}"
+    )

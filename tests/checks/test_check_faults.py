@@ -192,12 +192,22 @@ def test_every_kind_of_fault_is_planted() -> None:
 
 
 def test_a_missing_byte_is_reported_once() -> None:
-    """The first reader is named; commands that read the same bytes later are not."""
+    """The first user is named; commands that read the same bytes later are not."""
     program = sample()
     change(program, TIU, 1, opd1_addr=0x3000)
-    change(program, TIU, 2, opd0_addr=0x3000)
+    change(program, TIU, 2, opd0_addr=0x3000, tsk_eu_typ=26, tsk_opd_num=1)
     found = [f for f in check_program(program, CHIP) if f.fault is Fault.UNWRITTEN]
     assert [finding.place.identity for finding in found] == [1]
+
+
+def test_unwritten_bytes_travel_with_copies() -> None:
+    """The copy is not reported, the store of what it copied is."""
+    program = sample()
+    change(program, TIU, 2, opd0_addr=0x3000)
+    (found,) = check_program(program, CHIP)
+    assert found.fault is Fault.UNWRITTEN
+    assert str(found).startswith("GDMA command 3 (DMA_tensor.copy, layer 'again')")
+    assert "src reads 4480 bytes of local memory in 0x0 to 0x7f of lanes 0 to 63" in str(found)
 
 
 def test_other_chips_are_checked_by_their_own_limits() -> None:

@@ -20,9 +20,12 @@ def test_recorded_streams_are_clean(name: str) -> None:
     assert check_program(traced(name), CHIP) == []
 
 
-@pytest.mark.parametrize("name", ["mobilenetv2_100", "swin_t"])
-def test_compiled_programs_are_clean(name: str, tmp_path: Path) -> None:
-    program = compile_model(EXAMPLES / f"{name}.onnx", tmp_path / name, "F16", "bm1684x").program
+@pytest.mark.parametrize(
+    ("name", "quantize"),
+    [("mobilenetv2_100", "F16"), ("mobilenetv2_100", "F32"), ("swin_t", "F16")],
+)
+def test_compiled_programs_are_clean(name: str, quantize: str, tmp_path: Path) -> None:
+    program = compile_model(EXAMPLES / f"{name}.onnx", tmp_path / name, quantize, "bm1684x").program
     assert [str(finding) for finding in check_program(program, CHIP)] == []
     change(program, Engine.GDMA, _last_store(program), cmd_id_dep=0)
     assert {finding.fault for finding in check_program(program, CHIP)} == {Fault.RACE}
