@@ -48,7 +48,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     """Runs tpu-opt in an empty folder, with an input file `in.mlir` and weights beside it."""
     monkeypatch.chdir(tmp_path)
     Path("in.mlir").write_text(RELU)
-    np.savez("w.npz", w1=np.arange(4, dtype=np.float32), w2=np.float32([0.5, 0, 0, 0]))
+    np.savez("w.npz", w1=np.arange(4, dtype=np.float32), w2=np.array([0.5, 0, 0, 0], np.float32))
 
     def call(*arguments: str, stdin: str | None = None) -> Outcome:
         if stdin is not None:
