@@ -1,22 +1,31 @@
 # `make demo` and `make test` need nothing but Python >= 3.11 and a package index.
-PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
-	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
-	&& { echo $$p; break; }; done)
+# PYTHON=/path/to/python chooses another interpreter for the environment in .venv.
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: help demo test lint typecheck lit pytest install clean
+CANDIDATES := $(or $(PYTHON),python3.12 python3.11 python3.13 python3.14 python3 python)
+# A name on the path may be a stand-in that only prints advice, or lack what venv needs: try it.
+USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+
+.PHONY: help install demo test lint typecheck lit pytest clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 $(STAMP): pyproject.toml
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --quiet -e '.[dev]'
+	@for python in $(CANDIDATES); do \
+		if "$$python" -c '$(USABLE)' >/dev/null 2>&1; then found="$$python"; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+		echo "No Python >= 3.11 with venv and ensurepip among: $(CANDIDATES)." >&2; \
+		echo "Install one (on Debian: python3-venv), or set PYTHON=/path/to/python." >&2; \
+		exit 1; \
+	fi; \
+	echo "Making $(VENV) with $$("$$found" --version); installing takes about a minute."; \
+	"$$found" -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -e '.[dev]'
 	@touch $@
 
 install: $(STAMP) ## make .venv and install the package with its development tools
@@ -25,6 +34,8 @@ demo: $(STAMP) ## compile Swin-T (F16), run it on the machine model, compare wit
 	$(BIN)/tpu-compile examples/swin_t.onnx --quantize F16 -o build/swin_t
 	$(BIN)/tpu-run build/swin_t --seed 0 --compare examples/swin_t.onnx \
 		--report build/swin_t/report.json --timeline build/swin_t/timeline.json
+	@echo "Report: build/swin_t/report.json"
+	@echo "Timeline: build/swin_t/timeline.json; open it in https://ui.perfetto.dev"
 
 lint: $(STAMP) ## ruff: style and formatting
 	$(BIN)/ruff check .
