@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, computing_ops, why_global
 from xdsl_tpu.passes.layer_group.build import build_group
-from xdsl_tpu.passes.layer_group.model import Group
+from xdsl_tpu.passes.layer_group.model import Group, rechained
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.module_state import text_attribute
@@ -32,12 +32,13 @@ class LayerGroupPass(ModulePass):
                                                      %6 = "tpu.Store"(%5) ...
                                                      "tpu.Yield"(%6) }) {flow = ...}
 
-    `opt` 0 makes no groups, 1 takes the longest groups from the end.
+    `opt` 0 makes no groups, 1 takes the longest groups from the end, 2 finds the partition with
+    the least traffic.
     """
 
     name = "layer-group"
 
-    opt: int = 1
+    opt: int = 2
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.opt == 0:
@@ -48,12 +49,15 @@ class LayerGroupPass(ModulePass):
         ops = computing_ops(func.body.block)
         mark_split_weights(ops)
         searcher = Searcher(chip, _scratch)
+        groups: list[Group] = []
         for base in base_groups(ops, _why_global):
-            if base.why_global is not None:
-                continue
-            for found in searcher.greedy(base.ops):
-                if isinstance(found, Group) and len(found.ops) > 1:
-                    build_group(found, none, chip)
+            if base.why_global is None:
+                search = searcher.greedy if self.opt == 1 else searcher.optimal
+                groups += search(base.ops)
+        groups = rechained(groups, chip, _scratch)
+        # Plans refer to values as they are now; a group changes only what comes after it.
+        for group in reversed(groups):
+            build_group(group, none, chip)
 
 
 _SCRATCH = {

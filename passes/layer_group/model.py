@@ -84,3 +84,25 @@ def _roots(ops: Sequence[Operation]) -> dict[SSAValue, SSAValue]:
 def _step(op: Operation, scratch: int) -> Step:
     reads = tuple(value for value in op.operands if not is_none(value))
     return Step(op, reads, tuple(op.results), scratch)
+
+
+def rechained(
+    groups: Sequence[Group], chip: Chip, scratch: Callable[[Operation], int]
+) -> list[Group]:
+    """Plan the straight groups again so that one ring of weights goes through all of them.
+
+    The ring begins above the activations of the largest group, so that the next group's weights
+    lie where nothing of the current group does and can be loaded while it still computes. Groups
+    for which that leaves too little keep their own ring.
+    """
+    straight = [group for group in groups if group.secs.total == 1]
+    low = max((group.plan.activations for group in straight), default=0)
+    head: int | None = None
+    chained: list[Group] = []
+    for group in groups:
+        if group.secs.total == 1:
+            again = plan_group(group.ops, group.kind, group.secs, chip, scratch, low, head)
+            if isinstance(again, Group):
+                group, head = again, again.plan.head
+        chained.append(group)
+    return chained
