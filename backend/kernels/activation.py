@@ -14,7 +14,7 @@ from xdsl_tpu.backend.emitter import Arith, Compare, Emitter, Rounding
 from xdsl_tpu.backend.kernels.elementwise import Types
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, element_wise
 from xdsl_tpu.backend.kernels.support import KernelContext, where
-from xdsl_tpu.backend.tensor import DType, LocalTensor
+from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats
 from xdsl_tpu.dialects.errors import TpuError
@@ -76,6 +76,24 @@ def exp2(e: Emitter, out: LocalTensor, y: LocalTensor, work: Work, table: LocalT
     e.add_shift(power, k, EXPONENT_BIAS, MANTISSA_BITS)
     e.taylor(whole, fraction, table)
     e.arith(Arith.MUL, out, whole, as_f32(power))
+
+
+def exp2_of_negative(
+    e: Emitter, y: LocalTensor, b: LocalTensor, c: LocalTensor, table: LocalTensor
+) -> None:
+    """c = 2 ** y for y <= 0 (below -126: 2 ** -126), in nothing but three f32 tensors.
+
+    y and b are overwritten.
+    """
+    e.arith(Arith.MAX, b, y, LOWEST_EXPONENT)
+    e.cast(y, b, Rounding.FLOOR)
+    e.arith(Arith.SUB, c, b, y)
+    k = aligned(e.chip, b.address, b.shape, DType.I16)
+    power = aligned(e.chip, y.address, y.shape, DType.I32)
+    e.cast(k, y, Rounding.HALF_AWAY)
+    e.add_shift(power, k, EXPONENT_BIAS, MANTISSA_BITS)
+    e.taylor(b, c, table)
+    e.arith(Arith.MUL, c, b, as_f32(power))
 
 
 def as_f32(tensor: LocalTensor) -> LocalTensor:

@@ -5,6 +5,8 @@ matrices; each product is then a command on its head's columns. Where those colu
 on an EU boundary, one copy in local memory spreads the heads out (or packs the results).
 """
 
+from dataclasses import dataclass
+
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.gemm import multiply
 from xdsl_tpu.backend.kernels.heads_plan import (
@@ -20,7 +22,7 @@ from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelin
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.kernels.transpose import transpose
-from xdsl_tpu.backend.tensor import LocalTensor, aligned, compact
+from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, compact
 
 
 def product_of_heads(context: KernelContext, bundle: Bundle) -> bool:
@@ -50,8 +52,7 @@ class _Layer:
         self._turned = memory.take(sizes.turned)
 
     def _dense(self, address: int, packed: Packed, tile: Tile) -> LocalTensor:
-        shape = (tile.batches.size, packed.rows, tile.heads.size, packed.columns)
-        return aligned(self.chip, address, shape, packed.dtype)
+        return aligned(self.chip, address, packed.tile_shape(tile), packed.dtype)
 
     def load(self, tile: Tile, slot: int) -> None:
         """Stage 1: both operands."""
@@ -60,67 +61,107 @@ class _Layer:
 
     def compute(self, tile: Tile, slot: int) -> None:
         """Stage 2: spread the heads, multiply, pack the results."""
-        bundle, chip = self.bundle, self.chip
-        left = self._spread(self._left[slot], self._left_slots, bundle.left, tile)
-        whole = bundle.needs_whole_right
-        right = self._spread(self._right[slot], self._right_slots, bundle.right, tile, whole)
-        dense = self._dense(self._out[slot], bundle.out, tile)
-        direct = is_slotted(chip, bundle.out, tile)
-        out = dense if direct else head_slots(chip, self._out_slots, bundle.out, tile)
-        for batch in range(tile.batches.size):
-            for head in range(tile.heads.size):
-                self._product(out, left, right, (batch, head))
-        if not direct:
-            self.emitter.copy(dense, out)
-
-    def _spread(
-        self, address: int, slots: int, packed: Packed, tile: Tile, whole: bool = False
-    ) -> LocalTensor:
-        """The operand with every head on an EU boundary."""
-        dense = self._dense(address, packed, tile)
-        if is_slotted(self.chip, packed, tile, whole):
-            return dense
-        spread = head_slots(self.chip, slots, packed, tile, whole)
-        self.emitter.copy(spread, dense)
-        return spread
-
-    def _product(
-        self, out: LocalTensor, left: LocalTensor, right: LocalTensor, place: tuple[int, int]
-    ) -> None:
-        """One matrix, in as many commands as its rows (or transposed columns) have lane groups."""
-        bundle, chip, emitter = self.bundle, self.chip, self.emitter
-        all_columns = Piece(0, bundle.out.columns)
-        by_columns = bundle.right_transpose and not bundle.turns_right
-        if bundle.turns_right:
-            b = self._turn(right, place)
-        else:
-            b = _matrix(emitter, right, place, Piece(0, bundle.right.rows))
-        for rows in cut(bundle.left.rows, chip.lanes):
-            a = _matrix(emitter, left, place, rows, filters=bundle.wide)
-            for columns in cut(bundle.out.columns, chip.lanes) if by_columns else (all_columns,):
-                if by_columns:
-                    b = _matrix(emitter, right, place, columns)
-                multiply(emitter, _columns(emitter, out, place, rows, columns), a, b, by_columns)
-
-    def _turn(self, right: LocalTensor, place: tuple[int, int]) -> LocalTensor:
-        """The transposed right matrix of one product."""
-        batch, head = place
-        _, rows, _, columns = right.shape
-        stored = LocalTensor(
-            right.at(batch, 0, head),
-            (1, rows, 1, columns),
-            (0, right.strides[1], columns, 1),
-            right.dtype,
-            right.layout,
+        bundle = self.bundle
+        multiply_heads(
+            self.emitter,
+            self._dense(self._out[slot], bundle.out, tile),
+            self._dense(self._left[slot], bundle.left, tile),
+            self._dense(self._right[slot], bundle.right, tile),
+            bundle.right_transpose,
+            Slots(self._left_slots, self._right_slots, self._out_slots, self._turned),
         )
-        turned = aligned(self.chip, self._turned, (1, columns, 1, rows), right.dtype)
-        transpose(self.emitter, turned, stored)
-        return turned
 
     def store(self, tile: Tile, slot: int) -> None:
         """Stage 3: the packed results."""
         dense = self._dense(self._out[slot], self.bundle.out, tile)
         put(self.emitter, self.bundle.out.tile(tile), dense)
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Addresses of the room for spread operands, spread results and a transposed matrix."""
+
+    left: int
+    right: int
+    out: int
+    turned: int
+
+
+def multiply_heads(
+    emitter: Emitter,
+    out: LocalTensor,
+    left: LocalTensor,
+    right: LocalTensor,
+    right_transpose: bool,
+    slots: Slots,
+) -> None:
+    """out[b, :, h] = left[b, :, h] x right[b, :, h] for dense (batches, rows, heads, columns).
+
+    `slots` are used for tensors for which `slot_bytes` is not 0; right operands whose rows lie
+    on the lanes (not `right_transpose`) need them `whole`.
+    """
+    chip = emitter.chip
+    left = _spread(emitter, left, slots.left)
+    right = _spread(emitter, right, slots.right, not right_transpose)
+    direct = is_slotted(chip, out.shape, out.dtype)
+    target = out if direct else head_slots(chip, slots.out, out.shape, out.dtype)
+    for batch in range(out.shape[0]):
+        for head in range(out.shape[2]):
+            _product(emitter, target, left, right, (batch, head), right_transpose, slots.turned)
+    if not direct:
+        emitter.copy(out, target)
+
+
+def _spread(emitter: Emitter, dense: LocalTensor, address: int, whole: bool = False) -> LocalTensor:
+    """The operand with every head on an EU boundary."""
+    if is_slotted(emitter.chip, dense.shape, dense.dtype, whole):
+        return dense
+    spread = head_slots(emitter.chip, address, dense.shape, dense.dtype, whole)
+    emitter.copy(spread, dense)
+    return spread
+
+
+def _product(
+    emitter: Emitter,
+    out: LocalTensor,
+    left: LocalTensor,
+    right: LocalTensor,
+    place: tuple[int, int],
+    right_transpose: bool,
+    turned: int,
+) -> None:
+    """One matrix, in as many commands as its rows (or transposed columns) have lane groups."""
+    chip, wide = emitter.chip, left.dtype is DType.F32
+    all_columns = Piece(0, out.shape[3])
+    by_columns = right_transpose and not wide
+    if right_transpose and wide:
+        b = _turn(emitter, right, place, turned)
+    else:
+        b = _matrix(emitter, right, place, Piece(0, right.shape[1]))
+    for rows in cut(left.shape[1], chip.lanes):
+        a = _matrix(emitter, left, place, rows, filters=wide)
+        for columns in cut(out.shape[3], chip.lanes) if by_columns else (all_columns,):
+            if by_columns:
+                b = _matrix(emitter, right, place, columns)
+            multiply(emitter, _columns(emitter, out, place, rows, columns), a, b, by_columns)
+
+
+def _turn(
+    emitter: Emitter, right: LocalTensor, place: tuple[int, int], address: int
+) -> LocalTensor:
+    """The transposed right matrix of one product."""
+    batch, head = place
+    _, rows, _, columns = right.shape
+    stored = LocalTensor(
+        right.at(batch, 0, head),
+        (1, rows, 1, columns),
+        (0, right.strides[1], columns, 1),
+        right.dtype,
+        right.layout,
+    )
+    turned = aligned(emitter.chip, address, (1, columns, 1, rows), right.dtype)
+    transpose(emitter, turned, stored)
+    return turned
 
 
 def _matrix(

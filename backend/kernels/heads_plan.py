@@ -29,12 +29,16 @@ class Packed:
     heads: int
     columns: int
 
+    def tile_shape(self, tile: "Tile") -> Shape4:
+        """Sizes of some batches and heads of it, all rows."""
+        return tile.batches.size, self.rows, tile.heads.size, self.columns
+
     def tile(self, tile: "Tile") -> GlobalTensor:
         """Some batches and heads of it, all rows."""
         row = self.heads * self.columns
         strides = (self.rows * row, row, self.columns, 1)
         start = tile.batches.start * strides[0] + tile.heads.start * self.columns
-        shape = (tile.batches.size, self.rows, tile.heads.size, self.columns)
+        shape = self.tile_shape(tile)
         return GlobalTensor(self.address + start * self.dtype.bytes, shape, strides, self.dtype)
 
 
@@ -75,30 +79,44 @@ class Bundle:
 
 
 def head_slots(
-    chip: Chip, address: int, packed: Packed, tile: Tile, whole: bool = False
+    chip: Chip, address: int, shape: Shape4, dtype: DType, whole: bool = False
 ) -> LocalTensor:
-    """A tile laid out so that every head's matrix can be an operand.
+    """A tile (batches, rows, heads, columns) where every head's matrix can be an operand.
 
     Each head starts on an EU boundary; with `whole`, its lane groups are as far apart as those
     of an EU-aligned matrix, so that it is one.
     """
-    groups = ceil_div(packed.rows, chip.lanes)
-    column = align(packed.columns, chip.eu(packed.dtype.bytes))
-    shape = (tile.batches.size, packed.rows, tile.heads.size, packed.columns)
-    heads = shape[2]
+    _, rows, heads, columns = shape
+    groups = ceil_div(rows, chip.lanes)
+    column = align(columns, chip.eu(dtype.bytes))
     if whole:
         strides = (heads * groups * column, column, groups * column, 1)
     else:
         strides = (groups * heads * column, heads * column, column, 1)
-    return strided(address, shape, strides, packed.dtype)
+    return strided(address, shape, strides, dtype)
 
 
-def is_slotted(chip: Chip, packed: Packed, tile: Tile, whole: bool = False) -> bool:
-    """Whether the dense tile, EU-aligned as loaded, already has the layout of `head_slots`."""
-    if tile.heads.size == 1:
+def slot_bytes(chip: Chip, shape: Shape4, dtype: DType, whole: bool = False) -> int:
+    """Bytes per lane of `head_slots`; 0 where the dense tile will do."""
+    if is_slotted(chip, shape, dtype, whole):
+        return 0
+    layout = head_slots(chip, 0, shape, dtype, whole)
+    return align(layout.span(chip)[1], chip.eu_bytes)
+
+
+def turned_bytes(chip: Chip, right: Shape4, dtype: DType) -> int:
+    """Bytes per lane of one transposed right matrix of a tile."""
+    _, rows, _, columns = right
+    return ceil_div(columns, chip.lanes) * align(rows * dtype.bytes, chip.eu_bytes)
+
+
+def is_slotted(chip: Chip, shape: Shape4, dtype: DType, whole: bool = False) -> bool:
+    """Whether a dense EU-aligned tile already has the layout of `head_slots`."""
+    _, rows, heads, columns = shape
+    if heads == 1:
         return True
-    across = whole and packed.rows > chip.lanes
-    return packed.columns % chip.eu(packed.dtype.bytes) == 0 and not across
+    across = whole and rows > chip.lanes
+    return columns % chip.eu(dtype.bytes) == 0 and not across
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +136,11 @@ class Sizes:
         """For tiles of this size."""
 
         def slots(packed: Packed, whole: bool = False) -> int:
-            if is_slotted(chip, packed, tile, whole):
-                return 0
-            layout = head_slots(chip, 0, packed, tile, whole)
-            return align(layout.span(chip)[1], chip.eu_bytes)
+            return slot_bytes(chip, packed.tile_shape(tile), packed.dtype, whole)
 
         turned = 0
         if bundle.turns_right:
-            row = align(bundle.right.rows * bundle.right.dtype.bytes, chip.eu_bytes)
-            turned = ceil_div(bundle.right.columns, chip.lanes) * row
+            turned = turned_bytes(chip, bundle.right.tile_shape(tile), bundle.right.dtype)
         return cls(
             _dense_bytes(chip, bundle.left, tile),
             _dense_bytes(chip, bundle.right, tile),

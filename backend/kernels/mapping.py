@@ -40,15 +40,17 @@ Compute = Callable[[Emitter, Work], None]
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A scratch tensor: as large as the tile, or with another height."""
+    """A scratch tensor: as large as the tile, or with another height or width."""
 
     dtype: DType
     height: int | None = None
+    width: int | None = None
 
     def shape(self, sizes: Shape4) -> Shape4:
         """Its shape beside a tile of these sizes."""
         n, c, h, w = sizes
-        return n, c, h if self.height is None else self.height, w
+        height = h if self.height is None else self.height
+        return n, c, height, w if self.width is None else self.width
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Emitter
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work
-from xdsl_tpu.backend.kernels.reduction import Reduction, plan_reduction, reduce_height
+from xdsl_tpu.backend.kernels.elementwise import Types
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Work
+from xdsl_tpu.backend.kernels.reduction import Rows, dense_statistics, plan_reduction
 from xdsl_tpu.backend.kernels.rows import FULL, PARAMETER, row_layer
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.base import is_none
 
 F32 = DType.F32
 
@@ -23,51 +25,90 @@ def layer_norm(context: KernelContext, op: Operation) -> None:
     axis = op.axis.value.data % len(x.shape)
     extent = (math.prod(x.shape[:axis]), math.prod(x.shape[axis:]), 1)
     plan = plan_reduction(extent[1], 1, context.chip.eu(F32.bytes))
-    weight, bias = context.optional(op.weight), context.optional(op.bias)
-    parameters = [value for value in (weight, bias) if value is not None]
-    stages = plan.scratch(F32)
-    epsilon = op.eps.value.data
+    given = [context.value(v) for v in (op.weight, op.bias) if not is_none(v)]
+    kinds = (FULL, FULL, *(PARAMETER for _ in given))
+    work = describe(op, Types(out.dtype, (x.dtype, *(v.dtype for v in given))), plan)
+    row_layer(context, (out, x, *given), kinds, extent, work)
+
+
+def describe(op: "tpu.LayerNormOp", types: Types, plan: Rows) -> ElementWise:
+    """How a normalisation along the height or the rows of a tensor is computed.
+
+    The operands are x and whatever of weight and bias there is, in every lane and with the
+    size of the reduced axis.
+    """
+    stages = plan.stages(F32)
+    has_weight, epsilon = not is_none(op.weight), op.eps.value.data
+    widens = any(dtype is not F32 for dtype in types.operands[1:])
 
     def compute(e: Emitter, work: Work) -> None:
         x, *given = work.operands
-        normalised = _normalise(e, work, x, plan, epsilon)
-        _affine(e, work, normalised, given, weight is not None)
+        a, b, *rest = work.scratch
+        pools, spare = rest[: len(stages)], rest[len(stages) :]
+        _normalise(e, plan, (a, b), x, pools, spare, epsilon)
+        _affine(e, work, (plan.inner(b), plan.inner(a)), given, has_weight, spare[2:])
 
-    tiles = (Scratch(F32), Scratch(F32), Scratch(F32))
-    scratch = (*tiles, *stages, Scratch(F32, 1), Scratch(F32, 1))
-    values = (out, x, *parameters)
-    kinds = (FULL, FULL, *(PARAMETER for _ in parameters))
-    row_layer(context, values, kinds, extent, ElementWise(compute, scratch))
+    tiles = (plan.tile(F32), plan.tile(F32))
+    scratch = (*tiles, *stages, plan.statistic(F32), plan.statistic(F32))
+    return ElementWise(compute, (*scratch, plan.tile(F32)) if widens else scratch)
 
 
 def _normalise(
-    e: Emitter, work: Work, x: LocalTensor, plan: Reduction, epsilon: float
-) -> LocalTensor:
-    """(x - mean) / sqrt(variance + epsilon), in scratch 1."""
-    a, b, _, *rest = work.scratch
-    stages, s, t = rest[:-2], rest[-2], rest[-1]
+    e: Emitter,
+    plan: Rows,
+    tiles: tuple[LocalTensor, LocalTensor],
+    x: LocalTensor,
+    pools: Sequence[LocalTensor],
+    spare: Sequence[LocalTensor],
+    epsilon: float,
+) -> None:
+    """(x - mean) / sqrt(variance + epsilon), into the second tile."""
+    a, b = tiles
+    mean = spare[0]
     if x.dtype is not F32:
-        e.cast(b, x)
+        e.cast(plan.inner(b), x)
         x = b
-    height = x.shape[2]
-    total = reduce_height(e, x, plan, stages)
-    e.arith(Arith.MUL, s, total, 1.0 / height)
-    e.arith(Arith.SUB, a, x, s)
+    elif plan.inner(b) is not b:
+        e.copy(plan.inner(b), x)
+        x = b
+    plan.pad(e, b, 0.0)
+    total = plan.reduce(e, x, pools)
+    e.arith(Arith.MUL, mean, total, 1.0 / plan.size)
+    e.arith(Arith.SUB, a, x, mean)
+    plan.pad(e, a, 0.0)
     e.arith(Arith.MUL, b, a, a)
-    total = reduce_height(e, b, plan, stages)
-    e.arith(Arith.MUL, s, total, 1.0 / height)
+    factor = _inverse_root(e, plan.reduce(e, b, pools), spare, plan.size, epsilon)
+    e.arith(Arith.MUL, b, a, factor)
+
+
+def _inverse_root(
+    e: Emitter, total: LocalTensor, spare: Sequence[LocalTensor], size: int, epsilon: float
+) -> LocalTensor:
+    """1 / sqrt(total / size + epsilon), computed for all images of a lane together."""
+    s, t = spare[:2]
+    factor = s
+    if total.shape[0] > 1:
+        t, view = dense_statistics(e, spare[1], total.shape)
+        s, factor = dense_statistics(e, spare[0], total.shape)
+        e.copy(view, total)
+        total = t
+    e.arith(Arith.MUL, s, total, 1.0 / size)
     e.arith(Arith.ADD, t, s, epsilon)
     e.rsqrt(s, t)
-    e.arith(Arith.MUL, b, a, s)
-    return b
+    return factor
 
 
 def _affine(
-    e: Emitter, work: Work, x: LocalTensor, given: Sequence[LocalTensor], has_weight: bool
+    e: Emitter,
+    work: Work,
+    tiles: tuple[LocalTensor, LocalTensor],
+    given: Sequence[LocalTensor],
+    has_weight: bool,
+    wide: Sequence[LocalTensor],
 ) -> None:
-    """x * weight + bias, each if given, into the result; x is scratch 1."""
+    """x * weight + bias, each if given, into the result; x and spare room are the tiles."""
     kinds = [Arith.MUL, Arith.ADD] if has_weight else [Arith.ADD]
-    spare, wide = work.scratch[0], work.scratch[2]
+    x, spare = tiles
     for kind, parameter in zip(kinds, given, strict=False):
         last = parameter is given[-1]
         target = work.out if last and work.out.dtype is F32 else spare
@@ -77,10 +118,10 @@ def _affine(
         (e.copy if work.out.dtype is F32 else e.cast)(work.out, x)
 
 
-def _widened(e: Emitter, room: LocalTensor, parameter: LocalTensor) -> LocalTensor:
+def _widened(e: Emitter, room: Sequence[LocalTensor], parameter: LocalTensor) -> LocalTensor:
     """A parameter in f32, using the memory of a tile-sized scratch tensor if it is not."""
     if parameter.dtype is F32:
         return parameter
-    wide = aligned(e.chip, room.address, parameter.shape, F32)
+    wide = aligned(e.chip, room[0].address, parameter.shape, F32)
     e.cast(wide, parameter)
     return wide

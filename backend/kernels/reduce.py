@@ -1,12 +1,14 @@
 """tpu.Reduce: sum, mean, max, min and L2 over neighbouring dimensions, in f32."""
 
 import math
+from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Emitter
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work
-from xdsl_tpu.backend.kernels.reduction import plan_reduction, reduce_height
+from xdsl_tpu.backend.kernels.elementwise import Types
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Work
+from xdsl_tpu.backend.kernels.reduction import Rows, plan_reduction
 from xdsl_tpu.backend.kernels.rows import FULL, REDUCED, row_layer
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
@@ -21,36 +23,58 @@ MODES = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "Reduc
 def reduce(context: KernelContext, op: Operation) -> None:
     """tpu.Reduce over axes that lie next to each other."""
     assert isinstance(op, tpu.ReduceOp)
-    mode = op.mode.data
-    if mode not in MODES:
-        raise TpuError(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(MODES)}")
     out, x = context.value(op.output), context.value(op.input)
-    axes = sorted(a % len(x.shape) for a in ints(op.axes))
+    extent = reduced_extent(op, x.shape)
+    plan = plan_reduction(extent[1], extent[2], context.chip.eu(F32.bytes))
+    work = describe(op, Types(out.dtype, (x.dtype,)), plan)
+    row_layer(context, (out, x), (REDUCED, FULL), extent, work)
+
+
+def reduced_extent(op: "tpu.ReduceOp", shape: Sequence[int]) -> tuple[int, int, int]:
+    """Elements outside, along and inside the reduced axes.
+
+    Raises TpuError when they are not neighbours.
+    """
+    axes = sorted(a % len(shape) for a in ints(op.axes))
     if axes != list(range(axes[0], axes[-1] + 1)):
         raise TpuError(
             f"{where(op)}: axes {axes} are not neighbours; reduce them one after another"
         )
-    extent = (
-        math.prod(x.shape[: axes[0]]),
-        math.prod(x.shape[a] for a in axes),
-        math.prod(x.shape[axes[-1] + 1 :]),
+    return (
+        math.prod(shape[: axes[0]]),
+        math.prod(shape[a] for a in axes),
+        math.prod(shape[axes[-1] + 1 :]),
     )
-    plan = plan_reduction(extent[1], extent[2], context.chip.eu(F32.bytes))
-    stages = plan.scratch(F32)
+
+
+def describe(op: "tpu.ReduceOp", types: Types, plan: Rows) -> ElementWise:
+    """How a reduction along the height or the rows of a tensor is computed.
+
+    Raises TpuError for an unknown mode.
+    """
+    mode = op.mode.data
+    if mode not in MODES:
+        raise TpuError(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(MODES)}")
+    stages = plan.stages(F32)
+    largest = mode in ("ReduceMax", "ReduceMin")
 
     def compute(e: Emitter, work: Work) -> None:
         a, b, s, *pools = work.scratch
         x = work.operands[0]
         if x.dtype is not F32:
-            e.cast(a, x)
+            e.cast(plan.inner(a), x)
+            x = a
+        elif plan.inner(a) is not a:
+            e.copy(plan.inner(a), x)
             x = a
         x = _prepared(e, mode, b, x)
-        total = reduce_height(e, x, plan, pools, maximum=mode in ("ReduceMax", "ReduceMin"))
-        _finished(e, mode, work.out, s, total, extent[1])
+        if x is not work.operands[0]:
+            plan.pad(e, x, -3e38 if largest else 0.0)
+        total = plan.reduce(e, x, pools, maximum=largest)
+        _finished(e, mode, work.out, s, total, plan.size)
 
-    scratch = (Scratch(F32), Scratch(F32), Scratch(F32, 1), *stages)
-    op_work = ElementWise(compute, scratch)
-    row_layer(context, (out, x), (REDUCED, FULL), extent, op_work)
+    tiles = (plan.tile(F32), plan.tile(F32))
+    return ElementWise(compute, (*tiles, plan.statistic(F32), *stages))
 
 
 def _prepared(e: Emitter, mode: str, target: LocalTensor, x: LocalTensor) -> LocalTensor:

@@ -1,17 +1,19 @@
-"""Sums and maxima along the height of a local tensor.
+"""Sums and maxima along the height or the rows of a local tensor.
 
 A pool with a kernel of k rows and one column, moved by k, reduces the height k-fold at full
 width; a few such steps reduce it to 1. Rows of a matrix are reduced by viewing (1, r, 1, w) as
-(1, r, w, 1), which is the same memory.
+(1, r, w, 1), which is the same memory; many rows per lane by viewing (n, c, h, w) as
+(n, c, h * w, 1), if the steps multiply to w exactly.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from xdsl_tpu.backend.emitter import Emitter, Window
 from xdsl_tpu.backend.kernels.mapping import Scratch
-from xdsl_tpu.backend.tensor import DType, LocalTensor, ceil_div
+from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, ceil_div
 
 LARGEST_STEP = 15
 """Strides and pads of a pool are four-bit fields."""
@@ -19,28 +21,115 @@ LARGEST_STEP = 15
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """The kernel heights that reduce `height` rows to one."""
+    """The kernel heights that reduce `size` rows to one."""
 
-    height: int
+    size: int
     steps: tuple[int, ...]
 
-    def heights(self) -> list[int]:
-        """The height after each step."""
-        heights: list[int] = []
-        height = self.height
-        for step in self.steps:
-            height = ceil_div(height, step)
-            heights.append(height)
-        return heights
+    def tile(self, dtype: DType) -> Scratch:
+        """Room for a tensor that can be reduced."""
+        return Scratch(dtype)
 
-    def scratch(self, dtype: DType) -> tuple[Scratch, ...]:
+    def stages(self, dtype: DType) -> tuple[Scratch, ...]:
         """Room for the intermediate results and the final one."""
-        return tuple(Scratch(dtype, height) for height in self.heights())
+        return tuple(Scratch(dtype, height) for height in _rests(self.size, self.steps))
+
+    def statistic(self, dtype: DType) -> Scratch:
+        """Room for one result of the reduction."""
+        return Scratch(dtype, 1)
+
+    def inner(self, tensor: LocalTensor) -> LocalTensor:
+        """The part of a reducible tensor that is not padding."""
+        return tensor
+
+    def pad(self, emitter: Emitter, tensor: LocalTensor, value: float) -> None:
+        """Set the padding of a reducible tensor, of which there is none."""
+
+    def reduce(
+        self, emitter: Emitter, x: LocalTensor, stages: Sequence[LocalTensor], maximum: bool = False
+    ) -> LocalTensor:
+        """Reduce x (n, c, size, w) to (n, c, 1, w) by sum or maximum; returns the last stage.
+
+        `stages` are the tensors of `stages()`. A size of 1 returns x itself.
+        """
+        for step, stage in zip(self.steps, stages, strict=True):
+            _pool(emitter, stage, x, step, maximum)
+            x = stage
+        return x
+
+
+@dataclass(frozen=True, slots=True)
+class RowReduction:
+    """The kernel heights that reduce each of many rows of `size` elements per lane to one.
+
+    Rows stand `slot` elements apart, which the steps multiply to; what is between is padding.
+    """
+
+    size: int
+    slot: int
+    steps: tuple[int, ...]
+
+    def tile(self, dtype: DType) -> Scratch:
+        """Room for a tensor that can be reduced."""
+        return Scratch(dtype, width=self.slot)
+
+    def stages(self, dtype: DType) -> tuple[Scratch, ...]:
+        """Room for the intermediate results and the final one."""
+        return tuple(Scratch(dtype, width=rest) for rest in _rests(self.slot, self.steps))
+
+    def statistic(self, dtype: DType) -> Scratch:
+        """Room for one result of the reduction."""
+        return Scratch(dtype, width=1)
+
+    def inner(self, tensor: LocalTensor) -> LocalTensor:
+        """The part of a reducible tensor that is not padding."""
+        if self.slot == self.size:
+            return tensor
+        n, c, h, _ = tensor.shape
+        return replace(tensor.free(), shape=(n, c, h, self.size))
+
+    def pad(self, emitter: Emitter, tensor: LocalTensor, value: float) -> None:
+        """Set the padding of a reducible tensor."""
+        if self.slot == self.size:
+            return
+        n, c, h, _ = tensor.shape
+        shape = (n, c, h, self.slot - self.size)
+        emitter.copy(tensor.window((0, 0, 0, self.size), shape, emitter.chip), value)
+
+    def reduce(
+        self, emitter: Emitter, x: LocalTensor, stages: Sequence[LocalTensor], maximum: bool = False
+    ) -> LocalTensor:
+        """Reduce x (n, c, h, slot), padding included, to (n, c, h, 1)."""
+        for step, stage in zip(self.steps, stages, strict=True):
+            _pool(emitter, _column(emitter, stage), _column(emitter, x), step, maximum)
+            x = stage
+        return x
+
+
+Rows = Reduction | RowReduction
+"""A way to reduce: along the height, or along the rows."""
 
 
 def plan_reduction(height: int, width: int, eu: int) -> Reduction:
     """The cheapest chain of pools for `height` rows of `width` elements, `eu` of them a cycle."""
     return Reduction(height, _steps(height, width, eu)[1])
+
+
+def plan_rows(size: int, rows: int, eu: int) -> RowReduction:
+    """The cheapest chain of pools for `rows` rows of `size` elements in each lane.
+
+    Up to a third of padding is considered; every element costs some twenty passes elsewhere.
+    """
+    best: tuple[int, RowReduction] | None = None
+    for slot in range(size, size + size // 3 + LARGEST_STEP):
+        found = _exact(slot, rows, eu)
+        if found is None:
+            continue
+        cycles = found[0] + 20 * ceil_div(slot * rows, eu)
+        if best is None or cycles < best[0]:
+            best = (cycles, RowReduction(size, slot, found[1]))
+    assert best is not None  # a product of small numbers is never far away
+    return best[1]
 
 
 @cache
@@ -59,23 +148,55 @@ def _steps(height: int, width: int, eu: int) -> tuple[int, tuple[int, ...]]:
     return best
 
 
-def reduce_height(
-    emitter: Emitter,
-    x: LocalTensor,
-    plan: Reduction,
-    stages: Sequence[LocalTensor],
-    maximum: bool = False,
-) -> LocalTensor:
-    """Reduce x (n, c, height, w) to (n, c, 1, w) by sum or maximum; returns the last stage.
+@cache
+def _exact(size: int, rows: int, eu: int) -> tuple[int, tuple[int, ...]] | None:
+    """As `_steps` for many rows, with steps that multiply to `size`; None when there are none."""
+    if size == 1:
+        return 0, ()
+    best: tuple[int, tuple[int, ...]] | None = None
+    for step in range(2, min(size, LARGEST_STEP) + 1):
+        found = _exact(size // step, rows, eu) if size % step == 0 else None
+        if found is None:
+            continue
+        cycles = found[0] + ceil_div(size // step * rows, eu) * step
+        if best is None or cycles < best[0]:
+            best = (cycles, (step, *found[1]))
+    return best
 
-    `stages` are the tensors of `plan.scratch`. A height of 1 returns x itself.
+
+def _rests(size: int, steps: Sequence[int]) -> list[int]:
+    """What is left of `size` after each step."""
+    rests: list[int] = []
+    for step in steps:
+        size = ceil_div(size, step)
+        rests.append(size)
+    return rests
+
+
+def _column(emitter: Emitter, x: LocalTensor) -> LocalTensor:
+    n, c, h, w = x.shape
+    return aligned(emitter.chip, x.address, (n, c, h * w, 1), x.dtype)
+
+
+def _pool(emitter: Emitter, out: LocalTensor, x: LocalTensor, step: int, maximum: bool) -> None:
+    missing = out.shape[2] * step - x.shape[2]
+    window = Window((step, 1), (step, 1), (0, missing, 0, 0))
+    if maximum:
+        emitter.max_pool(out, x, window)
+    else:
+        emitter.avg_pool(out, x, window, 1.0)
+
+
+def dense_statistics(
+    emitter: Emitter, room: LocalTensor, shape: Shape4
+) -> tuple[LocalTensor, LocalTensor]:
+    """A tensor for one number per row, (n, c, p), dense over images, as two views of `room`.
+
+    The first is (1, c, n, p), for computing at full width; the second has the given `shape`
+    (n, c, h, w) with h * w = p, for reading and writing beside the tensors that it describes.
     """
-    for step, stage in zip(plan.steps, stages, strict=True):
-        missing = stage.shape[2] * step - x.shape[2]
-        window = Window((step, 1), (step, 1), (0, missing, 0, 0))
-        if maximum:
-            emitter.max_pool(stage, x, window)
-        else:
-            emitter.avg_pool(stage, x, window, 1.0)
-        x = stage
-    return x
+    n, c, h, w = shape
+    p = math.prod(shape[2:])
+    dense = aligned(emitter.chip, room.address, (1, c, n, p), room.dtype)
+    strides = (p, dense.strides[1], w, 1)
+    return dense, replace(dense.free(), shape=(n, c, h, w), strides=strides)

@@ -5,48 +5,71 @@ import math
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Emitter
-from xdsl_tpu.backend.kernels.activation import EXP2, LOG2_E, exp2
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work
-from xdsl_tpu.backend.kernels.reduction import plan_reduction, reduce_height
+from xdsl_tpu.backend.kernels.activation import EXP2, LOG2_E, exp2_of_negative
+from xdsl_tpu.backend.kernels.elementwise import Types
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Work
+from xdsl_tpu.backend.kernels.reduction import Rows, dense_statistics, plan_reduction
 from xdsl_tpu.backend.kernels.rows import FULL, row_layer
 from xdsl_tpu.backend.kernels.support import KernelContext, where
-from xdsl_tpu.backend.tensor import DType
+from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
 
 F32 = DType.F32
+FAR_BELOW = -3e38
+"""Never the largest of a row."""
 
 
 def softmax(context: KernelContext, op: Operation) -> None:
     """tpu.Softmax along any axis; a factor `beta` multiplies the operand first."""
     assert isinstance(op, tpu.SoftmaxOp)
-    if bool(op.log.value.data):
-        raise TpuError(f"{where(op)}: log softmax has no kernel; compose it from softmax and log")
     out, x = context.value(op.output), context.value(op.input)
     axis = op.axis.value.data % len(x.shape)
     extent = (math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
     plan = plan_reduction(extent[1], extent[2], context.chip.eu(F32.bytes))
-    stages = plan.scratch(F32)
+    work = describe(op, Types(out.dtype, (x.dtype,)), plan)
+    row_layer(context, (out, x), (FULL, FULL), extent, work)
+
+
+def describe(op: "tpu.SoftmaxOp", types: Types, plan: Rows) -> ElementWise:
+    """How a softmax along the height or the rows of a tensor is computed.
+
+    Raises TpuError for a logarithmic one.
+    """
+    if bool(op.log.value.data):
+        raise TpuError(f"{where(op)}: log softmax has no kernel; compose it from softmax and log")
     scale = op.beta.value.data * LOG2_E
+    stages = plan.stages(F32)
 
     def compute(e: Emitter, work: Work) -> None:
         a, b, c, *rest = work.scratch
-        inner, pools, inverse = rest[:2], rest[2 : 2 + len(stages)], rest[-1]
-        source = work.operands[0]
-        if source.dtype is not F32:
-            e.cast(a, source)
-            source = a
-        e.arith(Arith.MUL, b, source, scale)
-        largest = reduce_height(e, b, plan, pools, maximum=scale >= 0)
+        pools, spare = rest[: len(stages)], rest[len(stages) :]
+        x = work.operands[0]
+        if x.dtype is not F32:
+            e.cast(plan.inner(a), x)
+            x = plan.inner(a)
+        e.arith(Arith.MUL, plan.inner(b), x, scale)
+        plan.pad(e, b, FAR_BELOW)
+        largest = plan.reduce(e, b, pools, maximum=True)
         e.arith(Arith.SUB, a, b, largest)
-        exp2(e, b, a, Work(work.out, (), (a, c, a, *inner), work.tables), work.tables[0])
-        total = reduce_height(e, b, plan, pools)
-        e.div(inverse, 1.0, total)
+        exp2_of_negative(e, a, b, c, work.tables[0])
+        inverse = _inverse(e, plan.reduce(e, c, pools), spare)
         narrow = work.out.dtype is not F32
-        e.arith(Arith.MUL, a if narrow else work.out, b, inverse)
+        e.arith(Arith.MUL, plan.inner(a) if narrow else work.out, plan.inner(c), inverse)
         if narrow:
-            e.cast(work.out, a)
+            e.cast(work.out, plan.inner(a))
 
-    kinds = (F32, F32, F32, DType.I16, DType.I32)
-    scratch = (*(Scratch(k) for k in kinds), *stages, Scratch(F32, 1))
-    row_layer(context, (out, x), (FULL, FULL), extent, ElementWise(compute, scratch, (EXP2,)))
+    scratch = (*(plan.tile(F32) for _ in range(3)), *stages)
+    return ElementWise(compute, (*scratch, plan.statistic(F32), plan.statistic(F32)), (EXP2,))
+
+
+def _inverse(e: Emitter, total: LocalTensor, spare: list[LocalTensor]) -> LocalTensor:
+    """1 / total, one division for as many rows as a lane computes at a time."""
+    if total.shape[0] == 1:
+        e.div(spare[0], 1.0, total)
+        return spare[0]
+    dense, view = dense_statistics(e, spare[0], total.shape)
+    inverse, result = dense_statistics(e, spare[1], total.shape)
+    e.copy(view, total)
+    e.div(inverse, 1.0, dense)
+    return result
