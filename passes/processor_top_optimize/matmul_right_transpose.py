@@ -18,8 +18,8 @@ class ConvertMatMulWithRightTranspose(RewritePattern):
     """MatMul(x, Permute(y: 64x3x49x32, [0, 1, 3, 2])) -> MatMul(x, y) {right_transpose}.
 
     The flag is toggled, so a transpose that is there already cancels. The Permute swaps the last
-    two dimensions and nothing else (but may move dimensions of size 1), and every use of it is
-    as a right operand: then all these products are changed at once, and it goes.
+    two dimensions and nothing else (but what swaps only ones), and every use of it is as a right
+    operand: then all these products are changed at once, and it goes.
     """
 
     @op_type_rewrite_pattern
@@ -67,7 +67,7 @@ class ConvertMatMulWithLeftTranspose(RewritePattern):
 def swaps_last_two(op: top.PermuteOp) -> bool:
     """Whether all that a Permute does is to swap the last two dimensions.
 
-    As a product sees it: dimensions in front are one batch, so ones among them do not matter.
+    The dimensions in front keep their sizes; that ones among them move does not matter.
     """
     if not has_shapes(op.input, op.output) or len(shape_of(op.input)) < 2:
         return False

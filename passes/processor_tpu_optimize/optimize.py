@@ -35,6 +35,7 @@ from xdsl_tpu.passes.processor_tpu_optimize.remove_reshape import RemoveReshape
 def patterns(weights: Weights | None) -> PatternTable:
     """Which patterns are tried on which op, in order; they change `weights` with the ops."""
     reorder = permute_reorder.PermuteReorderPattern()
+    mask = permute_reorder.PermuteFuseAddSoftmax()
     add_weight = permute_add_weight.PermuteAddWeightReorderPattern(weights)
     table: dict[type[Operation], Sequence[RewritePattern]] = {
         kind: (reorder,) for kind in permute_reorder.UNARY
@@ -45,7 +46,7 @@ def patterns(weights: Weights | None) -> PatternTable:
             add_weight,
             reorder,
             permute_around_add.MovePermuteAfterAdd(),
-            permute_reorder.PermuteFuseAddSoftmax(),
+            mask,
         ),
         tpu.Conv2DOp: (GroupConvToNormalConv(weights),),
         tpu.MatMulOp: (
@@ -53,12 +54,12 @@ def patterns(weights: Weights | None) -> PatternTable:
             reshape_slice.MatMulRemoveReshapePattern(),
             MatMulLeftReuse(),
         ),
-        tpu.MulOp: (add_weight, reorder),
+        tpu.MulOp: (add_weight, reorder, mask),
         tpu.MulConstOp: (reorder, permute_reorder.PermuteMulconstSwap()),
         tpu.PermuteOp: (permute_fuse.PermuteFuse(), permute_fuse.PermuteFuse2()),
         tpu.ReshapeOp: (RemoveReshape(),),
         tpu.SqueezeOp: (reshape_slice.ReshapeSliceSqueezePattern(),),
-        tpu.SubOp: (reorder,),
+        tpu.SubOp: (reorder, mask),
     }
 
 

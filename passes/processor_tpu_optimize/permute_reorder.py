@@ -93,23 +93,22 @@ class PermuteFuseAddSoftmax(RewritePattern):
         Softmax {axis = 3}                    ->    Softmax 2x49x3x49
         Permute [0, 2, 1, 3]
 
-    The mask, which is computed, is the same for all heads, so that a Reshape swaps its
-    dimensions. The Permute then moves behind the Softmax (and any MulConst or Cast) by
-    `PermuteReorderPattern`, and cancels with the one there.
+    The mask, which is computed, is the same for all heads or for all rows, so that a Reshape
+    swaps its dimensions; Sub and Mul likewise. The Permute then moves behind the Softmax (and
+    any MulConst or Cast) by `PermuteReorderPattern`, and cancels with the one there.
     """
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: tpu.AddOp, rewriter: PatternRewriter) -> None:
-        if len(op.inputs) != 2:
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, BINARY) or len(op.inputs) != 2:
             return
-        for place in (0, 1):
-            permute, mask = sole_permute(op.inputs[place], HEADS), op.inputs[1 - place]
-            if permute is None or len(shape_of(mask)) != len(HEADS):
+        for place, mask in ((0, op.inputs[1]), (1, op.inputs[0])):
+            permute = sole_permute(op.inputs[place], HEADS)
+            if permute is None or is_weight(mask) or len(shape_of(mask)) != len(HEADS):
                 continue
-            if is_weight(mask) or not Permutation(shape_of(mask), HEADS).moves_nothing:
+            if not Permutation(shape_of(mask), HEADS).moves_nothing:
                 continue
             turned = reshape(derived_name(op, "_r_mask"), mask, applied(HEADS, shape_of(mask)))
             rewriter.insert(turned)
-            operands = [permute.input, turned.output]
-            move_behind(op, [permute], operands[:: 1 if place == 0 else -1], rewriter)
+            operands = (permute.input, turned.output)
+            move_behind(op, [permute], operands if place == 0 else operands[::-1], rewriter)
             return
