@@ -1,0 +1,276 @@
+"""Which ops have a local form, and the reason in words for each that has none."""
+
+import pytest
+from tests.layer_group.op_samples import (
+    INT8,
+    binary,
+    concat,
+    conv3d,
+    deconv,
+    layer_norm,
+    made,
+    matmul,
+    mul_shift,
+    permute,
+    pool,
+    reduce,
+    relu,
+    reshape,
+    slice_op,
+    softmax,
+    squeeze,
+    unary,
+    weight,
+)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
+from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_global
+
+GLOBAL: list[tuple[str, NamedOp, str]] = [
+    (
+        "permute",
+        permute((1, 8, 4, 4), [0, 2, 3, 1]),
+        "order [0, 2, 3, 1] moves data across lanes",
+    ),
+    (
+        "permute-inner",
+        permute((1, 8, 4, 5), [0, 1, 3, 2]),
+        "it turns order [0, 1, 3, 2] with the DMA, between global tensors",
+    ),
+    ("tile", made(tpu.TileOp, [(1, 4)], (1, 8), nones=1, tile=[1, 2]), "it has no local form"),
+    (
+        "unsqueeze",
+        made(tpu.UnsqueezeOp, [(1, 4)], (1, 4, 1), axes=[2]),
+        "tpu.Unsqueeze has no local form",
+    ),
+    (
+        "ranks",
+        made(tpu.AddOp, [(1, 4, 8), (8,)], (1, 4, 8)),
+        "its operands have different ranks: 1x4x8 and 8",
+    ),
+    (
+        "broadcast-5d",
+        binary(tpu.AddOp, (2, 3, 4, 5, 6), (2, 3, 4, 5, 1)),
+        "dimensions 3 and on of 2x3x4x5x6 and 2x3x4x5x1, which share an axis, are not broadcast "
+        "alike",
+    ),
+    (
+        "broadcast-5d-opposite-and-outer",
+        binary(tpu.MulOp, (2, 3, 1, 5, 1), (2, 3, 4, 1, 6)),
+        "dimensions 3 and on of 2x3x1x5x1 and 2x3x4x1x6, which share an axis, are not broadcast "
+        "alike",
+    ),
+    (
+        "broadcast-5d-opposite-int8",
+        binary(tpu.AddOp, (2, 3, 4, 5, 1), (2, 3, 4, 1, 6), element=INT8),
+        "dimensions 3 and on of 2x3x4x5x1 and 2x3x4x1x6, which share an axis, are not broadcast "
+        "alike",
+    ),
+    (
+        "broadcast-6d",
+        binary(tpu.SubOp, (1, 1, 1, 1, 1, 6), (1, 1, 1, 1, 1, 1)),
+        "dimensions 3 and on of 1x1x1x1x1x6 and 1x1x1x1x1x1, which share an axis, are not "
+        "broadcast alike",
+    ),
+    ("concat-n", concat(0, (2,) * 5, (2,) * 5), "it is along axis 0; only axes 1 to 3 are local"),
+    ("concat-4", concat(4, (2,) * 5, (2,) * 5), "it is along axis 4; only axes 1 to 3 are local"),
+    ("deconv", deconv(2, 3), "its kernel spans 2, less than its stride 3"),
+    ("layer-norm-0", layer_norm((4, 8), 0), "it is over axis 0; only axes 1 to 4 are local"),
+    (
+        "layer-norm-5",
+        layer_norm((1, 1, 1, 1, 2, 8), 5),
+        "it is over axis 5; only axes 1 to 4 are local",
+    ),
+    (
+        "rms-norm",
+        unary(tpu.RMSNormOp, (8,), nones=1, eps=1e-5),
+        "its rank is 1; only ranks 2 to 5 are local",
+    ),
+    (
+        "matmul-batch",
+        matmul((2, 3, 4, 5), (2, 3, 5, 6)),
+        "2x3x4x5 by 2x3x5x6 has its batch in dimensions 0 and 1; it is local in 0 and 2 only",
+    ),
+    (
+        "matmul-2d",
+        matmul((4, 5), (5, 6)),
+        "4x5 by 5x6 has ranks that have no local form",
+    ),
+    (
+        "matmul-4d-by-2d",
+        matmul((1, 56, 28, 16), (16, 8)),
+        "1x56x28x16 by 16x8 fills the lanes badly: dimension 1 is larger than 28",
+    ),
+    (
+        "matmul-5d-by-2d",
+        matmul((1, 8, 64, 7, 16), (16, 8)),
+        "1x8x64x7x16 by 16x8 fills the lanes badly: dimension 1 is larger than 7",
+    ),
+    (
+        "matmul-heads-alike",
+        matmul((2, 3, 4, 5), (2, 5, 4, 5), hdim_is_batch=True),
+        "2x3x4x5 by 2x5x4x5 has only dimension 1 different",
+    ),
+    (
+        "matmul-f32",
+        matmul((1, 4, 5), (1, 5, 6), f32),
+        "products of f32 matrices have no local form",
+    ),
+    ("mul-shift", mul_shift((1, 65536, 2)), "dimension 1 of 1x65536x2 is above 65535"),
+    ("pool", pool((1, 64, 64, 64), 2, 16), "its stride 16x16 is above 15"),
+    ("pool-1d", pool((1, 4, 64), 2, 16), "its stride 16 is above 15"),
+    ("pool-3d", pool((1, 4, 32, 32, 32), 2, 16), "its stride 16x16x16 is above 15"),
+    ("conv-3d", conv3d((1, 4, 32, 32, 32), 16), "its stride 16x16 is above 15"),
+    (
+        "pool-adaptive",
+        pool((1, 64, 64, 64), 2, 2, is_adaptive=True),
+        "its windows adapt to the output",
+    ),
+    (
+        "reduce-axes",
+        reduce((1, 4, 5, 6), (2, 3), "ReduceMean"),
+        "it reduces axes [2, 3] of rank 4; only one axis, 2 or 3 of rank 4 or 2 of rank 3, is "
+        "local",
+    ),
+    (
+        "reduce-mode",
+        reduce((1, 4, 5, 6), (3,), "ReduceL2"),
+        "ReduceL2 is not local, only ReduceMean, ReduceSum, ReduceMax",
+    ),
+    ("reduce-type", reduce((1, 4, 5), (2,), "ReduceSum", f32), "it makes f32 of f16"),
+    (
+        "reshape-n",
+        reshape((1, 56, 56, 96), (1, 3136, 96)),
+        "1x56x56x96 to 1x3136x96 changes dimension 0 or 1",
+    ),
+    (
+        "reshape-rank",
+        reshape((1, 56, 56, 96), (1, 56, 8, 7, 96)),
+        "1x56x56x96 to 1x56x8x7x96 goes across the border of rank 4",
+    ),
+    ("reshape-1d", reshape((4,), (4,)), "4 to 4 changes dimension 0 or 1"),
+    (
+        "squeeze",
+        squeeze((1, 4, 5, 1), (4, 5, 1), [0]),
+        "1x4x5x1 to 4x5x1 changes dimension 0 or 1",
+    ),
+    (
+        "slice-6d",
+        slice_op((1, 1, 1, 1, 2, 2), (1, 1, 1, 1, 1, 2)),
+        "its rank is 6; only ranks up to 5 are local",
+    ),
+    (
+        "slice-5d",
+        slice_op((1, 49, 3, 3, 32), (1, 49, 1, 1, 32)),
+        "more than dimension 2 (d) differs in rank 5: 1x49x3x3x32 to 1x49x1x1x32",
+    ),
+    (
+        "slice-c-step",
+        slice_op((1, 8, 4, 4), (1, 4, 4, 4), steps=(1, 2, 1, 1)),
+        "its step along dimension 1 is 2; only 1 is local",
+    ),
+    (
+        "slice-c-size",
+        slice_op((1, 65536, 2), (1, 65536, 1)),
+        "dimension 1 of 1x65536x2 is above 65535",
+    ),
+    (
+        "slice-at-run-time",
+        made(
+            tpu.SliceOp,
+            [(4, 4), (2,)],
+            (2, 4),
+            nones=3,
+            offset=[0, 0],
+            ends=[2, 4],
+            steps=[1, 1],
+        ),
+        "the slice is computed at run time",
+    ),
+    (
+        "softmax-axis",
+        softmax((1, 4, 5, 6), 1),
+        "it is over axis 1 of rank 4; only axis 2 and 3 of rank 4 are local",
+    ),
+    (
+        "softmax-rank",
+        softmax((4, 5, 6), 2),
+        "it is over axis 2 of rank 3; only axis 2 and 3 of rank 4 are local",
+    ),
+    (
+        "swap",
+        unary(tpu.SwapDimInnerOp, (4, 5, 6), offset=[0, 1, 0]),
+        "its rank is 3; only rank 4 is local",
+    ),
+    ("unknown", relu((1, DYNAMIC_INDEX)), "its shapes are not known"),
+]
+
+LOCAL: list[tuple[str, NamedOp]] = [
+    ("slice-5d-d", slice_op((64, 49, 3, 3, 32), (64, 49, 1, 3, 32))),
+    ("slice-4d", slice_op((1, 8, 4, 4), (1, 4, 4, 2), steps=(1, 1, 1, 2))),
+    ("squeeze", squeeze((64, 49, 1, 3, 32), (64, 49, 3, 32), [2])),
+    ("add-weight", binary(tpu.AddOp, (1, 4), weight((1, 4)))),
+    ("add-one", binary(tpu.AddOp, (1, 4))),
+    ("broadcast-5d-alike", binary(tpu.AddOp, (2, 3, 4, 5, 6), (2, 1, 4, 1, 1))),
+    ("broadcast-5d-opposite", binary(tpu.AddOp, (2, 3, 4, 5, 1), (2, 3, 4, 1, 6))),
+    ("concat-c", concat(1, (2,) * 5, (2,) * 5)),
+    ("deconv", deconv(3, 3)),
+    ("layer-norm", layer_norm((1, 49, 96), 2)),
+    ("pool-3d", pool((1, 4, 32, 32, 32), 2, 15)),
+    ("conv-3d", conv3d((1, 4, 32, 32, 32), 15)),
+    ("matmul-3d", matmul((64, 49, 96), (1, 96, 96))),
+    ("matmul-4d-by-2d", matmul((1, 28, 28, 16), (16, 8))),
+    ("matmul-heads", matmul((64, 49, 3, 49), (64, 49, 3, 32), hdim_is_batch=True)),
+    ("mul-shift", mul_shift((1, 65535, 2))),
+    ("pool", pool((1, 64, 64, 64), 2, 15)),
+    ("reduce", reduce((1, 4, 5), (2,), "ReduceMax")),
+    ("reshape", reshape((64, 49, 96), (64, 49, 3, 32))),
+    ("softmax", softmax((64, 49, 3, 49), 3)),
+    ("swap", unary(tpu.SwapDimInnerOp, (1, 56, 1, 5376), offset=[0, 3, 0, 0])),
+]
+
+
+@pytest.mark.parametrize(("op", "why"), [pytest.param(o, w, id=name) for name, o, w in GLOBAL])
+def test_reason_is_said(op: NamedOp, why: str) -> None:
+    assert why_global(op) == why
+
+
+@pytest.mark.parametrize("op", [pytest.param(op, id=name) for name, op in LOCAL])
+def test_local_form_is_there(op: NamedOp) -> None:
+    assert why_global(op) is None
+
+
+def test_every_reason_in_the_table_has_a_case() -> None:
+    """Ops that may refuse are those that say so themselves; each appears above."""
+    shown = {type(op) for _, op, _ in GLOBAL}
+    refusing = {
+        op for op in tpu.Tpu.operations if issubclass(op, LocalGen) and "local_support" in vars(op)
+    }
+    assert refusing - shown == set()
+
+
+def test_base_groups_split_where_an_op_has_no_local_form() -> None:
+    ops = [relu((1, 4)), relu((1, 4)), GLOBAL[0][1], LOCAL[0][1]]
+    groups = base_groups(ops)
+    assert [len(group.ops) for group in groups] == [2, 1, 1]
+    assert [group.why_global for group in groups] == [None, GLOBAL[0][2], None]
+
+
+def test_more_reasons_may_come_from_outside() -> None:
+    ops = [relu((1, 4)), relu((1, 4))]
+    groups = base_groups(ops, why=lambda op: "no kernel" if op is ops[0] else why_global(op))
+    assert [(group.ops, group.why_global) for group in groups] == [
+        ((ops[0],), "no kernel"),
+        ((ops[1],), None),
+    ]
+
+
+def test_operand_stretched_along_d_is_cut_off_from_3d_pooling() -> None:
+    stretched = binary(tpu.AddOp, (1, 2, 4, 4, 4), (1, 2, 1, 4, 4))
+    pooling = pool((1, 2, 4, 4, 4), 2, 2)
+    first, second = base_groups([pooling, stretched])
+    assert (first.ops, second.ops) == ((pooling,), (stretched,))
+    assert second.cut == "'y' stretches 1x2x4x4x4 and 1x2x1x4x4 along d next to tpu.Pool3D"
