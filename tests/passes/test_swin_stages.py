@@ -1,0 +1,136 @@
+"""Swin-T and ViT through all stages: what is left of their transposes, and of the vendor's ops."""
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.passes.real_networks import Fact, apply, cosine, facts, real_text
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.text import module_text, parse_module
+from xdsl_tpu.frontend.onnx import import_onnx
+from xdsl_tpu.passes.pipelines import run_stage
+from xdsl_tpu.passes.tensors import is_weight
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SWIN, VIT = "swin_t", "vit_small_patch16_224"
+BLOCKS = 12
+
+OWN = ("RemovePermute", "MulConstBeforePermute", "MergeSwapDimInners", "MergeMulConstIntoWeights")
+"""Patterns that do more than the vendor's compiler on these networks."""
+
+
+def optimized(name: str, mode: str, disable: tuple[str, ...] = ()) -> ModuleOp:
+    """The network after `processor-tpu-optimize`."""
+    module = import_onnx(EXAMPLES / f"{name}.onnx")
+    for stage in ("top", "tpu"):
+        run_stage(module, stage, mode, "bm1684x", disable)
+    return apply(module, ("strip-io-quant", ""), ("processor-tpu-optimize", ""))
+
+
+def between(module: ModuleOp) -> list[set[Operation]]:
+    """For each block the ops from the QKV products (excluded) to the projection (excluded)."""
+    found: list[set[Operation]] = []
+    for op in module.walk():
+        if isinstance(op, tpu.MatMulOp) and "/attn/proj/" in str(name_of(op)):
+            seen: set[Operation] = set()
+            _collect(op.input, seen)
+            found.append(seen)
+    return found
+
+
+def _collect(value: SSAValue, seen: set[Operation]) -> None:
+    op = value.owner
+    assert isinstance(op, Operation)
+    if op in seen or (isinstance(op, tpu.MatMulOp) and is_weight(op.right)):
+        return
+    seen.add(op)
+    for operand in op.operands:
+        if not is_weight(operand) and not is_none(operand):
+            _collect(operand, seen)
+
+
+@pytest.mark.parametrize("mode", ["F32", "F16", "BF16"])
+@pytest.mark.parametrize(("name", "permutes"), [(SWIN, 21), (VIT, 1)])
+def test_no_permute_is_left_in_any_attention(name: str, permutes: int, mode: str) -> None:
+    module = optimized(name, mode)
+    blocks = between(module)
+    assert len(blocks) == BLOCKS
+    for block in blocks:
+        counts = Counter(op.name for op in block)
+        assert counts["tpu.MatMul"] == 2
+        assert counts["tpu.Softmax"] == 1
+        assert counts["tpu.Permute"] == 0
+        assert counts["tpu.Slice"] == counts["tpu.Squeeze"] == 0
+    assert sum(isinstance(op, tpu.PermuteOp) for op in module.walk()) == permutes
+
+
+@pytest.mark.parametrize("name", [SWIN, VIT])
+def test_attention_without_permutes_computes_the_same(name: str) -> None:
+    x = np.random.default_rng(5).standard_normal((1, 3, 224, 224)).astype(np.float32)
+    (expected,) = run_module(import_onnx(EXAMPLES / f"{name}.onnx"), [x]).values()
+    for mode, least in (("F32", 0.9999999), ("F16", 0.99999)):
+        (actual,) = run_module(optimized(name, mode), [x]).values()
+        assert cosine(actual, expected) >= least
+
+
+Facts = Mapping[str, Fact]
+
+
+@cache
+def swin_stages(disable: tuple[str, ...]) -> Mapping[str, Facts]:
+    """What Swin-T's ops are after each stage whose result the vendor prints."""
+    module = import_onnx(EXAMPLES / f"{SWIN}.onnx")
+    found: dict[str, Facts] = {}
+    for stage, real in (("top", ""), ("tpu", "_bm1684x_f16_tpu")):
+        run_stage(module, stage, "F16", "bm1684x", disable)
+        found[real] = facts(parse_module(module_text(module)), with_operands=False)
+    apply(module, ("strip-io-quant", ""), ("processor-tpu-optimize", ""))
+    found["_bm1684x_f16_tpu_opt"] = facts(parse_module(module_text(module)), with_operands=False)
+    return found
+
+
+def differences(real: str, disable: tuple[str, ...]) -> tuple[Counter[str], Counter[str], int]:
+    """Ops only we have, ops only the vendor has, and ops of one name that differ."""
+    ours = swin_stages(disable)[real]
+    theirs = facts(parse_module(real_text(SWIN + real)), with_operands=False)
+    return (
+        Counter(ours[name].op for name in ours.keys() - theirs.keys()),
+        Counter(theirs[name].op for name in theirs.keys() - ours.keys()),
+        sum(ours[name] != theirs[name] for name in ours.keys() & theirs.keys()),
+    )
+
+
+def test_without_our_own_patterns_swin_is_the_vendors() -> None:
+    """Op by op with names, attributes and types: 562 and 544 ops, but for names of 8 Reshapes."""
+    assert differences("", OWN) == ({"top.Reshape": 8}, {"top.Reshape": 8}, 0)
+    assert differences("_bm1684x_f16_tpu", OWN) == ({"tpu.Reshape": 8}, {"tpu.Reshape": 8}, 0)
+
+
+def test_after_the_tpu_patterns_only_the_mlp_differs() -> None:
+    """The vendor's compiler splits MLPs in two here; Permutes of one window are Reshapes for us."""
+    ours, theirs, different = differences("_bm1684x_f16_tpu_opt", OWN)
+    mlp = {"tpu.MatMul": 2, "tpu.Cast": 2, "tpu.Active": 1}
+    names = {kind: count * BLOCKS for kind, count in mlp.items()}
+    names |= {"top.Weight": ours["top.Weight"], "tpu.Reshape": 8}
+    assert ours == names
+    assert theirs["tpu.Permute"] == 4
+    assert theirs["tpu.MatMul"] == 2 * ours["tpu.MatMul"]
+    assert theirs["tpu.Add"] == BLOCKS
+    assert different == 2
+
+
+def test_our_own_patterns_save_ops() -> None:
+    """Scales go into weights, pairs of rotations become one, Permutes of one window none."""
+    ours, theirs, _ = differences("_bm1684x_f16_tpu_opt", ())
+    assert theirs["tpu.MulConst"] == BLOCKS
+    assert theirs["tpu.SwapDimInner"] == 10
+    assert ours["tpu.MulConst"] == ours["tpu.SwapDimInner"] == ours["tpu.Permute"] == 0
