@@ -19,7 +19,7 @@ _INPUT_SEED, _INPUT_SCALE = 100, 2.0
 _F16_SEED, _F16_SCALE = 1, 0.08
 _F32_SEED = 2
 _MASK = np.uint64(0xFFFF_FFFF)
-_F16_SEGMENT, _F32_SEGMENT = 1, 2
+_F16_SEGMENT, _F32_SEGMENT, _RAW_SEGMENT = 1, 2, 3
 _LOCAL = 1
 
 
@@ -90,8 +90,12 @@ def prepare(trace: Trace, machine: Machine) -> None:
     """Write weights and input to DDR."""
     meta, base = trace.meta, machine.memory.chip.ddr_base
     machine.memory.ddr.reserve(meta["ctx_addr"] + meta["ctx_size"] - meta["ddr_base"])
+    taken = 0
     for offset, length, kind in trace.segments:
-        if kind == _F16_SEGMENT:
+        if kind == _RAW_SEGMENT:
+            machine.memory.write(base + offset, trace.data["coeff_raw"][taken : taken + length])
+            taken += length
+        elif kind == _F16_SEGMENT:
             scale = np.float32(_F16_SCALE)
             weights = (uniform(length // 2, _F16_SEED, offset // 2) * scale).astype(np.float16)
             machine.memory.write(base + offset, weights)
@@ -103,5 +107,7 @@ def prepare(trace: Trace, machine: Machine) -> None:
     for port in meta["io"]:
         if port["kind"] == "input":
             count = math.prod(port["shape"])
-            values = uniform(count, _INPUT_SEED, 0) * np.float32(_INPUT_SCALE)
+            values = trace.data.get(f"in_{port['name']}")
+            if values is None:
+                values = uniform(count, _INPUT_SEED, 0) * np.float32(_INPUT_SCALE)
             machine.memory.write(base + port["addr"], values)
