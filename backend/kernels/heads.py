@@ -95,7 +95,7 @@ def multiply_heads(
     right_transpose: bool,
     slots: Slots,
 ) -> None:
-    """out[b, :, h] = left[b, :, h] x right[b, :, h] for dense (batches, rows, heads, columns).
+    """out[b, :, h] = left[b, :, h] x right[b, :, h] for tensors (batches, rows, heads, columns).
 
     `slots` are used for tensors for which `slot_bytes` is not 0; right operands whose rows lie
     on the lanes (not `right_transpose`) need them `whole`.
@@ -103,7 +103,7 @@ def multiply_heads(
     chip = emitter.chip
     left = _spread(emitter, left, slots.left)
     right = _spread(emitter, right, slots.right, not right_transpose)
-    direct = is_slotted(chip, out.shape, out.dtype)
+    direct = is_slotted(chip, out)
     target = out if direct else head_slots(chip, slots.out, out.shape, out.dtype)
     for batch in range(out.shape[0]):
         for head in range(out.shape[2]):
@@ -114,7 +114,7 @@ def multiply_heads(
 
 def _spread(emitter: Emitter, dense: LocalTensor, address: int, whole: bool = False) -> LocalTensor:
     """The operand with every head on an EU boundary."""
-    if is_slotted(emitter.chip, dense.shape, dense.dtype, whole):
+    if is_slotted(emitter.chip, dense, whole):
         return dense
     spread = head_slots(emitter.chip, address, dense.shape, dense.dtype, whole)
     emitter.copy(spread, dense)

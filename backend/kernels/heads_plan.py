@@ -96,11 +96,11 @@ def head_slots(
     return strided(address, shape, strides, dtype)
 
 
-def slot_bytes(chip: Chip, shape: Shape4, dtype: DType, whole: bool = False) -> int:
-    """Bytes per lane of `head_slots`; 0 where the dense tile will do."""
-    if is_slotted(chip, shape, dtype, whole):
+def slot_bytes(chip: Chip, tensor: LocalTensor, whole: bool = False) -> int:
+    """Bytes per lane of `head_slots` for a tile; 0 where the tile itself will do."""
+    if is_slotted(chip, tensor, whole):
         return 0
-    layout = head_slots(chip, 0, shape, dtype, whole)
+    layout = head_slots(chip, 0, tensor.shape, tensor.dtype, whole)
     return align(layout.span(chip)[1], chip.eu_bytes)
 
 
@@ -110,13 +110,14 @@ def turned_bytes(chip: Chip, right: Shape4, dtype: DType) -> int:
     return ceil_div(columns, chip.lanes) * align(rows * dtype.bytes, chip.eu_bytes)
 
 
-def is_slotted(chip: Chip, shape: Shape4, dtype: DType, whole: bool = False) -> bool:
-    """Whether a dense EU-aligned tile already has the layout of `head_slots`."""
-    _, rows, heads, columns = shape
-    if heads == 1:
-        return True
-    across = whole and rows > chip.lanes
-    return columns % chip.eu(dtype.bytes) == 0 and not across
+def is_slotted(chip: Chip, tensor: LocalTensor, whole: bool = False) -> bool:
+    """Whether every head's matrix in a tile can be an operand as it lies there."""
+    n, rows, heads, columns = tensor.shape
+    size = tensor.dtype.bytes
+    starts = [(n, tensor.strides[0]), (heads, tensor.strides[2])]
+    placed = all(count == 1 or step * size % chip.eu_bytes == 0 for count, step in starts)
+    across = whole and rows > chip.lanes and tensor.strides[1] != align(columns, chip.eu(size))
+    return tensor.address % chip.eu_bytes == 0 and placed and not across
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class Sizes:
         """For tiles of this size."""
 
         def slots(packed: Packed, whole: bool = False) -> int:
-            return slot_bytes(chip, packed.tile_shape(tile), packed.dtype, whole)
+            return slot_bytes(chip, _dense(chip, packed.tile_shape(tile), packed.dtype), whole)
 
         turned = 0
         if bundle.turns_right:

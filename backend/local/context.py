@@ -20,7 +20,7 @@ from xdsl_tpu.backend.tensor import (
     compact_bytes,
 )
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 
 
 class Form(Enum):
@@ -125,7 +125,7 @@ class LocalContext:
     operands: tuple[LocalValue | None, ...]
     out: LocalValue
     scratch: Scratch
-    group_type: int
+    group_type: GroupType
 
     def operand(self, index: int) -> LocalValue:
         """Operand `index`, which must be there."""

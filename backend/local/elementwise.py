@@ -63,38 +63,47 @@ def aligned_operand(context: LocalContext, value: LocalValue) -> LocalTensor:
 
 
 def run(
-    context: LocalContext, work: ElementWise, out: LocalTensor, operands: Sequence[LocalTensor]
+    context: LocalContext,
+    work: ElementWise,
+    out: LocalTensor,
+    operands: Sequence[LocalTensor],
+    whole: Shape4 | None = None,
 ) -> None:
     """Compute `out` from its operands part by part, as large as the scratch memory allows.
 
-    Without enough scratch for a chain of single instructions the chain works in place.
+    `whole` is the shape of the tile that scratch tensors refer to, if it is not that of `out`;
+    then parts are ranges of images and lane groups only. Without enough scratch for a chain of
+    single instructions the chain works in place.
     """
-    emitter, scratch, chip = context.emitter, context.scratch, context.chip
+    scratch, chip = context.scratch, context.chip
+    tile = whole or out.shape
     with scratch.temporary():
-        if not work.scratch:
-            work.compute(emitter, Work(out, operands))
-            return
-        tables: list[LocalTensor] = []
-        for values in work.tables:
-            table = scratch.compact((1, chip.lanes, 1, len(values)), work.table_dtype)
-            write_table(emitter, table, values)
-            tables.append(table)
-        cuttable = all(_is_cuttable(tensor, out, chip) for tensor in (out, *operands))
+        tables = _tables(context, work)
 
         def fits(shape: Shape4) -> bool:
             return scratch.holds(
                 [aligned_bytes(chip, kind.shape(shape), kind.dtype) for kind in work.scratch]
             )
 
-        found = parts(out.shape, fits, chip, _unit(out, operands, chip)) if cuttable else None
-        if found is None and fits(out.shape):
-            found = [None]
+        found: Sequence[Part | None] | None = [None] if fits(tile) else None
+        if found is None and all(_is_cuttable(t, out, chip, bool(whole)) for t in (out, *operands)):
+            found = parts(tile, fits, chip, None if whole else _unit(out, operands, chip))
         if found is None:
             _in_place(context, work, out, operands)
             return
         for part in found:
             with scratch.temporary():
-                _part(context, work, part, out, operands, tables)
+                _part(context, work, part, out, operands, tables, tile)
+
+
+def _tables(context: LocalContext, work: ElementWise) -> list[LocalTensor]:
+    tables: list[LocalTensor] = []
+    for values in work.tables:
+        shape = (1, context.chip.lanes, 1, len(values))
+        table = context.scratch.compact(shape, work.table_dtype)
+        write_table(context.emitter, table, values)
+        tables.append(table)
+    return tables
 
 
 def _part(
@@ -104,12 +113,14 @@ def _part(
     out: LocalTensor,
     operands: Sequence[LocalTensor],
     tables: Sequence[LocalTensor],
+    tile: Shape4,
 ) -> None:
     chip = context.chip
     if part is not None:
+        tile = part.shape(tile)
         out = part.of(out, chip)
         operands = [part.of(operand, chip) for operand in operands]
-    tensors = [context.scratch.aligned(kind.shape(out.shape), kind.dtype) for kind in work.scratch]
+    tensors = [context.scratch.aligned(kind.shape(tile), kind.dtype) for kind in work.scratch]
     work.compute(context.emitter, Work(out, operands, tensors, tables))
 
 
@@ -122,12 +133,12 @@ def _in_place(
     work.compute(context.emitter, Work(out, operands, (out,)))
 
 
-def _is_cuttable(tensor: LocalTensor, out: LocalTensor, chip: Chip) -> bool:
+def _is_cuttable(tensor: LocalTensor, out: LocalTensor, chip: Chip, lines: bool) -> bool:
     """Whether parts of the result have a counterpart that is EU-aligned: no window, and
-    stretched along images and lanes at most."""
+    stretched along images and lanes at most (or anyhow, where only those are cut)."""
     usual = align(tensor.shape[2] * tensor.shape[3], chip.eu(tensor.dtype.bytes))
     dense = tensor.strides[3] == 1 and tensor.strides[2] == tensor.shape[3]
-    return dense and tensor.strides[1] == usual and tensor.shape[2:] == out.shape[2:]
+    return dense and tensor.strides[1] == usual and (lines or tensor.shape[2:] == out.shape[2:])
 
 
 def _unit(out: LocalTensor, operands: Sequence[LocalTensor], chip: Chip) -> int:

@@ -53,11 +53,12 @@ def settled(tensor: LocalTensor, chip: Chip) -> LocalTensor:
 
 
 def parts(
-    shape: Shape4, fits: Callable[[Shape4], bool], chip: Chip, unit: int
+    shape: Shape4, fits: Callable[[Shape4], bool], chip: Chip, unit: int | None
 ) -> Sequence[Part] | None:
     """Cut a tensor into as few parts as satisfy `fits`; None when not even the smallest does.
 
-    Images are cut first, then channel groups, then the run of elements in multiples of `unit`.
+    Images are cut first, then channel groups, then the run of elements in multiples of `unit`
+    (None: never).
     """
     n, c, h, w = shape
     for images in _sizes(n):
@@ -68,6 +69,8 @@ def parts(
         channels = min(c, count * chip.lanes)
         if fits((1, channels, h, w)):
             return [Part(Piece(i, 1), some) for i in range(n) for some in cut(c, channels)]
+    if unit is None:
+        return None
     lanes = min(c, chip.lanes)
     for units in _sizes(ceil_div(h * w, unit)):
         if fits((1, lanes, 1, min(units * unit, h * w))):

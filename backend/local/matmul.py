@@ -1,0 +1,185 @@
+"""`tpu.MatMul` on slices: rows on the lanes, image by image, or head by head."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.gemm import finish, multiply
+from xdsl_tpu.backend.kernels.heads import Slots, multiply_heads
+from xdsl_tpu.backend.kernels.heads_plan import slot_bytes, turned_bytes
+from xdsl_tpu.backend.kernels.tiling import Piece, cut
+from xdsl_tpu.backend.kernels.transpose import transpose
+from xdsl_tpu.backend.local.context import LocalContext, LocalValue
+from xdsl_tpu.backend.tensor import (
+    DType,
+    LocalTensor,
+    Shape4,
+    aligned,
+    aligned_bytes,
+    ceil_div,
+    compact,
+)
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.errors import TpuError
+
+
+def matmul(context: LocalContext) -> None:
+    """Emit a product with its bias and relu.
+
+    Raises TpuError for integer types, a transposed output, or too little scratch memory.
+    """
+    op = context.op
+    assert isinstance(op, tpu.MatMulOp)
+    left, right = context.operand(0), context.operand(1)
+    if not left.dtype.is_float or op.output_transpose.value.data:
+        raise TpuError("only plain f32, f16 and bf16 products have a local kernel")
+    with context.scratch.temporary():
+        if op.hdim_is_batch.value.data:
+            _per_head(context, op, left.tensor, right.tensor)
+        else:
+            _per_image(context, op, left, right)
+
+
+def _per_image(
+    context: LocalContext, op: tpu.MatMulOp, left: LocalValue, right: LocalValue
+) -> None:
+    """One matrix per image; a right operand with one image serves all."""
+    chip, out = context.chip, context.out.tensor
+    turned = bool(op.right_transpose.value.data)
+    bias = context.optional(2)
+    clamp = Clamp.of(op.do_relu, op.relu_limit)
+    for image in range(out.shape[0]):
+        with context.scratch.temporary():
+            rows = _matrix(left.tensor, image)
+            if op.left_transpose.value.data:
+                rows = _turned(context, rows)
+            columns = _matrix(right.tensor, image if right.tensor.shape[0] > 1 else 0)
+            if turned and left.dtype is DType.F32:
+                columns = _turned(context, columns)
+            by_rows = turned and left.dtype is not DType.F32
+            target = _matrix(out, image)
+            for group in cut(target.shape[1], _rows_at_once(context, target, bias, clamp)):
+                row = None if bias is None else bias.row(group.size, chip)
+                part, some = _group(context, target, group), _group(context, rows, group)
+                _product(context, part, some, columns, by_rows, row, clamp)
+
+
+def _rows_at_once(
+    context: LocalContext, out: LocalTensor, bias: LocalValue | None, clamp: Clamp
+) -> int:
+    """Rows of a product whose intermediate results fit scratch memory, in lane groups."""
+    chip = context.chip
+    extra = min(2, clamp.passes + (bias is not None))
+    if out.dtype is DType.F32:
+        return chip.lanes  # the filters of a convolution must be dense within a command
+    groups = ceil_div(out.shape[1], chip.lanes)
+    for count in range(groups, 1, -1):
+        shape = (1, count * chip.lanes, 1, out.shape[3])
+        if context.scratch.holds([aligned_bytes(chip, shape, out.dtype)] * extra):
+            return count * chip.lanes
+    return chip.lanes
+
+
+def _product(
+    context: LocalContext,
+    out: LocalTensor,
+    left: LocalTensor,
+    right: LocalTensor,
+    by_rows: bool,
+    bias: LocalTensor | None,
+    clamp: Clamp,
+) -> None:
+    """Rows of a product, its bias and clamp; in place when there is no scratch memory."""
+    emitter, scratch, chip = context.emitter, context.scratch, context.chip
+    if left.dtype is DType.F32:
+        left = compact(chip, left.address, left.shape, left.dtype)
+
+    def produce(target: LocalTensor) -> None:
+        multiply(emitter, target, left, right, by_rows)
+
+    with scratch.temporary():
+        size = aligned_bytes(chip, out.shape, out.dtype)
+        wanted = min(2, clamp.passes + (bias is not None))
+        spare = [
+            aligned(chip, address, out.shape, out.dtype)
+            for address in (scratch.find(size) for _ in range(wanted))
+            if address is not None
+        ]
+        spare += [out] * (wanted - len(spare))
+        finish(emitter, out, spare, bias, clamp, produce)
+
+
+def _matrix(tensor: LocalTensor, image: int) -> LocalTensor:
+    """One image as (1, rows, 1, columns), EU-aligned as the whole is."""
+    _, c, h, w = tensor.shape
+    shape: Shape4 = (1, c, 1, h * w)
+    strides = (tensor.strides[0], tensor.strides[1], h * w, 1)
+    return LocalTensor(tensor.at(image), shape, strides, tensor.dtype, tensor.layout)
+
+
+def _group(context: LocalContext, matrix: LocalTensor, rows: Piece) -> LocalTensor:
+    """Whole lane groups of rows."""
+    address = matrix.at(g=rows.start // context.chip.lanes)
+    return aligned(context.chip, address, (1, rows.size, 1, matrix.shape[3]), matrix.dtype)
+
+
+def _turned(context: LocalContext, matrix: LocalTensor) -> LocalTensor:
+    """A matrix transposed in scratch memory."""
+    _, rows, _, columns = matrix.shape
+    target = context.scratch.aligned((1, columns, 1, rows), matrix.dtype)
+    transpose(context.emitter, target, matrix)
+    return target
+
+
+def _per_head(
+    context: LocalContext, op: tpu.MatMulOp, left: LocalTensor, right: LocalTensor
+) -> None:
+    """Operands (n, rows, heads, columns); as many heads at a time as scratch memory allows."""
+    out = context.out.tensor
+    turned = bool(op.right_transpose.value.data)
+    clamp = Clamp.of(op.do_relu, op.relu_limit)
+    if clamp.active or context.optional(2) is not None or op.left_transpose.value.data:
+        raise TpuError("a product per head with bias, relu or transposed left has no local kernel")
+    whole = (out, left, right)
+
+    def sizes(heads: Piece) -> list[int]:
+        return slot_sizes(context.chip, [_heads(t, 0, heads) for t in whole], turned)
+
+    count = out.shape[2]
+    fitting = (
+        step
+        for step in range(count, 0, -1)
+        if all(context.scratch.holds(sizes(some)) for some in cut(count, step))
+    )
+    step = next(fitting, None)
+    if step is None:
+        raise TpuError(
+            f"{context.scratch.largest} bytes of scratch memory per lane do not hold one head"
+        )
+    for image in range(out.shape[0]):
+        for some in cut(count, step):
+            with context.scratch.temporary():
+                places = [context.scratch.take(size) if size else 0 for size in sizes(some)]
+                target, rows, columns = (_heads(tensor, image, some) for tensor in whole)
+                slots = Slots(places[0], places[1], places[2], places[3])
+                multiply_heads(context.emitter, target, rows, columns, turned, slots)
+
+
+def _heads(tensor: LocalTensor, image: int, heads: Piece) -> LocalTensor:
+    """Some heads of one image."""
+    address = tensor.at(image, h=heads.start)
+    shape = (1, tensor.shape[1], heads.size, tensor.shape[3])
+    return replace(tensor, address=address, shape=shape)
+
+
+def slot_sizes(chip: Chip, parts: Sequence[LocalTensor], turned: bool) -> list[int]:
+    """Bytes of scratch for result, left and right parts, in the order of `Slots`."""
+    out, left, right = parts
+    wide = left.dtype is DType.F32
+    return [
+        slot_bytes(chip, left),
+        slot_bytes(chip, right, not turned),
+        slot_bytes(chip, out),
+        turned_bytes(chip, right.shape, right.dtype) if turned and wide else 0,
+    ]
