@@ -1,24 +1,26 @@
 """Which ops become groups together.
 
-`greedy` takes the longest groups from the end. `optimal` finds the partition with the least
-traffic by dynamic programming: weights are loaded once whatever the groups are, and their loads
-run ahead across groups, so what a boundary costs is the store and the load of what crosses it.
+`greedy` takes the longest groups from the end. `optimal` finds the partition that is done first
+by dynamic programming over the two engines' clocks: what a boundary costs is the store and the
+load of what crosses it, and, around groups that have local memory to themselves, weights that
+cannot be loaded ahead.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.passes.layer_group.cost import Clock, CostTable
 from xdsl_tpu.passes.layer_group.group_type import choose_type, type_problem
-from xdsl_tpu.passes.layer_group.lmem_size import lane_bytes
+from xdsl_tpu.passes.layer_group.lmem_size import element_bits, lane_bytes
 from xdsl_tpu.passes.layer_group.model import Group, plan_group
 from xdsl_tpu.passes.layer_group.sections import max_sections
 from xdsl_tpu.passes.layer_group.shapes import extent
-from xdsl_tpu.passes.layer_group.slicing import entering, leaving
+from xdsl_tpu.passes.layer_group.slicing import entering
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
-from xdsl_tpu.passes.tensors import element_bytes, is_weight, size_in_bytes
+from xdsl_tpu.passes.tensors import is_weight
 
 Scratch = Callable[[Operation], int]
 
@@ -26,7 +28,7 @@ MOST_SLICES = 64
 """A group is cut into at most this many slices."""
 
 SLICED_OPS = 16
-"""Groups of several slices hold at most this many ops more than a straight group could."""
+"""Groups of several slices hold at most this many ops."""
 
 SLICE_CYCLES = 300
 """What a slice costs beside its work: short transfers and a pipeline that fills and drains."""
@@ -48,11 +50,14 @@ class Boundary:
 
 @dataclass(frozen=True)
 class _Best:
-    """The cheapest partition of a prefix: its cost, where its last part begins, the part."""
+    """The fastest partition of a prefix: when it is done, where its last part begins, its slices.
 
-    cost: float
+    `secs` is None for a global op.
+    """
+
+    clock: Clock
     start: int
-    group: Group | None
+    secs: Secs | None
 
 
 @dataclass
@@ -77,55 +82,54 @@ class Searcher:
         return found[::-1]
 
     def optimal(self, ops: Sequence[Operation]) -> list[Group]:
-        """The partition into groups and single global ops that moves the fewest activations."""
-        best = [_Best(0.0, 0, None)]
-        straight_from = 0
-        refusals: dict[int, Refusal] = {}
+        """The partition into groups and single global ops that is done first."""
+        costs = CostTable(ops, self.chip)
+        best = [_Best(Clock(), 0, None)]
+        for end, first in enumerate(self._straight_from(ops), start=1):
+            alone = best[end - 1].clock.after_alone(costs.of(end - 1, end))
+            options = [_Best(alone, end - 1, None)]
+            for start, cost in costs.ending_at(end, first).items():
+                if end - start > 1:
+                    clock = best[start].clock.after_straight(cost)
+                    options.append(_Best(clock, start, Secs()))
+            options += self._sliced(ops, costs, first, end, best)
+            best.append(min(options, key=lambda o: (o.clock.end, o.clock.gdma, o.start)))
+        return list(self._partition(ops, costs, best))[::-1]
+
+    def _straight_from(self, ops: Sequence[Operation]) -> Iterator[int]:
+        """For every end the earliest op from which a straight group reaches it."""
+        start, until = 0, 0
         for end in range(1, len(ops) + 1):
-            straight_from, refusal = self._earliest(ops, straight_from, end)
-            if refusal is not None:
-                refusals[end] = refusal
-            options = [self._global(ops, end, best)]
-            options += self._straight(ops, straight_from, end, best)
-            options += self._sliced(ops, straight_from, end, best)
-            best.append(min(options, key=lambda option: option.cost))
-        return self._partition(ops, best, refusals)
+            while end > until and start < end:
+                until = self._reach(ops, start, max(until, start))
+                if end > until:
+                    start += 1
+            yield start
 
-    def _earliest(
-        self, ops: Sequence[Operation], start: int, end: int
-    ) -> tuple[int, Refusal | None]:
-        """The earliest op from which a straight group reaches `end`, not before `start`."""
-        refusal: Refusal | None = None
-        while start < end:
-            planned = self.plan(ops[start:end], Secs())
-            if isinstance(planned, Group):
+    def _reach(self, ops: Sequence[Operation], start: int, known: int) -> int:
+        """How far a straight group that begins at `start` can go; at least to `known`."""
+        low, high = known, len(ops)
+        step = 4
+        while low < high:
+            trial = min(high, low + step)
+            if isinstance(self.plan(ops[start:trial], Secs()), Group):
+                low, step = trial, step * 2
+            elif step == 1:
                 break
-            refusal = planned
-            start += 1
-        return start, refusal
-
-    def _global(self, ops: Sequence[Operation], end: int, best: Sequence[_Best]) -> _Best:
-        return _Best(best[end - 1].cost + self.traffic(ops[end - 1 : end]), end - 1, None)
-
-    def _straight(
-        self, ops: Sequence[Operation], first: int, end: int, best: Sequence[_Best]
-    ) -> list[_Best]:
-        """Straight groups that end at `end`; planned only once chosen."""
-        starts = range(first, end - 1)
-        if not starts:
-            return []
-        costs = {start: best[start].cost + self.traffic(ops[start:end]) for start in starts}
-        start = min(costs, key=lambda key: (costs[key], key))
-        planned = self.plan(ops[start:end], Secs())
-        if isinstance(planned, Refusal):
-            return []
-        return [_Best(costs[start], start, planned)]
+            else:
+                high, step = trial - 1, max(1, step // 4)
+        return low
 
     def _sliced(
-        self, ops: Sequence[Operation], straight_from: int, end: int, best: Sequence[_Best]
+        self,
+        ops: Sequence[Operation],
+        costs: CostTable,
+        straight_from: int,
+        end: int,
+        best: Sequence[_Best],
     ) -> Iterator[_Best]:
         """Groups of several slices that reach further back than a straight one."""
-        for start in range(straight_from - 1, max(-1, straight_from - 1 - SLICED_OPS), -1):
+        for start in range(straight_from - 1, max(-1, end - 1 - SLICED_OPS), -1):
             part = ops[start:end]
             if len(part) < 2:
                 continue
@@ -134,60 +138,58 @@ class Searcher:
             group = self._in_slices(part)
             if group is None:
                 return
-            cost = best[start].cost + self.traffic(part) + SLICE_CYCLES * group.secs.total
-            yield _Best(cost, start, group)
+            cost = costs.of(start, end)
+            cost = replace(cost, tiu=cost.tiu + SLICE_CYCLES * group.secs.total)
+            yield _Best(best[start].clock.after_alone(cost), start, group.secs)
 
     def _held_bytes(self, ops: Sequence[Operation]) -> int:
         """Local memory that the weights of ops need if all are held."""
+        normal = GroupType.NORMAL
         return sum(
-            lane_bytes(
-                extent(value, GroupType.NORMAL, self.chip),
-                8 * element_bytes(value),
-                False,
-                self.chip,
-            )
-            for value in entering(ops)
-            if is_weight(value)
+            lane_bytes(extent(v, normal, self.chip), element_bits(v), False, self.chip)
+            for v in entering(ops)
+            if is_weight(v)
         )
 
     def _partition(
-        self, ops: Sequence[Operation], best: Sequence[_Best], refusals: dict[int, Refusal]
-    ) -> list[Group]:
+        self, ops: Sequence[Operation], costs: CostTable, best: Sequence[_Best]
+    ) -> Iterator[Group]:
         """Walk the best choices back from the end."""
-        found: list[Group] = []
         end = len(ops)
         while end:
             chosen = best[end]
             if chosen.start:
-                self._explain(ops, chosen, end, refusals)
-            if chosen.group is not None:
-                found.append(chosen.group)
+                self._explain(ops, costs, chosen, end, best)
+            if chosen.secs is not None:
+                planned = self.plan(ops[chosen.start : end], chosen.secs)
+                if isinstance(planned, Group):
+                    yield planned
+                else:  # what fits as part of a longer group can fail by its own outputs
+                    yield from reversed(self.greedy(ops[chosen.start : end]))
             end = chosen.start
-        return found[::-1]
 
     def _explain(
-        self, ops: Sequence[Operation], chosen: _Best, end: int, refusals: dict[int, Refusal]
+        self,
+        ops: Sequence[Operation],
+        costs: CostTable,
+        chosen: _Best,
+        end: int,
+        best: Sequence[_Best],
     ) -> None:
         """Note why the part that ends at `end` begins where it does."""
         wider = self.plan(ops[chosen.start - 1 : end], Secs())
         if isinstance(wider, Refusal):
             self._note(ops, chosen.start, wider)
             return
-        lost = self.traffic(ops[chosen.start - 1 : end]) - self.traffic(ops[chosen.start : end])
         before, after = ops[chosen.start - 1], ops[chosen.start]
-        reason = "it would move more activations"
-        self.boundaries.append(Boundary(before, after, reason, cycles=max(0, round(lost))))
+        other = best[chosen.start - 1].clock.after_straight(costs.of(chosen.start - 1, end))
+        lost = max(0, round(other.end - chosen.clock.end))
+        self.boundaries.append(Boundary(before, after, "it is not worth it", cycles=lost))
 
     def _note(self, ops: Sequence[Operation], start: int, refusal: Refusal) -> None:
         self.boundaries.append(
             Boundary(ops[start - 1], ops[start], refusal.reason, max(0, refusal.over))
         )
-
-    def traffic(self, ops: Sequence[Operation]) -> float:
-        """Cycles to load what ops read from outside and to store what others need of them."""
-        loaded = sum(size_in_bytes(v) for v in entering(ops) if not is_weight(v))
-        stored = sum(size_in_bytes(v) for v in leaving(ops))
-        return loaded / self.chip.load_bytes_per_cycle + stored / self.chip.store_bytes_per_cycle
 
     def _longest(
         self, ops: Sequence[Operation], end: int
