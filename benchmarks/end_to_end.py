@@ -36,6 +36,9 @@ VENDOR_CYCLES = {
 }
 """What the vendor's compiler (tpu-mlir 1.30.2) estimates for its own programs."""
 
+WIDTH = 110
+"""Columns that the table needs."""
+
 WANTED_COSINE = {"F32": 0.99999, "F16": 0.9999, "BF16": 0.99}
 
 
@@ -151,6 +154,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     console = Console()
+    console.width = max(console.width, WIDTH)  # figures are of no use cut off
     results: list[Result] = []
     with tempfile.TemporaryDirectory() as folder, console.status("") as status:
         for model in args.models:
