@@ -59,13 +59,32 @@ class LocalValue:
 
 
 class Scratch:
-    """Free parts of local memory, handed out first fit."""
+    """Free parts of local memory, handed out first fit.
 
-    def __init__(self, chip: Chip, regions: Sequence[tuple[int, int]]) -> None:
+    `reserve` are parts that nothing uses now, but that loads of what comes later may want; they
+    are opened by `widen`, when an op cannot do without.
+    """
+
+    def __init__(
+        self,
+        chip: Chip,
+        regions: Sequence[tuple[int, int]],
+        reserve: Sequence[tuple[int, int]] = (),
+    ) -> None:
         self.chip = chip
-        unit = chip.eu_bytes
-        self._free = [(align(a, unit), b // unit * unit) for a, b in regions]
+        self._free = self._whole_units(regions)
+        self._reserve = self._whole_units(reserve)
         self.taken: list[tuple[int, int]] = []
+
+    def _whole_units(self, regions: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        unit = self.chip.eu_bytes
+        return [(align(low, unit), high // unit * unit) for low, high in regions]
+
+    def widen(self) -> bool:
+        """Open the reserve; False when there is none (any more)."""
+        more, self._reserve = self._reserve, []
+        self._free += more
+        return bool(more)
 
     @property
     def largest(self) -> int:
@@ -75,11 +94,11 @@ class Scratch:
     @contextmanager
     def temporary(self) -> Generator[None]:
         """What is taken within is free again afterwards."""
-        free = list(self._free)
+        free, reserve = list(self._free), list(self._reserve)
         try:
             yield
         finally:
-            self._free = free
+            self._free, self._reserve = free, reserve
 
     def find(self, size: int) -> int | None:
         """Reserve `size` bytes per lane; None when no piece is large enough."""
@@ -92,8 +111,10 @@ class Scratch:
         return None
 
     def take(self, size: int) -> int:
-        """As `find`, raising TpuError when nothing fits."""
+        """As `find`, from the reserve if need be, raising TpuError when nothing fits."""
         address = self.find(size)
+        if address is None and self.widen():
+            address = self.find(size)
         if address is None:
             raise TpuError(f"{size} bytes per lane of scratch memory wanted, {self.largest} free")
         return address

@@ -1,6 +1,6 @@
 """Element-wise ops on slices: any scratch they need covers a part of the slice at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels import activation, elementwise
@@ -85,12 +85,16 @@ def run(
                 [aligned_bytes(chip, kind.shape(shape), kind.dtype) for kind in work.scratch]
             )
 
-        found: Sequence[Part | None] | None = [None] if fits(tile) else None
-        if found is None and all(_is_cuttable(t, out, chip, bool(whole)) for t in (out, *operands)):
-            found = parts(tile, fits, chip, None if whole else _unit(out, operands, chip))
-        if found is None:
-            _in_place(context, work, out, operands)
+        cuttable = all(_is_cuttable(t, out, chip, bool(whole)) for t in (out, *operands))
+        unit = None if whole else _unit(out, operands, chip)
+        found = _cut(tile, fits, chip, unit, cuttable)
+        if found is None and _is_chain(work, out):
+            work.compute(context.emitter, Work(out, operands, (out,)))
             return
+        if found is None and scratch.widen():
+            found = _cut(tile, fits, chip, unit, cuttable)
+        if found is None:
+            raise TpuError(f"{scratch.largest} bytes of scratch memory per lane are too few")
         for part in found:
             with scratch.temporary():
                 _part(context, work, part, out, operands, tables, tile)
@@ -124,13 +128,18 @@ def _part(
     work.compute(context.emitter, Work(out, operands, tensors, tables))
 
 
-def _in_place(
-    context: LocalContext, work: ElementWise, out: LocalTensor, operands: Sequence[LocalTensor]
-) -> None:
-    """Let the one scratch tensor of a chain be the result itself, at twice the cycles."""
-    if [kind.dtype for kind in work.scratch] != [out.dtype]:
-        raise TpuError(f"{context.scratch.largest} bytes of scratch memory are too few")
-    work.compute(context.emitter, Work(out, operands, (out,)))
+def _cut(
+    tile: Shape4, fits: Callable[[Shape4], bool], chip: Chip, unit: int | None, cuttable: bool
+) -> Sequence[Part | None] | None:
+    """The whole tile if it fits, otherwise its parts; None when neither do."""
+    if fits(tile):
+        return [None]
+    return parts(tile, fits, chip, unit) if cuttable else None
+
+
+def _is_chain(work: ElementWise, out: LocalTensor) -> bool:
+    """Whether the one scratch tensor may be the result itself, at twice the cycles."""
+    return [kind.dtype for kind in work.scratch] == [out.dtype] and not work.tables
 
 
 def _is_cuttable(tensor: LocalTensor, out: LocalTensor, chip: Chip, lines: bool) -> bool:

@@ -5,7 +5,7 @@ Three arrangements are decided by looking at the users, so that the DMA does the
 - ROW: a tensor with one channel that its user needs in every lane (biases, row vectors);
 - MERGED: the operand of a convolution whose filter taps were moved into the lanes, together with
   the casts between its load and the convolution;
-- ROTATED: a cyclic shift along the channels whose result is only stored.
+- ROTATED: cyclic shifts along the channels whose result is only stored.
 """
 
 from collections.abc import Iterator
@@ -54,9 +54,10 @@ def arrangements(group: tpu.GroupOp, lanes: int) -> dict[SSAValue, Arrangement]:
                 found[op.output] = row
         elif isinstance(op, tpu.Conv2DOp):
             found |= {value: Arrangement(Form.MERGED, op) for value in _merged(op)}
-        elif isinstance(op, tpu.SwapDimInnerOp):
-            rotation = _rotation(op)
-            if rotation:
+        elif isinstance(op, tpu.SwapDimInnerOp) and _only_stored(op.output):
+            before = found.get(op.input, PLAIN).rotation
+            rotation = (before + ints(op.offset)[1]) % of_value(op.output, kind, lanes).c
+            if rotation or before:
                 found[op.output] = Arrangement(Form.ROTATED, rotation=rotation)
     return found
 
@@ -88,10 +89,11 @@ def _casts(value: SSAValue) -> Iterator[SSAValue]:
         yield value
 
 
-def _rotation(swap: tpu.SwapDimInnerOp) -> int:
-    """The shift along the channels, when the result is only stored."""
-    users: list[Operation] = [use.operation for use in swap.output.uses]
-    offsets = ints(swap.offset)
-    if not all(isinstance(user, tpu.StoreOp) for user in users) or len(offsets) < 2:
-        return 0
-    return offsets[1]
+def _only_stored(value: SSAValue) -> bool:
+    """Whether a value is only stored, perhaps after being shifted further."""
+    users: list[Operation] = [use.operation for use in value.uses]
+    return all(
+        isinstance(user, tpu.StoreOp)
+        or (isinstance(user, tpu.SwapDimInnerOp) and _only_stored(user.output))
+        for user in users
+    )

@@ -14,6 +14,7 @@ from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, View
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, ddr_value, dtype_of, where
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.forms import PLAIN, Arrangement, arrangements
+from xdsl_tpu.backend.local.image import load_pack, packed
 from xdsl_tpu.backend.local.schedule import (
     Event,
     Sections,
@@ -29,12 +30,13 @@ from xdsl_tpu.backend.local.table import LOCAL_KERNELS
 from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
 from xdsl_tpu.backend.local.views import merged_views
 from xdsl_tpu.backend.tensor import Shape4, align, aligned, compact
-from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import I64Array, ints
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
 
 TRANSFERS = ("tpu.Load", "tpu.Store", "tpu.Yield")
@@ -67,6 +69,7 @@ class _Group:
         self.buffers = _buffers(self.schedule)
         self.arrangements = arrangements(group, self.chip.lanes)
         self.resident: dict[Operation, tuple[Ncdhw, tuple[int, int]]] = {}
+        self.pack_members = _pack_members(group)
 
     def emit(self) -> None:
         """Emit everything in order."""
@@ -87,6 +90,10 @@ class _Group:
         before = self.resident.get(op)
         if before is not None and before[0] == target.start:
             return
+        weight = packed(op)
+        if weight is not None:
+            self._load_pack(op, weight, target)
+            return
         span = target.tensor.span(self.chip)
         self._overwrite(span)
         owner = next((use.operation for use in op.output.uses), op) if is_held(op) else op
@@ -99,6 +106,21 @@ class _Group:
                 load_slice(self.emitter, target, source)
         self.resident[op] = (target.start, span)
 
+    def _load_pack(self, op: tpu.LoadOp, weight: top.WeightOp, target: LocalValue) -> None:
+        """Load all weights of a pack at once; the other Loads of the pack then find them there."""
+        pack = pack_of(weight)
+        assert pack is not None
+        address = target.tensor.address - pack.offset
+        span = (address, address + pack.lane_bytes)
+        self._overwrite(span)
+        base = ddr_value(op.input).address - pack.offset
+        user = next((use.operation for use in op.output.uses), op)
+        with self.emitter.layer(name_of(user) or "", user.name):
+            load_pack(self.emitter, address, base, pack)
+        for other in self.pack_members[pack.number]:
+            value = self._value(other.output, 0)
+            self.resident[other] = (value.start, value.tensor.span(self.chip))
+
     def _source(self, op: tpu.LoadOp, target: LocalValue) -> DdrValue:
         source = ddr_value(op.input)
         if self.arrangements.get(op.output, PLAIN).parameter:
@@ -107,13 +129,8 @@ class _Group:
 
     def _compute(self, event: Event) -> None:
         op = event.op
-        info = ginfo(op)
         out = self._value(op.results[0], event.slice)
-        start = info.buffer_addr.value.data
-        regions = [(start, start + info.buffer_size.value.data)]
-        size = self.chip.local_bytes
-        regions += free_regions(self.lifetimes, self.buffers, event.step, size)
-        scratch = Scratch(self.chip, regions)
+        scratch = self._scratch(event)
         operands = tuple(self._operand(value, event.slice) for value in op.operands)
         context = LocalContext(self.chip, self.emitter, op, operands, out, scratch, self.kind)
         module_name, function_name = LOCAL_KERNELS[op.name].split(":")
@@ -126,6 +143,15 @@ class _Group:
         self._overwrite(out.tensor.span(self.chip))
         for span in scratch.taken:
             self._overwrite(span)
+
+    def _scratch(self, event: Event) -> Scratch:
+        """The op's own buffer, and in reserve (or without one) what else is free just now."""
+        info = ginfo(event.op)
+        start, size = info.buffer_addr.value.data, info.buffer_size.value.data
+        free = free_regions(self.lifetimes, self.buffers, event.step, self.chip.local_bytes)
+        if not size:
+            return Scratch(self.chip, free)
+        return Scratch(self.chip, [(start, start + size)], free)
 
     def _overwrite(self, span: tuple[int, int]) -> None:
         """Forget loaded slices that a write to these bytes destroys."""
@@ -180,6 +206,17 @@ class _Group:
         merge = conv.use_3ic_optimize.value.data
         flags = (bool(merge & MERGE_ROWS), bool(merge & MERGE_COLUMNS))
         return merged_views(conv, start, sizes, flags, self.chip.lanes)
+
+
+def _pack_members(group: tpu.GroupOp) -> dict[int, list[tpu.LoadOp]]:
+    """The Loads of each pack of weights."""
+    members: dict[int, list[tpu.LoadOp]] = {}
+    for op in group.body.block.ops:
+        weight = packed(op) if isinstance(op, tpu.LoadOp) else None
+        if weight is not None and (place := pack_of(weight)) is not None:
+            assert isinstance(op, tpu.LoadOp)
+            members.setdefault(place.number, []).append(op)
+    return members
 
 
 def _buffers(schedule: list[Event]) -> dict[int, list[tuple[int, int]]]:

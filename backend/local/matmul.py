@@ -1,7 +1,6 @@
 """`tpu.MatMul` on slices: rows on the lanes, image by image, or head by head."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.clamp import Clamp
@@ -11,6 +10,7 @@ from xdsl_tpu.backend.kernels.heads_plan import slot_bytes, turned_bytes
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
+from xdsl_tpu.backend.local.parts import settled
 from xdsl_tpu.backend.tensor import (
     DType,
     LocalTensor,
@@ -144,15 +144,23 @@ def _per_head(
     whole = (out, left, right)
 
     def sizes(heads: Piece) -> list[int]:
-        return slot_sizes(context.chip, [_heads(t, 0, heads) for t in whole], turned)
+        return slot_sizes(context.chip, [_heads(context.chip, t, 0, heads) for t in whole], turned)
 
     count = out.shape[2]
-    fitting = (
-        step
-        for step in range(count, 0, -1)
-        if all(context.scratch.holds(sizes(some)) for some in cut(count, step))
-    )
-    step = next(fitting, None)
+
+    def fitting() -> int | None:
+        return next(
+            (
+                step
+                for step in range(count, 0, -1)
+                if all(context.scratch.holds(sizes(some)) for some in cut(count, step))
+            ),
+            None,
+        )
+
+    step = fitting()
+    if step is None and context.scratch.widen():
+        step = fitting()
     if step is None:
         raise TpuError(
             f"{context.scratch.largest} bytes of scratch memory per lane do not hold one head"
@@ -161,16 +169,17 @@ def _per_head(
         for some in cut(count, step):
             with context.scratch.temporary():
                 places = [context.scratch.take(size) if size else 0 for size in sizes(some)]
-                target, rows, columns = (_heads(tensor, image, some) for tensor in whole)
+                target, rows, columns = (
+                    _heads(context.chip, tensor, image, some) for tensor in whole
+                )
                 slots = Slots(places[0], places[1], places[2], places[3])
                 multiply_heads(context.emitter, target, rows, columns, turned, slots)
 
 
-def _heads(tensor: LocalTensor, image: int, heads: Piece) -> LocalTensor:
+def _heads(chip: Chip, tensor: LocalTensor, image: int, heads: Piece) -> LocalTensor:
     """Some heads of one image."""
-    address = tensor.at(image, h=heads.start)
     shape = (1, tensor.shape[1], heads.size, tensor.shape[3])
-    return replace(tensor, address=address, shape=shape)
+    return settled(tensor.window((image, 0, heads.start, 0), shape, chip), chip)
 
 
 def slot_sizes(chip: Chip, parts: Sequence[LocalTensor], turned: bool) -> list[int]:

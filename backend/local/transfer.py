@@ -14,6 +14,7 @@ from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.local.context import Form, LocalValue
 from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, Shape4, contiguous_strides
+from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 
 STREAMED_BYTES = 65536
@@ -104,6 +105,8 @@ def _unrotated(
     if value.form is not Form.ROTATED or not value.rotation:
         yield local, ddr
         return
+    if c != value.full.c:
+        raise TpuError(f"{c} of {value.full.c} channels cannot be rotated by a store")
     for lanes in (Piece(0, c - value.rotation), Piece(c - value.rotation, value.rotation)):
         shape: Shape4 = (n, lanes.size, h, w)
         channel = (lanes.start + value.rotation) % c
