@@ -15,10 +15,12 @@ from xdsl_tpu.backend.float_loads import float_loads
 from xdsl_tpu.backend.kernels import KERNELS
 from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value, where
 from xdsl_tpu.backend.local.group import emit_group, unsupported
+from xdsl_tpu.backend.local.image import write_image
 from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.top.packs import pack_of
 
 SILENT = ("top.None", "top.Weight", "top.Input", "tpu.Buffer", "func.return")
 """Ops that need no commands."""
@@ -45,7 +47,7 @@ def generate(
     )
     _refuse_unsupported(function)
     _check_memory(program, _integer(inner, "module.coeff_size"), chip)
-    program.coefficients = _coefficients(function, weights, inner)
+    program.coefficients = _coefficients(function, weights, inner, chip)
     program.inputs = [_io(argument) for argument in function.body.block.args]
     _emit(function, program, chip)
     return program
@@ -97,7 +99,10 @@ def _check_memory(program: Program, coefficient_bytes: int, chip: Chip) -> None:
 
 
 def _coefficients(
-    function: FuncOp, weights: Mapping[str, npt.NDArray[np.generic]], inner: ModuleOp
+    function: FuncOp,
+    weights: Mapping[str, npt.NDArray[np.generic]],
+    inner: ModuleOp,
+    chip: Chip,
 ) -> npt.NDArray[np.uint8]:
     """All weights at their addresses, relative to the coefficient base."""
     base = _integer(inner, "module.coeff_addr")
@@ -106,6 +111,12 @@ def _coefficients(
         if not isinstance(op, top.WeightOp):
             continue
         place = ddr_value(op.results[0])
+        pack = pack_of(op)
+        if pack is not None:
+            start = place.address - pack.offset - base
+            lanes = image[start : start + pack.total_bytes].reshape(-1, pack.lane_bytes)
+            write_image(lanes, pack.offset, op.output, weights[name_of(op) or ""], chip)
+            continue
         data = np.ascontiguousarray(weights[name_of(op) or ""]).view(np.uint8).reshape(-1)
         expected = place.elements * place.dtype.bytes
         if data.size != expected:

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.passes.address_assign.assign import divided_parts, optional_address
 from xdsl_tpu.passes.address_assign.buffers import clashes
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
@@ -107,16 +108,36 @@ def _placement_faults(subfunc: FuncOp, coefficients: Region, arena: Region) -> I
         region = coefficients if weight else arena
         if address % ALIGNMENT_BYTES:
             yield f"tensor '{name}' at {address:#x} is not aligned to {ALIGNMENT_BYTES} bytes"
-        if not region.holds(address, size_in_bytes(value)):
+        if not region.holds(address, _extent(value)):
             yield f"tensor '{name}' at {address:#x} is not inside the {region.what}"
 
 
+def _extent(value: SSAValue) -> int:
+    """Bytes from a value's address on that are its own or its pack's."""
+    pack = pack_of(value.owner) if isinstance(value.owner, top.WeightOp) else None
+    return size_in_bytes(value) if pack is None else pack.total_bytes - pack.offset
+
+
 def _coefficient_faults(subfunc: FuncOp) -> Iterator[str]:
-    """Coefficients are live all the time, so neighbours by address tell."""
-    weights = [op.output for op in subfunc.body.block.ops if isinstance(op, top.WeightOp)]
-    weights.sort(key=_address)
-    for lower, upper in pairwise(weights):
-        if _address(lower) + size_in_bytes(lower) > _address(upper):
+    """Coefficients are live all the time, so neighbours by address tell; a pack counts as one."""
+    extents: dict[int, tuple[int, SSAValue]] = {}
+    for op in subfunc.body.block.ops:
+        if not isinstance(op, top.WeightOp):
+            continue
+        start, size = _address(op.output), size_in_bytes(op.output)
+        pack = pack_of(op)
+        if pack is not None:
+            start, size = start - pack.offset, pack.total_bytes
+            if pack.offset >= pack.lane_bytes:
+                yield f"weight '{required_name(op.output)}' lies outside its pack"
+            if extents.get(start, (size, op.output))[0] != size:
+                yield f"the pack of weight '{required_name(op.output)}' shares bytes with another"
+        elif start in extents:
+            other = required_name(extents[start][1])
+            yield f"coefficients '{other}' and '{required_name(op.output)}' share bytes"
+        extents[start] = (size, op.output)
+    for (low, (size, lower)), (high, (_, upper)) in pairwise(sorted(extents.items())):
+        if low + size > high:
             yield f"coefficients '{required_name(lower)}' and '{required_name(upper)}' share bytes"
 
 

@@ -17,8 +17,8 @@ from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import PackPlace
 
-WORD = DType.F16
-"""Packs move as 16-bit words, so that rows of a whole pack fit a matrix command."""
+WORD = DType.F32
+"""Packs move as 32-bit words, so that the rows of a pack fit a matrix command."""
 
 
 def write_image(

@@ -2,6 +2,7 @@
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_attr_def, result_def, traits_def
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tpu.dialects.attrs import BOOL, F64_ARRAY, I64_ARRAY, I64_INT, TEXT, default_attr_def
 from xdsl_tpu.dialects.base import NONE, RANKED, TENSOR, NamedOp
@@ -15,6 +16,9 @@ from xdsl_tpu.dialects.top.enums import (
     STORE_MODE,
 )
 from xdsl_tpu.dialects.top.traits import OwnResult
+
+PACK_FIELDS = 4
+"""Entries of `WeightOp.pack`."""
 
 
 @irdl_op_definition
@@ -53,7 +57,8 @@ class InputOp(ShapedOp):
 class WeightOp(NamedOp):
     """A constant tensor, the entry of the weight file under the name of this op.
 
-    Two weights of equal type are still two tensors, so they are never merged.
+    Two weights of equal type are still two tensors, so they are never merged. `pack` says where
+    a weight is that is stored with others as an image of the lanes; see `packs`.
     """
 
     name = "top.Weight"
@@ -72,8 +77,16 @@ class WeightOp(NamedOp):
     is_signed = opt_attr_def(BOOL)
     zero_guard = opt_attr_def(BOOL)
     inline_bytes = opt_attr_def(TEXT)
+    pack = opt_attr_def(I64_ARRAY)
 
     traits = traits_def(OwnResult())
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.pack is not None and len(self.pack) != PACK_FIELDS:
+            raise VerifyException(
+                f"pack has {len(self.pack)} entries, it takes number, offset, lane and total bytes"
+            )
 
 
 @irdl_op_definition

@@ -12,6 +12,7 @@ from xdsl.utils.hints import isa
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.passes.address_assign.buffers import align_up, all_live
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, plan
@@ -72,12 +73,21 @@ class AddressAssignPass(ModulePass):
 
     def _place_coefficients(self, subfunc: FuncOp) -> int:
         address = COEFF_ADDRESS
+        packs: dict[int, int] = {}
         for op in list(subfunc.body.block.ops):
-            if isinstance(op, top.WeightOp):
-                op.attributes = dict(sorted({**op.attributes, "path": _path(op)}.items()))
-                size = size_in_bytes(op.output)
-                _set_address(op.output, address)
-                address = align_up(address + size, self.coeff_alignment)
+            if not isinstance(op, top.WeightOp):
+                continue
+            op.attributes = dict(sorted({**op.attributes, "path": _path(op)}.items()))
+            pack = pack_of(op)
+            if pack is not None and pack.number in packs:
+                _set_address(op.output, packs[pack.number] + pack.offset)
+                continue
+            size = size_in_bytes(op.output)
+            if pack is not None:
+                packs[pack.number] = address
+                size = pack.total_bytes
+            _set_address(op.output, address + (pack.offset if pack is not None else 0))
+            address = align_up(address + size, self.coeff_alignment)
         return align_up(address, PAGE_BYTES) - COEFF_ADDRESS
 
     def _place_activations(self, subfunc: FuncOp, arena_address: int) -> int:

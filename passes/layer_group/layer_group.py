@@ -16,6 +16,7 @@ from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, computing_ops, why_global
 from xdsl_tpu.passes.layer_group.build import build_group
 from xdsl_tpu.passes.layer_group.model import Group, rechained
+from xdsl_tpu.passes.layer_group.packs import pack_weights
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.module_state import text_attribute
@@ -55,6 +56,9 @@ class LayerGroupPass(ModulePass):
                 search = searcher.greedy if self.opt == 1 else searcher.optimal
                 groups += search(base.ops)
         groups = rechained(groups, chip, _scratch)
+        number = 0
+        for index, group in enumerate(groups):
+            groups[index], number = pack_weights(group, chip, number)
         # Plans refer to values as they are now; a group changes only what comes after it.
         for group in reversed(groups):
             build_group(group, none, chip)

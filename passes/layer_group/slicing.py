@@ -43,7 +43,7 @@ def slice_group(
     """Slices for ops in the order of their block, cut into `secs`.
 
     `loaded` are the values from outside in the order of their first use, `stored` those that are
-    used outside. Absent operands and results have no slices.
+    used outside. Absent operands and results have no slices. All ops have a local form.
     """
     return _Slicer(ops, kind, secs, chip).run()
 
@@ -112,6 +112,9 @@ class _Slicer:
         result = next((r for r in op.results if r in self.found), None)
         assert result is not None, f"{op.name} comes after its users"
         slices, sizes = self.found[result], self._extent(result)
+        for axis in AXES:
+            if len(slices.along(axis)) > 1 and not op.may_split(axis, self.kind):
+                raise _Refused(f"'{required_name(op)}' ({op.name}) cannot be cut along {axis}")
         for other in op.results:
             if not is_none(other):
                 self.found.setdefault(other, slices)

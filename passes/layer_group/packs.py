@@ -1,0 +1,121 @@
+"""Small weights that lie side by side in local memory become one transfer.
+
+A transfer of a bias moves four bytes per lane and row and costs as much as 256. A *pack* is a run
+of weights that follow each other in the ring: in DDR they are stored as the image of the lanes,
+
+    lane 0: filter | bias | filter | ...     (lane_bytes)
+    lane 1: ...
+
+so that one transfer with long rows brings all of them to their places. The weights keep their
+own Loads; an attribute `pack` on each says where in the image it is.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import I64_ARRAY
+from xdsl_tpu.passes.layer_group.allocate import rounded
+from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
+from xdsl_tpu.passes.layer_group.model import Group
+from xdsl_tpu.passes.layer_group.shapes import extent
+from xdsl_tpu.passes.tensors import is_weight
+
+PACK_BYTES = 4032
+"""Most bytes per lane in a pack: what one matrix transfer of 32-bit columns can say."""
+
+LEAST_BYTES = 256
+"""Rows are padded to this: shorter ones cost as much."""
+
+_OPERANDS: dict[type[Operation], tuple[int, ...]] = {tpu.Conv2DOp: (1, 2), tpu.MatMulOp: (1,)}
+"""Weights with a channel per lane; others are rows that all lanes need."""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Weights in the order of their addresses, and the time step that loads them."""
+
+    weights: tuple[SSAValue, ...]
+    load: int
+
+
+def pack_weights(group: Group, chip: Chip, first: int) -> tuple[Group, int]:
+    """Mark the packs of a planned group, numbered from `first`, and align their loads.
+
+    Returns the group with its load steps changed, and the next free number.
+    """
+    steps = dict(group.plan.load_step)
+    number = first
+    for pack in _packs(group, chip):
+        base = group.plan.address[pack.weights[0]]
+        last = pack.weights[-1]
+        end = group.plan.address[last] + _size(group, last, chip)
+        lane_bytes = max(rounded(end - base), LEAST_BYTES)
+        for weight in pack.weights:
+            steps[weight] = pack.load
+            offset = group.plan.address[weight] - base
+            place = [number, offset, lane_bytes, lane_bytes * chip.lanes]
+            assert isinstance(weight.owner, top.WeightOp)
+            weight.owner.pack = I64_ARRAY.encode(place)
+        number += 1
+    return replace(group, plan=replace(group.plan, load_step=steps)), number
+
+
+def _packs(group: Group, chip: Chip) -> Iterator[Pack]:
+    """Runs of weights that can be loaded together."""
+    run: list[SSAValue] = []
+    for weight in sorted(_candidates(group, chip), key=lambda w: _order(group, w)):
+        if run and not _joins(group, run, weight, chip):
+            yield _pack(group, run)
+            run = []
+        if group.plan.address[weight] + LEAST_BYTES <= chip.local_bytes:
+            run.append(weight)
+    if run:
+        yield _pack(group, run)
+
+
+def _pack(group: Group, run: list[SSAValue]) -> Pack:
+    return Pack(tuple(run), max(group.plan.load_step[w] for w in run))
+
+
+def _order(group: Group, weight: SSAValue) -> tuple[int, int, int]:
+    first = _first_use(group, weight)
+    return group.plan.load_step[weight], first, group.plan.address[weight]
+
+
+def _joins(group: Group, run: list[SSAValue], weight: SSAValue, chip: Chip) -> bool:
+    """Whether a weight follows the run in memory and may be loaded with it in time."""
+    address = group.plan.address
+    end = address[run[-1]] + rounded(_size(group, run[-1], chip))
+    if address[weight] != end:
+        return False
+    if end + _size(group, weight, chip) - address[run[0]] > PACK_BYTES:
+        return False
+    return group.plan.load_step[weight] < _first_use(group, run[0])
+
+
+def _first_use(group: Group, weight: SSAValue) -> int:
+    steps: Mapping[object, int] = group.plan.op_step
+    return min(steps[use.operation] for use in weight.uses if use.operation in steps)
+
+
+def _size(group: Group, weight: SSAValue, chip: Chip) -> int:
+    return value_bytes(weight, group.slicing.of[weight], chip)
+
+
+def _candidates(group: Group, chip: Chip) -> Iterator[SSAValue]:
+    """Weights of one use that lie over the lanes and are small enough."""
+    for value in group.slicing.loaded:
+        if not is_weight(value) or len(list(value.uses)) != 1:
+            continue
+        (use,) = value.uses
+        operands = _OPERANDS.get(type(use.operation), ())
+        sizes = extent(value, group.kind, chip)
+        over_lanes = sizes.n == sizes.d == 1 and sizes.c > 1
+        held = group.slicing.of[value].hold or group.secs.total == 1
+        fits = _size(group, value, chip) <= PACK_BYTES // 2
+        if use.index in operands and over_lanes and held and fits:
+            yield value
