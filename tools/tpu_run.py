@@ -18,9 +18,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from xdsl_tpu.backend.asm import disassemble
 from xdsl_tpu.backend.bmodel import read_bmodel
 from xdsl_tpu.backend.chip import Chip, known_chips, load_chip
-from xdsl_tpu.backend.execute import random_inputs, run_program
+from xdsl_tpu.backend.estimate import program_range
+from xdsl_tpu.backend.execute import check_fits, random_inputs, run_program
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import Closeness, closeness, layer_costs, run_report, trace
@@ -37,6 +39,8 @@ Compared = tuple[str, Mapping[str, Closeness]]
 """The reference in words, and for every output how close it is."""
 MOST_EXPENSIVE = 10
 LAYER_COLUMNS = ("cycles", "share", "op", "TIU busy", "GDMA busy")
+PROGRAM = "DIR|X.bmodel"
+STDOUT = Path("-")
 NARROW = 72
 """Columns of a terminal below which layers are shown with cycles and share only."""
 
@@ -48,7 +52,11 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "program", type=Path, metavar="DIR|X.bmodel", help="what tpu-compile wrote, or a bmodel"
+        "program",
+        type=Path,
+        nargs="?",
+        metavar=PROGRAM,
+        help="what tpu-compile wrote, or a bmodel",
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--inputs", type=Path, metavar="X.npz", help="input arrays by name")
@@ -63,6 +71,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--report", type=Path, metavar="X.json", help="write the figures")
     parser.add_argument("--timeline", type=Path, metavar="X.json", help="trace for Perfetto")
+    parser.add_argument(
+        "--disassemble",
+        type=Path,
+        nargs="?",
+        const=STDOUT,
+        metavar="X.asm",
+        help="write the program as text (to standard output without X.asm); "
+        "it runs only if another output is asked for",
+    )
     parser.add_argument("--chip", help="chip name or .toml description (default: the program's)")
     parser.add_argument(
         "--numerics",
@@ -90,8 +107,19 @@ def _seed(text: str) -> int:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
-    args = _parser().parse_args(argv)
+    args = _arguments(argv)
     sys.exit(guarded(lambda: _run(args), show_traceback=args.traceback))
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if args.program is None and args.disassemble not in (None, STDOUT):
+        # `--disassemble DIR`: the folder was taken for the option's value.
+        args.program, args.disassemble = args.disassemble, STDOUT
+    if args.program is None:
+        parser.error(f"the following arguments are required: {PROGRAM}")
+    return args
 
 
 def _run(args: argparse.Namespace) -> None:
@@ -102,9 +130,15 @@ def _run(args: argparse.Namespace) -> None:
         program = read_bmodel(_bmodel_path(args.program))
         chip = _chip(args.chip, program)
         inputs = _inputs(args, program)
+    if args.disassemble == STDOUT:
+        sys.stdout.write(disassemble(program))
+    elif args.disassemble is not None:
+        write_text(args.disassemble, disassemble(program))
     if args.check:
         with console.status(f"checking {args.program.name}"):
             check(program, chip)
+    if args.disassemble is not None and not _asks_for_a_run(args):
+        return
     with _timed(seconds, "simulate"), _progress(console, program) as advance:
         outputs = run_program(program, chip, inputs, args.numerics, advance)
     with _timed(seconds, "timeline"), console.status("timeline"):
@@ -115,8 +149,13 @@ def _run(args: argparse.Namespace) -> None:
             comparison = _compare(args.compare, program, inputs, outputs)
     report = run_report(program, chip, timeline, comparison, seconds)
     _write(args, program, chip, timeline, outputs, report)
-    if not args.quiet:
-        _print(program, timeline, comparison, report, checked=args.check)
+    if not args.quiet and args.disassemble != STDOUT:
+        _print(program, chip, timeline, comparison, report, checked=args.check)
+
+
+def _asks_for_a_run(args: argparse.Namespace) -> bool:
+    results = (args.outputs, args.report, args.timeline, args.compare)
+    return any(result is not None for result in results)
 
 
 @contextmanager
@@ -154,8 +193,8 @@ def _check_paths(args: argparse.Namespace) -> None:
     """Refuse what would only fail after the simulation."""
     if args.compare is not None and not args.compare.is_file():
         raise TpuError(f"{args.compare}: no such file to compare with")
-    for path in (args.outputs, args.report, args.timeline):
-        if path is not None:
+    for path in (args.outputs, args.report, args.timeline, args.disassemble):
+        if path not in (None, STDOUT):
             check_writable(path)
 
 
@@ -166,7 +205,9 @@ def _chip(given: str | None, program: Program) -> Chip:
             f"the program was compiled for '{program.chip}', which has no description here: "
             "give its .toml file with --chip"
         )
-    return load_chip(given or program.chip)
+    chip = load_chip(given or program.chip)
+    check_fits(program, chip)
+    return chip
 
 
 def _bmodel_path(program: Path) -> Path:
@@ -227,6 +268,7 @@ def _write(
 
 def _print(
     program: Program,
+    chip: Chip,
     timeline: Timeline,
     compared: Compared | None,
     report: Mapping[str, Any],
@@ -238,6 +280,8 @@ def _print(
     summary.add_column(overflow="fold")
     summary.add_column(overflow="fold")
     summary.add_row("cycles", f"{timeline.total:,} ({report['milliseconds']:.3f} ms)")
+    if silicon := _on_silicon(program, chip, timeline):
+        summary.add_row("on silicon", silicon)
     for engine in ("bdc", "gdma"):
         part = report[engine]
         share = part["busy_cycles"] / max(1, timeline.total)
@@ -257,6 +301,17 @@ def _print(
     summary.add_row("wall seconds", ", ".join(wall))
     console.print(summary)
     console.print(_layer_table(program, timeline, console.width))
+
+
+def _on_silicon(program: Program, chip: Chip, timeline: Timeline) -> str:
+    """The range that published measurements give; empty for chips that nobody measured."""
+    found = program_range(program, chip, timeline.total)
+    if found is None:
+        return ""
+    low, high = (chip.milliseconds(round(cycles)) for cycles in (found.low, found.high))
+    networks = f"{found.rows} rows of {len(found.networks)} network"
+    networks += "s" if len(found.networks) > 1 else ""
+    return f"{low:.3f} - {high:.3f} ms (published measurements of {found.scope}: {networks})"
 
 
 def _in_words(close: Closeness) -> str:

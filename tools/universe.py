@@ -6,6 +6,7 @@ are imported when used.
 
 from xdsl.ir import Dialect
 from xdsl.universe import Universe
+from xdsl.utils.target import Target
 
 from xdsl_tpu.passes import PASSES, PassLoader
 
@@ -28,6 +29,12 @@ def _tpu() -> Dialect:
     return Tpu
 
 
+def _asm() -> type[Target]:
+    from xdsl_tpu.backend.asm.target import AsmTarget
+
+    return AsmTarget
+
+
 # Names must be unique over xDSL and all plugins: xDSL has a `canonicalize` of its own.
 _SHARED_NAMES = ("canonicalize",)
 
@@ -39,4 +46,5 @@ def _universe_passes() -> dict[str, PassLoader]:
 UNIVERSE = Universe(
     all_dialects={"quant": _quant, "top": _top, "tpu": _tpu},
     all_passes=_universe_passes(),
+    all_targets={"bm1684x-asm": _asm},
 )

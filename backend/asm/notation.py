@@ -41,6 +41,7 @@ OPERAND_COUNT = "tsk_opd_num"
 
 COUNTED = ("opd0", "opd1", "opd2", "opd3")
 
+_ALL_OPERANDS = ("CONV", "PorD", "MM", "LIN", "CMP")
 _SIGNED_FLOATS = ("AR", "CMP")
 _FLOATS = ("f16", "f32", "bf16")
 
@@ -89,9 +90,14 @@ def _tiu_operand(form: Form, name: str) -> OperandFields | None:
         precision=_known(form, f"{name}_prec"),
         sign=sign,
         constant=_known(form, f"{name}_const"),
-        always=name in ("res0", "opd0"),
+        always=name in ("res0", "opd0") or (name in COUNTED and _tells_presence(form, name)),
         types=_types(sign is not None, form.family in _SIGNED_FLOATS),
     )
+
+
+def _tells_presence(form: Form, name: str) -> bool:
+    """Whether an operand that is no constant is surely read, even if it lies at address 0."""
+    return form.family in _ALL_OPERANDS and f"{name}_const" in form.by_name
 
 
 def _gdma_operand(form: Form, name: str) -> OperandFields | None:

@@ -147,7 +147,7 @@ def test_a_program_that_blocks_is_printed_to_its_end() -> None:
         "sAR.data_convert id=1 dep=1 res0=[1,3,2,2]@0x0:i8 opd0=@0x40:bf16 opd2_n_str=1",
         "sMM2.mm2_nt id=4 dep=0 res0=[49,64]@0x0:f32 opd0=@0x40:f16 opd1=[64,49]@0x80 res_add=1",
         "sPorD.avg_pool id=4 dep=0 res0=[1,8,2,2]@0x0:i8 opd0=[4,4]@0x40:ui8 opd1=[2,2]const 0x5 "
-        "opd2=@0xa pad=[0,1,0,1] step=[2,2]",
+        "opd2=@0xa opd3=const 0x0 pad=[0,1,0,1] step=[2,2]",
         "sSG.pe_s_gather_hzd id=1 dep=0 res0=[1,4,1,9]@0x0:i8 opd0=[1,256]@0x40:i8{lanes} "
         "opd1=[4,9]@0x80:i8",
         "DMA_gather id=1 dep=0 dst=[4,9,16]@0x8000000{9,16} src=[4,64,16]@0x100000000:f32{64,16} "
