@@ -16,6 +16,26 @@ from xdsl_tpu.dialects.errors import TpuError
 Array = npt.NDArray[Any]
 
 
+def check_fits(program: Program, chip: Chip) -> None:
+    """Raise TpuError unless coefficients, arena, inputs and outputs lie in the chip's DDR.
+
+    A file may claim any size: ask before making inputs of it.
+    """
+    parts = [
+        ("coefficients", program.coefficient_address, program.coefficients.nbytes),
+        ("arena", program.arena_address, program.arena_bytes),
+        *((f"tensor '{t.name}'", t.address, t.bytes) for t in program.inputs),
+        *((f"tensor '{t.name}'", t.address, t.bytes) for t in program.outputs),
+    ]
+    end = chip.ddr_base + chip.ddr_bytes
+    for what, address, size in parts:
+        if size and not chip.ddr_base <= address <= end - size:
+            raise TpuError(
+                f"the {what} ({size} bytes at {address:#x}) is not within the {chip.ddr_bytes} "
+                f"bytes of DDR that {chip.name} has from {chip.ddr_base:#x} on"
+            )
+
+
 def run_program(
     program: Program,
     chip: Chip,
@@ -28,6 +48,7 @@ def run_program(
     bf16 tensors are arrays of their 16 bits. Raises TpuError for a missing, unknown or
     ill-shaped input, or one with NaN or infinity.
     """
+    check_fits(program, chip)
     machine = Machine(chip, numerics)
     machine.memory.write(program.coefficient_address, program.coefficients)
     for tensor in program.inputs:

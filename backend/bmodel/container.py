@@ -7,20 +7,18 @@ profile of the file alone can name layers; other readers skip it.
 
 import hashlib
 import json
-import math
 import os
 import struct
 import tempfile
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from xdsl_tpu.backend.bmodel.flatbuffer import read_root, write_root
-from xdsl_tpu.backend.isa import Command, Engine, decode_stream, encode
-from xdsl_tpu.backend.program import IoTensor, Layer, Program
+from xdsl_tpu.backend.bmodel.flatbuffer import write_root
+from xdsl_tpu.backend.isa import Command, Engine, encode
+from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.backend.tensor import DType, align
-from xdsl_tpu.dialects.errors import TpuError
 
 MAGIC = 0xFF55AAEE
 HEADER_BYTES = 64
@@ -28,7 +26,7 @@ PAGE = 4096
 QUEUE_UNIT = 128  # both command buffers are padded to a multiple of this
 VERSION = "2.2+v1.30.2-xdsl-tpu"
 
-_DATA_TYPES = {
+DATA_TYPES = {
     DType.F32: 0,
     DType.F16: 1,
     DType.I8: 2,
@@ -39,7 +37,6 @@ _DATA_TYPES = {
     DType.U32: 7,
     DType.BF16: 8,
 }
-_DTYPES = {code: dtype for dtype, code in _DATA_TYPES.items()}
 _INPUT, _OUTPUT = 1, 2
 
 
@@ -134,7 +131,7 @@ def _queue_bytes(commands: list[Command]) -> bytes:
 def _tensor(tensor: IoTensor, hidden: int) -> dict[str, Any]:
     return {
         "name": tensor.name,
-        "data_type": _DATA_TYPES[tensor.dtype],
+        "data_type": DATA_TYPES[tensor.dtype],
         "device_addr": tensor.address,
         "size": int(np.prod(tensor.shape)) * tensor.dtype.bytes,
         "shape": [{"dim": list(tensor.shape)}],
@@ -152,109 +149,3 @@ def _layer_bytes(program: Program) -> bytes:
         "gdma": program.gdma_layers,
     }
     return json.dumps(layers, separators=(",", ":")).encode()
-
-
-def read_bmodel(path: Path) -> Program:
-    """Read a bmodel file: one of ours, or the vendor's for one core and static shapes.
-
-    Raises TpuError naming the file when it is no bmodel, damaged, or of a kind not handled.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise TpuError(f"{path}: cannot be read: {error.strerror}") from error
-    try:
-        return _parse(data)
-    except TpuError as error:
-        raise TpuError(f"{path}: {error}") from error
-    except (struct.error, ValueError, IndexError, KeyError, TypeError) as error:
-        raise TpuError(f"{path}: the bmodel is damaged ({error})") from error
-
-
-def _parse(data: bytes) -> Program:
-    if len(data) < HEADER_BYTES or struct.unpack_from("<I", data)[0] != MAGIC:
-        raise TpuError("not a bmodel file (the magic number is missing)")
-    _, header, root_bytes, binary_bytes = struct.unpack_from("<IIIQ", data)
-    if len(data) < header + root_bytes + binary_bytes:
-        raise TpuError(
-            f"the bmodel is cut off: {len(data)} bytes, "
-            f"{header + root_bytes + binary_bytes} expected"
-        )
-    model = read_root("Model", data[header : header + root_bytes])
-    section = memoryview(data)[header + root_bytes : header + root_bytes + binary_bytes]
-    parameter = _single_stage(model)
-    coeff = parameter.get("coeff_mem", {})
-    image = _range(section, coeff.get("binary_coeff", {"start": 0, "size": 0}))
-    if coeff and hashlib.sha256(image).digest() != coeff["check_code"]:
-        raise TpuError("the coefficients do not match their checksum: the file is damaged")
-    (group,) = parameter["cmd_group"]
-    program = Program(
-        name=model["net"][0]["name"],
-        chip=model["chip"],
-        quantize="",
-        tiu=_queue(section, group["binary_bdc"], Engine.TIU, group["bdc_num"]),
-        gdma=_queue(section, group["binary_gdma"], Engine.GDMA, group["gdma_num"]),
-        coefficients=np.frombuffer(image, np.uint8),
-        coefficient_address=coeff.get("address", 0),
-        arena_address=parameter["ctx_addr"],
-        arena_bytes=parameter["ctx_size"],
-        inputs=[_io(t) for t in parameter["input_tensor"]],
-        outputs=[_io(t) for t in parameter["output_tensor"]],
-    )
-    _read_layers(program, _range(section, parameter.get("tensor_loc", {"start": 0, "size": 0})))
-    return program
-
-
-def _single_stage(model: dict[str, Any]) -> dict[str, Any]:
-    """The only stage of the only net; anything else is refused."""
-    nets = model.get("net", [])
-    if len(nets) != 1 or len(nets[0].get("parameter", [])) != 1:
-        raise TpuError("only bmodels with one net and one input shape are supported")
-    parameter: dict[str, Any] = nets[0]["parameter"][0]
-    if parameter.get("is_dynamic") or len(parameter.get("cmd_group", [])) != 1:
-        raise TpuError("only static single-core bmodels with one command group are supported")
-    return parameter
-
-
-def _range(section: memoryview, place: dict[str, int]) -> memoryview:
-    start, size = place["start"], place["size"]
-    if start + size > len(section):
-        raise TpuError(f"a range of the binary section ends at {start + size} of {len(section)}")
-    return section[start : start + size]
-
-
-def _queue(section: memoryview, place: dict[str, int], engine: Engine, count: int) -> list[Command]:
-    return list(decode_stream(_range(section, place), engine, count))
-
-
-def _io(tensor: dict[str, Any]) -> IoTensor:
-    shape = tuple(tensor["shape"][0]["dim"])
-    dtype = _DTYPES[tensor.get("data_type", 0)]
-    if math.prod(shape) * dtype.bytes != tensor["size"]:
-        raise ValueError(f"tensor '{tensor['name']}', {shape}: its size is {tensor['size']}")
-    return IoTensor(tensor["name"], tensor["device_addr"], shape, dtype)
-
-
-def _read_layers(program: Program, data: memoryview) -> None:
-    """Layer names, when the file carries ours; otherwise no command has a layer."""
-    program.tiu_layers = [-1] * len(program.tiu)
-    program.gdma_layers = [-1] * len(program.gdma)
-    try:
-        tags: Any = json.loads(bytes(data))
-    except ValueError:
-        return
-    if not isinstance(tags, dict) or "tiu" not in tags:
-        return
-    tags = cast(dict[str, Any], tags)
-    program.quantize = str(tags["quantize"])
-    program.layers = [Layer(str(name), str(op)) for name, op in tags["layers"]]
-    program.tiu_layers = _layer_indices(tags["tiu"], program, Engine.TIU)
-    program.gdma_layers = _layer_indices(tags["gdma"], program, Engine.GDMA)
-
-
-def _layer_indices(indices: list[int], program: Program, engine: Engine) -> list[int]:
-    """One index into the layers, or -1, per command of the engine."""
-    allowed = range(-1, len(program.layers))
-    if len(indices) != len(program.queue(engine)) or any(i not in allowed for i in indices):
-        raise ValueError(f"the layers of the {engine.value} commands are not in the file")
-    return indices

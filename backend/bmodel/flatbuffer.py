@@ -75,7 +75,7 @@ def _write_child(builder: Any, slot: Slot, value: Any) -> int:
             builder.PrependUOffsetTRelative(offset)
         return builder.EndVector()
     if element in STRUCTS:
-        size = struct.calcsize("<" + "".join(code for _, code in STRUCTS[element]))
+        size = struct.calcsize(_layout(element))
         builder.StartVector(size, len(value), 8)
         for item in reversed(value):
             _write_struct(builder, element, item)
@@ -89,7 +89,7 @@ def _write_child(builder: Any, slot: Slot, value: Any) -> int:
 
 def _write_struct(builder: Any, name: str, value: Values) -> int:
     fields = STRUCTS[name]
-    size = struct.calcsize("<" + "".join(code for _, code in fields))
+    size = struct.calcsize(_layout(name))
     builder.Prep(8 if any(code == "Q" for _, code in fields) else 4, size)
     for field, code in reversed(fields):
         flags: Any = number_types.Uint64Flags if code == "Q" else number_types.Uint32Flags
@@ -98,59 +98,90 @@ def _write_struct(builder: Any, name: str, value: Values) -> int:
 
 
 def read_root(table: str, data: bytes) -> dict[str, Any]:
-    """The root table of a flatbuffer as plain values; absent slots are left out.
+    """The root table of a flatbuffer as plain values.
 
-    Raises ValueError, struct.error, IndexError or UnicodeDecodeError on corrupt data.
+    Absent scalars have their defaults, other absent slots are left out. Raises ValueError,
+    struct.error, TypeError or UnicodeDecodeError on corrupt data.
     """
     (root,) = struct.unpack_from("<I", data, 0)
-    return _read_table(_table(data, root), table)
+    return _Reader(data).table(table, root)
 
 
-def _table(data: bytes, position: int) -> Any:
-    return Table(data, position)
+_FREE_BYTES = 1 << 16
+_VALUES_PER_BYTE = 4
 
 
-def _read_table(table: Any, name: str) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for index, slot in enumerate(TABLES[name]):
-        offset = table.Offset(4 + 2 * index)
-        if offset:
-            values[slot.name] = _read_slot(table, slot, table.Pos + offset)
-    return values
+class _Reader:
+    """Decodes tables, up to a limit that grows with the size of the data.
+
+    Offsets may lead many times to the same place, so that a few thousand bytes can describe
+    more than any memory holds; no writer makes such data.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.left = _FREE_BYTES + _VALUES_PER_BYTE * len(data)
+
+    def table(self, name: str, position: int) -> dict[str, Any]:
+        """The table at a position."""
+        table: Any = Table(self.data, position)
+        slots = TABLES[name]
+        self._take(4 * len(slots))
+        values: dict[str, Any] = {}
+        for index, slot in enumerate(slots):
+            offset = table.Offset(4 + 2 * index)
+            if offset:
+                values[slot.name] = self._slot(table, slot, position + offset)
+            elif slot.kind in SCALARS:
+                values[slot.name] = slot.default if slot.kind == "f32" else int(slot.default)
+        return values
+
+    def _take(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise ValueError(f"{len(self.data)} bytes that unfold to several times their size")
+
+    def _slot(self, table: Any, slot: Slot, position: int) -> Any:
+        if slot.is_vector:
+            return self._vector(table, slot.element, position)
+        if slot.kind == "str":
+            return self._bytes(*self._counted(position)).decode()
+        if slot.kind in TABLES:
+            return self.table(slot.kind, table.Indirect(position))
+        if slot.kind in STRUCTS:
+            return self._struct(slot.kind, position)
+        return struct.unpack_from("<" + SCALARS[slot.kind], self.data, position)[0]
+
+    def _counted(self, position: int) -> tuple[int, int]:
+        """Start and number of elements of what the offset at a position leads to."""
+        start = position + struct.unpack_from("<I", self.data, position)[0]
+        return start + 4, struct.unpack_from("<I", self.data, start)[0]
+
+    def _bytes(self, start: int, count: int) -> bytes:
+        self._take(count)
+        if start + count > len(self.data):
+            raise ValueError(f"{count} bytes at {start} of {len(self.data)}")
+        return self.data[start : start + count]
+
+    def _vector(self, table: Any, element: str, position: int) -> Any:
+        start, count = self._counted(position)
+        if count > len(self.data):
+            raise ValueError(f"a vector of {count} elements in {len(self.data)} bytes")
+        if element == "u8":
+            return self._bytes(start, count)
+        if element in TABLES:
+            return [self.table(element, table.Indirect(start + 4 * i)) for i in range(count)]
+        if element in STRUCTS:
+            size = struct.calcsize(_layout(element))
+            self._take(size * count)
+            return [self._struct(element, start + size * i) for i in range(count)]
+        self._take(struct.calcsize(SCALARS[element]) * count)
+        return list(struct.unpack_from(f"<{count}{SCALARS[element]}", self.data, start))
+
+    def _struct(self, name: str, position: int) -> dict[str, int]:
+        numbers = struct.unpack_from(_layout(name), self.data, position)
+        return {field: n for (field, _), n in zip(STRUCTS[name], numbers, strict=True)}
 
 
-def _read_slot(table: Any, slot: Slot, position: int) -> Any:
-    data: bytes = table.Bytes
-    if slot.is_vector:
-        return _read_vector(table, slot.element, position)
-    if slot.kind == "str":
-        return table.String(position).decode()
-    if slot.kind in TABLES:
-        return _read_table(_table(data, table.Indirect(position)), slot.kind)
-    if slot.kind in STRUCTS:
-        return _read_struct(data, slot.kind, position)
-    return struct.unpack_from("<" + SCALARS[slot.kind], data, position)[0]
-
-
-def _read_vector(table: Any, element: str, position: int) -> Any:
-    data: bytes = table.Bytes
-    start = position + struct.unpack_from("<I", data, position)[0]
-    (count,) = struct.unpack_from("<I", data, start)
-    start += 4
-    if count > len(data):
-        raise ValueError(f"a vector of {count} elements in {len(data)} bytes")
-    if element == "u8":
-        return bytes(data[start : start + count])
-    if element in TABLES:
-        entries = (start + 4 * i for i in range(count))
-        return [_read_table(_table(data, table.Indirect(e)), element) for e in entries]
-    if element in STRUCTS:
-        size = struct.calcsize("<" + "".join(code for _, code in STRUCTS[element]))
-        return [_read_struct(data, element, start + size * i) for i in range(count)]
-    return list(struct.unpack_from(f"<{count}{SCALARS[element]}", data, start))
-
-
-def _read_struct(data: bytes, name: str, position: int) -> dict[str, int]:
-    fields = STRUCTS[name]
-    numbers = struct.unpack_from("<" + "".join(code for _, code in fields), data, position)
-    return {field: number for (field, _), number in zip(fields, numbers, strict=True)}
+def _layout(name: str) -> str:
+    return "<" + "".join(code for _, code in STRUCTS[name])

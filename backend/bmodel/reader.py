@@ -1,0 +1,170 @@
+"""Reading bmodel files, whoever wrote them: nothing in the file is trusted.
+
+A file may be damaged or made to harm: every size and offset is checked against what is there, and
+what is decoded is limited by the size of the file (`flatbuffer.read_root`).
+"""
+
+import hashlib
+import json
+import math
+import struct
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from xdsl_tpu.backend.bmodel.container import DATA_TYPES, HEADER_BYTES, MAGIC
+from xdsl_tpu.backend.bmodel.flatbuffer import read_root
+from xdsl_tpu.backend.isa import Command, Engine, decode_stream
+from xdsl_tpu.backend.program import IoTensor, Layer, Program
+from xdsl_tpu.dialects.errors import TpuError
+
+ADDRESS_BITS = 40
+"""Of the GDMA's addresses; nothing of a program lies beyond."""
+
+_DTYPES = {code: dtype for dtype, code in DATA_TYPES.items()}
+_DAMAGE = (struct.error, LookupError, OverflowError, RecursionError, TypeError, ValueError)
+_NOWHERE = {"start": 0, "size": 0}
+
+
+def read_bmodel(path: Path) -> Program:
+    """Read a bmodel file: one of ours, or the vendor's for one core and static shapes.
+
+    Raises TpuError naming the file when it is no bmodel, damaged, or of a kind not handled.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise TpuError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        return _parse(data)
+    except TpuError as error:
+        raise TpuError(f"{path}: {error}") from error
+    except (
+        struct.error,
+        LookupError,
+        OverflowError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise TpuError(f"{path}: the bmodel is damaged ({error})") from error
+
+
+def _parse(data: bytes) -> Program:
+    if len(data) < HEADER_BYTES or struct.unpack_from("<I", data)[0] != MAGIC:
+        raise TpuError("not a bmodel file (the magic number is missing)")
+    _, header, root_bytes, binary_bytes = struct.unpack_from("<IIIQ", data)
+    if len(data) < header + root_bytes + binary_bytes:
+        raise TpuError(
+            f"the bmodel is cut off: {len(data)} bytes, "
+            f"{header + root_bytes + binary_bytes} expected"
+        )
+    model = read_root("Model", data[header : header + root_bytes])
+    section = memoryview(data)[header + root_bytes : header + root_bytes + binary_bytes]
+    parameter = _single_stage(model)
+    coeff: dict[str, Any] = parameter.get("coeff_mem", {})
+    group = _command_group(parameter)
+    image = _coefficients(section, coeff)
+    program = Program(
+        name=model["net"][0]["name"],
+        chip=model["chip"],
+        quantize="",
+        tiu=_queue(section, group["binary_bdc"], Engine.TIU, group["bdc_num"]),
+        gdma=_queue(section, group["binary_gdma"], Engine.GDMA, group["gdma_num"]),
+        coefficients=np.frombuffer(image, np.uint8),
+        coefficient_address=_address("the coefficients", coeff.get("address", 0), len(image)),
+        arena_address=_address("the arena", parameter["ctx_addr"], parameter["ctx_size"]),
+        arena_bytes=parameter["ctx_size"],
+        inputs=[_io(t) for t in parameter["input_tensor"]],
+        outputs=[_io(t) for t in parameter["output_tensor"]],
+    )
+    _read_layers(program, _range(section, parameter.get("tensor_loc", _NOWHERE)))
+    return program
+
+
+def _single_stage(model: dict[str, Any]) -> dict[str, Any]:
+    """The only stage of the only net; anything else is refused."""
+    nets = model.get("net", [])
+    if len(nets) != 1 or len(nets[0].get("parameter", [])) != 1:
+        raise TpuError("only bmodels with one net and one input shape are supported")
+    parameter: dict[str, Any] = nets[0]["parameter"][0]
+    subnets = parameter.get("sub_net", [])
+    if parameter["is_dynamic"] or len(subnets) > 1 or parameter["core_num"] > 1:
+        raise TpuError("only static single-core bmodels of one part are supported")
+    if any(subnet["subnet_mode"] or subnet["is_dynamic"] for subnet in subnets):
+        raise TpuError("only bmodels whose commands are a static TPU program are supported")
+    return parameter
+
+
+def _command_group(parameter: dict[str, Any]) -> dict[str, Any]:
+    """The only command group: the stage's, or that of its only part."""
+    holders: list[dict[str, Any]] = [parameter, *parameter.get("sub_net", [])]
+    found: list[list[dict[str, Any]]] = [h["cmd_group"] for h in holders if h.get("cmd_group")]
+    groups = found[0] if found else []
+    if len(groups) != 1:
+        raise TpuError(f"only bmodels with one command group are supported, not {len(groups)}")
+    return groups[0]
+
+
+def _coefficients(section: memoryview, coeff: dict[str, Any]) -> memoryview:
+    """The coefficient image, compared with its checksum where there is one."""
+    image = _range(section, coeff.get("binary_coeff", _NOWHERE))
+    if coeff.get("encrypt_mode"):
+        raise TpuError("the coefficients are encrypted")
+    if coeff.get("check_code") and hashlib.sha256(image).digest() != coeff["check_code"]:
+        raise TpuError("the coefficients do not match their checksum: the file is damaged")
+    return image
+
+
+def _address(what: str, address: int, size: int) -> int:
+    """An address of `size` bytes that the chip's address lines reach."""
+    if address + size > 1 << ADDRESS_BITS:
+        raise TpuError(f"{what} at {address:#x}, {size} bytes, end beyond {ADDRESS_BITS} bits")
+    return address
+
+
+def _range(section: memoryview, place: dict[str, int]) -> memoryview:
+    start, size = place["start"], place["size"]
+    if start + size > len(section):
+        raise TpuError(f"a range of the binary section ends at {start + size} of {len(section)}")
+    return section[start : start + size]
+
+
+def _queue(section: memoryview, place: dict[str, int], engine: Engine, count: int) -> list[Command]:
+    return list(decode_stream(_range(section, place), engine, count))
+
+
+def _io(tensor: dict[str, Any]) -> IoTensor:
+    shape = tuple(tensor["shape"][0]["dim"])
+    dtype = _DTYPES[tensor["data_type"]]
+    if math.prod(shape) * dtype.bytes != tensor["size"]:
+        raise ValueError(f"tensor '{tensor['name']}', {shape}: its size is {tensor['size']}")
+    address = _address(f"tensor '{tensor['name']}'", tensor["device_addr"], tensor["size"])
+    return IoTensor(tensor["name"], address, shape, dtype)
+
+
+def _read_layers(program: Program, data: memoryview) -> None:
+    """Layer names, when the file carries ours; otherwise no command has a layer."""
+    program.tiu_layers = [-1] * len(program.tiu)
+    program.gdma_layers = [-1] * len(program.gdma)
+    try:
+        tags: Any = json.loads(bytes(data))
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(tags, dict) or "tiu" not in tags:
+        return
+    tags = cast(dict[str, Any], tags)
+    program.quantize = str(tags["quantize"])
+    program.layers = [Layer(str(name), str(op)) for name, op in tags["layers"]]
+    program.tiu_layers = _layer_indices(tags["tiu"], program, Engine.TIU)
+    program.gdma_layers = _layer_indices(tags["gdma"], program, Engine.GDMA)
+
+
+def _layer_indices(indices: list[int], program: Program, engine: Engine) -> list[int]:
+    """One index into the layers, or -1, per command of the engine."""
+    allowed = range(-1, len(program.layers))
+    right = all(type(index) is int and index in allowed for index in indices)
+    if len(indices) != len(program.queue(engine)) or not right:
+        raise ValueError(f"the layers of the {engine.value} commands are not in the file")
+    return indices
