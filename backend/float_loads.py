@@ -19,7 +19,7 @@ from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.timing import Direction, tiu_cycles, transfer
 from xdsl_tpu.backend.timing.gdma_cost import address
 
-LOOK_AHEAD = 64
+LOOK_AHEAD = 256
 """How many coefficient loads are considered at a time."""
 
 WORTH_WAITING = 0.5

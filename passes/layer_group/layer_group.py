@@ -10,7 +10,8 @@ from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.local.table import LOCAL_KERNELS
-from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, computing_ops, why_global
@@ -64,6 +65,9 @@ class LayerGroupPass(ModulePass):
             build_group(group, none, chip)
 
 
+LARGEST_STRIDE = 15
+"""Strides are four-bit fields of a command."""
+
 _SCRATCH = {
     "tpu.Active": 24576,
     "tpu.LayerNorm": 24576,
@@ -81,9 +85,13 @@ def _scratch(op: Operation) -> int:
 def _why_global(op: Operation) -> str | None:
     """An op's own word, and whether there is a kernel for it."""
     reason = why_global(op)
-    if reason is None and op.name not in LOCAL_KERNELS:
+    if reason is not None:
+        return reason
+    if op.name not in LOCAL_KERNELS:
         return f"{op.name} has no local kernel"
-    return reason
+    if isinstance(op, tpu.Conv2DOp) and max(ints(op.strides)) > LARGEST_STRIDE:
+        return f"a stride of {max(ints(op.strides))} takes several commands"
+    return None
 
 
 def _none_op(func: FuncOp) -> top.NoneOp:

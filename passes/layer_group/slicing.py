@@ -157,16 +157,18 @@ class _Slicer:
                     f"needs no part of '{required_name(operand)}'"
                 )
             found.append(entry)
-        if len(set(found)) == 1:
-            return (found[0],)
         ends = [start + length for start, length in found]
         advances = all(a < b for a, b in pairwise(ends))
-        if axis == "d" and not (advances and all(start > 0 for start, _ in found[1:])):
+        if (
+            axis == "d"
+            and len(set(found)) > 1
+            and not (advances and all(start > 0 for start, _ in found[1:]))
+        ):
             raise _Refused(
                 f"'{required_name(op)}' ({op.name}) cannot be cut along d: its parts need "
                 f"{found} of '{required_name(operand)}'"
             )
-        return tuple(found)
+        return _collapsed(found)
 
     def _merge(self, value: SSAValue, wanted: ValueSlices) -> None:
         """Reconcile what another user needs of a value with what is known so far."""
@@ -192,12 +194,13 @@ class _Slicer:
             raise _Refused(who)
         if strict is not None:
             raise _Refused(f"{who}, and '{required_name(strict)}' ({strict.name}) only its own")
-        if len(ours) != len(theirs):
-            raise _Refused(f"{who}, one of them all of it")
-        joined = [_join(a, b) for a, b in zip(ours, theirs, strict=True)]
-        if None in joined:
+        count = max(len(ours), len(theirs))
+        pairs = ((_repeated(ours, count)[i], _repeated(theirs, count)[i]) for i in range(count))
+        joined = [_join(*pair) for pair in pairs]
+        found = [entry for entry in joined if entry is not None]
+        if len(found) < count:
             raise _Refused(f"{who}, without overlap")
-        return tuple(entry for entry in joined if entry is not None)
+        return _collapsed(found)
 
     def _as_loaded(self, value: SSAValue) -> ValueSlices:
         """A value from outside that is the same in every slice is loaded once."""
@@ -213,6 +216,15 @@ def _of_axes(axes: Iterable[AxisSlices]) -> ValueSlices:
 
 def _whole(sizes: Ncdhw) -> ValueSlices:
     return _of_axes(((0, size),) for size in sizes)
+
+
+def _collapsed(parts: Sequence[Range]) -> AxisSlices:
+    """One entry when all are equal."""
+    return tuple(parts) if len(set(parts)) > 1 else (parts[0],)
+
+
+def _repeated(parts: AxisSlices, count: int) -> AxisSlices:
+    return parts if len(parts) == count else parts * count
 
 
 def _takes_margins(op: Operation) -> bool:
