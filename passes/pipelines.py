@@ -4,6 +4,7 @@ Each stage ends in IR worth keeping: `top.mlir`, `tpu.mlir`, `final.mlir`. `lowe
 tools may also take the tuples apart.
 """
 
+import shlex
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -95,10 +96,20 @@ def lower(
 
 
 def run_stage(
-    module: ModuleOp, stage: str, mode: str, chip: str, disable: Collection[str] = ()
+    module: ModuleOp,
+    stage: str,
+    mode: str,
+    chip: str,
+    disable: Collection[str] = (),
+    description: str = "",
 ) -> list[PassTime]:
-    """Run one stage's passes on `module`, verifying it after each."""
+    """Run one stage's passes on `module`, verifying it after each.
+
+    `chip` names the instruction set; `description` is the chip's `.toml` file if it has its own.
+    """
     options = {"processor-assign": f"mode={mode} chip={chip}"}
+    if description:
+        options["layer-group"] = f"chip={shlex.quote(description)}"
     return list(_run(module, stage, options, disable))
 
 

@@ -72,7 +72,9 @@ def compile_model(
     check_disabled(disable)
     chip = load_chip(chip_name)
     with _scratch_folder(output) as scratch:
-        result = _compile(model, scratch, quantize, chip, input_shapes, disable, on_stage)
+        result = _compile(
+            model, scratch, quantize, chip, chip_name, input_shapes, disable, on_stage
+        )
         output.mkdir(exist_ok=True)
         for file in sorted(scratch.iterdir()):
             shutil.move(file, output / file.name)
@@ -117,6 +119,7 @@ def _compile(
     folder: Path,
     quantize: str,
     chip: Chip,
+    description: str,
     input_shapes: Shapes | None,
     disable: Collection[str],
     on_stage: Callable[[str], None],
@@ -137,7 +140,7 @@ def _compile(
     done()
     for stage in STAGES:
         done = timed(stage)
-        for one in run_stage(module, stage, quantize, chip.instruction_set, disable):
+        for one in run_stage(module, stage, quantize, chip.instruction_set, disable, description):
             seconds[f"{stage}/{one.pass_name}"] = one.seconds
         done()
         done = timed(f"write {stage}.mlir")

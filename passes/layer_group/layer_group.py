@@ -35,17 +35,18 @@ class LayerGroupPass(ModulePass):
                                                      "tpu.Yield"(%6) }) {flow = ...}
 
     `opt` 0 makes no groups, 1 takes the longest groups from the end, 2 finds the partition with
-    the least traffic.
+    the least traffic. `chip` is a name or a `.toml` description, by default `module.chip`.
     """
 
     name = "layer-group"
 
     opt: int = 2
+    chip: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.opt == 0:
             return
-        chip = load_chip(text_attribute(op, "module.chip") or "bm1684x")
+        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
         _, _, func = divided_parts(op)
         none = _none_op(func)
         ops = computing_ops(func.body.block)
