@@ -218,6 +218,12 @@ def _whole(sizes: Ncdhw) -> ValueSlices:
     return _of_axes(((0, size),) for size in sizes)
 
 
+def _advances(parts: Sequence[Range]) -> bool:
+    """Whether every part ends behind the one before, and only the first starts at 0."""
+    ends = [start + length for start, length in parts]
+    return all(a < b for a, b in pairwise(ends)) and all(start > 0 for start, _ in parts[1:])
+
+
 def _collapsed(parts: Sequence[Range]) -> AxisSlices:
     """One entry when all are equal."""
     return tuple(parts) if len(set(parts)) > 1 else (parts[0],)

@@ -199,3 +199,10 @@ def squeeze(source: Source, target: Shape, axes: Sequence[int]) -> NamedOp:
 def permute(source: Shape, order: Sequence[int]) -> NamedOp:
     target = tuple(source[axis] for axis in order)
     return made(tpu.PermuteOp, [source], target, nones=1, order=list(order))
+
+
+def attention(keys: bool) -> NamedOp:
+    """Queries 2x64x32; keys and values of the same shape, if there are any."""
+    present: list[Source] = [(2, 64, 32)] * (3 if keys else 1)
+    plain: dict[str, Any] = {"scale": 1.0, "head": 1, "dim": 32}
+    return made(tpu.AttentionOp, present, (2, 64, 32), nones=13 - len(present), **plain)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.layer_group.op_samples import binary, made, matmul, slice_op, value, weight
+from tests.layer_group.op_samples import attention, binary, made, matmul, slice_op, value, weight
 from xdsl.dialects.builtin import ModuleOp, NoneType, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
@@ -229,21 +229,6 @@ def test_product_needs_the_whole_right_matrix_for_some_rows() -> None:
     assert backward(op, part("h", 1, 1, 2), 1, 2) == (1, 1)
     shared = matmul((4, 8, 16), weight((1, 16, 6)))
     assert backward(shared, part("n", 2, 1, 4), 1, 1) == (0, 1)
-
-
-def attention(keys: bool) -> NamedOp:
-    """Queries 2x64x32; keys and values of the same shape, if there are any."""
-    others = [value((2, 64, 32)), value((2, 64, 32))] if keys else []
-    absent = 11 if keys else 13
-    return made(
-        tpu.AttentionOp,
-        [(2, 64, 32), *others],
-        (2, 64, 32),
-        nones=absent - 1,
-        scale=1.0,
-        head=1,
-        dim=32,
-    )
 
 
 def test_attention_looks_at_all_keys() -> None:
