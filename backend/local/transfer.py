@@ -100,15 +100,15 @@ def _streamed(
 def _unrotated(
     value: LocalValue, local: LocalTensor, ddr: GlobalTensor, chip: Chip
 ) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
-    """Lane c of a rotated value holds channel c + rotation: two runs of channels."""
+    """Lane c of a rotated value holds channel c - rotation: two runs of channels."""
     n, c, h, w = local.shape
     if value.form is not Form.ROTATED or not value.rotation:
         yield local, ddr
         return
     if c != value.full.c:
         raise TpuError(f"{c} of {value.full.c} channels cannot be rotated by a store")
-    for lanes in (Piece(0, c - value.rotation), Piece(c - value.rotation, value.rotation)):
+    for lanes in (Piece(0, value.rotation), Piece(value.rotation, c - value.rotation)):
         shape: Shape4 = (n, lanes.size, h, w)
-        channel = (lanes.start + value.rotation) % c
+        channel = (lanes.start - value.rotation) % c
         part = local.window((0, lanes.start, 0, 0), shape, chip)
         yield part, ddr.window((0, channel, 0, 0), shape)

@@ -55,7 +55,8 @@ def _apply(
     kind, kind0, kind1 = kinds
     result = short_tensor(state, command, "res0", kind)
     opd0 = _operand(state, command, "opd0", kind0)
-    opd1 = _operand(state, command, "opd1", kind1)
+    single = command["tsk_opd_num"] == 1  # the fields of opd1 mean nothing then
+    opd1 = kind1.immediate(0) if single else _operand(state, command, "opd1", kind1)
     same_spans(result, *(o for o in (opd0, opd1) if isinstance(o, Placed)))
     count = len(result.views)
     views = zip(result.views, views_of(opd0, count), views_of(opd1, count), strict=True)
