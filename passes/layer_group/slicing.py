@@ -157,13 +157,7 @@ class _Slicer:
                     f"needs no part of '{required_name(operand)}'"
                 )
             found.append(entry)
-        ends = [start + length for start, length in found]
-        advances = all(a < b for a, b in pairwise(ends))
-        if (
-            axis == "d"
-            and len(set(found)) > 1
-            and not (advances and all(start > 0 for start, _ in found[1:]))
-        ):
+        if axis == "d" and len(set(found)) > 1 and not _advances(found):
             raise _Refused(
                 f"'{required_name(op)}' ({op.name}) cannot be cut along d: its parts need "
                 f"{found} of '{required_name(operand)}'"

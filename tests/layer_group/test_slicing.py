@@ -47,7 +47,7 @@ def refused(ops: list[Operation], secs: Secs, kind: GroupType = NORMAL) -> str:
 
 def at(parts: AxisSlices, index: int) -> tuple[int, int]:
     """Part `index`; one part stands for all."""
-    return parts[index] if len(parts) > 1 else parts[0]
+    return parts[index if len(parts) > 1 else 0]
 
 
 def check(ops: tuple[Operation, ...], kind: GroupType, secs: Secs) -> None:
@@ -245,7 +245,7 @@ def diverging() -> list[Operation]:
 
 
 def far_apart() -> list[Operation]:
-    """Four parts of all rows, and four of the first half of them."""
+    """All rows, and the first half of them: later parts are apart, or side by side."""
     source = relu((1, 8, 16, 4), "source")
     everything = conv(out(source), 8, 1, 1, 0, "everything")
     half = made(
@@ -336,6 +336,12 @@ case(
     "without-overlap",
     far_apart(),
     Secs(h=4),
+    "users of 'source' need different parts of it along h, without overlap",
+)
+case(
+    "side-by-side",
+    far_apart(),
+    Secs(h=3),
     "users of 'source' need different parts of it along h, without overlap",
 )
 case(
