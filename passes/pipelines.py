@@ -39,6 +39,7 @@ FINAL_PIPELINE = (
     "weight-reorder",
     "subnet-divide",
     "op-reorder",
+    "layer-group",
     "address-assign",
     "verify-addresses",
 )

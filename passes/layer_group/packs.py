@@ -27,9 +27,6 @@ from xdsl_tpu.passes.tensors import is_weight
 PACK_BYTES = 4032
 """Most bytes per lane in a pack: what one matrix transfer of 32-bit columns can say."""
 
-LEAST_BYTES = 256
-"""Rows are padded to this: shorter ones cost as much."""
-
 _OPERANDS: dict[type[Operation], tuple[int, ...]] = {tpu.Conv2DOp: (1, 2), tpu.MatMulOp: (1,)}
 """Weights with a channel per lane; others are rows that all lanes need."""
 
@@ -53,7 +50,7 @@ def pack_weights(group: Group, chip: Chip, first: int) -> tuple[Group, int]:
         base = group.plan.address[pack.weights[0]]
         last = pack.weights[-1]
         end = group.plan.address[last] + _size(group, last, chip)
-        lane_bytes = max(rounded(end - base), LEAST_BYTES)
+        lane_bytes = rounded(end - base)
         for weight in pack.weights:
             steps[weight] = pack.load
             offset = group.plan.address[weight] - base
@@ -71,8 +68,7 @@ def _packs(group: Group, chip: Chip) -> Iterator[Pack]:
         if run and not _joins(group, run, weight, chip):
             yield _pack(group, run)
             run = []
-        if group.plan.address[weight] + LEAST_BYTES <= chip.local_bytes:
-            run.append(weight)
+        run.append(weight)
     if run:
         yield _pack(group, run)
 
