@@ -40,14 +40,17 @@ Compute = Callable[[Emitter, Work], None]
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A scratch tensor: as large as the tile, or with another height or width."""
+    """A scratch tensor: as large as the tile, with another height or width, or of fixed shape."""
 
     dtype: DType
     height: int | None = None
     width: int | None = None
+    fixed: Shape4 | None = None
 
     def shape(self, sizes: Shape4) -> Shape4:
         """Its shape beside a tile of these sizes."""
+        if self.fixed is not None:
+            return self.fixed
         n, c, h, w = sizes
         height = h if self.height is None else self.height
         return n, c, height, w if self.width is None else self.width

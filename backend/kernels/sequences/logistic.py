@@ -1,0 +1,138 @@
+"""Sigmoid, SiLU and tanh without exponentials or divisions.
+
+All rest on q(t) = sigmoid(-t) for t = min(|x|, T), a falling tail between 0.5 and 0, whose fourth
+root is a smooth polynomial (see `gelu`). Then
+
+    silu(x)    = max(x, 0) - t q(t)
+    sigmoid(x) = x > 0 ? 1 - q : q
+    tanh(x)    = sign(x) (1 - 2 q(2 t))
+"""
+
+from collections.abc import Sequence
+
+from xdsl_tpu.backend.emitter import Arith, Compare, Emitter
+from xdsl_tpu.backend.kernels.sequences.gelu import gated, tail
+from xdsl_tpu.backend.kernels.sequences.unary import Unary, as_type, halves
+from xdsl_tpu.backend.tensor import DType, LocalTensor
+
+F16, F32 = DType.F16, DType.F32
+
+SIGMOID_LIMIT = 11.0
+SILU_LIMIT = 12.0
+TANH_LIMIT = 5.0
+
+FIT_SIGMOID_7 = (
+    0.84006727,
+    -0.10033903,
+    -0.028503818,
+    0.010153119,
+    -0.0013484135,
+    8.5478114e-5,
+    -2.1182805e-6,
+)
+"""sigmoid(-t) ** 0.25 up to 12."""
+
+FIT_TANH_6 = (0.84082, -0.20764, -0.09613, 0.062622, -0.012817, 0.00090456)
+"""sigmoid(-2 t) ** 0.25 up to 5."""
+
+TANH_NEAR = 0.6
+FIT_TANH_NEAR = (1.0, -0.33300781, 0.12963867, -0.04098511)
+"""tanh(x) / x in powers of x * x, up to 0.6."""
+
+
+def _sigmoid(
+    e: Emitter,
+    out: LocalTensor,
+    x: LocalTensor,
+    scratch: Sequence[LocalTensor],
+    tables: Sequence[LocalTensor],
+) -> None:
+    q, rest, _ = tail(e, x, scratch, tables[0], SIGMOID_LIMIT)
+    e.arith(Arith.SUB, rest, 1.0, q)
+    e.select(Compare.GREATER, out, x, 0.0, rest, q)
+
+
+def _silu_close(
+    e: Emitter,
+    out: LocalTensor,
+    x: LocalTensor,
+    scratch: Sequence[LocalTensor],
+    tables: Sequence[LocalTensor],
+) -> None:
+    """The tail in f32, everything around it in f16."""
+    a, t, c, wide, power = scratch
+    e.absolute(a, x)
+    e.arith(Arith.MIN, t, a, SILU_LIMIT)
+    e.cast(wide, t)
+    e.taylor(power, wide, tables[0])
+    e.arith(Arith.MUL, wide, power, power)
+    e.arith(Arith.MUL, power, wide, wide)
+    e.cast(a, power)
+    e.arith(Arith.MUL, c, a, t)
+    e.arith(Arith.MAX, a, x, 0.0)
+    e.arith(Arith.SUB, out, a, c)
+
+
+def tanh_far(
+    e: Emitter,
+    out: LocalTensor,
+    x: LocalTensor,
+    scratch: Sequence[LocalTensor],
+    table: LocalTensor,
+) -> None:
+    """sign(x) (1 - 2 q): good to 2.2e-3, which is much where tanh itself is small."""
+    q, t, c = tail(e, x, scratch, table, TANH_LIMIT)
+    e.arith(Arith.MUL, c, q, 2.0)
+    e.arith(Arith.SUB, t, 1.0, c)
+    sign = as_type(c, DType.I16)
+    e.arith(Arith.AND, sign, as_type(x, DType.I16), _SIGN_BIT)
+    e.arith(Arith.OR, as_type(out, DType.I16), as_type(t, DType.I16), sign)
+
+
+_SIGN_BIT = -0x8000
+
+
+def _tanh_fast(
+    e: Emitter,
+    out: LocalTensor,
+    x: LocalTensor,
+    scratch: Sequence[LocalTensor],
+    tables: Sequence[LocalTensor],
+) -> None:
+    tanh_far(e, out, x, scratch, tables[0])
+
+
+def _tanh(
+    e: Emitter,
+    out: LocalTensor,
+    x: LocalTensor,
+    scratch: Sequence[LocalTensor],
+    tables: Sequence[LocalTensor],
+) -> None:
+    """As `tanh_far`, but an odd polynomial where |x| <= 0.6."""
+    a, b, _, far = scratch
+    tanh_far(e, far, x, scratch, tables[0])
+    e.arith(Arith.MUL, a, x, x)
+    e.taylor(b, a, tables[1])
+    e.arith(Arith.MUL, a, b, x)
+    e.absolute(b, x)
+    e.select(Compare.GREATER, out, b, TANH_NEAR, far, a)
+
+
+_HALF = (F16,) * 3
+_MIXED = (*_HALF, F32, F32)
+
+SIGMOID_F16 = Unary(_sigmoid, _HALF, (halves("3aba aea4 a62a 2005 929c 01e2"),), 13)
+"""Error up to 1.2e-3."""
+
+SILU_F16 = Unary(gated(SILU_LIMIT), _HALF, (halves("3aba ae88 a6e8 20de 94fb 04c4 801c"),), 14)
+"""Error up to 2.8e-3 (half an f16 ulp at 8), 9e-4 left of 0."""
+
+SILU_F16_CLOSE = Unary(_silu_close, _MIXED, (FIT_SIGMOID_7,), 27, F32)
+"""Error up to 2.7e-3 (half an f16 ulp at 8), 2.3e-4 left of 0."""
+
+TANH_F16_FAST = Unary(_tanh_fast, _HALF, (FIT_TANH_6,), 14)
+"""Error up to 2.2e-3 of 1, whatever the result: for uses where small results do not matter."""
+
+TANH_F16 = Unary(_tanh, (*_HALF, F16), (FIT_TANH_6, FIT_TANH_NEAR), 23)
+"""Error up to 2.2e-3 of 1, and 4e-3 of the result however small."""
