@@ -17,9 +17,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dialects": {"dialects"},
     "frontend": {"frontend", "dialects"},
     "passes": {"passes", "dialects", "backend.chip", "backend.timing"},
-    # Which ops can work on slices, and the scratch memory they need there.
-    "passes.layer_group": {"passes", "dialects", "backend.chip", "backend.timing",
-                           "backend.local.table"},
+    # Which ops can work on slices, the scratch memory they need there, and what commands cost.
+    "passes.layer_group": {"passes", "dialects", "backend.chip", "backend.timing", "backend.isa",
+                           "backend.tensor", "backend.local.table"},
+    # What a transpose that survives costs, by the commands its kernel emits.
+    "passes.report_transposes": {"passes", "dialects", "backend.chip", "backend.layer_cost"},
     "backend": {"backend", "dialects"},
     "backend.chip": {"backend.chip", "dialects.errors"},
     "backend.isa": {"backend.isa", "dialects.errors"},
