@@ -14,6 +14,9 @@ from xdsl_tpu.passes.layer_group.sections import BINARY
 from xdsl_tpu.passes.layer_group.values import GroupType
 from xdsl_tpu.passes.tensors import required_name, shape_of
 
+MERGED_TAPS = 0x3
+"""The bits of `use_3ic_optimize` that say whether kernel rows or columns are channels."""
+
 ARITHMETIC = (
     tpu.AddOp,
     tpu.SubOp,
@@ -102,6 +105,9 @@ def type_problem(ops: Sequence[Operation], kind: GroupType) -> str | None:
 
     A product of a 4-D or 5-D tensor and a matrix has its rows in the lanes only in SMALL_C.
     """
+    for op in ops:
+        if isinstance(op, tpu.Conv2DOp) and not _can_merge_taps(op, set(ops)):
+            return f"{_which(op)} merges filter taps into channels, so it needs a load of its own"
     if kind is GroupType.SMALL_C:
         return None
     for op in ops:
@@ -114,6 +120,22 @@ def type_problem(ops: Sequence[Operation], kind: GroupType) -> str | None:
                 "of type SMALL_C only"
             )
     return None
+
+
+def _can_merge_taps(conv: tpu.Conv2DOp, inside: set[Operation]) -> bool:
+    """Whether the operand of a convolution can be loaded with its taps side by side.
+
+    It enters the group, perhaps through casts, and nothing else there or behind reads it.
+    """
+    if not conv.use_3ic_optimize.value.data & MERGED_TAPS:
+        return True
+    value = conv.input
+    while isinstance(value.owner, tpu.CastOp) and value.owner in inside:
+        if len(list(value.uses)) > 1:
+            return False
+        value = value.owner.input
+    readers = {use.operation for use in value.uses} & inside
+    return value.owner not in inside and len(readers) == 1
 
 
 def _which(op: Operation) -> str:
