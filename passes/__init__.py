@@ -35,6 +35,7 @@ PASSES: dict[str, PassLoader] = {
     "processor-assign": _lazy("processor_assign", "ProcessorAssignPass"),
     "processor-top-optimize": _lazy("processor_top_optimize.optimize", "ProcessorTopOptimizePass"),
     "processor-tpu-optimize": _lazy("processor_tpu_optimize.optimize", "ProcessorTpuOptimizePass"),
+    "report-transposes": _lazy("report_transposes", "ReportTransposesPass"),
     "shape-infer": _lazy("shape_infer", "ShapeInferPass"),
     "strip-io-quant": _lazy("strip_io_quant", "StripIoQuantPass"),
     "subnet-divide": _lazy("subnet_divide", "SubnetDividePass"),

@@ -84,6 +84,19 @@ def test_optional_passes_can_be_left_out() -> None:
     assert "group = 32" in module_text(module)
 
 
+def test_one_pattern_can_be_left_out() -> None:
+    """By the name of its class, whichever pass has it; the others still run."""
+    module = import_onnx(EXAMPLES / "mobilenetv2_100.onnx")
+    times = lower(module, "F16", "bm1684x", disable=("GroupConvToNormalConv",))
+    assert [one.pass_name for one in times] == [n for names in STAGES.values() for n in names]
+    assert "group = 32" in module_text(module)
+
+
+def test_a_misspelt_pattern_is_not_silently_ignored() -> None:
+    with pytest.raises(TpuError, match="unknown; did you mean 'MatMulHdimBatchPattern'"):
+        lower(ModuleOp([]), "F16", "bm1684x", disable=("MatmulHdimBatchPattern",))
+
+
 @pytest.mark.parametrize("name", sorted(REQUIRED))
 def test_indispensable_passes_cannot(name: str) -> None:
     with pytest.raises(TpuError, match=f"cannot disable pass '{name}': later passes need"):

@@ -1,0 +1,52 @@
+"""What one op costs when it runs alone, from DDR to DDR."""
+
+import math
+from importlib import import_module
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.utils.hints import isa
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels import KERNELS
+from xdsl_tpu.backend.kernels.support import KernelContext, dtype_of, where
+from xdsl_tpu.backend.program import Program
+from xdsl_tpu.backend.tensor import align
+from xdsl_tpu.backend.timing import Timeline, simulate
+from xdsl_tpu.dialects.errors import TpuError
+
+_PAGE = 4096
+
+
+def timeline_alone(op: Operation, chip: Chip) -> Timeline:
+    """The timeline of an op's kernel with nothing before or after it.
+
+    Operands and results get places in DDR of their own, whether the op has addresses or not.
+    Raises TpuError for an op without a kernel.
+    """
+    if op.name not in KERNELS:
+        raise TpuError(f"no kernel for {where(op)}")
+    address = chip.ddr_base
+    types: list[Attribute] = []
+    for value in (*op.operands, *op.results):
+        kind = value.type
+        if isa(kind, TensorType[Attribute]):
+            kind = TensorType(kind.element_type, kind.get_shape(), IntegerAttr(address, i64))
+            size = math.prod(kind.get_shape()) * dtype_of(kind.element_type).bytes
+            address = align(address + size, _PAGE)
+        types.append(kind)
+    count = len(op.operands)
+    alone = type(op).create(
+        operands=Block(arg_types=types[:count]).args,
+        result_types=types[count:],
+        attributes=dict(op.attributes),
+        location=op.location,
+    )
+    program = Program(name="", chip=chip.name, quantize="")
+    emitter = Emitter(chip, program)
+    module_name, function_name = KERNELS[op.name].split(":")
+    kernel = getattr(import_module(f"xdsl_tpu.backend.kernels.{module_name}"), function_name)
+    kernel(KernelContext(chip, emitter), alone)
+    emitter.finish()
+    return simulate(program.tiu, program.gdma, chip)

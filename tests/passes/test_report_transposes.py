@@ -1,0 +1,90 @@
+"""The report of surviving transposes: what it counts, and that its cycles are the kernels'."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.passes.semantics import Net
+from tests.passes.test_swin_stages import SWIN, VIT, optimized
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.layer_cost import timeline_alone
+from xdsl_tpu.backend.timing import Direction
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.text import make_context, module_text
+from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.report_transposes import Move, moves
+
+CHIP = load_chip("bm1684x")
+
+
+def report(module: ModuleOp) -> list[Move]:
+    return list(moves(module, CHIP))
+
+
+def test_swin_keeps_windows_rotations_merges_and_one_change_of_layout() -> None:
+    found = report(optimized(SWIN, "F16"))
+    kinds = [move.op for move in found]
+    assert kinds.count("tpu.Permute") == 21
+    assert kinds.count("tpu.SwapDimInner") == 10
+    assert kinds.count("tpu.Depth2Space") == 3
+    assert len(found) == 34
+    reasons = [move.reason.partition(":")[0] for move in found]
+    assert reasons.count("windows") == 20
+    assert reasons.count("shifted windows") == 10
+    assert reasons.count("channels first to last or back") == 1
+    assert all(move.cycles > 0 and move.bytes > 0 for move in found)
+
+
+def test_vit_keeps_the_change_of_layout_behind_its_patches() -> None:
+    (move,) = report(optimized(VIT, "F32"))
+    assert (move.op, move.shape, move.order) == ("tpu.Permute", (1, 384, 196), (0, 2, 1))
+    assert move.bytes == 384 * 196 * 4
+
+
+def test_cycles_are_those_of_the_kernel() -> None:
+    """Twice the bytes take about twice the time, and every byte is moved."""
+    costs: list[int] = []
+    for columns in (96, 192):
+        net = Net()
+        x = net.op(top.AbsOp, "a", (net.input("x", 1, 56, 8, 7, columns),))
+        y = net.op(top.PermuteOp, "p", (x,), order=(0, 2, 1, 3, 4))
+        module = net.module(net.op(top.AbsOp, "y", (y,)))
+        make_pass("convert-top-to-tpu", "mode=F32 chip=bm1684x").apply(make_context(), module)
+        (move,) = report(module)
+        costs.append(move.cycles)
+        (op,) = (op for op in module.walk() if isinstance(op, tpu.PermuteOp))
+        moved = timeline_alone(op, CHIP).bytes_moved
+        through_local = min(moved[Direction.LOAD], moved[Direction.STORE])
+        assert through_local + moved[Direction.COPY] >= move.bytes
+    assert 1.7 < costs[1] / costs[0] < 2.3
+
+
+def test_report_is_written_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module = optimized(VIT, "F16")
+    before = module_text(module)
+    file = tmp_path / "moves.json"
+    make_pass("report-transposes", f"json={file}").apply(make_context(), module)
+    assert module_text(module) == before
+    (row,) = json.loads(file.read_text(encoding="utf-8"))
+    assert row["order"] == [0, 2, 1]
+    assert set(row) == {"name", "op", "shape", "order", "bytes", "cycles", "reason"}
+    assert "1 ops, 1 of them Permutes" in capsys.readouterr().err
+
+
+def test_top_ir_is_refused() -> None:
+    net = Net()
+    module = net.module(net.op(top.PermuteOp, "p", (net.input("x", 2, 3),), order=(1, 0)))
+    with pytest.raises(TpuError, match=r"top IR; run --convert-top-to-tpu first"):
+        make_pass("report-transposes").apply(make_context(), module)
+
+
+def test_op_without_a_kernel_is_named() -> None:
+    net = Net()
+    x = net.input("x", 2, 3)
+    net.module(x)
+    op = tpu.ReverseOp.make("back", (x,), result_types=[x.type], axis=0)
+    with pytest.raises(TpuError, match=r"no kernel for tpu.Reverse 'back'"):
+        timeline_alone(op, CHIP)
