@@ -1,8 +1,7 @@
 """Functions of one operand: `tpu.Active`.
 
-All are computed in f32. Coefficients are polynomial fits; their measured errors are stated. The
-tail of erfc is fitted as its fourth root, which is nearly linear, so that squaring twice makes
-relative errors vanish with the value.
+f16 ones have short sequences of their own (`sequences.table`) unless the module asks for `full`
+precision; everything else is computed in f32.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,35 +12,17 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter, Rounding
 from xdsl_tpu.backend.kernels.elementwise import Types
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, element_wise
+from xdsl_tpu.backend.kernels.sequences import gelu
+from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6 as EXP2
+from xdsl_tpu.backend.kernels.sequences.exp import LOG2_E
+from xdsl_tpu.backend.kernels.sequences.table import SEQUENCES
+from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats
 from xdsl_tpu.dialects.errors import TpuError
-
-LOG2_E = 1.4426950408889634
-
-Q_LIMIT = 5.25
-Q_ROOT = (
-    0.840896428,
-    -0.167734534,
-    -0.050187584,
-    0.00459826132,
-    0.00391206658,
-    -1.75140405e-4,
-    -2.12350729e-4,
-    2.25289496e-5,
-    2.70048508e-6,
-    3.66010539e-7,
-    -3.53866511e-7,
-    6.21647516e-8,
-    -4.75910511e-9,
-    1.42122217e-10,
-)
-"""(0.5 erfc(t / sqrt 2)) ** 0.25 for 0 <= t <= 5.25; gives GELU to 4.8e-7."""
-
-EXP2 = (0.99999994, 0.693153083, 0.240153626, 0.0558263063, 0.00898934249, 0.00187757856)
-"""2 ** f for 0 <= f < 1; relative error 1.6e-7."""
+from xdsl_tpu.dialects.precision import precision_of
 
 EXPONENT_BIAS = 127
 MANTISSA_BITS = 23
@@ -144,44 +125,11 @@ def _quick_gelu(e: Emitter, work: Work, coeffs: Sequence[float]) -> None:
     _swish(e, work, (1.702,))
 
 
-def _tanh_gelu(e: Emitter, work: Work, coeffs: Sequence[float]) -> None:
-    """x * sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3))."""
-    x, a, b = work.operands[0], work.scratch[0], work.scratch[1]
-    e.arith(Arith.MUL, a, x, x)
-    e.arith(Arith.MUL, b, a, 0.044715)
-    e.arith(Arith.ADD, a, b, 1.0)
-    e.arith(Arith.MUL, work.out, a, x)
-    _logistic(e, b, Work(work.out, (work.out,), work.scratch, work.tables), 1.5957691216057308)
-    e.arith(Arith.MUL, work.out, b, x)
-
-
-def _tail(e: Emitter, work: Work, scale: float) -> None:
-    """scratch 0 = 0.5 erfc(t / sqrt 2) and scratch 1 = t, for t = min(scale |x|, limit)."""
-    a, t, c = work.scratch[:3]
-    e.absolute(a, work.operands[0])
-    if scale != 1:
-        e.arith(Arith.MUL, c, a, scale)
-        a, c = c, a
-    e.arith(Arith.MIN, t, a, Q_LIMIT)
-    a, c = work.scratch[0], work.scratch[2]
-    e.taylor(a, t, work.tables[0])
-    e.arith(Arith.MUL, c, a, a)
-    e.arith(Arith.MUL, a, c, c)
-
-
-def _gelu(e: Emitter, work: Work, coeffs: Sequence[float]) -> None:
-    """max(x, 0) - t * 0.5 erfc(t / sqrt 2), t = |x|."""
-    _tail(e, work, 1.0)
-    q, t, c = work.scratch[:3]
-    e.arith(Arith.MUL, c, q, t)
-    e.arith(Arith.MAX, q, work.operands[0], 0.0)
-    e.arith(Arith.SUB, work.out, q, c)
-
-
 def _erf(e: Emitter, work: Work, coeffs: Sequence[float]) -> None:
     """sign(x) * (1 - 2 q), q = 0.5 erfc(|x|)."""
-    _tail(e, work, 2**0.5)
-    q, negative, positive = work.scratch[:3]
+    scaled, *scratch = work.scratch
+    e.arith(Arith.MUL, scaled, work.operands[0], 2**0.5)
+    q, negative, positive = gelu.tail(e, scaled, scratch, work.tables[0], gelu.LIMIT_ERF_14)
     e.arith(Arith.MUL, positive, q, -2.0)
     e.arith(Arith.ADD, q, positive, 1.0)
     e.arith(Arith.MUL, negative, q, -1.0)
@@ -259,17 +207,25 @@ def _rounded(rounding: Rounding) -> Callable[[Emitter, Work, Sequence[float]], N
     return compute
 
 
-_TAIL = ((F32,) * 3, (Q_ROOT,))
+def _sequence(unary: Unary) -> Recipe:
+    """A sequence on f32 as a recipe."""
+
+    def compute(e: Emitter, work: Work, coeffs: Sequence[float]) -> None:
+        unary.compute(e, work.out, work.operands[0], work.scratch, work.tables)
+
+    return Recipe(compute, unary.scratch, unary.tables)
+
+
 _LOGISTIC = (_LOGISTIC_SCRATCH, (EXP2,))
 
 RECIPES: dict[str, Recipe] = {
     "ABSVAL": Recipe(_absolute),
     "CEIL": Recipe(_rounded(Rounding.CEIL)),
     "ELU": Recipe(_elu, (*_EXP_SCRATCH, F32), (EXP2,)),
-    "ERF": Recipe(_erf, *_TAIL),
+    "ERF": Recipe(_erf, (F32,) * 4, (gelu.FIT_ERF_14,)),
     "EXP": Recipe(_exp, _EXP_SCRATCH, (EXP2,)),
     "FLOOR": Recipe(_rounded(Rounding.FLOOR)),
-    "GELU": Recipe(_gelu, *_TAIL),
+    "GELU": _sequence(gelu.GELU_F32),
     "HSIGMOID": Recipe(_hard_sigmoid, (F32, F32)),
     "HSWISH": Recipe(_hard_swish, (F32, F32)),
     "QGELU": Recipe(_quick_gelu, *_LOGISTIC),
@@ -284,7 +240,7 @@ RECIPES: dict[str, Recipe] = {
     "SQUARE": Recipe(_square),
     "SWISH": Recipe(_swish, *_LOGISTIC),
     "TANH": Recipe(_tanh, *_LOGISTIC),
-    "TGELU": Recipe(_tanh_gelu, *_LOGISTIC),
+    "TGELU": _sequence(gelu.TANH_GELU_F32),
 }
 """Mode of `tpu.Active` -> how it is computed."""
 
@@ -297,12 +253,16 @@ def active(context: KernelContext, op: Operation) -> None:
 
 
 def describe(op: Operation, types: Types) -> ElementWise:
-    """How a tpu.Active is computed; 16-bit operands are widened to f32, the result narrowed.
+    """How a tpu.Active is computed: by an f16 sequence, or in f32 with casts around it.
 
     Raises TpuError for a mode that has no recipe.
     """
     assert isinstance(op, tpu.ActiveOp)
     mode = op.mode.data.value
+    if types.out is types.operands[0] is DType.F16:
+        sequence = SEQUENCES[precision_of(op)].get(mode)
+        if sequence is not None:
+            return _narrow(sequence)
     recipe = RECIPES.get(mode)
     if recipe is None:
         raise TpuError(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(RECIPES)}")
@@ -321,3 +281,11 @@ def describe(op: Operation, types: Types) -> ElementWise:
     kinds = (F32, F32, *recipe.scratch) if narrow else recipe.scratch
     scratch = tuple(Scratch(dtype) for dtype in kinds)
     return ElementWise(compute, scratch, recipe.tables)
+
+
+def _narrow(unary: Unary) -> ElementWise:
+    def compute(emitter: Emitter, work: Work) -> None:
+        unary.compute(emitter, work.out, work.operands[0], work.scratch, work.tables)
+
+    scratch = tuple(Scratch(dtype) for dtype in unary.scratch)
+    return ElementWise(compute, scratch, unary.tables, unary.table_dtype)

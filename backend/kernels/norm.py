@@ -1,19 +1,25 @@
-"""tpu.LayerNorm, in f32, by mean and mean square of the difference."""
+"""tpu.LayerNorm by mean and mean square of the difference, in f16 for f16 rows, else in f32."""
 
 import math
 from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.elementwise import Types
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Work
 from xdsl_tpu.backend.kernels.reduction import Rows, dense_statistics, plan_reduction
 from xdsl_tpu.backend.kernels.rows import FULL, PARAMETER, row_layer
+from xdsl_tpu.backend.kernels.sequences import norm as narrow_form
+from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
+from xdsl_tpu.backend.kernels.sequences.row_set import rows_of
+from xdsl_tpu.backend.kernels.softmax import row_shape
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.precision import Precision, precision_of
 
 F32 = DType.F32
 
@@ -27,11 +33,12 @@ def layer_norm(context: KernelContext, op: Operation) -> None:
     plan = plan_reduction(extent[1], 1, context.chip.eu(F32.bytes))
     given = [context.value(v) for v in (op.weight, op.bias) if not is_none(v)]
     kinds = (FULL, FULL, *(PARAMETER for _ in given))
-    work = describe(op, Types(out.dtype, (x.dtype, *(v.dtype for v in given))), plan)
+    types = Types(out.dtype, (x.dtype, *(v.dtype for v in given)))
+    work = describe(op, types, plan, context.chip)
     row_layer(context, (out, x, *given), kinds, extent, work)
 
 
-def describe(op: "tpu.LayerNormOp", types: Types, plan: Rows) -> ElementWise:
+def describe(op: "tpu.LayerNormOp", types: Types, plan: Rows, chip: Chip) -> ElementWise:
     """How a normalisation along the height or the rows of a tensor is computed.
 
     The operands are x and whatever of weight and bias there is, in every lane and with the
@@ -39,6 +46,9 @@ def describe(op: "tpu.LayerNormOp", types: Types, plan: Rows) -> ElementWise:
     """
     stages = plan.stages(F32)
     has_weight, epsilon = not is_none(op.weight), op.eps.value.data
+    shape = row_shape(plan, types, 1, chip)
+    if shape is not None and precision_of(op) is Precision.FAST:
+        return _narrow(shape, epsilon, has_weight, chip)
     widens = any(dtype is not F32 for dtype in types.operands[1:])
 
     def compute(e: Emitter, work: Work) -> None:
@@ -51,6 +61,18 @@ def describe(op: "tpu.LayerNormOp", types: Types, plan: Rows) -> ElementWise:
     tiles = (plan.tile(F32), plan.tile(F32))
     scratch = (*tiles, *stages, plan.statistic(F32), plan.statistic(F32))
     return ElementWise(compute, (*scratch, plan.tile(F32)) if widens else scratch)
+
+
+def _narrow(shape: RowShape, epsilon: float, has_weight: bool, chip: Chip) -> ElementWise:
+    kinds = [Arith.MUL, Arith.ADD] if has_weight else [Arith.ADD]
+
+    def compute(e: Emitter, work: Work) -> None:
+        x, *given = work.operands
+        steps = list(zip(kinds, given, strict=False))
+        out, rows = rows_of(work.out, chip), rows_of(x, chip)
+        narrow_form.layer_norm_f16(e, out, rows, work.scratch, epsilon, steps)
+
+    return ElementWise(compute, narrow_form.norm_scratch(chip, shape))
 
 
 def _normalise(

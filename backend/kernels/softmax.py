@@ -1,19 +1,26 @@
-"""tpu.Softmax, in f32: exp(x - max) / sum."""
+"""tpu.Softmax: exp(x - max) / sum, in f16 for f16 rows, else in f32."""
 
 import math
 
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
-from xdsl_tpu.backend.kernels.activation import EXP2, LOG2_E, exp2_of_negative
+from xdsl_tpu.backend.kernels.activation import exp2_of_negative
 from xdsl_tpu.backend.kernels.elementwise import Types
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Work
-from xdsl_tpu.backend.kernels.reduction import Rows, dense_statistics, plan_reduction
+from xdsl_tpu.backend.kernels.reduction import Reduction, Rows, dense_statistics, plan_reduction
 from xdsl_tpu.backend.kernels.rows import FULL, row_layer
+from xdsl_tpu.backend.kernels.sequences import softmax as narrow_form
+from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6 as EXP2
+from xdsl_tpu.backend.kernels.sequences.exp import LOG2_E
+from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
+from xdsl_tpu.backend.kernels.sequences.row_set import rows_of
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.precision import Precision, precision_of
 
 F32 = DType.F32
 FAR_BELOW = -3e38
@@ -27,18 +34,22 @@ def softmax(context: KernelContext, op: Operation) -> None:
     axis = op.axis.value.data % len(x.shape)
     extent = (math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
     plan = plan_reduction(extent[1], extent[2], context.chip.eu(F32.bytes))
-    work = describe(op, Types(out.dtype, (x.dtype,)), plan)
+    work = describe(op, Types(out.dtype, (x.dtype,)), plan, extent[2], context.chip)
     row_layer(context, (out, x), (FULL, FULL), extent, work)
 
 
-def describe(op: "tpu.SoftmaxOp", types: Types, plan: Rows) -> ElementWise:
+def describe(op: "tpu.SoftmaxOp", types: Types, plan: Rows, inner: int, chip: Chip) -> ElementWise:
     """How a softmax along the height or the rows of a tensor is computed.
 
-    Raises TpuError for a logarithmic one.
+    `inner` elements lie between one and the next along the axis. Raises TpuError for a
+    logarithmic softmax.
     """
     if bool(op.log.value.data):
         raise TpuError(f"{where(op)}: log softmax has no kernel; compose it from softmax and log")
     scale = op.beta.value.data * LOG2_E
+    shape = row_shape(plan, types, inner, chip)
+    if shape is not None and scale > 0 and precision_of(op) is Precision.FAST:
+        return _narrow(shape, scale, chip)
     stages = plan.stages(F32)
 
     def compute(e: Emitter, work: Work) -> None:
@@ -73,3 +84,21 @@ def _inverse(e: Emitter, total: LocalTensor, spare: list[LocalTensor]) -> LocalT
     e.copy(view, total)
     e.div(inverse, 1.0, dense)
     return result
+
+
+def row_shape(plan: Rows, types: Types, inner: int, chip: Chip) -> RowShape | None:
+    """The rows of a tensor as the f16 sequences take them; None when they do not."""
+    if inner != 1 or any(dtype is not DType.F16 for dtype in (types.out, *types.operands)):
+        return None
+    if isinstance(plan, Reduction):
+        return RowShape(plan.size)
+    return None if plan.size % chip.eu(DType.F16.bytes) else RowShape(plan.size, True)
+
+
+def _narrow(shape: RowShape, scale: float, chip: Chip) -> ElementWise:
+    def compute(e: Emitter, work: Work) -> None:
+        out, x = rows_of(work.out, chip), rows_of(work.operands[0], chip)
+        narrow_form.softmax_f16(e, out, x, work.scratch, work.tables[0], scale)
+
+    scratch = narrow_form.softmax_scratch(chip, shape)
+    return ElementWise(compute, scratch, (narrow_form.TABLE,), DType.F16)

@@ -9,7 +9,7 @@ from xdsl_tpu.backend.kernels import reduce as reduction_kernel
 from xdsl_tpu.backend.kernels import softmax as softmax_kernel
 from xdsl_tpu.backend.kernels.elementwise import Types
 from xdsl_tpu.backend.kernels.mapping import ElementWise
-from xdsl_tpu.backend.kernels.reduction import Rows, plan_reduction, plan_rows
+from xdsl_tpu.backend.kernels.reduction import RowReduction, Rows, plan_reduction, plan_rows
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
 from xdsl_tpu.backend.local.elementwise import run
 from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned
@@ -57,9 +57,11 @@ def softmax(context: LocalContext) -> None:
     x = context.operand(0)
     shape = _shape(context)
     axis = op.axis.value.data % len(shape)
-    found = lines(x, shape[axis], math.prod(shape[axis + 1 :]), context.chip.eu(F32.bytes))
+    inner = math.prod(shape[axis + 1 :])
+    found = lines(x, shape[axis], inner, context.chip.eu(F32.bytes))
     types = Types(context.out.dtype, (x.dtype,))
-    _run(context, found, softmax_kernel.describe(op, types, found.plan), [x.tensor])
+    work = softmax_kernel.describe(op, types, found.plan, inner, context.chip)
+    _run(context, found, work, [x.tensor])
 
 
 def layer_norm(context: LocalContext) -> None:
@@ -73,7 +75,7 @@ def layer_norm(context: LocalContext) -> None:
     given = [value for value in context.operands[1:3] if value is not None]
     types = Types(context.out.dtype, (x.dtype, *(value.dtype for value in given)))
     rows = [_parameter(context, value, found, size) for value in given]
-    _run(context, found, norm.describe(op, types, found.plan), [x.tensor, *rows])
+    _run(context, found, norm.describe(op, types, found.plan, chip), [x.tensor, *rows])
 
 
 def _parameter(context: LocalContext, value: LocalValue, found: Lines, size: int) -> LocalTensor:
@@ -116,7 +118,8 @@ def _run(
         statistic = found.plan.statistic(F32).shape((1, 1, *found.tail))
         tail = statistic[2], statistic[3]
     out = _seen(context, context.out.tensor, tail)
-    run(context, work, out, [seen, *others], whole=seen.shape)
+    line = found.tail[1] if isinstance(found.plan, RowReduction) and not reduced else None
+    run(context, work, out, [seen, *others], whole=seen.shape, line=line)
 
 
 def _seen(context: LocalContext, tensor: LocalTensor, tail: tuple[int, int]) -> LocalTensor:

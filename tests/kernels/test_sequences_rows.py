@@ -244,3 +244,9 @@ def test_rows_off_the_eu_boundaries_are_refused() -> None:
     bench = Bench()
     with pytest.raises(TpuError, match="do not begin on EU boundaries"):
         rows_of(bench.tensor(random((1, 8, 4, 49)), F16), bench.chip)
+
+
+def test_tensors_with_strides_are_refused() -> None:
+    bench = Bench()
+    with pytest.raises(TpuError, match="with strides"):
+        rows_of(bench.tensor(random((1, 8, 4, 1)), F16).free(), bench.chip)

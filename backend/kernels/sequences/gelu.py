@@ -48,7 +48,9 @@ FIT_ERF_14 = (
     -4.75910511e-9,
     1.42122217e-10,
 )
-"""(0.5 erfc(t / sqrt 2)) ** 0.25 up to 5.25."""
+"""(0.5 erfc(t / sqrt 2)) ** 0.25 up to `LIMIT_ERF_14`."""
+
+LIMIT_ERF_14 = 5.25
 
 FIT_TANH_12 = (
     0.840895653,
@@ -179,7 +181,7 @@ TANH_GELU_F16 = Unary(gated(4.0), _HALF, (halves("3aba b156 aadb 2077 1904 8f22"
 QUICK_GELU_F16 = Unary(gated(7.0), _HALF, (halves("3ab8 b175 ad47 2a66 a1cd 1508 8367"),), 14)
 """x sigmoid(1.702 x); error up to 2e-3, half an f16 ulp of the largest values concerned."""
 
-GELU_F32 = Unary(gated(5.25), (F32,) * 3, (FIT_ERF_14,), 42, F32)
+GELU_F32 = Unary(gated(LIMIT_ERF_14), (F32,) * 3, (FIT_ERF_14,), 42, F32)
 """Error up to 4.8e-7."""
 
 GELU_F32_SHORT = Unary(gated(4.75), (F32,) * 3, (FIT_ERF_12,), 38, F32)

@@ -13,6 +13,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Window
 from xdsl_tpu.backend.tensor import (
     DType,
+    Layout,
     LocalTensor,
     Shape4,
     align,
@@ -85,8 +86,10 @@ class RowSet:
 def rows_of(tensor: LocalTensor, chip: Chip) -> RowSet:
     """The rows of an EU-aligned tensor: (n, c, length, 1), or (n, c, rows, length).
 
-    Raises TpuError when rows are not an EU width or more of them apart.
+    Raises TpuError when the tensor has strides of its own or rows that begin off EU boundaries.
     """
+    if tensor.layout is not Layout.ALIGNED:
+        raise TpuError(f"a tensor of shape {tensor.shape} with strides has no rows to work on")
     n, c, h, w = tensor.shape
     eu = chip.eu(tensor.dtype.bytes)
     per, length = (1, h) if w == 1 else (h, w)

@@ -1,0 +1,27 @@
+"""Which sequence computes which mode of `tpu.Active` on f16."""
+
+from xdsl_tpu.backend.kernels.sequences import exp, gelu, logistic
+from xdsl_tpu.backend.kernels.sequences.unary import Unary
+from xdsl_tpu.dialects.precision import Precision
+
+FAST: dict[str, Unary] = {
+    "EXP": exp.EXP_F16,
+    "GELU": gelu.GELU_F16,
+    "QGELU": gelu.QUICK_GELU_F16,
+    "SIGMOID": logistic.SIGMOID_F16,
+    "SILU": logistic.SILU_F16,
+    "TANH": logistic.TANH_F16,
+    "TGELU": gelu.TANH_GELU_F16,
+}
+
+CLOSE: dict[str, Unary] = {
+    "GELU": gelu.GELU_F16_CLOSE,
+    "SILU": logistic.SILU_F16_CLOSE,
+}
+"""Within about one ulp; other modes have no such form and are computed in f32 instead."""
+
+SEQUENCES: dict[Precision, dict[str, Unary]] = {
+    Precision.FAST: FAST,
+    Precision.CLOSE: CLOSE,
+    Precision.FULL: {},
+}
