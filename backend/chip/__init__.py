@@ -8,12 +8,14 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from xdsl_tpu.dialects.errors import TpuError
 
 CHIPS = Path(__file__).parent
+_WIDEST_ELEMENT = 4  # bytes
 
 
 @dataclass(frozen=True)
@@ -122,13 +124,13 @@ def load_chip(name: str = "bm1684x") -> Chip:
         raise TpuError(f"{path}: the chip description lacks the key {missing}") from missing
     except (ValueError, TypeError) as error:  # UnicodeDecodeError and TOMLDecodeError, too
         raise TpuError(f"{path}: not a chip description: {error}") from error
-    problem = next(_problems(chip), None)
+    problem = next(_problems(chip, shipped=path.parent == CHIPS), None)
     if problem is not None:
         raise TpuError(f"{path}: {problem}")
     return chip
 
 
-def _problems(chip: Chip) -> Iterator[str]:
+def _problems(chip: Chip, shipped: bool) -> Iterator[str]:
     """What cannot be in a description."""
     for name, value in asdict(chip).items():
         values: list[Any] = [*value.values()] if isinstance(value, dict) else [value]
@@ -140,5 +142,35 @@ def _problems(chip: Chip) -> Iterator[str]:
                 yield f"{name} is {number}; it must be above 0"
     if chip.local_bytes & (chip.local_bytes - 1):
         yield f"bytes_per_lane is {chip.local_bytes}, no power of two: lanes are address bits"
+    if chip.eu_bytes % _WIDEST_ELEMENT or chip.local_bytes % chip.eu_bytes:
+        yield (
+            f"eu_bytes is {chip.eu_bytes}; it must be a multiple of {_WIDEST_ELEMENT} "
+            f"that divides bytes_per_lane ({chip.local_bytes})"
+        )
+    if chip.local_bytes % chip.banks:
+        yield f"banks is {chip.banks}; it must divide bytes_per_lane ({chip.local_bytes})"
+    for name in ("cube_channels", "cube_outputs"):
+        if missing := {1, 2, _WIDEST_ELEMENT} - getattr(chip, name).keys():
+            yield f"{name} has no figure for operands of {min(missing)} bytes"
+    yield from _overlaps(chip)
     if chip.instruction_set not in known_chips():
         yield f"instruction_set is '{chip.instruction_set}'; known: {', '.join(known_chips())}"
+    elif not shipped:
+        channels = load_chip(chip.instruction_set).cube_channels
+        if chip.cube_channels != channels:
+            yield f"cube input_channels must be {channels}: filters are laid out for them"
+
+
+def _overlaps(chip: Chip) -> Iterator[str]:
+    """Memories that share addresses."""
+    memories = sorted(
+        (
+            (chip.local_base, chip.lanes * chip.local_bytes, "local memory"),
+            (chip.static_base, chip.static_bytes, "static memory"),
+            (chip.l2_base, chip.l2_bytes, "L2 memory"),
+            (chip.ddr_base, chip.ddr_bytes, "DDR"),
+        )
+    )
+    for (base, size, name), (next_base, _, next_name) in pairwise(memories):
+        if base + size > next_base:
+            yield f"the {name} ends at {base + size:#x}, the {next_name} begins at {next_base:#x}"

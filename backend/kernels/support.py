@@ -74,9 +74,12 @@ class LocalMemory:
         """Bytes per lane still free."""
         return self.chip.local_bytes - self.next
 
-    def take(self, size: int, unit: int = 64) -> int:
-        """Reserve `size` bytes per lane; raises TpuError when they do not fit."""
-        address = align(self.next, unit)
+    def take(self, size: int, unit: int | None = None) -> int:
+        """Reserve `size` bytes per lane at a multiple of `unit`, by default the EU width.
+
+        Raises TpuError when they do not fit.
+        """
+        address = align(self.next, unit or self.chip.eu_bytes)
         if address + size > self.chip.local_bytes:
             raise TpuError(
                 f"local memory: {size} bytes per lane wanted, "

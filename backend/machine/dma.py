@@ -52,11 +52,15 @@ def _place(state: State, command: Command, side: str, shape: Quad, kind: Element
     return state.memory.place(address, shape, strides, kind.storage)
 
 
+_MASK_BITS = 64
+"""Lanes that the mask of a command can name; all ones mean every lane of a larger chip, too."""
+
+
 def check_plain(state: State, command: Command) -> None:
     """Refuse what no form supports."""
     require(not command["decompress_enable"], "decompression is not simulated")
     mask = command["localmem_mask_h32"] << 32 | command["localmem_mask_l32"]
-    everything = (1 << state.chip.lanes) - 1
+    everything = (1 << min(state.chip.lanes, _MASK_BITS)) - 1
     require(
         mask & everything == everything, f"lane mask {mask:#x} is not simulated: all lanes only"
     )

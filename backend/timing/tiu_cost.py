@@ -43,10 +43,15 @@ def tiu_cycles(command: Command, chip: Chip) -> int:
 
 def _base(command: Command, chip: Chip, width: int) -> int:
     """Passes over the result, one EU width per lane each; `width` in bytes of one element."""
-    lane = (command["res0_addr"] & 0xFFFFFF) >> chip.lane_shift
+    lane = _lane(command, chip)
     blocks = ceil_div(lane + command["res0_c"], chip.lanes)
     elements = command["res0_h"] * command["res0_w"]
     return command["res0_n"] * blocks * ceil_div(elements, chip.eu(width))
+
+
+def _lane(command: Command, chip: Chip) -> int:
+    """The lane on which the result starts; bits beyond local memory do not count."""
+    return (command["res0_addr"] >> chip.lane_shift) % chip.lanes
 
 
 def _arith(command: Command, chip: Chip) -> int:
@@ -146,7 +151,7 @@ def _matmul2(command: Command, chip: Chip) -> int:
 def _pool(command: Command, chip: Chip) -> int:
     """Pools and depthwise convolution; a kernel of one row works row by row."""
     width = max(element_bytes(command, "res0_prec"), element_bytes(command, "opd0_prec"))
-    lane = (command["res0_addr"] & 0xFFFFFF) >> chip.lane_shift
+    lane = _lane(command, chip)
     blocks = ceil_div(lane + command["res0_c"], chip.lanes)
     h, w, kernel_h = command["res0_h"], command["res0_w"], command["opd1_h"]
     eu = chip.eu(width)
@@ -201,7 +206,7 @@ def _vector(command: Command, chip: Chip) -> int:
     """VC: an estimate, no data; one pass over the result, whose rows are the first vector."""
     width = max(element_bytes(command, f"{name}_prec") for name in ("res0", "opd0", "opd1"))
     rows = (command["opd0_c"] - 1) * command["opd0_w"] + command["opd1_w"]
-    lane = (command["res0_addr"] & 0xFFFFFF) >> chip.lane_shift
+    lane = _lane(command, chip)
     groups = ceil_div(lane + command["res0_c"], chip.lanes)
     return rows * groups * ceil_div(command["res0_w"], chip.eu(width))
 

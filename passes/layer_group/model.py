@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.passes.layer_group.allocate import UNIT
 from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
 from xdsl_tpu.passes.layer_group.plan import Item, Plan, Role, Step, plan_sliced, plan_straight
 from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
@@ -67,6 +69,8 @@ def _items(ops: Sequence[Operation], slicing: Slicing, chip: Chip) -> dict[objec
             held = is_weight(value) or slices.hold
             role = Role.WEIGHT if held else Role.INPUT
         size = value_bytes(value, slices, chip)
+        if chip.eu_bytes > UNIT:  # addresses are sums of sizes, so these keep them aligned
+            size = align(size, chip.eu_bytes)
         items[value] = Item(value, role, size, roots.get(value, value), value in stored)
     return items
 
