@@ -42,6 +42,7 @@ FINAL_PIPELINE = (
     "layer-group",
     "address-assign",
     "verify-addresses",
+    "verify-layer-groups",
 )
 """From tpu IR to IR with weight layouts and addresses, ready for code generation."""
 
@@ -110,7 +111,8 @@ def run_stage(
     """
     options = {"processor-assign": f"mode={mode} chip={chip}"}
     if description:
-        options["layer-group"] = f"chip={shlex.quote(description)}"
+        for name in ("layer-group", "verify-layer-groups"):
+            options[name] = f"chip={shlex.quote(description)}"
     return list(_run(module, stage, options, disable))
 
 

@@ -1,0 +1,274 @@
+"""The pass `verify-layer-groups`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.local.schedule import Event, events, ginfo, is_held
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
+from xdsl_tpu.dialects.tpu.op import LocalOp
+from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
+from xdsl_tpu.passes.layer_group.residency import clashes, described, pack_place, stays
+from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
+from xdsl_tpu.passes.layer_group.values import AXES, AxisSlices, GroupType, Secs
+from xdsl_tpu.passes.module_state import text_attribute
+
+
+@dataclass(frozen=True)
+class VerifyLayerGroupsPass(ModulePass):
+    """Prove that every `tpu.Group` computes what its ops say, in the memory that they name.
+
+    Everything is recomputed from the IR: which part of each value every slice needs, its bytes,
+    the order of loads, computations and stores over the time steps (for several slices those of
+    the unrolled pipeline), and that no byte of local memory is needed for two things at once.
+    All faults found are reported.
+    """
+
+    name = "verify-layer-groups"
+
+    chip: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        groups = [inner for inner in op.walk() if isinstance(inner, tpu.GroupOp)]
+        if not groups:
+            return
+        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        faults = [
+            f"group '{name_of(group)}': {fault}"
+            for group in groups
+            for fault in group_faults(group, chip)
+        ]
+        if faults:
+            listed = "".join(f"\n  {fault}" for fault in faults)
+            raise TpuError(f"{len(faults)} faults in layer groups:{listed}")
+
+
+def group_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
+    """One line for everything that is wrong with a group.
+
+    What is recomputed needs a sound structure, so that faults of structure come alone.
+    """
+    structure = [*_structure_faults(group), *_flow_faults(group)]
+    yield from structure
+    if structure:
+        return
+    yield from _slice_faults(group, chip)
+    yield from _place_faults(group, chip)
+    yield from _pack_faults(group, chip)
+    schedule = events(group)
+    yield from _order_faults(schedule)
+    for one, other in clashes(stays(schedule)):
+        low, high = max(one.start, other.start), min(one.end, other.end)
+        yield (
+            f"{one.what} at bytes {one.start} to {one.end} (time steps {one.first} to {one.last}) "
+            f"and {other.what} at bytes {other.start} to {other.end} (time steps {other.first} to "
+            f"{other.last}) share {high - low} bytes per lane"
+        )
+
+
+def _body(group: tpu.GroupOp) -> list[Operation]:
+    return [op for op in group.body.block.ops if not isinstance(op, tpu.YieldOp)]
+
+
+def _computing(group: tpu.GroupOp) -> list[Operation]:
+    return [op for op in _body(group) if not isinstance(op, tpu.LoadOp | tpu.StoreOp)]
+
+
+def _structure_faults(group: tpu.GroupOp) -> Iterator[str]:
+    """Values cross the border of a group through Loads and Stores only."""
+    inside = set(_body(group))
+    for op in inside:
+        if not isinstance(op, LocalOp) or op.ginfo is None:
+            yield f"{described(op)} has no ginfo"
+        if op.results and isinstance(op, LocalOp) and not _same_kind(op, group):
+            yield f"{described(op)} is of another group type"
+        for operand in op.operands:
+            if is_none(operand):
+                continue
+            local = operand.owner in inside
+            if isinstance(op, tpu.LoadOp) == local:
+                where = "inside" if local else "outside"
+                yield f"{described(op)} reads '{name_of(operand)}' from {where} the group"
+    last = group.body.block.last_op
+    if not isinstance(last, tpu.YieldOp):
+        yield "it does not end in tpu.Yield"
+        return
+    for value in last.operands:
+        if not isinstance(value.owner, tpu.StoreOp):
+            yield f"it yields '{name_of(value)}', which no tpu.Store makes"
+    if len(last.operands) != len(group.outputs):
+        yield f"it yields {len(last.operands)} values for {len(group.outputs)} results"
+
+
+def _same_kind(op: LocalOp, group: tpu.GroupOp) -> bool:
+    if op.ginfo is None:
+        return True
+    return op.ginfo.group_type.value.data == group.group_type.value.data
+
+
+def _flow_faults(group: tpu.GroupOp) -> Iterator[str]:
+    """The flow lists every op exactly once, and time steps count from 0."""
+    owners: dict[int, Operation] = {}
+    for op in _body(group):
+        if not isinstance(op, LocalOp) or op.ginfo is None:
+            continue
+        identity = op.ginfo.id.value.data
+        if identity in owners:
+            yield f"{described(owners[identity])} and {described(op)} have the same id {identity}"
+        owners[identity] = op
+    flow = ints(group.flow)
+    if flow in ((), (0,)):
+        return
+    heads = [entry for entry in flow if entry < 0]
+    if heads != [-(step + 1) for step in range(len(heads))] or flow[0] != -1:
+        yield f"the time steps of its flow are {heads}, not -1, -2 and so on"
+    listed = [entry for entry in flow if entry >= 0]
+    for identity, op in owners.items():
+        count = listed.count(identity)
+        if count != 1:
+            yield f"its flow lists {described(op)} {count} times"
+    for entry in listed:
+        if entry not in owners:
+            yield f"its flow lists id {entry}, which no op has"
+
+
+def _slice_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
+    """Slices, alignment and bytes follow from the sections."""
+    copies = _reading_outside(group)
+    kind = GroupType(group.group_type.value.data)
+    counts = (group.nsecs, group.csecs, group.dsecs, group.hsecs, group.wsecs)
+    slicing = slice_group(
+        list(copies.values()), kind, Secs(*(count.value.data for count in counts)), chip
+    )
+    try:
+        if isinstance(slicing, Slicing):
+            yield from _ginfo_faults(group, copies, slicing, chip)
+        else:
+            yield f"it cannot be cut like this: {slicing.reason}"
+    finally:
+        for copy in reversed(copies.values()):
+            copy.erase()
+
+
+def _reading_outside(group: tpu.GroupOp) -> dict[Operation, Operation]:
+    """Copies of the ops that compute, which read from outside what they read from Loads."""
+    values: dict[SSAValue, SSAValue] = {
+        op.output: op.input for op in _body(group) if isinstance(op, tpu.LoadOp)
+    }
+    return {op: op.clone(values) for op in _computing(group)}
+
+
+def _ginfo_faults(
+    group: tpu.GroupOp, copies: dict[Operation, Operation], slicing: Slicing, chip: Chip
+) -> Iterator[str]:
+    for op in _body(group):
+        if isinstance(op, tpu.LoadOp):
+            value = op.input
+        elif isinstance(op, tpu.StoreOp):
+            assert isinstance(op.input.owner, Operation)
+            copy = copies.get(op.input.owner)
+            if copy is None:
+                continue  # what is loaded may be stored as it is
+            results: list[SSAValue] = list(op.input.owner.results)
+            value = copy.results[results.index(op.input)]
+        else:
+            value = next(v for v in copies[op].results if not is_none(v))
+        slices = slicing.of.get(value)
+        if slices is None:
+            yield f"{described(op)} loads what nothing reads"
+            continue
+        info = ginfo(op)
+        for axis in AXES:
+            found, wanted = parts(info, axis), slices.along(axis)
+            if found != wanted:
+                yield f"{described(op)} has {axis} slices {found}, its users need {wanted}"
+        if bool(info.eu_align) != slices.eu_align:
+            wanted_layout = "aligned" if slices.eu_align else "compact"
+            yield f"{described(op)} should be {wanted_layout} in local memory"
+        size, needed = info.out_size.value.data, value_bytes(value, slices, chip)
+        if size != needed:
+            yield f"{described(op)} has {size} bytes per lane, its largest slice {needed}"
+
+
+def parts(info: LayerGroupAttr, axis: str) -> AxisSlices:
+    """The (start, length) that a ginfo lists along an axis."""
+    starts, lengths = (ints(getattr(info, f"{axis}_{what}")) for what in ("idx", "slice"))
+    return tuple(zip(starts, lengths, strict=False))
+
+
+def _place_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
+    """Everything lies inside local memory, aligned where it has to be."""
+    for op in _body(group):
+        info = ginfo(op)
+        places = [
+            ("", info.out_addr.value.data, info.out_size.value.data),
+            ("the scratch of ", info.buffer_addr.value.data, info.buffer_size.value.data),
+        ]
+        for what, start, size in places:
+            if size and (start < 0 or start + size > chip.local_bytes):
+                over = max(start + size - chip.local_bytes, -start)
+                yield f"{what}{described(op)} lies {over} bytes outside local memory"
+        aligned = bool(info.eu_align)
+        address = info.out_addr.value.data
+        if aligned and address % chip.eu_bytes:
+            yield f"{described(op)} at byte {address} is not aligned to {chip.eu_bytes}"
+        constant = all(len(parts(info, axis)) == 1 for axis in AXES)
+        if is_held(op) and not constant:
+            yield f"{described(op)} is loaded once but its part changes from slice to slice"
+
+
+def _pack_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
+    """The weights of a pack lie as its image does, inside it."""
+    bases: dict[int, tuple[int, Operation]] = {}
+    for op in _body(group):
+        place = pack_place(op)
+        if place is None:
+            continue
+        info = ginfo(op)
+        base = info.out_addr.value.data - place.offset
+        first, other = bases.setdefault(place.number, (base, op))
+        if base != first:
+            yield f"{described(op)} and {described(other)} do not lie as in pack {place.number}"
+        over = place.offset + info.out_size.value.data - place.lane_bytes
+        if over > 0:
+            yield f"{described(op)} lies {over} bytes outside pack {place.number}"
+        if place.total_bytes != place.lane_bytes * chip.lanes:
+            yield f"pack {place.number} has not {place.lane_bytes} bytes for each lane"
+        if base < 0 or base + place.lane_bytes > chip.local_bytes:
+            yield f"the transfer of pack {place.number} writes outside local memory"
+        if not is_held(op):
+            yield f"{described(op)} is in pack {place.number} but not held"
+
+
+def _order_faults(schedule: list[Event]) -> Iterator[str]:
+    """What an op reads was loaded in an earlier time step or computed before; stores come after.
+
+    Transfers run beside the computations of their time step.
+    """
+    made: dict[tuple[Operation, int], int] = {}
+    faulty: set[tuple[Operation, Operation]] = set()
+    for event in schedule:
+        for operand in () if isinstance(event.op, tpu.LoadOp) else event.op.operands:
+            source = operand.owner
+            if not isinstance(source, LocalOp):
+                continue
+            step = made.get((source, 0 if is_held(source) else event.slice))
+            apart = isinstance(source, tpu.LoadOp) or isinstance(event.op, tpu.StoreOp)
+            late = step is None or (apart and step >= event.step)
+            if late and (event.op, source) not in faulty:
+                faulty.add((event.op, source))
+                yield (
+                    f"{described(event.op)} in time step {event.step} comes too early for "
+                    f"{described(source)}"
+                )
+        made.setdefault((event.op, 0 if is_held(event.op) else event.slice), event.step)
