@@ -1,6 +1,6 @@
 """Element-wise ops on slices: any scratch they need covers a part of the slice at a time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels import activation, elementwise
@@ -68,12 +68,13 @@ def run(
     out: LocalTensor,
     operands: Sequence[LocalTensor],
     whole: Shape4 | None = None,
+    line: int | None = None,
 ) -> None:
     """Compute `out` from its operands part by part, as large as the scratch memory allows.
 
     `whole` is the shape of the tile that scratch tensors refer to, if it is not that of `out`;
-    then parts are ranges of images and lane groups only. Without enough scratch for a chain of
-    single instructions the chain works in place.
+    then parts are ranges of images and lane groups only, or of whole lines of `line` elements.
+    Without enough scratch for a chain of single instructions the chain works in place.
     """
     scratch, chip = context.scratch, context.chip
     tile = whole or out.shape
@@ -86,13 +87,19 @@ def run(
             )
 
         cuttable = all(_is_cuttable(t, out, chip, bool(whole)) for t in (out, *operands))
-        unit = None if whole else _unit(out, operands, chip)
-        found = _cut(tile, fits, chip, unit, cuttable)
+        unit = None if whole and line is None else _unit(out, operands, chip)
+
+        def divided() -> Sequence[Part | None] | None:
+            if fits(tile):
+                return [None]
+            return parts(tile, fits, chip, unit, line or 1) if cuttable else None
+
+        found = divided()
         if found is None and _is_chain(work, out):
             work.compute(context.emitter, Work(out, operands, (out,)))
             return
         if found is None and scratch.widen():
-            found = _cut(tile, fits, chip, unit, cuttable)
+            found = divided()
         if found is None:
             raise TpuError(f"{scratch.largest} bytes of scratch memory per lane are too few")
         for part in found:
@@ -126,15 +133,6 @@ def _part(
         operands = [part.of(operand, chip) for operand in operands]
     tensors = [context.scratch.aligned(kind.shape(tile), kind.dtype) for kind in work.scratch]
     work.compute(context.emitter, Work(out, operands, tensors, tables))
-
-
-def _cut(
-    tile: Shape4, fits: Callable[[Shape4], bool], chip: Chip, unit: int | None, cuttable: bool
-) -> Sequence[Part | None] | None:
-    """The whole tile if it fits, otherwise its parts; None when neither do."""
-    if fits(tile):
-        return [None]
-    return parts(tile, fits, chip, unit) if cuttable else None
 
 
 def _is_chain(work: ElementWise, out: LocalTensor) -> bool:

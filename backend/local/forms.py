@@ -64,13 +64,20 @@ def arrangements(group: tpu.GroupOp, lanes: int) -> dict[SSAValue, Arrangement]:
 
 def _row(load: tpu.LoadOp, kind: GroupType, lanes: int) -> Arrangement | None:
     for use in load.output.uses:
-        if use.index in _PARAMETERS.get(use.operation.name, ()):
-            return Arrangement(Form.ROW, parameter=True)
-        if use.operation.name in _STRETCHED:
-            own = of_value(load.output, kind, lanes).c
-            if own == 1 and of_value(use.operation.results[0], kind, lanes).c > 1:
-                return Arrangement(Form.ROW)
+        row = row_form(use.operation, use.index, kind, lanes)
+        if row is not None:
+            return row
     return None
+
+
+def row_form(op: Operation, index: int, kind: GroupType, lanes: int) -> Arrangement | None:
+    """The arrangement of an operand that an op needs in every lane; None for others."""
+    if index in _PARAMETERS.get(op.name, ()):
+        return Arrangement(Form.ROW, parameter=True)
+    if op.name not in _STRETCHED or of_value(op.operands[index], kind, lanes).c > 1:
+        return None
+    stretched = of_value(op.results[0], kind, lanes).c > 1
+    return Arrangement(Form.ROW) if stretched else None
 
 
 def _merged(conv: tpu.Conv2DOp) -> list[SSAValue]:

@@ -4,7 +4,6 @@ What must wait for what follows from the local memory that commands touch, as ev
 emitter; the group only decides the order of emission and where everything lies.
 """
 
-from importlib import import_module
 from typing import cast
 
 from xdsl.ir import Operation, SSAValue
@@ -15,6 +14,7 @@ from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, ddr_value,
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.forms import PLAIN, Arrangement, arrangements
 from xdsl_tpu.backend.local.image import load_pack, packed
+from xdsl_tpu.backend.local.measure import local_kernel
 from xdsl_tpu.backend.local.schedule import (
     Event,
     Sections,
@@ -133,8 +133,7 @@ class _Group:
         scratch = self._scratch(event)
         operands = tuple(self._operand(value, event.slice) for value in op.operands)
         context = LocalContext(self.chip, self.emitter, op, operands, out, scratch, self.kind)
-        module_name, function_name = LOCAL_KERNELS[op.name].split(":")
-        kernel = getattr(import_module(f"xdsl_tpu.backend.local.{module_name}"), function_name)
+        kernel = local_kernel(op)
         with self.emitter.layer(name_of(op) or "", op.name):
             try:
                 kernel(context)

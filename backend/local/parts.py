@@ -4,8 +4,9 @@ A lane holds, for each image and channel group, a run of h * w elements that beg
 boundary. A part is a range of images, of channel groups, and perhaps of the run.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
@@ -14,26 +15,36 @@ from xdsl_tpu.backend.tensor import Layout, LocalTensor, Shape4, aligned, ceil_d
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A range of a tensor (n, c, h, w); `run` counts elements of h * w, None for all."""
+    """A range of a tensor (n, c, h, w).
+
+    `run` counts elements of h * w in whole lines of `line` elements; None stands for all.
+    """
 
     images: Piece
     channels: Piece
     run: Piece | None = None
+    line: int = 1
 
     def shape(self, whole: Shape4) -> Shape4:
         """Its sizes, for a tensor of sizes `whole`."""
-        tail = whole[2:] if self.run is None else (1, self.run.size)
-        return self.images.size, self.channels.size, tail[0], tail[1]
+        h, w = self._tail(whole)
+        return self.images.size, self.channels.size, h, w
+
+    def _tail(self, whole: Shape4) -> tuple[int, int]:
+        if self.run is None:
+            return whole[2], whole[3]
+        return (1, self.run.size) if self.line == 1 else (self.run.size // self.line, self.line)
 
     def of(self, tensor: LocalTensor, chip: Chip) -> LocalTensor:
-        """The part of an EU-aligned tensor, EU-aligned; images and lanes may repeat."""
+        """The part of an EU-aligned tensor, EU-aligned; images, lanes and lines may repeat."""
         n, c, h, w = tensor.shape
         images = self.images if n > 1 else Piece(0, 1)
         channels = self.channels
         if c <= chip.lanes:
             channels = Piece(0, min(c, self.channels.size))
-        start = 0 if self.run is None else self.run.start
-        tail = (h, w) if self.run is None else (1, self.run.size)
+        repeats = self.line > 1 and h == 1
+        start = 0 if self.run is None or repeats else self.run.start
+        tail = (h, w) if repeats else self._tail(tensor.shape)
         address = tensor.at(images.start, channels.start // chip.lanes)
         address += start * tensor.dtype.bytes
         shape = (images.size, channels.size, tail[0], tail[1])
@@ -53,12 +64,16 @@ def settled(tensor: LocalTensor, chip: Chip) -> LocalTensor:
 
 
 def parts(
-    shape: Shape4, fits: Callable[[Shape4], bool], chip: Chip, unit: int | None
+    shape: Shape4,
+    fits: Callable[[Shape4], bool],
+    chip: Chip,
+    unit: int | None,
+    line: int = 1,
 ) -> Sequence[Part] | None:
     """Cut a tensor into as few parts as satisfy `fits`; None when not even the smallest does.
 
     Images are cut first, then channel groups, then the run of elements in multiples of `unit`
-    (None: never).
+    and of whole lines (None: never).
     """
     n, c, h, w = shape
     for images in _sizes(n):
@@ -69,15 +84,21 @@ def parts(
         channels = min(c, count * chip.lanes)
         if fits((1, channels, h, w)):
             return [Part(Piece(i, 1), some) for i in range(n) for some in cut(c, channels)]
-    if unit is None:
-        return None
-    lanes = min(c, chip.lanes)
+    return None if unit is None else _runs(shape, fits, chip, math.lcm(unit, line), line)
+
+
+def _runs(
+    shape: Shape4, fits: Callable[[Shape4], bool], chip: Chip, unit: int, line: int
+) -> Sequence[Part] | None:
+    n, c, h, w = shape
+    first = Part(Piece(0, 1), Piece(0, min(c, chip.lanes)))
     for units in _sizes(ceil_div(h * w, unit)):
-        if fits((1, lanes, 1, min(units * unit, h * w))):
+        size = min(units * unit, h * w)
+        if fits(replace(first, run=Piece(0, size), line=line).shape(shape)):
             return [
-                Part(Piece(i, 1), some, run)
+                Part(Piece(i, 1), some, run, line)
                 for i in range(n)
-                for some in cut(c, lanes)
+                for some in cut(c, chip.lanes)
                 for run in cut(h * w, units * unit)
             ]
     return None

@@ -1,0 +1,61 @@
+"""What `measure` promises holds when the group is emitted."""
+
+from collections import Counter
+
+import pytest
+from tests.kernels.harness import Case
+from tests.local.groups import run_grouped
+from tests.local.test_local_cnn import residual
+from tests.local.test_local_transformer import attention, mlp
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.local.measure import Measured, measure
+from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.backend.timing import tiu_cycles
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.names import name_of
+
+CASES = {
+    "residual": (residual("f16"), GroupType.NORMAL),
+    "attention": (attention("f16", 6, 49, 3, 32), GroupType.MM),
+    "long_attention": (attention("f32", 1, 100, 2, 20), GroupType.MM),
+    "mlp": (mlp("f16"), GroupType.MM),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_scratch_and_cycles_are_those_of_the_emitted_group(name: str) -> None:
+    case, kind = CASES[name]
+    chip = load_chip()
+    measured: dict[str, Measured] = {}
+
+    def sizes(value: SSAValue) -> Ncdhw:
+        return of_value(value, kind, chip.lanes)
+
+    def scratch(op: Operation) -> int:
+        found = measured[name_of(op) or ""] = measure(op, sizes, kind, chip)
+        return found.scratch
+
+    program = run_grouped(case, kind, scratch=scratch).program
+    spent: Counter[str] = Counter()
+    for command, layer in zip(program.tiu, program.tiu_layers, strict=True):
+        if layer >= 0:
+            spent[program.layers[layer].name] += tiu_cycles(command, chip)
+    assert {n: spent[n] for n in measured} == {n: found.cycles for n, found in measured.items()}
+
+
+def test_a_slice_that_no_scratch_memory_suffices_for_is_refused() -> None:
+    case = Case("f32")
+    x, z = case.input("x", (1, 4096, 64)), case.input("z", (1, 4096, 64))
+    attributes = {"right_transpose": "true"}
+    case.op("tpu.MatMul", [x, z, "none", "none", "none"], attributes, "y", (1, 4096, 4096))
+    op = next(op for op in case.module().walk() if op.name == "tpu.MatMul")
+    chip = load_chip()
+
+    def sizes(value: SSAValue) -> Ncdhw:
+        return Ncdhw(1, 64, 1, 300000, 1)
+
+    with pytest.raises(TpuError, match="scratch memory"):
+        measure(op, sizes, GroupType.MM, chip)
