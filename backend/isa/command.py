@@ -40,8 +40,8 @@ class EncodingError(TpuError):
 def encode(command: Command) -> bytes:
     """The bytes of a command.
 
-    Raises EncodingError when the form has no such field, the value does not fit in it, or the
-    form's opcode is not known.
+    Raises EncodingError when the form has no such field, the value does not fit in it, the bytes
+    would be those of another form, or the form's opcode is not known.
     """
     form = command.form
     if form.opcode is None:
@@ -57,7 +57,19 @@ def encode(command: Command) -> bytes:
                 f"does not fit in {field.width} bits"
             )
         word |= value << field.offset
+    _check_form(command)
     return word.to_bytes(form.size, "little")
+
+
+def _check_form(command: Command) -> None:
+    """The fields that tell forms apart must be the form's own."""
+    form = command.form
+    for name, value in form.fixed.items():
+        if command.fields.get(name, value) != value:
+            raise EncodingError(f"{form.name}: {name} is {value}, not {command[name]}")
+    if form.functions and command.function not in form.functions:
+        known = ", ".join(f"{number} {name}" for number, name in form.functions.items())
+        raise EncodingError(f"{form.name} has no function {command.function}; it has {known}")
 
 
 def decode(data: bytes | memoryview, engine: Engine) -> Command:
