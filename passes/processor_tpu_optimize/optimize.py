@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import RewritePattern
 
-from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects import precision, tpu
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.module_state import (
     State,
@@ -29,6 +30,7 @@ from xdsl_tpu.passes.processor_tpu_optimize import (
 )
 from xdsl_tpu.passes.processor_tpu_optimize.group_conv import GroupConvToNormalConv
 from xdsl_tpu.passes.processor_tpu_optimize.matmul_left_reuse import MatMulLeftReuse
+from xdsl_tpu.passes.processor_tpu_optimize.narrow_active import NarrowActive
 from xdsl_tpu.passes.processor_tpu_optimize.remove_reshape import RemoveReshape
 
 
@@ -41,6 +43,7 @@ def patterns(weights: Weights | None) -> PatternTable:
         kind: (reorder,) for kind in permute_reorder.UNARY
     }
     return table | {
+        tpu.ActiveOp: (NarrowActive(), *table.get(tpu.ActiveOp, ())),
         tpu.AddOp: (
             permute_around_add.ErasePermuteAroundAdd(),
             add_weight,
@@ -65,9 +68,15 @@ def patterns(weights: Weights | None) -> PatternTable:
 
 @dataclass(frozen=True)
 class ProcessorTpuOptimizePass(PatternPass):
-    """Rewrite tpu ops into forms the BM1684X runs faster."""
+    """Rewrite tpu ops into forms the BM1684X runs faster.
+
+    `precision` is that of the 16-bit kernels, from here to code generation: `close` and `full`
+    are recorded in the module, `fast` leaves what the module says (see `dialects.precision`).
+    """
 
     name = "processor-tpu-optimize"
+
+    precision: Literal["fast", "close", "full"] = "fast"
 
     @classmethod
     def table(cls, weights: Weights | None) -> PatternTable:
@@ -75,6 +84,8 @@ class ProcessorTpuOptimizePass(PatternPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_LOWERED, self.name)
+        if self.precision != "fast":
+            set_module_attributes(op, {precision.ATTRIBUTE: StringAttr(self.precision)})
         rewrite(op, self.enabled(optional_weights(op)))
         chip, mode = (text_attribute(op, f"module.{key}") for key in ("chip", "mode"))
         if "module.weight_file" in op.attributes and chip and mode:

@@ -1,0 +1,122 @@
+// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize | filecheck %s
+// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize="precision=full" | filecheck %s --check-prefix=FULL
+// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize="disable=NarrowActive" | filecheck %s --check-prefix=OFF
+
+// f16 all the way: the casts go, the op keeps its name.
+// CHECK-LABEL: module @gelu
+// CHECK-NOT: tpu.Cast
+// CHECK: "tpu.Active"({{.*}}) {mode = #tpu<active_mode GELU>} : (tensor<4x8xf16>) -> tensor<4x8xf16> loc([[G:#loc[0-9]*]])
+// CHECK-NEXT: "tpu.Add"
+// CHECK: [[G]] = loc("gelu")
+// FULL-LABEL: module @gelu
+// FULL-SAME: module.kernel_precision = "full"
+// FULL: "tpu.Active"{{.*}} -> tensor<4x8xf32>
+// OFF-LABEL: module @gelu
+// OFF-NOT: kernel_precision
+// OFF: "tpu.Active"{{.*}} -> tensor<4x8xf32>
+module @gelu attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8xf16>) -> tensor<4x8xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<4x8xf16>) -> tensor<4x8xf32> loc("x_f32")
+    %2 = "tpu.Active"(%1) {mode = #tpu<active_mode GELU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("gelu")
+    %3 = "tpu.Cast"(%2) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("gelu_f16")
+    %4 = "tpu.Add"(%3, %0) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum")
+    return %4 : tensor<4x8xf16>
+  }
+}
+
+// -----
+
+// The cast before has another user and stays for it; both casts behind go.
+// CHECK-LABEL: module @shared
+// CHECK: [[X:%[0-9]+]] = "top.Input"
+// CHECK-NEXT: [[WIDE:%[0-9]+]] = "tpu.Cast"([[X]])
+// CHECK-NEXT: [[A:%[0-9]+]] = "tpu.Active"([[X]]) {mode = #tpu<active_mode SILU>} : (tensor<4x8xf16>) -> tensor<4x8xf16>
+// CHECK-NEXT: "tpu.Add"([[A]], [[A]])
+// CHECK-NEXT: "tpu.AddConst"([[WIDE]])
+module @shared attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8xf16>) -> (tensor<4x8xf16>, tensor<4x8xf32>) {
+    %0 = "top.Input"(%arg0) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<4x8xf16>) -> tensor<4x8xf32> loc("x_f32")
+    %2 = "tpu.Active"(%1) {mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("silu")
+    %3 = "tpu.Cast"(%2) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("a")
+    %4 = "tpu.Cast"(%2) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("b")
+    %5 = "tpu.Add"(%3, %4) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum")
+    %6 = "tpu.AddConst"(%1) {const_val = 2.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("wide")
+    return %5, %6 : tensor<4x8xf16>, tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// Something reads the f32 result.
+// CHECK-LABEL: module @wide_user
+// CHECK: "tpu.Active"{{.*}} -> tensor<4x8xf32>
+module @wide_user attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8xf16>) -> (tensor<4x8xf16>, tensor<4x8xf32>) {
+    %0 = "top.Input"(%arg0) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<4x8xf16>) -> tensor<4x8xf32> loc("x_f32")
+    %2 = "tpu.Active"(%1) {mode = #tpu<active_mode GELU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("gelu")
+    %3 = "tpu.Cast"(%2) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("gelu_f16")
+    %4 = "tpu.Add"(%3, %0) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum")
+    %5 = "tpu.AddConst"(%2) {const_val = 2.0 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("wide")
+    return %4, %5 : tensor<4x8xf16>, tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// The function returns the cast's result, under the cast's name.
+// CHECK-LABEL: module @returned
+// CHECK: "tpu.Active"{{.*}} -> tensor<4x8xf32>
+module @returned attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8xf16>) -> tensor<4x8xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<4x8xf16>) -> tensor<4x8xf32> loc("x_f32")
+    %2 = "tpu.Active"(%1) {mode = #tpu<active_mode GELU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("gelu")
+    %3 = "tpu.Cast"(%2) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("gelu_f16")
+    return %3 : tensor<4x8xf16>
+  }
+}
+
+// -----
+
+// No 16-bit sequence for this function; other number formats; a real f32 operand.
+// CHECK-LABEL: module @others
+// CHECK: mode = #tpu<active_mode SQRT>} : (tensor<4x8xf32>)
+// CHECK: mode = #tpu<active_mode GELU>} : (tensor<4x8xf32>)
+// CHECK: mode = #tpu<active_mode TANH>} : (tensor<4x8xf32>)
+module @others attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8xf16>, %arg1: tensor<4x8xbf16>, %arg2: tensor<4x8xf32>) -> (tensor<4x8xf16>, tensor<4x8xbf16>) {
+    %0 = "top.Input"(%arg0) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<4x8xf16>) -> tensor<4x8xf32> loc("x_f32")
+    %2 = "tpu.Active"(%1) {mode = #tpu<active_mode SQRT>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("sqrt")
+    %3 = "tpu.Cast"(%2) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("sqrt_f16")
+    %4 = "top.Input"(%arg1) : (tensor<4x8xbf16>) -> tensor<4x8xbf16> loc("y")
+    %5 = "tpu.Cast"(%4) : (tensor<4x8xbf16>) -> tensor<4x8xf32> loc("y_f32")
+    %6 = "tpu.Active"(%5) {mode = #tpu<active_mode GELU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("gelu")
+    %7 = "tpu.Cast"(%6) : (tensor<4x8xf32>) -> tensor<4x8xbf16> loc("gelu_bf16")
+    %8 = "top.Input"(%arg2) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("z")
+    %9 = "tpu.Active"(%8) {mode = #tpu<active_mode TANH>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("tanh")
+    %10 = "tpu.Cast"(%9) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("tanh_f16")
+    %11 = "tpu.Add"(%3, %10) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum")
+    %12 = "tpu.Add"(%7, %4) : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16> loc("other")
+    return %11, %12 : tensor<4x8xf16>, tensor<4x8xbf16>
+  }
+}
+
+// -----
+
+// `high_precision` asks for f32.
+// CHECK-LABEL: module @high
+// CHECK: "tpu.Active"{{.*}} -> tensor<4x8xf32>
+module @high attributes {module.high_precision = true, module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8xf16>) -> tensor<4x8xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<4x8xf16>) -> tensor<4x8xf32> loc("x_f32")
+    %2 = "tpu.Active"(%1) {mode = #tpu<active_mode GELU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("gelu")
+    %3 = "tpu.Cast"(%2) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("gelu_f16")
+    %4 = "tpu.Add"(%3, %0) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum")
+    return %4 : tensor<4x8xf16>
+  }
+}

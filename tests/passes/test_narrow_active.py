@@ -1,0 +1,74 @@
+"""`NarrowActive`: f16 functions without f32 around them compute the same, and when they stay."""
+
+import pytest
+from tests.passes.semantics import Net, assert_same_numbers, ops_of
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f16, f32
+
+from xdsl_tpu.backend.kernels.sequences.table import SEQUENCES
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.precision import ATTRIBUTE, precision_of
+from xdsl_tpu.passes.processor_tpu_optimize.narrow_active import NARROW_MODES
+from xdsl_tpu.passes.tensors import element_of
+
+FUNCTIONS = {
+    "GELU": top.GELUOp,
+    "SIGMOID": top.SigmoidOp,
+    "SILU": top.SiLUOp,
+    "TANH": top.TanhOp,
+}
+
+
+def narrowed(function: str, mode: str = "F16", options: str = "") -> ModuleOp:
+    """A product, the function and a sum, lowered and optimised; the numbers stay."""
+    net = Net()
+    x = net.input("x", 6, 64)
+    product = net.op(top.MatMulOp, "mm", (x, net.weight("w", 64, 64), net.none))
+    y = net.op(FUNCTIONS[function], "y", (product,))
+    end = net.op(top.AddOp, "end", (y, product))
+    return assert_same_numbers(
+        net.module(end),
+        f"convert-top-to-tpu{{mode={mode} chip=bm1684x}},processor-tpu-optimize{options}",
+        tolerance={"F16": 4e-3, "BF16": 4e-2, "F32": 1e-5}[mode],
+    )
+
+
+def active(module: ModuleOp) -> tpu.ActiveOp:
+    (op,) = ops_of(module, tpu.ActiveOp)
+    assert isinstance(op, tpu.ActiveOp)
+    return op
+
+
+@pytest.mark.parametrize("function", list(FUNCTIONS))
+def test_f16_networks_compute_their_functions_in_f16(function: str) -> None:
+    assert element_of(active(narrowed(function)).output) == f16
+
+
+@pytest.mark.parametrize("mode", ["F32", "BF16"])
+def test_other_formats_keep_f32(mode: str) -> None:
+    assert element_of(active(narrowed("GELU", mode)).output) == f32
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "expected"),
+    [
+        ("GELU", "{precision=close}", f16),
+        ("SIGMOID", "{precision=close}", f32),
+        ("GELU", "{precision=full}", f32),
+        ("GELU", "{disable=NarrowActive}", f32),
+    ],
+)
+def test_options(function: str, options: str, expected: object) -> None:
+    assert element_of(active(narrowed(function, options=options)).output) == expected
+
+
+def test_the_pattern_narrows_what_kernels_have_sequences_for() -> None:
+    found = {precision: frozenset(table) for precision, table in SEQUENCES.items()}
+    assert found == NARROW_MODES
+
+
+def test_unknown_precisions_are_refused() -> None:
+    module = narrowed("GELU")
+    module.attributes[ATTRIBUTE] = StringAttr("exact")
+    with pytest.raises(TpuError, match="is 'exact'; it can be fast, close, full"):
+        precision_of(active(module))
