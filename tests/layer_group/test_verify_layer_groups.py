@@ -1,0 +1,243 @@
+"""The pass `verify-layer-groups`: accepts sound groups and names every fault planted into one."""
+
+import gzip
+from collections.abc import Callable
+
+import pytest
+from tests.layer_group.group_samples import DATA, MODELS
+from tests.layer_group.small_nets import (
+    chain,
+    change,
+    find,
+    grouped_by_pass,
+    groups_of,
+    info,
+    residual,
+)
+from tests.local.groups import grouped
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.text import make_context, module_text, parse_module
+from xdsl_tpu.dialects.tpu.op import LocalOp
+from xdsl_tpu.passes.layer_group.values import Secs
+from xdsl_tpu.passes.verify_layer_groups import VerifyLayerGroupsPass
+
+LOCAL_BYTES = 262144
+
+
+def verify(module: ModuleOp) -> None:
+    """Run the pass; it changes nothing."""
+    before = module_text(module)
+    try:
+        VerifyLayerGroupsPass().apply(make_context(), module)
+    finally:
+        assert module_text(module) == before
+
+
+def fault_in(module: ModuleOp) -> str:
+    """The message of the pass."""
+    with pytest.raises(TpuError) as caught:
+        verify(module)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_real_final_files_are_accepted(model: str) -> None:
+    text = gzip.decompress((DATA / "ir" / f"{model}_final.mlir.gz").read_bytes()).decode()
+    module = parse_module(text, model)
+    assert groups_of(module)
+    VerifyLayerGroupsPass().apply(make_context(), module)
+
+
+@pytest.mark.parametrize("model", ["mobilenetv2_100_bm1684x_f16", "swin_t_bm1684x_f16"])
+def test_a_moved_value_of_a_real_file_is_found(model: str) -> None:
+    """Everything of a group at address 0: something must be alive beside something else."""
+    text = gzip.decompress((DATA / "ir" / f"{model}_final.mlir.gz").read_bytes()).decode()
+    module = parse_module(text, model)
+    for op in groups_of(module)[0].body.block.ops:
+        if isinstance(op, LocalOp) and op.ginfo is not None:
+            change(op, out_addr=0)
+    assert "share" in fault_in(module)
+
+
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=3), Secs(h=2, w=2)], ids=str)
+def test_own_groups_are_accepted(secs: Secs) -> None:
+    verify(grouped(residual(), secs=secs))
+    verify(grouped_by_pass(chain(5)))
+
+
+def straight() -> ModuleOp:
+    """One straight group with a pack."""
+    return grouped_by_pass(residual())
+
+
+def sliced() -> ModuleOp:
+    """A pipeline over three slices."""
+    return grouped(residual(), secs=Secs(h=3))
+
+
+def _overlap(module: ModuleOp) -> None:
+    change(find(module, "b"), out_addr=info(find(module, "a")).out_addr.value.data)
+
+
+def _onto_scratch(module: ModuleOp) -> None:
+    change(find(module, "a"), out_addr=info(find(module, "a")).buffer_addr.value.data)
+
+
+def _scratch_outside(module: ModuleOp) -> None:
+    change(find(module, "a"), buffer_addr=LOCAL_BYTES - 64)
+
+
+def _outside(module: ModuleOp) -> None:
+    change(find(module, "y"), out_addr=LOCAL_BYTES - 64)
+    change(find(module, "y", tpu.StoreOp), out_addr=LOCAL_BYTES - 64)
+
+
+def _unaligned(module: ModuleOp) -> None:
+    change(find(module, "a"), out_addr=info(find(module, "a")).out_addr.value.data + 2)
+
+
+def _too_small(module: ModuleOp) -> None:
+    change(find(module, "a"), out_size=info(find(module, "a")).out_size.value.data - 64)
+
+
+def _compact(module: ModuleOp) -> None:
+    change(find(module, "a"), eu_align=False)
+
+
+def _other_rows(module: ModuleOp) -> None:
+    change(find(module, "load_x"), h_idx=[0], h_slice=[11])
+
+
+def _missing_margin(module: ModuleOp) -> None:
+    change(find(module, "load_x"), h_idx=[0, 4, 8], h_slice=[4, 4, 4])
+
+
+def _same_id(module: ModuleOp) -> None:
+    change(find(module, "a"), id=info(find(module, "b")).id.value.data)
+
+
+def _group(module: ModuleOp) -> tpu.GroupOp:
+    return groups_of(module)[0]
+
+
+def _left_out(module: ModuleOp) -> None:
+    gone = info(find(module, "b")).id.value.data
+    group = _group(module)
+    group.flow = I64_ARRAY.encode([entry for entry in ints(group.flow) if entry != gone])
+
+
+def _late_load(module: ModuleOp) -> None:
+    """The load of x moves to the last time step."""
+    moved = info(find(module, "load_x")).id.value.data
+    group = _group(module)
+    rest = [entry for entry in ints(group.flow) if entry != moved]
+    group.flow = I64_ARRAY.encode([*rest, moved])
+
+
+def _wrong_stage(module: ModuleOp) -> None:
+    """Loaded at the end of the round in which it is needed, not of the one before."""
+    change(find(module, "load_x"), stage=1)
+
+
+def _early_store(module: ModuleOp) -> None:
+    """The store joins the time step of the op that it stores."""
+    group = _group(module)
+    store = info(find(module, "y", tpu.StoreOp)).id.value.data
+    made = info(find(module, "y")).id.value.data
+    rest = [entry for entry in ints(group.flow) if entry != store]
+    rest.insert(rest.index(made) + 1, store)
+    group.flow = I64_ARRAY.encode(rest)
+
+
+def _steps_from_two(module: ModuleOp) -> None:
+    group = _group(module)
+    group.flow = I64_ARRAY.encode([e - 1 if e < 0 else e for e in ints(group.flow)])
+
+
+def _other_kind(module: ModuleOp) -> None:
+    change(find(module, "a"), group_type=2)
+
+
+def _not_loaded(module: ModuleOp) -> None:
+    load = find(module, "load_x")
+    find(module, "y").operands[1] = load.operands[0]
+
+
+def _pack_apart(module: ModuleOp) -> None:
+    load = find(module, "load_b_b")
+    change(load, out_addr=info(load).out_addr.value.data + 64)
+
+
+def _pack_too_long(module: ModuleOp) -> None:
+    """The transfer writes over what lies behind the pack, as a wider image would."""
+    for op in module.walk():
+        if isinstance(op, top.WeightOp) and op.pack is not None:
+            number, offset, *_ = ints(op.pack)
+            width = LOCAL_BYTES // 2
+            op.pack = I64_ARRAY.encode([number, offset, width, width * 64])
+    change(_load_beside_packs(module), out_addr=12288)
+
+
+def _load_beside_packs(module: ModuleOp) -> LocalOp:
+    """The Load of the weight that is in no pack."""
+    loads = [op for op in _group(module).body.block.ops if isinstance(op, tpu.LoadOp)]
+    weights = {load: load.input.owner for load in loads}
+    return next(o for o, w in weights.items() if isinstance(w, top.WeightOp) and w.pack is None)
+
+
+FAULTS: list[tuple[Callable[[], ModuleOp], Callable[[ModuleOp], None], str]] = [
+    (straight, _overlap, "'a' (tpu.Conv2D) at bytes"),
+    (straight, _onto_scratch, "the scratch of 'a' (tpu.Conv2D) at bytes"),
+    (straight, _scratch_outside, "the scratch of 'a' (tpu.Conv2D) lies 4032 bytes outside"),
+    (straight, _outside, "'y' (tpu.Add) lies 576 bytes outside local memory"),
+    (straight, _unaligned, "is not aligned to 64"),
+    (straight, _too_small, "'a' (tpu.Conv2D) has 576 bytes per lane, its largest slice 640"),
+    (straight, _compact, "'a' (tpu.Conv2D) should be aligned"),
+    (straight, _other_rows, "'load_x' (tpu.Load) has h slices ((0, 11),), its users need"),
+    (sliced, _missing_margin, "'load_x' (tpu.Load) has h slices ((0, 4), (4, 4), (8, 4)), its"),
+    (straight, _same_id, "have the same id"),
+    (straight, _left_out, "its flow lists 'b' (tpu.Conv2D) 0 times"),
+    (straight, _steps_from_two, "the time steps of its flow are"),
+    (straight, _other_kind, "'a' (tpu.Conv2D) is of another group type"),
+    (straight, _not_loaded, "'y' (tpu.Add) reads 'x' from outside the group"),
+    (straight, _pack_apart, "do not lie as in pack 0"),
+    (straight, _pack_too_long, "the transfer of pack 0 at bytes"),
+    (sliced, _overlap, "share"),
+    (sliced, _onto_scratch, "the scratch of 'a' (tpu.Conv2D) at bytes"),
+    (straight, _late_load, "comes too early for 'load_x' (tpu.Load)"),
+    (sliced, _wrong_stage, "comes too early for 'load_x' (tpu.Load)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("build", "plant", "expected"),
+    FAULTS,
+    ids=[f"{build.__name__}{plant.__name__}" for build, plant, _ in FAULTS],
+)
+def test_a_planted_fault_is_named(
+    build: Callable[[], ModuleOp], plant: Callable[[ModuleOp], None], expected: str
+) -> None:
+    module = build()
+    verify(module)
+    plant(module)
+    message = fault_in(module)
+    assert expected in message
+    assert "group 'y'" in message
+
+
+def test_a_store_beside_its_op_is_too_early() -> None:
+    module = straight()
+    _early_store(module)
+    assert "'y' (tpu.Store) in time step" in fault_in(module)
+
+
+def test_a_result_may_replace_an_operand_that_nothing_reads_afterwards() -> None:
+    module = straight()
+    place = info(find(module, "b")).out_addr.value.data
+    for kind in (tpu.AddOp, tpu.StoreOp):
+        change(find(module, "y", kind), out_addr=place)
+    verify(module)
