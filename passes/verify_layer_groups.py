@@ -17,7 +17,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
 from xdsl_tpu.dialects.tpu.op import LocalOp
-from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
+from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
 from xdsl_tpu.passes.layer_group.residency import clashes, described, pack_place, stays
 from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
 from xdsl_tpu.passes.layer_group.values import AXES, AxisSlices, GroupType, Secs
@@ -171,6 +171,7 @@ def _reading_outside(group: tpu.GroupOp) -> dict[Operation, Operation]:
 def _ginfo_faults(
     group: tpu.GroupOp, copies: dict[Operation, Operation], slicing: Slicing, chip: Chip
 ) -> Iterator[str]:
+    inside = set(copies.values())
     for op in _body(group):
         if isinstance(op, tpu.LoadOp):
             value = op.input
@@ -195,7 +196,7 @@ def _ginfo_faults(
         if bool(info.eu_align) != slices.eu_align:
             wanted_layout = "aligned" if slices.eu_align else "compact"
             yield f"{described(op)} should be {wanted_layout} in local memory"
-        size, needed = info.out_size.value.data, value_bytes(value, slices, chip)
+        size, needed = info.out_size.value.data, slice_bytes(value, slicing.of, inside, chip)
         if size != needed:
             yield f"{described(op)} has {size} bytes per lane, its largest slice {needed}"
 

@@ -10,7 +10,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import fused_loc
 from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
-from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
+from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.values import AXES, ValueSlices
 from xdsl_tpu.passes.tensors import is_weight, required_name
@@ -28,6 +28,7 @@ class _Builder:
     def __init__(self, group: Group, none: top.NoneOp, chip: Chip) -> None:
         self.group, self.none, self.chip = group, none, chip
         self.plan, self.slices = group.plan, group.slicing.of
+        self.inside = set(group.ops)
         is_straight = group.secs.total == 1
         self.load_stage = COMPUTE if is_straight else LOAD
         self.store_stage = COMPUTE if is_straight else STORE
@@ -129,7 +130,7 @@ class _Builder:
         slices = self.slices[value]
         return LayerGroupAttr.of(
             out_addr=self.plan.address[value],
-            out_size=value_bytes(value, slices, self.chip),
+            out_size=slice_bytes(value, self.slices, self.inside, self.chip),
             buffer_addr=scratch[0],
             buffer_size=scratch[1],
             eu_align=slices.eu_align,

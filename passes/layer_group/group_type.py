@@ -10,12 +10,10 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape import dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
+from xdsl_tpu.passes.layer_group.lmem_size import MERGED_TAPS
 from xdsl_tpu.passes.layer_group.sections import BINARY
 from xdsl_tpu.passes.layer_group.values import GroupType
 from xdsl_tpu.passes.tensors import required_name, shape_of
-
-MERGED_TAPS = 0x3
-"""The bits of `use_3ic_optimize` that say whether kernel rows or columns are channels."""
 
 ARITHMETIC = (
     tpu.AddOp,

@@ -1,5 +1,7 @@
 """Bytes that values take in the local memory of one lane (layer group reference, section 6)."""
 
+from collections.abc import Collection, Mapping
+
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Operation, SSAValue
 
@@ -9,9 +11,13 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top import WeightOp
+from xdsl_tpu.dialects.tpu import CastOp, Conv2DOp
 from xdsl_tpu.dialects.tpu.local import stored_type
 from xdsl_tpu.passes.layer_group.values import ValueSlices
 from xdsl_tpu.passes.tensors import is_weight
+
+MERGED_TAPS = 0x3
+"""The bits of `use_3ic_optimize` that say whether kernel rows or columns are channels."""
 
 
 def lane_bytes(part: Ncdhw, bits: int, eu_align: bool, chip: Chip) -> int:
@@ -29,6 +35,45 @@ def lane_bytes(part: Ncdhw, bits: int, eu_align: bool, chip: Chip) -> int:
 def value_bytes(value: SSAValue, slices: ValueSlices, chip: Chip) -> int:
     """Bytes per lane of a value's largest slice."""
     return lane_bytes(slices.largest(), element_bits(value), slices.eu_align, chip)
+
+
+def slice_bytes(
+    value: SSAValue,
+    of: Mapping[SSAValue, ValueSlices],
+    inside: Collection[Operation],
+    chip: Chip,
+) -> int:
+    """Bytes per lane of a value's largest slice in a group, with filter taps as channels if so.
+
+    A convolution of `inside` that merges taps reads an operand of as many rows (columns) as its
+    result has, with a channel for each tap: on few lanes, or with wide pads, that is larger.
+    """
+    own = value_bytes(value, of[value], chip)
+    conv = _merging(value, inside)
+    if conv is None:
+        return own
+    rows, columns = (bool(conv.use_3ic_optimize.value.data & bit) for bit in (1, 2))
+    kernel_h, kernel_w = ints(conv.kernel_shape)
+    part, out = of[value].largest(), of[conv.output].largest()
+    merged = part._replace(
+        c=part.c * (kernel_h if rows else 1) * (kernel_w if columns else 1),
+        h=out.h if rows else part.h,
+        w=out.w if columns else part.w,
+    )
+    return max(own, lane_bytes(merged, element_bits(value), of[value].eu_align, chip))
+
+
+def _merging(value: SSAValue, inside: Collection[Operation]) -> Conv2DOp | None:
+    """The convolution that reads a value, perhaps through casts, with taps as channels."""
+    for use in value.uses:
+        user = use.operation
+        if user not in inside:
+            continue
+        if isinstance(user, CastOp):
+            return _merging(user.output, inside)
+        if isinstance(user, Conv2DOp) and use.index == 0:
+            return user if user.use_3ic_optimize.value.data & MERGED_TAPS else None
+    return None
 
 
 def element_bits(value: SSAValue) -> int:

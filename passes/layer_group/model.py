@@ -9,12 +9,16 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.layer_group.allocate import UNIT
-from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
+from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
 from xdsl_tpu.passes.layer_group.plan import Item, Plan, Role, Step, plan_sliced, plan_straight
 from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight
+
+ScratchOf = Callable[[Operation, GroupType, Slicing], int]
+"""Scratch bytes per lane of an op on its slices in a group of this type."""
 
 VIEWS = (tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
 """Ops whose result is their operand's memory under another shape."""
@@ -36,20 +40,24 @@ def plan_group(
     kind: GroupType,
     secs: Secs,
     chip: Chip,
-    scratch: Callable[[Operation], int],
+    scratch: ScratchOf,
     ring_low: int = 0,
     head: int | None = None,
 ) -> Group | Refusal:
     """Slice, size and place a range of ops, or say why that is impossible.
 
-    `scratch` gives an op's scratch bytes per lane. With one section in all the group is straight
+    `scratch` gives an op's scratch bytes per lane, or raises TpuError when its kernel cannot work
+    on such slices. With one section in all the group is straight
     and its weights go to the ring from `head` on; otherwise it is a pipeline over slices.
     """
     slicing = slice_group(ops, kind, secs, chip)
     if isinstance(slicing, Refusal):
         return slicing
     items = _items(ops, slicing, chip)
-    steps = [_step(op, scratch(op)) for op in ops]
+    try:
+        steps = [_step(op, scratch(op, kind, slicing)) for op in ops]
+    except TpuError as error:
+        return Refusal(str(error))
     if secs.total == 1:
         plan = plan_straight(steps, items, chip.local_bytes, ring_low, head)
     else:
@@ -62,13 +70,14 @@ def plan_group(
 def _items(ops: Sequence[Operation], slicing: Slicing, chip: Chip) -> dict[object, Item]:
     stored, loaded = set(slicing.stored), set(slicing.loaded)
     roots = _roots(ops)
+    inside = set(ops)
     items: dict[object, Item] = {}
     for value, slices in slicing.of.items():
         role = Role.INTERNAL
         if value in loaded:
             held = is_weight(value) or slices.hold
             role = Role.WEIGHT if held else Role.INPUT
-        size = value_bytes(value, slices, chip)
+        size = slice_bytes(value, slicing.of, inside, chip)
         if chip.eu_bytes > UNIT:  # addresses are sums of sizes, so these keep them aligned
             size = align(size, chip.eu_bytes)
         items[value] = Item(value, role, size, roots.get(value, value), value in stored)
@@ -90,9 +99,7 @@ def _step(op: Operation, scratch: int) -> Step:
     return Step(op, reads, tuple(op.results), scratch)
 
 
-def rechained(
-    groups: Sequence[Group], chip: Chip, scratch: Callable[[Operation], int]
-) -> list[Group]:
+def rechained(groups: Sequence[Group], chip: Chip, scratch: ScratchOf) -> list[Group]:
     """Plan the straight groups again so that one ring of weights goes through all of them.
 
     The ring begins above the activations of the largest group, so that the next group's weights
