@@ -19,7 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "passes": {"passes", "dialects", "backend.chip", "backend.timing"},
     # Which ops can work on slices, the scratch memory they need there, and what commands cost.
     "passes.layer_group": {"passes", "dialects", "backend.chip", "backend.timing", "backend.isa",
-                           "backend.tensor", "backend.local.table"},
+                           "backend.tensor", "backend.local.table", "backend.local.measure"},
     # What a transpose that survives costs, by the commands its kernel emits.
     "passes.report_transposes": {"passes", "dialects", "backend.chip", "backend.layer_cost"},
     "backend": {"backend", "dialects"},

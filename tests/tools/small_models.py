@@ -93,6 +93,17 @@ def _gelu(b: Builder, x: str) -> str:
     return b.node("Mul", [half, b.constant("half", 0.5)], "gelu")
 
 
+def wide_pads() -> onnx.ModelProto:
+    """A first convolution whose result is larger than its operand, then SiLU."""
+    b = Builder(5)
+    x = b.node("Conv", ["image", b.weight("w0", 16, 3, 2, 2), b.weight("b0", 16)], "wider",
+               kernel_shape=[2, 2], pads=[1, 1, 1, 1])  # fmt: skip
+    x = b.node("Conv", [b.node("Relu", [x], "relu"), b.weight("w1", 24, 16, 1, 1)], "pointwise",
+               kernel_shape=[1, 1])  # fmt: skip
+    b.node("Mul", [b.node("Sigmoid", [x], "sigmoid"), x], "out")
+    return b.model({"image": (1, 3, 15, 7)}, {"out": (1, 24, 16, 8)})
+
+
 def dynamic() -> onnx.ModelProto:
     """A matrix product over a batch of unknown size."""
     b = Builder(3)
@@ -107,7 +118,7 @@ def unsupported() -> onnx.ModelProto:
     return b.model({"x": (1, 4, 4)}, {"determinant": (1,)})
 
 
-MODELS = {f.__name__: f for f in (cnn, transformer, dynamic, unsupported)}
+MODELS = {f.__name__: f for f in (cnn, transformer, wide_pads, dynamic, unsupported)}
 
 
 def write_models(folder: Path) -> None:

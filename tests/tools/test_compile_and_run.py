@@ -13,7 +13,7 @@ from xdsl_tpu.backend.bmodel import read_bmodel
 from xdsl_tpu.backend.execute import random_inputs
 
 COSINE = {"F32": 0.99999, "F16": 0.9999, "BF16": 0.999}
-SMALL = ("cnn", "transformer")
+SMALL = ("cnn", "transformer", "wide_pads")
 
 REPORT_KEYS = {
     "": "model chip quantize cycles milliseconds bdc gdma outputs comparison wall_seconds",
@@ -125,9 +125,9 @@ def check_trace(trace: dict[str, Any], report: dict[str, Any]) -> None:
     assert {e["ph"] for e in events} == {"M", "X", "b", "e"}
 
 
-@pytest.mark.parametrize("quantize", ["F32", "BF16"])
+@pytest.mark.parametrize("quantize", ["F32", "F16", "BF16"])
 @pytest.mark.parametrize("name", SMALL)
-def test_other_formats(name: str, quantize: str, call: Run, models: Path, tmp_path: Path) -> None:
+def test_every_format(name: str, quantize: str, call: Run, models: Path, tmp_path: Path) -> None:
     model, report = models / f"{name}.onnx", tmp_path / "report.json"
     arguments = ("--quantize", quantize.lower(), "-o", tmp_path / "out", "--quiet")
     assert call("tpu-compile", model, *arguments).status == 0

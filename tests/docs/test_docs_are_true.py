@@ -1,0 +1,76 @@
+"""Pages name files, functions, options and keys that exist."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from xdsl_tpu.tools import tpu_compile, tpu_run
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"])
+ROOMS = "dialects|frontend|passes|backend|tools|tests|examples|benchmarks|docs"
+CODE = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+
+
+def named_paths(text: str) -> Iterator[str]:
+    """Paths in backticks that begin with a folder of this repository."""
+    for code in CODE.findall(text):
+        if re.fullmatch(rf"({ROOMS})(/[\w./-]*)?", code):
+            yield code
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_paths_and_links_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    missing = [path for path in named_paths(text) if not (ROOT / path).exists()]
+    links = [link for link in LINK.findall(text) if "://" not in link]
+    missing += [link for link in links if not (page.parent / link).exists()]
+    assert not missing
+
+
+def test_the_architecture_names_functions_and_classes_where_they_are() -> None:
+    """Every "`name` (`file.py`)" of the page; the file defines or lists the name."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    pairs = re.findall(r"`(\w+)`\s\(`([\w/]+\.py)`", text)
+    assert len(pairs) >= 8
+    for name, path in pairs:
+        source = (ROOT / path).read_text(encoding="utf-8")
+        assert re.search(rf"^(def|class) {name}\b|^{name}\b.*=", source, re.MULTILINE), (name, path)
+
+
+def test_every_room_has_a_row() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = text[text.index("## Rooms") : text.index("## Doors")]
+    packages = [path.parent.name for path in (ROOT / "backend").glob("*/__init__.py")]
+    assert len(packages) > 5
+    assert not [name for name in packages if f"`backend/{name}`" not in rooms]
+
+
+def options(help_text: str) -> set[str]:
+    return set(re.findall(r"--[a-z][a-z-]*", help_text)) - {"--help", "--version"}
+
+
+@pytest.mark.parametrize("tool", [tpu_compile, tpu_run], ids=["tpu-compile", "tpu-run"])
+def test_every_option_is_described(tool: object, capsys: pytest.CaptureFixture[str]) -> None:
+    name = str(getattr(tool, "__name__", "")).rsplit(".", 1)[-1].replace("_", "-")
+    with pytest.raises(SystemExit):
+        getattr(tool, "main")(["--help"])  # noqa: B009
+    text = (ROOT / "docs" / "tools.md").read_text(encoding="utf-8")
+    section = text[text.index(f"## {name}") :]
+    section = section[: section.index("\n## ", 3)]
+    rows = {option for line in section.splitlines() if line.startswith("| `")
+            for option in re.findall(r"--[a-z][a-z-]*", line.split("|")[1])}  # fmt: skip
+    assert rows == options(capsys.readouterr().out)
+
+
+def test_the_readme_starts_with_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("demo", "test"):
+        assert f"make {target} " in text[:1000]
+        assert re.search(rf"^{target}:", targets, re.MULTILINE)
+    for command in re.findall(r"^\$ (tpu-\w+)", text, re.MULTILINE):
+        assert f'{command} = "' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
