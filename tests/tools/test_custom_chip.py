@@ -16,6 +16,8 @@ CHANGES = {
     "32 lanes": {"count = 64": "count = 32"},
     "16 lanes of 32 KiB": {"count = 64": "count = 16", "262144": "32768"},
     "narrow lanes": {"eu_bytes = 64": "eu_bytes = 32"},
+    "wide lanes": {"eu_bytes = 64": "eu_bytes = 128"},
+    "128 lanes": {"count = 64": "count = 128", "0x0900_0000": "0x0B00_0000"},
 }
 
 
@@ -40,8 +42,8 @@ def compile_and_run(
         chosen = ("--chip", chip, "--quiet")
         done = call("tpu-compile", model, "-o", out, "--quantize", quantize, *chosen)
         assert done.status == 0, done.err
-        done = call("tpu-run", out, "--compare", model, "--report", report, *chosen)
-        assert done.status == 0, done.err
+        done = call("tpu-run", out, "--check", "--compare", model, "--report", report, *chosen)
+        assert done.status == 0, done.out + done.err
         return json.loads(report.read_text(encoding="utf-8"))
 
     return measure
