@@ -1,6 +1,9 @@
 """The pass `layer-group`."""
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, NoneType, UnknownLoc
@@ -8,19 +11,29 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.local.measure import measure
 from xdsl_tpu.backend.local.table import LOCAL_KERNELS
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.address_assign.assign import divided_parts
-from xdsl_tpu.passes.layer_group.base_groups import base_groups, computing_ops, why_global
+from xdsl_tpu.passes.layer_group.base_groups import (
+    BaseGroup,
+    base_groups,
+    computing_ops,
+    why_global,
+)
 from xdsl_tpu.passes.layer_group.build import build_group
+from xdsl_tpu.passes.layer_group.explain import explain, report, write
 from xdsl_tpu.passes.layer_group.model import Group, rechained
 from xdsl_tpu.passes.layer_group.packs import pack_weights
 from xdsl_tpu.passes.layer_group.search import Searcher
+from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
+from xdsl_tpu.passes.layer_group.values import GroupType, Ncdhw
 from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.tensors import required_name
 
 
 @dataclass(frozen=True)
@@ -34,16 +47,34 @@ class LayerGroupPass(ModulePass):
                                                      %6 = "tpu.Store"(%5) ...
                                                      "tpu.Yield"(%6) }) {flow = ...}
 
-    `opt` 0 makes no groups, 1 takes the longest groups from the end, 2 finds the partition with
-    the least traffic. `chip` is a name or a `.toml` description, by default `module.chip`.
+    `opt` 0 makes no groups, 1 takes the longest groups from the end, 2 finds the partition that
+    is done first. `chip` is a name or a `.toml` description, by default `module.chip`. `explain`
+    prints on stderr why each boundary is there, `explain_file` names a JSON file for the same.
+
+    The other options are those of the vendor's pass, accepted so that its command lines work.
+    They change nothing here: the chip has one core, the search keeps no cache and no dump, and
+    weights are loaded ahead whatever `disable_group_overlap` says. Only a `compress_mode` is
+    refused, since a program that asks for one would move other bytes.
     """
 
     name = "layer-group"
 
     opt: int = 2
     chip: str = ""
+    explain: bool = False
+    explain_file: str = ""
+    group_by_cores: str = "auto"
+    compress_mode: str = "none"
+    lgcache: str = "true"
+    enable_lghash: str = "false"
+    lghash_dir: str = ""
+    debugger: int = 0
+    debugger_filename: str = ""
+    disable_group_overlap: bool = False
+    config_filename: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self._check_options()
         if self.opt == 0:
             return
         chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
@@ -51,13 +82,16 @@ class LayerGroupPass(ModulePass):
         none = _none_op(func)
         ops = computing_ops(func.body.block)
         mark_split_weights(ops)
-        searcher = Searcher(chip, _scratch)
+        scratch = _MeasuredScratch(chip)
+        searcher = Searcher(chip, scratch)
         groups: list[Group] = []
-        for base in base_groups(ops, _why_global):
+        bases = base_groups(ops, _why_global)
+        for base in bases:
             if base.why_global is None:
                 search = searcher.greedy if self.opt == 1 else searcher.optimal
                 groups += search(base.ops)
-        groups = rechained(groups, chip, _scratch)
+        groups = rechained(groups, chip, scratch)
+        self._explain(bases, groups, searcher)
         number = 0
         for index, group in enumerate(groups):
             groups[index], number = pack_weights(group, chip, number)
@@ -65,22 +99,49 @@ class LayerGroupPass(ModulePass):
         for group in reversed(groups):
             build_group(group, none, chip)
 
+    def _check_options(self) -> None:
+        """Raise TpuError for a search or an output format that this pass does not have."""
+        if self.opt not in (0, 1, 2):
+            raise TpuError(f"layer-group: opt={self.opt}: give 0 (none), 1 (greedy) or 2 (optimal)")
+        if self.compress_mode != "none":
+            raise TpuError(
+                f"layer-group: compress_mode={self.compress_mode}: this chip moves activations "
+                "uncompressed; leave it out or give none"
+            )
+
+    def _explain(
+        self, bases: Sequence[BaseGroup], groups: Sequence[Group], searcher: Searcher
+    ) -> None:
+        if not self.explain and not self.explain_file:
+            return
+        found = explain(bases, groups, searcher.boundaries)
+        if self.explain:
+            print(report(found), file=sys.stderr)
+        if self.explain_file:
+            write(found, Path(self.explain_file))
+
 
 LARGEST_STRIDE = 15
 """Strides are four-bit fields of a command."""
 
-_SCRATCH = {
-    "tpu.Active": 24576,
-    "tpu.LayerNorm": 24576,
-    "tpu.MatMul": 12288,
-    "tpu.Pool2D": 4096,
-    "tpu.Reduce": 8192,
-    "tpu.Softmax": 24576,
-}
 
+class _MeasuredScratch:
+    """Scratch of ops on slices, by running their kernels dry, each kind of slice once."""
 
-def _scratch(op: Operation) -> int:
-    return _SCRATCH.get(op.name, 4096)
+    def __init__(self, chip: Chip) -> None:
+        self.chip = chip
+        self.known: dict[tuple[Operation, GroupType, tuple[Ncdhw, ...]], int] = {}
+
+    def __call__(self, op: Operation, kind: GroupType, slicing: Slicing) -> int:
+        values = [v for v in (*op.operands, *op.results) if v in slicing.of]
+        key = (op, kind, tuple(slicing.of[v].largest() for v in values))
+        if key not in self.known:
+            sizes = {value: slicing.of[value].largest() for value in values}
+            try:
+                self.known[key] = measure(op, sizes.__getitem__, kind, self.chip).scratch
+            except TpuError as error:
+                raise TpuError(f"'{required_name(op)}' ({op.name}): {error}") from error
+        return self.known[key]
 
 
 def _why_global(op: Operation) -> str | None:

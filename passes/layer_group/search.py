@@ -6,7 +6,7 @@ load of what crosses it, and, around groups that have local memory to themselves
 cannot be loaded ahead.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation
@@ -15,14 +15,12 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.passes.layer_group.cost import Clock, CostTable
 from xdsl_tpu.passes.layer_group.group_type import choose_type, type_problem
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits, lane_bytes
-from xdsl_tpu.passes.layer_group.model import Group, plan_group
+from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, plan_group
 from xdsl_tpu.passes.layer_group.sections import max_sections
 from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.layer_group.slicing import entering
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight
-
-Scratch = Callable[[Operation], int]
 
 MOST_SLICES = 64
 """A group is cut into at most this many slices."""
@@ -38,7 +36,8 @@ SLICE_CYCLES = 300
 class Boundary:
     """Why a group does not go on: `after` begins what follows `before`.
 
-    `over` is by how many bytes per lane it does not fit, `cycles` by how much it is not worth it.
+    `over` is by how many bytes per lane it does not fit. `is_choice`: it would fit, but is
+    slower by `cycles`.
     """
 
     before: Operation
@@ -46,6 +45,7 @@ class Boundary:
     reason: str
     over: int = 0
     cycles: int = 0
+    is_choice: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Searcher:
     """Finds groups in runs of ops with local forms."""
 
     chip: Chip
-    scratch: Scratch
+    scratch: ScratchOf
     boundaries: list[Boundary] = field(default_factory=list[Boundary])
 
     def greedy(self, ops: Sequence[Operation]) -> list[Group]:
@@ -184,7 +184,9 @@ class Searcher:
         before, after = ops[chosen.start - 1], ops[chosen.start]
         other = best[chosen.start - 1].clock.after_straight(costs.of(chosen.start - 1, end))
         lost = max(0, round(other.end - chosen.clock.end))
-        self.boundaries.append(Boundary(before, after, "it is not worth it", cycles=lost))
+        self.boundaries.append(
+            Boundary(before, after, "it is not worth it", cycles=lost, is_choice=True)
+        )
 
     def _note(self, ops: Sequence[Operation], start: int, refusal: Refusal) -> None:
         self.boundaries.append(
