@@ -18,6 +18,7 @@ from xdsl_tpu.backend.local.group import emit_group, unsupported
 from xdsl_tpu.backend.local.image import write_image
 from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
@@ -59,7 +60,7 @@ def _emit(function: FuncOp, program: Program, chip: Chip) -> None:
     for op in function.body.block.ops:
         if isinstance(op, ReturnOp):
             program.outputs = [_io(value) for value in op.operands]
-        if op.name in SILENT:
+        if op.name in SILENT or is_absorbed(op):
             continue
         if isinstance(op, tpu.GroupOp):
             emit_group(context, op)

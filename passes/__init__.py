@@ -26,6 +26,7 @@ def _lazy(module: str, class_name: str) -> PassLoader:
 
 
 PASSES: dict[str, PassLoader] = {
+    "absorb-moves": _lazy("layer_group.absorb", "AbsorbMovesPass"),
     "address-assign": _lazy("address_assign.assign", "AddressAssignPass"),
     "canonicalize": _lazy("canonicalize", "CanonicalizePass"),
     "convert-top-to-tpu": _lazy("lowering.convert", "ConvertTopToTpuPass"),

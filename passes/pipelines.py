@@ -40,6 +40,7 @@ FINAL_PIPELINE = (
     "subnet-divide",
     "op-reorder",
     "layer-group",
+    "absorb-moves",
     "address-assign",
     "verify-addresses",
     "verify-layer-groups",
@@ -111,7 +112,7 @@ def run_stage(
     """
     options = {"processor-assign": f"mode={mode} chip={chip}"}
     if description:
-        for name in ("layer-group", "verify-layer-groups"):
+        for name in ("layer-group", "absorb-moves", "verify-layer-groups"):
             options[name] = f"chip={shlex.quote(description)}"
     return list(_run(module, stage, options, disable))
 

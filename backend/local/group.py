@@ -13,6 +13,7 @@ from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, View
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, ddr_value, dtype_of, where
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.forms import PLAIN, Arrangement, arrangements
+from xdsl_tpu.backend.local.gather import load_gathered, reading
 from xdsl_tpu.backend.local.image import load_pack, packed
 from xdsl_tpu.backend.local.measure import local_kernel
 from xdsl_tpu.backend.local.schedule import (
@@ -102,6 +103,8 @@ class _Group:
             if target.form is Form.MERGED:
                 views = self._views(self.arrangements[op.output], index)
                 load_merged(self.emitter, target, source, views)
+            elif (read := reading(op.input)) is not None:
+                load_gathered(self.emitter, target, ddr_value(read.source), read.indices)
             else:
                 load_slice(self.emitter, target, source)
         self.resident[op] = (target.start, span)

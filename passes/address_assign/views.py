@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.tensors import element_bytes, shape_of
@@ -24,11 +25,14 @@ def view_of(value: SSAValue) -> View | None:
 
     Reshape, Squeeze and Unsqueeze keep all bytes. A Slice whose elements are next to each other
     (only dimensions of size 1 in front of the sliced one, step 1) keeps some of them; it is a
-    view when they start at a multiple of 64 bytes.
+    view when they start at a multiple of 64 bytes. The result of an absorbed op is its operand,
+    read in another order.
     """
     if not isinstance(value, OpResult):
         return None
     op: Operation = value.op
+    if is_absorbed(op):
+        return View(op.operands[0], 0)
     if isinstance(op, tpu.ReshapeOp | tpu.SqueezeOp | tpu.UnsqueezeOp):
         return View(op.input, 0)
     if isinstance(op, tpu.SliceOp):

@@ -1,0 +1,134 @@
+"""The pass `absorb-moves`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import cast
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.kernels.support import dtype_of
+from xdsl_tpu.backend.local.context import LocalValue
+from xdsl_tpu.backend.local.forms import arrangements
+from xdsl_tpu.backend.local.gather import VIEWS, gather_cost, reading
+from xdsl_tpu.backend.local.schedule import ginfo
+from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.backend.tensor import Shape4, aligned, compact
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.absorbed import is_absorbed, set_absorbed
+from xdsl_tpu.dialects.attrs import I64Array, ints
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.passes.address_assign.assign import divided_parts
+from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.tensors import shape_of, size_in_bytes
+
+MOVES = (tpu.PermuteOp, tpu.SwapDimInnerOp, tpu.Depth2SpaceOp)
+"""Ops that change nothing but the order of elements."""
+
+MOST_COMMANDS = 1024
+"""More commands for one Load than this cost more than the cycle model says."""
+
+
+@dataclass(frozen=True)
+class AbsorbMovesPass(ModulePass):
+    """Leave movement to the Loads of groups wherever they can do it by strides for less.
+
+        %1 = "tpu.Permute"(%0)                     %1 = "tpu.Permute"(%0) {absorbed}
+        %2 = "tpu.Reshape"(%1)               ->    %2 = "tpu.Reshape"(%1)
+        %3 = "tpu.Group"(%2) ({                    %3 = "tpu.Group"(%2) ({
+          %4 = "tpu.Load"(%2)                        %4 = "tpu.Load"(%2)
+
+    An absorbed op is not executed, and its result is a view of its operand. That takes that all
+    users of the result, Reshapes and other absorbed ops aside, are Loads of a group with one
+    channel to a lane; and that their transfers, by the cycle model, take no longer than before
+    together with the copy from DDR to DDR that is saved. `chip` is a name or a `.toml`
+    description, by default `module.chip`.
+    """
+
+    name = "absorb-moves"
+
+    chip: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        _, _, func = divided_parts(op)
+        # From the end, so that of a chain first what is next to the Loads is looked at.
+        for move in reversed(list(func.body.block.ops)):
+            if isinstance(move, MOVES):
+                set_absorbed(move, _is_worth_it(move, chip))
+
+
+def _is_worth_it(move: Operation, chip: Chip) -> bool:
+    """Whether Loads that do the work of `move` are the cheaper way."""
+    loads = _loads(move.results[0], chip)
+    if not loads:
+        return False
+    set_absorbed(move, False)
+    before = _cycles(loads, chip)
+    set_absorbed(move, True)
+    after = _cycles(loads, chip)
+    copy = size_in_bytes(move.results[0]) / chip.copy_bytes_per_cycle
+    return after is not None and (before is None or after <= before + copy)
+
+
+def _loads(value: SSAValue, chip: Chip) -> list[tpu.LoadOp] | None:
+    """All Loads of a value; None when something else uses it, or a Load cannot gather."""
+    found: list[tpu.LoadOp] = []
+    for use in value.uses:
+        user = use.operation
+        if isinstance(user, tpu.GroupOp):
+            continue  # names what its Loads read
+        if isinstance(user, tpu.LoadOp) and _is_plain(user, chip):
+            found.append(user)
+        elif isinstance(user, VIEWS) or is_absorbed(user):
+            behind = _loads(user.results[0], chip)
+            if behind is None:
+                return None
+            found += behind
+        else:
+            return None
+    return found
+
+
+def _is_plain(load: tpu.LoadOp, chip: Chip) -> bool:
+    """Whether every lane gets the elements of its channel, as they are."""
+    group = load.parent_op()
+    assert isinstance(group, tpu.GroupOp)
+    return load.output not in arrangements(group, chip.lanes)
+
+
+def _cycles(loads: Sequence[tpu.LoadOp], chip: Chip) -> int | None:
+    """Cycles of all transfers of these Loads; None when one of them takes too many."""
+    total = 0
+    for load in loads:
+        read = reading(load.input)
+        shape = shape_of(load.input)
+        numbers = np.arange(np.prod(shape)).reshape(shape) if read is None else read.indices
+        for target in _targets(load, chip):
+            cost = gather_cost(target, numbers, chip)
+            if cost is None or cost[1] > MOST_COMMANDS:
+                return None
+            total += cost[0]
+    return total
+
+
+def _targets(load: tpu.LoadOp, chip: Chip) -> Iterator[LocalValue]:
+    """What the Load brings in, slice by slice."""
+    info = ginfo(load)
+    full = of_value(load.output, GroupType(info.group_type.value.data), chip.lanes)
+    dtype = dtype_of(load.output.type.element_type)
+    place = aligned if bool(info.eu_align.value.data) else compact
+    fields = [(f"{axis}_idx", f"{axis}_slice") for axis in "ncdhw"]
+    axes = [
+        zip(*(ints(cast(I64Array, getattr(info, name))) for name in pair), strict=True)
+        for pair in fields
+    ]
+    for n, c, d, h, w in product(*axes):
+        shape: Shape4 = (d[1] * n[1], c[1], h[1], w[1])
+        start = Ncdhw(n[0], c[0], d[0], h[0], w[0])
+        yield LocalValue(place(chip, 0, shape, dtype), start, full, depth=d[1])
