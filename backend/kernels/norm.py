@@ -46,8 +46,8 @@ def describe(op: "tpu.LayerNormOp", types: Types, plan: Rows, chip: Chip) -> Ele
     """
     stages = plan.stages(F32)
     has_weight, epsilon = not is_none(op.weight), op.eps.value.data
-    shape = row_shape(plan, types, 1, chip)
-    if shape is not None and precision_of(op) is Precision.FAST:
+    shape = row_shape(plan, types, 1)
+    if shape is not None and narrow_form.takes(shape, chip) and precision_of(op) is Precision.FAST:
         return _narrow(shape, epsilon, has_weight, chip)
     widens = any(dtype is not F32 for dtype in types.operands[1:])
 

@@ -9,13 +9,17 @@ from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.activation import exp2_of_negative
 from xdsl_tpu.backend.kernels.elementwise import Types
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Work
-from xdsl_tpu.backend.kernels.reduction import Reduction, Rows, dense_statistics, plan_reduction
+from xdsl_tpu.backend.kernels.reduction import (
+    RowReduction,
+    Rows,
+    dense_statistics,
+    plan_reduction,
+)
 from xdsl_tpu.backend.kernels.rows import FULL, row_layer
 from xdsl_tpu.backend.kernels.sequences import softmax as narrow_form
 from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6 as EXP2
 from xdsl_tpu.backend.kernels.sequences.exp import LOG2_E
 from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
-from xdsl_tpu.backend.kernels.sequences.row_set import rows_of
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
@@ -47,7 +51,7 @@ def describe(op: "tpu.SoftmaxOp", types: Types, plan: Rows, inner: int, chip: Ch
     if bool(op.log.value.data):
         raise TpuError(f"{where(op)}: log softmax has no kernel; compose it from softmax and log")
     scale = op.beta.value.data * LOG2_E
-    shape = row_shape(plan, types, inner, chip)
+    shape = row_shape(plan, types, inner)
     if shape is not None and scale > 0 and precision_of(op) is Precision.FAST:
         return _narrow(shape, scale, chip)
     stages = plan.stages(F32)
@@ -86,19 +90,17 @@ def _inverse(e: Emitter, total: LocalTensor, spare: list[LocalTensor]) -> LocalT
     return result
 
 
-def row_shape(plan: Rows, types: Types, inner: int, chip: Chip) -> RowShape | None:
-    """The rows of a tensor as the f16 sequences take them; None when they do not."""
+def row_shape(plan: Rows, types: Types, inner: int) -> RowShape | None:
+    """The rows of a tensor as the f16 sequences take them; None when it has others."""
     if inner != 1 or any(dtype is not DType.F16 for dtype in (types.out, *types.operands)):
         return None
-    if isinstance(plan, Reduction):
-        return RowShape(plan.size)
-    return None if plan.size % chip.eu(DType.F16.bytes) else RowShape(plan.size, True)
+    return RowShape(plan.size, isinstance(plan, RowReduction))
 
 
 def _narrow(shape: RowShape, scale: float, chip: Chip) -> ElementWise:
     def compute(e: Emitter, work: Work) -> None:
-        out, x = rows_of(work.out, chip), rows_of(work.operands[0], chip)
-        narrow_form.softmax_f16(e, out, x, work.scratch, work.tables[0], scale)
+        x, table = work.operands[0], work.tables[0]
+        narrow_form.softmax_f16(e, work.out, x, shape, work.scratch, table, scale)
 
     scratch = narrow_form.softmax_scratch(chip, shape)
     return ElementWise(compute, scratch, (narrow_form.TABLE,), DType.F16)

@@ -35,6 +35,11 @@ SMALLEST_EXPONENT = 0x0400
 _TILES = (F16, F16)
 
 
+def takes(shape: RowShape, chip: Chip) -> bool:
+    """Whether the norms work on such rows: they must begin on EU boundaries."""
+    return not shape.along_width or shape.length % chip.eu(F16.bytes) == 0
+
+
 def norm_scratch(chip: Chip, shape: RowShape) -> tuple[Scratch, ...]:
     """The scratch tensors of `layer_norm_f16` and `rms_norm_f16`."""
     return row_scratch(chip, shape, _TILES)

@@ -15,7 +15,7 @@ _FEW_STATISTICS = 8
 @dataclass(frozen=True, slots=True)
 class RowShape:
     """Rows as tiles have them: along the height of (n, c, length, 1), or the width of
-    (n, c, rows, length), where `length` fills EU widths."""
+    (n, c, rows, length)."""
 
     length: int
     along_width: bool = False
@@ -28,10 +28,10 @@ class RowShape:
 def row_scratch(chip: Chip, shape: RowShape, tiles: Sequence[DType]) -> tuple[Scratch, ...]:
     """What `RowRoom` is made of: tiles of these types, the stages of a maximum, statistics."""
     eu = chip.eu(DType.F16.bytes)
-    stages = rests_of(align(shape.length, eu))
-    width = chip.eu(DType.F32.bytes)
+    width, pitch = chip.eu(DType.F32.bytes), align(shape.length, eu)
+    stages = rests_of(pitch)
     return (
-        *(shape.scratch(dtype, shape.length) for dtype in tiles),
+        *(shape.scratch(dtype, pitch) for dtype in tiles),
         *(shape.scratch(DType.F16, rest) for rest in stages),
         shape.scratch(DType.F32, width),
         shape.scratch(DType.F32, width),

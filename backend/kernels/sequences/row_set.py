@@ -82,24 +82,51 @@ class RowSet:
         shape = (1, self.lanes, self.count, 1)
         return strided(statistic.address, shape, (0, 0, 1, 0), statistic.dtype)
 
+    def seen(self, shape: Shape4, chip: Chip, dense: bool = False) -> LocalTensor:
+        """The rows as (n, c, rows, elements) of the tensor they come from, its lanes only.
+
+        With `dense`, `address` is that of a dense statistic: one number per row.
+        """
+        n, c, per, length = shape
+        groups = ceil_div(c, chip.lanes)
+        pitch = 1 if dense else self.pitch
+        strides = (groups * per * pitch, per * pitch, pitch, 0 if dense else 1)
+        return strided(self.address, (n, c, per, 1 if dense else length), strides, self.dtype)
+
+
+def lines_of(tensor: LocalTensor) -> Shape4:
+    """(n, c, rows, elements) of a tensor (n, c, length, 1) or (n, c, rows, length)."""
+    n, c, h, w = tensor.shape
+    return (n, c, 1, h) if w == 1 else (n, c, h, w)
+
+
+def is_packed(tensor: LocalTensor, chip: Chip) -> bool:
+    """Whether rows of a lane follow each other with no regard to EU boundaries."""
+    _, _, per, length = lines_of(tensor)
+    return per > 1 and length % chip.eu(tensor.dtype.bytes) != 0
+
+
+def rows_at(address: int, tensor: LocalTensor, chip: Chip) -> RowSet:
+    """Room for the rows of an EU-aligned tensor, each on EU boundaries."""
+    if tensor.layout is not Layout.ALIGNED:
+        raise TpuError(f"a tensor of shape {tensor.shape} with strides has no rows to work on")
+    n, c, per, length = lines_of(tensor)
+    groups = ceil_div(c, chip.lanes)
+    tail = c % chip.lanes if groups > 1 else 0
+    pitch = align(length, chip.eu(tensor.dtype.bytes))
+    lanes, count = min(c, chip.lanes), n * groups * per
+    return RowSet(address, lanes, count, length, pitch, tensor.dtype, tail, per, n)
+
 
 def rows_of(tensor: LocalTensor, chip: Chip) -> RowSet:
     """The rows of an EU-aligned tensor: (n, c, length, 1), or (n, c, rows, length).
 
     Raises TpuError when the tensor has strides of its own or rows that begin off EU boundaries.
     """
-    if tensor.layout is not Layout.ALIGNED:
-        raise TpuError(f"a tensor of shape {tensor.shape} with strides has no rows to work on")
-    n, c, h, w = tensor.shape
-    eu = chip.eu(tensor.dtype.bytes)
-    per, length = (1, h) if w == 1 else (h, w)
-    if per > 1 and length % eu:
-        raise TpuError(f"rows of {length} elements do not begin on EU boundaries")
-    groups = ceil_div(c, chip.lanes)
-    tail = c % chip.lanes if groups > 1 else 0
-    pitch = align(length, eu)
-    lanes, count = min(c, chip.lanes), n * groups * per
-    return RowSet(tensor.address, lanes, count, length, pitch, tensor.dtype, tail, per, n)
+    rows = rows_at(tensor.address, tensor, chip)
+    if is_packed(tensor, chip):
+        raise TpuError(f"rows of {rows.length} elements do not begin on EU boundaries")
+    return rows
 
 
 def fill_tail(e: Emitter, rows: RowSet, value: float) -> None:
