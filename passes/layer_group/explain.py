@@ -1,0 +1,121 @@
+"""Why there is a boundary between two groups, or between a group and an op that works from DDR."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from xdsl.ir import Operation
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
+from xdsl_tpu.passes.layer_group.model import Group
+from xdsl_tpu.passes.layer_group.search import Boundary
+
+NO_LOCAL_FORM = "no local form"
+SHAPE_RULE = "shape rule"
+LOCAL_MEMORY = "local memory"
+NOT_WORTH_IT = "not worth it"
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One boundary: the names of the parts on both sides, the kind of reason, the reason.
+
+    `over` is by how many bytes per lane the joined range does not fit, `cycles` by how many
+    cycles of the cost model joining would be slower.
+    """
+
+    before: str
+    after: str
+    kind: str
+    reason: str
+    over: int = 0
+    cycles: int = 0
+
+    def __str__(self) -> str:
+        amount = ""
+        if self.kind == LOCAL_MEMORY:
+            amount = f", over by {self.over} bytes per lane"
+        elif self.kind == NOT_WORTH_IT:
+            amount = f" by {self.cycles} cycles"
+        detail = "" if self.kind == NOT_WORTH_IT else f": {self.reason}"
+        return f"{self.before} | {self.after}: {self.kind}{amount}{detail}"
+
+
+def explain(
+    bases: Sequence[BaseGroup], groups: Sequence[Group], boundaries: Sequence[Boundary]
+) -> list[Explained]:
+    """One entry for every place where a group ends or begins beside something else."""
+    known = {(b.before, b.after): b for b in boundaries}
+    parts = list(_parts(bases, groups))
+    found: list[Explained] = []
+    for (before, first), (after, second) in pairwise(parts):
+        if len(before) == 1 == len(after):
+            continue  # two ops that both work from DDR: no group is near
+        found.append(_between(before, first, after, second, known))
+    return found
+
+
+def _parts(
+    bases: Sequence[BaseGroup], groups: Sequence[Group]
+) -> Iterator[tuple[tuple[Operation, ...], BaseGroup]]:
+    """Groups and ops left alone, in order, each with the base group it comes from."""
+    group_of = {op: group for group in groups for op in group.ops}
+    for base in bases:
+        done: set[Operation] = set()
+        for op in base.ops:
+            group = group_of.get(op)
+            if op not in done:
+                yield (group.ops if group is not None else (op,)), base
+            done.update(group.ops if group is not None else (op,))
+
+
+def _between(
+    before: tuple[Operation, ...],
+    first: BaseGroup,
+    after: tuple[Operation, ...],
+    second: BaseGroup,
+    known: Mapping[tuple[Operation, Operation], Boundary],
+) -> Explained:
+    names = (_title(before), _title(after))
+    for base in (second, first):
+        if base.why_global is not None:
+            return Explained(*names, NO_LOCAL_FORM, base.why_global)
+    if first is not second:
+        return Explained(*names, SHAPE_RULE, second.cut or "other rules for their shapes")
+    boundary = known.get((before[-1], after[0]))
+    if boundary is None:
+        return Explained(*names, NOT_WORTH_IT, "an op alone is faster from DDR")
+    if boundary.over:
+        return Explained(*names, LOCAL_MEMORY, boundary.reason, over=boundary.over)
+    if boundary.is_choice:
+        return Explained(*names, NOT_WORTH_IT, boundary.reason, cycles=boundary.cycles)
+    return Explained(*names, SHAPE_RULE, boundary.reason)
+
+
+def _title(ops: Sequence[Operation]) -> str:
+    if len(ops) == 1:
+        return f"'{name_of(ops[0])}' ({ops[0].name})"
+    return f"group of {len(ops)} ops '{name_of(ops[0])}' .. '{name_of(ops[-1])}'"
+
+
+def report(found: Sequence[Explained]) -> str:
+    """All boundaries, one line each."""
+    counts = {kind: 0 for kind in (NO_LOCAL_FORM, SHAPE_RULE, LOCAL_MEMORY, NOT_WORTH_IT)}
+    for one in found:
+        counts[one.kind] += 1
+    summary = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    return "\n".join([f"{len(found)} boundaries: {summary}", *(f"  {one}" for one in found)])
+
+
+def write(found: Sequence[Explained], path: Path) -> None:
+    """The same as JSON: `{"boundaries": [{before, after, kind, reason, over, cycles}, ..]}`."""
+    text = json.dumps({"boundaries": [asdict(one) for one in found]}, indent=1)
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise TpuError(f"explain_file {path}: cannot be written ({reason})") from error
