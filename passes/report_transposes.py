@@ -206,7 +206,7 @@ def _readers(value: SSAValue) -> list[Operation]:
             found += _readers(op.results[0])
         elif isinstance(op, tpu.YieldOp) and isinstance(group := op.parent_op(), tpu.GroupOp):
             found += _readers(group.results[use.index])
-        else:
+        elif not isinstance(op, tpu.GroupOp):  # the Load in its body is a user, too
             found.append(op)
     return found
 

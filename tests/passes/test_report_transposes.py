@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.passes.real_networks import real_text
 from tests.passes.semantics import Net
 from tests.passes.test_swin_stages import SWIN, VIT, optimized
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +14,7 @@ from xdsl_tpu.backend.layer_cost import timeline_alone
 from xdsl_tpu.backend.timing import Direction
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.text import make_context, module_text
+from xdsl_tpu.dialects.text import make_context, module_text, parse_module
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.report_transposes import Move, moves
 
@@ -88,3 +89,13 @@ def test_op_without_a_kernel_is_named() -> None:
     op = tpu.ReverseOp.make("back", (x,), result_types=[x.type], axis=0)
     with pytest.raises(TpuError, match=r"no kernel for tpu.Reverse 'back'"):
         timeline_alone(op, CHIP)
+
+
+def test_vendors_final_file_is_read_through_its_groups() -> None:
+    found = report(parse_module(real_text("swin_t_bm1684x_f16_final")))
+    assert [move.op for move in found].count("tpu.Permute") == 21
+    assert [move.op for move in found].count("tpu.SwapDimInner") == 20
+    assert not [move for move in found if "Group" in move.reason or "Load" in move.reason]
+    windows = [move.reason for move in found if move.reason.startswith("windows")]
+    assert len(windows) == 20
+    assert all("MatMul" in reason for reason in windows)
