@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,14 +10,19 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.passes.layer_group.allocate import UNIT
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
 from xdsl_tpu.passes.layer_group.model import Group
-from xdsl_tpu.passes.layer_group.search import Boundary
+from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
+from xdsl_tpu.passes.layer_group.values import Secs
 
 NO_LOCAL_FORM = "no local form"
 SHAPE_RULE = "shape rule"
 LOCAL_MEMORY = "local memory"
 NOT_WORTH_IT = "not worth it"
+
+MOST_TIMES = 64
+"""A range that does not fit into so many times the local memory fails by something else."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +51,19 @@ class Explained:
 
 
 def explain(
-    bases: Sequence[BaseGroup], groups: Sequence[Group], boundaries: Sequence[Boundary]
+    bases: Sequence[BaseGroup], groups: Sequence[Group], searcher: Searcher
 ) -> list[Explained]:
-    """One entry for every place where a group ends or begins beside something else."""
-    known = {(b.before, b.after): b for b in boundaries}
+    """One entry for every place where a group ends or begins beside something else.
+
+    `searcher` is the one that found the groups, and knows what it decided against.
+    """
+    known = {(b.before, b.after): b for b in searcher.boundaries}
     parts = list(_parts(bases, groups))
     found: list[Explained] = []
     for (before, first), (after, second) in pairwise(parts):
         if len(before) == 1 == len(after):
             continue  # two ops that both work from DDR: no group is near
-        found.append(_between(before, first, after, second, known))
+        found.append(_between(before, first, after, second, known, searcher))
     return found
 
 
@@ -79,6 +87,7 @@ def _between(
     after: tuple[Operation, ...],
     second: BaseGroup,
     known: Mapping[tuple[Operation, Operation], Boundary],
+    searcher: Searcher,
 ) -> Explained:
     names = (_title(before), _title(after))
     for base in (second, first):
@@ -87,13 +96,36 @@ def _between(
     if first is not second:
         return Explained(*names, SHAPE_RULE, second.cut or "other rules for their shapes")
     boundary = known.get((before[-1], after[0]))
-    if boundary is None:
-        return Explained(*names, NOT_WORTH_IT, "an op alone is faster from DDR")
-    if boundary.over:
-        return Explained(*names, LOCAL_MEMORY, boundary.reason, over=boundary.over)
-    if boundary.is_choice:
+    if boundary is not None and boundary.is_choice:
         return Explained(*names, NOT_WORTH_IT, boundary.reason, cycles=boundary.cycles)
-    return Explained(*names, SHAPE_RULE, boundary.reason)
+    joined = (before[-1], *after)
+    refused = searcher.plan(joined, Secs())
+    if isinstance(refused, Group):
+        return Explained(*names, NOT_WORTH_IT, "they fit together but are no faster")
+    over = shortfall(joined, searcher)
+    if over is None:
+        return Explained(*names, SHAPE_RULE, refused.reason)
+    return Explained(*names, LOCAL_MEMORY, refused.reason, over=over)
+
+
+def shortfall(ops: Sequence[Operation], searcher: Searcher) -> int | None:
+    """How many more bytes per lane local memory would need for ops to be one straight group.
+
+    None when no amount is enough.
+    """
+    low = searcher.chip.local_bytes
+
+    def fits(size: int) -> bool:
+        larger = replace(searcher, chip=replace(searcher.chip, local_bytes=size), boundaries=[])
+        return isinstance(larger.plan(ops, Secs()), Group)
+
+    high = low * MOST_TIMES
+    if not fits(high):
+        return None
+    while high - low > UNIT:
+        middle = (low + high) // 2 // UNIT * UNIT
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high - searcher.chip.local_bytes
 
 
 def _title(ops: Sequence[Operation]) -> str:

@@ -114,7 +114,7 @@ class LayerGroupPass(ModulePass):
     ) -> None:
         if not self.explain and not self.explain_file:
             return
-        found = explain(bases, groups, searcher.boundaries)
+        found = explain(bases, groups, searcher)
         if self.explain:
             print(report(found), file=sys.stderr)
         if self.explain_file:
