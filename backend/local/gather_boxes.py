@@ -74,7 +74,7 @@ def gather_boxes(
 
 def _run_length(lines: npt.NDArray[Any]) -> int:
     """The longest run that divides the innermost axis and is contiguous everywhere."""
-    breaks = np.flatnonzero((np.diff(lines, axis=3) != 1).reshape(-1, lines.shape[3] - 1).any(0))
+    breaks = np.flatnonzero((np.diff(lines, axis=3) != 1).any(axis=(0, 1, 2)))
     return math.gcd(lines.shape[3], *(int(place) + 1 for place in breaks))
 
 
