@@ -50,6 +50,8 @@ class LayerGroupPass(ModulePass):
     `opt` 0 makes no groups, 1 takes the longest groups from the end, 2 finds the partition that
     is done first. `chip` is a name or a `.toml` description, by default `module.chip`. `explain`
     prints on stderr why each boundary is there, `explain_file` names a JSON file for the same.
+    To see what they are worth, `split_weights=false` loads weights whole only and `keep_global`
+    names ops (`tpu.Softmax,..`) that shall work from DDR.
 
     The other options are those of the vendor's pass, accepted so that its command lines work.
     They change nothing here: the chip has one core, the search keeps no cache and no dump, and
@@ -63,6 +65,8 @@ class LayerGroupPass(ModulePass):
     chip: str = ""
     explain: bool = False
     explain_file: str = ""
+    split_weights: bool = True
+    keep_global: tuple[str, ...] = ()
     group_by_cores: str = "auto"
     compress_mode: str = "none"
     lgcache: str = "true"
@@ -81,11 +85,12 @@ class LayerGroupPass(ModulePass):
         _, _, func = divided_parts(op)
         none = _none_op(func)
         ops = computing_ops(func.body.block)
-        mark_split_weights(ops)
+        if self.split_weights:
+            mark_split_weights(ops)
         scratch = _MeasuredScratch(chip)
         searcher = Searcher(chip, scratch)
         groups: list[Group] = []
-        bases = base_groups(ops, _why_global)
+        bases = base_groups(ops, self._why_global)
         for base in bases:
             if base.why_global is None:
                 search = searcher.greedy if self.opt == 1 else searcher.optimal
@@ -98,6 +103,11 @@ class LayerGroupPass(ModulePass):
         # Plans refer to values as they are now; a group changes only what comes after it.
         for group in reversed(groups):
             build_group(group, none, chip)
+
+    def _why_global(self, op: Operation) -> str | None:
+        if op.name in self.keep_global:
+            return f"{op.name} is kept global by option"
+        return _why_global(op)
 
     def _check_options(self) -> None:
         """Raise TpuError for a search or an output format that this pass does not have."""

@@ -58,6 +58,11 @@ def test_the_interpreter_sees_the_same_network(opt: int) -> None:
         assert all(np.array_equal(before[name], after[name]) for name in before)
 
 
+def test_ops_can_be_kept_out_of_groups() -> None:
+    module = grouped_by_pass(residual(), keep_global=("tpu.Add",))
+    assert [members(group) for group in groups_of(module)] == [["a", "b"]]
+
+
 @pytest.mark.parametrize("options", [{"opt": 3}, {"compress_mode": "activation"}])
 def test_options_that_would_change_the_program_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(TpuError, match="layer-group: "):

@@ -1,0 +1,190 @@
+"""What each stage of the Swin-Transformer optimisation is worth.
+
+usage: python benchmarks/swin.py [--model ONNX] [--quantize Q] [-o FOLDER]
+
+Compiles the network once per stage and prints cycles, bytes moved by the GDMA and how busy both
+engines are. With `-o`, the timelines of the first and the last stage are written there: as
+Perfetto files, and as one PNG when matplotlib is installed (`pip install xdsl-tpu[plots]`).
+"""
+
+import argparse
+import importlib
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.program import Program
+from xdsl_tpu.backend.report.perfetto import trace
+from xdsl_tpu.backend.timing import Timeline, simulate
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.text import make_context
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.frontend.onnx import import_onnx
+from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.pipelines import FINAL_PIPELINE, patterns_of, run_stage
+
+SWIN = Path(__file__).parents[1] / "examples" / "swin_t.onnx"
+
+SPLIT = ("MatmulWithPermuteAndSplit", "SliceMatMul", "SplitMatMulPattern")
+"""The three outputs of one MatMul become three MatMuls without transposes."""
+
+FUSIONS = (
+    "ConcatToSwapDimInner",
+    "ErasePermuteAroundAdd",
+    "MatMulHdimBatchPattern",
+    "MatMulRemoveReshapePattern",
+    "MovePermuteAfterAdd",
+    "PermuteAddWeightReorderPattern",
+    "PermuteFuse",
+    "PermuteFuse2",
+    "PermuteFuseAddSoftmax",
+    "PermuteMulconstSwap",
+    "PermuteReorderPattern",
+    "Reshape4Depth2SpacePattern",
+    "ReshapeReorderPattern",
+)
+"""Transposes that meet, move, or go into the op beside them."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What is switched off, and the options of `layer-group`."""
+
+    title: str
+    without: tuple[str, ...] = ()
+    groups: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+NO_GROUPS = {"opt": "0"}
+VIEWS = "tpu.Slice,tpu.Squeeze,tpu.Reshape,tpu.Unsqueeze"
+
+STAGES = (
+    Stage("nothing", (*SPLIT, *FUSIONS), NO_GROUPS),
+    Stage("+ MatmulWithPermuteAndSplit", FUSIONS, NO_GROUPS),
+    Stage("+ other fusions", groups=NO_GROUPS),
+    Stage("+ groups", groups={"split_weights": "false", "keep_global": VIEWS}),
+    Stage(
+        "+ Slice local",
+        groups={"split_weights": "false", "keep_global": VIEWS.replace("tpu.Slice,", "")},
+    ),
+    Stage("+ Squeeze and Reshape local", groups={"split_weights": "false"}),
+    Stage("+ weight split: everything"),
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A program and when its commands run."""
+
+    stage: Stage
+    program: Program
+    timeline: Timeline
+
+    def busy(self, engine: Engine) -> float:
+        """The share of the time in which an engine works."""
+        return self.timeline.busy[engine] / self.timeline.total
+
+
+def compiled(source: Path, stage: Stage, quantize: str, chip: Chip) -> Result:
+    """One stage's program, simulated."""
+    module = import_onnx(source)
+    for name in ("top", "tpu"):
+        run_stage(module, name, quantize, chip.instruction_set, stage.without)
+    finish(module, stage)
+    program = generate(module, weights_of(module), chip)
+    return Result(stage, program, simulate(program.tiu, program.gdma, chip))
+
+
+def finish(module: ModuleOp, stage: Stage) -> None:
+    """The passes of the last stage, with the options of this one."""
+    for name in FINAL_PIPELINE:
+        off = sorted(patterns_of(name).intersection(stage.without))
+        options = f"disable={','.join(off)}" if off else ""
+        if name == "layer-group":
+            options = " ".join(f"{key}={shlex.quote(v)}" for key, v in stage.groups.items())
+        make_pass(name, options).apply(make_context(), module)
+        module.verify()
+
+
+def table(results: Sequence[Result], title: str) -> Table:
+    """All stages for the terminal."""
+    shown = Table(title=title)
+    shown.add_column("stage", no_wrap=True)
+    for heading in ("cycles", "faster", "GDMA MB", "TIU busy", "GDMA busy"):
+        shown.add_column(heading, justify="right")
+    for r in results:
+        shown.add_row(
+            r.stage.title,
+            f"{r.timeline.total:,}",
+            f"{results[0].timeline.total / r.timeline.total:.2f}x",
+            f"{sum(r.timeline.bytes_moved.values()) / 1e6:.1f}",
+            f"{r.busy(Engine.TIU):.0%}",
+            f"{r.busy(Engine.GDMA):.0%}",
+        )
+    return shown
+
+
+def plot(results: Sequence[Result], path: Path) -> None:
+    """Both engines' busy times, one strip per program; a message without matplotlib."""
+    try:
+        pyplot: Any = importlib.import_module("matplotlib.pyplot")
+    except ImportError:
+        print(f"{path.name} is not drawn: pip install xdsl-tpu[plots]", file=sys.stderr)
+        return
+    pyplot.switch_backend("agg")
+    figure, axes = pyplot.subplots(len(results), 1, sharex=True, figsize=(14, 2 * len(results)))
+    for axis, result in zip(axes, results, strict=True):
+        for row, engine in enumerate(Engine):
+            events = result.timeline.events[engine]
+            bars = [(event.start / 1e6, event.cycles / 1e6) for event in events]
+            axis.broken_barh(bars, (row, 0.8), color=f"C{row}")
+        axis.set_yticks([0.4, 1.4], [engine.name for engine in Engine])
+        axis.set_title(f"{result.stage.title}: {result.timeline.total:,} cycles", loc="left")
+    axes[-1].set_xlabel("million cycles")
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def main() -> None:
+    """Compile all stages, print, write."""
+    parser = argparse.ArgumentParser(description="Stages of the Swin-Transformer optimisation.")
+    parser.add_argument("--model", type=Path, default=SWIN)
+    parser.add_argument("--quantize", choices=("F32", "F16", "BF16"), default="F16", type=str.upper)
+    parser.add_argument("-o", "--output", type=Path, metavar="FOLDER")
+    args = parser.parse_args()
+    if not args.model.is_file():
+        sys.exit(f"{args.model}: no such file")
+    chip = load_chip()
+    console = Console()
+    results: list[Result] = []
+    try:
+        with console.status("") as status:
+            for stage in STAGES:
+                status.update(stage.title)
+                results.append(compiled(args.model, stage, args.quantize, chip))
+    except TpuError as error:
+        sys.exit(str(error))
+    console.print(table(results, f"{args.model.stem} {args.quantize}"))
+    if args.output is None:
+        return
+    args.output.mkdir(parents=True, exist_ok=True)
+    ends = (results[0], results[-1])
+    for name, result in zip(("before", "after"), ends, strict=True):
+        text = trace(result.program, result.timeline, chip)
+        (args.output / f"{name}.perfetto.json").write_text(text, encoding="utf-8")
+    plot(ends, args.output / "timelines.png")
+
+
+if __name__ == "__main__":
+    main()
