@@ -41,8 +41,8 @@ PASSES: dict[str, PassLoader] = {
     "strip-io-quant": _lazy("strip_io_quant", "StripIoQuantPass"),
     "subnet-divide": _lazy("subnet_divide", "SubnetDividePass"),
     "tpu-canonicalize": _lazy("canonicalize", "TpuCanonicalizePass"),
-    "verify-layer-groups": _lazy("verify_layer_groups", "VerifyLayerGroupsPass"),
     "verify-addresses": _lazy("verify_addresses", "VerifyAddressesPass"),
+    "verify-layer-groups": _lazy("verify_layer_groups", "VerifyLayerGroupsPass"),
     "weight-fold": _lazy("weight_fold", "WeightFoldPass"),
     "weight-reorder": _lazy("weight_reorder.reorder", "WeightReorderPass"),
 }
