@@ -167,6 +167,7 @@ def main() -> None:
         sys.exit(f"{args.model}: no such file")
     chip = load_chip()
     console = Console()
+    console.width = max(console.width, 100)  # figures are of no use cut off
     results: list[Result] = []
     try:
         with console.status("") as status:
