@@ -67,10 +67,12 @@ class GdmaEmitter(CommandQueues):
         rows, blocks, _, width = local.shape
         if local.dtype.bytes != ddr.dtype.bytes:
             raise TpuError(f"DMA matrix: {ddr.dtype.label} and {local.dtype.label}")
+        # The C-model asserts that rows * stride fits local memory, of a single row, too.
+        row_stride = local.strides[0] if rows > 1 else local.groups(self.chip) * local.strides[1]
         fields = {"stride_enable": 1, "src_data_format": _format(local.dtype)} | _ALL_LANES
         fields |= _address(local_side, self._absolute(local)) | _address(ddr_side, ddr.address)
         fields |= {f"{local_side}_nsize": rows, f"{local_side}_csize": blocks}
-        fields |= {f"{local_side}_wsize": width, f"{local_side}_nstride": local.strides[0]}
+        fields |= {f"{local_side}_wsize": width, f"{local_side}_nstride": row_stride}
         fields |= {f"{local_side}_cstride": local.strides[1]}
         fields |= {f"{ddr_side}_hsize": ddr.shape[2], f"{ddr_side}_wsize": ddr.shape[3]}
         return fields | {f"{ddr_side}_hstride": ddr.strides[2]}

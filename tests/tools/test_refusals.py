@@ -263,12 +263,20 @@ def test_standard_output_full_or_closed(program: Path) -> None:
         assert message in done.stderr
 
 
+def _heed_interrupts() -> None:
+    """A shell's background jobs are started with SIGINT ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_interrupt_leaves_nothing(work: Path) -> None:
     """Ctrl-C in the middle of a compilation."""
     large = Path(__file__).parents[2] / "examples" / "swin_t.onnx"
     before = tree(work)
     command = [str(SCRIPTS / "tpu-compile"), str(large), "-o", str(work / "new" / "swin")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=_heed_interrupts,
+    )  # fmt: skip
     deadline = time.monotonic() + 60
     while not (work / "new").exists():
         assert time.monotonic() < deadline
