@@ -47,6 +47,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "backend.timing": {"numpy"},
     "backend.machine": {"numpy"},
     "tools": {"xdsl", "numpy", "onnx", "onnxruntime", "rich"},
+    "tools.sweep": {"onnx", "tomli_w", "distributed", "matplotlib"},
 }
 """Package -> what it may import from outside, besides the standard library."""
 

@@ -1,0 +1,195 @@
+"""tpu-sweep on small models: figures, resuming, failures, a cluster, a plot."""
+
+import csv
+import json
+import os
+import signal
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tools.running import Run
+
+from xdsl_tpu.tools.sweep import runners
+from xdsl_tpu.tools.sweep.point import Point, model_files, run_point
+
+
+def entries(folder: Path) -> list[dict[str, Any]]:
+    return json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+
+
+def times(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "points").iterdir()}
+
+
+def test_figures_are_those_of_the_tools(tool: Run, call: Run, models: Path, tmp_path: Path) -> None:
+    out, model = tmp_path / "sweep", models / "transformer.onnx"
+    picture = tmp_path / "cycles.png"
+    grid = ("--chip-grid", "ddr_load=29,58", "--jobs", 2)
+    done = tool("tpu-sweep", model, *grid, "--quantize", "F16", "-o", out, "--plot", picture)
+    assert done.status == 0, done.err
+    slow, fast = entries(out)
+    assert (slow["chip"], fast["chip"]) == ({"ddr_load": 29}, {"ddr_load": 58})
+    assert slow["cycles"] > 1.4 * fast["cycles"]
+    assert f"{slow['cycles']:,}" in done.out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    with (out / "sweep.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [int(row["cycles"]) for row in rows] == [slow["cycles"], fast["cycles"]]
+    assert [row["chip.ddr_load"] for row in rows] == ["29", "58"]
+
+    chosen = ("--chip", out / "chips" / "ddr_load=29.toml", "--quiet")
+    assert call("tpu-compile", model, "-o", tmp_path / "one", *chosen).status == 0
+    report = tmp_path / "one.json"
+    assert call("tpu-run", tmp_path / "one", "--report", report, *chosen).status == 0
+    measured = json.loads(report.read_text(encoding="utf-8"))
+    assert {key: measured[key] for key in ("cycles", "bdc", "gdma")} == {
+        key: slow[key] for key in ("cycles", "bdc", "gdma")
+    }
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Points are computed in this process, which is faster; their labels as they are."""
+    labels: list[str] = []
+
+    def run(work: runners.Work, files: Any, jobs: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        for key, point in work:
+            labels.append(point.label())
+            yield key, run_point(point, files[point.model])
+
+    monkeypatch.setattr("xdsl_tpu.tools.tpu_sweep.run_locally", run)
+    return labels
+
+
+def test_a_stopped_sweep_goes_on(
+    call: Run, models: Path, tmp_path: Path, in_process: list[str]
+) -> None:
+    out = tmp_path / "sweep"
+    arguments = ("tpu-sweep", models / "dynamic.onnx", models / "transformer.onnx", "-o", out)
+    done = call(*arguments, "--chip-grid", "lanes=32,64")
+    assert done.status == 1  # dynamic.onnx needs shapes
+    assert "2 of 4 points failed" in done.err
+    assert "dynamic.onnx F16 lanes.count=32: " in done.err
+    assert [entry["status"] for entry in entries(out)] == ["failed", "failed", "done", "done"]
+
+    in_process.clear()  # the failed ones are tried again, one damaged and one new are computed
+    damaged = next(p for p in (out / "points").iterdir() if "transformer" in p.read_text())
+    damaged.write_text("{", encoding="utf-8")
+    assert call(*arguments, "--chip-grid", "lanes=32,64,128").status == 1
+    assert len(in_process) == 3 + 1 + 1
+    assert [entry["status"] for entry in entries(out)] == ["failed"] * 3 + ["done"] * 3
+
+    in_process.clear()
+    arguments = ("tpu-sweep", models / "transformer.onnx", "-o", out, "--chip-grid", "lanes=32")
+    before = times(out)
+    assert call(*arguments).status == 0
+    assert not in_process
+    assert times(out) == before
+    assert call(*arguments, "--fresh").status == 0
+    assert len(in_process) == 1
+
+
+def test_another_model_under_the_same_name_is_computed(
+    call: Run, models: Path, tmp_path: Path, in_process: list[str]
+) -> None:
+    model = tmp_path / "m.onnx"
+    for source in ("transformer", "wide_pads"):
+        model.write_bytes((models / f"{source}.onnx").read_bytes())
+        assert call("tpu-sweep", model, "-o", tmp_path / "sweep", "--quiet").status == 0
+    assert len(in_process) == 2
+
+
+def test_a_chip_that_cannot_be_fails_alone(
+    call: Run, models: Path, tmp_path: Path, in_process: list[str]
+) -> None:
+    out = tmp_path / "sweep"
+    done = call(
+        *("tpu-sweep", models / "transformer.onnx", "-o", out),
+        *("--chip-grid", "local_bytes=262144,1000"),
+    )
+    assert done.status == 1
+    assert "local_memory.bytes_per_lane=1000: " in done.err
+    assert "no power of two" in done.err
+    assert [entry["status"] for entry in entries(out)] == ["done", "failed"]
+
+
+def test_a_worker_that_dies_loses_its_point_only(
+    models: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The process of the second point is replaced by one that is killed."""
+    files = {"transformer.onnx": model_files(models / "transformer.onnx")}
+    chip = (Path(runners.__file__).parents[2] / "backend/chip/bm1684x.toml").read_text()
+    good, bad = (Point("transformer.onnx", q, (), chip) for q in ("F16", "BF16"))
+    real = runners.subprocess.Popen
+    killer = ["-c", f"import os; os.kill(os.getpid(), {int(signal.SIGKILL)})"]
+
+    def popen(command: list[str], **options: Any) -> Any:
+        process = real(command if started else command[:1] + killer, **options)
+        started.append(process.pid)
+        return process
+
+    started: list[int] = []
+    monkeypatch.setattr(runners.subprocess, "Popen", popen)
+    results = dict(runners.run_locally([("bad", bad), ("good", good)], files, jobs=1))
+    assert results["good"]["status"] == "done"
+    assert results["bad"]["status"] == "failed"
+    assert f"signal {int(signal.SIGKILL)}" in results["bad"]["error"]
+    assert os.getpid() not in started
+
+
+@pytest.mark.filterwarnings("default")  # what a scheduler warns of is not ours
+def test_the_same_on_a_dask_cluster(call: Run, models: Path, tmp_path: Path) -> None:
+    distributed: Any = import_module("distributed")
+    arguments = ("tpu-sweep", models / "transformer.onnx", models / "unsupported.onnx")
+    chosen = ("--chip-grid", "lanes=32,64", "--quiet")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None,
+        protocol="tcp", host="127.0.0.1",
+    ) as cluster:  # fmt: skip
+        address = cluster.scheduler_address
+        done = call(*arguments, *chosen, "-o", tmp_path / "dask", "--scheduler", address)
+    assert done.status == 1
+    assert "2 of 4 points failed" in done.err
+    assert "Det" in done.err
+    got = [(e["status"], e.get("cycles")) for e in entries(tmp_path / "dask")]
+    assert call(*arguments, *chosen, "-o", tmp_path / "here").status == 1
+    assert got == [(e["status"], e.get("cycles")) for e in entries(tmp_path / "here")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--chip-grid", "lame=3"), "no figure 'lame'"),
+        (("--plot", "x.bmp"), "a plot is one of"),
+        (("--plot", "no/such/folder/x.png"), "folder does not exist"),
+        (("--disable-pass", "no-such-pass"), "no-such-pass"),
+        (("--scheduler", "tcp://127.0.0.1:1"), "no Dask scheduler answers at tcp://127.0.0.1:1"),
+        (("--chip", "bm9999"), "no chip 'bm9999'"),
+    ],
+)
+@pytest.mark.filterwarnings("default")
+def test_refused_before_any_work(
+    arguments: tuple[str, str], words: str, call: Run, models: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(runners, "_CONNECT_SECONDS", 1)
+    done = call("tpu-sweep", models / "cnn.onnx", "-o", tmp_path / "sweep", *arguments)
+    assert done.status == 1
+    assert words in done.err
+    assert not (tmp_path / "sweep" / "sweep.json").exists()
+
+
+def test_files_that_cannot_be_swept(call: Run, models: Path, tmp_path: Path) -> None:
+    out = ("-o", tmp_path / "sweep")
+    assert "no such file" in call("tpu-sweep", tmp_path / "gone.onnx", *out).err
+    (tmp_path / "text.onnx").write_text("no model")
+    assert "not an ONNX model" in call("tpu-sweep", tmp_path / "text.onnx", *out).err
+    (tmp_path / "cnn.onnx").write_bytes((models / "cnn.onnx").read_bytes())
+    twice = call("tpu-sweep", models / "cnn.onnx", tmp_path / "cnn.onnx", *out)
+    assert "same file name" in twice.err
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert "cannot be written" in call("tpu-sweep", models / "cnn.onnx", "-o", blocked).err

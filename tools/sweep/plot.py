@@ -1,0 +1,72 @@
+"""Cycles of a sweep over its first figure, as a picture."""
+
+import math
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.files import write_bytes
+from xdsl_tpu.tools.sweep.grid import Grid, short_name
+from xdsl_tpu.tools.sweep.point import Point
+from xdsl_tpu.tools.sweep.results import Result
+
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def check_plot(path: Path) -> None:
+    """Raise TpuError before any work when a plot could not be written."""
+    if path.suffix.lower() not in FORMATS:
+        raise TpuError(f"{path}: a plot is one of {', '.join(FORMATS)}")
+    try:
+        import_module("matplotlib")
+    except ImportError:
+        raise TpuError(
+            "--plot needs matplotlib: install the extra 'plots' (pip install 'xdsl-tpu[plots]')"
+        ) from None
+
+
+def plot(path: Path, grid: Grid, rows: Sequence[tuple[Point, Result]]) -> None:
+    """One panel per model; x is the grid's first key, a line for each choice of the others.
+
+    Without a grid there is a bar for each number format.
+    """
+    from matplotlib.figure import Figure
+
+    done = [(point, result) for point, result in rows if result["status"] == "done"]
+    models = list(dict.fromkeys(point.model for point, _ in done)) or [""]
+    columns = min(3, len(models))
+    lines = math.ceil(len(models) / columns)
+    figure: Any = Figure(figsize=(5 * columns, 4 * lines), layout="constrained")
+    panels: Any = figure.subplots(lines, columns, squeeze=False)
+    for panel in panels.flat:
+        panel.set_visible(False)
+    for panel, model in zip(panels.flat, models, strict=False):
+        panel.set_visible(True)
+        panel.set_title(model)
+        panel.set_ylabel("thousand cycles")
+        panel.set_ylim(bottom=0)
+        _panel(panel, grid, [row for row in done if row[0].model == model])
+    kind = path.suffix[1:].lower()
+    write_bytes(path, lambda stream: figure.savefig(stream, format=kind, dpi=120))
+
+
+def _panel(panel: Any, grid: Grid, rows: Sequence[tuple[Point, Result]]) -> None:
+    if not grid:
+        panel.bar([p.quantize for p, _ in rows], [r["cycles"] / 1e3 for _, r in rows])
+        return
+    key = next(iter(grid))
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for point, result in rows:
+        changes = dict(point.changes)
+        label = " ".join(
+            (point.quantize, *(f"{short_name(k)}={v}" for k, v in changes.items() if k != key))
+        )
+        lines.setdefault(label, []).append((changes[key], result["cycles"] / 1e3))
+    for label, values in lines.items():
+        panel.plot(*zip(*sorted(values), strict=True), marker="o", label=label)
+    panel.set_ylim(bottom=0)
+    panel.set_xlabel(short_name(key))
+    if lines:
+        panel.legend(fontsize="small")

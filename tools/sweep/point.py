@@ -1,0 +1,121 @@
+"""One point of a sweep: one model, one number format, one chip; from files to figures.
+
+A point travels to its worker as plain values, model files included: a worker on another machine
+needs nothing but this package.
+"""
+
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import onnx
+from onnx import external_data_helper
+
+from xdsl_tpu.backend.report import run_report
+from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.compile_model import compile_model
+from xdsl_tpu.tools.errors import describe
+
+Files = Mapping[str, bytes]
+"""A model's files by name, the model itself first."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is compiled, and for which chip."""
+
+    model: str  # name of the model's file
+    quantize: str
+    changes: tuple[tuple[str, int | float], ...]  # figures of the chip that are not the base's
+    chip: str  # its description, TOML
+    table: str | None = None  # name of the calibration table among the model's files
+    disable: tuple[str, ...] = ()
+
+    def label(self) -> str:
+        """In words, for people."""
+        changes = (f"{key}={value}" for key, value in self.changes)
+        return " ".join((self.model, self.quantize, *changes))
+
+    def key(self, files: Files) -> str:
+        """A name for the result: equal points of equal files have equal ones."""
+        digest = hashlib.sha256(version("xdsl-tpu").encode())
+        parts = (self.model, self.quantize, self.chip, self.table, self.disable)
+        digest.update(json.dumps(parts).encode())
+        for name, data in files.items():
+            digest.update(name.encode() + b"\0" + len(data).to_bytes(8, "little") + data)
+        return digest.hexdigest()[:16]
+
+
+def model_files(model: Path, table: Path | None = None) -> dict[str, bytes]:
+    """The model and what it refers to, by name: external weights, a module's npz, the table.
+
+    Raises TpuError for a file that is missing or outside the model's folder.
+    """
+    if not model.is_file():
+        raise TpuError(f"{model}: no such file")
+    names = [model.name, *_companions(model)]
+    files: dict[str, bytes] = {}
+    for name in names:
+        path = model.parent / name
+        if not path.resolve().is_relative_to(model.parent.resolve()):
+            raise TpuError(f"{model}: refers to {name}, which is outside its folder")
+        if not path.is_file():
+            raise TpuError(f"{model}: refers to {name}, which is not beside it")
+        files[name] = path.read_bytes()
+    if table is not None:
+        files[table.name] = table.read_bytes()
+    return files
+
+
+def _companions(model: Path) -> list[str]:
+    if model.suffix == ".mlir":
+        return sorted(path.name for path in model.parent.glob("*.npz"))
+    if model.suffix != ".onnx":
+        raise TpuError(f"{model}: neither .onnx nor .mlir; give an ONNX model or Top IR")
+    try:
+        proto = onnx.ModelProto.FromString(model.read_bytes())
+    except Exception as error:  # protobuf's errors have no common class
+        raise TpuError(f"{model}: not an ONNX model: {error}") from error
+    tensors = [t for t in proto.graph.initializer if external_data_helper.uses_external_data(t)]
+    return sorted({external_data_helper.ExternalDataInfo(t).location for t in tensors})
+
+
+def run_point(point: Point, files: Files) -> dict[str, Any]:
+    """Compile and time; `{"status": "done", "seconds": ..., **figures}` or `{"status": "failed",
+    "error": message}`. Everything that can go wrong with one point is its own result."""
+    start = time.perf_counter()
+    try:
+        figures = _measure(point, files)
+    except Exception as error:
+        return {"status": "failed", "error": describe(error)}
+    return {"status": "done", "seconds": round(time.perf_counter() - start, 2), **figures}
+
+
+def _measure(point: Point, files: Files) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="tpu-sweep-") as name:
+        folder = Path(name)
+        for file, data in files.items():
+            path = folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        chip_file = folder / "chip.toml"
+        chip_file.write_text(point.chip, encoding="utf-8")
+        result = compile_model(
+            folder / point.model,
+            folder / "out",
+            point.quantize,
+            str(chip_file),
+            disable=point.disable,
+        )
+        program, chip = result.program, result.chip
+        timeline = simulate(program.tiu, program.gdma, chip)
+        report = run_report(program, chip, timeline, None, {})
+        kept = ("cycles", "milliseconds", "bdc", "gdma")
+        return {key: report[key] for key in kept} | {"memory": result.summary()["memory"]}

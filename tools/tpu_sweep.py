@@ -1,0 +1,202 @@
+"""`tpu-sweep`: many compilations, over chips and number formats."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.passes.pipelines import check_disabled
+from xdsl_tpu.tools.errors import guarded
+from xdsl_tpu.tools.files import check_writable
+from xdsl_tpu.tools.sweep.grid import Grid, combinations, describe, parse_grid, short_name
+from xdsl_tpu.tools.sweep.plot import check_plot, plot
+from xdsl_tpu.tools.sweep.point import Files, Point, model_files
+from xdsl_tpu.tools.sweep.results import Result, Store
+from xdsl_tpu.tools.sweep.runners import run_locally, run_on_dask
+from xdsl_tpu.tools.tpu_compile import QUANTIZE
+
+FILE_COLUMNS = 140
+"""Width of the table where standard output is no terminal: nothing has to be folded."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tpu-sweep",
+        description="Compile models for every chip of a grid and compare the cycles.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "models", type=Path, nargs="+", metavar="MODEL", help=".onnx or Top .mlir files"
+    )
+    parser.add_argument(
+        "--chip-grid",
+        default="",
+        metavar="GRID",
+        help="figures of the chip and their values: 'lanes=32,64,128 ddr_load=29,58'",
+    )
+    parser.add_argument(
+        "--chip", default="bm1684x", help="chip name or .toml that the grid changes (bm1684x)"
+    )
+    parser.add_argument(
+        "--quantize",
+        type=_formats,
+        default=["F16"],
+        metavar="Q,...",
+        help=f"number formats, of {', '.join(QUANTIZE)} (default: F16)",
+    )
+    parser.add_argument(
+        "--disable-pass", action="append", default=[], metavar="NAME", help="as in tpu-compile"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("sweep"), metavar="DIR", help="results (sweep)"
+    )
+    parser.add_argument("--plot", type=Path, metavar="X.png", help="also draw the cycles")
+    parser.add_argument(
+        "--jobs",
+        type=_count,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="compilations at once on this machine (default: one per processor)",
+    )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="a Dask scheduler, as tcp://host:8786, to run them"
+    )
+    parser.add_argument("--fresh", action="store_true", help="compute finished points again, too")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--version", action="version", version=f"tpu-sweep {version('xdsl-tpu')}")
+    return parser
+
+
+def _formats(text: str) -> list[str]:
+    formats = text.upper().split(",")
+    for name in formats:
+        if name not in QUANTIZE:
+            raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(QUANTIZE)}")
+    if len(set(formats)) < len(formats):
+        raise argparse.ArgumentTypeError("a number format is given twice")
+    return formats
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
+    return int(text)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Entry point; exits with status 1 when a point failed, after all others have been done."""
+    args = _parser().parse_args(argv)
+    sys.exit(guarded(lambda: _run(args), show_traceback=args.traceback))
+
+
+def _run(args: argparse.Namespace) -> None:
+    check_disabled(args.disable_pass)
+    grid = parse_grid(args.chip_grid, args.chip)
+    if args.plot is not None:
+        check_plot(args.plot)
+        check_writable(args.plot)
+    files = _files(args.models)
+    points = _points(args, grid)
+    store = Store(args.output)
+    keyed = {point.key(files[point.model]): point for point in points}
+    for point in points:
+        store.save_chip(point)
+    results = {} if args.fresh else _finished(store, keyed)
+    console = Console(stderr=True, quiet=args.quiet)
+    if results:
+        console.print(f"{len(results)} of {len(keyed)} points are done already", highlight=False)
+    work = [(key, point) for key, point in keyed.items() if key not in results]
+    _compute(args, work, files, store, results, console)
+    rows = [(point, results[key]) for key, point in keyed.items()]
+    store.summarise(rows)
+    if args.plot is not None:
+        plot(args.plot, grid, rows)
+    if not args.quiet:
+        _print(grid, rows, args.output)
+    failed = [(point, result) for point, result in rows if result["status"] == "failed"]
+    if failed:
+        lines = [f"{point.label()}: {result['error']}" for point, result in failed]
+        raise TpuError(f"{len(failed)} of {len(rows)} points failed\n  " + "\n  ".join(lines))
+
+
+def _files(models: Sequence[Path]) -> dict[str, Files]:
+    files: dict[str, Files] = {}
+    for model in models:
+        if model.name in files:
+            raise TpuError(f"{model}: another model has the same file name; rename one")
+        files[model.name] = model_files(model)
+    return files
+
+
+def _points(args: argparse.Namespace, grid: Grid) -> list[Point]:
+    chips = [(tuple(c.items()), describe(args.chip, c)) for c in combinations(grid)]
+    return [
+        Point(model.name, quantize, changes, chip, disable=tuple(args.disable_pass))
+        for model in args.models
+        for quantize in args.quantize
+        for changes, chip in chips
+    ]
+
+
+def _finished(store: Store, keyed: dict[str, Point]) -> dict[str, Result]:
+    """Points that need no work; failed ones are tried again."""
+    known = {key: store.load(key) for key in keyed}
+    return {k: result for k, result in known.items() if result and result["status"] == "done"}
+
+
+def _compute(
+    args: argparse.Namespace,
+    work: Sequence[tuple[str, Point]],
+    files: dict[str, Files],
+    store: Store,
+    results: dict[str, Result],
+    console: Console,
+) -> None:
+    keyed = dict(work)
+    run = (
+        run_locally(work, files, args.jobs)
+        if args.scheduler is None
+        else run_on_dask(work, files, args.scheduler)
+    )
+    columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("compiling", total=len(work))
+        for key, result in run:
+            results[key] = result
+            store.save(key, keyed[key], result)
+            progress.advance(task)
+
+
+def _print(grid: Grid, rows: Sequence[tuple[Point, Result]], folder: Path) -> None:
+    """A table; the ratio is to the model's first point that succeeded."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=FILE_COLUMNS)
+    table = Table()
+    for name in ("model", "format", *(short_name(key) for key in grid)):
+        table.add_column(name, overflow="fold")
+    for name in ("cycles", "ratio", "ms", "TIU busy", "GDMA busy", "MB moved"):
+        table.add_column(name, justify="right", no_wrap=name == "cycles")
+    first: dict[str, int] = {}
+    for point, result in rows:
+        cells = [point.model, point.quantize, *(str(value) for _, value in point.changes)]
+        if result["status"] == "done":
+            cycles = result["cycles"]
+            ratio = cycles / first.setdefault(point.model, cycles)
+            moved = sum(result["gdma"]["bytes"].values()) / 1e6
+            busy = (f"{result[engine]['busy_cycles'] / cycles:.0%}" for engine in ("bdc", "gdma"))
+            cells += [f"{cycles:,}", f"{ratio:.2f}", f"{result['milliseconds']:.3f}", *busy]
+            cells.append(f"{moved:.1f}")
+        else:
+            cells.append("failed")
+        table.add_row(*cells)
+    console.print(table)
+    console.print(f"written to {folder}", highlight=False)
