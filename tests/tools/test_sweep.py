@@ -13,6 +13,8 @@ import pytest
 from tests.tools.running import Run
 
 from xdsl_tpu.tools.sweep import runners
+from xdsl_tpu.tools.sweep.grid import Grid
+from xdsl_tpu.tools.sweep.plot import draw
 from xdsl_tpu.tools.sweep.point import Point, model_files, run_point
 
 
@@ -193,3 +195,22 @@ def test_files_that_cannot_be_swept(call: Run, models: Path, tmp_path: Path) -> 
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert "cannot be written" in call("tpu-sweep", models / "cnn.onnx", "-o", blocked).err
+
+
+def test_the_plot_shows_every_point_that_succeeded() -> None:
+    grid: Grid = {"lanes.count": (32, 64), "gdma.load": (29, 58)}
+    rows = [
+        (Point("m.onnx", "F16", (("lanes.count", lanes), ("gdma.load", load)), ""),
+         {"status": "done", "cycles": 1000 * lanes * load} if lanes < 64 or load < 58
+         else {"status": "failed", "error": "."})
+        for lanes in (32, 64) for load in (29, 58)
+    ]  # fmt: skip
+    (panel,) = draw(grid, rows).axes
+    lines = {line.get_label(): line.get_xydata().tolist() for line in panel.lines}
+    assert lines == {
+        "F16 ddr_load=29": [[32, 928], [64, 1856]],
+        "F16 ddr_load=58": [[32, 1856]],
+    }
+    low, high = panel.get_ylim()
+    assert low == 0
+    assert high > 1856

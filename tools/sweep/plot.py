@@ -28,10 +28,14 @@ def check_plot(path: Path) -> None:
 
 
 def plot(path: Path, grid: Grid, rows: Sequence[tuple[Point, Result]]) -> None:
-    """One panel per model; x is the grid's first key, a line for each choice of the others.
+    """Write `draw` in the format that the path's suffix names."""
+    figure, kind = draw(grid, rows), path.suffix[1:].lower()
+    write_bytes(path, lambda stream: figure.savefig(stream, format=kind, dpi=120))
 
-    Without a grid there is a bar for each number format.
-    """
+
+def draw(grid: Grid, rows: Sequence[tuple[Point, Result]]) -> Any:
+    """A figure with one panel per model; x is the grid's first key, a line for each choice of the
+    others. Without a grid there is a bar for each number format."""
     from matplotlib.figure import Figure
 
     done = [(point, result) for point, result in rows if result["status"] == "done"]
@@ -46,10 +50,8 @@ def plot(path: Path, grid: Grid, rows: Sequence[tuple[Point, Result]]) -> None:
         panel.set_visible(True)
         panel.set_title(model)
         panel.set_ylabel("thousand cycles")
-        panel.set_ylim(bottom=0)
         _panel(panel, grid, [row for row in done if row[0].model == model])
-    kind = path.suffix[1:].lower()
-    write_bytes(path, lambda stream: figure.savefig(stream, format=kind, dpi=120))
+    return figure
 
 
 def _panel(panel: Any, grid: Grid, rows: Sequence[tuple[Point, Result]]) -> None:
@@ -66,7 +68,8 @@ def _panel(panel: Any, grid: Grid, rows: Sequence[tuple[Point, Result]]) -> None
         lines.setdefault(label, []).append((changes[key], result["cycles"] / 1e3))
     for label, values in lines.items():
         panel.plot(*zip(*sorted(values), strict=True), marker="o", label=label)
-    panel.set_ylim(bottom=0)
+    panel.set_ylim(bottom=0)  # only now: a limit that is set stops the fitting to the lines
     panel.set_xlabel(short_name(key))
+    panel.set_xticks(sorted({x for values in lines.values() for x, _ in values}))
     if lines:
         panel.legend(fontsize="small")
