@@ -35,8 +35,11 @@ from xdsl_tpu.passes.pipelines import FINAL_PIPELINE, patterns_of, run_stage
 
 SWIN = Path(__file__).parents[1] / "examples" / "swin_t.onnx"
 
-SPLIT = ("MatmulWithPermuteAndSplit", "SliceMatMul", "SplitMatMulPattern")
-"""The three outputs of one MatMul become three MatMuls without transposes."""
+SPLIT = ("MatmulWithPermuteAndSplit", "SliceMatMul")
+"""The three parts of the qkv MatMul are cut out by Slice and Squeeze, without transposes."""
+
+PRODUCTS = ("ReshapeSliceSqueezePattern", "SplitMatMulPattern")
+"""The three parts become MatMuls of their own; then there is nothing to cut out."""
 
 FUSIONS = (
     "ConcatToSwapDimInner",
@@ -66,20 +69,19 @@ class Stage:
 
 
 NO_GROUPS = {"opt": "0"}
-VIEWS = "tpu.Slice,tpu.Squeeze,tpu.Reshape,tpu.Unsqueeze"
+WHOLE_WEIGHTS = {"split_weights": "false"}
 
 STAGES = (
-    Stage("nothing", (*SPLIT, *FUSIONS), NO_GROUPS),
-    Stage("+ MatmulWithPermuteAndSplit", FUSIONS, NO_GROUPS),
-    Stage("+ other fusions", groups=NO_GROUPS),
-    Stage("+ groups", groups={"split_weights": "false", "keep_global": VIEWS}),
-    Stage(
-        "+ Slice local",
-        groups={"split_weights": "false", "keep_global": VIEWS.replace("tpu.Slice,", "")},
-    ),
-    Stage("+ Squeeze and Reshape local", groups={"split_weights": "false"}),
-    Stage("+ weight split: everything"),
+    Stage("nothing", (*SPLIT, *FUSIONS, *PRODUCTS), NO_GROUPS),
+    Stage("+ MatmulWithPermuteAndSplit", (*FUSIONS, *PRODUCTS), NO_GROUPS),
+    Stage("+ other fusions", PRODUCTS, NO_GROUPS),
+    Stage("+ groups", PRODUCTS, {**WHOLE_WEIGHTS, "keep_global": "tpu.Slice,tpu.Squeeze"}),
+    Stage("+ Slice 5-D local", PRODUCTS, {**WHOLE_WEIGHTS, "keep_global": "tpu.Squeeze"}),
+    Stage("+ Squeeze local", PRODUCTS, WHOLE_WEIGHTS),
+    Stage("+ weight split", PRODUCTS),
+    Stage("+ three MatMuls: everything"),
 )
+"""Slice alone moves no boundary: a Squeeze follows each, so it gains with the stage after it."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, window_of
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
-from xdsl_tpu.backend.local.parts import Part, parts
+from xdsl_tpu.backend.local.move import copy_channels
+from xdsl_tpu.backend.local.parts import Part, parts, settled
 from xdsl_tpu.backend.local.views import (
     conv_axes,
     covered,
@@ -16,7 +17,7 @@ from xdsl_tpu.backend.local.views import (
     merged_views,
     sliding,
 )
-from xdsl_tpu.backend.tensor import LocalTensor, aligned_bytes, compact
+from xdsl_tpu.backend.tensor import Layout, LocalTensor, aligned_bytes, compact
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
@@ -25,19 +26,22 @@ from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 def conv2d(context: LocalContext) -> None:
     """Emit a convolution, one command for each lane group of output channels.
 
-    Raises TpuError for groups that are neither one nor as many as channels, and for merged taps
-    of an operand that is not loaded by the group.
+    With several groups of more than one channel there is one for each group. Raises TpuError for
+    merged taps of an operand that is not loaded by the group.
     """
     op = context.op
     assert isinstance(op, tpu.Conv2DOp)
     x, filters, bias = context.operand(0), context.operand(1), context.optional(2)
     groups = op.group.value.data
     depthwise = groups > 1 and groups == x.full.c == context.out.full.c
-    if groups > 1 and not depthwise:
-        raise TpuError(f"{groups} groups of {x.full.c} channels have no local kernel")
     source, window = _operand(context, op, x)
     clamp = Clamp.of(op.do_relu, op.relu_limit)
     out = context.out.tensor
+    if groups > 1 and not depthwise:
+        for group in range(groups):
+            with context.scratch.temporary():
+                _grouped(context, (group, groups), source, (filters, bias), window, clamp)
+        return
     for channels in group_pieces(out.shape[1], out.shape[0], context.chip.lanes):
         tables = [
             None if table is None else _table(context.chip, table.tensor, channels)
@@ -48,6 +52,56 @@ def conv2d(context: LocalContext) -> None:
         if depthwise:
             operand = Part(Piece(0, out.shape[0]), channels).of(source, context.chip)
         _piece(context, depthwise, target, operand, tables, window, clamp)
+
+
+def _grouped(
+    context: LocalContext,
+    place: tuple[int, int],
+    x: LocalTensor,
+    tables: tuple[LocalValue, LocalValue | None],
+    window: Window,
+    clamp: Clamp,
+) -> None:
+    """One group of `place` (number, of how many): commands begin on lane 0, so what does not is
+    moved there and back.
+    """
+    chip, out = context.chip, context.out.tensor
+    target = _channels(out, place, chip)
+    direct = settled(target, chip)
+    begins = _on_lane_0(direct, chip) and direct.layout is Layout.ALIGNED
+    result = direct if begins else context.scratch.aligned(target.shape, target.dtype)
+    filters, bias = (
+        None if table is None else _dense(context, _channels(table.tensor, place, chip))
+        for table in tables
+    )
+    operand = settled(_channels(x, place, chip), chip)
+    if not _on_lane_0(operand, chip) or operand.layout is not Layout.ALIGNED:
+        moved = context.scratch.aligned(operand.shape, operand.dtype)
+        copy_channels(context, moved, operand)
+        operand = moved
+    _piece(context, False, result, operand, [filters, bias], window, clamp)
+    if not begins:
+        copy_channels(context, target, result)
+
+
+def _channels(tensor: LocalTensor, place: tuple[int, int], chip: Chip) -> LocalTensor:
+    """One group's channels."""
+    group, groups = place
+    n, c, h, w = tensor.shape
+    return tensor.window((0, c // groups * group, 0, 0), (n, c // groups, h, w), chip)
+
+
+def _dense(context: LocalContext, table: LocalTensor) -> LocalTensor:
+    """A filter or bias, compact from lane 0 on."""
+    if _on_lane_0(table, context.chip):
+        return compact(context.chip, table.address, table.shape, table.dtype)
+    dense = context.scratch.compact(table.shape, table.dtype)
+    copy_channels(context, dense, table)
+    return dense
+
+
+def _on_lane_0(tensor: LocalTensor, chip: Chip) -> bool:
+    return tensor.address >> chip.lane_shift == 0
 
 
 def _operand(context: LocalContext, op: tpu.Conv2DOp, x: LocalValue) -> tuple[LocalTensor, Window]:

@@ -81,7 +81,7 @@ class SqueezeOp(LocalReshape, ShapeInference, LocalOp):
 
 
 @irdl_op_definition
-class UnsqueezeOp(ShapeInference, TpuOp):
+class UnsqueezeOp(LocalReshape, ShapeInference, LocalOp):
     """The input with dimensions of size 1 put in, at the places `axes` of the result."""
 
     name = "tpu.Unsqueeze"

@@ -17,6 +17,7 @@ from xdsl_tpu.backend.local.table import LOCAL_KERNELS
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import (
     BaseGroup,
@@ -33,7 +34,7 @@ from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.layer_group.values import GroupType, Ncdhw
 from xdsl_tpu.passes.module_state import text_attribute
-from xdsl_tpu.passes.tensors import required_name
+from xdsl_tpu.passes.tensors import is_weight, required_name
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,9 @@ class LayerGroupPass(ModulePass):
     `opt` 0 makes no groups, 1 takes the longest groups from the end, 2 finds the partition that
     is done first. `chip` is a name or a `.toml` description, by default `module.chip`. `explain`
     prints on stderr why each boundary is there, `explain_file` names a JSON file for the same.
-    To see what they are worth, `split_weights=false` loads weights whole only and `keep_global`
-    names ops (`tpu.Softmax,..`) that shall work from DDR.
+    To see what they are worth, `split_weights=false` keeps ops global that combine activations
+    with a weight of their shape, which would be cut like them, and `keep_global` names ops
+    (`tpu.Softmax,..`) that shall work from DDR.
 
     The other options are those of the vendor's pass, accepted so that its command lines work.
     They change nothing here: the chip has one core, the search keeps no cache and no dump, and
@@ -107,6 +109,8 @@ class LayerGroupPass(ModulePass):
     def _why_global(self, op: Operation) -> str | None:
         if op.name in self.keep_global:
             return f"{op.name} is kept global by option"
+        if not self.split_weights and _has_split_weight(op):
+            return "its weight would be cut with its result; split_weights=false forbids that"
         return _why_global(op)
 
     def _check_options(self) -> None:
@@ -164,6 +168,13 @@ def _why_global(op: Operation) -> str | None:
     if isinstance(op, tpu.Conv2DOp) and max(ints(op.strides)) > LARGEST_STRIDE:
         return f"a stride of {max(ints(op.strides))} takes several commands"
     return None
+
+
+def _has_split_weight(op: Operation) -> bool:
+    """Whether an op combines an activation with a weight that is cut like it."""
+    if not isinstance(op, LocalGen):
+        return False
+    return any(is_weight(op.operands[index]) for index in op.split_weights())
 
 
 def _none_op(func: FuncOp) -> top.NoneOp:

@@ -1,6 +1,6 @@
 """From ops of the IR to the plain values that the planner works on, and back to a group."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
@@ -53,7 +53,7 @@ def plan_group(
     slicing = slice_group(ops, kind, secs, chip)
     if isinstance(slicing, Refusal):
         return slicing
-    items = _items(ops, slicing, chip)
+    items = _items(ops, slicing, chip, secs.total > 1)
     try:
         steps = [_step(op, scratch(op, kind, slicing)) for op in ops]
     except TpuError as error:
@@ -67,9 +67,11 @@ def plan_group(
     return Group(tuple(ops), kind, secs, slicing, plan)
 
 
-def _items(ops: Sequence[Operation], slicing: Slicing, chip: Chip) -> dict[object, Item]:
+def _items(
+    ops: Sequence[Operation], slicing: Slicing, chip: Chip, sliced: bool
+) -> dict[object, Item]:
     stored, loaded = set(slicing.stored), set(slicing.loaded)
-    roots = _roots(ops)
+    roots = _roots(ops, stored if sliced else set(), loaded)
     inside = set(ops)
     items: dict[object, Item] = {}
     for value, slices in slicing.of.items():
@@ -84,13 +86,21 @@ def _items(ops: Sequence[Operation], slicing: Slicing, chip: Chip) -> dict[objec
     return items
 
 
-def _roots(ops: Sequence[Operation]) -> dict[SSAValue, SSAValue]:
-    """Views and the value whose memory they are."""
+def _roots(
+    ops: Sequence[Operation], stored: Collection[SSAValue], loaded: Collection[SSAValue]
+) -> dict[SSAValue, SSAValue]:
+    """Views and the value whose memory they are.
+
+    A view in `stored` of a value in `loaded` gets memory of its own: in a pipeline the next slice
+    is loaded before this one is stored.
+    """
     roots: dict[SSAValue, SSAValue] = {}
     for op in ops:
         if isinstance(op, VIEWS):
-            source = op.operands[0]
-            roots[op.results[0]] = roots.get(source, source)
+            source, view = op.operands[0], op.results[0]
+            root = roots.get(source, source)
+            if view not in stored or root not in loaded:
+                roots[view] = root
     return roots
 
 

@@ -43,8 +43,8 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
     ("tile", made(tpu.TileOp, [(1, 4)], (1, 8), nones=1, tile=[1, 2]), "it has no local form"),
     (
         "unsqueeze",
-        made(tpu.UnsqueezeOp, [(1, 4)], (1, 4, 1), axes=[2]),
-        "tpu.Unsqueeze has no local form",
+        made(tpu.UnsqueezeOp, [(1, 4)], (1, 1, 4), axes=[1]),
+        "1x4 to 1x1x4 changes dimension 0 or 1",
     ),
     (
         "ranks",
@@ -207,6 +207,7 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("slice-5d-d", slice_op((64, 49, 3, 3, 32), (64, 49, 1, 3, 32))),
     ("slice-4d", slice_op((1, 8, 4, 4), (1, 4, 4, 2), steps=(1, 1, 1, 2))),
     ("squeeze", squeeze((64, 49, 1, 3, 32), (64, 49, 3, 32), [2])),
+    ("unsqueeze", made(tpu.UnsqueezeOp, [(1, 4)], (1, 4, 1), axes=[2])),
     ("add-weight", binary(tpu.AddOp, (1, 4), weight((1, 4)))),
     ("add-one", binary(tpu.AddOp, (1, 4))),
     ("broadcast-5d-alike", binary(tpu.AddOp, (2, 3, 4, 5, 6), (2, 1, 4, 1, 1))),

@@ -1,0 +1,240 @@
+"""Every op with a local kernel: slices in local memory give what the kernel over DDR gives."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+from tests.kernels.harness import Case, run
+from tests.local.groups import run_grouped
+from tests.local.test_local_cnn import conv
+from tests.local.test_local_transformer import layer_norm, matmul, softmax
+
+from xdsl_tpu.backend.local.table import LOCAL_KERNELS
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType
+from xdsl_tpu.passes.layer_group.values import Secs
+
+NONE = "none"
+SHAPE = (2, 70, 6, 10)
+
+Build = Callable[[Case], object]
+
+
+def unary(op: str, **attributes: str) -> Build:
+    """An op of one operand and as many elements."""
+
+    def build(case: Case) -> None:
+        case.op(f"tpu.{op}", [case.input("x", SHAPE)], attributes, "y", SHAPE)
+
+    return build
+
+
+def binary(op: str, other: tuple[int, ...] = SHAPE) -> Build:
+    """An op of two operands; the second one is not near 0."""
+
+    def build(case: Case) -> None:
+        x, z = case.input("x", SHAPE), case.input("z", other)
+        case.inputs["z"] = np.abs(case.inputs["z"]) + 1
+        case.op(f"tpu.{op}", [x, z], {"do_relu": "false"}, "y", SHAPE)
+
+    return build
+
+
+def moved(op: str, out: tuple[int, ...], absent: int = 0, **attributes: str) -> Build:
+    """An op that only moves elements."""
+
+    def build(case: Case) -> None:
+        operands = [case.input("x", SHAPE), *[NONE] * absent]
+        case.op(f"tpu.{op}", operands, attributes, "y", out)
+
+    return build
+
+
+def cast(case: Case) -> None:
+    """From f32, or for f32 from f16."""
+    x = case.input("x", SHAPE, kind="f16" if case.kind == "f32" else "f32")
+    case.op("tpu.Cast", [x], {"with_scale": "true"}, "y", SHAPE)
+
+
+def concat(axis: int) -> Build:
+    """x beside z."""
+
+    def build(case: Case) -> None:
+        out = tuple(2 * size if i == axis else size for i, size in enumerate(SHAPE))
+        operands = [case.input("x", SHAPE), case.input("z", SHAPE)]
+        case.op("tpu.Concat", operands, {"axis": f"{axis} : si32"}, "y", out)
+
+    return build
+
+
+def convolution(kernel: int, stride: int, group: int) -> Build:
+    """A convolution with bias and clamp."""
+
+    def build(case: Case) -> None:
+        pad, (n, c, h, w) = kernel // 2, SHAPE
+        out = (n, c, *((size + 2 * pad - kernel) // stride + 1 for size in (h, w)))
+        x, pads = case.input("x", SHAPE), (pad, pad, pad, pad)
+        square = (kernel, kernel), (stride, stride)
+        conv(case, x, "y", (SHAPE, out), *square, pads, group, relu=2.0)
+
+    return build
+
+
+def product(case: Case) -> None:
+    """Rows times a weight, with bias and relu."""
+    x, w = case.input("x", (2, 70, 40)), case.weight("w", (1, 40, 50), 0.2)
+    b = case.weight("b", (1, 1, 50), 0.3)
+    matmul(case, [x, w, b], "y", (2, 70, 50), relu=True)
+
+
+def heads(turned: bool) -> Build:
+    """A product per head."""
+
+    def build(case: Case) -> None:
+        right = (2, 50, 3, 32) if turned else (2, 32, 3, 50)
+        operands = [case.input("x", (2, 70, 3, 32), 0.4), case.input("z", right, 0.4)]
+        matmul(case, operands, "y", (2, 70, 3, 50), heads=True, turned=turned)
+
+    return build
+
+
+def pooled(mode: str) -> Build:
+    """3x3 windows with padding."""
+
+    def build(case: Case) -> None:
+        attributes = {
+            "kernel_shape": "[3, 3]",
+            "strides": "[2, 2]",
+            "pads": "[1, 1, 1, 1]",
+            "pool_mode": f"#tpu<pool_mode {mode}>",
+            "count_include_pad": "false",
+        }
+        case.op("tpu.Pool2D", [case.input("x", SHAPE)], attributes, "y", (2, 70, 3, 5))
+
+    return build
+
+
+def reduced(mode: str, axis: int) -> Build:
+    """One axis in the lanes."""
+
+    def build(case: Case) -> None:
+        attributes = {"axes": f"[{axis}]", "keepdims": "true", "mode": f'"Reduce{mode}"'}
+        out = tuple(1 if i == axis else size for i, size in enumerate(SHAPE))
+        case.op("tpu.Reduce", [case.input("x", SHAPE), NONE, NONE], attributes, "y", out)
+
+    return build
+
+
+def normalised(case: Case) -> None:
+    """A LayerNorm with weight and bias over the last axis."""
+    rows = [case.weight(name, (1, 1, 48), 0.5) for name in ("w", "b")]
+    layer_norm(case, case.input("x", (2, 70, 48)), "y", (2, 70, 48), rows)
+
+
+def probable(axis: int) -> Build:
+    """A softmax of scores of some size."""
+
+    def build(case: Case) -> None:
+        softmax(case, case.input("x", SHAPE, 3.0), "y", SHAPE, axis)
+
+    return build
+
+
+def activation(mode: str) -> Build:
+    """A function of one operand."""
+    return unary("Active", mode=f"#tpu<active_mode {mode}>")
+
+
+CASES: Mapping[str, Build] = {
+    "tpu.Active GELU": activation("GELU"),
+    "tpu.Active TGELU": activation("TGELU"),
+    "tpu.Active QGELU": activation("QGELU"),
+    "tpu.Active SILU": activation("SILU"),
+    "tpu.Active SIGMOID": activation("SIGMOID"),
+    "tpu.Active TANH": activation("TANH"),
+    "tpu.Active EXP": activation("EXP"),
+    "tpu.Active HSWISH": activation("HSWISH"),
+    "tpu.Add": binary("Add"),
+    "tpu.Add stretched": binary("Add", (1, 70, 6, 10)),
+    "tpu.AddConst": unary("AddConst", const_val="0.7 : f64"),
+    "tpu.Cast": cast,
+    "tpu.Clip": unary("Clip", min="-0.5 : f64", max="0.8 : f64"),
+    "tpu.Concat c": concat(1),
+    "tpu.Concat h": concat(2),
+    "tpu.Concat w": concat(3),
+    "tpu.Conv2D 1x1": convolution(1, 1, 1),
+    "tpu.Conv2D 3x3": convolution(3, 2, 1),
+    "tpu.Conv2D depthwise": convolution(3, 1, 70),
+    "tpu.Conv2D groups across lane groups": convolution(3, 1, 7),
+    "tpu.Conv2D two groups": convolution(3, 2, 2),
+    "tpu.Conv2D 1x1 groups": convolution(1, 1, 35),
+    "tpu.Div": binary("Div"),
+    "tpu.LayerNorm": normalised,
+    "tpu.LeakyRelu": unary("LeakyRelu", alpha="0.1 : f64"),
+    "tpu.MatMul": product,
+    "tpu.MatMul heads": heads(turned=False),
+    "tpu.MatMul heads turned": heads(turned=True),
+    "tpu.Max": binary("Max"),
+    "tpu.MaxConst": unary("MaxConst", const_val="0.3 : f64"),
+    "tpu.Min": binary("Min"),
+    "tpu.MinConst": unary("MinConst", const_val="0.3 : f64"),
+    "tpu.Mul": binary("Mul"),
+    "tpu.Mul stretched": binary("Mul", (2, 70, 1, 1)),
+    "tpu.MulConst": unary("MulConst", const_val="0.7 : f64"),
+    "tpu.Pool2D Max": pooled("Max"),
+    "tpu.Pool2D Avg": pooled("Avg"),
+    "tpu.Reciprocal": unary("Reciprocal", const_val="1.5 : f64"),
+    "tpu.Reduce mean": reduced("Mean", 3),
+    "tpu.Reduce max": reduced("Max", 2),
+    "tpu.Relu": unary("Relu"),
+    "tpu.Reshape": moved("Reshape", (2, 70, 60), shape="[2, 70, 60]"),
+    "tpu.Slice": moved(
+        "Slice",
+        (2, 70, 3, 4),
+        4,
+        offset="[0, 0, 1, 2]",
+        steps="[1, 1, 2, 2]",
+        ends="[2, 70, 6, 9]",
+    ),
+    "tpu.Softmax w": probable(3),
+    "tpu.Softmax h": probable(2),
+    "tpu.Squeeze": moved("Squeeze", (2, 70, 6, 10), axes="[]"),
+    "tpu.Sub": binary("Sub"),
+    "tpu.SubConst": unary("SubConst", const_val="0.7 : f64"),
+    "tpu.SwapDimInner c": moved("SwapDimInner", SHAPE, offset="[0, 3, 0, 0]"),
+    "tpu.SwapDimInner h": moved("SwapDimInner", SHAPE, offset="[0, 0, 2, 0]"),
+    "tpu.Unsqueeze": moved("Unsqueeze", (2, 70, 6, 10), axes="[]"),
+}
+"""Op (and form) -> a function of that op alone."""
+
+IN_F32 = {"tpu.Div", "tpu.Reciprocal"}
+"""Ops that lowering leaves in f32 in every number format."""
+
+RUNS = [
+    pytest.param(name, kind, id=f"{name}-{kind}")
+    for name in CASES
+    for kind in ("f32", "f16", "bf16")
+    if kind == "f32" or name not in IN_F32
+]
+
+IN_ORDER = {"tpu.Reduce mean", "tpu.Softmax w"}
+"""Sums along rows: in f32 pooling windows follow from the tile, and so does the order."""
+
+
+def test_every_local_kernel_has_a_case() -> None:
+    assert {name.split()[0] for name in CASES} == set(LOCAL_KERNELS)
+
+
+@pytest.mark.parametrize(("name", "kind"), RUNS)
+def test_slices_give_what_the_whole_gives(name: str, kind: str) -> None:
+    """Bit by bit, but for sums of which the order depends on the tile."""
+    case = Case(kind)
+    CASES[name](case)
+    whole = run(case).simulated
+    rows = name.startswith("tpu.MatMul") or name == "tpu.LayerNorm"
+    group = GroupType.MM if rows else GroupType.NORMAL
+    for secs in (Secs(), Secs(n=2)):
+        sliced = run_grouped(case, group, secs).simulated
+        if name in IN_ORDER and kind == "f32":
+            np.testing.assert_allclose(sliced, whole, rtol=2e-6, atol=1e-7)
+        else:
+            np.testing.assert_array_equal(sliced, whole)
