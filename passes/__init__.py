@@ -31,6 +31,7 @@ PASSES: dict[str, PassLoader] = {
     "canonicalize": _lazy("canonicalize", "CanonicalizePass"),
     "convert-top-to-tpu": _lazy("lowering.convert", "ConvertTopToTpuPass"),
     "extra-optimize": _lazy("extra_optimize", "ExtraOptimizePass"),
+    "import-calibration-table": _lazy("calibration.import_table", "ImportCalibrationTablePass"),
     "layer-group": _lazy("layer_group.layer_group", "LayerGroupPass"),
     "op-reorder": _lazy("op_reorder", "OpReorderPass"),
     "processor-assign": _lazy("processor_assign", "ProcessorAssignPass"),

@@ -14,6 +14,7 @@ class State(StrEnum):
     """What has been done to a module (`module.state`), in order."""
 
     TOP_F32 = "TOP_F32"
+    TOP_CALIBRATED = "TOP_CALIBRATED"
     TPU_LOWERED = "TPU_LOWERED"
     TPU_REORDERED = "TPU_REORDERED"
     TPU_DIVIDED = "TPU_DIVIDED"
@@ -26,13 +27,13 @@ def text_attribute(module: ModuleOp, key: str) -> str | None:
     return value.data if isinstance(value, StringAttr) else None
 
 
-def require_state(module: ModuleOp, wanted: State, pass_name: str) -> None:
-    """Refuse a module that is in another state than `wanted`.
+def require_state(module: ModuleOp, wanted: State, pass_name: str, *others: State) -> None:
+    """Refuse a module that is in another state than `wanted` (or one of `others`).
 
     A module without `module.state`, such as one written by hand, is taken as it is.
     """
     state = text_attribute(module, "module.state")
-    if state not in (None, wanted):
+    if state not in (None, wanted, *others):
         raise TpuError(f"{pass_name}: the module is in state {state}, the pass needs {wanted}")
 
 

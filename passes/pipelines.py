@@ -26,6 +26,7 @@ TOP_PIPELINE = (
 
 LOWERING_PIPELINE = (
     "processor-assign",
+    "import-calibration-table",
     "processor-top-optimize",
     "convert-top-to-tpu",
     "canonicalize",
@@ -54,6 +55,7 @@ REQUIRED = frozenset(
     (
         "shape-infer",
         "processor-assign",
+        "import-calibration-table",
         "convert-top-to-tpu",
         "weight-reorder",
         "subnet-divide",
@@ -63,6 +65,22 @@ REQUIRED = frozenset(
 """Passes that later ones cannot do without; they cannot be disabled."""
 
 StageObserver = Callable[[str, ModuleOp], None]
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """Files that say how a network is quantised; empty where there is none.
+
+    `calibration_table` has the range of every tensor, which INT8 needs; `quantize_table` names
+    ops to lower to another number format than the rest.
+    """
+
+    calibration_table: str = ""
+    quantize_table: str = ""
+
+
+FLOAT = Quantization()
+"""No tables: every op in the one number format."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +98,11 @@ def lower(
     chip: str,
     disable: Collection[str] = (),
     on_stage: StageObserver | None = None,
+    quantization: Quantization = FLOAT,
 ) -> list[PassTime]:
     """Turn imported top IR into final IR, in place; gives the time of every pass.
 
-    `mode` is F32, F16 or BF16. `on_stage` sees the module after each stage. Passes named in
+    `mode` is F32, F16, BF16 or INT8. `on_stage` sees the module after each stage. Passes named in
     `disable` are left out, and so are patterns named there, by the passes that have them.
 
     Raises:
@@ -92,7 +111,7 @@ def lower(
     check_disabled(disable)
     times: list[PassTime] = []
     for stage in STAGES:
-        times += run_stage(module, stage, mode, chip, disable)
+        times += run_stage(module, stage, mode, chip, disable, quantization=quantization)
         if on_stage is not None:
             on_stage(stage, module)
     return times
@@ -105,12 +124,18 @@ def run_stage(
     chip: str,
     disable: Collection[str] = (),
     description: str = "",
+    quantization: Quantization = FLOAT,
 ) -> list[PassTime]:
     """Run one stage's passes on `module`, verifying it after each.
 
     `chip` names the instruction set; `description` is the chip's `.toml` file if it has its own.
     """
     options = {"processor-assign": f"mode={mode} chip={chip}"}
+    if quantization.calibration_table:
+        file = shlex.quote(quantization.calibration_table)
+        options["import-calibration-table"] = f"file={file}"
+    if quantization.quantize_table:
+        options["convert-top-to-tpu"] = f"qtable={shlex.quote(quantization.quantize_table)}"
     if description:
         for name in ("layer-group", "absorb-moves", "verify-layer-groups"):
             options[name] = f"chip={shlex.quote(description)}"

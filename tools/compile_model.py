@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.text import print_module, read_module
 from xdsl_tpu.dialects.weights import WEIGHT_FILE, weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
-from xdsl_tpu.passes.pipelines import check_disabled, run_stage
+from xdsl_tpu.passes.pipelines import FLOAT, Quantization, check_disabled, run_stage
 
 STAGES = ("top", "tpu", "final")
 BMODEL = "model.bmodel"
@@ -63,6 +63,7 @@ def compile_model(
     input_shapes: Shapes | None = None,
     disable: Collection[str] = (),
     on_stage: Callable[[str], None] = lambda stage: None,
+    quantization: Quantization = FLOAT,
 ) -> Compilation:
     """Compile an ONNX or Top MLIR file into the folder `output`.
 
@@ -73,7 +74,7 @@ def compile_model(
     chip = load_chip(chip_name)
     with _scratch_folder(output) as scratch:
         result = _compile(
-            model, scratch, quantize, chip, chip_name, input_shapes, disable, on_stage
+            model, scratch, quantize, chip, chip_name, input_shapes, disable, on_stage, quantization
         )
         output.mkdir(exist_ok=True)
         for file in sorted(scratch.iterdir()):
@@ -123,6 +124,7 @@ def _compile(
     input_shapes: Shapes | None,
     disable: Collection[str],
     on_stage: Callable[[str], None],
+    quantization: Quantization,
 ) -> Compilation:
     seconds: dict[str, float] = {}
 
@@ -136,11 +138,13 @@ def _compile(
         return done
 
     done = timed("import")
-    module = _read(model, input_shapes)
+    module = read_top(model, input_shapes)
     done()
     for stage in STAGES:
         done = timed(stage)
-        for one in run_stage(module, stage, quantize, chip.instruction_set, disable, description):
+        for one in run_stage(
+            module, stage, quantize, chip.instruction_set, disable, description, quantization
+        ):
             seconds[f"{stage}/{one.pass_name}"] = one.seconds
         done()
         done = timed(f"write {stage}.mlir")
@@ -157,7 +161,7 @@ def _compile(
     return result
 
 
-def _read(model: Path, input_shapes: Shapes | None) -> ModuleOp:
+def read_top(model: Path, input_shapes: Shapes | None) -> ModuleOp:
     """The model as a top module with its weights attached."""
     if model.suffix == ".onnx":
         return import_onnx(model, input_shapes)

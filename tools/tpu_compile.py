@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.passes.pipelines import Quantization
 from xdsl_tpu.tools.compile_model import Compilation, compile_model
 from xdsl_tpu.tools.errors import guarded
 
-QUANTIZE = ("F32", "F16", "BF16")
+QUANTIZE = ("F32", "F16", "BF16", "INT8")
 
 
 def _shape(text: str) -> tuple[str, tuple[int, ...]]:
@@ -45,6 +46,18 @@ def _parser() -> argparse.ArgumentParser:
         choices=QUANTIZE,
         default="F16",
         help="number format of the program (default: F16)",
+    )
+    parser.add_argument(
+        "--calibration-table",
+        type=Path,
+        metavar="FILE",
+        help="ranges of all tensors, as tpu-calibrate writes them; INT8 needs it",
+    )
+    parser.add_argument(
+        "--quantize-table",
+        type=Path,
+        metavar="FILE",
+        help="lines 'op_name mode' for ops in another number format than --quantize",
     )
     parser.add_argument(
         "--input-shapes",
@@ -96,9 +109,20 @@ def _run(args: argparse.Namespace) -> None:
             dict(args.input_shapes),
             args.disable_pass,
             on_stage,
+            _quantization(args),
         )
     if not args.quiet:
         _print_summary(result, output)
+
+
+def _quantization(args: argparse.Namespace) -> Quantization:
+    table, modes = args.calibration_table, args.quantize_table
+    if args.quantize == "INT8" and table is None:
+        raise TpuError("--quantize INT8 needs --calibration-table; make one with tpu-calibrate")
+    return Quantization(
+        "" if table is None else str(table.absolute()),
+        "" if modes is None else str(modes.absolute()),
+    )
 
 
 def _print_summary(result: Compilation, output: Path) -> None:

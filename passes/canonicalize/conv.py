@@ -119,12 +119,26 @@ class MergePointwiseConv(RewritePattern):
         bias = _merged_bias(first, op, outer)
         if outer is None or inner is None or (bias is None and not _is_biasless(first, op)):
             return
-        kernels = np.einsum("edhw,dc->echw", outer, inner[:, :, 0, 0], optimize=True)
+        kernels = _merged_kernels(outer, inner[:, :, 0, 0])
         weights = [make_weight(op, derived_name(op, "_merge_filter_weight"), kernels)]
         if bias is not None:
             weights.append(make_weight(op, derived_name(op, "_merge_bias_weight"), bias))
         merged = rebuilt(op, operands=(first.input, *weights, *op.operands[1 + len(weights) :]))
         rewriter.replace(op, [*weights, merged])
+
+
+def _merged_kernels(outer: Floats, inner: Floats) -> Floats:
+    """outer[e, d, ..] * inner[d, c] summed over d, in float32 and one d after the other.
+
+    In this order the sums, and the 8-bit scales derived from them, are the same everywhere, and
+    the same as tpu-mlir's. A product by BLAS differs in last bits from machine to machine.
+    """
+    merged = np.zeros((outer.shape[0], inner.shape[1], *outer.shape[2:]), np.float32)
+    column = (..., *[np.newaxis] * (outer.ndim - 2))
+    for total, kernel in zip(merged, outer, strict=True):
+        for weights, factors in zip(kernel, inner, strict=True):
+            total += weights * factors[column]
+    return merged
 
 
 def _kernel(op: top.ConvOp) -> tuple[int, ...]:

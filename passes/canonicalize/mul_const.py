@@ -12,7 +12,15 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.constants import is_f32_weight, make_weight, values_of
-from xdsl_tpu.passes.graph import derived_name, drop, rebuilt, sole_producer
+from xdsl_tpu.passes.graph import (
+    derived_name,
+    drop,
+    has_shapes,
+    rebuilt,
+    sole_producer,
+    tensor_like,
+)
+from xdsl_tpu.passes.tensors import shape_of
 
 _NEAR_ONE = 2e-5
 _Product: TypeAlias = top.MatMulOp | top.ConvOp
@@ -67,6 +75,8 @@ class MergeMulConstIntoWeights(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.MulConstOp, rewriter: PatternRewriter) -> None:
+        if not has_shapes(op.output):
+            return
         chain = _chain_to_product(op.input)
         if chain is None or has_relu(op):
             return
@@ -77,8 +87,12 @@ class MergeMulConstIntoWeights(RewritePattern):
             return
         operands = [weights.get(index, operand) for index, operand in enumerate(product.operands)]
         name = name_loc(derived_name(product, "_r_scaled"))
-        scaled = rebuilt(product, operands=operands, location=name)
+        kind = tensor_like(op.output, shape_of(product.output))
+        scaled = rebuilt(product, operands=operands, result_types=[kind], location=name)
         rewriter.replace(product, [*weights.values(), scaled])
+        for one in chain.reshapes:  # a calibrated range is that of the scaled numbers, too
+            kind = tensor_like(op.output, shape_of(one.output))
+            rewriter.replace_value_with_new_type(one.output, kind)
         last = chain.reshapes[0] if chain.reshapes else scaled
         last.location = op.location
         drop(op, op.input, rewriter)

@@ -136,10 +136,12 @@ def _pow2(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
 
 
 def _f32_steps(op: Operation, ctx: LoweringContext) -> Callable[..., SSAValue]:
-    """A builder of f32 ops of the shape of `op`."""
-    result_type = TensorType(F32, shape_of(op.results[0]))
+    """A builder of f32 ops of the shape of `op`; the one of its name keeps a calibrated range."""
+    between = TensorType(F32, shape_of(op.results[0]))
+    last = ctx.tensor_type(op.results[0], F32)
 
     def step(target: type[NamedOp], name: str, *operands: SSAValue, **attrs: Any) -> SSAValue:
+        result_type = last if name == required_name(op) else between
         return ctx.add(target.make(name, operands, result_types=(result_type,), **attrs))[0]
 
     return step

@@ -10,6 +10,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.quant import CalibratedType, UniformType
+from xdsl_tpu.passes.calibration.steps import quantised
 from xdsl_tpu.passes.lowering.context import F32, I32
 from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
 
@@ -62,12 +65,43 @@ def insert_casts(func: FuncOp) -> None:
         for place, value in enumerate(op.operands):
             if not isinstance(value.type, TensorType) or is_weight(value):
                 continue
-            element = wanted_element(op, place)
-            if element is None or element == element_of(value):
+            wanted = wanted_element(op, place)
+            element = None if wanted is None else _cast_to(wanted, value, op)
+            if element is None:
                 continue
             user = "" if isinstance(op, ReturnOp) else required_name(op)
-            name = f"{required_name(value)}{user}_{element}"
+            name = f"{required_name(value)}{user}_{_short(element)}"
             op.operands[place] = casts.cast(value, element, name)
+
+
+def _cast_to(wanted: Attribute, value: SSAValue, op: Operation) -> Attribute | None:
+    """The type `value` must be cast to for a reader of `wanted` elements; None when it fits.
+
+    A quantised reader takes any quantised value; a float becomes one by its calibrated range.
+    Whether a float is calibrated is of no concern to a reader of floats.
+    """
+    element = element_of(value)
+    if isinstance(wanted, UniformType):
+        if isinstance(element, UniformType):
+            return None
+        target = quantised(element)
+        if target is None:
+            raise TpuError(
+                f"{op.name} '{required_name(op)}' runs in INT8, but its operand "
+                f"'{required_name(value)}' has no calibrated range: add it to the table"
+            )
+        return target
+    wanted, stored = _uncalibrated(wanted), _uncalibrated(element)
+    return None if wanted == stored else wanted
+
+
+def _uncalibrated(element: Attribute) -> Attribute:
+    return element.expressed if isinstance(element, CalibratedType) else element
+
+
+def _short(element: Attribute) -> str:
+    """A type as it is spelt in names: `f16`, `si8`, `ui8`."""
+    return str(element.storage if isinstance(element, UniformType) else element)
 
 
 def wanted_element(op: Operation, place: int) -> Attribute | None:

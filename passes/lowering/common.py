@@ -14,7 +14,7 @@ from xdsl_tpu.passes.lowering.context import (
     Lowering,
     LoweringContext,
 )
-from xdsl_tpu.passes.tensors import is_weight, required_name, shape_of
+from xdsl_tpu.passes.tensors import is_weight, required_name
 
 
 def same(target: type[NamedOp], *, in_f32: bool = False) -> Lowering:
@@ -78,7 +78,7 @@ def build(
     if not isinstance(elements, Sequence):
         elements = [elements] * len(op.results)
     types = [
-        result.type if is_none(result) else TensorType(element, shape_of(result))
+        ctx.tensor_type(result, element)
         for result, element in zip(op.results, elements, strict=True)
     ]
     attributes = {**(_plain(op.attributes) if keep else {}), **changes}

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BFloat16Type,
     Float16Type,
     Float32Type,
@@ -18,14 +19,21 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.calibration.ranges import range_of
+from xdsl_tpu.passes.calibration.steps import result_element
 from xdsl_tpu.passes.tensors import element_of, required_name, shape_of
 from xdsl_tpu.passes.weight_data import stored_as
 
 F32, F16, BF16, I32 = Float32Type(), Float16Type(), BFloat16Type(), IntegerType(32)
 
-MODES: dict[str, Attribute] = {"F32": F32, "F16": F16, "BF16": BF16}
+INT8 = IntegerType(8)
+"""Stands for the 8-bit quantised type that the calibrated range of a result calls for."""
+
+MODES: dict[str, Attribute] = {"F32": F32, "F16": F16, "BF16": BF16, "INT8": INT8}
 """The number formats a network can be lowered to, and the element type they compute in."""
 
 
@@ -37,7 +45,8 @@ class CannotLowerError(TpuError):
 class LoweringContext:
     """The state of one lowering sweep over one function.
 
-    `weights` is None for a module without a weight file: then only types change.
+    `element` is that of the op being lowered. `weights` is None for a module without a weight
+    file: then only types change.
     """
 
     element: Attribute
@@ -70,17 +79,35 @@ class LoweringContext:
         weight = value.owner
         if not isinstance(weight, top.WeightOp) or element_of(value) == element:
             return value
-        key = (value, element)
+        return self.once((value, element), lambda: self._copy(value, weight, element))
+
+    def once(self, key: tuple[SSAValue, Attribute], make: Callable[[], SSAValue]) -> SSAValue:
+        """What `make` gave for this weight and element type the first time."""
         if key not in self._copies:
-            name = f"{required_name(weight)}_{element}"
-            result_type = TensorType(element, shape_of(value))
-            (self._copies[key],) = self.add(
-                top.WeightOp.make(name, (), result_types=(result_type,))
-            )
-            if self.weights is not None:
-                array = self.weights[required_name(weight)]
-                self.weights[name] = stored_as(array, element, clip=True)
+            self._copies[key] = make()
         return self._copies[key]
+
+    def tensor_type(self, old: SSAValue, element: Attribute) -> Attribute:
+        """The type of what replaces a result: a calibrated range of the old one is kept.
+
+        Floats stay calibrated floats, `INT8` becomes the quantised type for the range.
+        """
+        if is_none(old):
+            return old.type
+        known = range_of(old)
+        if element == INT8:
+            element = result_element(old)
+        elif known is not None and isinstance(element, AnyFloat):
+            element = CalibratedType.of(element, *known)
+        return TensorType(element, shape_of(old))
+
+    def _copy(self, value: SSAValue, weight: top.WeightOp, element: Attribute) -> SSAValue:
+        name = f"{required_name(weight)}_{element}"
+        result_type = TensorType(element, shape_of(value))
+        if self.weights is not None:
+            array = self.weights[required_name(weight)]
+            self.weights[name] = stored_as(array, element, clip=True)
+        return self.add(top.WeightOp.make(name, (), result_types=(result_type,)))[0]
 
 
 Lowering: TypeAlias = Callable[[Operation, LoweringContext], Sequence[SSAValue]]

@@ -1,22 +1,27 @@
 """The pass `convert-top-to-tpu`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp, StringAttr, TensorType, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.calibration.ranges import range_of
+from xdsl_tpu.passes.calibration.spread import spread_calibration
 from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
-from xdsl_tpu.passes.lowering.table import LOWERINGS, STAY
+from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
+from xdsl_tpu.passes.lowering.op_modes import FALLBACK, op_modes, refuse_unknown_names
+from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
+from xdsl_tpu.passes.lowering.table import LOWERINGS
 from xdsl_tpu.passes.module_state import (
     State,
     optional_weights,
@@ -35,9 +40,10 @@ CHIPS = ("bm1684x",)
 class ConvertTopToTpuPass(ModulePass):
     """Lower top ops to tpu ops for one chip and number format.
 
-    `mode` and `chip` may be left out when `processor-assign` has set them on the module. The
-    other options are those of the vendor's pass; the ones of quantised modes must keep their
-    defaults, as only F32, F16 and BF16 can be lowered.
+    `mode` and `chip` may be left out when `processor-assign` has set them on the module. INT8
+    needs calibrated types (`import-calibration-table`) and the weights; ops without an 8-bit
+    form run in F16. `qtable` is a file of `op_name mode` lines for ops in another format than
+    `mode`. The other options are those of the vendor's pass and must keep their defaults.
     """
 
     name = "convert-top-to-tpu"
@@ -54,12 +60,21 @@ class ConvertTopToTpuPass(ModulePass):
     gelu_mode: str = "normal"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        require_state(op, State.TOP_F32, self.name)
+        require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
         mode, chip = self._mode(op), self._chip(op)
         self._refuse_unsupported_options()
         weights = optional_weights(op)
+        table = read_quantize_table(self.qtable) if self.qtable else {}
+        refuse_unknown_names(table, op, self.qtable)
+        modes = [op_modes(func, mode, table, weights) for func in functions(op)]
+        if any("INT8" in one.values() for one in modes):
+            self._require_calibration(op, weights)
+            for func in functions(op):
+                spread_calibration(func)
         problems = [
-            problem for func in functions(op) for problem in _lower(func, MODES[mode], weights)
+            problem
+            for func, one in zip(functions(op), modes, strict=True)
+            for problem in _lower(func, one, weights)
         ]
         if problems:
             listed = "".join(f"\n  {problem}" for problem in problems)
@@ -75,7 +90,8 @@ class ConvertTopToTpuPass(ModulePass):
     def _mode(self, module: ModuleOp) -> str:
         mode = self.mode or text_attribute(module, "module.mode")
         if mode is None:
-            raise TpuError(f"{self.name}: give mode=F32|F16|BF16 or run --processor-assign first")
+            choices = "|".join(MODES)
+            raise TpuError(f"{self.name}: give mode={choices} or run --processor-assign first")
         if mode.upper() not in MODES:
             raise TpuError(f"{self.name}: mode {mode} is not supported; use {', '.join(MODES)}")
         return mode.upper()
@@ -88,11 +104,20 @@ class ConvertTopToTpuPass(ModulePass):
             raise TpuError(f"{self.name}: chip {chip} is not supported; use {', '.join(CHIPS)}")
         return chip
 
+    def _require_calibration(self, module: ModuleOp, weights: Weights | None) -> None:
+        if text_attribute(module, "module.state") == State.TOP_F32 or not _is_calibrated(module):
+            raise TpuError(
+                f"{self.name}: INT8 needs a calibrated network; run "
+                '--import-calibration-table="file=TABLE" first'
+            )
+        if weights is None:
+            raise TpuError(f"{self.name}: INT8 needs the weights; the module names no file")
+
     def _refuse_unsupported_options(self) -> None:
         defaults = ConvertTopToTpuPass()
-        for option in ("qtable", "asymmetric", "do_winograd", "q_group_size", "q_symmetric"):
+        for option in ("asymmetric", "do_winograd", "q_group_size", "q_symmetric"):
             if getattr(self, option) != getattr(defaults, option):
-                raise TpuError(f"{self.name}: option {option} is for quantised modes only")
+                raise TpuError(f"{self.name}: option {option} is not supported")
         if self.matmul_perchannel or self.gelu_mode != defaults.gelu_mode:
             raise TpuError(f"{self.name}: matmul_perchannel and gelu_mode are not supported")
 
@@ -111,26 +136,44 @@ class ConvertTopToTpuPass(ModulePass):
         return attributes
 
 
-def _lower(func: FuncOp, element: Attribute, weights: Weights | None) -> Iterator[str]:
-    """Lower every op of `func`; gives one line for each that has no lowering."""
+def _lower(func: FuncOp, modes: Mapping[Operation, str], weights: Weights | None) -> Iterator[str]:
+    """Lower the ops of `func` that have a mode; gives one line for each without a lowering."""
     entry = func.body.block
-    ctx = LoweringContext(element, weights, entry, Builder(InsertPoint.at_start(entry)))
+    ctx = LoweringContext(MODES["F32"], weights, entry, Builder(InsertPoint.at_start(entry)))
     for op in list(entry.ops):
-        if op.dialect_name() != top.Top.name or isinstance(op, STAY):
-            continue
-        lowering = LOWERINGS.get(type(op))
-        if lowering is None:
-            yield f"{op.name} '{required_name(op)}': no lowering"
+        # The spread of calibration has changed types of values, not ops: modes still apply.
+        if op not in modes:
             continue
         ctx.builder = Builder(InsertPoint.before(op))
         try:
-            replacements = lowering(op, ctx)
+            replacements = _lower_op(op, modes[op], ctx)
         except CannotLowerError as error:
             yield str(error)
             continue
         for old, new in zip(op.results, replacements, strict=True):
             old.replace_all_uses_with(new)
         _erase(op)
+
+
+def _lower_op(op: Operation, mode: str, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """Build what replaces `op`: in 8 bits where the mode says so and there is such a form."""
+    if mode == "INT8":
+        ctx.element, lower_int8 = MODES[mode], INT8_LOWERINGS.get(type(op))
+        if lower_int8 is not None and has_ranges(op):
+            lowered = lower_int8(op, ctx)
+            if lowered is not None:
+                return lowered
+        mode = FALLBACK
+    ctx.element = MODES[mode]
+    lowering = LOWERINGS.get(type(op))
+    if lowering is None:
+        raise CannotLowerError(f"{op.name} '{required_name(op)}': no lowering")
+    return lowering(op, ctx)
+
+
+def _is_calibrated(module: ModuleOp) -> bool:
+    values = (result for op in module.walk() for result in op.results)
+    return any(isinstance(value.type, TensorType) and range_of(value) for value in values)
 
 
 def _drop_unused_weights(func: FuncOp) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
@@ -50,7 +49,7 @@ def _split(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         cut = tpu.SliceOp.make(
             required_name(part),
             (source, *[ctx.none()] * 4),
-            result_types=(TensorType(ctx.element, shape),),
+            result_types=(ctx.tensor_type(part, ctx.element),),
             offset=[start if place == axis else 0 for place in range(len(sizes))],
             ends=[start + n if place == axis else n for place, n in enumerate(shape)],
             steps=[1] * len(sizes),

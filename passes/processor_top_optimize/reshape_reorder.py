@@ -65,15 +65,19 @@ class MulConstBeforePermute(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.MulConstOp, rewriter: PatternRewriter) -> None:
         permute = sole_producer(op.input, top.PermuteOp)
-        if permute is None or not _leads_to_weights(permute.input):
+        if permute is None or not has_shapes(permute.input):
+            return
+        if not _leads_to_weights(permute.input):
             return
         scaled = rebuilt(
             op,
             operands=(permute.input,),
-            result_types=[permute.input.type],
+            result_types=[tensor_like(op.output, shape_of(permute.input))],
             location=name_loc(derived_name(op, "_r_before_permute")),
         )
-        moved = rebuilt(permute, operands=(scaled.output,), location=op.location)
+        moved = rebuilt(
+            permute, operands=(scaled.output,), result_types=[op.output.type], location=op.location
+        )
         rewriter.replace(op, [scaled, moved])
         rewriter.erase(permute)
 

@@ -108,7 +108,7 @@ def test_a_misspelt_pass_is_not_silently_ignored() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "chip", "message"),
-    [("INT8", "bm1684x", "mode INT8 is not supported"), ("F16", "bm9999", "bm9999")],
+    [("INT8", "bm1684x", "INT8 needs a calibrated network"), ("F16", "bm9999", "bm9999")],
 )
 def test_unknown_mode_or_chip(mode: str, chip: str, message: str) -> None:
     module = real_module("resnet50", with_weights=False)

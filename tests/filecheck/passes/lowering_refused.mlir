@@ -1,6 +1,7 @@
 // RUN: not tpu-opt %s --convert-top-to-tpu="mode=F16 chip=bm1684x" 2>&1 | filecheck %s
 // RUN: not tpu-opt %s --convert-top-to-tpu="mode=INT8 chip=bm1684x" 2>&1 | filecheck %s --check-prefix=INT8
 // RUN: not tpu-opt %s --convert-top-to-tpu="mode=F16 chip=bm1688" 2>&1 | filecheck %s --check-prefix=CHIP
+// RUN: not tpu-opt %s --convert-top-to-tpu="mode=INT4 chip=bm1684x" 2>&1 | filecheck %s --check-prefix=INT4
 // RUN: not tpu-opt %s --convert-top-to-tpu 2>&1 | filecheck %s --check-prefix=MODE
 
 // Everything that cannot be lowered is listed at once.
@@ -8,9 +9,10 @@
 // CHECK-NEXT: top.Csc 'first': no lowering
 // CHECK-NEXT: top.Slice 'cut': its bounds are not constant
 // CHECK-NOT: Traceback
-// INT8: mode INT8 is not supported; use F32, F16, BF16
+// INT8: INT8 needs a calibrated network; run --import-calibration-table="file=TABLE" first
+// INT4: mode INT4 is not supported; use F32, F16, BF16, INT8
 // CHIP: chip bm1688 is not supported; use bm1684x
-// MODE: give mode=F32|F16|BF16 or run --processor-assign first
+// MODE: give mode=F32|F16|BF16|INT8 or run --processor-assign first
 module @net attributes {module.state = "TOP_F32"} {
   func.func @main(%arg0: tensor<1x8xf32>, %arg1: tensor<2xf32>) -> tensor<1x4xf32> {
     %n = "top.None"() : () -> none loc(unknown)

@@ -1,0 +1,96 @@
+"""Ranges of values in the IR: how a table's threshold becomes one, and reading and changing them.
+
+Quantisation is symmetric: a range that reaches below zero is quantised to signed integers over
++-threshold, any other to unsigned ones over 0..max.
+"""
+
+from typing import NamedTuple, cast
+
+from xdsl.dialects.builtin import AnyFloat, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.utils.hints import isa
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.quant import CalibratedType
+from xdsl_tpu.passes.calibration.table import Threshold
+
+
+class Range(NamedTuple):
+    """The numbers a tensor is taken to hold, from `min` to `max`."""
+
+    min: float
+    max: float
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether negative numbers are among them."""
+        return self.min < 0
+
+    @property
+    def threshold(self) -> float:
+        """The largest magnitude."""
+        return max(abs(self.min), abs(self.max))
+
+
+NEVER_NEGATIVE = (top.SigmoidOp, top.ReluOp)
+
+
+def initial_range(op: Operation, seen: Threshold) -> Range | None:
+    """The range of a result of `op` from its line of the table; None for an all-zero line."""
+    th = seen.threshold
+    if (seen.min, seen.max) == (0, 0):
+        return None
+    match op:
+        case top.AbsOp():
+            low, high = -th, th
+        case top.SigmoidOp() if not op.log.value.data:
+            low, high = 0.0, 1.0
+        case top.SoftmaxOp():
+            low, high = 0.0, 1.0
+        case top.MulOp() if _is_product_of_positives(op):
+            low, high = 0.0, th
+        case top.SubOp():
+            return Range(-th if seen.min < 0 else -1e-5, th)
+        case _:
+            low, high = (-th if seen.min < 0 else 0.0), th
+    return Range(0.0 if ends_in_relu(op) else low, high)
+
+
+def ends_in_relu(op: Operation) -> bool:
+    """Whether a ReLU is the last thing `op` does."""
+    flag = op.attributes.get("do_relu")
+    return flag is not None and bool(cast(top.ConvOp, op).do_relu.value.data)
+
+
+def _is_product_of_positives(op: top.MulOp) -> bool:
+    """A square, or factors that all come out of a Sigmoid or ReLU."""
+    if len(op.inputs) == 2 and op.inputs[0] is op.inputs[1]:
+        return True
+    makers = [value.owner for value in op.inputs]
+    return all(isinstance(one, Operation) and _is_positive(one) for one in makers)
+
+
+def _is_positive(op: Operation) -> bool:
+    return isinstance(op, NEVER_NEGATIVE) or ends_in_relu(op)
+
+
+def range_of(value: SSAValue) -> Range | None:
+    """The calibrated range of a value; None when it has none."""
+    if not isa(value.type, TensorType[Attribute]):
+        return None
+    element = value.type.element_type
+    if not isinstance(element, CalibratedType):
+        return None
+    return Range(element.min.value.data, element.max.value.data)
+
+
+def set_range(value: SSAValue, new: Range) -> None:
+    """Give a float tensor a (new) calibrated range."""
+    assert isa(value.type, TensorType[Attribute])
+    element = value.type.element_type
+    expressed = element.expressed if isinstance(element, CalibratedType) else element
+    assert isinstance(expressed, AnyFloat)
+    kind = TensorType(CalibratedType.of(expressed, *new), value.type.get_shape())
+    if kind != value.type:
+        Rewriter.replace_value_with_new_type(value, kind)

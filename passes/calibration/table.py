@@ -1,0 +1,108 @@
+"""The calibration table: a text file with one threshold for every tensor of a network.
+
+    # mlir version: ...
+    # op_name    threshold    min    max
+    input 4.8521175 -4.8521175 4.4760108
+    /act1/Relu_output_0_Relu 1.6154466 -0.0000000 1.6154466
+
+`threshold` is the largest magnitude that quantisation keeps, `min` and `max` are what was seen.
+The format is that of tpu-mlir's calibration tool, so tables can be exchanged in both directions.
+Blocks that follow the thresholds under a heading such as `#weight_scale` are kept as they are.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xdsl_tpu.dialects.errors import TpuError
+
+LARGEST = 6.5e4
+"""What `inf` in a table is read as: about the largest f16."""
+
+_COLUMNS = "# op_name    threshold    min    max"
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """What is known of one tensor: the kept magnitude and the extremes seen."""
+
+    threshold: float
+    min: float
+    max: float
+
+
+@dataclass
+class CalibrationTable:
+    """Thresholds by tensor name, with the comments before and the blocks behind them."""
+
+    thresholds: dict[str, Threshold] = field(default_factory=dict[str, Threshold])
+    header: list[str] = field(default_factory=list[str])
+    trailer: list[str] = field(default_factory=list[str])
+
+    def text(self) -> str:
+        """The file's contents."""
+        lines = [*self.header, _COLUMNS]
+        for name, one in self.thresholds.items():
+            lines.append(f"{name} {one.threshold:.7f} {one.min:.7f} {one.max:.7f}")
+        return "\n".join((*lines, *self.trailer)) + "\n"
+
+
+def read_table(path: str | Path) -> CalibrationTable:
+    """The table in a file; TpuError when it cannot be read or is none."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise TpuError(
+            f"calibration table {file}: no such file; make one with tpu-calibrate"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TpuError(f"calibration table {file} cannot be read: {error}") from error
+    return parse_table(text, str(file))
+
+
+def parse_table(text: str, source: str = "text") -> CalibrationTable:
+    """The table that `text` is; `source` names it in messages."""
+    table = CalibrationTable()
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = line.startswith("#")
+        if table.trailer or (comment and table.thresholds):
+            table.trailer.append(line)
+        elif comment:
+            if line.split() != _COLUMNS.split():
+                table.header.append(line)
+        elif line.strip():
+            name, threshold = _entry(line, f"{source}:{number}")
+            if name in table.thresholds:
+                raise TpuError(f"{source}:{number}: tensor '{name}' has a line already")
+            table.thresholds[name] = threshold
+    if not table.thresholds:
+        raise TpuError(
+            f"{source} has no line of the form 'name threshold min max': "
+            "it is not a calibration table"
+        )
+    return table
+
+
+def _entry(line: str, where: str) -> tuple[str, Threshold]:
+    words = line.rsplit(maxsplit=3)
+    try:
+        name, *numbers = words
+        threshold, low, high = map(_number, numbers)
+    except ValueError:
+        raise TpuError(
+            f"{where}: expected 'name threshold min max', found '{line.strip()[:120]}'"
+        ) from None
+    if any(map(math.isnan, (threshold, low, high))) or threshold < 0 or low > high:
+        raise TpuError(f"{where}: tensor '{name}' has no valid range: {' '.join(words[1:])}")
+    return name, Threshold(threshold, low, high)
+
+
+def _number(text: str) -> float:
+    return max(-LARGEST, min(LARGEST, value)) if math.isinf(value := float(text)) else value
+
+
+def missing_names(table: Mapping[str, Threshold], names: Iterable[str]) -> list[str]:
+    """Those of `names` that a table has no line for."""
+    return [name for name in names if name not in table]

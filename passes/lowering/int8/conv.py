@@ -1,0 +1,100 @@
+"""Convolutions: a filter scale, and so a multiplier and shift, for every output channel."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, UNSIGNED_MAX, result_element, step_of
+from xdsl_tpu.passes.lowering.common import build
+from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
+from xdsl_tpu.passes.lowering.int8.scales import (
+    Array,
+    multipliers_and_shifts,
+    round_half_away,
+    saturate,
+)
+from xdsl_tpu.passes.lowering.int8.types import (
+    I32,
+    SI8,
+    UI8,
+    new_weight,
+    numbers_of,
+    unlimited,
+)
+from xdsl_tpu.passes.tensors import is_weight, required_name
+
+DEAD = 1e-5
+"""A scale of an input, or the largest bias, up to which it counts as always zero."""
+
+
+def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """conv(x, filter, bias) -> Conv2D(x, filter_i8, bias_int32) {multiplier, rshift}.
+
+    Per output channel c, acc = sum(x_q * filter_q) + bias_q, and the result is
+    (acc * multiplier[c]) >> rshift[c], which stands for w_scale[c] * in_scale / out_scale.
+    """
+    assert isinstance(op, top.ConvOp)
+    step = step_of(op.input)
+    if len(op.kernel_shape) > 2 or not is_weight(op.filter) or step is None:
+        return None
+    has_bias = not is_none(op.bias)
+    if has_bias and not is_weight(op.bias):
+        return None
+    weights = numbers_of(op.filter, ctx)
+    bias = numbers_of(op.bias, ctx).reshape(-1) if has_bias else None
+    signed = has_bias or float(weights.min(initial=0)) < 0
+    scales = filter_scales(weights, signed)
+    in_scale = step.scale if step.scale > DEAD else _scale_of_dead_input(weights, bias)
+    out_scale = result_element(op.output).scale
+    multipliers, shifts = multipliers_and_shifts(scales * in_scale / out_scale)
+    name = required_name(op)
+    per_channel = scales.reshape(-1, *[1] * (weights.ndim - 1))
+    stored = saturate(weights.astype(np.float64) / per_channel, signed)
+    suffix, element = ("i8", SI8) if signed else ("u8", UI8)
+    quantised_filter = new_weight(ctx, f"{name}_filter_{suffix}", stored, element)
+    quantised_bias = op.bias
+    if bias is not None:
+        units = round_half_away(bias.astype(np.float64) / (scales * in_scale))
+        whole = np.clip(units, -(2**31), 2**31 - 1).astype(np.int32)
+        shaped = whole.reshape(1, -1, *[1] * (weights.ndim - 2))
+        quantised_bias = new_weight(ctx, f"{name}_bias_int32", shaped, I32)
+    return build(
+        op,
+        ctx,
+        tpu.Conv2DOp,
+        (op.input, quantised_filter, quantised_bias),
+        INT8,
+        with_bias=has_bias,
+        multiplier=multipliers,
+        rshift=shifts,
+        do_winograd=False,
+        **unlimited(op),
+    )
+
+
+def filter_scales(weights: Array, signed: bool) -> Array:
+    """One scale for every output channel (the first axis), as doubles that are exact float32.
+
+    A filter whose weights are all 8-bit integers over the same power of two up to 64 keeps them
+    exactly. Otherwise the largest magnitude of a channel becomes 127 (255 without a sign).
+    """
+    channels, largest = weights.shape[0], SIGNED_MAX if signed else UNSIGNED_MAX
+    low, high = (-128, 127) if signed else (0, 255)
+    doubles = weights.astype(np.float64)
+    for exponent in range(7):
+        scaled = doubles * 2.0**exponent
+        if np.all(scaled == np.rint(scaled)) and scaled.min() >= low and scaled.max() <= high:
+            return np.full(channels, 2.0**-exponent)
+    magnitudes: Array = np.abs(weights.reshape(channels, -1)).max(axis=1)
+    scales: Array = np.maximum(magnitudes / np.float32(largest), np.float32(1e-5))
+    return scales.astype(np.float32).astype(np.float64)
+
+
+def _scale_of_dead_input(weights: Array, bias: Array | None) -> float:
+    """An input that is always zero gets the scale that keeps the bias exact."""
+    bias_max = 0.0 if bias is None else float(np.abs(bias).max())
+    largest = bias_max if bias_max > DEAD else float(np.abs(weights).max())
+    return largest / SIGNED_MAX

@@ -1,0 +1,221 @@
+"""Arithmetic on integers of different scales: each operand is scaled to that of the result."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import floats
+from xdsl_tpu.passes.calibration.steps import (
+    SIGNED_MAX,
+    UNSIGNED_MAX,
+    Step,
+    result_element,
+    step_of,
+)
+from xdsl_tpu.passes.lowering.common import build
+from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
+from xdsl_tpu.passes.lowering.int8.scales import (
+    multiplier_and_shift,
+    positive_multiplier_and_shift,
+    round_half_away,
+    saturate,
+)
+from xdsl_tpu.passes.lowering.int8.types import (
+    SI8,
+    UI8,
+    new_weight,
+    numbers_of,
+    unlimited,
+)
+from xdsl_tpu.passes.tensors import is_weight, required_name, shape_of
+
+
+def add_or_sub(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """add(x..) -> Add(x..) {multipliers, rshifts}: the sum of (x_i * m_i) >> r_i, saturated."""
+    assert isinstance(op, top.AddOp | top.SubOp)
+    found = _operands(op, ctx)
+    if found is None:
+        return None
+    operands, steps = found
+    coefficients = floats(op.coeff) if op.coeff is not None else (1.0,) * len(operands)
+    out_scale = result_element(op.output).scale
+    pairs = [
+        positive_multiplier_and_shift(factor * step.scale / out_scale)
+        for factor, step in zip(coefficients, steps, strict=True)
+    ]
+    target, extra = (tpu.AddOp, {}) if isinstance(op, top.AddOp) else (tpu.SubOp, _reverse(op))
+    results = build(
+        op,
+        ctx,
+        target,
+        operands,
+        INT8,
+        keep=False,
+        do_relu=op.do_relu,
+        multipliers=[multiplier for multiplier, _ in pairs],
+        rshifts=[shift for _, shift in pairs],
+        **extra,
+    )
+    # Broadcasting is up to the operands' shapes here; the flag of float ops is not used.
+    made = results[0].owner
+    assert isinstance(made, Operation)
+    made.attributes.pop("is_scalar", None)
+    return results
+
+
+def _reverse(op: top.SubOp) -> dict[str, Any]:
+    return {"is_reverse": op.is_reverse}
+
+
+def mul(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """mul(x, y) -> Mul(x, y) {multiplier, rshift}."""
+    assert isinstance(op, top.MulOp)
+    found = _operands(op, ctx)
+    if found is None or len(op.inputs) != 2:
+        return None
+    operands, (one, other) = found
+    scale = one.scale * other.scale / result_element(op.output).scale
+    multiplier, shift = multiplier_and_shift(scale, 8)
+    return build(
+        op,
+        ctx,
+        tpu.MulOp,
+        operands,
+        INT8,
+        multiplier=multiplier,
+        rshift=shift,
+        **unlimited(op),
+    )
+
+
+def mul_const(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """mulconst(x, c) -> MulShift(x): the constant is part of the scale."""
+    assert isinstance(op, top.MulConstOp)
+    step = step_of(op.input)
+    if step is None:
+        return None
+    scale = step.scale / result_element(op.output).scale * op.const_val.value.data
+    multiplier, shift = multiplier_and_shift(scale, 8)
+    return build(
+        op,
+        ctx,
+        tpu.MulShiftOp,
+        (op.input,),
+        INT8,
+        multiplier=multiplier,
+        rshift=shift,
+        **unlimited(op),
+    )
+
+
+def add_const(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """addconst(x, c) -> AddConst(x) {multiplier, rshift}, (x * m + const) >> r.
+
+    The constant is in units of the result, shifted left as far as the product is.
+    """
+    assert isinstance(op, top.AddConstOp | top.SubConstOp)
+    step = step_of(op.input)
+    if step is None:
+        return None
+    out_scale = result_element(op.output).scale
+    multiplier, shift = multiplier_and_shift(step.scale / out_scale, 8)
+    units = float(round_half_away(np.array(op.const_val.value.data / out_scale)))
+    target = tpu.AddConstOp if isinstance(op, top.AddConstOp) else tpu.SubConstOp
+    return build(
+        op,
+        ctx,
+        target,
+        (op.input,),
+        INT8,
+        const_val=units * 2.0**shift,
+        multiplier=multiplier,
+        rshift=shift,
+        **unlimited(op),
+    )
+
+
+def same_scale(target: type[tpu.MaxOp | tpu.MinOp]) -> Any:
+    """Max and Min choose among integers: only when all have the scale of the result."""
+
+    def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+        wanted = result_element(op.results[0])
+        if any(is_weight(value) for value in op.operands):
+            return None
+        steps = [step_of(value) for value in op.operands]
+        if any(step is None or step.scale != wanted.scale for step in steps):
+            return None
+        if len({step.signed for step in steps if step is not None}) > 1:
+            return None
+        return build(op, ctx, target, tuple(op.operands), INT8)
+
+    return lower
+
+
+def concat(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """concat(x..) -> Concat(x..), with a MulShift in front of operands of another scale."""
+    assert isinstance(op, top.ConcatOp)
+    steps = [None if is_weight(value) else step_of(value) for value in op.inputs]
+    if any(step is None for step in steps):
+        return None
+    wanted = result_element(op.output)
+    signed = wanted.storage == SI8
+    operands: list[SSAValue] = []
+    for place, (value, step) in enumerate(zip(op.inputs, steps, strict=True)):
+        assert step is not None
+        if step == Step(wanted.scale, signed):
+            operands.append(value)
+            continue
+        multiplier, shift = multiplier_and_shift(step.scale / wanted.scale, 8)
+        moved = tpu.MulShiftOp.make(
+            f"{required_name(op)}_{place}_requant",
+            (value,),
+            result_types=(TensorType(wanted, shape_of(value)),),
+            multiplier=multiplier,
+            rshift=shift,
+        )
+        operands += ctx.add(moved)
+    return build(op, ctx, tpu.ConcatOp, operands, INT8)
+
+
+def leaky_relu(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """leakyrelu(x) -> LeakyRelu(x) {multiplier, rshift}: the slope for negative integers."""
+    assert isinstance(op, top.LeakyReluOp)
+    step, wanted = step_of(op.input), result_element(op.output)
+    if step is None or step != Step(wanted.scale, wanted.storage == SI8):
+        return None
+    multiplier, shift = multiplier_and_shift(op.alpha.value.data, 8)
+    return build(op, ctx, tpu.LeakyReluOp, (op.input,), INT8, multiplier=multiplier, rshift=shift)
+
+
+def _operands(op: Operation, ctx: LoweringContext) -> tuple[list[SSAValue], list[Step]] | None:
+    """All operands with their steps, weights among them quantised to their own range."""
+    operands: list[SSAValue] = []
+    steps: list[Step] = []
+    for value in op.operands:
+        if is_weight(value):
+            value, step = _quantised_weight(value, ctx)
+        else:
+            step = step_of(value)
+        if step is None:
+            return None
+        operands.append(value)
+        steps.append(step)
+    return operands, steps
+
+
+def _quantised_weight(value: SSAValue, ctx: LoweringContext) -> tuple[SSAValue, Step]:
+    numbers = numbers_of(value, ctx).astype(np.float64)
+    signed = float(numbers.min(initial=0)) < 0
+    largest = float(np.abs(numbers).max(initial=0))
+    step = Step((largest / (SIGNED_MAX if signed else UNSIGNED_MAX)) or 1.0, signed)
+    element, suffix = (SI8, "i8") if signed else (UI8, "u8")
+    stored = saturate(numbers / step.scale, signed)
+    copy = ctx.once(
+        (value, element),
+        lambda: new_weight(ctx, f"{required_name(value)}_{suffix}", stored, element),
+    )
+    return copy, step

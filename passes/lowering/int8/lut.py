@@ -1,0 +1,112 @@
+"""Functions of one 8-bit number: a table of the results of all 256."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.interpreters.families.activation import (
+    ACTIVE_MODES,
+    ACTIVE_MODES_WITH_COEFFICIENTS,
+)
+from xdsl_tpu.passes.calibration.steps import result_element, step_of
+from xdsl_tpu.passes.lowering.activation import GELU_MODES, IN_F32, IN_MODE
+from xdsl_tpu.passes.lowering.common import build
+from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
+from xdsl_tpu.passes.lowering.int8.scales import Array, saturate
+from xdsl_tpu.passes.lowering.int8.types import SI8, UI8, new_weight
+from xdsl_tpu.passes.tensors import required_name
+
+Function = Callable[[Array], Array]
+
+NOT_BY_TABLE = (top.ArccosOp, top.ArctanhOp, top.TanOp, top.AbsOp)
+"""Functions too steep for 8 bits, and Abs, which needs no table."""
+
+
+def _gelu(op: Operation) -> Function:
+    assert isinstance(op, top.GELUOp)
+    return ACTIVE_MODES[GELU_MODES[op.approx_mode.data]]
+
+
+def _sigmoid(op: Operation) -> Function:
+    assert isinstance(op, top.SigmoidOp)
+    function = ACTIVE_MODES["LOG_SIGMOID" if op.log.value.data else "SIGMOID"]
+    scale, bias = op.scale.value.data, op.bias.value.data
+    return lambda x: scale * function(x) + bias
+
+
+def _elu(op: Operation) -> Function:
+    assert isinstance(op, top.EluOp)
+    return _with_coefficients("ELU", op.alpha.value.data)
+
+
+def _swish(op: Operation) -> Function:
+    assert isinstance(op, top.SwishOp)
+    return _with_coefficients("SWISH", op.beta.value.data)
+
+
+def _hard_sigmoid(op: Operation) -> Function:
+    assert isinstance(op, top.HardSigmoidOp)
+    return _with_coefficients("HSIGMOID", op.beta.value.data, op.alpha.value.data)
+
+
+def _pow(op: Operation) -> Function:
+    assert isinstance(op, top.PowOp)
+    exponent = op.exponent.value.data
+    return lambda x: np.power(x, exponent)
+
+
+def _pow2(op: Operation) -> Function:
+    assert isinstance(op, top.Pow2Op)
+    base = op.const_val.value.data
+    return lambda x: np.power(base, x)
+
+
+def _reciprocal(op: Operation) -> Function:
+    assert isinstance(op, top.ReciprocalOp)
+    numerator = op.const_val.value.data
+    return lambda x: numerator / x
+
+
+def _with_coefficients(mode: str, *coefficients: float) -> Function:
+    function = ACTIVE_MODES_WITH_COEFFICIENTS[mode][1]
+    return lambda x: function(x, coefficients)
+
+
+def _fixed(mode: str) -> Callable[[Operation], Function]:
+    return lambda op: ACTIVE_MODES[mode]
+
+
+FUNCTIONS: dict[type[Operation], Callable[[Operation], Function]] = {
+    **{kind: _fixed(mode) for kind, mode in (IN_F32 | IN_MODE).items() if kind not in NOT_BY_TABLE},
+    top.GELUOp: _gelu,
+    top.SigmoidOp: _sigmoid,
+    top.EluOp: _elu,
+    top.SwishOp: _swish,
+    top.HardSigmoidOp: _hard_sigmoid,
+    top.PowOp: _pow,
+    top.Pow2Op: _pow2,
+    top.ReciprocalOp: _reciprocal,
+}
+"""Top op -> the function it computes, on doubles."""
+
+
+def look_up(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """f(x) -> Lut(x, table): entry i, 256 + i for negative i, is f(i * in_scale) / out_scale."""
+    step = step_of(op.operands[0])
+    if step is None:
+        return None
+    wanted = result_element(op.results[0])
+    places = np.arange(256)
+    inputs = np.where(places > 127, places - 256, places) if step.signed else places
+    with np.errstate(all="ignore"):
+        values = FUNCTIONS[type(op)](op)(inputs * step.scale) / wanted.scale
+    if "do_relu" in op.attributes and str(op.attributes["do_relu"]) == "true":
+        values = np.maximum(values, 0)
+    signed = wanted.storage == SI8
+    finite = np.nan_to_num(values, nan=0.0, posinf=256.0, neginf=-256.0)
+    stored = saturate(finite, signed).reshape(1, 1, 1, 256)
+    element = SI8 if signed else UI8
+    table = new_weight(ctx, f"{required_name(op)}_table", stored, element)
+    return build(op, ctx, tpu.LutOp, (op.operands[0], table), INT8, keep=False)

@@ -1,0 +1,85 @@
+"""Every top op with an 8-bit form. Those left out, and those whose function says so, run in F16."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.passes.calibration.ranges import range_of
+from xdsl_tpu.passes.calibration.steps import step_of
+from xdsl_tpu.passes.lowering import activation, movement, reduction
+from xdsl_tpu.passes.lowering.context import Lowering, LoweringContext
+from xdsl_tpu.passes.lowering.int8 import conv, elementwise, lut, matmul, pool
+from xdsl_tpu.passes.tensors import is_weight
+
+Int8Lowering: TypeAlias = Callable[[Operation, LoweringContext], Sequence[SSAValue] | None]
+"""As `Lowering`; None when this op has no 8-bit form after all."""
+
+
+def _as_it_is(lowering: Lowering) -> Int8Lowering:
+    """The float lowering of an op that computes on integers as on any numbers."""
+
+    def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+        first = step_of(op.operands[0])
+        if first is None or is_weight(op.operands[0]):
+            return None
+        return lowering(op, ctx)
+
+    return lower
+
+
+SELECTING: tuple[type[Operation], ...] = (
+    top.Depth2SpaceOp,
+    top.PermuteOp,
+    top.ReverseOp,
+    top.ShuffleChannelOp,
+    top.SliceOp,
+    top.SplitOp,
+    top.SwapChannelOp,
+    top.SwapDimInnerOp,
+    top.UpsampleOp,
+)
+"""Ops that move elements; calibration spread has given their results the scale of the input."""
+
+FOLLOWING: tuple[type[Operation], ...] = (
+    top.FlattenOp,
+    top.ReshapeOp,
+    top.SqueezeOp,
+    top.TileOp,
+    top.UnsqueezeOp,
+)
+"""Ops that take the type of their input, whatever it is."""
+
+INT8_LOWERINGS: dict[type[Operation], Int8Lowering] = {
+    **{kind: _as_it_is(movement.LOWERINGS[kind]) for kind in SELECTING},
+    **{kind: lut.look_up for kind in lut.FUNCTIONS},
+    top.AbsOp: _as_it_is(activation.LOWERINGS[top.AbsOp]),
+    top.AddConstOp: elementwise.add_const,
+    top.AddOp: elementwise.add_or_sub,
+    top.AvgPoolOp: pool.average,
+    top.ConcatOp: elementwise.concat,
+    top.ConvOp: conv.conv,
+    top.LeakyReluOp: elementwise.leaky_relu,
+    top.MatMulOp: matmul.matmul,
+    top.MaxOp: elementwise.same_scale(tpu.MaxOp),
+    top.MaxPoolOp: _as_it_is(reduction.LOWERINGS[top.MaxPoolOp]),
+    top.MinOp: elementwise.same_scale(tpu.MinOp),
+    top.MulConstOp: elementwise.mul_const,
+    top.MulOp: elementwise.mul,
+    top.ReluOp: _as_it_is(activation.LOWERINGS[top.ReluOp]),
+    top.SubConstOp: elementwise.add_const,
+    top.SubOp: elementwise.add_or_sub,
+}
+
+
+def has_ranges(op: Operation) -> bool:
+    """Whether the range of every result and of every operand but weights is known."""
+    results = all(
+        (known := range_of(result)) is not None and known.threshold > 0
+        for result in op.results
+        if isinstance(result.type, TensorType)
+    )
+    tensors = (value for value in op.operands if isinstance(value.type, TensorType))
+    return results and all(is_weight(value) or step_of(value) is not None for value in tensors)

@@ -1,0 +1,37 @@
+"""Weights of the quantised domain."""
+
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.weights import as_float32
+from xdsl_tpu.passes.lowering.context import LoweringContext
+from xdsl_tpu.passes.lowering.int8.scales import Array
+from xdsl_tpu.passes.tensors import element_of, required_name, shape_of
+
+SI8, UI8 = IntegerType(8, Signedness.SIGNED), IntegerType(8, Signedness.UNSIGNED)
+I8, I32 = IntegerType(8), IntegerType(32)
+
+
+def numbers_of(weight: SSAValue, ctx: LoweringContext) -> Array:
+    """The f32 numbers of a weight, in its type's shape."""
+    assert isinstance(weight.owner, top.WeightOp)
+    assert ctx.weights is not None
+    array = ctx.weights[required_name(weight.owner)]
+    return as_float32(array, element_of(weight)).reshape(shape_of(weight))
+
+
+def new_weight(ctx: LoweringContext, name: str, values: Array, element: IntegerType) -> SSAValue:
+    """A weight of integers, in front of the op being lowered."""
+    assert ctx.weights is not None
+    ctx.weights[name] = np.ascontiguousarray(values)
+    made = top.WeightOp.make(name, (), result_types=(TensorType(element, values.shape),))
+    return ctx.add(made)[0]
+
+
+def unlimited(op: Operation) -> dict[str, Any]:
+    """Attributes of a quantised op that may end in a ReLU: saturation is its limit."""
+    return {"relu_limit": -1.0} if "relu_limit" in op.attributes else {}

@@ -1,0 +1,92 @@
+"""Which number format each op of a function is lowered to."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.calibration.ranges import range_of
+from xdsl_tpu.passes.graph import module_of
+from xdsl_tpu.passes.lowering.table import STAY
+from xdsl_tpu.passes.tensors import is_weight, required_name
+
+FALLBACK = "F16"
+"""What ops without an 8-bit form are computed in."""
+
+TOO_DIFFERENT = 64
+"""Ratio of thresholds above which 8 bits cannot hold both operands of a sum."""
+
+NEVER = 1e-8
+"""A threshold below which the ratio says nothing."""
+
+
+def op_modes(
+    func: FuncOp, mode: str, table: Mapping[str, str], weights: Weights | None
+) -> dict[Operation, str]:
+    """The mode of every top op that is lowered.
+
+    The quantize table has the first word. Where the mode is INT8, sums and differences of two
+    tensors whose thresholds differ by more than 64 run in F16: the smaller one would be lost
+    in the other's steps. `module.high_precision` keeps means and Softmax in F32.
+    """
+    precise = _high_precision(func)
+    modes: dict[Operation, str] = {}
+    for op in func.body.block.ops:
+        if op.dialect_name() != top.Top.name or isinstance(op, STAY):
+            continue
+        said = _said(op, table)
+        if said is None and precise and isinstance(op, top.AvgPoolOp | top.SoftmaxOp):
+            said = "F32"
+        if said is None and mode == "INT8" and _loses_an_operand(op, weights):
+            said = FALLBACK
+        modes[op] = said or mode
+    return modes
+
+
+def refuse_unknown_names(table: Mapping[str, str], module: ModuleOp, source: str) -> None:
+    """TpuError when a quantize table names nothing of the module: it is for another one."""
+    known = {name_of(result) for op in module.walk() for result in op.results}
+    if table and not known.intersection(table):
+        first = next(iter(table))
+        raise TpuError(
+            f"quantize table {source}: none of its {len(table)} ops is in the model "
+            f"(the first is '{first}'); op names are those of top.mlir"
+        )
+
+
+def _said(op: Operation, table: Mapping[str, str]) -> str | None:
+    """What the quantize table has for an op."""
+    names = (name_of(result) or "" for result in op.results)
+    return next((table[name] for name in names if name in table), None)
+
+
+def _high_precision(func: FuncOp) -> bool:
+    flag = module_of(func).attributes.get("module.high_precision")
+    return isinstance(flag, IntegerAttr) and bool(flag.value.data)
+
+
+def _loses_an_operand(op: Operation, weights: Weights | None) -> bool:
+    if isinstance(op, top.AddOp | top.SubOp) and len(op.inputs) == 2:
+        thresholds = [_threshold(value, weights) for value in op.inputs]
+    elif isinstance(op, top.SubConstOp):
+        thresholds = [_threshold(op.input, weights), abs(op.const_val.value.data)]
+    else:
+        return False
+    known = [one for one in thresholds if one is not None and one >= NEVER]
+    return len(known) == 2 and max(known) / min(known) > TOO_DIFFERENT
+
+
+def _threshold(value: SSAValue, weights: Weights | None) -> float | None:
+    if is_weight(value):
+        if weights is None:
+            return None
+        assert isinstance(value.owner, top.WeightOp)
+        return float(np.abs(weights[required_name(value.owner)]).max(initial=0))
+    known = range_of(value)
+    return None if known is None else known.threshold

@@ -1,0 +1,45 @@
+// RUN: tpu-opt %s --split-input-file --import-calibration-table="file=%S/Inputs/ranges.cali" | filecheck %s
+// RUN: tpu-opt %s --split-input-file --import-calibration-table | filecheck %s --check-prefix=NONE
+
+// Signed ranges are +- the threshold, others start at 0; a Reshape without a line takes over.
+// NONE-LABEL: module @lines
+// NONE-SAME: TOP_F32
+// NONE-NOT: quant
+// CHECK-LABEL: module @lines
+// CHECK-SAME: module.state = "TOP_CALIBRATED"
+// CHECK: "top.Input"{{.*}} -> tensor<1x4x!quant.calibrated<f32<-2.500000e+00:2.500000e+00>>>
+// CHECK: "top.Relu"{{.*}} -> tensor<1x4x!quant.calibrated<f32<0.000000e+00:1.500000e+00>>>
+// CHECK: "top.Reshape"{{.*}} -> tensor<4x!quant.calibrated<f32<0.000000e+00:1.500000e+00>>>
+// CHECK: return {{.*}} : tensor<4x!quant.calibrated<
+module @lines attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<1x4xf32>) -> tensor<4xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("x")
+    %1 = "top.Relu"(%0) {relu_limit = -1.0 : f64} : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("relu")
+    %2 = "top.Reshape"(%1) {shape = [4]} : (tensor<1x4xf32>) -> tensor<4xf32> loc("flat")
+    return %2 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// What an op can give beats what was seen: Softmax 0..1, a square from 0, Sub below 0 at least
+// a little, Abs on both sides, a ReLU at the end from 0. An all-zero line gives no range.
+// CHECK-LABEL: module @by_op
+// CHECK: "top.Softmax"{{.*}} -> tensor<1x4x!quant.calibrated<f32<0.000000e+00:1.000000e+00>>>
+// CHECK: "top.Mul"{{.*}} -> tensor<1x4x!quant.calibrated<f32<0.000000e+00:3.000000e+00>>>
+// CHECK: "top.Sub"{{.*}} -> tensor<1x4x!quant.calibrated<f32<-{{1.*e-05}}:4.000000e+00>>>
+// CHECK: "top.Abs"{{.*}} -> tensor<1x4x!quant.calibrated<f32<-5.000000e+00:5.000000e+00>>>
+// CHECK: "top.Add"{{.*}} -> tensor<1x4x!quant.calibrated<f32<0.000000e+00:6.000000e+00>>>
+// CHECK: "top.MulConst"{{.*}} -> tensor<1x4xf32>
+module @by_op {
+  func.func @main(%arg0: tensor<1x4xf32>) -> tensor<1x4xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("x")
+    %1 = "top.Softmax"(%0) {axis = 1 : si32} : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("softmax")
+    %2 = "top.Mul"(%1, %1) : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32> loc("square")
+    %3 = "top.Sub"(%2, %1) : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32> loc("sub")
+    %4 = "top.Abs"(%3) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("abs")
+    %5 = "top.Add"(%4, %3) {do_relu = true} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32> loc("add")
+    %6 = "top.MulConst"(%5) {const_val = 0.0 : f64} : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("dead")
+    return %6 : tensor<1x4xf32>
+  }
+}

@@ -1,0 +1,86 @@
+// RUN: tpu-opt %s --split-input-file --weights %S/Inputs/weights.npz --convert-top-to-tpu="mode=INT8 chip=bm1684x" | filecheck %s
+
+// One scale a channel; the input is cast to i8, the ReLU's result is u8 and its limit is gone.
+// CHECK-LABEL: module @conv
+// CHECK-SAME: module.mode = "INT8"
+// CHECK: [[IN:%.*]] = "top.Input"
+// CHECK-NEXT: [[X:%.*]] = "tpu.Cast"([[IN]]) {{.*}} -> tensor<1x3x8x8x!quant.uniform<i8:f32, 1.000000e+00>> loc([[LX:#loc[0-9]*]])
+// CHECK-NEXT: [[W:%.*]] = "top.Weight"() : () -> tensor<4x3x3x3xsi8> loc([[LW:#loc[0-9]*]])
+// CHECK-NEXT: [[B:%.*]] = "top.Weight"() : () -> tensor<1x4x1x1xi32> loc([[LB:#loc[0-9]*]])
+// CHECK-NEXT: [[Y:%.*]] = "tpu.Conv2D"([[X]], [[W]], [[B]]) {{.*}}multiplier = [{{[0-9]+, [0-9]+, [0-9]+, [0-9]+}}]{{.*}}quant_mode = #tpu<rq_mode MultiplierShift>, relu_limit = -1.000000e+00 : f64, round_mode = #tpu<round_mode HalfUp>, rshift = [{{[0-9]+, [0-9]+, [0-9]+, [0-9]+}}]
+// CHECK-SAME: -> tensor<1x4x6x6x!quant.uniform<u8:f32, 1.000000e+00>>
+// CHECK-NEXT: [[Z:%.*]] = "tpu.Cast"([[Y]]) {{.*}} -> tensor<1x4x6x6xf32>
+// CHECK-NEXT: return [[Z]] : tensor<1x4x6x6xf32>
+// CHECK-DAG: [[LX]] = loc("xconv_si8")
+// CHECK-DAG: [[LW]] = loc("conv_filter_i8")
+// CHECK-DAG: [[LB]] = loc("conv_bias_int32")
+module @conv attributes {module.weight_file = "weights.npz"} {
+  func.func @main(%arg0: tensor<1x3x8x8xf32>) -> tensor<1x4x6x6x!quant.calibrated<f32<0.0:255.0>>> {
+    %0 = "top.Input"(%arg0) : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8x!quant.calibrated<f32<-127.0:127.0>>> loc("x")
+    %1 = "top.Weight"() : () -> tensor<4x3x3x3xf32> loc("random_4x3x3x3")
+    %2 = "top.Weight"() : () -> tensor<4xf32> loc("random_4")
+    %3 = "top.Conv"(%0, %1, %2) {do_relu = true, kernel_shape = [3, 3], pads = [0, 0, 0, 0], relu_limit = 6.0 : f64, strides = [1, 1]} : (tensor<1x3x8x8x!quant.calibrated<f32<-127.0:127.0>>>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6x6x!quant.calibrated<f32<0.0:255.0>>> loc("conv")
+    return %3 : tensor<1x4x6x6x!quant.calibrated<f32<0.0:255.0>>>
+  }
+}
+
+// -----
+
+// LayerNorm has no 8-bit form and runs in F16 between casts; GELU becomes a table; a factor
+// becomes the scale of the result, so that nothing is left to multiply.
+// CHECK-LABEL: module @mixed
+// CHECK: [[X:%.*]] = "tpu.Cast"({{%.*}}) {{.*}} -> tensor<2x8xf16>
+// CHECK: [[N:%.*]] = "tpu.LayerNorm"([[X]], {{.*}}) {{.*}} -> tensor<2x8x!quant.calibrated<f16<-4.000000e+00:4.000000e+00>>>
+// CHECK-NEXT: [[Q:%.*]] = "tpu.Cast"([[N]]) {{.*}} -> tensor<2x8x!quant.uniform<i8:f16, 0.0314960629{{.*}}>>
+// CHECK-NEXT: [[T:%.*]] = "top.Weight"() : () -> tensor<1x1x1x256xsi8> loc([[LT:#loc[0-9]*]])
+// CHECK-NEXT: [[G:%.*]] = "tpu.Lut"([[Q]], [[T]]) : {{.*}} -> tensor<2x8x!quant.uniform<i8:f32, 0.0314960629{{.*}}>>
+// CHECK-NEXT: [[M:%.*]] = "tpu.MulShift"([[G]]) {{.*}}multiplier = 1 : si32{{.*}}rshift = 0 : si32} : {{.*}} -> tensor<2x8x!quant.uniform<i8:f32, 0.015748031{{.*}}>>
+// CHECK-NEXT: [[A:%.*]] = "tpu.Add"([[M]], [[G]]) {do_relu = false, multipliers = [1, 1], relu_limit = -1.000000e+00 : f64, rshifts = [2, 1]}
+// CHECK-DAG: [[LT]] = loc("gelu_table")
+module @mixed attributes {module.weight_file = "weights.npz"} {
+  func.func @main(%arg0: tensor<2x8xf32>) -> tensor<2x8x!quant.calibrated<f32<-8.0:8.0>>> {
+    %0 = "top.None"() : () -> none
+    %1 = "top.Input"(%arg0) : (tensor<2x8xf32>) -> tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>> loc("x")
+    %2 = "top.LayerNorm"(%1, %0, %0) {axis = 1 : si32, eps = 1.0e-05 : f64, normalized_shape = [8]} : (tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>>, none, none) -> tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>> loc("norm")
+    %3 = "top.GELU"(%2) {approx_mode = "normal"} : (tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>> loc("gelu")
+    %4 = "top.MulConst"(%3) {const_val = 0.5 : f64} : (tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<2x8x!quant.calibrated<f32<-7.0:7.0>>> loc("half")
+    %5 = "top.Add"(%4, %3) : (tensor<2x8x!quant.calibrated<f32<-7.0:7.0>>>, tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<2x8x!quant.calibrated<f32<-8.0:8.0>>> loc("add")
+    return %5 : tensor<2x8x!quant.calibrated<f32<-8.0:8.0>>>
+  }
+}
+
+// -----
+
+// Thresholds that differ by more than 64 make a sum run in F16; at 64 it is still 8 bits.
+// CHECK-LABEL: module @ratio
+// CHECK: "tpu.Add"({{%.*}}, {{%.*}}) {do_relu = false, multipliers
+// CHECK: "tpu.Add"({{%.*}}, {{%.*}}) {do_relu = false, is_scalar = false{{.*}} : (tensor<4xf16>, tensor<4xf16>) -> tensor<4x!quant.calibrated<f16<-7.000000e+01:7.000000e+01>>>
+module @ratio attributes {module.weight_file = "weights.npz"} {
+  func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>, %arg2: tensor<4xf32>) -> tensor<4x!quant.calibrated<f32<-70.0:70.0>>> {
+    %0 = "top.Input"(%arg0) : (tensor<4xf32>) -> tensor<4x!quant.calibrated<f32<-1.0:1.0>>> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<4xf32>) -> tensor<4x!quant.calibrated<f32<-64.0:64.0>>> loc("y")
+    %2 = "top.Input"(%arg2) : (tensor<4xf32>) -> tensor<4x!quant.calibrated<f32<-0.99:0.99>>> loc("z")
+    %3 = "top.Add"(%0, %1) : (tensor<4x!quant.calibrated<f32<-1.0:1.0>>>, tensor<4x!quant.calibrated<f32<-64.0:64.0>>>) -> tensor<4x!quant.calibrated<f32<-64.0:64.0>>> loc("add")
+    %4 = "top.Add"(%3, %2) : (tensor<4x!quant.calibrated<f32<-64.0:64.0>>>, tensor<4x!quant.calibrated<f32<-0.99:0.99>>>) -> tensor<4x!quant.calibrated<f32<-70.0:70.0>>> loc("sum")
+    return %4 : tensor<4x!quant.calibrated<f32<-70.0:70.0>>>
+  }
+}
+
+// -----
+
+// Behind a ReLU the convolution itself takes the unsigned range; operands of Concat get one scale.
+// CHECK-LABEL: module @spread
+// CHECK: "tpu.MatMul"{{.*}} -> tensor<1x8x!quant.uniform<u8:f32, 0.003921568{{.*}}>>
+// CHECK: "tpu.Relu"{{.*}} -> tensor<1x8x!quant.uniform<u8:f32, 0.003921568{{.*}}>>
+// CHECK: [[C:%.*]] = "tpu.Concat"({{%.*}}, [[S:%.*]]) {{.*}} -> tensor<1x12x!quant.uniform<i8:f32, 0.015748031{{.*}}>>
+module @spread attributes {module.weight_file = "weights.npz"} {
+  func.func @main(%arg0: tensor<1x4xf32>) -> tensor<1x12x!quant.calibrated<f32<-2.0:2.0>>> {
+    %0 = "top.None"() : () -> none
+    %1 = "top.Input"(%arg0) : (tensor<1x4xf32>) -> tensor<1x4x!quant.calibrated<f32<-2.0:2.0>>> loc("x")
+    %2 = "top.Weight"() : () -> tensor<4x8xf32> loc("random_4x8")
+    %3 = "top.MatMul"(%1, %2, %0) : (tensor<1x4x!quant.calibrated<f32<-2.0:2.0>>>, tensor<4x8xf32>, none) -> tensor<1x8x!quant.calibrated<f32<-3.0:3.0>>> loc("matmul")
+    %4 = "top.Relu"(%3) : (tensor<1x8x!quant.calibrated<f32<-3.0:3.0>>>) -> tensor<1x8x!quant.calibrated<f32<0.0:1.0>>> loc("relu")
+    %5 = "top.Concat"(%4, %1) {axis = 1 : si32} : (tensor<1x8x!quant.calibrated<f32<0.0:1.0>>>, tensor<1x4x!quant.calibrated<f32<-2.0:2.0>>>) -> tensor<1x12x!quant.calibrated<f32<-2.0:2.0>>> loc("concat")
+    return %5 : tensor<1x12x!quant.calibrated<f32<-2.0:2.0>>>
+  }
+}
