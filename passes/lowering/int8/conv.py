@@ -81,13 +81,13 @@ def filter_scales(weights: Array, signed: bool) -> Array:
     A filter whose weights are all 8-bit integers over the same power of two up to 64 keeps them
     exactly. Otherwise the largest magnitude of a channel becomes 127 (255 without a sign).
     """
-    channels, largest = weights.shape[0], SIGNED_MAX if signed else UNSIGNED_MAX
+    channels, largest = int(weights.shape[0]), SIGNED_MAX if signed else UNSIGNED_MAX
     low, high = (-128, 127) if signed else (0, 255)
     doubles = weights.astype(np.float64)
     for exponent in range(7):
         scaled = doubles * 2.0**exponent
         if np.all(scaled == np.rint(scaled)) and scaled.min() >= low and scaled.max() <= high:
-            return np.full(channels, 2.0**-exponent)
+            return np.full(channels, 2.0**-exponent, np.float64)
     magnitudes: Array = np.abs(weights.reshape(channels, -1)).max(axis=1)
     scales: Array = np.maximum(magnitudes / np.float32(largest), np.float32(1e-5))
     return scales.astype(np.float32).astype(np.float64)
