@@ -1,0 +1,1 @@
+"""An op and a pass on top of xdsl_tpu."""
