@@ -240,4 +240,11 @@ def _print_step(printer: Printer, step: tuple[FloatAttr[Float64Type], IntAttr]) 
         printer.print_string(f":{zero.data}")
 
 
+def stored_element(element: Attribute) -> Attribute:
+    """The type in which memory holds elements of a type, which may be one of `quant`."""
+    if isinstance(element, CalibratedType):
+        return element.expressed
+    return element.storage if isinstance(element, UniformType) else element
+
+
 Quant = Dialect("quant", [], [CalibratedType, UniformType])

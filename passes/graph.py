@@ -125,6 +125,22 @@ def none_for(op: Operation, rewriter: PatternRewriter) -> SSAValue:
     return made.output
 
 
+def none_before(op: Operation) -> SSAValue:
+    """The value that stands for an absent operand, from anywhere before `op` in its block."""
+    block = op.parent
+    assert block is not None
+    for earlier in block.ops:
+        if isinstance(earlier, NoneOp):
+            return earlier.output
+        if earlier is op:
+            break
+    made = NoneOp.make(UnknownLoc(), (), result_types=[NoneType()])
+    first = block.first_op
+    assert first is not None
+    block.insert_op_before(made, first)
+    return made.output
+
+
 def _position(op: Operation) -> int:
     """The index of an op in its block."""
     assert op.parent is not None

@@ -11,6 +11,7 @@ from xdsl.utils.hints import isa
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.quant import stored_element
 
 
 def tensor_type(value: SSAValue) -> TensorType[Attribute]:
@@ -50,8 +51,8 @@ def functions(module: ModuleOp) -> Iterator[FuncOp]:
 
 
 def element_bytes(value: SSAValue) -> int:
-    """Bytes of one element of a tensor."""
-    element = element_of(value)
+    """Bytes of one element of a tensor in memory."""
+    element = stored_element(element_of(value))
     if not isinstance(element, FixedBitwidthType):
         raise TpuError(f"tensor '{name_of(value)}': elements of type {element} have no size")
     return -(-element.bitwidth // 8)

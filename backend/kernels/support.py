@@ -38,6 +38,7 @@ from xdsl_tpu.backend.tensor import (
 )
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.quant import stored_element
 
 T = TypeVar("T")
 
@@ -135,7 +136,8 @@ def ddr_value(value: SSAValue) -> DdrValue:
 
 
 def dtype_of(element: Attribute) -> DType:
-    """The machine's element type for an IR element type."""
+    """The machine's element type for an IR element type, quantised ones by their storage."""
+    element = stored_element(element)
     if isinstance(element, Float32Type):
         return DType.F32
     if isinstance(element, Float16Type):

@@ -3,7 +3,7 @@
 Every floating point tensor is a float32 array, whatever its type: an `f16` or `bf16` tensor holds
 float32 numbers that are exactly representable in 16 bits. One rule for all modes makes every
 computation f32 with the rounding in one place, the end of each op. Integer tensors are arrays of
-their own integer type.
+their own integer type, those of quantised types, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from xdsl_tpu.dialects.interpreters.numerics.rounding import round_in_place, to_bf16, to_f16
-from xdsl_tpu.dialects.quant import CalibratedType
+from xdsl_tpu.dialects.quant import UniformType, stored_element
 from xdsl_tpu.dialects.weights import as_float32
 
 Array = npt.NDArray[Any]
@@ -47,11 +47,30 @@ _BYTES: Final[Mapping[type[Attribute], int]] = {Float32Type: 4, Float16Type: 2, 
 
 
 def element_type(type_: Attribute) -> Attribute:
-    """The stored type of a tensor's elements; a calibrated type is stored as its float."""
+    """The stored type of a tensor's elements: floats of calibrated, integers of uniform types."""
+    return stored_element(_declared(type_))
+
+
+def uniform_type(type_: Attribute) -> UniformType | None:
+    """The quantised type of a tensor's elements; None when they are not quantised.
+
+    ValueError for scales per axis and for zero points other than 0, which have no semantics.
+    """
+    try:
+        element = _declared(type_)
+    except ValueError:
+        return None
+    if not isinstance(element, UniformType):
+        return None
+    if len(element.scales) > 1 or element.zero_point:
+        raise ValueError(f"{element} is not symmetric with one scale")
+    return element
+
+
+def _declared(type_: Attribute) -> Attribute:
     if not isinstance(type_, TensorType | UnrankedTensorType):
         raise ValueError(f"{type_} is not a tensor type")
-    element = cast(TensorType[Attribute] | UnrankedTensorType[Attribute], type_).element_type
-    return element.expressed if isinstance(element, CalibratedType) else element
+    return cast(TensorType[Attribute] | UnrankedTensorType[Attribute], type_).element_type
 
 
 def static_shape(type_: Attribute) -> tuple[int, ...] | None:

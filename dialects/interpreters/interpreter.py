@@ -28,6 +28,7 @@ from xdsl_tpu.dialects.interpreters.families import (
     movement,
     normalization,
     pooling,
+    quantized,
     recurrent,
     resize,
 )
@@ -48,6 +49,7 @@ FAMILIES: Final[Mapping[str, Rules]] = {
     "movement": movement.RULES,
     "normalization": normalization.RULES,
     "pooling": pooling.RULES,
+    "quantized": quantized.RULES,
     "recurrent": recurrent.RULES,
     "resize": resize.RULES,
 }
@@ -68,7 +70,8 @@ SUPPORTED_OPS: Final[frozenset[type[Operation]]] = STRUCTURE_OPS.union(
 def _family_functions() -> tuple[InterpreterFunctions, ...]:
     """The functions of all families; they hold no state, so every interpreter shares them."""
     return tuple(
-        functions_of(family, rules, family in EXACT_FAMILIES) for family, rules in FAMILIES.items()
+        functions_of(family, rules, family in EXACT_FAMILIES, quantized.VARIANTS)
+        for family, rules in FAMILIES.items()
     )
 
 

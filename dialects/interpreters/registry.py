@@ -22,6 +22,7 @@ from xdsl_tpu.dialects.interpreters.elements import (
     element_type,
     is_absent,
     static_shape,
+    uniform_type,
 )
 
 Array = npt.NDArray[Any]
@@ -79,17 +80,45 @@ def evaluate(
     return tuple(_finish(call, i, value, exact) for i, value in enumerate(results))
 
 
-def functions_of(family: str, rules: Rules, exact: bool = False) -> InterpreterFunctions:
+def works_on_integers(op: Operation) -> bool:
+    """Whether the op's first operand or result is quantised."""
+    return any(
+        uniform_type(value.type) is not None for value in (*op.results[:1], *op.operands[:1])
+    )
+
+
+def evaluate_quantized(rule: Rule, op: Operation, values: Sequence[Value]) -> PythonValues:
+    """The result of an op of one result by a rule that finishes it itself."""
+    call = Call(op, values)
+    result = rule(call)
+    assert isinstance(result, np.ndarray)
+    if (shape := call.shape()) is not None and shape != result.shape:
+        raise ValueError(f"the result comes out as {result.shape}, its type says {shape}")
+    return (result,)
+
+
+def functions_of(
+    family: str,
+    rules: Rules,
+    exact: bool = False,
+    quantized: Mapping[type[Operation], Rule] | None = None,
+) -> InterpreterFunctions:
     """The functions of one family, for `Interpreter.register_implementations`.
 
-    `exact` is for families that only move elements: their results need no rounding.
+    `exact` is for families that only move elements: their results need no rounding. Rules in
+    `quantized` take the place of the family's for ops on quantised integers.
     """
+    integers = quantized or {}
 
     def method(rule: Rule, op_class: type[Operation]) -> Any:
+        integer_rule = integers.get(op_class)
+
         @impl(op_class)
         def run(
             _: InterpreterFunctions, __: Interpreter, op: Operation, args: PythonValues
         ) -> PythonValues:
+            if integer_rule is not None and works_on_integers(op):
+                return evaluate_quantized(integer_rule, op, args)
             return evaluate(rule, op, args, exact)
 
         return run

@@ -22,7 +22,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import (
 )
 from xdsl_tpu.dialects.interfaces.shape import Shape, dims, known_shape
 from xdsl_tpu.dialects.interfaces.shape_rules import Window
-from xdsl_tpu.dialects.quant import CalibratedType, UniformType
+from xdsl_tpu.dialects.quant import stored_element
 
 MAX_STRIDE = 15
 """The largest stride that the pooling instructions can encode."""
@@ -102,10 +102,7 @@ def _stretched(left: int, right: int) -> int:
 
 def stored_type(value: SSAValue) -> Attribute:
     """The type that the elements of a ranked tensor have in memory."""
-    element = cast(RankedTensor, value.type).element_type
-    if isinstance(element, CalibratedType):
-        return element.expressed
-    return element.storage if isinstance(element, UniformType) else element
+    return stored_element(cast(RankedTensor, value.type).element_type)
 
 
 def splits_before(axis: Axis, kind: GroupType, first: int) -> bool:

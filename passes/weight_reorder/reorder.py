@@ -13,13 +13,22 @@ from xdsl_tpu.passes.module_state import (
     require_state,
     set_module_attributes,
 )
+from xdsl_tpu.passes.tensors import element_bytes
 from xdsl_tpu.passes.weight_reorder.conv import reorder_conv
 from xdsl_tpu.passes.weight_reorder.matmul import reorder_matmul
+from xdsl_tpu.passes.weight_reorder.quantized_conv import merge_conv
 
 
 @dataclass(frozen=True)
 class WeightReorderPass(ModulePass):
     """Bring weights into the layouts the chip reads.
+
+    Filter, bias and requantisation of a quantised convolution become one weight:
+
+        %y = "tpu.Conv2D"(%x, %w, %b) {coeff_merged = false, multiplier = [..], rshift = [..], ..}
+            : (.., tensor<64x64x3x3xsi8>, tensor<1x64x1x1xi32>)
+        %y = "tpu.Conv2D"(%x, %m, %none) {coeff_merged = true, ..}
+            : (.., tensor<1x64x1x640xsi8>, none)
 
     `use_3ic=false` keeps the filters of first layers from being merged with kernel rows and
     columns.
@@ -33,8 +42,15 @@ class WeightReorderPass(ModulePass):
         require_state(op, State.TPU_LOWERED, self.name)
         weights = optional_weights(op)
         for inner in list(op.walk()):
-            if isinstance(inner, tpu.Conv2DOp):
+            if isinstance(inner, tpu.Conv2DOp) and _is_quantized(inner):
+                merge_conv(inner, weights, self.use_3ic)
+            elif isinstance(inner, tpu.Conv2DOp):
                 reorder_conv(inner, weights, self.use_3ic)
             elif isinstance(inner, tpu.MatMulOp):
                 reorder_matmul(inner, weights)
         set_module_attributes(op, {"module.state": StringAttr(State.TPU_REORDERED)})
+
+
+def _is_quantized(op: tpu.Conv2DOp) -> bool:
+    """Whether coefficients are still to be merged: an 8-bit filter of its own."""
+    return element_bytes(op.filter) == 1 and not bool(op.coeff_merged)

@@ -71,7 +71,8 @@ def max_pool(x: Array, geometry: PoolGeometry) -> Array:
     return out
 
 
-def _window_sums(x: Array, geometry: PoolGeometry) -> Array:
+def window_sums(x: Array, geometry: PoolGeometry) -> Array:
+    """The sum of each window; padding counts as 0."""
     padded, counts = geometry.padded(x, 0.0)
     ones = (1,) * len(counts)
     if tuple(geometry.kernel) == padded.shape[-len(counts) :]:
@@ -93,7 +94,7 @@ def avg_pool(x: Array, geometry: PoolGeometry, count_include_pad: bool) -> Array
     sizes = x.shape[x.ndim - rank :]
     pads = geometry.pads
     if not geometry.ceil_mode and (count_include_pad or not any(pads)):
-        return _window_sums(x, geometry) / np.float32(np.prod(geometry.kernel))
+        return window_sums(x, geometry) / np.float32(np.prod(geometry.kernel))
     if count_include_pad:
         inside = np.pad(
             np.ones(sizes, x.dtype),
@@ -102,10 +103,10 @@ def avg_pool(x: Array, geometry: PoolGeometry, count_include_pad: bool) -> Array
         )
         bare = PoolGeometry(geometry.kernel, geometry.strides, (0,) * (2 * rank), True)
         counts = geometry.counts(sizes)
-        weights = _window_sums(inside, bare)[tuple(slice(n) for n in counts)]
+        weights = window_sums(inside, bare)[tuple(slice(n) for n in counts)]
     else:
-        weights = _window_sums(np.ones(sizes, x.dtype), geometry)
-    return _window_sums(x, geometry) / np.maximum(weights, 1.0)
+        weights = window_sums(np.ones(sizes, x.dtype), geometry)
+    return window_sums(x, geometry) / np.maximum(weights, 1.0)
 
 
 def adaptive_avg_pool(x: Array, output_size: Sequence[int]) -> Array:

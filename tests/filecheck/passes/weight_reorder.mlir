@@ -67,3 +67,28 @@ module @matmul attributes {module.state = "TPU_LOWERED"} {
     return %3 : tensor<2x5x6xf16>
   }
 }
+
+// -----
+
+// Requantisation, bias and filter of a quantised convolution become one weight: 12 bytes of factors
+// and 4 of bias, then the filter from byte 64 on (7 columns of 3 * 7 channels, in blocks of 64).
+// CHECK-LABEL: module @quantised
+// CHECK: [[NONE:%[0-9]+]] = "top.None"
+// CHECK: [[W:%[0-9]+]] = "top.Weight"() : () -> tensor<1x64x1x512xsi8> loc([[M:#loc[0-9]+]])
+// CHECK-NOT: top.Weight
+// CHECK: "tpu.Conv2D"({{%[0-9]+}}, [[W]], [[NONE]])
+// CHECK-SAME: coeff_merged = true
+// CHECK-NOT: multiplier
+// CHECK-SAME: use_3ic_optimize = 1 : i64
+// CHECK: [[M]] = loc("conv_merge")
+// OFF-LABEL: module @quantised
+// OFF: tensor<1x64x1x3200xsi8>
+module @quantised attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x3x224x224x!quant.uniform<i8:f32, 0.04>>) -> tensor<1x64x112x112x!quant.uniform<u8:f32, 0.02>> {
+    %0 = "top.Input"(%arg0) : (tensor<1x3x224x224x!quant.uniform<i8:f32, 0.04>>) -> tensor<1x3x224x224x!quant.uniform<i8:f32, 0.04>> loc("x")
+    %1 = "top.Weight"() : () -> tensor<64x3x7x7xsi8> loc("w")
+    %2 = "top.Weight"() : () -> tensor<1x64x1x1xi32> loc("b")
+    %3 = "tpu.Conv2D"(%0, %1, %2) {kernel_shape = [7, 7], pads = [3, 3, 3, 3], strides = [2, 2], multiplier = [3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3], rshift = [9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9], with_bias = true} : (tensor<1x3x224x224x!quant.uniform<i8:f32, 0.04>>, tensor<64x3x7x7xsi8>, tensor<1x64x1x1xi32>) -> tensor<1x64x112x112x!quant.uniform<u8:f32, 0.02>> loc("conv")
+    return %3 : tensor<1x64x112x112x!quant.uniform<u8:f32, 0.02>>
+  }
+}

@@ -1,0 +1,135 @@
+"""The merged coefficients of a quantised convolution: requantisation, bias and filter in one row
+of bytes for each lane.
+
+BM1684X lowering notes, section 8. Channel c belongs to lane c mod 64, place c div 64. A lane holds
+
+| part | bytes | begins |
+|---|---|---|
+| (multiplier, -shift, zero point) i32 of each place | 64 apart, the last one 12 | 0 |
+| bias i32 of each place (when there is one) | 4 | behind it |
+| filter of each place | its bytes | at a multiple of 64, of depthwise filters at once |
+
+and the whole is `[1, min(channels, 64), 1, bytes]`; rows longer than 65535 are split over
+dimension 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interpreters.layouts import LANES, WIDEST_ROW
+
+Array = npt.NDArray[Any]
+
+REQUANT_WORDS = 3
+_WORD = 4
+_ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class CoefficientLayout:
+    """Where the parts lie in a lane, for filters of `row` bytes per channel."""
+
+    channels: int
+    row: int
+    has_bias: bool
+    depthwise: bool
+
+    @property
+    def lanes(self) -> int:
+        """Lanes that hold channels."""
+        return min(self.channels, LANES)
+
+    @property
+    def places(self) -> int:
+        """Channels of one lane."""
+        return -(-self.channels // LANES)
+
+    @property
+    def bias(self) -> int:
+        """Byte at which the biases begin."""
+        return (self.places - 1) * _ALIGNMENT + REQUANT_WORDS * _WORD
+
+    @property
+    def filter(self) -> int:
+        """Byte at which the filters begin."""
+        end = self.bias + (self.places * _WORD if self.has_bias else 0)
+        return end if self.depthwise else -(-end // _ALIGNMENT) * _ALIGNMENT
+
+    @property
+    def lane_bytes(self) -> int:
+        """Bytes of a lane."""
+        return self.filter + self.places * self.row
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """The shape of the merged weight; TpuError when no dimension can share its rows."""
+        size = self.lane_bytes
+        if size <= WIDEST_ROW:
+            return (1, self.lanes, 1, size)
+        least = -(-size // WIDEST_ROW)
+        rows = next((n for n in range(least, size) if size % n == 0), None)
+        if rows is None:
+            raise TpuError(f"{size} bytes of coefficients cannot be split into equal rows")
+        return (1, self.lanes, rows, size // rows)
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """The parts: `requant` i32 `[channels, 3]`, `bias` i32 `[channels]`, `filter` 8 bits
+    `[channels, row]`."""
+
+    requant: Array
+    bias: Array | None
+    filter: Array
+
+    def layout(self, depthwise: bool) -> CoefficientLayout:
+        """How they are merged."""
+        channels, row = self.filter.shape
+        return CoefficientLayout(channels, row, self.bias is not None, depthwise)
+
+
+def merge_coefficients(parts: Coefficients, depthwise: bool) -> Array:
+    """The parts as one array of the filter's type and the layout's shape; gaps are zero."""
+    layout = parts.layout(depthwise)
+    lanes = np.zeros((layout.lanes, layout.lane_bytes), np.uint8)
+    for place in range(layout.places):
+        some = slice(place * LANES, min((place + 1) * LANES, layout.channels))
+        count = some.stop - some.start
+        words = np.ascontiguousarray(parts.requant[some], np.int32).view(np.uint8)
+        begin = place * _ALIGNMENT
+        lanes[:count, begin : begin + words.shape[1]] = words
+        if parts.bias is not None:
+            word = np.ascontiguousarray(parts.bias[some, None], np.int32).view(np.uint8)
+            begin = layout.bias + place * _WORD
+            lanes[:count, begin : begin + _WORD] = word
+        begin = layout.filter + place * layout.row
+        rows = np.ascontiguousarray(parts.filter[some]).view(np.uint8)
+        lanes[:count, begin : begin + layout.row] = rows
+    return lanes.reshape(layout.shape).view(parts.filter.dtype)
+
+
+def split_coefficients(merged: Array, layout: CoefficientLayout) -> Coefficients:
+    """The inverse of `merge_coefficients`; TpuError for an array of another size."""
+    if merged.size != layout.lanes * layout.lane_bytes:
+        raise TpuError(
+            f"merged coefficients of {layout.channels} channels take {layout.shape}, "
+            f"not {merged.shape}"
+        )
+    lanes = np.ascontiguousarray(merged).view(np.uint8).reshape(layout.lanes, -1)
+
+    def gathered(begin: int, step: int, size: int) -> Array:
+        places = [
+            lanes[:, begin + p * step : begin + p * step + size] for p in range(layout.places)
+        ]
+        return np.ascontiguousarray(np.concatenate(places)[: layout.channels])
+
+    requant = gathered(0, _ALIGNMENT, REQUANT_WORDS * _WORD).view(np.int32)
+    bias = gathered(layout.bias, _WORD, _WORD).view(np.int32)[:, 0] if layout.has_bias else None
+    rows = gathered(layout.filter, layout.row, layout.row).view(merged.dtype)
+    return Coefficients(requant, bias, rows)

@@ -1,0 +1,87 @@
+"""Convolutions of quantised integers, with separate or with merged coefficients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.dialects.interpreters.call import Call
+from xdsl_tpu.dialects.interpreters.coefficients import (
+    CoefficientLayout,
+    Coefficients,
+    split_coefficients,
+)
+from xdsl_tpu.dialects.interpreters.elements import element_type, integer_dtype, is_integer
+from xdsl_tpu.dialects.interpreters.layouts import (
+    FilterShape,
+    is_depthwise,
+    reordered_filter_shape,
+    restore_conv_filter,
+)
+from xdsl_tpu.dialects.interpreters.numerics.convolution import ConvGeometry, conv
+from xdsl_tpu.dialects.interpreters.numerics.integers import saturate, scaled
+
+Array = npt.NDArray[Any]
+
+
+def convolution(call: Call) -> Array:
+    """(input * filter + bias) under the scale of the result, by a factor per output channel."""
+    if call.integer("kernel_zp"):
+        raise ValueError("a zero point of the filter (kernel_zp) has no semantics")
+    if call.has("inserts") and any(call.integers("inserts")):
+        raise ValueError("zeros inserted into the input (inserts) have no interpreter semantics")
+    kernel = call.integers("kernel_shape")
+    x = call.tensor()
+    x = x.reshape(*x.shape, *(1,) * (2 + len(kernel) - x.ndim))
+    filter_, parts = _coefficients(call, x)
+    strides = call.integers("strides")
+    dilations = call.integers("dilations") or [1] * len(strides)
+    geometry = ConvGeometry(strides, call.integers("pads"), dilations, call.integer("group"))
+    # f64 holds every partial sum of 8-bit products exactly.
+    total = conv(x.astype(np.float64), filter_.astype(np.float64), parts.bias, geometry)
+    spread = (-1, *(1,) * (total.ndim - 2))
+    factor, shift, zero = (parts.requant[:, i].reshape(spread) for i in range(3))
+    values = scaled(
+        total.astype(np.int64), factor, -shift.astype(np.int64), call.text("round_mode")
+    )
+    values = call.shaped(values + zero)
+    if call.flag("do_relu"):
+        if call.number("relu_limit") >= 0:
+            raise ValueError("a quantised relu has no limit but its type's (relu_limit)")
+        values = np.maximum(values, 0)
+    element = element_type(call.op.results[0].type)
+    if not is_integer(element):
+        raise ValueError(f"quantised operands cannot give elements of {element}")
+    return saturate(values, integer_dtype(element))
+
+
+def _coefficients(call: Call, x: Array) -> tuple[Array, Coefficients]:
+    """The filter `[oc, ic/group, *kernel]`, and all coefficients by channel."""
+    if call.flag("coeff_merged"):
+        return _merged(call, x)
+    filter_, bias = call.tensor(1), call.optional(2)
+    channels = filter_.shape[0]
+    factors, shifts = call.integers("multiplier"), call.integers("rshift")
+    if {len(factors), len(shifts)} != {channels}:
+        raise ValueError(f"{channels} output channels need one multiplier and rshift each")
+    words = [[factor, -shift, 0] for factor, shift in zip(factors, shifts, strict=True)]
+    flat = None if bias is None else bias.reshape(-1)
+    rows = filter_.reshape(channels, -1)
+    return filter_, Coefficients(np.array(words, np.int64), flat, rows)
+
+
+def _merged(call: Call, x: Array) -> tuple[Array, Coefficients]:
+    shape, kernel = call.shape(), call.integers("kernel_shape")
+    if shape is None or len(kernel) != 2:
+        raise ValueError("merged coefficients belong to a 2-D convolution of known shape")
+    group = call.integer("group")
+    plain = FilterShape(shape[1], x.shape[1] // group, kernel[0], kernel[1])
+    depthwise = is_depthwise(plain, group)
+    use_3ic = call.integer("use_3ic_optimize")
+    stored = reordered_filter_shape(plain, 1, group, use_3ic)
+    layout = CoefficientLayout(plain.oc, stored[2] * stored[3], call.flag("with_bias"), depthwise)
+    parts = split_coefficients(call.tensor(1), layout)
+    rows = parts.filter.reshape(stored)
+    return restore_conv_filter(rows, plain, 1, group, use_3ic), parts

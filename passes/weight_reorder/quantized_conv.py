@@ -1,0 +1,109 @@
+"""Requantisation, bias and filter of a quantised convolution, merged into one weight.
+
+What a kernel for `tpu.Conv2D` receives after this pass when the filter has 8 bits (BM1684X
+lowering notes, section 8; `dialects/interpreters/coefficients.py` has the layout):
+`coeff_merged = true`, one weight `[1, min(oc, 64), 1, bytes]` called `<op>_merge`, no bias operand
+and no `multiplier` and `rshift`. The filter in it is laid out as a 16-bit one would be, with
+blocks of 64 channels. A 3ic mode gets 0x30 when the input has several users, else none of these
+bits.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, i64
+from xdsl.rewriter import InsertPoint
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interpreters.coefficients import (
+    CoefficientLayout,
+    Coefficients,
+    merge_coefficients,
+)
+from xdsl_tpu.dialects.interpreters.layouts import (
+    FilterShape,
+    choose_3ic,
+    is_depthwise,
+    reorder_conv_filter,
+    reordered_filter_shape,
+)
+from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.graph import none_before
+from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
+
+Array = npt.NDArray[Any]
+
+SHARED_INPUT = 0x30
+"""Flags of `use_3ic_optimize`: the input is spread out in local memory and must survive that."""
+
+_BYTES = 1
+
+
+def merge_conv(op: tpu.Conv2DOp, weights: Weights | None, use_3ic: bool) -> None:
+    """Merge the coefficients of a convolution whose filter has 8 bits; sets `use_3ic_optimize`.
+
+    Raises TpuError for a filter or bias that is no weight, and for missing or surplus factors.
+    """
+    where = f"tpu.Conv2D '{required_name(op)}'"
+    has_bias = not is_none(op.bias)
+    if not is_weight(op.filter) or (has_bias and not is_weight(op.bias)):
+        raise TpuError(f"{where}: filter and bias of a quantised convolution must be weights")
+    dims = shape_of(op.filter)
+    if len(dims) != 4:
+        raise TpuError(f"{where}: its filter has shape {dims}, not [oc, ic, kh, kw]")
+    shape, group = FilterShape(*dims), op.group.value.data
+    depthwise = is_depthwise(shape, group)
+    mode = _mode_3ic(op, shape) if use_3ic and group == 1 else 0
+    row = reordered_filter_shape(shape, _BYTES, group, mode)
+    layout = CoefficientLayout(shape.oc, row[2] * row[3], has_bias, depthwise)
+    requant = _requantisation(op, shape.oc, where)
+    merged = top.WeightOp.make(
+        f"{required_name(op)}_merge",
+        (),
+        result_types=(TensorType(element_of(op.filter), layout.shape),),
+    )
+    Builder(InsertPoint.before(op)).insert(merged)
+    if weights is not None:
+        filter_ = reorder_conv_filter(weights[required_name(op.filter)], _BYTES, group, mode)
+        bias = weights[required_name(op.bias)].reshape(-1) if has_bias else None
+        parts = Coefficients(requant, bias, filter_.reshape(shape.oc, -1))
+        weights[required_name(merged)] = merge_coefficients(parts, depthwise)
+    _use(op, merged, mode, weights)
+
+
+def _requantisation(op: tpu.Conv2DOp, channels: int, where: str) -> Array:
+    """(multiplier, -shift, zero point) of each channel."""
+    if op.multiplier is None or op.rshift is None:
+        raise TpuError(f"{where}: an 8-bit filter needs multiplier and rshift")
+    factors, shifts = ints(op.multiplier), ints(op.rshift)
+    if {len(factors), len(shifts)} != {channels}:
+        raise TpuError(f"{where}: {channels} channels need one multiplier and one rshift each")
+    return np.stack([factors, [-s for s in shifts], [0] * channels], axis=1).astype(np.int32)
+
+
+def _use(op: tpu.Conv2DOp, merged: top.WeightOp, mode: int, weights: Weights | None) -> None:
+    old = [value for value in (op.filter, op.bias) if not is_none(value)]
+    op.operands[1] = merged.output
+    op.operands[2] = none_before(op)
+    op.coeff_merged = BoolAttr.from_bool(True)
+    op.use_3ic_optimize = IntegerAttr(mode, i64)
+    op.multiplier = op.rshift = None
+    for value in old:
+        if not value.uses and isinstance(value.owner, top.WeightOp):
+            if weights is not None:
+                weights.pop(required_name(value))
+            value.owner.detach()
+            value.owner.erase()
+
+
+def _mode_3ic(op: tpu.Conv2DOp, shape: FilterShape) -> int:
+    """The value of `use_3ic_optimize` for a convolution of one group."""
+    if op.dilations is not None and any(step != 1 for step in ints(op.dilations)):
+        return 0
+    mode = choose_3ic(shape.ic, shape.kh, shape.kw, _BYTES)
+    return mode | SHARED_INPUT if mode and not op.input.has_one_use() else mode
