@@ -5,11 +5,12 @@ touches, and tags commands with their layer.
 """
 
 from xdsl_tpu.backend.emitter.gdma import GdmaEmitter
+from xdsl_tpu.backend.emitter.quantized import QuantizedEmitter
 from xdsl_tpu.backend.emitter.queues import GRANULE, CommandQueues
-from xdsl_tpu.backend.emitter.tiu import Arith, Compare, Operand, Rounding, TiuEmitter, Window
+from xdsl_tpu.backend.emitter.tiu import Arith, Compare, Operand, Rounding, Window
 
 
-class Emitter(TiuEmitter, GdmaEmitter):
+class Emitter(QuantizedEmitter, GdmaEmitter):
     """Both engines."""
 
 

@@ -161,7 +161,8 @@ class TiuEmitter(CommandQueues):
 
         weight (1, oc, 1, T) compact, T = input channels in blocks of the cube width, each block
         kh*kw positions long; f32: plain ic, ky, kx. bias (1, oc, 1, 1) f32 compact.
-        `accumulate` adds to an f32 `out`.
+        `accumulate` adds to an f32 `out`. The sums of 8-bit integers are exact, in an i32 `out`,
+        and have no bias: `accumulate` onto it.
         """
         _, c, h, w = x.shape
         fields = _result_shape(out) | window.fields() | {"opd0_c": c, "opd0_h": h, "opd0_w": w}
@@ -208,8 +209,12 @@ class TiuEmitter(CommandQueues):
         bias: LocalTensor | None = None,
     ) -> None:
         """Per-channel convolution; weight (1,c,kh,kw), bias (1,c,1,1), both compact and of x's
-        element type, which is also the type of the accumulator (5.7)."""
+        element type, which is also the type of the accumulator (5.7).
+
+        Of 8-bit integers the bias and (exact) `out` are i32."""
         fields = self._pool_fields(0, out, x, window) | {"opd1_addr": weight.address}
+        if not x.dtype.is_float:
+            fields["opd1_sign"] = int(weight.dtype.signed)
         fields |= {"opd2_const": 1} if bias is None else {"opd2_addr": bias.address}
         self._issue("sPorD", fields, out, x, weight, bias)
 
@@ -221,7 +226,7 @@ class TiuEmitter(CommandQueues):
 
     def max_pool(self, out: LocalTensor, x: LocalTensor, window: Window) -> None:
         """Maximum over the window; pads never win (5.7)."""
-        lowest = {DType.F16: 0xFBFF, DType.F32: 0xFF7FFFFF, DType.BF16: 0xFF7F}
+        lowest = {DType.F16: 0xFBFF, DType.F32: 0xFF7FFFFF, DType.BF16: 0xFF7F, DType.I8: 0x80}
         fields = self._pool_fields(4, out, x, window)
         fields |= {"opd3_addr": lowest.get(x.dtype, 0) if any(window.pads) else 0}
         self._issue("sPorD", fields, out, x)
@@ -255,6 +260,8 @@ class TiuEmitter(CommandQueues):
         fields = _result_shape(out) | window.fields() | _addresses(out, x)
         fields |= {"tsk_eu_typ": function, "opd0_h": x.shape[2], "opd0_w": x.shape[3]}
         fields |= {"res0_prec": out.dtype.code, "opd0_prec": x.dtype.code, "opd3_const": 1}
+        if not x.dtype.is_float:
+            fields["opd0_sign"] = int(x.dtype.signed)
         return fields
 
     def _issue_sfu(self, fields: dict[str, int], out: LocalTensor, *inputs: LocalTensor) -> None:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter, Rounding
-from xdsl_tpu.backend.kernels.elementwise import Types
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, element_wise
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Types, Work, element_wise
 from xdsl_tpu.backend.kernels.sequences import gelu
 from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6 as EXP2
 from xdsl_tpu.backend.kernels.sequences.exp import LOG2_E

@@ -1,15 +1,22 @@
 """Arithmetic on two or more tensors, with constants, relu and clip."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Emitter, Operand
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, element_wise
+from xdsl_tpu.backend.kernels.int8 import elementwise as int8
+from xdsl_tpu.backend.kernels.mapping import (
+    Describe,
+    ElementWise,
+    Scratch,
+    Types,
+    Work,
+    element_wise,
+)
 from xdsl_tpu.backend.kernels.support import KernelContext, where
-from xdsl_tpu.backend.tensor import DType, LocalTensor
+from xdsl_tpu.backend.tensor import LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats
 from xdsl_tpu.dialects.errors import TpuError
@@ -55,24 +62,22 @@ def _fused_relu(op: Operation) -> list[Step]:
     return relu_steps(bool(do_relu.value.data), limit.value.data)
 
 
-@dataclass(frozen=True, slots=True)
-class Types:
-    """Element types of an op's result and of its operands."""
-
-    out: DType
-    operands: tuple[DType, ...]
-
-
-Describe = Callable[[Operation, Types], ElementWise]
-"""How an element-wise op is computed, for a layer over DDR or for a slice in local memory."""
-
-
 def layer(context: KernelContext, op: Operation) -> None:
     """Emit any of `DESCRIPTIONS` over whole tensors."""
     out = context.value(op.results[0])
     operands = [context.value(op.operands[i]) for i in operand_order(op, _elements(context, op))]
     types = Types(out.dtype, tuple(operand.dtype for operand in operands))
-    element_wise(context, out, operands, DESCRIPTIONS[op.name](op, types))
+    element_wise(context, out, operands, describe(op, types))
+
+
+def describe(op: Operation, types: Types) -> ElementWise:
+    """How an op of `DESCRIPTIONS` or on integers is computed.
+
+    Raises TpuError when there is no way on these types.
+    """
+    if int8.is_quantized(types):
+        return int8.describe(op, types)
+    return DESCRIPTIONS[op.name](op, types)
 
 
 def _elements(context: KernelContext, op: Operation) -> list[int]:
@@ -80,9 +85,13 @@ def _elements(context: KernelContext, op: Operation) -> list[int]:
 
 
 def operand_order(op: Operation, elements: Sequence[int]) -> list[int]:
-    """The operands in the order of computation: the largest first where order is free."""
+    """The operands in the order of computation: the largest first where order is free.
+
+    Each operand of a quantised sum has a factor of its own.
+    """
     order = list(range(len(elements)))
-    return sorted(order, key=lambda i: -elements[i]) if op.name in _COMMUTATIVE else order
+    free = op.name in _COMMUTATIVE and getattr(op, "multipliers", None) is None
+    return sorted(order, key=lambda i: -elements[i]) if free else order
 
 
 _COMMUTATIVE = ("tpu.Add", "tpu.Mul", "tpu.Max", "tpu.Min")

@@ -6,6 +6,8 @@ The computation itself works on local tensors only, so a layer group can use it 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from xdsl.ir import Operation
+
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.regions import Box, boxes, tiles
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, LocalMemory, pipelined
@@ -39,6 +41,14 @@ Compute = Callable[[Emitter, Work], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Types:
+    """Element types of an op's result and of its operands."""
+
+    out: DType
+    operands: tuple[DType, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Scratch:
     """A scratch tensor: as large as the tile, with another height or width, or of fixed shape."""
 
@@ -58,12 +68,20 @@ class Scratch:
 
 @dataclass(frozen=True)
 class ElementWise:
-    """An op on equal boxes of its tensors: how to compute it, its scratch tensors and tables."""
+    """An op on equal boxes of its tensors: how to compute it, its scratch tensors and tables.
+
+    `lane_tables` (1, 1, 1, elements) in DDR are copied to every lane; they come behind `tables`.
+    """
 
     compute: Compute
     scratch: tuple[Scratch, ...] = ()
     tables: tuple[tuple[float, ...], ...] = ()
     table_dtype: DType = DType.F32
+    lane_tables: tuple[GlobalTensor, ...] = ()
+
+
+Describe = Callable[[Operation, Types], ElementWise]
+"""How an element-wise op is computed, for a layer over DDR or for a slice in local memory."""
 
 
 TABLE_BYTES = 256
@@ -145,6 +163,11 @@ class _Layer:
             table = memory.compact(shape, self.op.table_dtype)
             write_table(self.emitter, table, values)
             self.tables.append(table)
+        for source in self.op.lane_tables:
+            shape = (1, self.chip.lanes, 1, source.shape[3])
+            table = memory.aligned(shape, source.dtype)
+            self.emitter.load_broadcast(table, source)
+            self.tables.append(table)
 
     def tiles(self, box: Box, units: Shape4) -> list[Box]:
         """Tiles of a box: small enough for local memory, enough of them to overlap their stages."""
@@ -166,7 +189,7 @@ class _Layer:
         scratch = sum(
             aligned_bytes(self.chip, kind.shape(sizes), kind.dtype) for kind in self.op.scratch
         )
-        tables = len(self.op.tables) * TABLE_BYTES
+        tables = (len(self.op.tables) + len(self.op.lane_tables)) * TABLE_BYTES
         return 2 * self._bytes(box, sizes) + scratch + tables <= self.chip.local_bytes
 
     def _local_shape(self, box: Box, index: int, sizes: Shape4) -> Shape4:

@@ -7,8 +7,7 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
-from xdsl_tpu.backend.kernels.elementwise import Types
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Work
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work
 from xdsl_tpu.backend.kernels.reduction import Rows, dense_statistics, plan_reduction
 from xdsl_tpu.backend.kernels.rows import FULL, PARAMETER, row_layer
 from xdsl_tpu.backend.kernels.sequences import norm as narrow_form

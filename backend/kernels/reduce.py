@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Emitter
-from xdsl_tpu.backend.kernels.elementwise import Types
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Work
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work
 from xdsl_tpu.backend.kernels.reduction import Rows, plan_reduction
 from xdsl_tpu.backend.kernels.rows import FULL, REDUCED, row_layer
 from xdsl_tpu.backend.kernels.support import KernelContext, where

@@ -7,8 +7,7 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.activation import exp2_of_negative
-from xdsl_tpu.backend.kernels.elementwise import Types
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Work
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work
 from xdsl_tpu.backend.kernels.reduction import (
     RowReduction,
     Rows,

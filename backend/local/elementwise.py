@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels import activation, elementwise
-from xdsl_tpu.backend.kernels.elementwise import Types, operand_order
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Work, write_table
+from xdsl_tpu.backend.kernels.elementwise import operand_order
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work, write_table
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.parts import Part, parts
 from xdsl_tpu.backend.tensor import (

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from xdsl_tpu.backend.kernels import norm
 from xdsl_tpu.backend.kernels import reduce as reduction_kernel
 from xdsl_tpu.backend.kernels import softmax as softmax_kernel
-from xdsl_tpu.backend.kernels.elementwise import Types
-from xdsl_tpu.backend.kernels.mapping import ElementWise
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Types
 from xdsl_tpu.backend.kernels.reduction import RowReduction, Rows, plan_reduction, plan_rows
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
 from xdsl_tpu.backend.local.elementwise import run

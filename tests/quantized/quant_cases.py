@@ -15,6 +15,7 @@ from tests.kernels.harness import (
     order,
     stored,
     tensor,
+    widened,
 )
 from xdsl.dialects.builtin import ModuleOp
 
@@ -37,7 +38,7 @@ ROUNDING = "#tpu<round_mode HalfAwayFromZero>"
 
 def uniform(kind: str, scale: float, expressed: str = "f32") -> str:
     """A quantised element type: uniform("u8", 0.02)."""
-    return f"!quant.uniform<{kind}:{expressed}, {scale!r}>"
+    return f"!quant.uniform<{kind}:{expressed}, {scale:.16e}>"
 
 
 S8 = uniform("i8", 0.03125)
@@ -171,4 +172,4 @@ def execute(program: Program, inputs: Mapping[str, Array], numerics: Any, ahead:
     for command in order(program.tiu, program.gdma, ahead):
         machine.execute(command)
     (out,) = program.outputs
-    return machine.memory.read(out.address, out.shape, out.dtype.numpy)
+    return widened(machine.memory.read(out.address, out.shape, out.dtype.numpy), out.dtype)

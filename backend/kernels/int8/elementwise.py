@@ -1,0 +1,291 @@
+"""Element-wise ops on 8-bit integers: sums and products under new scales, casts, tables.
+
+What they compute is in `dialects/interpreters/families/quantized.py`; BM1684X lowering notes,
+section 7, and instruction reference, sections 5.1 and 5.8. An instruction's result is signed when
+one of its operands is, so an unsigned result of signed operands goes through 16 bits and a cast.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation
+
+from xdsl_tpu.backend.emitter import Arith, Emitter, Rounding
+from xdsl_tpu.backend.kernels.int8.requant import Factor, clamp_low, rounding_of
+from xdsl_tpu.backend.kernels.mapping import Describe, ElementWise, Scratch, Types, Work
+from xdsl_tpu.backend.kernels.support import where
+from xdsl_tpu.backend.tensor import DType, LocalTensor
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interpreters.numerics.integers import fits_f16
+from xdsl_tpu.dialects.quant import UniformType
+
+_BYTE = 127
+"""The largest multiplier of an 8-bit instruction."""
+
+Narrow = Callable[[Emitter, LocalTensor], None]
+"""Computes into a tensor that may be signed, 16 bits wide or the result itself."""
+
+
+def is_quantized(types: Types) -> bool:
+    """Whether an op's result or first operand is an integer."""
+    return not types.out.is_float or not types.operands[0].is_float
+
+
+def _relu(op: Operation) -> bool:
+    """Whether a relu is fused; raises TpuError for one with a limit."""
+    flag, limit = getattr(op, "do_relu", None), getattr(op, "relu_limit", None)
+    if flag is None or not bool(flag.value.data):
+        return False
+    if limit is not None and limit.value.data >= 0:
+        raise TpuError(f"{where(op)}: a quantised relu with a limit has no kernel")
+    return True
+
+
+def _signed(types: Types) -> bool:
+    return any(kind.signed for kind in types.operands)
+
+
+def _check_factors(op: Operation, *factors: int) -> None:
+    if any(not 0 <= factor <= _BYTE for factor in factors):
+        raise TpuError(f"{where(op)}: multipliers {list(factors)} are not all in 0 to {_BYTE}")
+
+
+def _finish(emitter: Emitter, work: Work, op: Operation, types: Types, compute: Narrow) -> None:
+    """The last step into the result, by way of scratch tensor 0 where signs disagree."""
+    out = work.out
+    if _signed(types) and not out.dtype.signed:
+        wide = work.scratch[0]
+        compute(emitter, wide)
+        emitter.cast(out, wide)
+        return
+    compute(emitter, out)
+    clamp_low(emitter, out, _relu(op))
+
+
+def _sum(op: Operation, types: Types) -> ElementWise:
+    """tpu.Add, tpu.Sub: each operand scaled and rounded to 16 bits, then the saturating sum."""
+    assert isinstance(op, tpu.AddOp | tpu.SubOp)
+    if op.multipliers is None or op.rshifts is None or len(op.operands) < 2:
+        raise TpuError(f"{where(op)}: quantised operands need multipliers and rshifts each")
+    factors = list(zip(ints(op.multipliers), ints(op.rshifts), strict=True))
+    _check_factors(op, *(factor for factor, _ in factors))
+    reverse = isinstance(op, tpu.SubOp) and bool(op.is_reverse.value.data)
+    subtracts = isinstance(op, tpu.SubOp)
+    _relu(op)
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        terms = list(zip(work.operands, factors, strict=True))
+        if reverse:
+            terms.reverse()
+        total, other, third = work.scratch[1:]
+        (x, (factor, shift)), *rest = terms
+        emitter.multiply_shift(total, x, factor, shift)
+        for index, (x, (factor, shift)) in enumerate(rest):
+            emitter.multiply_shift(other, x, factor, shift)
+
+            def combine(emitter: Emitter, target: LocalTensor, a: LocalTensor = total) -> None:
+                if subtracts:
+                    emitter.subtract_saturate(target, a, other)
+                else:
+                    emitter.arith(Arith.ADD_SATURATE, target, a, other)
+
+            if index == len(rest) - 1:
+                _finish(emitter, work, op, _as_signed(types), combine)
+            else:
+                combine(emitter, third)
+                total, third = third, total
+
+    return ElementWise(compute, (Scratch(DType.I16),) * 4)
+
+
+def _as_signed(types: Types) -> Types:
+    """The types when every operand has become i16."""
+    return Types(types.out, tuple(DType.I16 for _ in types.operands))
+
+
+def _product(op: Operation, types: Types) -> ElementWise:
+    """tpu.Mul: the exact product in 16 bits, then scaled."""
+    assert isinstance(op, tpu.MulOp)
+    if len(op.operands) != 2:
+        raise TpuError(f"{where(op)}: a quantised product has two operands")
+    factor, shift = op.multiplier.value.data, op.rshift.value.data
+    _check_factors(op, factor)
+    _relu(op)
+    wide = DType.I16 if _signed(types) else DType.U16
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        product = work.scratch[1]
+        emitter.multiply_shift(product, work.operands[0], work.operands[1])
+
+        def narrow(emitter: Emitter, target: LocalTensor) -> None:
+            emitter.multiply_shift(target, product, factor, shift)
+
+        _finish(emitter, work, op, types, narrow)
+
+    return ElementWise(compute, (Scratch(DType.I16), Scratch(wide)))
+
+
+def _scaled(op: Operation, types: Types) -> ElementWise:
+    """tpu.MulShift: one instruction, through 16 bits where signs disagree."""
+    assert isinstance(op, tpu.MulShiftOp)
+    factor, shift = op.multiplier.value.data, op.rshift.value.data
+    _check_factors(op, factor)
+    _relu(op)
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        def narrow(emitter: Emitter, target: LocalTensor) -> None:
+            emitter.multiply_shift(target, work.operands[0], factor, shift)
+
+        _finish(emitter, work, op, types, narrow)
+
+    through = _signed(types) and not types.out.signed
+    return ElementWise(compute, (Scratch(DType.I16),) if through else ())
+
+
+def _plus_constant(op: Operation, types: Types) -> ElementWise:
+    """tpu.AddConst: the exact product in 32 bits, then the sum, shifted."""
+    assert isinstance(op, tpu.AddConstOp)
+    factor, shift = op.multiplier.value.data, op.rshift.value.data
+    constant = round(op.const_val.value.data)
+    _check_factors(op, factor)
+    _relu(op)
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        product = work.scratch[1]
+        emitter.multiply_shift(product, work.operands[0], factor)
+
+        def narrow(emitter: Emitter, target: LocalTensor) -> None:
+            emitter.add_saturate(target, product, constant, shift)
+
+        _finish(emitter, work, op, _as_signed(types), narrow)
+
+    return ElementWise(compute, (Scratch(DType.I16), Scratch(DType.I32)))
+
+
+def _extremum(kind: Arith, op: Operation, types: Types) -> ElementWise:
+    """tpu.Max, tpu.Min of operands of the result's type."""
+    if set(types.operands) != {types.out} or len(types.operands) != 2:
+        raise TpuError(f"{where(op)}: two operands of the result's type are needed")
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        emitter.arith(kind, work.out, work.operands[0], work.operands[1])
+        clamp_low(emitter, work.out, _relu(op))
+
+    return ElementWise(compute)
+
+
+def _rectified(op: Operation, types: Types) -> ElementWise:
+    """tpu.Relu: what is not negative has the same bits with and without sign."""
+    assert isinstance(op, tpu.ReluOp)
+    if op.relu_limit.value.data >= 0:
+        raise TpuError(f"{where(op)}: a quantised relu with a limit has no kernel")
+    x = types.operands[0]
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        source = work.operands[0]
+        if not source.dtype.signed and work.out.dtype.signed:
+            emitter.cast(work.out, source)  # saturates what an i8 cannot hold
+        elif not source.dtype.signed:
+            emitter.copy(work.out, source)
+        else:
+            target = LocalTensor(
+                work.out.address, work.out.shape, work.out.strides, x, work.out.layout
+            )
+            emitter.arith(Arith.MAX, target, source, 0)
+
+    return ElementWise(compute)
+
+
+def _requantized(op: Operation, types: Types) -> ElementWise:
+    """tpu.RequantInt: i32 under a scale of 8 bits."""
+    assert isinstance(op, tpu.RequantIntOp)
+    if types.operands[0] is not DType.I32:
+        raise TpuError(f"{where(op)}: requantisation of {types.operands[0].label} has no kernel")
+    factor = Factor(op.multiplier.value.data, op.rshift.value.data, rounding_of(op.round_mode))
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        factor.apply(emitter, work.out, work.operands[0])
+
+    return ElementWise(compute)
+
+
+def _scale(op: Operation, index: int | None) -> float:
+    """The scale of the result, or of the first operand."""
+    value = op.results[0] if index is None else op.operands[index]
+    element = cast(TensorType[Attribute], value.type).element_type
+    if not isinstance(element, UniformType) or len(element.scales) > 1 or element.zero_point:
+        raise TpuError(f"{where(op)}: {element} is not a symmetric quantised type with one scale")
+    return element.scale
+
+
+def _cast(op: Operation, types: Types) -> ElementWise:
+    """tpu.Cast between a float and an 8-bit type."""
+    source = types.operands[0]
+    if types.out.is_float and not source.is_float:
+        return _to_float(_scale(op, 0), types.out)
+    if source.is_float and not types.out.is_float:
+        return _to_integer(_scale(op, None), source)
+    raise TpuError(f"{where(op)}: a cast {source.label} to {types.out.label} has no kernel")
+
+
+def _to_integer(scale: float, source: DType) -> ElementWise:
+    """round(x / scale): in f16 when the reciprocal is a normal f16, else in f32."""
+    reciprocal = 1.0 / scale
+    kind = DType.F16 if source is DType.F16 and fits_f16(reciprocal) else DType.F32
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        x, scaled = work.operands[0], work.scratch[0]
+        if source is not kind:
+            emitter.cast(work.scratch[1], x)
+            x = work.scratch[1]
+        emitter.arith(Arith.MUL, scaled, x, reciprocal)
+        emitter.cast(work.out, scaled, Rounding.HALF_AWAY)
+
+    return ElementWise(compute, (Scratch(kind),) * (1 if source is kind else 2))
+
+
+def _to_float(scale: float, target: DType) -> ElementWise:
+    """x * scale: in f16 when the scale is a normal f16, else in f32."""
+    if target is DType.F32:
+        return ElementWise(
+            lambda emitter, work: emitter.dequantize(work.out, work.operands[0], scale)
+        )
+    narrow = target is DType.F16 and fits_f16(scale)
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        wide = work.scratch[0]
+        if narrow:
+            emitter.cast(wide, work.operands[0])
+            emitter.arith(Arith.MUL, work.out, wide, scale)
+        else:
+            emitter.dequantize(wide, work.operands[0], scale)
+            emitter.cast(work.out, wide)
+
+    return ElementWise(compute, (Scratch(target if narrow else DType.F32),))
+
+
+DESCRIPTIONS: dict[str, Describe] = {
+    "tpu.Add": _sum,
+    "tpu.AddConst": _plus_constant,
+    "tpu.Cast": _cast,
+    "tpu.Max": partial(_extremum, Arith.MAX),
+    "tpu.Min": partial(_extremum, Arith.MIN),
+    "tpu.Mul": _product,
+    "tpu.MulShift": _scaled,
+    "tpu.Relu": _rectified,
+    "tpu.RequantInt": _requantized,
+    "tpu.Sub": _sum,
+}
+"""IR op name -> how it is computed on integers."""
+
+
+def describe(op: Operation, types: Types) -> ElementWise:
+    """How an op on integers is computed; raises TpuError when it has no kernel."""
+    if op.name not in DESCRIPTIONS:
+        kinds = ", ".join(kind.label for kind in types.operands)
+        raise TpuError(f"{where(op)}: there is no kernel on {kinds} to {types.out.label}")
+    return DESCRIPTIONS[op.name](op, types)
