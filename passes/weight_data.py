@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.weights import Weights, from_float32
-from xdsl_tpu.passes.tensors import element_of, required_name
+from xdsl_tpu.passes.tensors import element_of, required_name, shape_of
 
 Array = npt.NDArray[Any]
 Change = Callable[[Array], Array]
@@ -43,9 +43,10 @@ def change_weight(
 ) -> None:
     """Give `op` a changed version of the weight at operand `place`.
 
-    `change` maps the stored array to the new one of `shape`. Other users of the weight keep the
-    old one. The new weight stands where the old one stood when nobody else uses that, and is
-    called `name`, by default as before (with the op's name added when the old one stays).
+    `change` maps the array, in the shape of the old weight's type, to the new one of `shape`.
+    Other users of the weight keep the old one. The new weight stands where the old one stood when
+    nobody else uses that, and is called `name`, by default as before (with the op's name added
+    when the old one stays).
     """
     value = op.operands[place]
     weight = value.owner
@@ -58,7 +59,7 @@ def change_weight(
     new.attributes = dict(weight.attributes)
     Builder(InsertPoint.before(op if shared else weight)).insert(new)
     if weights is not None:
-        changed = change(weights[old_name])
+        changed = change(weights[old_name].reshape(shape_of(value)))
         if not shared:
             weights.pop(old_name)
         weights[new_name] = changed.reshape(shape)

@@ -15,7 +15,7 @@ _QUICK_GELU = 1.702
 _TOLERANCE = 1e-4
 
 
-class AddInPairs(RewritePattern):
+class ConvertMultiInputAdd(RewritePattern):
     """Add(a, b, c) -> Add(Add(a, b), c), the relu at the end."""
 
     @op_type_rewrite_pattern

@@ -7,13 +7,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.weights import Weights
-from xdsl_tpu.passes.canonicalize.mul_const import MergeMulConstIntoWeights
-from xdsl_tpu.passes.canonicalize.permute import CancelPermutes, RemovePermute, SplitPermute
-from xdsl_tpu.passes.canonicalize.reshape import MergeReshapes, RemoveReshape
-from xdsl_tpu.passes.canonicalize.swap_dim_inner import MergeSwapDimInners
+from xdsl_tpu.passes.canonicalize.mul_const import MergeMulConst
+from xdsl_tpu.passes.canonicalize.permute import Permute5dSplit, PermuteFuse, RemovePermute
+from xdsl_tpu.passes.canonicalize.reshape import TopFuseReshape2, TopReshapeFuse
+from xdsl_tpu.passes.canonicalize.swap_dim_inner import TopMultiSwapDimMergeToOne
 from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
 from xdsl_tpu.passes.processor_top_optimize import (
     arithmetic,
+    conv,
     matmul_right_transpose,
     reshape_reorder,
     scale,
@@ -22,8 +23,9 @@ from xdsl_tpu.passes.processor_top_optimize import (
 )
 
 PATTERNS: PatternTable = {
-    top.AddOp: (arithmetic.AddInPairs(),),
+    top.AddOp: (arithmetic.ConvertMultiInputAdd(),),
     top.ConcatOp: (swap_dim_inner.ConcatToSwapDimInner(),),
+    top.ConvOp: (conv.ConvRowsToPlanes(),),
     top.DivOp: (arithmetic.DivBySqrt(),),
     top.MatMulOp: (
         split_matmul.SplitMatMulPattern(),
@@ -32,16 +34,16 @@ PATTERNS: PatternTable = {
         reshape_reorder.ReshapeReorderPattern(),
     ),
     top.MulConstOp: (
-        MergeMulConstIntoWeights(),
+        MergeMulConst(),
         reshape_reorder.MulConstBeforePermute(),
         reshape_reorder.ReshapeReorderPattern(),
     ),
     top.MulOp: (arithmetic.MulToQuickGELU(), arithmetic.SquareOfAbs()),
-    top.PermuteOp: (RemovePermute(), CancelPermutes(), SplitPermute()),
-    top.ReshapeOp: (MergeReshapes(), RemoveReshape()),
-    top.ScaleOp: (scale.ScaleIntoConv(), scale.ScaleToConv()),
+    top.PermuteOp: (RemovePermute(), PermuteFuse(), Permute5dSplit()),
+    top.ReshapeOp: (TopReshapeFuse(), TopFuseReshape2()),
+    top.ScaleOp: (scale.MergeScale2Conv(), scale.ConvertScaleOp()),
     top.SoftmaxOp: (reshape_reorder.ReshapeReorderPattern(),),
-    top.SwapDimInnerOp: (MergeSwapDimInners(),),
+    top.SwapDimInnerOp: (TopMultiSwapDimMergeToOne(),),
 }
 
 

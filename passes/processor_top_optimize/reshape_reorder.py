@@ -24,7 +24,7 @@ class ReshapeReorderPattern(RewritePattern):
 
     The Reshapes merge the two leading dimensions of four, the same ones on both sides, and have
     no other use; a Softmax is not along the merged dimension. A Reshape that moves on meets the
-    one that undoes it, and both go (`MergeReshapes`, `RemoveReshape`).
+    one that undoes it, and both go (`TopReshapeFuse`, `TopFuseReshape2`).
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
@@ -58,7 +58,7 @@ class ReshapeReorderPattern(RewritePattern):
 class MulConstBeforePermute(RewritePattern):
     """MulConst(Permute(MatMul(x, W))) -> Permute(MulConst(MatMul(x, W))), through Reshapes.
 
-    The factor then disappears in the weights (`MergeMulConstIntoWeights`): attention's scale
+    The factor then disappears in the weights (`MergeMulConst`): attention's scale
     costs nothing. Only where that is so: the vendor's compiler keeps the MulConst.
     """
 

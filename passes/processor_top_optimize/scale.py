@@ -10,7 +10,7 @@ from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, sole_produc
 from xdsl_tpu.passes.tensors import shape_of
 
 
-class ScaleIntoConv(RewritePattern):
+class MergeScale2Conv(RewritePattern):
     """Scale(Conv(x, W, b), s, t) -> Conv(x, W * s, b * s + t), when the Conv has no relu."""
 
     @op_type_rewrite_pattern
@@ -36,7 +36,7 @@ class ScaleIntoConv(RewritePattern):
         rewriter.replace(op, [*weights, merged])
 
 
-class ScaleToConv(RewritePattern):
+class ConvertScaleOp(RewritePattern):
     """Scale(x: NxCxHxW, s, t) -> Conv(x, s: Cx1x1x1, t) with a group for each channel."""
 
     @op_type_rewrite_pattern

@@ -18,7 +18,7 @@ class ConcatToSwapDimInner(RewritePattern):
         Concat {axis = 1}
 
     The Slices take all of x in steps of one, are used by the Concat only, and there is no relu.
-    Two rotations in a row are then one op (`MergeSwapDimInners`, which the vendor's compiler
+    Two rotations in a row are then one op (`TopMultiSwapDimMergeToOne`, which the vendor's compiler
     runs too early to see them).
     """
 

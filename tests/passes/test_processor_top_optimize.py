@@ -2,8 +2,11 @@
 
 import pytest
 from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
+from xdsl.ir import SSAValue
 
-from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.passes.pipelines import STAGES
+from xdsl_tpu.passes.tensors import shape_of
 
 OPTIMIZE = "processor-top-optimize"
 
@@ -42,7 +45,37 @@ def test_scale_behind_a_relu_is_a_conv_of_its_own() -> None:
 def test_scale_of_three_dimensions() -> None:
     net = Net()
     y = net.op(top.ScaleOp, "y", (net.input("x", 2, 4, 7), net.weight("s", 4), net.weight("t", 4)))
-    assert kinds(assert_same_numbers(net.module(y), OPTIMIZE)) == ["Conv"]
+    after = assert_same_numbers(net.module(y), OPTIMIZE)
+    assert kinds(after) == ["Reshape", "Conv", "Reshape"]
+
+
+def rows_conv(net: Net, *, relu: bool = False) -> SSAValue:
+    weights = (net.weight("w", 6, 4, 3), net.weight("b", 6))
+    window = {"kernel_shape": [3], "strides": [2], "pads": [1, 1]}
+    return net.op(top.ConvOp, "y", (net.input("x", 2, 4, 9), *weights), do_relu=relu, **window)
+
+
+@pytest.mark.parametrize("mode", ["F32", "F16"])
+def test_convolution_of_rows_is_one_of_planes(mode: str) -> None:
+    """Through all stages: `Conv1dTo2d` widens the kernel, `ConvRowsToPlanes` the tensors."""
+    net = Net()
+    passes = [name for stage in STAGES.values() for name in stage]
+    passes[passes.index("processor-assign")] += f"{{mode={mode} chip=bm1684x}}"
+    tolerance = {"F32": 1e-5, "F16": 3e-3}[mode]
+    after = assert_same_numbers(net.module(rows_conv(net)), ",".join(passes), tolerance=tolerance)
+    (conv,) = ops_of(after, tpu.Conv2DOp)
+    assert shape_of(conv.input) == (2, 4, 9, 1)
+    assert shape_of(conv.output) == (2, 6, 5, 1)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_scale_is_merged_before_rows_become_planes(relu: bool) -> None:
+    net = Net()
+    y = rows_conv(net, relu=relu)
+    y = net.op(top.ScaleOp, "z", (y, net.weight("s", 6), net.weight("t", 6)))
+    after = assert_same_numbers(net.module(y), f"canonicalize,{OPTIMIZE}")
+    assert kinds(after).count("Conv") == 1 + relu
+    assert {len(shape_of(conv.input)) for conv in ops_of(after, top.ConvOp)} == {4}
 
 
 @pytest.mark.parametrize("coeff", [None, [1.0, 2.0, -3.0, 0.5]])

@@ -1,0 +1,67 @@
+"""Random networks of transposes, splits and products compute the same after the whole pipeline."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from tests.passes.random_attention import network
+from tests.passes.semantics import assert_same_numbers, kinds
+
+from xdsl_tpu.passes.pipelines import REQUIRED, STAGES, patterns_of
+
+PASSES = tuple(name for stage in STAGES.values() for name in stage)
+BATCH = 10
+
+NEEDED = frozenset(("ConvRowsToPlanes", "SplitToSlice", "UnpackToSlices"))
+"""Patterns that lower what the chip has no op for: they are no optimisation."""
+
+
+def pipeline(mode: str = "F32", off: frozenset[str] = frozenset()) -> str:
+    """All stages, without the patterns (or whole passes) of `off`."""
+    texts: list[str] = []
+    for name in PASSES:
+        if name in off:
+            continue
+        options = [f"mode={mode}", "chip=bm1684x"] if name == "processor-assign" else []
+        if own := sorted(patterns_of(name) & off):
+            options.append(f"disable={','.join(own)}")
+        texts.append(f"{name}{{{' '.join(options)}}}" if options else name)
+    return ",".join(texts)
+
+
+@pytest.mark.parametrize("start", range(0, 100, BATCH))
+def test_the_pipeline_changes_no_numbers(start: int) -> None:
+    """All tensors that are still there under their names have the numbers they had."""
+    for seed in range(start, start + BATCH):
+        assert_same_numbers(network(seed), pipeline(), seed, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["F16", "BF16"])
+def test_narrow_formats_are_close(mode: str) -> None:
+    tolerance = {"F16": 1e-2, "BF16": 8e-2}[mode]
+    for seed in range(100, 110):
+        assert_same_numbers(network(seed), pipeline(mode), seed, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("start", range(200, 230, BATCH))
+def test_any_patterns_can_be_left_out(start: int) -> None:
+    """What is left of the patterns is correct without the others."""
+    names = sorted({name for one in PASSES for name in patterns_of(one)} - NEEDED)
+    optional = sorted(set(PASSES) - REQUIRED - {"verify-addresses", "verify-layer-groups"})
+    for seed in range(start, start + BATCH):
+        rng = np.random.default_rng(seed)
+        share = rng.choice([0.1, 0.3, 0.6])
+        off = {name for name in names if rng.random() < share}
+        off |= {name for name in optional if rng.random() < 0.1}
+        assert_same_numbers(network(seed), pipeline(off=frozenset(off)), seed, tolerance=1e-4)
+
+
+def test_networks_differ_and_hold_what_attention_is_made_of() -> None:
+    """Otherwise the tests above could not fail."""
+    found = [tuple(kinds(network(seed))) for seed in range(100)]
+    counts = Counter(kind for ops in found for kind in set(ops))
+    assert len(set(found)) > 95
+    for kind in ("Permute", "Reshape", "MatMul", "Softmax", "Add", "Slice", "Squeeze"):
+        assert counts[kind] > 30
+    assert counts["Split"] > 15
+    assert kinds(network(3)) == kinds(network(3))
