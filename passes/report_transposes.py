@@ -16,6 +16,7 @@ from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
@@ -29,6 +30,7 @@ RENAMES = (tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
 """Ops that move data only when operand and result have different addresses."""
 
 _TRANSPARENT = (*RENAMES, tpu.CastOp, tpu.LoadOp, tpu.StoreOp)
+_ABSORBED = "absorbed into the strided loads of a group"
 _TURNS = ((1, 0), (0, 2, 1))
 """Orders that transpose matrices."""
 
@@ -37,7 +39,8 @@ _TURNS = ((1, 0), (0, 2, 1))
 class Move:
     """One op that only moves data. `bytes` are those of its result, `cycles` those it takes alone.
 
-    `order` is the order of a Permute, else empty.
+    `order` is the order of a Permute, else empty. An `absorbed` op is not executed: its bytes are
+    0, and its cycles are what the Loads that read through it take longer than plain ones.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Move:
     order: tuple[int, ...]
     bytes: int
     cycles: int
+    absorbed: bool
     reason: str
 
 
@@ -80,14 +84,16 @@ def moves(module: ModuleOp, chip: Chip) -> Iterator[Move]:
         if reason is None or (isinstance(op, RENAMES) and _in_place(op)):
             continue
         (result,) = op.results
+        absorbed = is_absorbed(op)
         yield Move(
             name=str(name_of(op)),
             op=op.name,
             shape=shape_of(op.operands[0]),
             order=ints(op.order) if isinstance(op, tpu.PermuteOp) else (),
-            bytes=size_in_bytes(result),
-            cycles=_cycles_alone(op, chip),
-            reason=reason(op),
+            bytes=0 if absorbed else size_in_bytes(result),
+            cycles=(_cycles_absorbed if absorbed else _cycles_alone)(op, chip),
+            absorbed=absorbed,
+            reason=f"{_ABSORBED}; {reason(op)}" if absorbed else reason(op),
         )
 
 
@@ -103,13 +109,21 @@ def table(found: list[Move]) -> str:
         lines.append(f"{'':>24}{move.reason}")
     cycles, size = sum(move.cycles for move in found), sum(move.bytes for move in found)
     permutes = sum(bool(move.order) for move in found)
-    lines.append(f"{cycles:>10,} {size:>10,}  {len(found)} ops, {permutes} of them Permutes")
+    sums = f"{cycles:>10,} {size:>10,}  {len(found)} ops, {permutes} of them Permutes"
+    if absorbed := sum(move.absorbed for move in found):
+        sums += f"; {absorbed} absorbed"
+    lines.append(sums)
     return "\n".join(lines)
 
 
 def _cycles_alone(op: Operation, chip: Chip) -> int:
     """What the op's kernel takes alone. Imported here, as no other pass needs kernels."""
     return import_module("xdsl_tpu.backend.layer_cost").timeline_alone(op, chip).total
+
+
+def _cycles_absorbed(op: Operation, chip: Chip) -> int:
+    """What absorbing costs. Imported here, as only final IR has absorbed ops."""
+    return import_module("xdsl_tpu.passes.layer_group.absorb").absorbed_cycles(op, chip)
 
 
 def _in_place(op: Operation) -> bool:

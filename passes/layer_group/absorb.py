@@ -63,6 +63,20 @@ class AbsorbMovesPass(ModulePass):
                 set_absorbed(move, _is_worth_it(move, chip))
 
 
+def absorbed_cycles(move: Operation, chip: Chip) -> int:
+    """How many cycles the Loads that do the work of an absorbed op take more than plain ones.
+
+    By the cycle model, for all slices of all groups together; 0 when they take no longer. Other
+    absorbed ops around `move` stay as they are.
+    """
+    loads = _loads(move.results[0], chip) or []
+    gathered = _cycles(loads, chip) or 0
+    set_absorbed(move, False)
+    plain = _cycles(loads, chip) or 0
+    set_absorbed(move, True)
+    return max(gathered - plain, 0)
+
+
 def _is_worth_it(move: Operation, chip: Chip) -> bool:
     """Whether Loads that do the work of `move` are the cheaper way."""
     loads = _loads(move.results[0], chip)

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.kernels.harness import Case
+from tests.layer_group.test_absorb_moves import absorbed, marked, merged, windows
 from tests.passes.real_networks import real_text
 from tests.passes.semantics import Net
 from tests.passes.test_swin_stages import SWIN, VIT, optimized
@@ -13,6 +15,7 @@ from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.layer_cost import timeline_alone
 from xdsl_tpu.backend.timing import Direction
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.absorbed import set_absorbed
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.text import make_context, module_text, parse_module
 from xdsl_tpu.passes.pipeline import make_pass
@@ -71,7 +74,9 @@ def test_report_is_written_as_json(tmp_path: Path, capsys: pytest.CaptureFixture
     assert module_text(module) == before
     (row,) = json.loads(file.read_text(encoding="utf-8"))
     assert row["order"] == [0, 2, 1]
-    assert set(row) == {"name", "op", "shape", "order", "bytes", "cycles", "reason"}
+    keys = {"name", "op", "shape", "order", "bytes", "cycles", "absorbed", "reason"}
+    assert set(row) == keys
+    assert row["absorbed"] is False
     assert "1 ops, 1 of them Permutes" in capsys.readouterr().err
 
 
@@ -99,3 +104,36 @@ def test_vendors_final_file_is_read_through_its_groups() -> None:
     windows = [move.reason for move in found if move.reason.startswith("windows")]
     assert len(windows) == 20
     assert all("MatMul" in reason for reason in windows)
+
+
+def test_absorbed_moves_cost_what_their_loads_take_longer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = absorbed(windows(3))
+    before = module_text(module)
+    file = tmp_path / "moves.json"
+    make_pass("report-transposes", f"json={file}").apply(make_context(), module)
+    assert module_text(module) == before
+    rows = {row["name"]: row for row in json.loads(file.read_text(encoding="utf-8"))}
+    marks = set(marked(module))
+    assert marks == {name for name, row in rows.items() if row["absorbed"]} == {"shifted", "turned"}
+    for name in marks:
+        assert rows[name]["bytes"] == 0
+        assert rows[name]["reason"].startswith("absorbed into the strided loads of a group; ")
+    assert f"{len(marks)} absorbed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("case", "names"), [(windows(3), ("shifted", "turned")), (merged(), ("wide",))]
+)
+def test_absorbing_costs_less_than_moving(case: Case, names: tuple[str, ...]) -> None:
+    """Loads in another order are measured. Whole rows move for nothing, parts of rows do not."""
+    inside = {move.name: move for move in report(absorbed(case))}
+    plain = absorbed(case)
+    for op in plain.walk():
+        set_absorbed(op, False)
+    executed = {move.name: move for move in report(plain)}
+    for name in names:
+        assert 0 <= inside[name].cycles < executed[name].cycles / 10
+        assert not executed[name].absorbed
+    assert "wide" not in names or inside["wide"].cycles > 0
