@@ -73,7 +73,7 @@ class Conv3dTo2d(RewritePattern):
         rewriter.replace(op, [flat, conv, back])
 
 
-class PermuteIntoConv3d(RewritePattern):
+class Conv3dTranspose(RewritePattern):
     """Conv3d(Permute(x, [0, 2, 1, 3, 4]), W) over the whole depth -> Conv3d(x, W permuted)."""
 
     @op_type_rewrite_pattern

@@ -51,7 +51,7 @@ class MatMulWithBias(RewritePattern):
         rewriter.erase(op)
 
 
-class KeepMatMulDims(RewritePattern):
+class NoKeepDimsAddReshape(RewritePattern):
     """MatMul(x, W) {keep_dims = false} -> Reshape(MatMul(x, W) {keep_dims = true})."""
 
     @op_type_rewrite_pattern
@@ -68,7 +68,7 @@ class KeepMatMulDims(RewritePattern):
         rewriter.replace(op, [kept, reshape(op.location, kept.output, shape_of(op.output))])
 
 
-class WeightToMatMulRight(RewritePattern):
+class PermuteMatMulPermute(RewritePattern):
     """MatMul(W: MxK, Permute(x, [0, 2, 1]): BxKxN), permuted back -> MatMul(x: BxNxK, W^T: KxM).
 
     The Permute [0, 2, 1] of the result goes, too.

@@ -65,7 +65,7 @@ class MergeMulConsts(RewritePattern):
         rewriter.replace(op, merged)
 
 
-class MergeMulConstIntoWeights(RewritePattern):
+class MergeMulConst(RewritePattern):
     """MulConst(Reshape(MatMul(x, W, b)), c) -> Reshape(MatMul(x, W * c, b * c)).
 
     Works for Conv, too, through any number of Reshapes. Nothing in the chain has another use,

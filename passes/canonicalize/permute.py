@@ -34,7 +34,7 @@ class RemovePermute(RewritePattern):
             rewriter.replace(op, reshape(op.location, op.input, shape_of(op.output)))
 
 
-class CancelPermutes(RewritePattern):
+class PermuteFuse(RewritePattern):
     """Permute(Permute(x)) and Permute(Reshape(Permute(x))) -> x, or Reshape(x), if inverse."""
 
     @op_type_rewrite_pattern
@@ -53,7 +53,7 @@ class CancelPermutes(RewritePattern):
             rewriter.replace(op, reshape(op.location, inner.input, shape_of(op.output)))
 
 
-class SplitPermute(RewritePattern):
+class Permute5dSplit(RewritePattern):
     """Permute(x) of 5 or 6 dimensions in an order no 4 can express -> two that 4 can.
 
     Of all such pairs the one that moves the longest runs of neighbouring elements.
@@ -82,7 +82,7 @@ class SplitPermute(RewritePattern):
         rewriter.replace(op, [step, final])
 
 
-class PermuteToPixelShuffle(RewritePattern):
+class TopPermuteToPixelShuffle(RewritePattern):
     """Reshape(Permute(Reshape(x: NxCxHxW): Nxcxbxbxhxw)): NxcxhbxWb -> Depth2Space(x).
 
     Orders [0, 1, 4, 2, 5, 3] (channels vary slowest, CRD) and [0, 3, 4, 1, 5, 2] (DCR).

@@ -79,7 +79,7 @@ class MergeReduces(RewritePattern):
         rewriter.replace(op, merged)
 
 
-class PermuteIntoReduce(RewritePattern):
+class TopReduceTranspose(RewritePattern):
     """Reduce(Permute(x, [0, 2, 3, 1])) {axes = [1, 2]} -> Reduce(x) {axes = [2, 3]}.
 
     Without keepdims, and when the dimensions that stay keep their order.

@@ -45,7 +45,7 @@ class ViewToReshape(RewritePattern):
             rewriter.replace(op, reshape(op.location, op.input, shape_of(op.output)))
 
 
-class RemoveReshape(RewritePattern):
+class TopFuseReshape2(RewritePattern):
     """Reshape(x: 1x96) of shape 1x96 -> x."""
 
     @op_type_rewrite_pattern
@@ -54,7 +54,7 @@ class RemoveReshape(RewritePattern):
             drop(op, op.input, rewriter)
 
 
-class MergeReshapes(RewritePattern):
+class TopReshapeFuse(RewritePattern):
     """Reshape(Reshape(x)) -> Reshape(x), when the first has no other use."""
 
     @op_type_rewrite_pattern
@@ -65,7 +65,7 @@ class MergeReshapes(RewritePattern):
         rewriter.replace(op, _from(op, inner.input))
 
 
-class BypassReshape(RewritePattern):
+class TopReshapeFuse2(RewritePattern):
     """x -> Reshape -> {Reshape back to x's shape, y} -> {x, Reshape -> y}.
 
     What reads x under its own shape again reads x itself; the first Reshape stays for the others.
@@ -86,7 +86,7 @@ class BypassReshape(RewritePattern):
             rewriter.replace(op, reshape(op.location, op.input, shape_of(op.output)))
 
 
-class DropLeadingOne(RewritePattern):
+class TopFuseReshape3(RewritePattern):
     """Reshape(Add(Reshape(x): 1x64x3x49, W: 1x64x1x49)): 64x3x49 without the leading 1s."""
 
     @op_type_rewrite_pattern
@@ -110,7 +110,7 @@ class DropLeadingOne(RewritePattern):
         rewriter.replace(op, [*narrow, dropped])
 
 
-class MoveReshapeBeforeAdd(RewritePattern):
+class TopAddReshapeSwap(RewritePattern):
     """LayerNorm(Reshape(Add(x, y))) -> LayerNorm(Add(Reshape(x), Reshape(y))); MatMul likewise.
 
     All inputs have the size of the result. Where an input is a LayerNorm or MatMul of one

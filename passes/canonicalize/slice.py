@@ -14,7 +14,7 @@ from xdsl_tpu.passes.tensors import shape_of
 _LARGEST_REVERSE_RANK = 4
 
 
-class RemoveSlice(RewritePattern):
+class NoUseSlice(RewritePattern):
     """Slice(x) that takes all of x -> x."""
 
     @op_type_rewrite_pattern
@@ -25,7 +25,7 @@ class RemoveSlice(RewritePattern):
             drop(op, op.input, rewriter)
 
 
-class MergeSlices(RewritePattern):
+class MergeSlicePattern(RewritePattern):
     """Slice(Slice(x)) -> Slice(x) with offset o1 + o2 * s1 and step s1 * s2.
 
     The first has no other use, or all its users are Slices.

@@ -13,7 +13,7 @@ _WHOLE = 2**63 - 1
 """The end of a dimension that is not cut."""
 
 
-class SplitToSlices(RewritePattern):
+class SplitToSlice(RewritePattern):
     """Split(x: 6x8) {axis = 0, num = 3} -> Slice(x, rows 0..2), Slice(2..4), Slice(4..6)."""
 
     @op_type_rewrite_pattern

@@ -11,7 +11,7 @@ _MOST_AXES = 2
 """How many dimensions one op can rotate."""
 
 
-class MergeSwapDimInners(RewritePattern):
+class TopMultiSwapDimMergeToOne(RewritePattern):
     """SwapDimInner(SwapDimInner(x) {[0, 3, 0]}) {[0, 0, 3]} -> SwapDimInner(x) {[0, 3, 3]}."""
 
     @op_type_rewrite_pattern

@@ -27,8 +27,8 @@ BLOCKS = 12
 OWN = (
     "RemovePermute",
     "MulConstBeforePermute",
-    "MergeSwapDimInners",
-    "MergeMulConstIntoWeights",
+    "TopMultiSwapDimMergeToOne",
+    "MergeMulConst",
     "NarrowActive",
 )
 """Patterns that do more than the vendor's compiler on these networks."""

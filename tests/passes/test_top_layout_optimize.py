@@ -297,7 +297,7 @@ def test_rotations_stay_two_without_the_merge() -> None:
     net = Net()
     x = rotated(net, "rows", net.input("x", 1, 6, 6, 3), 1)
     module = net.module(rotated(net, "columns", x, 2))
-    after = assert_same_numbers(module, f"{OPTIMIZE}{{disable=MergeSwapDimInners}}")
+    after = assert_same_numbers(module, f"{OPTIMIZE}{{disable=TopMultiSwapDimMergeToOne}}")
     assert kinds(after) == ["SwapDimInner", "SwapDimInner"]
 
 

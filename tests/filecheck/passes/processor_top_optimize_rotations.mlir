@@ -1,6 +1,6 @@
 // RUN: tpu-opt %s --split-input-file --processor-top-optimize --no-locations | filecheck %s
 
-// ConcatToSwapDimInner, and MergeSwapDimInners behind it.
+// ConcatToSwapDimInner, and TopMultiSwapDimMergeToOne behind it.
 
 // Tail before head.
 func.func @rotation(%arg0: tensor<1x6x4xf32>) -> tensor<1x6x4xf32> {
