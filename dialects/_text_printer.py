@@ -21,46 +21,78 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 
 from xdsl_tpu.dialects._text_floats import float_text
+from xdsl_tpu.dialects.interfaces.result_names import ResultNames
 from xdsl_tpu.dialects.names import fused_parts
+
+
+class _Taken:
+    """The names given within an op isolated from above, and the numbers that made them unique."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+        self._next = 0
+
+    def unique(self, name: str) -> str:
+        """`name`, or it with the next number: numbers are shared by all names, as MLIR does."""
+        candidate = name
+        while candidate in self._names:
+            candidate = f"{name}_{self._next}"
+            self._next += 1
+        self._names.add(candidate)
+        return candidate
 
 
 class ValueNumbers:
     """The numbers of SSA values: `%5`, `%5#1` for the second of several results, `%arg0`.
 
     In a region all results are numbered first and nested regions go on from there, each from the
-    same number; an op isolated from above starts at 0 again.
+    same number; an op isolated from above starts at 0 again. Results of ops that name them have
+    no numbers: `%out, %mask`, and `%out_0` the next time.
     """
 
     def __init__(self, module: ModuleOp) -> None:
         self._names: dict[SSAValue, str] = {}
-        self._number(module.body, 0, 0)
+        self._number(module.body, 0, 0, _Taken())
 
     def __getitem__(self, value: SSAValue) -> str:
         return self._names.get(value, "<<UNKNOWN VALUE>>")
 
     def group(self, op: Operation) -> str:
-        """What stands left of `=`: `%5`, or `%5:2` for two results."""
+        """What stands left of `=`: `%5`, or `%5:2` for two results, or their names."""
+        if _names_of(op):
+            return ", ".join(map(self.__getitem__, op.results))
         first = self[op.results[0]].partition("#")[0]
         return f"{first}:{len(op.results)}" if len(op.results) > 1 else first
 
-    def _number(self, region: Region, value: int, argument: int) -> None:
+    def _number(self, region: Region, value: int, argument: int, taken: _Taken) -> None:
         nested: list[Operation] = []
         for block in region.blocks:
             for arg in block.args:
                 self._names[arg] = f"%arg{argument}"
                 argument += 1
             for op in block.ops:
+                if op.regions:
+                    nested.append(op)
+                if names := _names_of(op):
+                    for result, name in zip(op.results, names, strict=True):
+                        self._names[result] = f"%{taken.unique(name)}"
+                    continue
                 if len(op.results) == 1:
                     self._names[op.results[0]] = f"%{value}"
                 for index, result in enumerate(op.results[:] if len(op.results) > 1 else ()):
                     self._names[result] = f"%{value}#{index}"
                 value += 1 if op.results else 0
-                if op.regions:
-                    nested.append(op)
         for op in nested:
             isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
             for inner in op.regions:
-                self._number(inner, 0 if isolated else value, 0 if isolated else argument)
+                if isolated:
+                    self._number(inner, 0, 0, _Taken())
+                else:
+                    self._number(inner, value, argument, taken)
+
+
+def _names_of(op: Operation) -> tuple[str, ...]:
+    return op.result_names() if isinstance(op, ResultNames) else ()
 
 
 class LocationAliases:

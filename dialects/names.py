@@ -3,6 +3,8 @@
 A tensor's name is the location of the op that makes it: `loc("conv1")`. Weights, calibration and
 traces are looked up by it, so every op gets one. An op with several results carries one name per
 result in a fused location: `loc(fused["values", "indices"])`.
+
+Ops of `oneflow` have their name in an attribute, `op_name = "conv1"`, which counts before a location.
 """
 
 from collections.abc import Iterable
@@ -18,16 +20,21 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+OP_NAME = "op_name"
+"""The attribute that names an op of `oneflow`."""
+
 
 def name_of(subject: Operation | SSAValue) -> str | None:
     """The name of a value, or of an op's first result; None when its location is no name.
 
-    Result `i` of an op whose location is fused has the `i`-th name.
+    Result `i` of an op whose location is fused has the `i`-th name; result `i` of an op named by
+    an attribute has that name with `_i` behind it, but for the first.
     """
     if isinstance(subject, Operation):
-        return _name(subject.location, 0)
+        return _op_name(subject, 0) or _name(subject.location, 0)
     if isinstance(subject, OpResult):
-        return _name(subject.op.location, subject.index)
+        owner, index = subject.op, subject.index
+        return _op_name(owner, index) or _name(owner.location, index)
     if isinstance(subject, BlockArgument):
         return _name(subject.location, 0)
     return None
@@ -47,6 +54,13 @@ def fused_loc(names: Iterable[str]) -> LocationAttr:
     """The location of an op with several results; just `loc("name")` for a single name."""
     parts = [name_loc(name) for name in names]
     return parts[0] if len(parts) == 1 else FusedLoc(ArrayAttr(parts), NoneAttr())
+
+
+def _op_name(op: Operation, index: int) -> str | None:
+    name = op.attributes.get(OP_NAME)
+    if not isinstance(name, StringAttr) or not name.data:
+        return None
+    return f"{name.data}_{index}" if index else name.data
 
 
 def _name(location: LocationAttr, index: int) -> str | None:

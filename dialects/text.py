@@ -14,6 +14,7 @@ from xdsl_tpu.dialects._text_printer import MlirPrinter
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.quant import Quant
+from xdsl_tpu.dialects.sbp import Sbp
 
 __all__ = [
     "MlirParser",
@@ -38,14 +39,22 @@ def _load_tpu() -> Dialect:
     return Tpu
 
 
+def _load_oneflow() -> Dialect:
+    from xdsl_tpu.dialects.oneflow import OneFlow
+
+    return OneFlow
+
+
 def make_context() -> Context:
-    """A context that knows every dialect of the project; `top` and `tpu` load when first used."""
+    """A context that knows every dialect of the project; those with ops load when first used."""
     ctx = Context()
     ctx.load_dialect(Builtin)
     ctx.load_dialect(Func)
     ctx.load_dialect(Quant)
+    ctx.load_dialect(Sbp)
     ctx.register_dialect("top", _load_top)
     ctx.register_dialect("tpu", _load_tpu)
+    ctx.register_dialect("oneflow", _load_oneflow)
     return ctx
 
 

@@ -37,7 +37,7 @@ from xdsl_tpu.tools.tpu_opt_arguments import (
 from xdsl_tpu.tools.universe import UNIVERSE
 
 _SPLIT = re.compile(r"^[ \t]*// -----[ \t]*\n?", re.MULTILINE)
-_DESCRIPTION = "Read MLIR text of the top and tpu dialects, run passes, print MLIR text."
+_DESCRIPTION = "Read MLIR text of the top, tpu and oneflow dialects, run passes, print MLIR text."
 
 
 @dataclass(frozen=True)

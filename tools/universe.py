@@ -11,6 +11,18 @@ from xdsl.utils.target import Target
 from xdsl_tpu.passes import PASSES, PassLoader
 
 
+def _oneflow() -> Dialect:
+    from xdsl_tpu.dialects.oneflow import OneFlow
+
+    return OneFlow
+
+
+def _sbp() -> Dialect:
+    from xdsl_tpu.dialects.sbp import Sbp
+
+    return Sbp
+
+
 def _quant() -> Dialect:
     from xdsl_tpu.dialects.quant import Quant
 
@@ -44,7 +56,7 @@ def _universe_passes() -> dict[str, PassLoader]:
 
 
 UNIVERSE = Universe(
-    all_dialects={"quant": _quant, "top": _top, "tpu": _tpu},
+    all_dialects={"oneflow": _oneflow, "quant": _quant, "sbp": _sbp, "top": _top, "tpu": _tpu},
     all_passes=_universe_passes(),
     all_targets={"bm1684x-asm": _asm},
 )

@@ -1,0 +1,191 @@
+"""Functions of one element."""
+
+from xdsl.irdl import opt_attr_def
+
+from xdsl_tpu.dialects.oneflow.base import (
+    BOOL,
+    DATA_TYPE,
+    F32,
+    F64,
+    UnaryOp,
+    default_attr_def,
+)
+from xdsl_tpu.dialects.oneflow.segments import oneflow_op
+
+
+@oneflow_op
+class ReluOp(UnaryOp):
+    """max(x, 0)."""
+
+    name = "oneflow.relu"
+
+
+@oneflow_op
+class LeakyReluOp(UnaryOp):
+    """x for positive x, alpha * x otherwise."""
+
+    name = "oneflow.leaky_relu"
+
+    alpha = default_attr_def(F32, 0.0)
+
+
+@oneflow_op
+class EluOp(UnaryOp):
+    """x for positive x, alpha * (exp(x) - 1) otherwise."""
+
+    name = "oneflow.elu"
+
+    alpha = default_attr_def(F64, 0.0)
+
+
+@oneflow_op
+class HardtanhOp(UnaryOp):
+    """x, not below min_val and not above max_val."""
+
+    name = "oneflow.hardtanh"
+
+    min_val = default_attr_def(F64, 0.0)
+    max_val = default_attr_def(F64, 0.0)
+
+
+@oneflow_op
+class SiluOp(UnaryOp):
+    """x * sigmoid(x)."""
+
+    name = "oneflow.silu"
+
+
+@oneflow_op
+class GeluOp(UnaryOp):
+    """x * Phi(x), Phi being the standard normal distribution function."""
+
+    name = "oneflow.gelu"
+
+
+@oneflow_op
+class FastGeluOp(UnaryOp):
+    """0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))."""
+
+    name = "oneflow.fast_gelu"
+
+
+@oneflow_op
+class QuickGeluOp(UnaryOp):
+    """x * sigmoid(1.702 * x)."""
+
+    name = "oneflow.quick_gelu"
+
+
+@oneflow_op
+class MishOp(UnaryOp):
+    """x * tanh(log(1 + exp(x)))."""
+
+    name = "oneflow.mish"
+
+
+@oneflow_op
+class HardswishOp(UnaryOp):
+    """x * min(max(x + 3, 0), 6) / 6."""
+
+    name = "oneflow.hardswish"
+
+
+@oneflow_op
+class HardsigmoidOp(UnaryOp):
+    """min(max(x + 3, 0), 6) / 6."""
+
+    name = "oneflow.hardsigmoid"
+
+
+@oneflow_op
+class SigmoidOp(UnaryOp):
+    """1 / (1 + exp(-x))."""
+
+    name = "oneflow.sigmoid"
+
+
+@oneflow_op
+class TanhOp(UnaryOp):
+    """The hyperbolic tangent."""
+
+    name = "oneflow.tanh"
+
+
+@oneflow_op
+class ExpOp(UnaryOp):
+    """The exponential."""
+
+    name = "oneflow.exp"
+
+
+@oneflow_op
+class LogOp(UnaryOp):
+    """The natural logarithm."""
+
+    name = "oneflow.log"
+
+
+@oneflow_op
+class ErfOp(UnaryOp):
+    """The error function."""
+
+    name = "oneflow.erf"
+
+
+@oneflow_op
+class SqrtOp(UnaryOp):
+    """The square root."""
+
+    name = "oneflow.sqrt"
+
+
+@oneflow_op
+class RsqrtOp(UnaryOp):
+    """1 over the square root."""
+
+    name = "oneflow.rsqrt"
+
+
+@oneflow_op
+class AbsOp(UnaryOp):
+    """The absolute value."""
+
+    name = "oneflow.abs"
+
+
+@oneflow_op
+class SquareOp(UnaryOp):
+    """x * x."""
+
+    name = "oneflow.square"
+
+
+@oneflow_op
+class NegativeOp(UnaryOp):
+    """-x."""
+
+    name = "oneflow.negative"
+
+
+@oneflow_op
+class ReciprocalOp(UnaryOp):
+    """1 / x."""
+
+    name = "oneflow.reciprocal"
+
+
+@oneflow_op
+class IdentityOp(UnaryOp):
+    """x."""
+
+    name = "oneflow.identity"
+
+
+@oneflow_op
+class CastOp(UnaryOp):
+    """x as elements of the result's type, of which `dtype` is OneFlow's number."""
+
+    name = "oneflow.cast"
+
+    dtype = opt_attr_def(DATA_TYPE)
+    pin_memory = default_attr_def(BOOL, False)
