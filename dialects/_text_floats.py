@@ -15,12 +15,17 @@ _SHORT_DIGITS = 6
 _LONGEST_ZERO_RUN = 3  # zeros written out before an exponent takes over
 
 
-@lru_cache(maxsize=4096)
 def float_text(value: float, float_type: AnyFloat) -> str:
     """`value` as mlir-opt prints it: six digits when they suffice, otherwise all that matter.
 
     Infinities, and numbers whose digits would read as an integer, come out as bits: `0x7FC00000`.
     """
+    # The sign is part of the cache's key: 0.0 and -0.0 are equal and print differently.
+    return _float_text(value, math.copysign(1.0, value), float_type)
+
+
+@lru_cache(maxsize=4096)
+def _float_text(value: float, sign: float, float_type: AnyFloat) -> str:
     if math.isfinite(value):
         short = _scientific(value)
         if _reads_back(short, value, float_type):

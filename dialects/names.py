@@ -4,7 +4,7 @@ A tensor's name is the location of the op that makes it: `loc("conv1")`. Weights
 traces are looked up by it, so every op gets one. An op with several results carries one name per
 result in a fused location: `loc(fused["values", "indices"])`.
 
-Ops of `oneflow` have their name in an attribute, `op_name = "conv1"`, which counts before a location.
+Ops of `oneflow` have their name in an attribute, `op_name = "conv1"`; it counts before a location.
 """
 
 from collections.abc import Iterable

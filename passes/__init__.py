@@ -32,6 +32,7 @@ PASSES: dict[str, PassLoader] = {
     "convert-top-to-tpu": _lazy("lowering.convert", "ConvertTopToTpuPass"),
     "extra-optimize": _lazy("extra_optimize", "ExtraOptimizePass"),
     "import-calibration-table": _lazy("calibration.import_table", "ImportCalibrationTablePass"),
+    "fuse-bias-add-dropout": _lazy("fuse_bias_add_dropout", "FuseBiasAddDropoutPass"),
     "layer-group": _lazy("layer_group.layer_group", "LayerGroupPass"),
     "op-reorder": _lazy("op_reorder", "OpReorderPass"),
     "processor-assign": _lazy("processor_assign", "ProcessorAssignPass"),

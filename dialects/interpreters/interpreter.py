@@ -15,7 +15,7 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, OpImplResult, Py
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import Block, Operation, SSAValue
 
-from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects import oneflow, top, tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.call import dimensions, where
 from xdsl_tpu.dialects.interpreters.families import (
@@ -32,6 +32,8 @@ from xdsl_tpu.dialects.interpreters.families import (
     recurrent,
     resize,
 )
+from xdsl_tpu.dialects.interpreters.oneflow import ONEFLOW_FAMILIES
+from xdsl_tpu.dialects.interpreters.oneflow.structure import JOB_OPS, JobFunctions
 from xdsl_tpu.dialects.interpreters.registry import Rules, functions_of
 from xdsl_tpu.dialects.interpreters.structure import STRUCTURE_OPS, StructureFunctions
 from xdsl_tpu.dialects.names import name_of
@@ -52,14 +54,17 @@ FAMILIES: Final[Mapping[str, Rules]] = {
     "quantized": quantized.RULES,
     "recurrent": recurrent.RULES,
     "resize": resize.RULES,
+    **ONEFLOW_FAMILIES,
 }
 EXACT_FAMILIES: Final = frozenset({"movement"})
 """Families that only move elements, whose results need no rounding."""
 
-_UNTRACED: Final = (top.WeightOp, tpu.LoadOp, tpu.StoreOp, tpu.GroupOp, func.CallOp)
+_UNTRACED: Final = (top.WeightOp, tpu.LoadOp, tpu.StoreOp, tpu.GroupOp, func.CallOp,
+                    oneflow.VariableOp)  # fmt: skip
 """Ops whose results are constants, or tensors that another op has already shown."""
 
 SUPPORTED_OPS: Final[frozenset[type[Operation]]] = STRUCTURE_OPS.union(
+    JOB_OPS,
     (func.CallOp, func.ReturnOp),
     (op for rules in FAMILIES.values() for ops in rules.values() for op in ops),
 )
@@ -115,7 +120,7 @@ def _block_of(value: SSAValue) -> Block | None:
 
 @dataclass
 class TensorInterpreter(Interpreter):
-    """Interprets `top` and `tpu` functions on numpy arrays.
+    """Interprets `top`, `tpu` and `oneflow` functions on numpy arrays.
 
     What floating point does with overflow and invalid operands is IEEE's and gives no warnings.
     A value is dropped after the last op of its block that reads it, so that a network needs
@@ -135,6 +140,7 @@ class TensorInterpreter(Interpreter):
         interpreter.dying = last_uses(blocks)
         interpreter.register_implementations(FuncFunctions())
         interpreter.register_implementations(StructureFunctions(weights))
+        interpreter.register_implementations(JobFunctions(weights))
         for functions in _family_functions():
             interpreter.register_implementations(functions)
         return interpreter

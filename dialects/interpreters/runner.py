@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.traits import SymbolTable
 
-from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects import oneflow, top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.elements import (
     conform,
@@ -21,10 +21,13 @@ from xdsl_tpu.dialects.interpreters.elements import (
     static_shape,
 )
 from xdsl_tpu.dialects.interpreters.interpreter import TensorInterpreter, Trace, TraceListener
+from xdsl_tpu.dialects.interpreters.numerics.masks import random_mask
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.random_masks import masks_of
 from xdsl_tpu.dialects.weights import weights_of
 
 Array = npt.NDArray[Any]
+Main: TypeAlias = func.FuncOp | oneflow.JobOp
 
 
 def run_module(
@@ -36,7 +39,9 @@ def run_module(
 ) -> dict[str, Array]:
     """Run function `main` of `module` (or of the module inside it) and return what it returns.
 
-    `inputs` are keyed by the names of the `top.Input` ops, or given in their order. Floating
+    A module without such a function may have one OneFlow job instead. `inputs` are keyed by the
+    names of the input ops, or given in their order; those that `module.random_masks` describes
+    may be left out where inputs are given by name. Floating
     point tensors are float32 arrays in and out, also where their type is f16 or bf16: they then
     hold numbers that fit those types. Results are keyed by the names of the returned tensors.
     `weights` default to those attached to the module. `trace` is shown every named tensor as
@@ -47,6 +52,8 @@ def run_module(
             NaNs (unless `allow_nan`); an op has no semantics or does not fit its operands.
     """
     inner, main = find_main(module)
+    if isinstance(inputs, Mapping):
+        inputs = {**_random_masks(module, main), **inputs}
     arguments = _arguments(main, inputs, allow_nan)
     if weights is None:
         weights = weights_of(module) if _has_weights(inner) else {}
@@ -56,33 +63,59 @@ def run_module(
     return dict(zip(output_names(inner, main), results, strict=True))
 
 
-def find_main(module: ModuleOp) -> tuple[ModuleOp, func.FuncOp]:
-    """Function `main` and the module it is in: this one or one directly inside."""
-    for scope in (module, *(op for op in module.ops if isinstance(op, ModuleOp))):
+def find_main(module: ModuleOp) -> tuple[ModuleOp, Main]:
+    """Function `main`, or the only job, and the module it is in: this one or one directly inside.
+
+    Raises TpuError when there is none.
+    """
+    scopes = (module, *(op for op in module.ops if isinstance(op, ModuleOp)))
+    for scope in scopes:
         for op in scope.ops:
             if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
                 return scope, op
-    raise TpuError("the module has no function @main")
+    jobs = [(scope, op) for scope in scopes for op in scope.ops if isinstance(op, oneflow.JobOp)]
+    if len(jobs) > 1:
+        names = ", ".join(f"@{job.sym_name.data}" for _, job in jobs)
+        raise TpuError(f"the module has {len(jobs)} jobs ({names}): leave one in it")
+    if not jobs:
+        raise TpuError("the module has no function @main and no oneflow.job")
+    return jobs[0]
 
 
-def input_names(main: func.FuncOp) -> tuple[str, ...]:
-    """One name per argument: of the `top.Input` that reads it, else of the argument itself."""
+def _random_masks(module: ModuleOp, main: Main) -> dict[str, Array]:
+    """The inputs that `module.random_masks` describes."""
+    known = dict(zip(input_names(main), main.args, strict=True))
+    masks: dict[str, Array] = {}
+    for name, mask in masks_of(module).items():
+        argument = known.get(name)
+        shape = None if argument is None else static_shape(argument.type)
+        if shape is None:
+            raise TpuError(f"module.random_masks names '{name}', which is no input of known shape")
+        masks[name] = random_mask(shape, mask.seed, mask.rate)
+    return masks
+
+
+def input_names(main: Main) -> tuple[str, ...]:
+    """One name per argument: of the input op that reads it, else of the argument itself."""
     return tuple(_input_name(argument) or f"arg{index}" for index, argument in enumerate(main.args))
 
 
 def _input_name(argument: SSAValue) -> str | None:
     for use in argument.uses:
-        if isinstance(use.operation, top.InputOp):
+        if isinstance(use.operation, top.InputOp | oneflow.InputOp):
             return name_of(use.operation)
     return name_of(argument)
 
 
-def output_names(module: ModuleOp, main: func.FuncOp) -> tuple[str, ...]:
+def output_names(module: ModuleOp, main: Main) -> tuple[str, ...]:
     """One name per result of `main`: of the tensor it returns, made perhaps by a callee."""
-    returned = main.get_return_op()
-    if returned is None:
+    if isinstance(main, oneflow.JobOp):
+        values = main.returned
+    elif (returned := main.get_return_op()) is not None:
+        values = returned.arguments
+    else:
         raise TpuError("function @main does not return")
-    names = (_source_name(module, value) for value in returned.arguments)
+    names = (_source_name(module, value) for value in values)
     return tuple(name or f"result{index}" for index, name in enumerate(names))
 
 
@@ -97,11 +130,11 @@ def _source_name(module: ModuleOp, value: SSAValue) -> str | None:
 
 
 def _has_weights(module: ModuleOp) -> bool:
-    return any(isinstance(op, top.WeightOp) for op in module.walk())
+    return any(isinstance(op, top.WeightOp | oneflow.VariableOp) for op in module.walk())
 
 
 def _arguments(
-    main: func.FuncOp, inputs: Mapping[str, Array] | Sequence[Array], allow_nan: bool
+    main: Main, inputs: Mapping[str, Array] | Sequence[Array], allow_nan: bool
 ) -> Iterator[Array]:
     names = input_names(main)
     if isinstance(inputs, Mapping):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,8 +21,8 @@ from xdsl.ir import Operation
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.call import where
-from xdsl_tpu.dialects.interpreters.elements import conform, decode_stored, static_shape
-from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.interpreters.elements import conform
+from xdsl_tpu.dialects.interpreters.stored import stored_value
 
 Array = npt.NDArray[Any]
 
@@ -51,7 +50,9 @@ class StructureFunctions(InterpreterFunctions):
     def run_weight(
         self, interpreter: Interpreter, op: top.WeightOp, args: PythonValues
     ) -> PythonValues:
-        return (_weight_value(op, self.weights),)
+        if op.inline_bytes is not None:
+            raise TpuError(f"{where(op)}: inline weights have no interpreter semantics")
+        return (stored_value(op, self.weights),)
 
     @impl(tpu.BufferOp)
     def run_buffer(
@@ -117,30 +118,3 @@ STRUCTURE_OPS: frozenset[type[Operation]] = frozenset(
         tpu.YieldOp,
     )
 )
-
-
-def _weight_value(op: top.WeightOp, weights: Mapping[str, Array]) -> Array:
-    """The stored array of a weight as values of its type.
-
-    Raises:
-        TpuError: the op has no name, its data is inline or missing or of another size.
-    """
-    name = name_of(op)
-    if name is None:
-        raise TpuError(f"{where(op)}: a weight is found by its location, and this one has none")
-    if op.inline_bytes is not None:
-        raise TpuError(f"{where(op)}: inline weights have no interpreter semantics")
-    if name not in weights:
-        raise TpuError(
-            f"{where(op)}: there is no weight of that name; use the weights made with this module"
-        )
-    stored = weights[name]
-    shape = static_shape(op.output.type)
-    if shape is None:
-        raise TpuError(f"{where(op)}: a weight needs a static shape, not {op.output.type}")
-    if stored.size != math.prod(shape):
-        raise TpuError(
-            f"{where(op)}: its type says {'x'.join(map(str, shape))}, "
-            f"the stored array is {'x'.join(map(str, stored.shape))}"
-        )
-    return decode_stored(stored.reshape(shape), op.output.type)

@@ -122,6 +122,11 @@ def test_equal_spellings_are_read_once() -> None:
 
 
 # Spellings taken from files written by LLVM's own printer, and its documented rules.
+def test_both_zeros_are_remembered() -> None:
+    texts = [float_text(value, f32) for value in (0.0, -0.0, 0.0)]
+    assert texts == ["0.000000e+00", "-0.000000e+00", "0.000000e+00"]
+
+
 @pytest.mark.parametrize(
     ("value", "float_type", "text"),
     [
