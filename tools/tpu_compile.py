@@ -17,7 +17,7 @@ from xdsl_tpu.tools.errors import guarded
 QUANTIZE = ("F32", "F16", "BF16", "INT8")
 
 
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
     """NAME=1x3x224x224; the name may contain '='."""
     name, separator, sizes = text.rpartition("=")
     try:
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--input-shapes",
-        type=_shape,
+        type=parse_shape,
         nargs="+",
         action="extend",
         default=[],

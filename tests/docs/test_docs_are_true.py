@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xdsl_tpu.tools import tpu_compile, tpu_run, tpu_sweep
+from xdsl_tpu.tools import tpu_calibrate, tpu_compile, tpu_run, tpu_sweep
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"])
@@ -54,7 +54,9 @@ def options(help_text: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "tool", [tpu_compile, tpu_run, tpu_sweep], ids=["tpu-compile", "tpu-run", "tpu-sweep"]
+    "tool",
+    [tpu_calibrate, tpu_compile, tpu_run, tpu_sweep],
+    ids=["tpu-calibrate", "tpu-compile", "tpu-run", "tpu-sweep"],
 )
 def test_every_option_is_described(tool: object, capsys: pytest.CaptureFixture[str]) -> None:
     name = str(getattr(tool, "__name__", "")).rsplit(".", 1)[-1].replace("_", "-")

@@ -1,0 +1,100 @@
+"""What the tensors of a network hold on sample inputs: extremes first, then histograms."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.passes.calibration.methods import METHODS, Histogram
+from xdsl_tpu.passes.calibration.table import CalibrationTable, Threshold
+
+Array = npt.NDArray[Any]
+
+BINS = 2048
+"""Bins of a histogram of magnitudes."""
+
+LEAST = 1e-5
+"""The smallest threshold: that of tensors that are always zero."""
+
+
+@dataclass
+class Extremes:
+    """The smallest and largest number seen of every tensor, in the order they came in."""
+
+    low: dict[str, float] = field(default_factory=dict[str, float])
+    high: dict[str, float] = field(default_factory=dict[str, float])
+
+    def add(self, name: str, values: Array) -> None:
+        """Take one tensor of one sample; TpuError when a number is infinite or none at all."""
+        if not values.size or values.dtype.kind != "f":
+            return
+        low, high = float(values.min()), float(values.max())
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise TpuError(
+                f"tensor '{name}' holds NaN or infinity on this input: it cannot be calibrated"
+            )
+        self.low[name] = min(low, self.low.get(name, low))
+        self.high[name] = max(high, self.high.get(name, high))
+
+    def magnitude(self, name: str) -> float:
+        """The largest magnitude seen."""
+        return max(abs(self.low[name]), abs(self.high[name]))
+
+
+@dataclass
+class Histograms:
+    """Counts of magnitudes between 0 and the largest of each tensor, in `BINS` bins."""
+
+    extremes: Extremes
+    counts: dict[str, Array] = field(default_factory=dict[str, Array])
+
+    def add(self, name: str, values: Array) -> None:
+        """Take one tensor of one sample, seen before by `extremes`."""
+        if name not in self.extremes.low:
+            return
+        top = self.extremes.magnitude(name)
+        # In float32: half the memory traffic, and a bin is wider than its rounding.
+        places = np.abs(values).ravel() * np.float32(BINS / max(top, LEAST))
+        counted = np.bincount(np.minimum(places.astype(np.int32), BINS - 1), minlength=BINS)
+        self.counts[name] = self.counts.get(name, np.zeros(BINS, np.int64)) + counted
+
+    def of(self, name: str) -> Histogram:
+        """The histogram of one tensor."""
+        top = max(self.extremes.magnitude(name), LEAST)
+        return Histogram(self.counts[name], top, self.extremes.low[name] < 0)
+
+
+Run = Callable[[Callable[[str, Array], None]], None]
+"""Runs the network on all samples and shows every named tensor of each to a callback."""
+
+
+def calibrate(run: Run, method: str, percentile: float = 99.99) -> CalibrationTable:
+    """The table of a network that `run` runs; methods other than `max` run it twice.
+
+    `percentile` is the part of the numbers, in percent, that method percentile keeps.
+    """
+    extremes = Extremes()
+    run(extremes.add)
+    if method == "max":
+        return CalibrationTable(
+            {name: _entry(extremes, name, extremes.magnitude(name)) for name in extremes.low}
+        )
+    histograms, choose = Histograms(extremes), METHODS[method]
+    run(histograms.add)
+    return CalibrationTable(
+        {
+            name: _entry(extremes, name, choose(histograms.of(name), percentile))
+            for name in extremes.low
+        }
+    )
+
+
+def _entry(extremes: Extremes, name: str, threshold: float) -> Threshold:
+    low, high = extremes.low[name], extremes.high[name]
+    if extremes.magnitude(name) < LEAST:
+        return Threshold(LEAST, low, LEAST)
+    return Threshold(max(threshold, LEAST), low, high)

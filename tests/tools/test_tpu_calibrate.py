@@ -1,0 +1,155 @@
+"""tpu-calibrate as a command, and tpu-compile with what it wrote."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tools.running import Run
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(3)
+    np.savez(tmp_path / "x.npz", image=rng.standard_normal((5, 3, 40, 24)).astype(np.float32))
+    return tmp_path / "x.npz"
+
+
+def test_the_console_script_writes_a_table(
+    tool: Run, models: Path, samples: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "cnn.cali"
+    done = tool("tpu-calibrate", models / "cnn.onnx", "--dataset", samples, "-o", table)
+    assert (done.status, done.out) == (0, "")
+    assert "5/5" in done.err
+    lines = table.read_text().splitlines()
+    assert "# sample number: 5" in lines
+    assert "# op_name    threshold    min    max" in lines
+    assert any(line.startswith("image ") for line in lines)
+
+
+@pytest.mark.parametrize("method", ["percentile", "kl", "mse"])
+def test_methods_that_need_histograms(
+    call: Run, models: Path, samples: Path, tmp_path: Path, method: str
+) -> None:
+    table = tmp_path / "t"
+    arguments = ("--dataset", samples, "-o", table, "--num", 2, "--method", method, "--quiet")
+    done = call("tpu-calibrate", models / "cnn.onnx", *arguments)
+    assert (done.status, done.out, done.err) == (0, "", "")
+    assert f"method: {method}" in table.read_text()
+    assert "# sample number: 2" in table.read_text()
+
+
+def test_a_folder_of_files_and_top_ir(
+    call: Run, models: Path, samples: Path, tmp_path: Path
+) -> None:
+    compiled, data = tmp_path / "out", tmp_path / "data"
+    assert call("tpu-compile", models / "cnn.onnx", "-o", compiled, "--quiet").status == 0
+    data.mkdir()
+    for index, sample in enumerate(np.load(samples)["image"]):
+        np.save(data / f"{index}.npy", sample[np.newaxis])
+    tables = [tmp_path / "one", tmp_path / "other"]
+    for model, where, table in (
+        (models / "cnn.onnx", samples, tables[0]),
+        (compiled / "top.mlir", data, tables[1]),
+    ):
+        arguments = ("--dataset", where, "-o", table, "--engine", "interpreter", "--quiet")
+        assert call("tpu-calibrate", model, *arguments).status == 0
+    one, other = (table.read_text().splitlines() for table in tables)
+    assert one == other
+
+
+BAD = {
+    "nan": np.full((1, 3, 40, 24), np.nan, np.float32),
+    "shape": np.zeros((1, 3, 8, 8), np.float32),
+    "text": np.array(["a"]),
+    "empty": np.zeros((0, 3, 40, 24), np.float32),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nan", "nan.npy: image contains NaN or infinity"),
+        ("shape", "shape.npy: image has shape 1x3x8x8; the model takes 1x3x40x24"),
+        ("text", "text.npy: image has elements of <U1, not numbers"),
+        ("empty", "empty.npy: image holds no sample"),
+    ],
+)
+def test_bad_data(call: Run, models: Path, tmp_path: Path, name: str, message: str) -> None:
+    np.save(tmp_path / f"{name}.npy", BAD[name])
+    done = call(
+        "tpu-calibrate", models / "cnn.onnx", "--dataset", tmp_path / f"{name}.npy",
+        "-o", tmp_path / "t",
+    )  # fmt: skip
+    assert done.status == 1
+    assert message in done.err
+    assert done.err.count("error:") == 1
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("absent.onnx", "--dataset", "DATA"), "absent.onnx: no such file"),
+        (("MODEL", "--dataset", "absent.npz"), "absent.npz: no such file or folder"),
+        (("MODEL", "--dataset", "EMPTY"), "no .npz or .npy file in this folder"),
+        (("MODEL", "--dataset", "MODEL"), "no readable array file"),
+        (("top.mlir", "--dataset", "DATA"), "no such file"),
+    ],
+)
+def test_missing_files(
+    call: Run,
+    models: Path,
+    samples: Path,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    (tmp_path / "empty").mkdir()
+    names = {"MODEL": models / "cnn.onnx", "DATA": samples, "EMPTY": tmp_path / "empty"}
+    given = [names.get(argument, argument) for argument in arguments]
+    done = call("tpu-calibrate", *given, "-o", tmp_path / "t")
+    assert done.status == 1
+    assert message in done.err
+
+
+def test_an_input_without_an_array(call: Run, models: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", a=np.zeros(3), b=np.zeros(3))
+    done = call(
+        "tpu-calibrate", models / "cnn.onnx", "--dataset", tmp_path / "x.npz", "-o", tmp_path / "t"
+    )
+    assert done.status == 1
+    assert "no array for input 'image'; it has a, b" in done.err
+
+
+def test_int8_needs_a_table_of_this_model(
+    call: Run, models: Path, samples: Path, tmp_path: Path
+) -> None:
+    table, output = tmp_path / "t", tmp_path / "out"
+    quantize = ("--quantize", "INT8", "-o", output)
+    done = call("tpu-compile", models / "cnn.onnx", *quantize)
+    assert done.status == 1
+    assert "--quantize INT8 needs --calibration-table" in done.err
+    made = call("tpu-calibrate", models / "cnn.onnx", "--dataset", samples, "-o", table)
+    assert made.status == 0
+    done = call("tpu-compile", models / "transformer.onnx", *quantize, "--calibration-table", table)
+    assert done.status == 1
+    assert "tensors; make a table for this model with tpu-calibrate" in done.err
+    done = call(
+        "tpu-compile", models / "cnn.onnx", *quantize, "--calibration-table", tmp_path / "absent"
+    )
+    assert "absent: no such file; make one with tpu-calibrate" in done.err
+    modes = tmp_path / "modes"
+    modes.write_text("logits F17\n")
+    done = call(
+        "tpu-compile", models / "cnn.onnx", *quantize, "--calibration-table", table,
+        "--quantize-table", modes,
+    )  # fmt: skip
+    assert "modes:1: mode F17 is not one of F32, F16, BF16, INT8" in done.err
+    modes.write_text("elsewhere F16\n")
+    done = call(
+        "tpu-compile", models / "cnn.onnx", *quantize, "--calibration-table", table,
+        "--quantize-table", modes,
+    )  # fmt: skip
+    assert "none of its 1 ops is in the model" in done.err
+    assert not output.exists()

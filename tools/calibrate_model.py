@@ -1,0 +1,98 @@
+"""From a model and sample inputs to a calibration table; printing nothing."""
+
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
+from xdsl_tpu.passes.calibration.observe import BINS, calibrate
+from xdsl_tpu.passes.calibration.table import CalibrationTable
+from xdsl_tpu.passes.pipelines import run_stage
+from xdsl_tpu.passes.tensors import shape_of
+from xdsl_tpu.tools.calibration_data import Dataset, Shapes, dataset
+from xdsl_tpu.tools.compile_model import read_top
+from xdsl_tpu.tools.engines import (
+    Engine,
+    has_onnxruntime,
+    interpreter_engine,
+    onnxruntime_engine,
+)
+
+ENGINES = ("auto", "onnxruntime", "interpreter")
+
+
+def canonical_top(model: Path, input_shapes: Shapes | None = None) -> ModuleOp:
+    """The `top.mlir` that `tpu-compile` makes of a model: its names are those of tables."""
+    module = read_top(model, input_shapes)
+    run_stage(module, "top", "F32", "bm1684x")
+    return module
+
+
+def input_shapes_of(module: ModuleOp) -> Shapes:
+    """The inputs of a network and their shapes."""
+    main = find_main(module)[1]
+    return dict(zip(input_names(main), map(shape_of, main.args), strict=True))
+
+
+def make_engine(module: ModuleOp, model: Path, engine: str) -> Engine:
+    """The engine of that name; `auto` is onnxruntime for ONNX models where it is installed."""
+    is_onnx = model.suffix == ".onnx"
+    if engine == "onnxruntime" and not is_onnx:
+        raise TpuError(f"{model}: onnxruntime runs .onnx models only; use --engine interpreter")
+    if engine == "onnxruntime" and not has_onnxruntime():
+        raise TpuError("onnxruntime is not installed: pip install 'xdsl-tpu[reference]'")
+    if engine == "interpreter" or not (is_onnx and has_onnxruntime()):
+        return interpreter_engine(module)
+    return onnxruntime_engine(module, model)
+
+
+def calibrate_model(
+    module: ModuleOp,
+    engine: Engine,
+    data: Path,
+    method: str,
+    limit: int | None,
+    percentile: float,
+    on_sample: Callable[[], None] = lambda: None,
+) -> CalibrationTable:
+    """The table of a canonical top module on the first `limit` samples of a file or folder."""
+    samples = dataset(data, input_shapes_of(module))
+    seen = 0
+
+    def run(show: Callable[[str, npt.NDArray[Any]], None]) -> None:
+        nonlocal seen
+        seen = 0
+        for where, inputs in samples.samples(limit):
+            try:
+                engine(inputs, show)
+            except TpuError as error:
+                raise TpuError(f"{where}: {error}") from error
+            seen += 1
+            on_sample()
+
+    table = calibrate(run, method, percentile)
+    table.header = _header(module, method, seen)
+    return table
+
+
+def count_samples(samples: Dataset, limit: int | None) -> int:
+    """How many samples there are to run; reads every file once, which also checks them."""
+    return sum(1 for _ in samples.samples(limit))
+
+
+def _header(module: ModuleOp, method: str, samples: int) -> list[str]:
+    """Comments as tpu-mlir's tools write and look for them."""
+    name = module.sym_name.data if module.sym_name else "module"
+    return [
+        f"# mlir version: xdsl-tpu {version('xdsl-tpu')} cali version 1.0",
+        f"# mlir: {name}.mlir",
+        f"# quantization threshold calculation method: {method}",
+        f"# histogram number: {BINS}",
+        f"# sample number: {samples}",
+        "###",
+    ]

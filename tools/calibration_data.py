@@ -1,0 +1,101 @@
+"""Sample inputs from npz and npy files."""
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.dialects.errors import TpuError
+
+Array = npt.NDArray[Any]
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Samples for a network with inputs of these shapes, read one file at a time.
+
+    A file holds an array for each input: one sample, several along a new first axis, or several
+    along the batch axis. Networks of one input take arrays of any name, and `.npy` files.
+    """
+
+    files: Sequence[Path]
+    shapes: Shapes
+
+    def samples(self, limit: int | None = None) -> Iterator[tuple[str, dict[str, Array]]]:
+        """Where a sample is from, and its inputs; the first `limit` of all."""
+        given = 0
+        for file in self.files:
+            arrays = self._arrays(file)
+            counts = {name: len(array) for name, array in arrays.items()}
+            if len(set(counts.values())) > 1:
+                said = ", ".join(f"{name} {count}" for name, count in counts.items())
+                raise TpuError(f"{file}: its arrays hold different numbers of samples: {said}")
+            for index in range(next(iter(counts.values()))):
+                if given == limit:
+                    return
+                given += 1
+                inputs = {name: array[index] for name, array in arrays.items()}
+                yield f"{file}, sample {index}", inputs
+
+    def _arrays(self, file: Path) -> dict[str, Array]:
+        """Input name -> samples along a new first axis."""
+        found = _read(file)
+        names = list(self.shapes)
+        if len(names) == 1 and len(found) == 1:
+            found = {names[0]: next(iter(found.values()))}
+        if missing := [name for name in names if name not in found]:
+            raise TpuError(
+                f"{file}: no array for input '{missing[0]}'; it has {', '.join(sorted(found))}"
+            )
+        return {name: _split(found[name], self.shapes[name], f"{file}: {name}") for name in names}
+
+
+def dataset(path: Path, shapes: Shapes) -> Dataset:
+    """The samples of a file or of all npz and npy files of a folder, in the order of names."""
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix in (".npz", ".npy"))
+        if not files:
+            raise TpuError(f"{path}: no .npz or .npy file in this folder")
+    elif path.is_file():
+        files = [path]
+    else:
+        raise TpuError(f"{path}: no such file or folder")
+    return Dataset(files, shapes)
+
+
+def _read(file: Path) -> dict[str, Array]:
+    try:
+        with file.open("rb") as stream:
+            content: Any = np.load(stream, allow_pickle=False)
+            if isinstance(content, np.ndarray):
+                return {file.stem: content}
+            return {name: content[name] for name in content.files}
+    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
+        raise TpuError(f"{file}: no readable array file ({error})") from error
+
+
+def _split(array: Array, shape: tuple[int, ...], what: str) -> Array:
+    if array.dtype.kind not in "fiub":
+        raise TpuError(f"{what} has elements of {array.dtype}, not numbers")
+    if array.shape == shape:
+        samples = array[np.newaxis]
+    elif array.shape[1:] == shape:
+        samples = array
+    elif shape and array.ndim and array.shape[1:] == shape[1:] and not array.shape[0] % shape[0]:
+        samples = array.reshape(-1, *shape)
+    else:
+        wanted = "x".join(map(str, shape))
+        found = "x".join(map(str, array.shape))
+        raise TpuError(f"{what} has shape {found}; the model takes {wanted}, once or several times")
+    if not len(samples):
+        raise TpuError(f"{what} holds no sample")
+    numbers = samples.astype(np.float32) if array.dtype.kind == "f" else samples
+    if array.dtype.kind == "f" and not np.isfinite(numbers).all():
+        raise TpuError(f"{what} contains NaN or infinity")
+    return numbers

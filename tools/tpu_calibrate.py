@@ -1,0 +1,134 @@
+"""`tpu-calibrate`: the range of every tensor of a model, as a table for INT8."""
+
+import argparse
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.calibrate_model import (
+    ENGINES,
+    calibrate_model,
+    canonical_top,
+    count_samples,
+    input_shapes_of,
+    make_engine,
+)
+from xdsl_tpu.tools.calibration_data import dataset
+from xdsl_tpu.tools.errors import guarded
+from xdsl_tpu.tools.files import check_writable, write_text
+from xdsl_tpu.tools.tpu_compile import parse_shape
+
+METHODS = ("max", "percentile", "kl", "mse")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tpu-calibrate",
+        description="Find the range of every tensor of a model on sample inputs.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help=".onnx file or Top .mlir file")
+    parser.add_argument(
+        "--dataset",
+        type=Path,
+        required=True,
+        metavar="DIR|X.npz",
+        help="sample inputs: arrays by input name, one sample or several each",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="TABLE", help="the table to write"
+    )
+    parser.add_argument(
+        "--method",
+        choices=METHODS,
+        default="max",
+        help="max keeps the largest magnitude; percentile, kl and mse may clip outliers (max)",
+    )
+    parser.add_argument(
+        "--percentile",
+        type=_percent,
+        default=99.99,
+        metavar="P",
+        help="percent of all numbers that method percentile keeps (99.99)",
+    )
+    parser.add_argument("--num", type=_count, metavar="N", help="use the first N samples only")
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default="auto",
+        help="what runs the model; auto: onnxruntime for .onnx files if installed",
+    )
+    parser.add_argument(
+        "--input-shapes",
+        type=parse_shape,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=SHAPE",
+        help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224",
+    )
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--version", action="version", version=f"tpu-calibrate {version('xdsl-tpu')}"
+    )
+    return parser
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 100:
+        raise argparse.ArgumentTypeError(f"'{text}' is not between 0 and 100")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
+    return int(text)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Entry point; exits with status 1 and one message on a problem."""
+    args = _parser().parse_args(argv)
+    sys.exit(guarded(lambda: _run(args), show_traceback=args.traceback))
+
+
+def _run(args: argparse.Namespace) -> None:
+    if not args.model.is_file():
+        raise TpuError(f"{args.model}: no such file")
+    check_writable(args.output)
+    console = Console(stderr=True, quiet=args.quiet)
+    with console.status(f"reading {args.model.name}"):
+        module = canonical_top(args.model, dict(args.input_shapes))
+        samples = dataset(args.dataset, input_shapes_of(module))
+        total = count_samples(samples, args.num) * (1 if args.method == "max" else 2)
+        engine = make_engine(module, args.model, args.engine)
+    with _progress(console, total) as advance:
+        table = calibrate_model(
+            module, engine, args.dataset, args.method, args.num, args.percentile, advance
+        )
+    write_text(args.output, table.text())
+    console.print(f"{len(table.thresholds)} tensors, written to {args.output}", highlight=False)
+
+
+@contextmanager
+def _progress(console: Console, total: int) -> Generator[Callable[[], None]]:
+    columns = (
+        TextColumn("calibrating"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("calibrating", total=total)
+        yield lambda: progress.advance(task)
