@@ -115,25 +115,31 @@ def mul_const(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
 def add_const(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     """addconst(x, c) -> AddConst(x) {multiplier, rshift}, (x * m + const) >> r.
 
-    The constant is in units of the result, shifted left as far as the product is.
+    The constant is in units of the result, shifted left as far as the product is. A difference
+    x - c is the sum with -c; c - x has no 8-bit form.
     """
     assert isinstance(op, top.AddConstOp | top.SubConstOp)
+    constant = op.const_val.value.data
+    if isinstance(op, top.SubConstOp):
+        if op.is_reverse.value.data:
+            return None
+        constant = -constant
     step = step_of(op.input)
     if step is None:
         return None
     out_scale = result_element(op.output).scale
     multiplier, shift = multiplier_and_shift(step.scale / out_scale, 8)
-    units = float(round_half_away(np.array(op.const_val.value.data / out_scale)))
-    target = tpu.AddConstOp if isinstance(op, top.AddConstOp) else tpu.SubConstOp
+    units = float(round_half_away(np.array(constant / out_scale)))
     return build(
         op,
         ctx,
-        target,
+        tpu.AddConstOp,
         (op.input,),
         INT8,
         const_val=units * 2.0**shift,
         multiplier=multiplier,
         rshift=shift,
+        is_reverse=None,
         **unlimited(op),
     )
 
@@ -179,16 +185,6 @@ def concat(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
         )
         operands += ctx.add(moved)
     return build(op, ctx, tpu.ConcatOp, operands, INT8)
-
-
-def leaky_relu(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
-    """leakyrelu(x) -> LeakyRelu(x) {multiplier, rshift}: the slope for negative integers."""
-    assert isinstance(op, top.LeakyReluOp)
-    step, wanted = step_of(op.input), result_element(op.output)
-    if step is None or step != Step(wanted.scale, wanted.storage == SI8):
-        return None
-    multiplier, shift = multiplier_and_shift(op.alpha.value.data, 8)
-    return build(op, ctx, tpu.LeakyReluOp, (op.input,), INT8, multiplier=multiplier, rshift=shift)
 
 
 def _operands(op: Operation, ctx: LoweringContext) -> tuple[list[SSAValue], list[Step]] | None:

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import F64
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.calibration.steps import step_of
 from xdsl_tpu.passes.lowering import activation, movement, reduction
@@ -23,11 +24,24 @@ def _as_it_is(lowering: Lowering) -> Int8Lowering:
 
     def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
         first = step_of(op.operands[0])
-        if first is None or is_weight(op.operands[0]):
+        if first is None or is_weight(op.operands[0]) or _exceeds_limit(op):
             return None
-        return lowering(op, ctx)
+        results = lowering(op, ctx)
+        for made in results:
+            if isinstance(made.owner, Operation) and "relu_limit" in made.owner.attributes:
+                made.owner.attributes.update(relu_limit=F64.encode(-1.0))
+        return results
 
     return lower
+
+
+def _exceeds_limit(op: Operation) -> bool:
+    """Whether a ReLU has a limit that saturation does not keep: its operand's range is larger."""
+    known = range_of(op.results[0])
+    if not isinstance(op, top.ReluOp) or known is None:
+        return False
+    limit = op.relu_limit.value.data
+    return 0 <= limit < known.max
 
 
 SELECTING: tuple[type[Operation], ...] = (
@@ -61,7 +75,6 @@ INT8_LOWERINGS: dict[type[Operation], Int8Lowering] = {
     top.AvgPoolOp: pool.average,
     top.ConcatOp: elementwise.concat,
     top.ConvOp: conv.conv,
-    top.LeakyReluOp: elementwise.leaky_relu,
     top.MatMulOp: matmul.matmul,
     top.MaxOp: elementwise.same_scale(tpu.MaxOp),
     top.MaxPoolOp: _as_it_is(reduction.LOWERINGS[top.MaxPoolOp]),

@@ -1,0 +1,126 @@
+"""Every op the lowering claims to handle computes nearly the same in INT8, or in F16 instead."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tests.passes.lowering_samples import SAMPLES, Sample, W, X, module_of, normal, positive
+from tests.passes.real_networks import apply
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.interpreters import SUPPORTED_OPS, run_module
+from xdsl_tpu.dialects.quant import UniformType
+from xdsl_tpu.passes.calibration.observe import calibrate
+from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS
+from xdsl_tpu.passes.tensors import element_of
+
+Array = npt.NDArray[Any]
+
+STEPS = 2.0
+"""How many steps of the result an element may be off: its own rounding, and those of operands."""
+
+COARSE: dict[type, float] = {
+    top.AddConstOp: 2.6,
+    top.SubConstOp: 2.6,
+    top.MulOp: 3.0,
+    top.ConvOp: 3.5,
+    top.MatMulOp: 4.0,
+}
+"""Sums of many rounded factors, and scales of 8 bits."""
+
+JUMPS = (top.CeilOp, top.FloorOp, top.RoundOp, top.SignOp)
+STEEP = (top.ReciprocalOp, top.RsqrtOp, top.ExpOp, top.CoshOp, top.SinhOp, top.PowOp, top.Pow2Op)
+"""Functions that turn one step of the operand into several of the result."""
+
+INT8_SAMPLES = [sample for sample in SAMPLES if sample.op in INT8_LOWERINGS]
+
+
+def int8_module(sample: Sample, folder: Path) -> tuple[ModuleOp, dict[str, Array], list[Array]]:
+    """The lowered module, its inputs, and the results in f32."""
+    module, inputs = module_of(sample)
+    expected = list(run_module(module, inputs).values())
+    table = calibrate(lambda show: _run(module, inputs, show), "max")
+    (folder / "table").write_text(table.text())
+    apply(
+        module,
+        ("import-calibration-table", f"file={folder / 'table'}"),
+        ("convert-top-to-tpu", "mode=INT8 chip=bm1684x"),
+    )
+    return module, inputs, expected
+
+
+def _run(module: ModuleOp, inputs: dict[str, Array], show: Any) -> None:
+    run_module(module, inputs, trace=show)
+
+
+def kinds(module: ModuleOp) -> set[str]:
+    """`tpu` ops with 8-bit results."""
+    return {
+        op.name
+        for op in module.walk()
+        if op.name.startswith("tpu.") and isinstance(element_of(op.results[0]), UniformType)
+    } - {"tpu.Cast"}
+
+
+@pytest.mark.parametrize("sample", INT8_SAMPLES, ids=str)
+def test_int8_results_are_within_steps_of_the_float_ones(sample: Sample, tmp_path: Path) -> None:
+    module, inputs, expected = int8_module(sample, tmp_path)
+    found = list(run_module(module, inputs).values())
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.shape == theirs.shape
+        step = float(np.abs(theirs).max()) / (127 if theirs.min() < 0 else 255)
+        steps = np.abs(ours - theirs) / max(step, 1e-9)
+        if sample.op in JUMPS:
+            assert np.mean(steps > STEPS) <= 0.05
+        elif sample.op in STEEP:
+            assert np.mean(steps) <= 3
+        else:
+            assert steps.max() <= COARSE.get(sample.op, STEPS), steps.max()
+
+
+def test_what_int8_lowering_makes_has_semantics(tmp_path: Path) -> None:
+    for sample in SAMPLES:
+        module, _, _ = int8_module(sample, tmp_path)
+        made = {type(op) for op in module.walk() if op.name.startswith("tpu.")}
+        assert made <= SUPPORTED_OPS
+
+
+IN_INT8 = "Conv MatMul Add Sub Mul MulConst AddConst AvgPool MaxPool Relu GELU SiLU Abs"
+IN_INT8_TOO = "Permute Slice Depth2Space Max Min Upsample Sigmoid Tanh Split"
+IN_FLOAT = "LayerNorm Softmax Reduce Gather Interp PRelu LeakyRelu Deconv Clip Div InstanceNorm"
+
+
+@pytest.mark.parametrize("name", f"{IN_INT8} {IN_INT8_TOO} {IN_FLOAT}".split())
+def test_which_ops_have_an_8_bit_form(name: str, tmp_path: Path) -> None:
+    samples = [sample for sample in SAMPLES if str(sample) == name]
+    found = {bool(kinds(int8_module(sample, tmp_path)[0])) for sample in samples}
+    assert (True in found) == (name not in IN_FLOAT.split())
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_difference_with_a_constant_is_a_sum(backwards: bool, tmp_path: Path) -> None:
+    attributes = {"const_val": 0.75, "is_reverse": backwards}
+    sample = Sample(top.SubConstOp, [X(normal(2, 3, 4, 5))], attributes)
+    module, inputs, (expected,) = int8_module(sample, tmp_path)
+    assert kinds(module) == (set() if backwards else {"tpu.AddConst"})
+    (found,) = run_module(module, inputs).values()
+    assert np.abs(found - expected).max() < 3 * float(np.abs(expected).max()) / 127
+
+
+def test_a_limit_of_a_relu_that_the_scale_does_not_keep_makes_it_f16(tmp_path: Path) -> None:
+    """The operand has another reader: the result takes its range, which exceeds the limit."""
+    sample = Sample(top.ReluOp, [X(normal(2, 3, 4, 5) * 10)], {"relu_limit": 0.5})
+    module, inputs, (expected,) = int8_module(sample, tmp_path)
+    assert "tpu.Relu" in kinds(module)  # its operand has no other: both end at the limit
+    (found,) = run_module(module, inputs).values()
+    assert np.abs(found - expected).max() < 0.01
+
+
+def test_operands_of_one_weight_share_a_quantised_copy(tmp_path: Path) -> None:
+    sample = Sample(top.AddOp, [X(normal(2, 3, 4, 5)), W(positive(1, 3, 1, 5))])
+    module, _, _ = int8_module(sample, tmp_path)
+    (addition,) = (op for op in module.walk() if isinstance(op, tpu.AddOp))
+    assert str(element_of(addition.inputs[1])) == "ui8"
