@@ -54,7 +54,7 @@ MASKED_ADDS = tuple(
     f"/layers/layers.{stage}/blocks/blocks.{block}/attn/Add_1_output_0_Add"
     for stage, block in ((0, 1), (1, 1), (2, 1), (2, 3), (2, 5))
 )
-OURS_ONLY = "MulConstBeforePermute,MergeMulConst,MergeSwapDimInners"
+OURS_ONLY = "MulConstBeforePermute,MergeMulConst,TopMultiSwapDimMergeToOne"
 
 
 def test_swin_equals_the_real_file_where_it_means_to(tmp_path: Path, swin_weights: Weights) -> None:
