@@ -18,12 +18,12 @@ from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.local.table import LOCAL_KERNELS
 from xdsl_tpu.backend.local.views import merged_views
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.tensor import DType, Shape4, aligned
+from xdsl_tpu.backend.tensor import DType, Shape4, aligned, compact
 from xdsl_tpu.backend.timing import tiu_cycles
-from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, Ncdhw
 
 USUAL_SCRATCH = 16384
 """Scratch per lane that is offered first; kernels that can do with less take less."""
@@ -114,14 +114,28 @@ def _operand(
             lanes = full.c * rows.taps * columns.taps
             size = Ncdhw(size.n, lanes, 1, rows.count, columns.count)
             return _value(value, size, full, chip, address, Form.MERGED)
-    return _value(value, size, full, chip, address)
+    return _value(value, size, full, chip, address, dense=_is_dense(op, index))
+
+
+def _is_dense(op: Operation, index: int) -> bool:
+    """Whether an operand is a weight that lies without alignment."""
+    owner = op.operands[index].owner
+    if not isinstance(owner, top.WeightOp) or owner.allow_split is not None:
+        return False
+    return isinstance(op, LocalGen) and index in op.compact_weights()
 
 
 def _value(
-    value: SSAValue, size: Ncdhw, full: Ncdhw, chip: Chip, address: int, form: Form = Form.PLAIN
+    value: SSAValue,
+    size: Ncdhw,
+    full: Ncdhw,
+    chip: Chip,
+    address: int,
+    form: Form = Form.PLAIN,
+    dense: bool = False,
 ) -> LocalValue:
     shape: Shape4 = (size.n * size.d, size.c, size.h, size.w)
-    tensor = aligned(chip, address, shape, _dtype(value))
+    tensor = (compact if dense else aligned)(chip, address, shape, _dtype(value))
     return LocalValue(tensor, Ncdhw(0, 0, 0, 0, 0), full, form, depth=size.d)
 
 

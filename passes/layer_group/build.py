@@ -91,7 +91,8 @@ class _Builder:
         )
 
     def _load(self, value: SSAValue) -> tpu.LoadOp:
-        held = is_weight(value) or self.slices[value].hold
+        is_straight = self.group.secs.total == 1
+        held = self.slices[value].hold or (is_weight(value) and is_straight)
         return tpu.LoadOp.make(
             f"load_{required_name(value)}",
             [value],

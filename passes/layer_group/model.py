@@ -77,7 +77,7 @@ def _items(
     for value, slices in slicing.of.items():
         role = Role.INTERNAL
         if value in loaded:
-            held = is_weight(value) or slices.hold
+            held = slices.hold or (is_weight(value) and not sliced)
             role = Role.WEIGHT if held else Role.INPUT
         size = slice_bytes(value, slicing.of, inside, chip)
         if chip.eu_bytes > UNIT:  # addresses are sums of sizes, so these keep them aligned
