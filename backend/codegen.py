@@ -13,13 +13,13 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.float_loads import float_loads
 from xdsl_tpu.backend.kernels import KERNELS
-from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value, where
+from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value
 from xdsl_tpu.backend.local.group import emit_group, unsupported
 from xdsl_tpu.backend.local.image import write_image
 from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
 
@@ -81,8 +81,8 @@ def _refuse_unsupported(function: FuncOp) -> None:
         elif op.name not in KERNELS and op.name not in SILENT:
             missing.append(op)
     if missing:
-        listed = "\n".join(f"  {where(op)}" for op in missing)
-        raise TpuError(f"no kernel for {len(missing)} op(s):\n{listed}")
+        problems = [OpProblem(op.name, name_of(op) or "", "no kernel") for op in missing]
+        raise OpsError(f"no kernel for {len(missing)} op(s)", problems)
 
 
 def _check_memory(program: Program, coefficient_bytes: int, chip: Chip) -> None:

@@ -162,7 +162,10 @@ def _compile(
 
 
 def read_top(model: Path, input_shapes: Shapes | None) -> ModuleOp:
-    """The model as a top module with its weights attached."""
+    """The model as a top module with its weights attached.
+
+    Raises TpuError, or an xDSL error for malformed IR.
+    """
     if model.suffix == ".onnx":
         return import_onnx(model, input_shapes)
     if model.suffix == ".mlir":

@@ -9,10 +9,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.pipelines import Quantization
 from xdsl_tpu.tools.compile_model import Compilation, compile_model
 from xdsl_tpu.tools.errors import guarded
+from xdsl_tpu.tools.survey import Unsupported, survey
 
 QUANTIZE = ("F32", "F16", "BF16", "INT8")
 
@@ -75,6 +77,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="leave out an optional pass, or a rewrite pattern by its name; may be repeated",
     )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compile nothing: list every op that is not supported, and what to do about it",
+    )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--version", action="version", version=f"tpu-compile {version('xdsl-tpu')}")
@@ -90,6 +97,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _run(args: argparse.Namespace) -> None:
     if not args.model.is_file():
         raise TpuError(f"{args.model}: no such file")
+    if args.check:
+        _check(args)
+        return
     output: Path = args.output or Path(args.model.stem)
     if output.exists() and not output.is_dir():
         raise TpuError(f"{output}: exists and is no folder; give another with -o")
@@ -113,6 +123,39 @@ def _run(args: argparse.Namespace) -> None:
         )
     if not args.quiet:
         _print_summary(result, output)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Print what `survey` finds; raise TpuError when that is anything."""
+    chip = load_chip(args.chip)
+    console = Console(stderr=True, quiet=args.quiet)
+    with console.status(f"{args.model.name}: looking at every op"):
+        found = survey(
+            args.model, args.quantize, chip, dict(args.input_shapes), _quantization(args)
+        )
+    if not found.problems:
+        if not args.quiet:
+            print(
+                f"{args.model}: all {found.ops} ops can be compiled ({args.quantize}, {chip.name})"
+            )
+        return
+    groups: dict[tuple[str, str, str], list[Unsupported]] = {}
+    for problem in found.problems:
+        groups.setdefault((problem.op, problem.reason, problem.rewrite), []).append(problem)
+    for (op, reason, rewrite), members in groups.items():
+        print(f"{len(members)} x {op}: {reason}" if op else reason)
+        if rewrite:
+            print(f"  instead: {rewrite}")
+        for member in members:
+            opset = "" if member.opset is None else f" (opset {member.opset})"
+            types = f" of {member.types}" if member.types else ""
+            print(f"    {member.node}{opset}{types}")
+    count = len(found.problems)
+    kinds = len({problem.op for problem in found.problems})
+    raise TpuError(
+        f"{args.model}: {count} problem{'s' if count > 1 else ''} of {kinds} "
+        f"kind{'s' if kinds > 1 else ''}; the model cannot be compiled before they are solved"
+    )
 
 
 def _quantization(args: argparse.Namespace) -> Quantization:

@@ -8,12 +8,24 @@ from xdsl_tpu.frontend.onnx.graph import Node, ValueType
 
 
 @dataclass(frozen=True)
+class NodeFacts:
+    """What a table says of a node: its name, op, opset version, and its inputs' types."""
+
+    title: str
+    op_type: str
+    opset: int
+    inputs: str
+
+
+@dataclass(frozen=True)
 class Problem:
     """One reason why a model cannot be imported."""
 
     where: str
     """The node, tensor or model at fault."""
     reason: str
+    node: NodeFacts | None = None
+    """The node at fault, if it is one."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
@@ -30,7 +42,10 @@ def node_problem(node: Node, types: Sequence[ValueType | None], reason: str) -> 
         for name, kind in zip(node.inputs, types, strict=True)
     )
     where = f"node '{node.title}' ({node.op_type}, opset {node.opset}; inputs: {inputs or 'none'})"
-    return Problem(where, reason)
+    kinds = ", ".join(
+        str(kind or "?") for name, kind in zip(node.inputs, types, strict=True) if name
+    )
+    return Problem(where, reason, NodeFacts(node.title, node.op_type, node.opset, kinds))
 
 
 def raise_problems(model: str, problems: Sequence[Problem]) -> None:

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.calibration.spread import spread_calibration
@@ -77,8 +77,7 @@ class ConvertTopToTpuPass(ModulePass):
             for problem in _lower(func, one, weights)
         ]
         if problems:
-            listed = "".join(f"\n  {problem}" for problem in problems)
-            raise TpuError(f"{len(problems)} ops cannot be lowered to tpu:{listed}")
+            raise OpsError(f"{len(problems)} ops cannot be lowered to tpu", problems)
         for func in functions(op):
             insert_casts(func)
             _drop_unused_weights(func)
@@ -136,8 +135,10 @@ class ConvertTopToTpuPass(ModulePass):
         return attributes
 
 
-def _lower(func: FuncOp, modes: Mapping[Operation, str], weights: Weights | None) -> Iterator[str]:
-    """Lower the ops of `func` that have a mode; gives one line for each without a lowering."""
+def _lower(
+    func: FuncOp, modes: Mapping[Operation, str], weights: Weights | None
+) -> Iterator[OpProblem]:
+    """Lower the ops of `func` that have a mode; gives a problem for each without a lowering."""
     entry = func.body.block
     ctx = LoweringContext(MODES["F32"], weights, entry, Builder(InsertPoint.at_start(entry)))
     for op in list(entry.ops):
@@ -148,7 +149,9 @@ def _lower(func: FuncOp, modes: Mapping[Operation, str], weights: Weights | None
         try:
             replacements = _lower_op(op, modes[op], ctx)
         except CannotLowerError as error:
-            yield str(error)
+            name = required_name(op)
+            reason = str(error).removeprefix(f"{op.name} '{name}': ")
+            yield OpProblem(op.name, name, reason)
             continue
         for old, new in zip(op.results, replacements, strict=True):
             old.replace_all_uses_with(new)
