@@ -56,7 +56,10 @@ def test_every_op_without_a_kernel_is_named_at_once(monkeypatch: pytest.MonkeyPa
       %1 = "tpu.Relu"(%b) : ({Y}) -> {Y} loc("second")"""
     with pytest.raises(TpuError, match=r"no kernel for 2 op\(s\)") as error:
         generate(module(body), Weights(), CHIP)
-    assert str(error.value).splitlines()[1:] == ["  tpu.Relu 'first'", "  tpu.Relu 'second'"]
+    assert str(error.value).splitlines()[1:] == [
+        "  tpu.Relu 'first': no kernel",
+        "  tpu.Relu 'second': no kernel",
+    ]
 
 
 def test_addresses_are_needed() -> None:
