@@ -66,6 +66,16 @@ class Permutation:
             reduced = reduced.merged(pair)
         return None if len(reduced.shape) > rank else reduced.padded(rank)
 
+    @property
+    def minimal(self) -> "Permutation":
+        """The same movement of data in the fewest dimensions; equal for equal movements."""
+        reduced = self
+        while len(reduced.shape) > 1 and 1 in reduced.shape:
+            reduced = reduced.without(reduced.shape.index(1))
+        while (pair := next(reduced._pairs(), None)) is not None:
+            reduced = reduced.merged(pair)
+        return reduced
+
     def _pairs(self) -> Iterator[int]:
         """Positions whose dimension and the next one stay neighbours."""
         for position in range(len(self.order) - 1):

@@ -15,6 +15,7 @@ from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
 from xdsl_tpu.passes.processor_top_optimize import (
     arithmetic,
     conv,
+    matmul_output_transpose,
     matmul_right_transpose,
     reshape_reorder,
     scale,
@@ -39,7 +40,12 @@ PATTERNS: PatternTable = {
         reshape_reorder.ReshapeReorderPattern(),
     ),
     top.MulOp: (arithmetic.MulToQuickGELU(), arithmetic.SquareOfAbs()),
-    top.PermuteOp: (RemovePermute(), PermuteFuse(), Permute5dSplit()),
+    top.PermuteOp: (
+        RemovePermute(),
+        PermuteFuse(),
+        matmul_output_transpose.ConvertMatMulWithOutputTranspose(),
+        Permute5dSplit(),
+    ),
     top.ReshapeOp: (TopReshapeFuse(), TopFuseReshape2()),
     top.ScaleOp: (scale.MergeScale2Conv(), scale.ConvertScaleOp()),
     top.SoftmaxOp: (reshape_reorder.ReshapeReorderPattern(),),

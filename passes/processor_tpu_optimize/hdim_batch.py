@@ -19,6 +19,7 @@ from xdsl_tpu.passes.canonicalize.permute_order import Permutation
 from xdsl_tpu.passes.graph import derived_name, none_for, rebuilt, sole_user, tensor_like
 from xdsl_tpu.passes.processor_tpu_optimize.permutes import (
     HEADS,
+    TURNED,
     Order,
     applied,
     permute,
@@ -27,9 +28,6 @@ from xdsl_tpu.passes.processor_tpu_optimize.permutes import (
 )
 from xdsl_tpu.passes.tensors import is_weight, shape_of, size_in_bytes
 from xdsl_tpu.passes.weight_data import change_weight
-
-_TURNED: Order = (0, 2, 3, 1)
-"""Swaps rows and heads, then turns each matrix."""
 
 _UNTURN: Order = (0, 3, 2, 1)
 """Turns each matrix of batch, rows, heads, columns."""
@@ -54,8 +52,8 @@ class MatMulHdimBatchPattern(RewritePattern):
       (The vendor's compiler does this always.)
 
     At least one operand is a Permute, and not both are weights. Batch and heads of both operands
-    are the same. The left operand must not be turned alone: it then keeps a Permute [0, 3, 2, 1]
-    of its own.
+    are the same: kernels read a matrix of their own for each (`PermuteTileSwap` keeps a Tile). The
+    left operand must not be turned alone: it then keeps a Permute [0, 3, 2, 1] of its own.
 
     The vendor's compiler leaves f32 alone; here the kernels for f32 read such operands, too.
     """
@@ -147,13 +145,13 @@ class _Operand:
     @property
     def turns(self) -> bool:
         """Whether the Permute also turns each matrix."""
-        return self.permute is not None and ints(self.permute.order) == _TURNED
+        return self.permute is not None and ints(self.permute.order) == TURNED
 
 
 def _plan(value: SSAValue) -> _Operand | None:
     """How an operand is read; None for a weight that others use."""
     before = sole_permute(value)
-    if before is not None and ints(before.order) in (HEADS, _TURNED):
+    if before is not None and ints(before.order) in (HEADS, TURNED):
         return _Operand(value, _Way.PERMUTE, before)
     if is_weight(value):
         return _Operand(value, _Way.WEIGHT) if value.has_one_use() else None

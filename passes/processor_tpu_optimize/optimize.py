@@ -21,11 +21,15 @@ from xdsl_tpu.passes.module_state import (
 )
 from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
 from xdsl_tpu.passes.processor_tpu_optimize import (
+    fit_permute,
     hdim_batch,
+    masked_fill,
     permute_add_weight,
     permute_around_add,
     permute_fuse,
     permute_reorder,
+    permute_reshape,
+    permute_swap,
     reshape_slice,
 )
 from xdsl_tpu.passes.processor_tpu_optimize.group_conv import GroupConvToNormalConv
@@ -52,17 +56,28 @@ def patterns(weights: Weights | None) -> PatternTable:
             mask,
         ),
         tpu.Conv2DOp: (GroupConvToNormalConv(weights),),
+        tpu.MaskedFillOp: (masked_fill.MaskedFillPermuteMove(weights),),
         tpu.MatMulOp: (
+            fit_permute.FitPermute2Hdim(),
             hdim_batch.MatMulHdimBatchPattern(weights),
             reshape_slice.MatMulRemoveReshapePattern(),
             MatMulLeftReuse(),
         ),
         tpu.MulOp: (add_weight, reorder, mask),
         tpu.MulConstOp: (reorder, permute_reorder.PermuteMulconstSwap()),
-        tpu.PermuteOp: (permute_fuse.PermuteFuse(), permute_fuse.PermuteFuse2()),
-        tpu.ReshapeOp: (RemoveReshape(),),
+        tpu.PadOp: (permute_swap.PermutePadSwap(),),
+        tpu.PermuteOp: (
+            permute_reshape.ReshapePermuteFuse(),
+            permute_reshape.PermuteToReshape(),
+            permute_fuse.PermuteFuse(),
+            permute_fuse.PermuteFuse2(),
+            permute_reshape.PermuteReshapeFuse2(),
+        ),
+        tpu.ReshapeOp: (RemoveReshape(), permute_reshape.PermuteReshapeFuse()),
+        tpu.SliceOp: (permute_swap.PermuteFuseAddSoftmaxSlice(),),
         tpu.SqueezeOp: (reshape_slice.ReshapeSliceSqueezePattern(),),
         tpu.SubOp: (reorder, mask),
+        tpu.TileOp: (permute_swap.PermuteTileSwap(),),
     }
 
 

@@ -7,6 +7,7 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.canonicalize.permute_order import Permutation, cancel
 from xdsl_tpu.passes.graph import none_for, sole_producer
 from xdsl_tpu.passes.processor_tpu_optimize.permutes import (
+    HARDWARE_RANK,
     composed,
     permutation,
     permute,
@@ -15,24 +16,16 @@ from xdsl_tpu.passes.processor_tpu_optimize.permutes import (
 )
 from xdsl_tpu.passes.tensors import shape_of
 
-_HARDWARE_RANK = 4
-"""Transposes of more dimensions are done in steps."""
-
 
 class PermuteFuse(RewritePattern):
     """Permute(Permute(x)) and Permute(Reshape(Permute(x))) -> x, or Reshape(x), if inverse.
 
-        Permute [0, 2, 1, 3]
-        Permute [0, 2, 1, 3]    ->    x
-
-    A Permute that moves no data, as only dimensions of size 1 change places, is a Reshape.
+    Permute [0, 2, 1, 3]
+    Permute [0, 2, 1, 3]    ->    x
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tpu.PermuteOp, rewriter: PatternRewriter) -> None:
-        if permutation(op).moves_nothing:
-            rewriter.replace(op, reshape(op.location, op.input, shape_of(op.output)))
-            return
         value = op.input
         if (between := sole_producer(value, tpu.ReshapeOp)) is not None:
             value = between.input
@@ -58,6 +51,6 @@ class PermuteFuse2(RewritePattern):
         if inner is None:
             return
         order = composed(ints(inner.order), ints(op.order))
-        if Permutation(shape_of(inner.input), order).at_rank(_HARDWARE_RANK) is None:
+        if Permutation(shape_of(inner.input), order).at_rank(HARDWARE_RANK) is None:
             return
         rewriter.replace(op, permute(op.location, inner.input, order, none_for(op, rewriter)))

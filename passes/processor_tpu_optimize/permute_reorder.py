@@ -12,7 +12,7 @@ from xdsl_tpu.passes.canonicalize.permute_order import Permutation
 from xdsl_tpu.passes.graph import derived_name, sole_producer
 from xdsl_tpu.passes.processor_tpu_optimize.permutes import (
     HEADS,
-    Order,
+    TURNED,
     applied,
     move_behind,
     reshape,
@@ -35,8 +35,6 @@ UNARY = (
 
 BINARY = (tpu.AddOp, tpu.MulOp, tpu.SubOp)
 """Ops of two inputs that equal Permutes on both can move behind."""
-
-_TO_CHANNELS_LAST: Order = (0, 2, 3, 1)
 
 
 class PermuteReorderPattern(RewritePattern):
@@ -80,7 +78,7 @@ class PermuteMulconstSwap(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tpu.MulConstOp, rewriter: PatternRewriter) -> None:
-        permute = sole_permute(op.input, _TO_CHANNELS_LAST)
+        permute = sole_permute(op.input, TURNED)
         if permute is not None:
             move_behind(op, [permute], (permute.input,), rewriter)
 

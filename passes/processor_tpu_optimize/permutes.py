@@ -24,6 +24,12 @@ Order = tuple[int, ...]
 HEADS: Order = (0, 2, 1, 3)
 """The order that swaps rows and heads of batch, rows, heads, columns."""
 
+TURNED: Order = (0, 2, 3, 1)
+"""Swaps rows and heads, then turns each matrix."""
+
+HARDWARE_RANK = 4
+"""Transposes of more dimensions are done in steps."""
+
 
 def permutation(op: tpu.PermuteOp) -> Permutation:
     """What a Permute does."""
@@ -33,6 +39,11 @@ def permutation(op: tpu.PermuteOp) -> Permutation:
 def applied(order: Order, values: Sequence[int]) -> tuple[int, ...]:
     """`values`, one a dimension, in a new order."""
     return tuple(values[axis] for axis in order)
+
+
+def inverse(order: Order) -> Order:
+    """The order that undoes `order`."""
+    return tuple(order.index(axis) for axis in range(len(order)))
 
 
 def composed(first: Order, second: Order) -> Order:
@@ -68,9 +79,9 @@ def move_behind(
 ) -> Operation:
     """Replace an element-wise op on permuted values by one on `operands`, permuted afterwards.
 
-    `permutes` have equal orders and no other use. The new op is called like the old one with the
-    name of the first Permute (or `suffix`) added; the Permute behind it gets the old name. Gives
-    the new op, whose attributes are still those of the old one.
+    `permutes` have equal orders; they go unless something else uses them. The new op is called
+    like the old one with the name of the first Permute (or `suffix`) added; the Permute behind it
+    gets the old name. Gives the new op, whose attributes are still those of the old one.
     """
     order = ints(permutes[0].order)
     (old,) = op.results
@@ -87,5 +98,6 @@ def move_behind(
     behind = permute(op.location, moved.results[0], order, none_for(op, rewriter))
     rewriter.replace(op, [moved, behind])
     for one in dict.fromkeys(permutes):
-        rewriter.erase(one)
+        if not one.output.uses:
+            rewriter.erase(one)
     return moved

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.passes.real_networks import cosine, facts, real_module, real_text
+from tests.passes.test_swin_stages import BLOCKS, between
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
@@ -44,14 +45,21 @@ def test_every_stage_from_onnx_equals_the_real_files(name: str) -> None:
         assert facts(parse_module(texts[stage]), with_operands=False) == real
 
 
-@pytest.mark.parametrize("name", ["swin_t", "vit_small_patch16_224"])
-def test_transformers_keep_their_values(name: str) -> None:
+@pytest.mark.parametrize(("name", "most"), [("swin_t", 21), ("vit_small_patch16_224", 1)])
+def test_transformers_keep_their_values_and_lose_their_permutes(name: str, most: int) -> None:
+    """No Permute, executed or absorbed, is between the first product and the projection."""
     module = import_onnx(EXAMPLES / f"{name}.onnx")
     x = np.random.default_rng(3).standard_normal((1, 3, 224, 224)).astype(np.float32)
     (expected,) = run_module(module, [x]).values()
     times = lower(module, "F16", "bm1684x")
     (actual,) = run_module(module, [x]).values()
     assert cosine(actual, expected) >= 0.99999
+    blocks = between(module)
+    assert len(blocks) == BLOCKS
+    for block in blocks:
+        assert not any(isinstance(op, tpu.PermuteOp) for op in block)
+        assert sum(isinstance(op, tpu.MatMulOp) for op in block) == 2
+    assert sum(isinstance(op, tpu.PermuteOp) for op in module.walk()) <= most
     assert [one.pass_name for one in times] == [
         name for passes in STAGES.values() for name in passes
     ]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.passes.real_networks import Fact, apply, cosine, facts, real_text
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
@@ -18,7 +18,7 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import module_text, parse_module
 from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.pipelines import patterns_of, run_stage
-from xdsl_tpu.passes.tensors import is_weight
+from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SWIN, VIT = "swin_t", "vit_small_patch16_224"
@@ -39,7 +39,9 @@ def optimized(name: str, mode: str, disable: tuple[str, ...] = ()) -> ModuleOp:
     module = import_onnx(EXAMPLES / f"{name}.onnx")
     for stage in ("top", "tpu"):
         run_stage(module, stage, mode, "bm1684x", disable)
-    return apply(module, ("strip-io-quant", ""), ("processor-tpu-optimize", ""))
+    off = ",".join(sorted(patterns_of("processor-tpu-optimize").intersection(disable)))
+    options = f"disable={off}" if off else ""
+    return apply(module, ("strip-io-quant", ""), ("processor-tpu-optimize", options))
 
 
 def between(module: ModuleOp) -> list[set[Operation]]:
@@ -56,12 +58,23 @@ def between(module: ModuleOp) -> list[set[Operation]]:
 def _collect(value: SSAValue, seen: set[Operation]) -> None:
     op = value.owner
     assert isinstance(op, Operation)
-    if op in seen or (isinstance(op, tpu.MatMulOp) and is_weight(op.right)):
+    if isinstance(op, tpu.GroupOp) and isinstance(value, OpResult):  # through its border
+        last = op.body.block.last_op
+        assert last is not None
+        _collect(last.operands[value.index], seen)
+        return
+    if op in seen or (isinstance(op, tpu.MatMulOp) and _is_constant(op.right)):
         return
     seen.add(op)
     for operand in op.operands:
-        if not is_weight(operand) and not is_none(operand):
+        if not _is_constant(operand) and not is_none(operand):
             _collect(operand, seen)
+
+
+def _is_constant(value: SSAValue) -> bool:
+    """Whether a value is a weight, or one that a group has loaded."""
+    owner = value.owner
+    return is_weight(owner.input if isinstance(owner, tpu.LoadOp) else value)
 
 
 @pytest.mark.parametrize("mode", ["F32", "F16", "BF16"])
@@ -77,6 +90,38 @@ def test_no_permute_is_left_in_any_attention(name: str, permutes: int, mode: str
         assert counts["tpu.Permute"] == 0
         assert counts["tpu.Slice"] == counts["tpu.Squeeze"] == 0
     assert sum(isinstance(op, tpu.PermuteOp) for op in module.walk()) == permutes
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "blocks"),
+    [
+        (SWIN, "MatmulWithPermuteAndSplit", BLOCKS),
+        (SWIN, "MatMulHdimBatchPattern", BLOCKS),
+        (VIT, "PermuteReorderPattern", BLOCKS),
+    ],
+)
+def test_permutes_in_attention_would_be_found(name: str, pattern: str, blocks: int) -> None:
+    """The walk above sees those that a pattern less leaves, in every block."""
+    found = between(optimized(name, "F16", (pattern,)))
+    assert len(found) == BLOCKS
+    counts = [sum(isinstance(op, tpu.PermuteOp) for op in block) for block in found]
+    assert sum(map(bool, counts)) == blocks
+
+
+def test_five_dimensional_slices_appear_without_the_patterns_that_replace_them() -> None:
+    """The optimisation as first published: one product, then Slice and Squeeze of its parts."""
+    off = ("SplitMatMulPattern", "ReshapeSliceSqueezePattern")
+    module = optimized(SWIN, "F16", off)
+    slices = [op for op in module.walk() if isinstance(op, tpu.SliceOp)]
+    parts = [op for op in slices if len(shape_of(op.input)) == 5]
+    assert len(parts) == 3 * BLOCKS
+    for op in parts:
+        before, after = shape_of(op.input), shape_of(op.output)
+        assert (before[2], after[2]) == (3, 1)
+        assert before[:2] == after[:2]
+        assert before[3:] == after[3:]
+        assert isinstance(next(iter(op.output.uses)).operation, tpu.SqueezeOp)
+    assert not any(isinstance(op, tpu.SqueezeOp) for op in optimized(SWIN, "F16").walk())
 
 
 @pytest.mark.parametrize("name", [SWIN, VIT])

@@ -1,0 +1,162 @@
+// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize --no-locations | filecheck %s
+
+// Permutes move behind Slices, Pads, Tiles and MaskedFills, and come into the form products take in.
+
+// PermuteFuseAddSoftmaxSlice: both parts of a Softmax are read by products.
+// CHECK-LABEL: func.func @parts
+// CHECK: "tpu.Softmax"{{.*}} -> tensor<2x7x3x10xf32>
+// CHECK-NOT: "tpu.Permute"
+// CHECK: "tpu.Slice"{{.*}}ends = [2, 7, 3, 4]{{.*}}-> tensor<2x7x3x4xf32>
+// CHECK-NEXT: "tpu.Slice"{{.*}}offset = [0, 0, 0, 4]{{.*}}-> tensor<2x7x3x6xf32>
+// CHECK-NEXT: "tpu.MatMul"{{.*}}hdim_is_batch = true
+// CHECK-NEXT: "tpu.MatMul"{{.*}}hdim_is_batch = true
+module attributes {module.state = "TPU_LOWERED"} {
+func.func @parts(%arg0: tensor<2x7x3x10xf32>, %arg1: tensor<2x4x3x6xf32>, %arg2: tensor<2x6x3x6xf32>) -> (tensor<2x7x3x6xf32>, tensor<2x7x3x6xf32>) {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg0) : (tensor<2x7x3x10xf32>) -> tensor<2x7x3x10xf32> loc("x")
+  %a = "top.Input"(%arg1) : (tensor<2x4x3x6xf32>) -> tensor<2x4x3x6xf32> loc("a")
+  %b = "top.Input"(%arg2) : (tensor<2x6x3x6xf32>) -> tensor<2x6x3x6xf32> loc("b")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x7x3x10xf32>, none) -> tensor<2x3x7x10xf32> loc("p")
+  %s = "tpu.Softmax"(%p, %n, %n, %n, %n, %n) {axis = 3 : si32} : (tensor<2x3x7x10xf32>, none, none, none, none, none) -> tensor<2x3x7x10xf32> loc("s")
+  %c0 = "tpu.Slice"(%s, %n, %n, %n, %n) {offset = [0, 0, 0, 0], ends = [2, 3, 7, 4], steps = [1, 1, 1, 1]} : (tensor<2x3x7x10xf32>, none, none, none, none) -> tensor<2x3x7x4xf32> loc("c0")
+  %c1 = "tpu.Slice"(%s, %n, %n, %n, %n) {offset = [0, 0, 0, 4], ends = [2, 3, 7, 10], steps = [1, 1, 1, 1]} : (tensor<2x3x7x10xf32>, none, none, none, none) -> tensor<2x3x7x6xf32> loc("c1")
+  %pa = "tpu.Permute"(%a, %n) {order = [0, 2, 1, 3]} : (tensor<2x4x3x6xf32>, none) -> tensor<2x3x4x6xf32> loc("pa")
+  %pb = "tpu.Permute"(%b, %n) {order = [0, 2, 1, 3]} : (tensor<2x6x3x6xf32>, none) -> tensor<2x3x6x6xf32> loc("pb")
+  %m0 = "tpu.MatMul"(%c0, %pa, %n, %n, %n) : (tensor<2x3x7x4xf32>, tensor<2x3x4x6xf32>, none, none, none) -> tensor<2x3x7x6xf32> loc("m0")
+  %m1 = "tpu.MatMul"(%c1, %pb, %n, %n, %n) : (tensor<2x3x7x6xf32>, tensor<2x3x6x6xf32>, none, none, none) -> tensor<2x3x7x6xf32> loc("m1")
+  %y0 = "tpu.Permute"(%m0, %n) {order = [0, 2, 1, 3]} : (tensor<2x3x7x6xf32>, none) -> tensor<2x7x3x6xf32> loc("y0")
+  %y1 = "tpu.Permute"(%m1, %n) {order = [0, 2, 1, 3]} : (tensor<2x3x7x6xf32>, none) -> tensor<2x7x3x6xf32> loc("y1")
+  return %y0, %y1 : tensor<2x7x3x6xf32>, tensor<2x7x3x6xf32>
+}
+}
+
+// -----
+
+// Refused: one of the readers is no Slice.
+// CHECK-LABEL: func.func @whole
+// CHECK: "tpu.Permute"
+// CHECK: "tpu.Slice"{{.*}}-> tensor<2x3x7x4xf32>
+module attributes {module.state = "TPU_LOWERED"} {
+func.func @whole(%arg0: tensor<2x7x3x10xf32>) -> (tensor<2x7x3x4xf32>, tensor<2x3x7x10xf32>) {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg0) : (tensor<2x7x3x10xf32>) -> tensor<2x7x3x10xf32> loc("x")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x7x3x10xf32>, none) -> tensor<2x3x7x10xf32> loc("p")
+  %c = "tpu.Slice"(%p, %n, %n, %n, %n) {offset = [0, 0, 0, 0], ends = [2, 3, 7, 4], steps = [1, 1, 1, 1]} : (tensor<2x3x7x10xf32>, none, none, none, none) -> tensor<2x3x7x4xf32> loc("c")
+  %q = "tpu.Permute"(%c, %n) {order = [0, 2, 1, 3]} : (tensor<2x3x7x4xf32>, none) -> tensor<2x7x3x4xf32> loc("q")
+  %y = "tpu.MinConst"(%p) {const_val = 1.0 : f64} : (tensor<2x3x7x10xf32>) -> tensor<2x3x7x10xf32> loc("y")
+  return %q, %y : tensor<2x7x3x4xf32>, tensor<2x3x7x10xf32>
+}
+}
+
+// -----
+
+// PermutePadSwap: counts go with their dimensions, and the Permutes cancel.
+// CHECK-LABEL: func.func @pad
+// CHECK-NOT: "tpu.Permute"
+// CHECK: "tpu.Pad"{{.*}}paddings = [0, 2, 1, 3, 1, 4, 0, 0]{{.*}}-> tensor<3x11x4x10xf32>
+// CHECK-NOT: "tpu.Permute"
+module attributes {module.state = "TPU_LOWERED"} {
+func.func @pad(%arg0: tensor<2x5x3x7xf32>) -> tensor<3x11x4x10xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg0) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x3x5x7xf32> loc("p")
+  %q = "tpu.Pad"(%p, %n, %n, %n, %n) {paddings = [0, 1, 2, 3, 1, 0, 4, 0]} : (tensor<2x3x5x7xf32>, none, none, none, none) -> tensor<3x4x11x10xf32> loc("q")
+  %y = "tpu.Permute"(%q, %n) {order = [0, 2, 1, 3]} : (tensor<3x4x11x10xf32>, none) -> tensor<3x11x4x10xf32> loc("y")
+  %z = "tpu.MinConst"(%y) {const_val = 1.0 : f64} : (tensor<3x11x4x10xf32>) -> tensor<3x11x4x10xf32> loc("z")
+  return %z : tensor<3x11x4x10xf32>
+}
+}
+
+// -----
+
+// Refused: nothing behind the Pad takes the Permute in, which would then move more.
+// CHECK-LABEL: func.func @pad_alone
+// CHECK: "tpu.Permute"
+// CHECK-NEXT: "tpu.Pad"
+module attributes {module.state = "TPU_LOWERED"} {
+func.func @pad_alone(%arg0: tensor<2x5x3x7xf32>) -> tensor<2x4x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg0) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x3x5x7xf32> loc("p")
+  %q = "tpu.Pad"(%p, %n, %n, %n, %n) {paddings = [0, 1, 0, 0, 0, 0, 0, 0]} : (tensor<2x3x5x7xf32>, none, none, none, none) -> tensor<2x4x5x7xf32> loc("q")
+  return %q : tensor<2x4x5x7xf32>
+}
+}
+
+// -----
+
+// PermuteTileSwap: the Tile stays, both Permutes go into the product.
+// CHECK-LABEL: func.func @tile
+// CHECK: "tpu.Tile"{{.*}}tile = [1, 1, 3, 1]{{.*}}-> tensor<2x5x3x6xf32>
+// CHECK-NEXT: "tpu.MatMul"{{.*}}hdim_is_batch = true
+module attributes {module.state = "TPU_LOWERED"} {
+func.func @tile(%arg0: tensor<2x7x3x5xf32>, %arg1: tensor<2x5x1x6xf32>) -> tensor<2x3x7x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg0) : (tensor<2x7x3x5xf32>) -> tensor<2x7x3x5xf32> loc("x")
+  %w = "top.Input"(%arg1) : (tensor<2x5x1x6xf32>) -> tensor<2x5x1x6xf32> loc("w")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x7x3x5xf32>, none) -> tensor<2x3x7x5xf32> loc("p")
+  %q = "tpu.Permute"(%w, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x1x6xf32>, none) -> tensor<2x1x5x6xf32> loc("q")
+  %t = "tpu.Tile"(%q, %n) {tile = [1, 3, 1, 1]} : (tensor<2x1x5x6xf32>, none) -> tensor<2x3x5x6xf32> loc("t")
+  %y = "tpu.MatMul"(%p, %t, %n, %n, %n) : (tensor<2x3x7x5xf32>, tensor<2x3x5x6xf32>, none, none, none) -> tensor<2x3x7x6xf32> loc("y")
+  return %y : tensor<2x3x7x6xf32>
+}
+}
+
+// -----
+
+// MaskedFillPermuteMove: a condition for all heads gets a Reshape.
+// CHECK-LABEL: func.func @fill
+// CHECK-NOT: "tpu.Permute"
+// CHECK: "tpu.Reshape"{{.*}} -> tensor<2x5x1x7xf32>
+// CHECK-NEXT: "tpu.MaskedFill"{{.*}} -> tensor<2x5x3x7xf32>
+// CHECK-NOT: "tpu.Permute"
+module attributes {module.state = "TPU_LOWERED"} {
+func.func @fill(%arg0: tensor<2x5x3x7xf32>, %arg1: tensor<2x1x5x7xf32>) -> tensor<2x5x3x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg0) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %c = "top.Input"(%arg1) : (tensor<2x1x5x7xf32>) -> tensor<2x1x5x7xf32> loc("c")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x3x5x7xf32> loc("p")
+  %f = "tpu.MaskedFill"(%c, %p) {const_val = -4.0 : f64, inversed = false} : (tensor<2x1x5x7xf32>, tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> loc("f")
+  %q = "tpu.Permute"(%f, %n) {order = [0, 2, 1, 3]} : (tensor<2x3x5x7xf32>, none) -> tensor<2x5x3x7xf32> loc("q")
+  %y = "tpu.MinConst"(%q) {const_val = 1.0 : f64} : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("y")
+  return %y : tensor<2x5x3x7xf32>
+}
+}
+
+// -----
+
+// The condition is what is permuted; the value gets a Permute that the last one pays for.
+// CHECK-LABEL: func.func @condition
+// CHECK: "tpu.Permute"(%{{.*}}) {order = [0, 2, 1, 3]}{{.*}}tensor<2x3x5x7xf32>{{.*}}-> tensor<2x5x3x7xf32>
+// CHECK-NEXT: "tpu.MaskedFill"
+// CHECK-NOT: "tpu.Permute"
+module attributes {module.state = "TPU_LOWERED"} {
+func.func @condition(%arg0: tensor<2x5x3x7xf32>, %arg1: tensor<2x3x5x7xf32>) -> tensor<2x5x3x7xf32> {
+  %n = "top.None"() : () -> none
+  %c = "top.Input"(%arg0) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("c")
+  %x = "top.Input"(%arg1) : (tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> loc("x")
+  %p = "tpu.Permute"(%c, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x3x5x7xf32> loc("p")
+  %f = "tpu.MaskedFill"(%p, %x) {const_val = -4.0 : f64, inversed = false} : (tensor<2x3x5x7xf32>, tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> loc("f")
+  %q = "tpu.Permute"(%f, %n) {order = [0, 2, 1, 3]} : (tensor<2x3x5x7xf32>, none) -> tensor<2x5x3x7xf32> loc("q")
+  %y = "tpu.MinConst"(%q) {const_val = 1.0 : f64} : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("y")
+  return %y : tensor<2x5x3x7xf32>
+}
+}
+
+// -----
+
+// Refused: the result is wanted in this order, so that there would be two Permutes for one.
+// CHECK-LABEL: func.func @fill_last
+// CHECK: "tpu.Permute"
+// CHECK-NEXT: "tpu.MaskedFill"
+// CHECK-NEXT: return
+module attributes {module.state = "TPU_LOWERED"} {
+func.func @fill_last(%arg0: tensor<2x5x3x7xf32>, %arg1: tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg0) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %c = "top.Input"(%arg1) : (tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> loc("c")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x3x5x7xf32> loc("p")
+  %f = "tpu.MaskedFill"(%c, %p) {const_val = -4.0 : f64, inversed = false} : (tensor<2x3x5x7xf32>, tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> loc("f")
+  return %f : tensor<2x3x5x7xf32>
+}
+}
