@@ -48,6 +48,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import OpTrait
 
+from xdsl_tpu.dialects.names import name_of
+
 Order: TypeAlias = tuple[int, ...]
 """A permutation: dimension i of the result is dimension `order[i]` of the input."""
 
@@ -116,8 +118,8 @@ class LayoutInterface(OpTrait, ABC):
         """Insert this dialect's transposition of `value` and give its result.
 
         `op` is the op on whose behalf that happens, and a source of attributes such as a device;
-        `value` is one of its operands or results, or such in another layout. `name` is a
-        proposal for the name of the new tensor, where tensors have names.
+        `value` is one of its operands or results, or such in another layout. `name` is the name
+        for the new tensor, derived from those that `name` gives and unique among them.
         """
 
     @abstractmethod
@@ -127,6 +129,13 @@ class LayoutInterface(OpTrait, ABC):
         A slot whose value is no ranked tensor, or has fewer than three dimensions, may be
         listed: both layouts of it are the same.
         """
+
+    def name(self, op: Operation) -> str | None:
+        """The name of the op, which those of transpositions beside it are derived from.
+
+        By default that of its location; for dialects that keep names elsewhere to override.
+        """
+        return name_of(op)
 
     def layout(self, op: Operation) -> Layout | None:
         """The layout in which the op reads its slots at present, as it is written in the IR.
