@@ -28,8 +28,10 @@ def _lazy(module: str, class_name: str) -> PassLoader:
 PASSES: dict[str, PassLoader] = {
     "absorb-moves": _lazy("layer_group.absorb", "AbsorbMovesPass"),
     "address-assign": _lazy("address_assign.assign", "AddressAssignPass"),
+    "auto-nhwc": _lazy("layout.auto_nhwc", "AutoNhwcPass"),
     "canonicalize": _lazy("canonicalize", "CanonicalizePass"),
     "convert-top-to-tpu": _lazy("lowering.convert", "ConvertTopToTpuPass"),
+    "eliminate-redundant-transpose": _lazy("layout.redundant", "EliminateRedundantTransposePass"),
     "extra-optimize": _lazy("extra_optimize", "ExtraOptimizePass"),
     "import-calibration-table": _lazy("calibration.import_table", "ImportCalibrationTablePass"),
     "fuse-bias-add-dropout": _lazy("fuse_bias_add_dropout", "FuseBiasAddDropoutPass"),
@@ -43,6 +45,7 @@ PASSES: dict[str, PassLoader] = {
     "strip-io-quant": _lazy("strip_io_quant", "StripIoQuantPass"),
     "subnet-divide": _lazy("subnet_divide", "SubnetDividePass"),
     "tpu-canonicalize": _lazy("canonicalize", "TpuCanonicalizePass"),
+    "transfer-layout": _lazy("layout.transfer_layout", "TransferLayoutPass"),
     "verify-addresses": _lazy("verify_addresses", "VerifyAddressesPass"),
     "verify-layer-groups": _lazy("verify_layer_groups", "VerifyLayerGroupsPass"),
     "weight-fold": _lazy("weight_fold", "WeightFoldPass"),

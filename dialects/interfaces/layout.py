@@ -41,7 +41,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, Self, TypeAlias, cast
+from typing import ClassVar, Literal, Self, TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
@@ -106,6 +106,13 @@ class LayoutInterface(OpTrait, ABC):
     Subclasses must be hashable and without state, as all traits; an op class has at most one.
     """
 
+    names_tensors: ClassVar[bool] = True
+    """Whether a name is that of a tensor in one layout, as locations are in this project.
+
+    Then a result in another layout gets another name, and a copy in the old one takes the old
+    name over. False for dialects in which a name is that of an op, whatever its results.
+    """
+
     @classmethod
     def of(cls, op: Operation) -> Self | None:
         """The trait of this op, None when it has none."""
@@ -140,10 +147,18 @@ class LayoutInterface(OpTrait, ABC):
     def layout(self, op: Operation) -> Layout | None:
         """The layout in which the op reads its slots at present, as it is written in the IR.
 
-        None for an op that cannot tell because it does the same in either. An op that can tell
-        and may be rewritten is *sensitive*: passes give it the layout that is their target.
+        None for an op that cannot tell because it does the same in either.
         """
         return self.required(op)
+
+    def wants_target(self, op: Operation) -> bool:
+        """Whether passes must give the op the layout that is their target, if it can have it.
+
+        That is for ops that are faster in one layout, such as convolutions. By default all that
+        can tell their layout; say no for a normalisation or a bias along the channel axis,
+        which can tell but do not care. (The greedy pass `auto-nhwc` goes by `layout` alone.)
+        """
+        return self.layout(op) is not None
 
     def required(self, op: Operation) -> Layout | None:
         """The only layout that the op may have afterwards; None when both are possible."""
@@ -229,6 +244,9 @@ class LayoutConstant(OpTrait, ABC):
         later pass to evaluate.
         """
         return None
+
+    def release(self, op: Operation) -> None:
+        """Called before the constant is erased as nothing uses it any more."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from xdsl_tpu.dialects.attrs import BOOL, F64, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR, NamedOp, is_none
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
+from xdsl_tpu.dialects.top.layout import Elementwise, ElementwiseUnary
 from xdsl_tpu.dialects.top.traits import InOutSameShape, SupportElementwise
 
 
@@ -41,11 +42,13 @@ class UnaryOp(SameShapeOp, ABC):
     input = operand_def(TENSOR)
     output = result_def(TENSOR)
 
+    traits = traits_def(ElementwiseUnary())
+
 
 class BroadcastOp(ShapedOp, ABC):
     """Element by element over tensors of broadcastable shapes (numpy's rules)."""
 
-    traits = traits_def(Pure(), SupportElementwise())
+    traits = traits_def(Pure(), SupportElementwise(), Elementwise())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         present = (operand for operand in self.operands if not is_none(operand))

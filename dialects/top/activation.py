@@ -8,6 +8,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.top.abstract import SameShapeOp, UnaryOp
 from xdsl_tpu.dialects.top.enums import GELUMODE, ROUND_MODE
+from xdsl_tpu.dialects.top.layout import AxisLayout, ChannelFirst
 from xdsl_tpu.dialects.top.traits import (
     SupportEarlyStride,
     SupportElementwise,
@@ -48,7 +49,7 @@ class PReluOp(SameShapeOp):
     slope = operand_def(TENSOR)
     output = result_def(TENSOR)
 
-    traits = traits_def(SupportElementwise(), SupportEarlyStride())
+    traits = traits_def(SupportElementwise(), SupportEarlyStride(), ChannelFirst())
 
 
 @irdl_op_definition
@@ -174,15 +175,19 @@ class TanhOp(UnaryOp):
 
 
 @irdl_op_definition
-class SoftmaxOp(UnaryOp):
+class SoftmaxOp(SameShapeOp):
     """y = e ** (beta * x) divided by its sum along `axis`; with `log` the logarithm of that."""
 
     name = "top.Softmax"
 
+    input = operand_def(TENSOR)
+    output = result_def(TENSOR)
     axis = attr_def(SI32)
     log = default_attr_def(BOOL, False)
     beta = default_attr_def(F64, 1.0)
     round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
+
+    traits = traits_def(AxisLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)

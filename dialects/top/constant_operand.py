@@ -6,6 +6,7 @@ from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR
 from xdsl_tpu.dialects.top.abstract import FusedReluOp, SameShapeOp, UnaryOp
 from xdsl_tpu.dialects.top.enums import BINARY_SHIFT, COMPARE_MODE, ROUND_MODE
+from xdsl_tpu.dialects.top.layout import ElementwiseUnary
 from xdsl_tpu.dialects.top.traits import (
     ScalarConsumer,
     ScalarProducer,
@@ -179,7 +180,7 @@ class ClipOp(SameShapeOp):
     min = attr_def(F64)
     max = attr_def(F64)
 
-    traits = traits_def(SupportElementwise(), SupportEarlyStride())
+    traits = traits_def(SupportElementwise(), SupportEarlyStride(), ElementwiseUnary())
 
 
 @irdl_op_definition

@@ -17,6 +17,7 @@ from xdsl_tpu.dialects.attrs import DICT_ARRAY, TEXT
 from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, UnknownShapeError, known_shape
 from xdsl_tpu.dialects.top.abstract import ShapedOp
+from xdsl_tpu.dialects.top.layout import IfLayout, LoopLayout
 
 
 @irdl_op_definition
@@ -29,6 +30,8 @@ class IfOp(ShapedOp):
     output = var_result_def(TENSOR)
     then_branch = region_def()
     else_branch = region_def()
+
+    traits = traits_def(IfLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         taken, other = (self._yielded(branch) for branch in (self.then_branch, self.else_branch))
@@ -61,6 +64,8 @@ class LoopOp(NamedOp):
     v_initial = var_operand_def(TENSOR_OR_NONE)
     v_final_and_scan_outputs = var_result_def(TENSOR_OR_NONE)
     body = region_def()
+
+    traits = traits_def(LoopLayout())
 
 
 @irdl_op_definition

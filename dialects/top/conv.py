@@ -22,6 +22,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.top.abstract import FusedReluOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import AUTO_PAD_MODE
+from xdsl_tpu.dialects.top.layout import ChannelFirst
 from xdsl_tpu.dialects.top.padding import auto_padded, pads_of
 from xdsl_tpu.dialects.top.traits import SupportFuseRelu
 
@@ -71,7 +72,7 @@ class ConvOp(ShapedOp, FusedReluOp):
     out_int8_zp = opt_attr_def(F64)
     weight_bits = opt_attr_def(I64_INT)
 
-    traits = traits_def(Pure(), SupportFuseRelu())
+    traits = traits_def(Pure(), SupportFuseRelu(), ChannelFirst())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self._input_shape()
@@ -159,7 +160,7 @@ class DeconvOp(ShapedOp, FusedReluOp):
     output_padding = opt_attr_def(I64_ARRAY)
     dynweight_reorderd = default_attr_def(BOOL, False)
 
-    traits = traits_def(Pure(), SupportFuseRelu())
+    traits = traits_def(Pure(), SupportFuseRelu(), ChannelFirst())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, kernel = self.shape_of(self.input, 3, 4, 5), ints(self.kernel_shape)
@@ -205,7 +206,7 @@ class DeformConv2DOp(ShapedOp, FusedReluOp):
     use_mask = default_attr_def(BOOL, False)
     dilations = opt_attr_def(I64_ARRAY)
 
-    traits = traits_def(Pure(), SupportFuseRelu())
+    traits = traits_def(Pure(), SupportFuseRelu(), ChannelFirst())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input, 4)

@@ -19,6 +19,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast, einsum_shape
 from xdsl_tpu.dialects.top.abstract import FusedReluOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import DQ_TYPE
+from xdsl_tpu.dialects.top.layout import MatMulLayout
 from xdsl_tpu.dialects.top.traits import SupportFuseRelu
 
 
@@ -61,7 +62,7 @@ class MatMulOp(ShapedOp, FusedReluOp):
     dq_type = default_attr_def(DQ_TYPE, "NONE")
     q_group_size = default_attr_def(I64_INT, 0)
 
-    traits = traits_def(Pure(), SupportFuseRelu())
+    traits = traits_def(Pure(), SupportFuseRelu(), MatMulLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         ranks = (4,) if self.hdim_is_batch.value.data else range(1, 9)

@@ -9,6 +9,7 @@ from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, is_none
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.top.abstract import FusedReluOp, SameShapeOp
+from xdsl_tpu.dialects.top.layout import ChannelFirst, LayerNormLayout
 from xdsl_tpu.dialects.top.traits import SupportFuseRelu
 
 
@@ -45,7 +46,7 @@ class BatchNormOp(ChannelParameters, FusedReluOp):
     output = result_def(TENSOR)
     epsilon = default_attr_def(F64, 1e-05)
 
-    traits = traits_def(SupportFuseRelu())
+    traits = traits_def(SupportFuseRelu(), ChannelFirst())
 
 
 @irdl_op_definition
@@ -59,7 +60,7 @@ class ScaleOp(ChannelParameters, FusedReluOp):
     bias = operand_def(TENSOR)
     output = result_def(TENSOR)
 
-    traits = traits_def(SupportFuseRelu())
+    traits = traits_def(SupportFuseRelu(), ChannelFirst())
 
 
 @irdl_op_definition
@@ -80,6 +81,8 @@ class LayerNormOp(SameShapeOp):
     normalized_shape = attr_def(I64_ARRAY)
     axis = attr_def(SI32)
     eps = attr_def(F64)
+
+    traits = traits_def(LayerNormLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, normalized = self.shape_of(self.input), self._normalized()
@@ -119,6 +122,8 @@ class GroupNormOp(SameShapeOp):
     num_groups = attr_def(I64_INT)
     eps = attr_def(F64)
 
+    traits = traits_def(ChannelFirst())
+
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, groups = self.shape_of(self.input), self.num_groups.value.data
         if len(shape) < 2 or groups < 1 or shape[1] % groups:
@@ -141,6 +146,8 @@ class InstanceNormOp(ChannelParameters):
     output = result_def(TENSOR)
     eps = attr_def(F64)
 
+    traits = traits_def(ChannelFirst())
+
 
 @irdl_op_definition
 class PixelNormOp(ChannelParameters):
@@ -153,6 +160,8 @@ class PixelNormOp(ChannelParameters):
     bias = operand_def(TENSOR_OR_NONE)
     output = result_def(TENSOR)
     eps = attr_def(F64)
+
+    traits = traits_def(ChannelFirst())
 
 
 @irdl_op_definition
@@ -184,6 +193,8 @@ class LRNOp(SameShapeOp):
     beta = default_attr_def(F64, 0.75)
     bias = default_attr_def(F64, 1.0)
 
+    traits = traits_def(ChannelFirst())
+
 
 @irdl_op_definition
 class NormalizeOp(SameShapeOp):
@@ -200,3 +211,5 @@ class NormalizeOp(SameShapeOp):
     output = result_def(TENSOR)
     across_spatial = default_attr_def(BOOL, False)
     channel_shared = default_attr_def(BOOL, True)
+
+    traits = traits_def(ChannelFirst())

@@ -8,6 +8,14 @@ from xdsl_tpu.dialects.base import TENSOR, NamedOp
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.top.abstract import SameShapeOp, ShapedOp
+from xdsl_tpu.dialects.top.layout import (
+    AxisLayout,
+    ChannelFirst,
+    PermuteAbsorbs,
+    PermuteOrder,
+    RotationLayout,
+    TransposeOrder,
+)
 
 
 @irdl_op_definition
@@ -20,7 +28,7 @@ class PermuteOp(ShapedOp):
     output = result_def(TENSOR)
     order = attr_def(I64_ARRAY)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), PermuteOrder(), PermuteAbsorbs())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, order = self.shape_of(self.input), ints(self.order)
@@ -40,7 +48,7 @@ class TransposeOp(ShapedOp):
     dim0 = attr_def(SI32)
     dim1 = attr_def(SI32)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), TransposeOrder())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = list(self.shape_of(self.input))
@@ -58,6 +66,8 @@ class ReverseOp(SameShapeOp):
     input = operand_def(TENSOR)
     output = result_def(TENSOR)
     axis = attr_def(I64_INT)
+
+    traits = traits_def(AxisLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)
@@ -130,6 +140,8 @@ class SwapDimInnerOp(SameShapeOp):
     output = result_def(TENSOR)
     offset = attr_def(I64_ARRAY)
 
+    traits = traits_def(RotationLayout())
+
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, offsets = self.shape_of(self.input), ints(self.offset)
         if len(offsets) != len(shape):
@@ -149,6 +161,8 @@ class SwapChannelOp(SameShapeOp):
     output = result_def(TENSOR)
     channel_order = attr_def(I64_ARRAY)
 
+    traits = traits_def(ChannelFirst())
+
 
 @irdl_op_definition
 class ShuffleChannelOp(SameShapeOp):
@@ -159,6 +173,8 @@ class ShuffleChannelOp(SameShapeOp):
     input = operand_def(TENSOR)
     output = result_def(TENSOR)
     group = attr_def(I64_INT)
+
+    traits = traits_def(ChannelFirst())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, group = self.shape_of(self.input), self.group.value.data

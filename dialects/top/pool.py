@@ -19,6 +19,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.top.abstract import FusedReluOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import AUTO_PAD_MODE, ROUND_MODE
+from xdsl_tpu.dialects.top.layout import ChannelFirst
 from xdsl_tpu.dialects.top.padding import auto_padded, pads_of
 from xdsl_tpu.dialects.top.traits import SupportFuseRelu
 
@@ -49,7 +50,7 @@ class PoolOp(ShapedOp, PoolAttributes, ABC):
     input = operand_def(TENSOR)
     output = result_def(TENSOR)
 
-    traits = traits_def(Pure(), SupportFuseRelu())
+    traits = traits_def(Pure(), SupportFuseRelu(), ChannelFirst())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, ceil_mode = self.shape_of(self.input, 3, 4, 5), self._ceils()
@@ -129,7 +130,7 @@ class MaxPoolWithMaskOp(PoolAttributes):
     output = result_def(TENSOR)
     mask = result_def(TENSOR)
 
-    traits = traits_def(Pure(), SupportFuseRelu())
+    traits = traits_def(Pure(), SupportFuseRelu(), ChannelFirst())
 
 
 @irdl_op_definition
@@ -145,7 +146,7 @@ class AdaptiveAvgPoolOp(ShapedOp):
     output = result_def(TENSOR)
     output_size = attr_def(I64_ARRAY)
 
-    traits = traits_def(Pure(), SupportFuseRelu())
+    traits = traits_def(Pure(), SupportFuseRelu(), ChannelFirst())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, sizes = self.shape_of(self.input, 3, 4, 5), ints(self.output_size)
@@ -164,7 +165,7 @@ class PoolMaskOp(NamedOp):
     output = result_def(TENSOR)
     scale = attr_def(I64_INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ChannelFirst())
 
 
 @irdl_op_definition
@@ -179,7 +180,7 @@ class MaxUnpoolOp(ShapedOp):
     scale_h = attr_def(I64_INT)
     scale_w = attr_def(I64_INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ChannelFirst())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         n, c, h, w = self.shape_of(self.input, 4)

@@ -9,6 +9,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, axis_of, reduced
 from xdsl_tpu.dialects.top.abstract import SameShapeOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import ARG_MODE, REDUCE_MODE
+from xdsl_tpu.dialects.top.layout import ArgLayout, ReduceLayout
 from xdsl_tpu.dialects.top.traits import ScalarProducer
 
 
@@ -29,7 +30,7 @@ class ReduceOp(ShapedOp):
     mode = attr_def(REDUCE_MODE)
     is_scalar = default_attr_def(BOOL, False)
 
-    traits = traits_def(Pure(), ScalarProducer())
+    traits = traits_def(Pure(), ScalarProducer(), ReduceLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)
@@ -61,7 +62,7 @@ class ArgOp(ShapedOp):
     mode = attr_def(ARG_MODE)
     select_last_index = default_attr_def(BOOL, True)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ArgLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)
@@ -104,7 +105,7 @@ class VarianceOp(ShapedOp):
     correction = attr_def(F64)
     keep_dims = default_attr_def(BOOL, False)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ReduceLayout("reduce_list", "keep_dims"))
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)

@@ -28,6 +28,7 @@ from xdsl_tpu.dialects.interfaces.shape_rules import (
     scalar_as_one,
 )
 from xdsl_tpu.dialects.top.abstract import ShapedOp
+from xdsl_tpu.dialects.top.layout import ViewLayout
 from xdsl_tpu.dialects.top.traits import (
     ScalarConsumer,
     ScalarProducer,
@@ -62,7 +63,7 @@ class ReshapeOp(ShapedOp):
     shape = opt_attr_def(I64_ARRAY)
     flatten_start_dim = default_attr_def(I64_INT, -1)
 
-    traits = traits_def(Pure(), ShapeConsumer())
+    traits = traits_def(Pure(), ShapeConsumer(), ViewLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         source, start = self.shape_of(self.input), self.flatten_start_dim.value.data
@@ -112,7 +113,7 @@ class FlattenOp(ShapedOp):
     start_dim = default_attr_def(I64_INT, 0)
     end_dim = default_attr_def(I64_INT, -1)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ViewLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         start, end = self.start_dim.value.data, self.end_dim.value.data
@@ -133,7 +134,7 @@ class SqueezeOp(ShapedOp):
     axes = attr_def(I64_ARRAY)
     is_scalar = default_attr_def(BOOL, False)
 
-    traits = traits_def(Pure(), ScalarProducer())
+    traits = traits_def(Pure(), ScalarProducer(), ViewLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)
@@ -161,7 +162,7 @@ class UnsqueezeOp(ShapedOp):
     output = result_def(TENSOR)
     axes = attr_def(I64_ARRAY)
 
-    traits = traits_def(Pure(), ScalarConsumer())
+    traits = traits_def(Pure(), ScalarConsumer(), ViewLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self._source()

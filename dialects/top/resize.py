@@ -8,6 +8,7 @@ from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, is_none
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.top.abstract import FusedReluOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import INTERP_COORD_MODE, INTERP_MODE
+from xdsl_tpu.dialects.top.layout import ChannelFirst
 from xdsl_tpu.dialects.top.traits import SupportFuseRelu
 
 
@@ -22,7 +23,7 @@ class UpsampleOp(ShapedOp, FusedReluOp):
     scale_h = attr_def(I64_INT)
     scale_w = attr_def(I64_INT)
 
-    traits = traits_def(Pure(), SupportFuseRelu())
+    traits = traits_def(Pure(), SupportFuseRelu(), ChannelFirst())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, scales = self.shape_of(self.input, 4), (self.scale_h, self.scale_w)
@@ -51,7 +52,7 @@ class InterpOp(ShapedOp):
     scale_h = default_attr_def(F64, -1.0)
     scale_w = default_attr_def(F64, -1.0)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ChannelFirst())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input, 3, 4)

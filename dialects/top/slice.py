@@ -30,6 +30,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut, axis_of, cut
 from xdsl_tpu.dialects.top.abstract import FusedReluOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import PADDING_MODE, ROUND_MODE
+from xdsl_tpu.dialects.top.layout import AxisLayout, PadLayout, SliceLayout
 
 WHOLE = 2**63 - 1
 """The end of a slice that takes a dimension to its end."""
@@ -62,7 +63,7 @@ class SliceOp(ShapedOp):
     axes = default_attr_def(I64_ARRAY, [])
     hasparamConvert_axes = default_attr_def(I64_ARRAY, [])
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), SliceLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         return (tuple(part.count for part in self.cuts()),)
@@ -163,7 +164,7 @@ class SplitOp(ShapedOp):
     num = attr_def(I64_INT)
     split_size = opt_attr_def(I64_ARRAY)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), AxisLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)
@@ -220,7 +221,7 @@ class ConcatOp(ShapedOp, FusedReluOp):
     only_merge = default_attr_def(BOOL, False)
     round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), AxisLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shapes = [self.shape_of(operand) for operand in self.inputs]
@@ -278,7 +279,7 @@ class PadOp(ShapedOp):
     val = default_attr_def(F64, 0.0)
     mode = attr_def(PADDING_MODE)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), PadLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)

@@ -15,6 +15,7 @@ from xdsl_tpu.dialects.top.enums import (
     PLACE_HOLDER,
     STORE_MODE,
 )
+from xdsl_tpu.dialects.top.layout import WeightLayout
 from xdsl_tpu.dialects.top.traits import OwnResult
 
 PACK_FIELDS = 4
@@ -79,7 +80,7 @@ class WeightOp(NamedOp):
     inline_bytes = opt_attr_def(TEXT)
     pack = opt_attr_def(I64_ARRAY)
 
-    traits = traits_def(OwnResult())
+    traits = traits_def(OwnResult(), WeightLayout())
 
     def verify_(self) -> None:
         super().verify_()

@@ -24,6 +24,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "passes.verify_layer_groups": {"passes", "dialects", "backend.chip", "backend.local.schedule"},
     # What a transpose that survives costs, by the commands its kernel emits.
     "passes.report_transposes": {"passes", "dialects", "backend.chip", "backend.layer_cost"},
+    # So does one that a layout assignment would make.
+    "passes.layout.costs": {"passes", "dialects", "backend.chip", "backend.layer_cost"},
     "backend": {"backend", "dialects"},
     "backend.chip": {"backend.chip", "dialects.errors"},
     "backend.isa": {"backend.isa", "dialects.errors"},
@@ -40,6 +42,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "dialects.interpreters": {"xdsl", "typing_extensions", "numpy"},
     "frontend": {"xdsl", "numpy", "onnx", "google"},
     "passes": {"xdsl", "numpy"},
+    "passes.layout": {"xdsl", "numpy", "networkx"},
     "backend": {"xdsl", "numpy"},
     "backend.bmodel": {"numpy", "flatbuffers"},
     "backend.chip": set(),
