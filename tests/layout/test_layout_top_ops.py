@@ -122,9 +122,7 @@ def test_op_with_two_results_changes_as_one() -> None:
 def test_argmax_over_channels_does_not_care() -> None:
     net = Net()
     x = permute(net, "to_first", net.input("x", N, H, W, C), FIRST)
-    indices, values = net.ops(
-        top.ArgOp, ("i", "v"), (x,), axis=1, keepdims=False, mode="ArgMax"
-    )
+    indices, values = net.ops(top.ArgOp, ("i", "v"), (x,), axis=1, keepdims=False, mode="ArgMax")
     after = assert_same_numbers(net.module(indices, values), "transfer-layout")
     assert kinds(after) == ["Arg"]
     (arg,) = ops_of(after, top.ArgOp)
@@ -174,9 +172,7 @@ def test_view_of_channels_alone_takes_any_layout() -> None:
     """1x6x1x1 and 1x1x1x6 are the same elements: no transposition on the way to 1x6."""
     net = Net()
     x = permute(net, "to_first", net.input("x", N, H, W, C), FIRST)
-    mean = net.op(
-        top.ReduceOp, "m", (x,), axes=[2, 3], keepdims=True, mode="ReduceMean"
-    )
+    mean = net.op(top.ReduceOp, "m", (x,), axes=[2, 3], keepdims=True, mode="ReduceMean")
     flat = net.op(top.ReshapeOp, "f", (mean,), shape=(N, C))
     after = assert_same_numbers(net.module(flat), "transfer-layout")
     assert kinds(after) == ["Reduce", "Reshape"]
