@@ -133,8 +133,9 @@ class LayoutInterface(OpTrait, ABC):
     def slots(self, op: Operation) -> Sequence[Slot]:
         """Operands and results with a channel axis; no others ever change their form.
 
-        A slot whose value is no ranked tensor, or has fewer than three dimensions, may be
-        listed: both layouts of it are the same.
+        Slots may be listed whose value is `none` or has no dimension behind the channels: both
+        layouts of it are the same. A value that is no tensor has a layout, too, though it cannot
+        be transposed (its order is empty): its maker and its readers must agree.
         """
 
     def name(self, op: Operation) -> str | None:
@@ -323,8 +324,9 @@ def tensor_shape(type: Attribute) -> tuple[int, ...] | None:
 
 
 def permuted_type(type: Attribute, order: Order) -> Attribute:
-    """A ranked tensor type with its dimensions in another order."""
-    assert isinstance(type, TensorType)
+    """A ranked tensor type with its dimensions in another order; any other type as it is."""
+    if not isinstance(type, TensorType):
+        return type
     tensor = cast(TensorType[Attribute], type)
     shape = tensor.get_shape()
     return TensorType(tensor.element_type, [shape[axis] for axis in order], tensor.encoding)

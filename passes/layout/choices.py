@@ -68,7 +68,7 @@ def absorbed_order(
         if (slot.kind, slot.index) == ("operand", index):
             form = forms[op.operands[index]]
             order = turned(op.operands[index], form)
-            return None if order is None or form.channel != slot.channel else (slot, order)
+            return (slot, order) if order and form.channel == slot.channel else None
     return None
 
 

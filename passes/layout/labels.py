@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, NoneType, UnrankedTensorType
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects.interfaces.layout import (
@@ -46,15 +46,24 @@ def rank_of(value: SSAValue) -> int | None:
 
 
 def turned(value: SSAValue, form: Form) -> Order | None:
-    """The order that brings a value of this form into the other layout; None without a rank."""
+    """The order that brings a value of this form into the other layout.
+
+    None for a tensor of unknown rank; empty for a value that is no tensor, which ops may make and
+    read in either layout but nobody can transpose.
+    """
     rank = rank_of(value)
-    return None if rank is None else layout_order(rank, form.layout.other, form.channel)
+    if rank is None:
+        return None if isinstance(value.type, UnrankedTensorType) else ()
+    return layout_order(rank, form.layout.other, form.channel)
 
 
 def is_bare(value: SSAValue, channel: int = 1) -> bool:
-    """Whether both layouts of a value are the same as it has no dimension behind the channels."""
+    """Whether both layouts of a value are the same as it has no dimension behind the channels.
+
+    So it is for `none`, the absent value.
+    """
     rank = rank_of(value)
-    return rank is not None and rank <= channel + 1
+    return isinstance(value.type, NoneType) or (rank is not None and rank <= channel + 1)
 
 
 def bridged(op: Operation, forms: Mapping[SSAValue, Form]) -> bool:

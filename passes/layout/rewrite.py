@@ -193,11 +193,13 @@ class _Rewriting:
         return trait.make_transpose(op, base, order, name, Builder(_behind(base)))
 
     def _transposer(self, source: SSAValue, user: Operation) -> tuple[Operation, LayoutInterface]:
-        """An op at one end of `source` that can make transpositions."""
+        """An op that can make a transposition of `source`: at one end of it, or of the dialect."""
         maker = source.owner
         ends = [user, *([maker] if isinstance(maker, Operation) else [])]
         ends += [op for (op, _), value in self.model.sources.items() if value is source]
         ends += self.model.bridges.get(source, [])
+        dialects = {op.dialect_name() for op in ends}
+        ends += [op for op in self.model.choices if op.dialect_name() in dialects]
         for op in ends:
             if (trait := LayoutInterface.of(op)) is not None:
                 return op, trait

@@ -32,8 +32,6 @@ def padded(net: Net, x: SSAValue) -> SSAValue:
 
 
 def joined(net: Net, x: SSAValue) -> SSAValue:
-    shape = {6: (N, C, H, 3), 8: (N, H, W, 3), 4: (N, C, H, 3)}[C]
-    del shape
     return net.op(top.ConcatOp, "op", (x, x), axis=-1)
 
 
@@ -47,7 +45,7 @@ def where(net: Net, x: SSAValue) -> SSAValue:
     return net.op(top.WhereOp, "op", (condition, x, net.none), **constants)
 
 
-SAME_SHAPE = {
+SAME_SHAPE: dict[str, Make] = {
     "relu": unary(top.ReluOp),
     "gelu": unary(top.GELUOp),
     "clip": unary(top.ClipOp, min=-0.5, max=0.5),
@@ -67,7 +65,7 @@ SAME_SHAPE = {
 }
 """Op kinds whose result has the shape of the operand."""
 
-OTHER_SHAPE = {
+OTHER_SHAPE: dict[str, Make] = {
     "slice": sliced,
     "pad": padded,
     "concat": joined,

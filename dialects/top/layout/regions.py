@@ -10,6 +10,9 @@ from xdsl_tpu.dialects.top.layout.constant import element_of
 _LOOP_OPERANDS, _LOOP_YIELDS = 2, 1
 """How many operands (count, condition) and yielded values (condition) come before carried ones."""
 
+_UNKNOWN_TRIPS = 8
+"""What is inside a loop of unknown length is dearer than what is outside."""
+
 
 class IfLayout(LayoutRegions):
     """If: a result is what both branches yield in its place."""
@@ -48,4 +51,4 @@ class LoopLayout(LayoutRegions):
         """The constant that is the maximum, if that is known: conditions end few loops earlier."""
         maker = op.operands[0].owner
         number = element_of(maker) if isinstance(maker, Operation) else None
-        return 1 if number is None else int(number)
+        return _UNKNOWN_TRIPS if number is None else int(number)
