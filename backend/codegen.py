@@ -21,6 +21,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.random_masks import masks_of
 from xdsl_tpu.dialects.top.packs import pack_of
 
 SILENT = ("top.None", "top.Weight", "top.Input", "tpu.Buffer", "func.return")
@@ -50,6 +51,7 @@ def generate(
     _check_memory(program, _integer(inner, "module.coeff_size"), chip)
     program.coefficients = _coefficients(function, weights, inner, chip)
     program.inputs = [_io(argument) for argument in function.body.block.args]
+    program.random_masks = masks_of(module)
     _emit(function, program, chip)
     return program
 

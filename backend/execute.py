@@ -12,6 +12,7 @@ from xdsl_tpu.backend.machine import Machine, Numerics
 from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.random_masks import random_mask
 
 Array = npt.NDArray[Any]
 
@@ -45,9 +46,11 @@ def run_program(
 ) -> dict[str, Array]:
     """Execute a program; `inputs` and the result are keyed by tensor name.
 
-    bf16 tensors are arrays of their 16 bits. Raises TpuError for a missing, unknown or
-    ill-shaped input, or one with NaN or infinity.
+    bf16 tensors are arrays of their 16 bits. Random masks of the program are made here unless
+    `inputs` has them. Raises TpuError for a missing, unknown or ill-shaped input, or one with NaN
+    or infinity.
     """
+    inputs = {**random_masks(program), **inputs}
     check_fits(program, chip)
     machine = Machine(chip, numerics)
     machine.memory.write(program.coefficient_address, program.coefficients)
@@ -60,11 +63,25 @@ def run_program(
     return {t.name: machine.memory.read(t.address, t.shape, t.dtype.numpy) for t in program.outputs}
 
 
+def random_masks(program: Program) -> dict[str, Array]:
+    """The inputs that the program wants as random masks, from its seeds."""
+    return {
+        tensor.name: random_mask(tensor.shape, mask.seed, mask.rate)
+        for tensor in program.inputs
+        if (mask := program.random_masks.get(tensor.name)) is not None
+    }
+
+
 def random_inputs(program: Program, seed: int) -> dict[str, Array]:
-    """Standard normal values for every input (small integers for integer ones), in order."""
+    """Standard normal values for every input (small integers for integer ones), in order.
+
+    Inputs that are random masks have seeds of their own: `run_program` makes them.
+    """
     generator = np.random.default_rng(seed)
     values: dict[str, Array] = {}
     for tensor in program.inputs:
+        if tensor.name in program.random_masks:
+            continue
         if tensor.dtype.is_float:
             values[tensor.name] = generator.standard_normal(tensor.shape, np.float32)
         else:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.tensor import DType
+from xdsl_tpu.dialects.random_masks import RandomMask
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Program:
 
     `tiu` and `gdma` are the queues in issue order, end commands included. `tiu_layers` and
     `gdma_layers` give, for every command, the index of its layer in `layers` (-1: none).
+    `random_masks` says which inputs are masks that the host makes before it runs the program.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Program:
     arena_bytes: int = 0
     inputs: list[IoTensor] = field(default_factory=list[IoTensor])
     outputs: list[IoTensor] = field(default_factory=list[IoTensor])
+    random_masks: dict[str, RandomMask] = field(default_factory=dict[str, RandomMask])
 
     def queue(self, engine: Engine) -> list[Command]:
         """The commands of one engine."""

@@ -1,14 +1,17 @@
-"""Inputs of a network that are random masks, so that whoever runs it can make them.
+"""Random masks that anyone can make again, and inputs of a network that are such masks.
 
 A module says so in its attribute `module.random_masks`:
 
     module.random_masks = [{name = "dropout-1_mask", rate = 0.1 : f32, seed = 7 : si64}]
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -30,9 +33,22 @@ RANDOM_MASKS = "module.random_masks"
 _SI64 = IntegerType(64, Signedness.SIGNED)
 
 
+def random_mask(shape: Sequence[int], seed: int, rate: float) -> npt.NDArray[np.int8]:
+    """int8 ones and zeros; an element is 0 with probability `rate`.
+
+    An element is 1 where a number from [0, 1) is not less than `rate`, so rate 0 keeps all and rate
+    1 none. The numbers are the upper 24 bits, as fractions, of the words of Philox-4x64 (Salmon et
+    al., Parallel random numbers: as easy as 1, 2, 3, 2011) under the seed as a 64-bit key; numpy
+    promises its words to stay what they are.
+    """
+    words = np.random.Philox(key=seed % (1 << 64)).random_raw(math.prod(shape))
+    uniform = (words >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
+    return (uniform >= np.float32(rate)).astype(np.int8).reshape(tuple(shape))
+
+
 @dataclass(frozen=True)
 class RandomMask:
-    """Ones with probability 1 - rate, else zeros; `interpreters.numerics.masks` makes them."""
+    """How to make a mask: `random_mask` takes these and a shape."""
 
     seed: int
     rate: float

@@ -17,10 +17,13 @@ from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.text import print_module, read_module
+from xdsl_tpu.dialects.oneflow import JobOp
+from xdsl_tpu.dialects.text import make_context, print_module, read_module
 from xdsl_tpu.dialects.weights import WEIGHT_FILE, weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
+from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import FLOAT, Quantization, check_disabled, run_stage
+from xdsl_tpu.tools.module_weights import attach_to_model
 
 STAGES = ("top", "tpu", "final")
 BMODEL = "model.bmodel"
@@ -64,8 +67,9 @@ def compile_model(
     disable: Collection[str] = (),
     on_stage: Callable[[str], None] = lambda stage: None,
     quantization: Quantization = FLOAT,
+    weights: Path | None = None,
 ) -> Compilation:
-    """Compile an ONNX or Top MLIR file into the folder `output`.
+    """Compile an ONNX file, or a MLIR file of Top IR or a OneFlow job, into the folder `output`.
 
     Files appear there only when everything has succeeded. `on_stage` is called as each stage
     begins. Raises TpuError, or an xDSL error for malformed IR.
@@ -74,7 +78,16 @@ def compile_model(
     chip = load_chip(chip_name)
     with _scratch_folder(output) as scratch:
         result = _compile(
-            model, scratch, quantize, chip, chip_name, input_shapes, disable, on_stage, quantization
+            model,
+            scratch,
+            quantize,
+            chip,
+            chip_name,
+            input_shapes,
+            disable,
+            on_stage,
+            quantization,
+            weights,
         )
         output.mkdir(exist_ok=True)
         for file in sorted(scratch.iterdir()):
@@ -125,6 +138,7 @@ def _compile(
     disable: Collection[str],
     on_stage: Callable[[str], None],
     quantization: Quantization,
+    weights: Path | None,
 ) -> Compilation:
     seconds: dict[str, float] = {}
 
@@ -138,7 +152,7 @@ def _compile(
         return done
 
     done = timed("import")
-    module = read_top(model, input_shapes)
+    module = read_top(model, input_shapes, weights)
     done()
     for stage in STAGES:
         done = timed(stage)
@@ -161,12 +175,16 @@ def _compile(
     return result
 
 
-def read_top(model: Path, input_shapes: Shapes | None) -> ModuleOp:
-    """The model as a top module with its weights attached.
+def read_top(model: Path, input_shapes: Shapes | None, weights: Path | None = None) -> ModuleOp:
+    """The model as a top module; its weights are attached, or named by it.
+
+    A OneFlow job becomes one. `weights` are those of a `.mlir` file that names none.
 
     Raises TpuError, or an xDSL error for malformed IR.
     """
     if model.suffix == ".onnx":
+        if weights is not None:
+            raise TpuError("--weights is for .mlir files; an ONNX model holds its weights")
         return import_onnx(model, input_shapes)
     if model.suffix == ".mlir":
         if input_shapes:
@@ -175,6 +193,10 @@ def read_top(model: Path, input_shapes: Shapes | None) -> ModuleOp:
             )
         module = read_module(model)
         module.verify()
+        attach_to_model(module, model, weights)
+        if any(isinstance(op, JobOp) for op in module.ops):
+            make_pass("convert-oneflow-to-top").apply(make_context(), module)
+            module.verify()
         state = module.attributes.get("module.state")
         if isinstance(state, StringAttr) and state.data != TOP_STATE:
             raise TpuError(
@@ -182,7 +204,7 @@ def read_top(model: Path, input_shapes: Shapes | None) -> ModuleOp:
                 "such as the top.mlir of an earlier compilation"
             )
         return module
-    raise TpuError(f"{model}: neither .onnx nor .mlir; give an ONNX model or Top IR")
+    raise TpuError(f"{model}: neither .onnx nor .mlir; give an ONNX model, Top IR or a OneFlow job")
 
 
 def _write_stage(module: ModuleOp, folder: Path, stage: str) -> None:

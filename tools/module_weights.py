@@ -8,8 +8,10 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.oneflow import VariableOp
 from xdsl_tpu.dialects.top import WeightOp
 from xdsl_tpu.dialects.weights import WEIGHT_FILE, Weights, attach, attached_weights
 
@@ -26,6 +28,29 @@ def attach_weights(module: ModuleOp, directory: Path, weight_file: str | None) -
     attach(module, Weights(weight_file))
     if _weight_file(module) is None:
         _rename(module, Path(weight_file).name)
+
+
+def attach_to_model(module: ModuleOp, model: Path, given: Path | None = None) -> None:
+    """Find the weights of a module read from the file `model`.
+
+    They are in `given`, in the module's `module.weight_file`, or for a OneFlow job whose variables
+    nothing else has values for in the npz file beside `model` that is called like it.
+
+    Raises TpuError when a job has variables and there is no such file.
+    """
+    beside = model.with_suffix(".npz")
+    if given is None and _weight_file(module) is None and _has_variables(module):
+        if not beside.is_file():
+            raise TpuError(
+                f"{model}: its variables have no values: put them in {beside.name} beside it, as "
+                "arrays called like the variables' op_name, or give such a file with --weights"
+            )
+        given = beside
+    attach_weights(module, model.parent, None if given is None else str(given))
+
+
+def _has_variables(module: ModuleOp) -> bool:
+    return any(isinstance(op, VariableOp) for op in module.walk())
 
 
 def save_weights(modules: Sequence[ModuleOp], directory: Path, output: Path | None) -> None:
@@ -55,7 +80,7 @@ def save_weights(modules: Sequence[ModuleOp], directory: Path, output: Path | No
 
 
 def _drop_unused(module: ModuleOp, weights: Weights) -> None:
-    used = {name_of(op) for op in module.walk() if isinstance(op, WeightOp)}
+    used = {name_of(op) for op in module.walk() if isinstance(op, WeightOp | VariableOp)}
     for name in [name for name in weights if name not in used]:
         del weights[name]
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.text import read_module
+from xdsl_tpu.tools.module_weights import attach_to_model
 
 Array = npt.NDArray[Any]
 
@@ -24,7 +25,9 @@ def reference_outputs(model: Path, inputs: Mapping[str, Array]) -> tuple[str, li
     if model.suffix == ".mlir":
         from xdsl_tpu.dialects.interpreters import run_module
 
-        return "interpreter", list(run_module(read_module(model), dict(inputs)).values())
+        module = read_module(model)
+        attach_to_model(module, model)
+        return "interpreter", list(run_module(module, dict(inputs)).values())
     return "onnxruntime", _onnxruntime(model, inputs)
 
 

@@ -34,10 +34,15 @@ def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tpu-compile",
-        description="Compile an ONNX model, or Top IR, to a BM1684X program.",
+        description="Compile an ONNX model, Top IR or a OneFlow job to a BM1684X program.",
         allow_abbrev=False,
     )
-    parser.add_argument("model", type=Path, metavar="MODEL", help=".onnx file or Top .mlir file")
+    parser.add_argument(
+        "model",
+        type=Path,
+        metavar="MODEL",
+        help=".onnx file, or .mlir file of Top IR or a OneFlow job",
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: MODEL's name")
     parser.add_argument(
         "--chip", default="bm1684x", help="chip name or .toml description (default: bm1684x)"
@@ -69,6 +74,12 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME=SHAPE",
         help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224",
+    )
+    parser.add_argument(
+        "--weights",
+        type=Path,
+        metavar="X.npz",
+        help="weights of a .mlir file that names none (default for OneFlow: MODEL's name, .npz)",
     )
     parser.add_argument(
         "--disable-pass",
@@ -120,6 +131,7 @@ def _run(args: argparse.Namespace) -> None:
             args.disable_pass,
             on_stage,
             _quantization(args),
+            args.weights,
         )
     if not args.quiet:
         _print_summary(result, output)

@@ -2,7 +2,8 @@
 
 The commands and the coefficient image are written as the chip takes them. No firmware is
 included. The layer of each command travels in the `tensor_loc` range, as JSON, so that a
-profile of the file alone can name layers; other readers skip it.
+profile of the file alone can name layers, and with it how to make inputs that are random masks;
+other readers skip it.
 """
 
 import hashlib
@@ -142,10 +143,13 @@ def _tensor(tensor: IoTensor, hidden: int) -> dict[str, Any]:
 
 
 def _layer_bytes(program: Program) -> bytes:
-    layers = {
+    layers: dict[str, Any] = {
         "quantize": program.quantize,
         "layers": [[layer.name, layer.op] for layer in program.layers],
         "tiu": program.tiu_layers,
         "gdma": program.gdma_layers,
     }
+    if program.random_masks:
+        masks = program.random_masks.items()
+        layers["random_masks"] = {name: [mask.seed, mask.rate] for name, mask in masks}
     return json.dumps(layers, separators=(",", ":")).encode()

@@ -18,6 +18,7 @@ from xdsl_tpu.backend.bmodel.flatbuffer import read_root
 from xdsl_tpu.backend.isa import Command, Engine, decode_stream
 from xdsl_tpu.backend.program import IoTensor, Layer, Program
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.random_masks import RandomMask
 
 ADDRESS_BITS = 40
 """Of the GDMA's addresses; nothing of a program lies beyond."""
@@ -159,6 +160,18 @@ def _read_layers(program: Program, data: memoryview) -> None:
     program.layers = [Layer(str(name), str(op)) for name, op in tags["layers"]]
     program.tiu_layers = _layer_indices(tags["tiu"], program, Engine.TIU)
     program.gdma_layers = _layer_indices(tags["gdma"], program, Engine.GDMA)
+    program.random_masks = _random_masks(tags.get("random_masks", {}), program)
+
+
+def _random_masks(masks: dict[str, Any], program: Program) -> dict[str, RandomMask]:
+    """Seed and rate of each input that is a mask."""
+    inputs = {tensor.name for tensor in program.inputs}
+    found: dict[str, RandomMask] = {}
+    for name, (seed, rate) in masks.items():
+        if name not in inputs or type(seed) is not int or not 0.0 <= float(rate) <= 1.0:
+            raise ValueError(f"random mask '{name}' is no input, or has no seed and rate")
+        found[name] = RandomMask(seed, float(rate))
+    return found
 
 
 def _layer_indices(indices: list[int], program: Program, engine: Engine) -> list[int]:

@@ -21,9 +21,8 @@ from xdsl_tpu.dialects.interpreters.elements import (
     static_shape,
 )
 from xdsl_tpu.dialects.interpreters.interpreter import TensorInterpreter, Trace, TraceListener
-from xdsl_tpu.dialects.interpreters.numerics.masks import random_mask
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.dialects.random_masks import masks_of
+from xdsl_tpu.dialects.random_masks import masks_of, random_mask
 from xdsl_tpu.dialects.weights import weights_of
 
 Array = npt.NDArray[Any]

@@ -1,7 +1,7 @@
 """Dropout and the masks it is made of.
 
 A mask has one element per element of a tensor: 1 with probability 1 - rate, else 0. It depends on
-seed, rate and shape only (`interpreters/numerics/masks.py`), so it can be made anywhere.
+seed, rate and shape only (`dialects/random_masks.py`), so it can be made anywhere.
 """
 
 import struct

@@ -54,7 +54,7 @@ class _SystemOp(OneFlowOp, ABC):
             )
 
 
-class _EndOp(_SystemOp, ABC):
+class EndOp(_SystemOp, ABC):
     """A tensor that passes the boundary of the job, unchanged."""
 
     input = operand_def(RANKED)
@@ -70,7 +70,7 @@ class _EndOp(_SystemOp, ABC):
 
 
 @oneflow_op
-class InputOp(_EndOp):
+class InputOp(EndOp):
     """An argument of the job, under its name."""
 
     name = "oneflow.input"
@@ -79,7 +79,7 @@ class InputOp(_EndOp):
 
 
 @oneflow_op
-class OutputOp(_EndOp):
+class OutputOp(EndOp):
     """A result of the job, under its name."""
 
     name = "oneflow.output"

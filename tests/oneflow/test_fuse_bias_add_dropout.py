@@ -7,8 +7,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects.interpreters import run_module
-from xdsl_tpu.dialects.interpreters.numerics.masks import random_mask
 from xdsl_tpu.dialects.oneflow import dropout_scale
+from xdsl_tpu.dialects.random_masks import random_mask
 from xdsl_tpu.dialects.text import make_context, module_text, parse_module, read_module
 from xdsl_tpu.passes.pipeline import make_pass
 

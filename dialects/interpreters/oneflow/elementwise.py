@@ -17,7 +17,6 @@ from xdsl_tpu.dialects.interpreters.families.activation import (
     unary,
 )
 from xdsl_tpu.dialects.interpreters.families.elementwise import binary
-from xdsl_tpu.dialects.interpreters.numerics.masks import random_mask
 from xdsl_tpu.dialects.interpreters.numerics.special import (
     erf,
     gelu,
@@ -31,6 +30,7 @@ from xdsl_tpu.dialects.interpreters.numerics.special import (
 from xdsl_tpu.dialects.interpreters.oneflow.operands import along, plus_rest
 from xdsl_tpu.dialects.interpreters.registry import Rules, relu
 from xdsl_tpu.dialects.oneflow.arithmetic import ScalarOp
+from xdsl_tpu.dialects.random_masks import random_mask
 
 Array = npt.NDArray[Any]
 
