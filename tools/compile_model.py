@@ -28,7 +28,7 @@ from xdsl_tpu.tools.module_weights import attach_to_model
 STAGES = ("top", "tpu", "final")
 BMODEL = "model.bmodel"
 SUMMARY = "compile.json"
-TOP_STATE = "TOP_F32"
+TOP_STATES = ("TOP_F32", "TOP_CALIBRATED")
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -198,9 +198,9 @@ def read_top(model: Path, input_shapes: Shapes | None, weights: Path | None = No
             make_pass("convert-oneflow-to-top").apply(make_context(), module)
             module.verify()
         state = module.attributes.get("module.state")
-        if isinstance(state, StringAttr) and state.data != TOP_STATE:
+        if isinstance(state, StringAttr) and state.data not in TOP_STATES:
             raise TpuError(
-                f"{model}: its module.state is {state.data}; give Top IR ({TOP_STATE}), "
+                f"{model}: its module.state is {state.data}; give Top IR ({TOP_STATES[0]}), "
                 "such as the top.mlir of an earlier compilation"
             )
         return module

@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         "--calibration-table",
         type=Path,
         metavar="FILE",
-        help="ranges of all tensors, as tpu-calibrate writes them; INT8 needs it",
+        help="ranges of all tensors, as tpu-calibrate writes them; INT8 needs it (QDQ not)",
     )
     parser.add_argument(
         "--quantize-table",
@@ -172,8 +172,6 @@ def _check(args: argparse.Namespace) -> None:
 
 def _quantization(args: argparse.Namespace) -> Quantization:
     table, modes = args.calibration_table, args.quantize_table
-    if args.quantize == "INT8" and table is None:
-        raise TpuError("--quantize INT8 needs --calibration-table; make one with tpu-calibrate")
     return Quantization(
         "" if table is None else str(table.absolute()),
         "" if modes is None else str(modes.absolute()),

@@ -21,6 +21,7 @@ from xdsl_tpu.frontend.onnx.protos import (
     tensor_array,
     type_proto,
 )
+from xdsl_tpu.frontend.onnx.qdq import weight_scales
 from xdsl_tpu.frontend.onnx.refill import Stripped, stripped_weights
 
 FOLD_LIMIT = 1 << 26
@@ -168,6 +169,10 @@ class GraphBuilder:
         for name, value in zip(node.outputs, values, strict=False):
             if name:
                 self._graph.add_constant(name, value)
+        if node.op_type == "DequantizeLinear":
+            scales = weight_scales(node, [self._graph.constant(name) for name in node.inputs])
+            if scales is not None:
+                self._graph.scales[node.output] = scales
         return True
 
     def _constant_outputs(self, node: Node, proto: onnx.NodeProto) -> list[Array] | None:

@@ -30,6 +30,7 @@ from xdsl_tpu.frontend.onnx.problems import (
     node_problem,
     raise_problems,
 )
+from xdsl_tpu.frontend.onnx.qdq import dissolve_pairs
 from xdsl_tpu.frontend.onnx.simplify import simplify
 
 IMAGE_INPUT: dict[str, Any] = {
@@ -58,6 +59,7 @@ class _Converted:
 def import_onnx(source: Source, input_shapes: InputShapes | None = None) -> ModuleOp:
     """The model as a module of `top` ops, state TOP_F32, with its weights attached.
 
+    Models in QDQ form give calibrated types and state TOP_CALIBRATED.
     `source` is a path or a loaded model; weights of a stripped model are filled in, those in
     files beside the model are read from there. `input_shapes` gives the sizes of dynamic
     dimensions by input name. All tensors are float32: integers and booleans are numbers.
@@ -106,6 +108,7 @@ def _graph(
     graph = builder.build()
     problems += builder.problems
     if not builder.problems:
+        problems += dissolve_pairs(graph)
         simplify(graph)
         run_fusions(graph, FUSIONS)
         graph.prune_all()
@@ -147,7 +150,8 @@ def _add_input(context: Context, block: Block, index: int, name: str) -> None:
     preprocess: dict[str, Any] = (
         {**IMAGE_INPUT, "resize_dims": shape[2:]} if len(shape) == 4 else {}
     )
-    op = top.InputOp.make(name, [argument], result_types=[argument.type], regions=(), **preprocess)
+    kind = context.type_of(shape, name)
+    op = top.InputOp.make(name, [argument], result_types=[kind], regions=(), **preprocess)
     block.add_op(op)
     context.bind(name, op.output)
 
@@ -156,7 +160,7 @@ def _module(name: str, converted: _Converted) -> ModuleOp:
     attributes = {
         "module.chip": "ALL",
         "module.platform": "ONNX",
-        "module.state": "TOP_F32",
+        "module.state": "TOP_CALIBRATED" if converted.context.graph.ranges else "TOP_F32",
         "module.top_run_mode": "STATIC",
         "module.weight_file": f"{name}_top_f32_all_origin_weight.npz",
     }

@@ -15,7 +15,12 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.calibration.ranges import Range, initial_range, range_of, set_range
 from xdsl_tpu.passes.calibration.table import CalibrationTable, read_table
-from xdsl_tpu.passes.module_state import State, require_state, set_module_attributes
+from xdsl_tpu.passes.module_state import (
+    State,
+    require_state,
+    set_module_attributes,
+    text_attribute,
+)
 from xdsl_tpu.passes.tensors import functions
 
 MOVES = (
@@ -57,6 +62,11 @@ class ImportCalibrationTablePass(ModulePass):
             raise TpuError(f"{self.name}: asymmetric quantisation is not supported")
         if not self.file:
             return
+        if text_attribute(op, "module.state") == State.TOP_CALIBRATED:
+            raise TpuError(
+                f"{self.name}: the network has ranges already, as a quantised ONNX model does; "
+                "leave the table out"
+            )
         require_state(op, State.TOP_F32, self.name)
         table = read_table(self.file)
         for func in functions(op):

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.utils.hints import isa
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.passes.calibration.ranges import Range, range_of, set_range
 from xdsl_tpu.passes.tensors import is_weight
 
@@ -54,6 +57,31 @@ FORWARD = (
 UNSIGNED_SHARE = 0.1
 """How far below zero a range is taken to reach, in parts of its maximum, when only its sign is
 known to be needed."""
+
+
+def complete_ranges(func: FuncOp) -> None:
+    """Give results without a range that of the operand their numbers come from.
+
+    Quantised models leave out what only moves or selects numbers.
+    """
+    for op in func.body.block.ops:
+        if not isinstance(op, (*FORWARD, *BACKWARD_TO_ALL)) or range_of(op.results[0]) is not None:
+            continue
+        sources = _ranges(op.operands)
+        if sources is not None:
+            low, high = min(one.min for one in sources), max(one.max for one in sources)
+            for place in range(len(op.results)):
+                set_range(op.results[place], Range(low, high))
+
+
+def drop_ranges(func: FuncOp) -> None:
+    """Make every calibrated type of a function the plain float it is of."""
+    for op in func.body.block.ops:
+        for place in range(len(op.results)):
+            kind = op.results[place].type
+            if isa(kind, TensorType[Attribute]) and isinstance(kind.element_type, CalibratedType):
+                plain = TensorType(kind.element_type.expressed, kind.get_shape())
+                Rewriter.replace_value_with_new_type(op.results[place], plain)
 
 
 def spread_calibration(func: FuncOp) -> None:

@@ -15,7 +15,11 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.calibration.ranges import range_of
-from xdsl_tpu.passes.calibration.spread import spread_calibration
+from xdsl_tpu.passes.calibration.spread import (
+    complete_ranges,
+    drop_ranges,
+    spread_calibration,
+)
 from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
@@ -66,9 +70,13 @@ class ConvertTopToTpuPass(ModulePass):
         weights = optional_weights(op)
         table = read_quantize_table(self.qtable) if self.qtable else {}
         refuse_unknown_names(table, op, self.qtable)
-        modes = [op_modes(func, mode, table, weights) for func in functions(op)]
-        if any("INT8" in one.values() for one in modes):
+        int8 = "INT8" in (mode, *table.values())
+        if int8:
             self._require_calibration(op, weights)
+        for func in functions(op):
+            (complete_ranges if int8 else drop_ranges)(func)
+        modes = [op_modes(func, mode, table, weights) for func in functions(op)]
+        if int8:
             for func in functions(op):
                 spread_calibration(func)
         problems = [
@@ -106,8 +114,8 @@ class ConvertTopToTpuPass(ModulePass):
     def _require_calibration(self, module: ModuleOp, weights: Weights | None) -> None:
         if text_attribute(module, "module.state") == State.TOP_F32 or not _is_calibrated(module):
             raise TpuError(
-                f"{self.name}: INT8 needs a calibrated network; run "
-                '--import-calibration-table="file=TABLE" first'
+                f"{self.name}: INT8 needs a calibrated network; give tpu-compile a "
+                '--calibration-table, or run --import-calibration-table="file=TABLE" first'
             )
         if weights is None:
             raise TpuError(f"{self.name}: INT8 needs the weights; the module names no file")

@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
@@ -50,18 +51,25 @@ class Context:
         if not name:
             return self.none
         if name not in self._values:
-            self._values[name] = self.weight(name, self.graph.constants[name])
+            self._values[name] = self.weight(name, self.graph.constants[name], name)
         return self._values[name]
 
-    def weight(self, name: str, data: Array) -> SSAValue:
+    def weight(self, name: str, data: Array, scale_of: str | None = None) -> SSAValue:
         """A weight with this name and these values, as float32; made once.
 
+        `scale_of` is the constant it comes from, if the scales of its integers still apply.
         Raises UnsupportedNode for NaN, for infinities and for integers float32 cannot hold.
         """
         if name in self.weights:
             return self._values[name]
         values = np.ascontiguousarray(as_float32(name, data)).reshape(data.shape or (1,))
-        op = top.WeightOp.make(name, (), result_types=[TensorType(f32, values.shape)])
+        scale = None if scale_of is None else self.graph.scales.get(scale_of)
+        op = top.WeightOp.make(
+            name,
+            (),
+            result_types=[TensorType(f32, values.shape)],
+            scale=None if scale is None else [float(one) for one in scale],
+        )
         self._block.add_op(op)
         self.weights[name] = values
         self._values[name] = op.output
@@ -99,7 +107,7 @@ class Context:
         """
         names = [f"{name or node.output}_{node.suffix or node.op_type}" for name in node.outputs]
         types: list[Attribute] = [
-            self.type_of(self.shape(name)) if name else NoneType() for name in node.outputs
+            self.type_of(self.shape(name), name) if name else NoneType() for name in node.outputs
         ]
         made = op.make(
             names if len(names) > 1 else names[0], operands, result_types=types, **attributes
@@ -134,9 +142,14 @@ class Context:
             raise UnsupportedNode(str(error)) from error
         self._block.add_op(op)
 
-    def type_of(self, shape: Sequence[int]) -> Attribute:
-        """The type of a float32 tensor; one element when there are no dimensions."""
-        return TensorType(f32, tuple(shape) or (1,))
+    def type_of(self, shape: Sequence[int], name: str = "") -> Attribute:
+        """The type of a float32 tensor; one element when there are no dimensions.
+
+        ONNX value `name` may have a range from quantisation.
+        """
+        found = self.graph.ranges.get(name)
+        element = f32 if found is None else CalibratedType.of(f32, *found)
+        return TensorType(element, tuple(shape) or (1,))
 
 
 def as_float32(name: str, data: Array) -> Array:

@@ -55,7 +55,9 @@ def _right(context: Context, node: Node, alpha: float) -> tuple[SSAValue, bool, 
     data = data.T if transposed else data
     fixed = data if alpha == 1.0 else data * np.float32(alpha)
     label = "fix" if alpha == 1.0 else f"fix_{alpha}"
-    return context.weight(f"{name}_{label}", fixed), False, 1.0
+    scales = context.graph.scales.get(name)
+    one_scale = scales is not None and scales.size == 1 and alpha == 1.0
+    return context.weight(f"{name}_{label}", fixed, name if one_scale else None), False, 1.0
 
 
 def _bias(context: Context, node: Node, columns: int) -> SSAValue | None:

@@ -20,6 +20,7 @@ from xdsl_tpu.passes.lowering.int8.types import (
     I32,
     SI8,
     UI8,
+    given_scales,
     new_weight,
     numbers_of,
     unlimited,
@@ -46,7 +47,9 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     weights = numbers_of(op.filter, ctx)
     bias = numbers_of(op.bias, ctx).reshape(-1) if has_bias else None
     signed = has_bias or float(weights.min(initial=0)) < 0
-    scales = filter_scales(weights, signed)
+    scales = given_scales(op.filter, len(weights)) if signed else None
+    if scales is None:
+        scales = filter_scales(weights, signed)
     in_scale = step.scale if step.scale > DEAD else _scale_of_dead_input(weights, bias)
     out_scale = result_element(op.output).scale
     multipliers, shifts = multipliers_and_shifts(scales * in_scale / out_scale)

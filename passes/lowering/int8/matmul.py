@@ -18,6 +18,7 @@ from xdsl_tpu.passes.lowering.int8.scales import (
 from xdsl_tpu.passes.lowering.int8.types import (
     I8,
     I32,
+    given_scales,
     new_weight,
     numbers_of,
     unlimited,
@@ -37,7 +38,9 @@ def matmul(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     name, right, bias = required_name(op), op.right, op.bias
     if is_weight(right):
         numbers = numbers_of(right, ctx).astype(np.float64)
-        right_scale = (float(np.abs(numbers).max()) / SIGNED_MAX) or 1.0
+        given = given_scales(right, 1)
+        largest = float(np.abs(numbers).max()) / SIGNED_MAX
+        right_scale = (largest if given is None else float(given[0])) or 1.0
         stored = saturate(numbers / right_scale, signed=True)
         right = new_weight(ctx, f"{name}_filter_int8", stored, I8)
     else:

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import floats
 from xdsl_tpu.dialects.weights import as_float32
 from xdsl_tpu.passes.lowering.context import LoweringContext
 from xdsl_tpu.passes.lowering.int8.scales import Array
@@ -30,6 +31,15 @@ def new_weight(ctx: LoweringContext, name: str, values: Array, element: IntegerT
     ctx.weights[name] = np.ascontiguousarray(values)
     made = top.WeightOp.make(name, (), result_types=(TensorType(element, values.shape),))
     return ctx.add(made)[0]
+
+
+def given_scales(weight: SSAValue, count: int) -> Array | None:
+    """The scales a weight brings with it from a quantised model, `count` of them; else None."""
+    assert isinstance(weight.owner, top.WeightOp)
+    if weight.owner.scale is None:
+        return None
+    scales = np.array(floats(weight.owner.scale))
+    return np.broadcast_to(scales, (count,)) if scales.size in (1, count) else None
 
 
 def unlimited(op: Operation) -> dict[str, Any]:

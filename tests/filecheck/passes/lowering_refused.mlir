@@ -9,7 +9,7 @@
 // CHECK-NEXT: top.Csc 'first': no lowering
 // CHECK-NEXT: top.Slice 'cut': its bounds are not constant
 // CHECK-NOT: Traceback
-// INT8: INT8 needs a calibrated network; run --import-calibration-table="file=TABLE" first
+// INT8: INT8 needs a calibrated network; give tpu-compile a --calibration-table, or run --import-calibration-table="file=TABLE" first
 // INT4: mode INT4 is not supported; use F32, F16, BF16, INT8
 // CHIP: chip bm1688 is not supported; use bm1684x
 // MODE: give mode=F32|F16|BF16|INT8 or run --processor-assign first

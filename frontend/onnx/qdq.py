@@ -1,0 +1,83 @@
+"""Quantised models in QDQ form: pairs of QuantizeLinear and DequantizeLinear become ranges.
+
+A pair says that a tensor is held in 8-bit integers, and in which: that is what a calibrated range
+says in `top`. So the pair goes, the tensor keeps its range, and the INT8 lowering makes the same
+integers of it; every other lowering ignores ranges. Constants behind a DequantizeLinear have been
+computed before; their scale stays with them, so that quantising them again is exact.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node
+from xdsl_tpu.frontend.onnx.problems import Problem, UnsupportedNode, node_problem
+
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
+"""Types of quantised tensors, and their integers."""
+
+
+def dissolve_pairs(graph: Graph) -> Iterator[Problem]:
+    """Replace pairs by ranges of the tensors they quantise; gives what cannot be replaced."""
+    for node in graph.nodes:
+        if node.op_type != "QuantizeLinear" or node not in graph:
+            continue
+        try:
+            _dissolve(graph, node)
+        except UnsupportedNode as error:
+            types = [graph.types.get(name) for name in node.inputs]
+            yield node_problem(node, types, str(error))
+
+
+def weight_scales(node: Node, inputs: list[Array | None]) -> Array | None:
+    """The scales of a constant DequantizeLinear that symmetric 8 bits can keep; else None.
+
+    One scale, or one for each index of the first axis; no zero point but 0.
+    """
+    data, scale = inputs[0], inputs[1]
+    zero = inputs[2] if len(inputs) > 2 else None
+    if data is None or scale is None or data.dtype != np.int8 or node.attribute("block_size", 0):
+        return None
+    if zero is not None and zero.any():
+        return None
+    if scale.size == 1 or (scale.shape == data.shape[:1] and node.attribute("axis", 1) == 0):
+        return scale.reshape(-1).astype(np.float64)
+    return None
+
+
+def _dissolve(graph: Graph, node: Node) -> None:
+    found = _range(graph, node)
+    readers = graph.users(node.output)
+    if node.output in graph.outputs or any(r.op_type != "DequantizeLinear" for r in readers):
+        raise UnsupportedNode("its integers are used as they are; only pairs are supported")
+    for reader in readers:
+        if _parameters(graph, reader) != _parameters(graph, node):
+            raise UnsupportedNode(f"'{reader.title}' behind it has another scale or zero point")
+    source = node.inputs[0]
+    graph.ranges.setdefault(source, found)
+    for reader in readers:
+        graph.alias(reader, source)
+
+
+def _parameters(graph: Graph, node: Node) -> tuple[float, int]:
+    scale, zero = graph.constant(node.inputs[1]), graph.constant(node.input(2))
+    if scale is None or (node.input(2) and zero is None):
+        raise UnsupportedNode("its scale and zero point must be constant")
+    if scale.size != 1 or node.attribute("block_size", 0):
+        raise UnsupportedNode("a tensor that is computed needs one scale, not several")
+    return float(scale.reshape(())), 0 if zero is None else int(zero.reshape(()))
+
+
+def _range(graph: Graph, node: Node) -> tuple[float, float]:
+    """The numbers the integers stand for; symmetric ones as +-127 steps.
+
+    Zero point 128 of uint8 is the same as 0 of int8.
+    """
+    kind = graph.types[node.output].dtype
+    if kind not in LIMITS:
+        raise UnsupportedNode(f"quantisation to {kind} is not supported, only to int8 and uint8")
+    scale, zero = _parameters(graph, node)
+    low, high = LIMITS[kind]
+    if low - zero == -128:
+        return -127 * scale, 127 * scale
+    return (low - zero) * scale, (high - zero) * scale

@@ -1,0 +1,170 @@
+"""QDQ models: what onnxruntime quantised keeps its scales and integers."""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from tests.tools.small_models import cnn, transformer
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.quant import UniformType
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.frontend.onnx import import_onnx
+from xdsl_tpu.passes.pipelines import run_stage
+from xdsl_tpu.passes.tensors import element_of
+
+Array = npt.NDArray[Any]
+RUNTIME: Any = onnxruntime
+
+
+def quantised(model: onnx.ModelProto, folder: Path, **options: Any) -> onnx.ModelProto:
+    """The model in QDQ form by onnxruntime: symmetric int8, filters per channel."""
+    tool: Any = import_module("onnxruntime.quantization")
+    (folder / "float.onnx").write_bytes(model.SerializeToString())
+    (source,) = model.graph.input
+    shape = [d.dim_value for d in source.type.tensor_type.shape.dim]
+    rng = np.random.default_rng(0)
+    samples = [{source.name: rng.standard_normal(shape).astype(np.float32)} for _ in range(4)]
+
+    class Reader(tool.CalibrationDataReader):
+        def __init__(self) -> None:
+            self.left: Iterator[dict[str, Array]] = iter(samples)
+
+        def get_next(self) -> dict[str, Array] | None:
+            return next(self.left, None)
+
+    tool.quantize_static(
+        str(folder / "float.onnx"),
+        str(folder / "qdq.onnx"),
+        Reader(),
+        quant_format=tool.QuantFormat.QDQ,
+        per_channel=True,
+        activation_type=tool.QuantType.QInt8,
+        weight_type=tool.QuantType.QInt8,
+        extra_options={"ActivationSymmetric": True, "WeightSymmetric": True, **options},
+    )
+    return onnx.ModelProto.FromString((folder / "qdq.onnx").read_bytes())
+
+
+def lowered(model: onnx.ModelProto, mode: str = "INT8") -> ModuleOp:
+    module = import_onnx(model)
+    for stage in ("top", "tpu"):
+        run_stage(module, stage, mode, "bm1684x")
+    return module
+
+
+def reference(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Array]:
+    session = RUNTIME.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return [np.asarray(value) for value in session.run(None, inputs)]
+
+
+Sources = dict[str, Callable[[], onnx.ModelProto]]
+MODELS: Sources = {"cnn": cnn, "transformer": transformer}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", list(MODELS))
+def test_results_are_those_of_onnxruntime_within_a_few_steps(name: str, tmp_path: Path) -> None:
+    model = quantised(MODELS[name](), tmp_path)
+    (source,) = model.graph.input
+    shape = [d.dim_value for d in source.type.tensor_type.shape.dim]
+    x = np.random.default_rng(9).standard_normal(shape).astype(np.float32)
+    expected = reference(model, {source.name: x})
+    module = lowered(model)
+    found = list(run_module(module, [x]).values())
+    for ours, theirs in zip(found, expected, strict=True):
+        step = float(np.abs(theirs).max()) / 127
+        # A transformer has eight roundings in a row, and norms that magnify them.
+        assert np.abs(ours - theirs).max() <= (6 if name == "transformer" else 2) * step
+        cosine = float(np.vdot(ours, theirs) / np.linalg.norm(ours) / np.linalg.norm(theirs))
+        assert cosine > 0.997
+    assert sum(isinstance(element_of(op.results[0]), UniformType)
+               for op in module.walk() if op.name.startswith("tpu.")) > 4  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_filters_keep_their_integers_and_scales(tmp_path: Path) -> None:
+    model = quantised(cnn(), tmp_path)
+    stored = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    module = lowered(model)
+    weights = weights_of(module)
+    kept = 0
+    for op in module.walk():
+        if isinstance(op, tpu.Conv2DOp):
+            integers = weights[name_of(op.filter) or ""]
+            assert any(
+                value.dtype == np.int8 and value.size == integers.size
+                and np.array_equal(value.reshape(integers.shape), integers)
+                for value in stored.values()
+            )  # fmt: skip
+            kept += 1
+    assert kept == 3
+
+
+def pair(kind: int, zero: int, scale: float = 0.5, relu: bool = False) -> onnx.ModelProto:
+    """x -> Q -> DQ -> MulConst 2 (-> Q -> DQ) of one type and zero point."""
+    dtype = helper.tensor_dtype_to_np_dtype(kind)
+    constants = [
+        numpy_helper.from_array(np.array(scale, np.float32), "s"),
+        numpy_helper.from_array(np.array(zero, dtype), "z"),
+        numpy_helper.from_array(np.array([2.0], np.float32), "two"),
+    ]
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["xq"], "quantize"),
+        helper.make_node("DequantizeLinear", ["xq", "s", "z"], ["xd"]),
+        helper.make_node("Mul", ["xd", "two"], ["y"]),
+    ]
+    values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, (1, 4)) for n in "xy"]
+    graph = helper.make_graph(nodes, "pair", values[:1], values[1:], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+@pytest.mark.parametrize(
+    ("kind", "zero", "bounds"),
+    [
+        (TensorProto.INT8, 0, "-63.5"),
+        (TensorProto.UINT8, 128, "-63.5"),
+        (TensorProto.UINT8, 0, "0.0"),
+        (TensorProto.UINT8, 100, "-50.0"),
+    ],
+)
+def test_ranges_of_types_and_zero_points(kind: int, zero: int, bounds: str) -> None:
+    module = import_onnx(pair(kind, zero))
+    text = str(next(op for op in module.walk() if op.name == "top.Input").results[0].type)
+    assert "calibrated" in text
+    assert float(text.split("f32<")[1].split(":")[0]) == float(bounds)
+    assert "QuantizeLinear" not in str(module)
+
+
+def test_other_formats_ignore_the_pairs() -> None:
+    module = lowered(pair(TensorProto.INT8, 0), "F16")
+    assert "!quant" not in str(module)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [(TensorProto.INT16, "quantisation to int16 is not supported, only to int8 and uint8")],
+)
+def test_other_types_are_refused(kind: int, message: str) -> None:
+    with pytest.raises(TpuError, match=message):
+        import_onnx(pair(kind, 0))
+
+
+def test_integers_used_as_they_are_are_refused() -> None:
+    model = pair(TensorProto.INT8, 0)
+    model.graph.output.append(helper.make_tensor_value_info("xq", TensorProto.INT8, (1, 4)))
+    with pytest.raises(TpuError, match="only pairs are supported"):
+        import_onnx(model)
