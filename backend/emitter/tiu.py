@@ -197,7 +197,7 @@ class TiuEmitter(CommandQueues):
         fields |= {"res_add": int(accumulate)}
         if not left.dtype.is_float:
             signs = {"opd0_sign": int(left.dtype.signed), "opd1_sign": int(right.dtype.signed)}
-            fields |= signs
+            fields |= signs | {"opd2_const": 1}
         self._issue("sMM2", fields, out, left, right, out if accumulate else None)
 
     def depthwise(

@@ -15,7 +15,7 @@ KERNELS: dict[str, str] = {
     "tpu.Cast": "elementwise:layer",
     "tpu.Clip": "elementwise:layer",
     "tpu.Concat": "shape:concat",
-    "tpu.Conv2D": "conv:conv2d",
+    "tpu.Conv2D": "by_type:conv2d",
     "tpu.Depth2Space": "shape:depth_to_space",
     "tpu.Div": "elementwise:layer",
     "tpu.LayerNorm": "norm:layer_norm",

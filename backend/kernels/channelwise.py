@@ -13,6 +13,7 @@ from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelin
 from xdsl_tpu.backend.kernels.tiling import Axis, Piece, cut, pipeline_cycles, steps_of
 from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles, put, store_cycles
 from xdsl_tpu.backend.tensor import (
+    DType,
     GlobalTensor,
     LocalTensor,
     Shape4,
@@ -25,13 +26,22 @@ from xdsl_tpu.dialects.errors import TpuError
 
 @dataclass(frozen=True, slots=True)
 class Sliding:
-    """Windows over x (n, c, ih, iw) giving out (n, c, oh, ow), `passes` commands per tap."""
+    """Windows over x (n, c, ih, iw) giving out (n, c, oh, ow), `passes` commands per tap.
+
+    `scratch` is the element type of the scratch tensor, by default that of the result.
+    """
 
     x: GlobalTensor
     out: GlobalTensor
     rows: Axis
     columns: Axis
     passes: int = 0
+    scratch: DType | None = None
+
+    @property
+    def scratch_dtype(self) -> DType:
+        """Element type of the scratch tensor."""
+        return self.scratch or self.out.dtype
 
     @property
     def strided(self) -> bool:
@@ -81,7 +91,7 @@ def stream(
     x_bytes, out_bytes = _bytes(layer, tiles, chip)
     x_at = [memory.take(x_bytes, chip.eu_bytes) for _ in range(2)]
     out_at = [memory.take(out_bytes, chip.eu_bytes) for _ in range(2)]
-    scratch_at = memory.take(out_bytes, chip.eu_bytes)
+    scratch_at = memory.take(_scratch_bytes(layer, out_bytes), chip.eu_bytes)
 
     def x_of(tile: Tile, slot: int) -> LocalTensor:
         return aligned(chip, x_at[slot], tile.shapes(layer)[0], layer.x.dtype)
@@ -96,7 +106,8 @@ def stream(
         fetch(emitter, local, layer.x.window(start, local.shape))
 
     def work(tile: Tile, slot: int) -> None:
-        out, scratch = out_of(tile, out_at[slot]), out_of(tile, scratch_at)
+        out = out_of(tile, out_at[slot])
+        scratch = aligned(chip, scratch_at, out.shape, layer.scratch_dtype)
         compute(tile, out, x_of(tile, slot), tile.window(layer), scratch)
 
     def store(tile: Tile, slot: int) -> None:
@@ -123,13 +134,18 @@ def _bytes(layer: Sliding, tiles: list[Tile], chip: Chip) -> tuple[int, int]:
     return x, max(aligned_bytes(chip, shape[1], layer.out.dtype) for shape in shapes)
 
 
+def _scratch_bytes(layer: Sliding, out_bytes: int) -> int:
+    """Room for a tensor like the result; rows of narrower elements are padded more."""
+    return out_bytes * layer.scratch_dtype.bytes // layer.out.dtype.bytes
+
+
 def _choose(layer: Sliding, chip: Chip, room: int, name: str) -> list[Tile]:
     best: tuple[int, list[Tile]] | None = None
     for channels in steps_of(layer.x.shape[1], chip.lanes):
         for rows in steps_of(layer.rows.out):
             tiles = _tiles(layer, channels, rows)
             x, out = _bytes(layer, tiles[: 2 * len(cut(layer.rows.out, rows))], chip)
-            if 2 * x + 3 * out > room:
+            if 2 * (x + out) + _scratch_bytes(layer, out) > room:
                 continue
             cycles = pipeline_cycles(_costs(layer, tiles, chip), len(tiles))
             if best is None or cycles < best[0]:

@@ -12,11 +12,12 @@ from xdsl_tpu.backend.emitter import Arith, Emitter, Window
 from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
 from xdsl_tpu.backend.kernels.gemm_choice import Sizes, choose_plan
 from xdsl_tpu.backend.kernels.gemm_plan import Plan, Product, Step
+from xdsl_tpu.backend.kernels.int8.requant import Factor
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.kernels.transpose import transpose
-from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, compact
+from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, aligned_bytes, compact
 
 
 def gemm(context: KernelContext, product: Product, name: str) -> None:
@@ -99,6 +100,9 @@ class _Layer:
         if self._bias is not None:
             bias = bias_columns(self._bias, step.columns, step.rows.size, self.chip)
         turned = product.right_transpose and not product.turns_right
+        if product.factor is not None:
+            self._integers(step, product.factor, out, (left, right, turned), bias)
+            return
 
         def produce(target: LocalTensor) -> None:
             if step.first and step.last:
@@ -111,6 +115,24 @@ class _Layer:
             multiply(self.emitter, total, left, right, turned, accumulate=not step.first)
         if step.last:
             finish(self.emitter, out, scratch, bias, product.clamp, produce)
+
+    def _integers(
+        self,
+        step: Step,
+        factor: Factor,
+        out: LocalTensor,
+        operands: tuple[LocalTensor, LocalTensor, bool],
+        bias: LocalTensor | None,
+    ) -> None:
+        """The exact sums, with bias, under the scale of the result."""
+        total = self._tile(self._total, step.rows, step.columns, DType.I32)
+        multiply(self.emitter, total, *operands)
+        if bias is not None:
+            place = self._total + aligned_bytes(self.chip, total.shape, total.dtype)
+            summed = self._tile(place, step.rows, step.columns, DType.I32)
+            self.emitter.arith(Arith.ADD_SATURATE, summed, total, bias)
+            total = summed
+        factor.apply(self.emitter, out, total)
 
     def _turned(self, step: Step) -> tuple[LocalTensor, LocalTensor]:
         """The operands as the command wants them."""
@@ -145,8 +167,8 @@ def multiply(
 ) -> None:
     """out (1, M, 1, N) = left (1, M, 1, K) x right in local memory.
 
-    16 bits: everything EU-aligned, right (1, K, 1, N), or (1, N, 1, K) when transposed. f32: left
-    compact, right (1, K, 1, N).
+    16 and (to i32) 8 bits: everything EU-aligned, right (1, K, 1, N), or (1, N, 1, K) when
+    transposed. f32: left compact, right (1, K, 1, N).
     """
     if left.dtype is DType.F32:
         emitter.conv(out, right, left, Window((1, 1)), accumulate=accumulate)

@@ -38,21 +38,28 @@ class Sizes:
         if product.right_transpose:
             turned_right = right if product.turns_right else 0
             right = tile(plan.columns, plan.depth)
-        split = plan.depth < product.depth
+        sums = int(plan.depth < product.depth)
+        if product.factor is not None:
+            sums = integer_sums(product)
         return cls(
             left,
             right,
             tile(plan.rows, plan.columns),
             turned_left,
             turned_right,
-            tile(plan.rows, plan.columns, DType.F32) if split else 0,
-            tile(1, product.out.columns) if product.bias is not None else 0,
+            sums * tile(plan.rows, plan.columns, DType.F32),
+            0 if product.bias is None else tile(1, product.out.columns, product.bias.dtype),
         )
 
     def sum(self, slots: tuple[int, int, int], scratch: int) -> int:
         """Bytes with this many buffers of left, right and result, and of scratch results."""
         moving = slots[0] * self.left + slots[1] * self.right + (slots[2] + scratch) * self.out
         return moving + self.turned_left + self.turned_right + self.total + self.bias
+
+
+def integer_sums(product: Product) -> int:
+    """Tensors of 32-bit sums that a product of integers needs: without and with bias."""
+    return 1 if product.bias is None else 2
 
 
 def choose_plan(product: Product, chip: Chip, name: str) -> Plan:
@@ -66,7 +73,7 @@ def choose_plan(product: Product, chip: Chip, name: str) -> Plan:
         fitting = [plan for plan in _candidates(product, chip, depth) if _fits(product, plan, chip)]
         if fitting:
             return min(fitting, key=lambda plan: estimate(product, plan, chip))
-        if depth <= chip.lanes:
+        if depth <= chip.lanes or product.factor is not None:
             raise TpuError(f"{name}: not even one tile of the product fits local memory")
         depth = align(ceil_div(depth, 2), chip.lanes)
 
@@ -89,6 +96,8 @@ def _candidates(product: Product, chip: Chip, depth: int) -> Iterator[Plan]:
                 yield Plan(m, n, depth, False)
     if depth < product.depth or product.wide or product.left_transpose or product.right_transpose:
         return
+    if product.factor is not None:
+        return  # the unit does not accumulate integers
     # Streaming K keeps the rows of the right operand whole, which the matrix form needs.
     for k in steps_of(depth, chip.lanes)[1:]:
         yield Plan(product.out.rows, product.out.columns, k, True)
@@ -136,6 +145,8 @@ class _StepCost:
         outputs = ceil_div(step.columns.size, chip.cube_outputs[width])
         depth = ceil_div(step.depth.size, chip.cube_channels[width])
         passes = self.product.extra if step.last else 0
+        if self.product.factor is not None:
+            passes, width = integer_sums(self.product), DType.I32.bytes
         return groups * (outputs * depth + passes * ceil_div(step.columns.size, chip.eu(width)))
 
     def store(self, step: Step) -> int:

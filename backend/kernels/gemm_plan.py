@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.int8.requant import Factor
 from xdsl_tpu.backend.kernels.tiling import Piece, cut, sweep
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, ceil_div
 
@@ -30,7 +31,10 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """out[i] = left[i] x right[i] + bias; the flags say how the operands are stored."""
+    """out[i] = left[i] x right[i] + bias; the flags say how the operands are stored.
+
+    Of integers the exact i32 result is brought to its scale by `factor`, which is also the relu.
+    """
 
     left: Matrix
     right: Matrix
@@ -39,6 +43,7 @@ class Product:
     left_transpose: bool
     right_transpose: bool
     clamp: Clamp
+    factor: Factor | None = None
 
     @property
     def depth(self) -> int:
@@ -58,7 +63,9 @@ class Product:
 
     @property
     def extra(self) -> int:
-        """Element-wise commands after the product."""
+        """Element-wise commands after the product, on results of the final type."""
+        if self.factor is not None:
+            return 0
         return self.clamp.passes + (self.bias is not None)
 
 

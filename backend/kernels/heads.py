@@ -18,6 +18,7 @@ from xdsl_tpu.backend.kernels.heads_plan import (
     head_slots,
     is_slotted,
 )
+from xdsl_tpu.backend.kernels.int8.requant import Factor
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
@@ -50,6 +51,7 @@ class _Layer:
         self._right_slots = memory.take(sizes.right_slots)
         self._out_slots = memory.take(sizes.out_slots)
         self._turned = memory.take(sizes.turned)
+        self._total = memory.take(sizes.total_sums)
 
     def _dense(self, address: int, packed: Packed, tile: Tile) -> LocalTensor:
         return aligned(self.chip, address, packed.tile_shape(tile), packed.dtype)
@@ -68,7 +70,8 @@ class _Layer:
             self._dense(self._left[slot], bundle.left, tile),
             self._dense(self._right[slot], bundle.right, tile),
             bundle.right_transpose,
-            Slots(self._left_slots, self._right_slots, self._out_slots, self._turned),
+            Slots(self._left_slots, self._right_slots, self._out_slots, self._turned, self._total),
+            bundle.factor,
         )
 
     def store(self, tile: Tile, slot: int) -> None:
@@ -79,12 +82,14 @@ class _Layer:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """Addresses of the room for spread operands, spread results and a transposed matrix."""
+    """Addresses of the room for spread operands, spread results, a transposed matrix, and the
+    32-bit sums of a lane group."""
 
     left: int
     right: int
     out: int
     turned: int
+    total: int = 0
 
 
 def multiply_heads(
@@ -94,6 +99,7 @@ def multiply_heads(
     right: LocalTensor,
     right_transpose: bool,
     slots: Slots,
+    factor: Factor | None = None,
 ) -> None:
     """out[b, :, h] = left[b, :, h] x right[b, :, h] for tensors (batches, rows, heads, columns).
 
@@ -107,7 +113,8 @@ def multiply_heads(
     target = out if direct else head_slots(chip, slots.out, out.shape, out.dtype)
     for batch in range(out.shape[0]):
         for head in range(out.shape[2]):
-            _product(emitter, target, left, right, (batch, head), right_transpose, slots.turned)
+            place = (batch, head)
+            _product(emitter, target, left, right, place, right_transpose, slots, factor)
     if not direct:
         emitter.copy(out, target)
 
@@ -128,14 +135,15 @@ def _product(
     right: LocalTensor,
     place: tuple[int, int],
     right_transpose: bool,
-    turned: int,
+    slots: Slots,
+    factor: Factor | None,
 ) -> None:
     """One matrix, in as many commands as its rows (or transposed columns) have lane groups."""
     chip, wide = emitter.chip, left.dtype is DType.F32
     all_columns = Piece(0, out.shape[3])
     by_columns = right_transpose and not wide
     if right_transpose and wide:
-        b = _turn(emitter, right, place, turned)
+        b = _turn(emitter, right, place, slots.turned)
     else:
         b = _matrix(emitter, right, place, Piece(0, right.shape[1]))
     for rows in cut(left.shape[1], chip.lanes):
@@ -143,7 +151,13 @@ def _product(
         for columns in cut(out.shape[3], chip.lanes) if by_columns else (all_columns,):
             if by_columns:
                 b = _matrix(emitter, right, place, columns)
-            multiply(emitter, _columns(emitter, out, place, rows, columns), a, b, by_columns)
+            target = _columns(emitter, out, place, rows, columns)
+            if factor is None:
+                multiply(emitter, target, a, b, by_columns)
+                continue
+            total = aligned(chip, slots.total, target.shape, DType.I32)
+            multiply(emitter, total, a, b, by_columns)
+            factor.apply(emitter, target, total)
 
 
 def _turn(

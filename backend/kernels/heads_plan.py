@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.kernels.int8.requant import Factor
 from xdsl_tpu.backend.kernels.tiling import Piece, cut, pipeline_cycles, steps_of
 from xdsl_tpu.backend.kernels.transfer import load_cycles, store_cycles
 from xdsl_tpu.backend.tensor import (
@@ -54,13 +55,15 @@ class Tile:
 class Bundle:
     """out[b, :, h] = left[b, :, h] x right[b, :, h] for all batches b and heads h.
 
-    `right` holds the transposed matrices when `right_transpose`.
+    `right` holds the transposed matrices when `right_transpose`. Products of integers are brought
+    to their scale by `factor`.
     """
 
     left: Packed
     right: Packed
     out: Packed
     right_transpose: bool
+    factor: Factor | None = None
 
     @property
     def wide(self) -> bool:
@@ -110,6 +113,11 @@ def turned_bytes(chip: Chip, right: Shape4, dtype: DType) -> int:
     return ceil_div(columns, chip.lanes) * align(rows * dtype.bytes, chip.eu_bytes)
 
 
+def total_bytes(chip: Chip, columns: int) -> int:
+    """Bytes per lane of the 32-bit sums of one lane group of a product."""
+    return align(columns * DType.I32.bytes, chip.eu_bytes)
+
+
 def is_slotted(chip: Chip, tensor: LocalTensor, whole: bool = False) -> bool:
     """Whether every head's matrix in a tile can be an operand as it lies there."""
     n, rows, heads, columns = tensor.shape
@@ -131,6 +139,7 @@ class Sizes:
     right_slots: int
     out_slots: int
     turned: int
+    total_sums: int
 
     @classmethod
     def of(cls, bundle: Bundle, tile: Tile, chip: Chip) -> "Sizes":
@@ -150,13 +159,15 @@ class Sizes:
             slots(bundle.right, bundle.needs_whole_right),
             slots(bundle.out),
             turned,
+            0 if bundle.factor is None else total_bytes(chip, bundle.out.columns),
         )
 
     @property
     def total(self) -> int:
         """With two buffers of everything that moves."""
         moving = 2 * (self.left + self.right + self.out)
-        return moving + self.left_slots + self.right_slots + self.out_slots + self.turned
+        slots = self.left_slots + self.right_slots + self.out_slots
+        return moving + slots + self.turned + self.total_sums
 
 
 def _dense_bytes(chip: Chip, packed: Packed, tile: Tile) -> int:
@@ -212,7 +223,10 @@ def _cost(bundle: Bundle, tile: Tile, chip: Chip) -> tuple[int, int, int]:
     )
     target = bundle.out.tile(tile)
     store = store_cycles(target, _dense(chip, target.shape, target.dtype), chip)
-    return load, count * groups * outputs * depth + copied, store
+    product = outputs * depth
+    if bundle.factor is not None:
+        product += ceil_div(bundle.out.columns, chip.eu(DType.I32.bytes))
+    return load, count * groups * product + copied, store
 
 
 def _dense(chip: Chip, shape: Shape4, dtype: DType) -> LocalTensor:

@@ -1,6 +1,6 @@
 """`tpu.MatMul` as a layer over DDR: which product it is, and by which driver it runs.
 
-16-bit products run on MM2, f32 ones as 1x1 convolutions, which use the cube better than
+16-bit and integer products run on MM2, f32 ones as 1x1 convolutions, which use the cube better than
 the f32 matrix unit does when there are few columns (BM1684X instruction reference, sections 5.4
 and 5.6).
 """
@@ -16,6 +16,7 @@ from xdsl_tpu.backend.kernels.gemm import gemm
 from xdsl_tpu.backend.kernels.gemm_plan import Matrix, Product
 from xdsl_tpu.backend.kernels.heads import product_of_heads
 from xdsl_tpu.backend.kernels.heads_plan import Bundle, Packed
+from xdsl_tpu.backend.kernels.int8.products import factor_of
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
 from xdsl_tpu.backend.tensor import contiguous_strides
 from xdsl_tpu.dialects import tpu
@@ -25,7 +26,8 @@ from xdsl_tpu.dialects.errors import TpuError
 def matmul(context: KernelContext, op: Operation) -> None:
     """Emit a matrix product with its bias and relu.
 
-    Raises TpuError for integer types, a transposed output or a bias that is not one row.
+    Raises TpuError for a transposed output, a bias that is not one row, and what products of
+    integers cannot be (see `int8.products`).
     """
     assert isinstance(op, tpu.MatMulOp)
     product = describe(context, op)
@@ -37,7 +39,8 @@ def matmul(context: KernelContext, op: Operation) -> None:
 def bundle_of(context: KernelContext, op: "tpu.MatMulOp", product: Product) -> Bundle | None:
     """The op as many products side by side, when it is that and nothing more."""
     left, right, out = (context.value(v) for v in (op.input, op.right, op.output))
-    if len(product.out.starts) == 1 or product.left_transpose or product.extra:
+    alone = len(product.out.starts) == 1 or product.left_transpose or product.extra
+    if alone or product.bias is not None:
         return None
     if op.hdim_is_batch.value.data:
         packed = [Packed(v.address, v.dtype, *v.shape) for v in (left, right, out)]
@@ -49,15 +52,18 @@ def bundle_of(context: KernelContext, op: "tpu.MatMulOp", product: Product) -> B
         ]
     else:
         return None
-    return Bundle(packed[0], packed[1], packed[2], product.right_transpose)
+    return Bundle(packed[0], packed[1], packed[2], product.right_transpose, product.factor)
 
 
 def describe(context: KernelContext, op: "tpu.MatMulOp") -> Product:
     """The op as products of matrices with a list of starts for each operand."""
     left, right, out = (context.value(v) for v in (op.input, op.right, op.output))
     bias = context.optional(op.bias)
-    if not left.dtype.is_float or op.output_transpose.value.data:
-        raise TpuError(f"{where(op)}: only plain f32, f16 and bf16 products are supported")
+    if op.output_transpose.value.data:
+        raise TpuError(f"{where(op)}: a product with a transposed output has no kernel")
+    factor = None if left.dtype.is_float else factor_of(op)
+    if factor is not None and {left.dtype.bytes, right.dtype.bytes, out.dtype.bytes} != {1}:
+        raise TpuError(f"{where(op)}: a product of integers has operands and result of 8 bits")
     left_transpose = bool(op.left_transpose.value.data)
     right_transpose = bool(op.right_transpose.value.data)
     if op.hdim_is_batch.value.data:
@@ -73,6 +79,7 @@ def describe(context: KernelContext, op: "tpu.MatMulOp") -> Product:
         left_transpose,
         right_transpose,
         Clamp.of(op.do_relu, op.relu_limit),
+        factor,
     )
 
 

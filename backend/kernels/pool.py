@@ -11,8 +11,9 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter, Window
-from xdsl_tpu.backend.kernels.channelwise import Sliding, Tile, stream
+from xdsl_tpu.backend.kernels.channelwise import Compute, Sliding, Tile, stream
 from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.int8.pool import Pooling, pooling
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.kernels.tiling import Axis, Piece, check_window
 from xdsl_tpu.backend.tensor import LocalTensor, Shape4
@@ -27,14 +28,17 @@ PoolOp = tpu.Pool1DOp | tpu.Pool2DOp
 def pool(context: KernelContext, op: Operation) -> None:
     """Emit a pooling layer.
 
-    Raises TpuError for integer types and for windows that a command cannot describe.
+    Raises TpuError for windows that a command cannot describe, and for means of integers that
+    have no factor.
     """
     assert isinstance(op, PoolOp)
     x, out = context.value(op.input), context.value(op.output)
-    if not x.dtype.is_float:
-        raise TpuError(f"{where(op)}: only f32, f16 and bf16 are supported, not {x.dtype.label}")
     x4, out4 = x.as4(_planes(x.shape)), out.as4(_planes(out.shape))
     rows, columns = window_axes(op, x4.shape, out4.shape)
+    if not x.dtype.is_float:
+        layer = Sliding(x4, out4, rows, columns)
+        stream(context, layer, _integers(pooling(op), context.emitter), context.memory(), where(op))
+        return
     clamp = Clamp.of(op.do_relu, op.relu_limit)
     averaging = op.pool_mode.data is PoolMode.Avg
     counted = bool(op.count_include_pad.value.data)
@@ -54,6 +58,17 @@ def pool(context: KernelContext, op: Operation) -> None:
 
     layer = Sliding(x4, out4, rows, columns, clamp.passes)
     stream(context, layer, compute, context.memory(), where(op))
+
+
+def _integers(command: Pooling, emitter: Emitter) -> Compute:
+    """The pool of 8-bit integers, one command."""
+
+    def compute(
+        tile: Tile, out: LocalTensor, x: LocalTensor, window: Window, scratch: LocalTensor
+    ) -> None:
+        command(emitter, out, x, window)
+
+    return compute
 
 
 def scale_borders(

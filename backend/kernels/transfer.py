@@ -12,8 +12,11 @@ from functools import lru_cache
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, Shape4
+from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, Shape4, compact
 from xdsl_tpu.backend.timing.gdma_cost import DdrLayout, Side, channel_share, contiguous_run
+
+WORD = DType.F32
+"""What bytes are moved as when their type does not matter."""
 
 _WIDEST_ROW = 0xFFFF
 """Elements of a DDR row that a matrix command can name."""
@@ -29,6 +32,21 @@ def fetch(emitter: Emitter, target: LocalTensor, source: GlobalTensor) -> None:
         return
     for local, matrix in _pieces(target, source, emitter.chip):
         emitter.load_matrix(local, matrix)
+
+
+def fetch_words(emitter: Emitter, target: LocalTensor, source: GlobalTensor) -> None:
+    """Load dense rows of bytes (1, c, 1, bytes) into a compact tensor, as 32-bit words.
+
+    A matrix row holds four times as many bytes then, and long rows need not be tensor transfers.
+    """
+    _, c, _, size = source.shape
+    if size % WORD.bytes:
+        fetch(emitter, target, source)
+        return
+    width = size // WORD.bytes
+    words = compact(emitter.chip, target.address, (1, c, 1, width), WORD)
+    strides = (c * width, width, width, 1)
+    fetch(emitter, words, GlobalTensor(source.address, words.shape, strides, WORD))
 
 
 def put(emitter: Emitter, target: GlobalTensor, source: LocalTensor) -> None:

@@ -105,7 +105,7 @@ def test_convolution(group: int, source: str, target: str) -> None:
     case = QuantCase(seed=group)
     x = case.integers("x", (1, 6, 7, 7), source)
     shapes = ((1, 6, 7, 7), (1, 6, 4, 4))
-    conv(case, x, "y", shapes, (3, 3), (2, 2), (1, 1, 1, 1), group, result=target)
+    conv(case, x, "y", shapes, (3, 3), (2, 2), 1, group, result=target)
     wide = _naive_conv(case, case.inputs["x"], 2, 1, group)
     signed = target == S8
     expected = np.clip(wide, *((-128, 127) if signed else (0, 255)))

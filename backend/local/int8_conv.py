@@ -1,0 +1,125 @@
+"""`tpu.Conv2D` on slices of 8-bit integers, with coefficients merged in one weight."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from xdsl_tpu.backend.emitter import Window
+from xdsl_tpu.backend.kernels.int8.coefficients import Coefficients, convolve, filter_of
+from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, window_of
+from xdsl_tpu.backend.kernels.tiling import Piece, cut
+from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
+from xdsl_tpu.backend.local.parts import Part
+from xdsl_tpu.backend.local.views import conv_axes, covered, group_pieces, merged_views, sliding
+from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned_bytes, ceil_div
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
+
+
+def conv2d(context: LocalContext) -> None:
+    """Emit a convolution for each lane group of output channels.
+
+    The exact sums of a lane group are in scratch memory; when they do not fit, rows are computed
+    piece by piece. Raises TpuError for groups that are neither one nor as many as channels, and
+    when not even a few rows fit.
+    """
+    op = context.op
+    assert isinstance(op, tpu.Conv2DOp)
+    x, weight = context.operand(0), context.operand(1)
+    oc, groups = context.out.full.c, op.group.value.data
+    kind = filter_of(op, x.full.c, oc, weight.dtype)
+    if groups > 1 and not kind.depthwise:
+        raise TpuError(f"{groups} groups of {x.full.c} channels have no local kernel")
+    parts = Coefficients.merged(kind, weight.tensor.address)
+    merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
+    if merge:
+        _merged(context, op, x, parts, merge)
+        return
+    rows, columns = conv_axes(op, context.chip.lanes)
+    pieces = group_pieces(oc, context.out.tensor.shape[0], context.chip.lanes)
+    for out in _row_pieces(context, pieces[0]):
+        with context.scratch.temporary():
+            place = sliding(x, out, rows, columns)
+            source = covered(context.emitter, x.tensor, place, context.scratch)
+            for channels in pieces:
+                _piece(context, out.tensor, source, parts, channels, place.window)
+
+
+def _merged(
+    context: LocalContext, op: tpu.Conv2DOp, x: LocalValue, parts: Coefficients, merge: int
+) -> None:
+    """Taps of the filter lie in the lanes: all rows at once."""
+    if x.form is not Form.MERGED:
+        raise TpuError(
+            "its filter taps are merged into the channels (use_3ic_optimize), but its operand "
+            "does not come from a load of its own"
+        )
+    n, c, h, w = context.out.tensor.shape
+    flags = (bool(merge & MERGE_ROWS), bool(merge & MERGE_COLUMNS))
+    sizes = Ncdhw(n, c, 1, h, w)
+    views = merged_views(op, context.out.start, sizes, flags, context.chip.lanes)
+    for channels in group_pieces(c, n, context.chip.lanes):
+        _piece(context, context.out.tensor, x.tensor, parts, channels, window_of(*views))
+
+
+def _piece(
+    context: LocalContext,
+    out: LocalTensor,
+    x: LocalTensor,
+    parts: Coefficients,
+    channels: Piece,
+    window: Window,
+) -> None:
+    """The output channels of a lane group (of all, when there are several images)."""
+    chip, images = context.chip, Piece(0, out.shape[0])
+    target = Part(images, channels).of(out, chip)
+    source = Part(images, channels).of(x, chip) if parts.filter.depthwise else x
+    with context.scratch.temporary():
+        total = context.scratch.aligned(target.shape, DType.I32)
+        convolve(context.emitter, target, total, source, parts, channels, window)
+
+
+def _row_pieces(context: LocalContext, channels: Piece) -> Iterator[LocalValue]:
+    """The result, or as many of its rows at a time as scratch memory has room for.
+
+    A piece begins on an EU boundary.
+    """
+    out, chip, scratch = context.out, context.chip, context.scratch
+    n, _, h, w = out.tensor.shape
+    unit = chip.eu_bytes // math.gcd(w, chip.eu_bytes)
+    op = context.op
+    assert isinstance(op, tpu.Conv2DOp)
+    x = context.operand(0)
+
+    def fits(step: int) -> bool:
+        total = aligned_bytes(chip, (n, channels.size, step, w), DType.I32)
+        if step == h:
+            return scratch.holds([total])
+        reach = (step - 1) * ints(op.strides)[0] + _extent(op)
+        shape: Shape4 = (n, x.tensor.shape[1], reach, x.tensor.shape[3])
+        return scratch.holds([aligned_bytes(chip, shape, x.dtype), total])
+
+    steps = [h, *range((h - 1) // unit * unit, 0, -unit)]
+    step = next((step for step in steps if fits(step)), None)
+    if step is None and scratch.widen():
+        step = next((step for step in steps if fits(step)), None)
+    if step is None:
+        raise TpuError(f"{scratch.largest} bytes per lane do not hold the sums of {unit} rows")
+    # Equal pieces as few as possible.
+    count = ceil_div(h, step)
+    step = min(step, ceil_div(ceil_div(h, count), unit) * unit)
+    for rows in cut(h, step):
+        yield out if rows.size == h else _rows(context, out, rows)
+
+
+def _extent(op: tpu.Conv2DOp) -> int:
+    dilation = ints(op.dilations)[0] if op.dilations is not None else 1
+    return (ints(op.kernel_shape)[0] - 1) * dilation + 1
+
+
+def _rows(context: LocalContext, out: LocalValue, rows: Piece) -> LocalValue:
+    n, c, _, w = out.tensor.shape
+    part = out.tensor.window((0, 0, rows.start, 0), (n, c, rows.size, w), context.chip)
+    return replace(out, tensor=part, start=out.start._replace(h=out.start.h + rows.start))
