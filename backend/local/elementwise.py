@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels import activation, elementwise
 from xdsl_tpu.backend.kernels.elementwise import operand_order
+from xdsl_tpu.backend.kernels.int8 import elementwise as int8
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work, write_table
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.parts import Part, parts
@@ -30,7 +31,9 @@ def element_wise(context: LocalContext) -> None:
     order = operand_order(op, [_elements(value) for value in values])
     values = [values[i] for i in order]
     types = Types(out.dtype, tuple(value.dtype for value in values))
-    work = DESCRIPTIONS[op.name](op, types)
+    work = (
+        int8.describe(op, types) if int8.is_quantized(types) else DESCRIPTIONS[op.name](op, types)
+    )
     operands = [aligned_operand(context, value) for value in values]
     run(context, work, out.tensor, operands)
 

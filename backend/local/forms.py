@@ -20,7 +20,11 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 
-_PARAMETERS: dict[str, tuple[int, ...]] = {"tpu.MatMul": (2,), "tpu.LayerNorm": (1, 2)}
+_PARAMETERS: dict[str, tuple[int, ...]] = {
+    "tpu.LayerNorm": (1, 2),
+    "tpu.Lut": (1,),
+    "tpu.MatMul": (2,),
+}
 """Operands that are one row whatever their shape."""
 
 _STRETCHED = {"tpu.Add", "tpu.Sub", "tpu.Mul", "tpu.Div", "tpu.Max", "tpu.Min"}

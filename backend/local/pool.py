@@ -1,6 +1,7 @@
 """`tpu.Pool2D` on slices."""
 
 from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.int8.pool import pooling
 from xdsl_tpu.backend.kernels.pool import scale_borders, window_axes
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import LocalContext
@@ -20,6 +21,11 @@ def pool(context: LocalContext) -> None:
     rows, columns = window_axes(op, sizes[0], sizes[1])
     place = sliding(x, out, rows, columns)
     averaging = op.pool_mode.data is PoolMode.Avg
+    if not x.dtype.is_float:
+        with context.scratch.temporary():
+            source = covered(emitter, x.tensor, place, context.scratch)
+            pooling(op)(emitter, out.tensor, source, place.window)
+        return
     with context.scratch.temporary():
         source = covered(emitter, x.tensor, place, context.scratch)
 

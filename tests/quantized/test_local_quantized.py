@@ -1,0 +1,187 @@
+"""Groups on slices of 8-bit integers: every element is the interpreter's."""
+
+import numpy as np
+import pytest
+from tests.local.groups import SCRATCH, WHOLE, grouped
+from tests.quantized.quant_cases import (
+    ROUNDING,
+    S8,
+    U8,
+    QuantCase,
+    check,
+    conv,
+    execute,
+    interpret,
+    product_attributes,
+    uniform,
+)
+from xdsl.ir import Operation
+
+from xdsl_tpu.backend.checks import check_program
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.layer_group.values import Secs
+
+
+def run(
+    case: QuantCase, kind: GroupType = GroupType.NORMAL, secs: Secs = WHOLE, scratch: int = SCRATCH
+) -> None:
+    def wanted(op: Operation) -> int:
+        return scratch
+
+    check(case, grouped(case, kind, secs, wanted))
+
+
+def residual(n: int = 1, c: int = 70, hw: int = 12) -> QuantCase:
+    """conv-relu, conv, add of the group's input."""
+    case = QuantCase(seed=1)
+    shape = (n, c, hw, hw)
+    x = case.integers("x", shape)
+    a = conv(case, x, "a", (shape, shape), (3, 3), pad=1, relu=True, result=U8)
+    b = conv(case, a, "b", (shape, shape), (1, 1))
+    factors = {"multipliers": "[77, 93]", "rshifts": "[7, 7]"}
+    case.op("tpu.Add", [b, x], factors, "y", shape, S8)
+    return case
+
+
+@pytest.mark.parametrize("scratch", [SCRATCH, 1280])
+@pytest.mark.parametrize(
+    "secs", [Secs(), Secs(h=3), Secs(n=2), Secs(n=2, h=2), Secs(h=2, w=2)], ids=str
+)
+def test_residual_block(secs: Secs, scratch: int) -> None:
+    run(residual(n=secs.n), secs=secs, scratch=scratch)
+
+
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=4), Secs(h=3, w=2)], ids=str)
+def test_inverted_bottleneck(secs: Secs) -> None:
+    case = QuantCase(seed=2)
+    narrow, wide, small = (1, 24, 28, 28), (1, 144, 28, 28), (1, 144, 14, 14)
+    x = case.integers("x", narrow)
+    a = conv(case, x, "a", (narrow, wide), (1, 1), relu=True, result=U8)
+    b = conv(case, a, "b", (wide, small), (3, 3), (2, 2), 1, 144, relu=True, result=U8)
+    conv(case, b, "c", (small, (1, 32, 14, 14)), (1, 1), bias=False)
+    run(case, secs=secs)
+
+
+@pytest.mark.parametrize("kernel", [3, 7])
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=2)], ids=str)
+def test_stem_with_cast_and_merged_taps(kernel: int, secs: Secs) -> None:
+    case = QuantCase(seed=3)
+    shape, out, pooled = (1, 3, 32, 32), (1, 64, 16, 16), (1, 64, 8, 8)
+    x = case.input("x", shape, kind="f32")
+    attributes = {"with_scale": "true", "round_mode": ROUNDING}
+    q = case.op("tpu.Cast", [x], attributes, "q", shape, uniform("i8", 0.025))
+    a = conv(case, q, "a", (shape, out), (kernel, kernel), (2, 2), kernel // 2, result=U8)
+    window = {"kernel_shape": "[3, 3]", "strides": "[2, 2]", "pads": "[1, 1, 1, 1]"}
+    case.op("tpu.Pool2D", [a], window | {"pool_mode": "#tpu<pool_mode Max>"}, "y", pooled, U8)
+    run(case, secs=secs)
+
+
+@pytest.mark.parametrize("secs", [Secs(), Secs(n=2)], ids=str)
+def test_global_mean(secs: Secs) -> None:
+    case = QuantCase(seed=4)
+    shape = (2, 96, 7, 7)
+    x = case.integers("x", shape, U8)
+    a = conv(case, x, "a", (shape, shape), (1, 1), result=U8)
+    mean = {
+        "kernel_shape": "[7, 7]",
+        "strides": "[1, 1]",
+        "pads": "[0, 0, 0, 0]",
+        "pool_mode": "#tpu<pool_mode Avg>",
+        "multiplier": "85 : si32",
+        "rshift": "12 : si32",
+    }
+    case.op("tpu.Pool2D", [a], mean, "y", (2, 96, 1, 1), U8)
+    run(case, secs=secs)
+
+
+@pytest.mark.parametrize("scratch", [SCRATCH, 2048])
+@pytest.mark.parametrize("secs", [Secs(), Secs(n=4), Secs(c=2)], ids=str)
+def test_mlp_with_table(secs: Secs, scratch: int) -> None:
+    """Cast from f16, product, table, product, cast, residual in f16."""
+    case = QuantCase(seed=5)
+    shape, wide = (4, 100, 70), (4, 100, 200)
+    x = case.input("x", shape, kind="f16")
+    scale = {"with_scale": "true", "round_mode": ROUNDING}
+    q = case.op("tpu.Cast", [x], scale, "q", shape, uniform("i8", 0.03))
+    w1, b1 = case.constants("w1", (70, 200), "i8"), case.constants("b1", (1, 1, 200), "i32", 9000)
+    h = case.op("tpu.MatMul", [q, w1, b1, "none", "none"], product_attributes(70), "h", wide, S8)
+    t = case.op("tpu.Lut", [h, case.constants("t", (1, 1, 1, 256))], {}, "l", wide, S8)
+    w2, b2 = case.constants("w2", (200, 70), "i8"), case.constants("b2", (1, 1, 70), "i32", 9000)
+    y = case.op("tpu.MatMul", [t, w2, b2, "none", "none"], product_attributes(200), "p", shape, S8)
+    f = case.op("tpu.Cast", [y], {"with_scale": "true"}, "f", shape, "f16")
+    case.op("tpu.Add", [f, x], {}, "y", shape, "f16")
+    run(case, GroupType.MM, secs, scratch)
+
+
+@pytest.mark.parametrize("secs", [Secs(), Secs(n=4)], ids=str)
+@pytest.mark.parametrize("tokens", [49, 70])
+def test_attention(secs: Secs, tokens: int) -> None:
+    """Projections, q k^T, a table for the softmax, times v."""
+    case = QuantCase(seed=6)
+    shape, heads, scores = (4, tokens, 96), (4, tokens, 3, 32), (4, tokens, 3, tokens)
+    x = case.integers("x", shape)
+    parts: list[str] = []
+    for name in "qkv":
+        w = case.constants(f"w{name}", (96, 96), "i8")
+        b = case.constants(f"b{name}", (1, 1, 96), "i32", 9000)
+        p = case.op(
+            "tpu.MatMul", [x, w, b, "none", "none"], product_attributes(96), f"{name}_", shape, S8
+        )
+        parts.append(case.op("tpu.Reshape", [p], {}, name, heads, S8))
+    q, k, v = parts
+    q = case.op(
+        "tpu.MulShift", [q], {"multiplier": "1 : si32", "rshift": "0 : si32"}, "qs", heads, S8
+    )
+    flags = {"hdim_is_batch": True, "right_transpose": True}
+    s = case.op(
+        "tpu.MatMul", [q, k, *["none"] * 3], product_attributes(32, **flags), "s", scores, S8
+    )
+    t = case.constants("t", (1, 1, 1, 256), "ui8")
+    u = case.op("tpu.Lut", [s, t], {}, "u", scores, U8)
+    attributes = product_attributes(tokens, hdim_is_batch=True)
+    o = case.op("tpu.MatMul", [u, v, *["none"] * 3], attributes, "o", heads, S8)
+    case.op("tpu.Reshape", [o], {}, "y", shape, S8)
+    run(case, GroupType.MM, secs)
+
+
+def test_f16_between_integers() -> None:
+    """LayerNorm and softmax are f16 sequences, close to the interpreter: few steps differ by 1."""
+    case = QuantCase(seed=8)
+    shape = (4, 49, 3, 49)
+    x = case.integers("x", shape)
+    f = case.op("tpu.Cast", [x], {"with_scale": "true"}, "f", shape, "f16")
+    s = case.op("tpu.Softmax", [f, *["none"] * 5], {"axis": "3 : si32"}, "s", shape, "f16")
+    norm = {"axis": "3 : si32", "eps": "1.0e-05 : f64", "normalized_shape": "[49]"}
+    n = case.op("tpu.LayerNorm", [s, *["none"] * 4], norm, "n", shape, "f16")
+    scale = {"with_scale": "true", "round_mode": ROUNDING}
+    case.op("tpu.Cast", [n], scale, "y", shape, uniform("i8", 0.05))
+    module = grouped(case, GroupType.MM)
+    program = generate(module, weights_of(module), load_chip())
+    assert not check_program(program, load_chip())
+    found = execute(program, case.inputs, "exact", Engine.TIU).astype(int)
+    difference = np.abs(found - interpret(case))
+    assert difference.max() <= 1
+    assert (difference > 0).mean() < 0.02
+
+
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=2)], ids=str)
+def test_movement(secs: Secs) -> None:
+    case = QuantCase(seed=7)
+    shape = (1, 70, 14, 6)
+    a, b = case.integers("a", shape), case.integers("b", shape)
+    c = case.op("tpu.Concat", [a, b], {"axis": "1 : si32"}, "c", (1, 140, 14, 6), S8)
+    m = case.op(
+        "tpu.MulShift",
+        [c],
+        {"multiplier": "97 : si32", "rshift": "7 : si32"},
+        "m",
+        (1, 140, 14, 6),
+        U8,
+    )
+    attributes = {"offset": "[0, 64, 0, 0]", "steps": "[1, 1, 1, 1]", "ends": "[1, 140, 14, 6]"}
+    case.op("tpu.Slice", [m, *["none"] * 4], attributes, "y", (1, 76, 14, 6), U8)
+    run(case, secs=secs)
