@@ -10,14 +10,14 @@ from collections.abc import Callable
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter, Window
 from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
-from xdsl_tpu.backend.kernels.gemm_choice import Sizes, choose_plan
+from xdsl_tpu.backend.kernels.gemm_choice import Sizes, choose_plan, resident_right
 from xdsl_tpu.backend.kernels.gemm_plan import Plan, Product, Step
 from xdsl_tpu.backend.kernels.int8.requant import Factor
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.kernels.transpose import transpose
-from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, aligned_bytes, compact
+from xdsl_tpu.backend.tensor import DType, LocalTensor, align, aligned, aligned_bytes, compact
 
 
 def gemm(context: KernelContext, product: Product, name: str) -> None:
@@ -36,6 +36,10 @@ class _Layer:
         self.emitter = emitter
         self.product = product
         sizes, slots = Sizes.of(product, plan, self.chip), plan.slots(product)
+        if product.factor is not None:
+            slots = slots[0], resident_right(product, plan, self.chip), slots[2]
+            memory.next = _last_start(self.chip, sizes.sum(slots, 0))
+        self._plan = plan
         self._left = [memory.take(sizes.left) for _ in range(slots[0])]
         self._right = [memory.take(sizes.right) for _ in range(slots[1])]
         self._out = [memory.take(sizes.out) for _ in range(slots[2])]
@@ -73,7 +77,10 @@ class _Layer:
 
     def _right_tile(self, step: Step) -> LocalTensor:
         """As loaded."""
-        address = self._right[step.right_slot % len(self._right)]
+        slot = step.right_slot
+        if len(self._right) > 2:  # all tiles are resident
+            slot = step.columns.start // self._plan.columns
+        address = self._right[slot % len(self._right)]
         rows, columns = step.depth, step.columns
         if self.product.right_transpose:
             rows, columns = columns, rows
@@ -155,6 +162,14 @@ class _Layer:
         if step.last:
             tile = self._out_tile(self._out[step.out_slot % len(self._out)], step)
             put(self.emitter, step.out_target(self.product), tile)
+
+
+def _last_start(chip: Chip, size: int) -> int:
+    """Where buffers of this many bytes begin when they end with local memory.
+
+    Groups fill local memory from its beginning, so what lies at its end can be loaded sooner.
+    """
+    return max(0, chip.local_bytes - align(size, chip.eu_bytes))
 
 
 def multiply(

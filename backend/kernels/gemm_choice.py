@@ -62,6 +62,19 @@ def integer_sums(product: Product) -> int:
     return 1 if product.bias is None else 2
 
 
+def resident_right(product: Product, plan: Plan, chip: Chip) -> int:
+    """Buffers for right tiles: one for each tile, if they fit, so that all may be loaded early.
+
+    Only for one product of which no tile is split along K.
+    """
+    slots = plan.slots(product)
+    tiles = ceil_div(product.out.columns, plan.columns)
+    if len(product.out.starts) > 1 or plan.depth < product.depth:
+        return slots[1]
+    size = Sizes.of(product, plan, chip).sum((slots[0], tiles, slots[2]), min(2, product.extra))
+    return tiles if size <= chip.local_bytes else slots[1]
+
+
 def choose_plan(product: Product, chip: Chip, name: str) -> Plan:
     """The plan with the fewest estimated cycles among those that fit.
 

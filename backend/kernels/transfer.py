@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, Shape4, compact
+from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, Shape4
 from xdsl_tpu.backend.timing.gdma_cost import DdrLayout, Side, channel_share, contiguous_run
 
 WORD = DType.F32
@@ -21,12 +21,13 @@ WORD = DType.F32
 _WIDEST_ROW = 0xFFFF
 """Elements of a DDR row that a matrix command can name."""
 
-_FEWEST_LANES = 8
+_FEWEST_LANES = 4
 """Channels that one matrix command must at least take; below, one tensor command is better."""
 
 
 def fetch(emitter: Emitter, target: LocalTensor, source: GlobalTensor) -> None:
     """Load a tile; both sides have the same shape."""
+    target, source = as_words(target, source)
     if not fits_matrix(target, source, emitter.chip):
         emitter.load(target, source)
         return
@@ -34,23 +35,30 @@ def fetch(emitter: Emitter, target: LocalTensor, source: GlobalTensor) -> None:
         emitter.load_matrix(local, matrix)
 
 
-def fetch_words(emitter: Emitter, target: LocalTensor, source: GlobalTensor) -> None:
-    """Load dense rows of bytes (1, c, 1, bytes) into a compact tensor, as 32-bit words.
+def as_words(local: LocalTensor, ddr: GlobalTensor) -> tuple[LocalTensor, GlobalTensor]:
+    """Both sides of a transfer of bytes as 32-bit words, where all rows are whole words.
 
-    A matrix row holds four times as many bytes then, and long rows need not be tensor transfers.
+    A matrix row holds four times as many bytes then.
     """
-    _, c, _, size = source.shape
-    if size % WORD.bytes:
-        fetch(emitter, target, source)
-        return
-    width = size // WORD.bytes
-    words = compact(emitter.chip, target.address, (1, c, 1, width), WORD)
-    strides = (c * width, width, width, 1)
-    fetch(emitter, words, GlobalTensor(source.address, words.shape, strides, WORD))
+    n, c, h, w = local.shape
+    dense = all(t.strides[3] == 1 and (h == 1 or t.strides[2] == w) for t in (local, ddr))
+    steps = [(n, local.strides[0]), (c, local.strides[1]), (n, ddr.strides[0]), (c, ddr.strides[1])]
+    whole = [h * w, local.address, ddr.address, *(step for size, step in steps if size > 1)]
+    if local.dtype.bytes != 1 or not dense or any(size % WORD.bytes for size in whole):
+        return local, ddr
+    width = h * w // WORD.bytes
+
+    def strides(tensor: LocalTensor | GlobalTensor) -> Shape4:
+        return tensor.strides[0] // WORD.bytes, tensor.strides[1] // WORD.bytes, width, 1
+
+    shape = (n, c, 1, width)
+    words = LocalTensor(local.address, shape, strides(local), WORD, local.layout)
+    return words, GlobalTensor(ddr.address, shape, strides(ddr), WORD)
 
 
 def put(emitter: Emitter, target: GlobalTensor, source: LocalTensor) -> None:
     """Store a tile; both sides have the same shape."""
+    source, target = as_words(source, target)
     if not fits_matrix(source, target, emitter.chip):
         emitter.store(target, source)
         return
@@ -99,6 +107,7 @@ def store_cycles(target: GlobalTensor, source: LocalTensor, chip: Chip) -> int:
 
 
 def _cycles(local: LocalTensor, ddr: GlobalTensor, chip: Chip, rate: int) -> int:
+    local, ddr = as_words(local, ddr)
     width = local.dtype.bytes
     size = math.prod(local.shape) * width
     if fits_matrix(local, ddr, chip):

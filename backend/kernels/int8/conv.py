@@ -19,7 +19,7 @@ from xdsl_tpu.backend.kernels.int8.coefficients import Coefficients, Filter, con
 from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, load_lanes, window_of
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
 from xdsl_tpu.backend.kernels.tiling import Piece, check_window, cut, steps_of
-from xdsl_tpu.backend.kernels.transfer import WORD, fetch_words, put
+from xdsl_tpu.backend.kernels.transfer import WORD, fetch, put
 from xdsl_tpu.backend.tensor import (
     DType,
     GlobalTensor,
@@ -86,7 +86,7 @@ def _depthwise(
 ) -> None:
     emitter, memory = context.emitter, context.memory()
     target = memory.compact(merged.shape, merged.dtype)
-    fetch_words(emitter, target, merged)
+    fetch(emitter, target, merged)
     parts = Coefficients.merged(filter_, target.address)
 
     def compute(
@@ -202,7 +202,7 @@ class _Layer:
         layout, chip = self.filter.layout, self.chip
         if places.size == layout.places:
             target = compact(chip, base, self.merged.shape, self.merged.dtype)
-            fetch_words(self.emitter, target, self.merged)
+            fetch(self.emitter, target, self.merged)
             return Coefficients.merged(self.filter, base)
         memory = LocalMemory(chip, base)
         starts: list[int] = []
