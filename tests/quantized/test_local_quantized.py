@@ -185,3 +185,16 @@ def test_movement(secs: Secs) -> None:
     attributes = {"offset": "[0, 64, 0, 0]", "steps": "[1, 1, 1, 1]", "ends": "[1, 140, 14, 6]"}
     case.op("tpu.Slice", [m, *["none"] * 4], attributes, "y", (1, 76, 14, 6), U8)
     run(case, secs=secs)
+
+
+@pytest.mark.parametrize("secs", [Secs(), Secs(n=2)], ids=str)
+def test_requantisation(secs: Secs) -> None:
+    case = QuantCase(seed=9)
+    shape = (2, 70, 9, 7)
+    case.input("x", shape, 3e8, "f32")
+    case.inputs["x"] = case.inputs["x"].astype(np.int32)
+    case.types["x"] = case.types["x"].replace("f32", "si32")
+    factor = {"multiplier": "1234567 : si32", "rshift": "42 : si32", "round_mode": ROUNDING}
+    factor |= {"quant_mode": "#tpu<rq_mode MultiplierShift>"}
+    case.op("tpu.RequantInt", ["x"], factor, "y", shape, S8)
+    run(case, secs=secs)
