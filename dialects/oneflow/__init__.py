@@ -53,6 +53,7 @@ from xdsl_tpu.dialects.oneflow.bias_add import (
     FusedBiasAddGeluOp,
     FusedBiasAddMaskScaleOp,
 )
+from xdsl_tpu.dialects.oneflow.build import JobBuilder
 from xdsl_tpu.dialects.oneflow.conv import Conv2DOp
 from xdsl_tpu.dialects.oneflow.dropout import DropoutOp, RandomMaskLikeOp, dropout_scale
 from xdsl_tpu.dialects.oneflow.job import JobOp, ReturnOp
@@ -114,8 +115,8 @@ __all__ = [
     "Conv2DOp", "DropoutOp", "EluOp", "ErfOp", "ExpOp", "ExpandDimsOp", "FastGeluOp", "FlattenOp",
     "FusedBiasAddGeluOp", "FusedBiasAddMaskScaleOp", "FusedMatmulBiasOp", "GeluOp", "GroupNormOp",
     "HardsigmoidOp", "HardswishOp", "HardtanhOp", "IdentityOp", "InputOp", "InvalidElementType",
-    "JobOp", "LayerNormOp", "LeakyReluOp", "LogOp", "LogSoftmaxOp", "MatmulOp", "MaxPool2DOp",
-    "MishOp", "NarrowOp", "NegativeOp", "NormalizationInferOp", "NormalizationOp",
+    "JobBuilder", "JobOp", "LayerNormOp", "LeakyReluOp", "LogOp", "LogSoftmaxOp", "MatmulOp",
+    "MaxPool2DOp", "MishOp", "NarrowOp", "NegativeOp", "NormalizationInferOp", "NormalizationOp",
     "OFRecordElementType", "OneFlow", "OneFlowOp", "OutputOp", "QuickGeluOp", "RandomMaskLikeOp",
     "ReciprocalOp", "ReduceMaxOp", "ReduceMeanOp", "ReduceSumOp", "ReluOp", "ReshapeOp", "ReturnOp",
     "RsqrtOp", "ScalarAddOp", "ScalarDivOp", "ScalarMulOp", "ScalarPowOp", "SigmoidOp", "SiluOp",

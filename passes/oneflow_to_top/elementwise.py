@@ -1,7 +1,8 @@
 """Element by element: functions, arithmetic, biases and dropout."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, Self, cast
 
 from xdsl.dialects.builtin import FixedBitwidthType, IntegerType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -20,6 +21,21 @@ from xdsl_tpu.passes.oneflow_to_top.context import (
     result_shape,
 )
 from xdsl_tpu.passes.tensors import shape_of
+
+
+@dataclass(frozen=True)
+class _Element:
+    """What a tensor holds."""
+
+    is_integer: bool
+    bits: int
+
+    @classmethod
+    def of(cls, value: SSAValue) -> Self:
+        kind = cast(TensorType[Attribute], value.type).element_type
+        bits = kind.bitwidth if isinstance(kind, FixedBitwidthType) else 0
+        return cls(isinstance(kind, IntegerType), bits)
+
 
 BiasOp = oneflow.BiasAddOp | oneflow.FusedBiasAddGeluOp | oneflow.FusedBiasAddMaskScaleOp
 
@@ -51,21 +67,10 @@ def convert_identity(context: Context, op: oneflow.IdentityOp) -> None:
 
 def convert_cast(context: Context, op: oneflow.CastOp) -> None:
     """Nothing, as all tensors are f32; numbers that would lose their fraction are refused."""
-    source, target = (_element(value) for value in (op.input, op.output))
-    if isinstance(target, IntegerType) and not isinstance(source, IntegerType):
-        raise UnsupportedOp(f"elements of {source} as {target}: top has no such conversion")
-    if isinstance(target, FixedBitwidthType) and _bits(source) > target.bitwidth:
-        if isinstance(target, IntegerType):
-            raise UnsupportedOp(f"elements of {source} as {target} may not fit")
+    source, target = _Element.of(op.input), _Element.of(op.output)
+    if target.is_integer and not (source.is_integer and source.bits <= target.bits):
+        raise UnsupportedOp(f"elements of {op.input.type} may not fit {op.output.type}")
     context.finish(op, context.value(op.input))
-
-
-def _element(value: SSAValue) -> Attribute:
-    return cast(TensorType[Attribute], value.type).element_type
-
-
-def _bits(kind: object) -> int:
-    return kind.bitwidth if isinstance(kind, FixedBitwidthType) else 0
 
 
 def convert_leaky_relu(context: Context, op: oneflow.LeakyReluOp) -> None:

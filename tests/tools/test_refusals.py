@@ -64,7 +64,7 @@ COMPILE = {
     "a folder": (["."], ["no such file"]),
     "no model": (["text.onnx"], ["text.onnx", "not a readable ONNX model"]),
     "cut off": (["cut.onnx"], ["cut.onnx", "not a readable ONNX model"]),
-    "unknown suffix": (["model.txt"], ["model.txt", "ONNX model or Top IR"]),
+    "unknown suffix": (["model.txt"], ["model.txt", "ONNX model, Top IR or a OneFlow job"]),
     "broken IR": (["broken.mlir"], ["broken.mlir:1:"]),
     "lowered IR": (["lowered.mlir"], ["lowered.mlir", "TPU_LOWERED", "give Top IR"]),
     "no weight file": (["weightless.mlir"], ["gone.npz"]),
