@@ -1,14 +1,18 @@
 """A timeline in the Trace Event format, which Perfetto and chrome://tracing open.
 
-One track per engine; one more shows the layers. Times are microseconds at the chip's clock.
+One track per engine, one for the layers, and counters: DDR bandwidth, utilisation of the array,
+local memory in use. Times are microseconds at the chip's clock.
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.program import Program
+from xdsl_tpu.backend.report.counters import array_utilisation, ddr_bandwidth
+from xdsl_tpu.backend.report.local_use import local_use
 from xdsl_tpu.backend.timing import Event, Timeline
 from xdsl_tpu.backend.timing.gdma_cost import transfer
 
@@ -40,7 +44,31 @@ def trace(program: Program, timeline: Timeline, chip: Chip) -> str:
                 }
             )
     events += _layer_events(program, timeline, microseconds)
+    events += _counter_events(program, timeline, chip)
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events})
+
+
+BANDWIDTH, UTILISATION, LOCAL = "DDR bandwidth (GB/s)", "array utilisation (%)", "local memory"
+"""Names of the counters; local memory is in bytes per lane."""
+
+
+def _counter_events(program: Program, timeline: Timeline, chip: Chip) -> Iterator[dict[str, Any]]:
+    microseconds = 1e6 / chip.clock_hertz
+
+    def event(name: str, series: str, time: int, value: float) -> dict[str, Any]:
+        common = {"ph": "C", "pid": _PROCESS, "name": name}
+        return {**common, "ts": round(time * microseconds, 6), "args": {series: value}}
+
+    for direction, steps in ddr_bandwidth(program, timeline, chip).items():
+        for time, rate in zip(steps.times, steps.values, strict=True):
+            gigabytes = rate * chip.clock_hertz / 1e9
+            yield event(BANDWIDTH, direction.value, time, round(gigabytes, 6))
+    steps = array_utilisation(program, timeline, chip)
+    for time, share in zip(steps.times, steps.values, strict=True):
+        yield event(UTILISATION, "of peak", time, round(100 * share, 6))
+    use = local_use(program, timeline, chip)
+    for time, count in zip(use.times, use.bytes, strict=True):
+        yield event(LOCAL, "bytes per lane", time, count)
 
 
 def instruction(command: Command) -> str:

@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report.compare import Closeness
-from xdsl_tpu.backend.timing import Direction, Timeline
-
-_DIRECTIONS = (Direction.LOAD, Direction.STORE, Direction.COPY)
+from xdsl_tpu.backend.report.layers import REPORTED, layer_rows
+from xdsl_tpu.backend.report.local_use import byte_cycles, local_use
+from xdsl_tpu.backend.report.usage import floor, usage
+from xdsl_tpu.backend.timing import Timeline
 
 
 def run_report(
@@ -26,27 +28,38 @@ def run_report(
         reference, tensors = comparison
         figures = {name: _finite(close.as_dict()) for name, close in tensors.items()}
         compared = {"reference": reference, "tensors": figures}
-    moved = {d.value: timeline.bytes_moved[d] for d in _DIRECTIONS}
+    moved = {d.value: timeline.bytes_moved[d] for d in REPORTED}
+    rows = layer_rows(program, timeline, chip)
+    use = local_use(program, timeline, chip)
     return {
         "model": program.name,
         "chip": chip.name,
         "quantize": program.quantize,
         "cycles": timeline.total,
         "milliseconds": round(chip.milliseconds(timeline.total), 6),
+        "floor": asdict(floor(program, timeline, chip)),
+        "usage": asdict(usage(timeline)),
         "bdc": {
             "instructions": len(program.tiu) - 1,
             "busy_cycles": timeline.busy[Engine.TIU],
+            "macs": sum(row.macs for row in rows),
         },
         "gdma": {
             "instructions": len(program.gdma) - 1,
             "busy_cycles": timeline.busy[Engine.GDMA],
             "bytes": moved,
         },
+        "local_memory": {
+            "bytes_per_lane": chip.local_bytes,
+            "peak": max(use.bytes, default=0),
+            "mean": round(byte_cycles(use) / max(1, timeline.total), 3),
+        },
         "outputs": {
             t.name: {"shape": list(t.shape), "dtype": t.dtype.label} for t in program.outputs
         },
         "comparison": compared,
         "wall_seconds": {stage: round(seconds, 3) for stage, seconds in wall_seconds.items()},
+        "layers": [row.as_dict() for row in rows],
     }
 
 

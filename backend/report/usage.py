@@ -1,0 +1,68 @@
+"""How a run's cycles divide: what the engines do at the same time, and what no schedule beats."""
+
+import math
+from dataclasses import dataclass
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.program import Program
+from xdsl_tpu.backend.report.work import work_of
+from xdsl_tpu.backend.timing import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Cycles in which both engines work, only one of them does, or none.
+
+    They sum to the run's cycles. `exposed_dma` is what faster or better hidden transfers could
+    save at most.
+    """
+
+    both: int
+    exposed_dma: int
+    exposed_compute: int
+    idle: int
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """Cycles that no order of commands is faster than.
+
+    `array`: the multiply-accumulates at the array's peak. `compute`: the program's TIU commands
+    back to back. `ddr`: coefficients, inputs and outputs moved once, at the peak rates. `dma`:
+    the program's GDMA commands back to back.
+    """
+
+    array: int
+    compute: int
+    ddr: int
+    dma: int
+
+
+def usage(timeline: Timeline) -> Usage:
+    """Divide the cycles of a run. The commands of one engine never overlap."""
+    both = 0
+    gdma = timeline.events[Engine.GDMA]
+    at = 0
+    for event in timeline.events[Engine.TIU]:
+        end = event.start + event.cycles
+        while at < len(gdma) and gdma[at].start + gdma[at].cycles <= event.start:
+            at += 1
+        index = at
+        while index < len(gdma) and gdma[index].start < end:
+            other = gdma[index]
+            both += min(end, other.start + other.cycles) - max(event.start, other.start)
+            index += 1
+    tiu, dma = timeline.busy[Engine.TIU], timeline.busy[Engine.GDMA]
+    return Usage(both, dma - both, tiu - both, timeline.total - tiu - dma + both)
+
+
+def floor(program: Program, timeline: Timeline, chip: Chip) -> Floor:
+    """The bounds of a program."""
+    array = sum(work_of(command, chip).array_cycles for command in program.tiu)
+    loaded = program.coefficients.size + sum(tensor.bytes for tensor in program.inputs)
+    stored = sum(tensor.bytes for tensor in program.outputs)
+    ddr = loaded / chip.load_bytes_per_cycle + stored / chip.store_bytes_per_cycle
+    return Floor(
+        math.ceil(array), timeline.busy[Engine.TIU], math.ceil(ddr), timeline.busy[Engine.GDMA]
+    )
