@@ -16,8 +16,12 @@ COSINE = {"F32": 0.99999, "F16": 0.9999, "BF16": 0.999}
 SMALL = ("cnn", "transformer", "wide_pads")
 
 REPORT_KEYS = {
-    "": "model chip quantize cycles milliseconds bdc gdma outputs comparison wall_seconds",
-    "bdc": "instructions busy_cycles",
+    "": "model chip quantize cycles milliseconds floor usage bdc gdma local_memory outputs "
+    "comparison wall_seconds layers",
+    "floor": "array compute ddr dma",
+    "usage": "both exposed_dma exposed_compute idle",
+    "bdc": "instructions busy_cycles macs",
+    "local_memory": "bytes_per_lane peak mean",
     "gdma": "instructions busy_cycles bytes",
     "gdma.bytes": "load store ddr_to_ddr",
     "comparison": "reference tensors",
