@@ -126,7 +126,7 @@ def check_trace(trace: dict[str, Any], report: dict[str, Any]) -> None:
     names = {e["name"] for e in spans}
     assert "pooled_MaxPool sPorD.max_pool" in names
     assert any(name.startswith("logits_Gemm sMM2.") for name in names)
-    assert {e["ph"] for e in events} == {"M", "X", "b", "e"}
+    assert {e["ph"] for e in events} == {"M", "X", "b", "e", "C"}
 
 
 @pytest.mark.parametrize("quantize", ["F32", "F16", "BF16"])
