@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, ModuleOp, StringAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.module_info import module_info
@@ -231,6 +231,18 @@ def weights_of(module: ModuleOp) -> Weights:
     weights = Weights((module_info(module).base_dir or Path.cwd()) / file.data)
     attach(module, weights)
     return weights
+
+
+def weights_around(op: Operation) -> Weights | None:
+    """The weights of the module that `op` is in; None when nothing says where they are."""
+    outermost = op
+    while (parent := outermost.parent_op()) is not None:
+        outermost = parent
+    if not isinstance(outermost, ModuleOp):
+        return None
+    if attached_weights(outermost) is None and WEIGHT_FILE not in outermost.attributes:
+        return None
+    return weights_of(outermost)
 
 
 def as_float32(array: Array, element: Attribute) -> npt.NDArray[np.float32]:

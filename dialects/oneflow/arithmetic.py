@@ -10,7 +10,15 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
-from xdsl_tpu.dialects.oneflow.base import BOOL, F64, SI64, OneFlowOp, UnaryOp, default_attr_def
+from xdsl_tpu.dialects.oneflow.base import (
+    BOOL,
+    F64,
+    SI64,
+    ElementwiseOp,
+    OneFlowOp,
+    default_attr_def,
+)
+from xdsl_tpu.dialects.oneflow.layout import BroadcastLayout, SameShapeLayout
 from xdsl_tpu.dialects.oneflow.segments import oneflow_op
 
 
@@ -21,7 +29,7 @@ class BroadcastOp(OneFlowOp, ABC):
     y = operand_def(RANKED)
     z = result_def(RANKED)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), BroadcastLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         return (broadcast(self.shape_of(self.x), self.shape_of(self.y)),)
@@ -74,7 +82,7 @@ class SumOp(OneFlowOp, ABC):
 
     output = result_def(RANKED)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), SameShapeLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shapes = [self.shape_of(operand) for operand in self.operands]
@@ -102,7 +110,7 @@ class AddNOp(SumOp):
     inputs = var_operand_def(RANKED)
 
 
-class ScalarOp(UnaryOp, ABC):
+class ScalarOp(ElementwiseOp, ABC):
     """A tensor and a number, an integer or a float as the `has_` attributes say."""
 
     has_int_operand = default_attr_def(BOOL, False)

@@ -9,6 +9,7 @@ from xdsl.traits import Pure
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.oneflow.base import F32, SI32, SI64, OneFlowOp, default_attr_def
+from xdsl_tpu.dialects.oneflow.layout import ChannelAxisLayout
 from xdsl_tpu.dialects.oneflow.segments import oneflow_op
 
 
@@ -20,7 +21,7 @@ class _BiasOp(OneFlowOp, ABC):
     output = result_def(RANKED)
     axis = default_attr_def(SI32, 0)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ChannelAxisLayout())
 
     def _checked_shape(self, *alike: tuple[str, SSAValue | None]) -> tuple[Shape, ...]:
         shape, bias, axis = self.shape_of(self.a), self.shape_of(self.b), self.axis.value.data

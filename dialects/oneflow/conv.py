@@ -22,6 +22,7 @@ from xdsl_tpu.dialects.oneflow.base import (
     OneFlowOp,
     default_attr_def,
 )
+from xdsl_tpu.dialects.oneflow.layout import ConvLayout
 from xdsl_tpu.dialects.oneflow.segments import OperandSegments, oneflow_op
 
 
@@ -49,7 +50,7 @@ class Conv2DOp(OneFlowOp):
     tuning_cache = opt_attr_def(TEXT)
 
     irdl_options = (OperandSegments(),)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ConvLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         first = self.data_format.data == CHANNELS_FIRST

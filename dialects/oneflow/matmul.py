@@ -9,6 +9,7 @@ from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.oneflow.base import BOOL, F64, OneFlowOp, default_attr_def
+from xdsl_tpu.dialects.oneflow.layout import ProductLayout
 from xdsl_tpu.dialects.oneflow.segments import oneflow_op
 
 
@@ -23,7 +24,7 @@ class ProductOp(OneFlowOp, ABC):
     transpose_b = default_attr_def(BOOL, False)
     alpha = default_attr_def(F64, 1.0)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ProductLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         left = _turned(self.shape_of(self.a), bool(self.transpose_a.value.data))

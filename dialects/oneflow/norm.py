@@ -29,6 +29,7 @@ from xdsl_tpu.dialects.oneflow.base import (
     channel_axis,
     default_attr_def,
 )
+from xdsl_tpu.dialects.oneflow.layout import ChannelAxisLayout, GroupNormLayout, LayerNormLayout
 from xdsl_tpu.dialects.oneflow.segments import OperandSegments, ResultSegments, oneflow_op
 
 ACTIVATION = ChoiceKind("none", "silu")
@@ -52,7 +53,7 @@ class BatchNormOp(OneFlowOp, ABC):
     training = default_attr_def(BOOL, False)
     momentum = default_attr_def(F32, 0.0)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ChannelAxisLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.x)
@@ -141,6 +142,8 @@ class LayerNormOp(StatisticsOp):
     begin_params_axis = default_attr_def(SI64, 0)
     epsilon = default_attr_def(F64, 0.0)
 
+    traits = traits_def(LayerNormLayout())
+
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.x)
         axis = axis_of(self.begin_norm_axis.value.data, len(shape))
@@ -160,6 +163,8 @@ class GroupNormOp(StatisticsOp):
     epsilon = default_attr_def(F64, 0.0)
     data_format = default_attr_def(DATA_FORMAT, "channels_first")
     activation = default_attr_def(ACTIVATION, "none")
+
+    traits = traits_def(GroupNormLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, groups = self.shape_of(self.x), self.num_groups.value.data

@@ -19,6 +19,7 @@ from xdsl_tpu.dialects.oneflow.base import (
     OneFlowOp,
     default_attr_def,
 )
+from xdsl_tpu.dialects.oneflow.layout import PoolLayout
 from xdsl_tpu.dialects.oneflow.segments import oneflow_op
 
 
@@ -29,7 +30,7 @@ class SpatialOp(OneFlowOp, ABC):
     y = result_def(RANKED)
     data_format = attr_def(DATA_FORMAT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), PoolLayout())
 
     @property
     def sizes(self) -> Shape:

@@ -10,6 +10,7 @@ from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, reduced
 from xdsl_tpu.dialects.oneflow.base import BOOL, SI32_ARRAY, OneFlowOp, default_attr_def
+from xdsl_tpu.dialects.oneflow.layout import ReduceLayout
 from xdsl_tpu.dialects.oneflow.segments import oneflow_op
 
 
@@ -21,7 +22,7 @@ class ReduceOp(OneFlowOp, ABC):
     axis = attr_def(SI32_ARRAY)
     keepdims = default_attr_def(BOOL, False)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ReduceLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)

@@ -15,6 +15,13 @@ from xdsl_tpu.dialects.oneflow.base import (
     OneFlowOp,
     default_attr_def,
 )
+from xdsl_tpu.dialects.oneflow.layout import (
+    AxisLayout,
+    NarrowLayout,
+    TransposeAbsorbs,
+    TransposeOrder,
+    ViewLayout,
+)
 from xdsl_tpu.dialects.oneflow.segments import oneflow_op
 
 
@@ -28,7 +35,7 @@ class TransposeOp(OneFlowOp):
     output = result_def(RANKED)
     perm = attr_def(SI32_ARRAY)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), TransposeOrder(), TransposeAbsorbs())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, perm = self.shape_of(self.input), ints(self.perm)
@@ -47,7 +54,7 @@ class ReshapeOp(OneFlowOp):
     output = result_def(RANKED)
     shape = attr_def(SI64_ARRAY)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ViewLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         return (reshaped(self.shape_of(self.input), ints(self.shape)),)
@@ -64,7 +71,7 @@ class FlattenOp(OneFlowOp):
     start_dim = default_attr_def(SI32, 0)
     end_dim = default_attr_def(SI32, -1)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ViewLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)
@@ -83,7 +90,7 @@ class SqueezeOp(OneFlowOp):
     output = result_def(RANKED)
     axes = attr_def(SI32_ARRAY)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ViewLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)
@@ -103,7 +110,7 @@ class ExpandDimsOp(OneFlowOp):
     output = result_def(RANKED)
     axis = default_attr_def(SI32, 0)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ViewLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)
@@ -122,7 +129,7 @@ class CatOp(OneFlowOp):
     axis = default_attr_def(SI64, 0)
     max_dim_size = default_attr_def(SI64, 0)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), AxisLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shapes = [self.shape_of(operand) for operand in self.inputs]
@@ -148,7 +155,7 @@ class NarrowOp(OneFlowOp):
     start = default_attr_def(SI64, 0)
     length = default_attr_def(SI64, 0)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), NarrowLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape = self.shape_of(self.input)

@@ -29,6 +29,7 @@ from xdsl_tpu.dialects.oneflow.base import (
     TEXT_ARRAY,
     OneFlowOp,
 )
+from xdsl_tpu.dialects.oneflow.layout import VariableLayout
 from xdsl_tpu.dialects.oneflow.segments import oneflow_op
 from xdsl_tpu.dialects.sbp import ParallelSignatureAttr
 from xdsl_tpu.dialects.traits import OwnResult
@@ -104,7 +105,7 @@ class VariableOp(_SystemOp):
     integer_initializer = opt_attr_def(SI64)
     parallel = opt_attr_def(ParallelSignatureAttr)
 
-    traits = traits_def(OwnResult())
+    traits = traits_def(OwnResult(), VariableLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         return self._with_control(self.shape_of_result())

@@ -18,8 +18,8 @@ from xdsl_tpu.dialects.interfaces.layout import (
     operand_slots,
     permuted_type,
     result_slots,
-    tensor_shape,
 )
+from xdsl_tpu.dialects.interfaces.layout_rules import shape_of
 from xdsl_tpu.dialects.names import name_loc
 
 PACKAGE = "xdsl_tpu.dialects.top"
@@ -48,23 +48,6 @@ def insert_reshape(
     reshape = import_module(f"{PACKAGE}.reshape").ReshapeOp
     op = reshape.make(location, (value,), result_types=[kind], shape=tuple(shape))
     return builder.insert(op).results[0]
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The dimensions of a ranked tensor, which `value` must be."""
-    shape = tensor_shape(value.type)
-    assert shape is not None
-    return shape
-
-
-def moved_axis(axis: int, order: Order) -> int:
-    """Where a dimension, perhaps counted from the back, is after a transposition."""
-    return order.index(axis % len(order))
-
-
-def reordered(values: Sequence[int], order: Order) -> list[int]:
-    """One value for each dimension, after a transposition."""
-    return [values[axis] for axis in order]
 
 
 class TopLayout(LayoutInterface, ABC):

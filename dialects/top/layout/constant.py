@@ -5,13 +5,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from xdsl_tpu.dialects.interfaces.layout import LayoutConstant, Order
+from xdsl_tpu.dialects.interfaces.layout_rules import shape_of
 from xdsl_tpu.dialects.names import name_loc, name_of
-from xdsl_tpu.dialects.top.layout.base import PACKAGE, shape_of
+from xdsl_tpu.dialects.top.layout.base import PACKAGE
 
 if TYPE_CHECKING:
     from xdsl_tpu.dialects.weights import Weights
@@ -63,17 +64,10 @@ def element_of(op: Operation) -> float | None:
 
 
 def _weights(op: Operation) -> "Weights | None":
-    """The weights of the module that `op` is in; None when nothing says where they are.
+    """The weights of the module that `op` is in, if something says where they are.
 
     Imported here, as the dialect itself gets by without numpy.
     """
-    from xdsl_tpu.dialects.weights import WEIGHT_FILE, attached_weights, weights_of
+    from xdsl_tpu.dialects.weights import weights_around
 
-    outermost = op
-    while (parent := outermost.parent_op()) is not None:
-        outermost = parent
-    if not isinstance(outermost, ModuleOp):
-        return None
-    if attached_weights(outermost) is None and WEIGHT_FILE not in outermost.attributes:
-        return None
-    return weights_of(outermost)
+    return weights_around(op)

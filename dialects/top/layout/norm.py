@@ -17,10 +17,10 @@ from xdsl_tpu.dialects.interfaces.layout import (
     result_slots,
     tensor_shape,
 )
+from xdsl_tpu.dialects.interfaces.layout_rules import operand_is_constant, shape_of
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.dialects.top.layout.base import TopLayout, shape_of
+from xdsl_tpu.dialects.top.layout.base import TopLayout
 from xdsl_tpu.dialects.top.layout.constant import permuted_weight
-from xdsl_tpu.dialects.top.layout.elementwise import operand_is_constant
 
 INPUT = operand_slots(0)[0]
 

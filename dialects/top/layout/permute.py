@@ -1,27 +1,14 @@
 """The transpositions of the dialect themselves."""
 
-from collections.abc import Sequence
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
-from xdsl_tpu.dialects.interfaces.layout import (
-    LayoutTranspose,
-    Order,
-    Orders,
-    Slot,
-    composed,
-    inverse,
-    operand_slots,
-    rebuilt,
-    tensor_shape,
-)
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.interfaces.layout import LayoutTranspose, Order, tensor_shape
+from xdsl_tpu.dialects.interfaces.layout_rules import TransposeAbsorbsRule
 from xdsl_tpu.dialects.top.layout.base import TopLayout
-
-INPUT = operand_slots(0)[0]
 
 
 class PermuteOrder(LayoutTranspose):
@@ -50,23 +37,5 @@ def _dim(op: Operation, name: str) -> int:
     return attribute.value.data
 
 
-class PermuteAbsorbs(TopLayout):
+class PermuteAbsorbs(TransposeAbsorbsRule, TopLayout):
     """A Permute that is no change of layout reads its operand in any order for nothing."""
-
-    def slots(self, op: Operation) -> Sequence[Slot]:
-        return (INPUT,)
-
-    def tied(self, op: Operation) -> Sequence[Sequence[Slot]]:
-        return ()
-
-    def absorb(self, op: Operation, operand: Slot, order: Order) -> int | None:
-        return 0
-
-    def permuted(
-        self, op: Operation, orders: Orders, operands: Sequence[SSAValue], builder: Builder
-    ) -> Sequence[SSAValue]:
-        trait = LayoutTranspose.of(op)
-        own = None if trait is None else trait.order(op)
-        assert own is not None
-        whole = composed(inverse(orders[INPUT]), own)
-        return rebuilt(op, orders, operands, builder, order=I64_ARRAY.encode(whole))
