@@ -17,6 +17,7 @@ from xdsl_tpu.backend.kernels.heads_plan import (
     choose_tiles,
     head_slots,
     is_slotted,
+    needs_whole_right,
 )
 from xdsl_tpu.backend.kernels.int8.requant import Factor
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
@@ -103,12 +104,13 @@ def multiply_heads(
 ) -> None:
     """out[b, :, h] = left[b, :, h] x right[b, :, h] for tensors (batches, rows, heads, columns).
 
-    `slots` are used for tensors for which `slot_bytes` is not 0; right operands whose rows lie
-    on the lanes (not `right_transpose`) need them `whole`.
+    `slots` are used for tensors for which `slot_bytes` is not 0; right operands for which
+    `needs_whole_right` need them `whole`.
     """
     chip = emitter.chip
     left = _spread(emitter, left, slots.left)
-    right = _spread(emitter, right, slots.right, not right_transpose)
+    whole = needs_whole_right(chip, right.dtype, right_transpose)
+    right = _spread(emitter, right, slots.right, whole)
     direct = is_slotted(chip, out)
     target = out if direct else head_slots(chip, slots.out, out.shape, out.dtype)
     for batch in range(out.shape[0]):
@@ -141,7 +143,8 @@ def _product(
     """One matrix, in as many commands as its rows (or transposed columns) have lane groups."""
     chip, wide = emitter.chip, left.dtype is DType.F32
     all_columns = Piece(0, out.shape[3])
-    by_columns = right_transpose and not wide
+    by_rows = right_transpose and not wide
+    by_columns = not wide and not needs_whole_right(chip, right.dtype, right_transpose)
     if right_transpose and wide:
         b = _turn(emitter, right, place, slots.turned)
     else:
@@ -153,10 +156,10 @@ def _product(
                 b = _matrix(emitter, right, place, columns)
             target = _columns(emitter, out, place, rows, columns)
             if factor is None:
-                multiply(emitter, target, a, b, by_columns)
+                multiply(emitter, target, a, b, by_rows)
                 continue
             total = aligned(chip, slots.total, target.shape, DType.I32)
-            multiply(emitter, total, a, b, by_columns)
+            multiply(emitter, total, a, b, by_rows)
             factor.apply(emitter, target, total)
 
 

@@ -75,10 +75,17 @@ class Bundle:
         """Whether the right matrices must be transposed in local memory."""
         return self.wide and self.right_transpose
 
-    @property
-    def needs_whole_right(self) -> bool:
-        """Whether K lies on the lanes, so that a command takes all lane groups at once."""
-        return not self.right_transpose
+
+def needs_whole_right(chip: Chip, right: DType, right_transpose: bool) -> bool:
+    """Whether a command takes all lane groups of the right matrix at once.
+
+    So it does when K lies on the lanes. Of a transposed matrix each lane group gives as many
+    columns of the result as there are lanes, unless the next columns would not start on an EU
+    boundary then. Those of f32 are turned before.
+    """
+    if not right_transpose:
+        return True
+    return right is not DType.F32 and chip.lanes % chip.eu(right.bytes) != 0
 
 
 def head_slots(
@@ -156,7 +163,9 @@ class Sizes:
             _dense_bytes(chip, bundle.right, tile),
             _dense_bytes(chip, bundle.out, tile),
             slots(bundle.left),
-            slots(bundle.right, bundle.needs_whole_right),
+            slots(
+                bundle.right, needs_whole_right(chip, bundle.right.dtype, bundle.right_transpose)
+            ),
             slots(bundle.out),
             turned,
             0 if bundle.factor is None else total_bytes(chip, bundle.out.columns),

@@ -18,7 +18,7 @@ from xdsl_tpu.backend.timing.gdma_cost import DdrLayout, Side, channel_share, co
 WORD = DType.F32
 """What bytes are moved as when their type does not matter."""
 
-_WIDEST_ROW = 0xFFFF
+WIDEST_ROW = 0xFFFF
 """Elements of a DDR row that a matrix command can name."""
 
 _FEWEST_LANES = 4
@@ -76,7 +76,7 @@ def fits_matrix(local: LocalTensor, ddr: GlobalTensor, chip: Chip) -> bool:
     joined &= h == 1 or (local.strides[2] == w and ddr.strides[2] == w)
     dense = c == 1 or ddr.strides[1] == h * w
     few = min(c, _FEWEST_LANES)
-    return joined and dense and h * w * few <= _WIDEST_ROW and n <= _WIDEST_ROW
+    return joined and dense and h * w * few <= WIDEST_ROW and n <= WIDEST_ROW
 
 
 def _pieces(
@@ -85,7 +85,7 @@ def _pieces(
     """The transfer as (rows, blocks, 1, width) against (1, 1, rows, columns), cut by channels."""
     n, c, h, w = local.shape
     width = h * w
-    step = min(c, _WIDEST_ROW // width)
+    step = min(c, WIDEST_ROW // width)
     strides = (local.strides[0], local.strides[1], width, 1)
     for start in range(0, c, step):
         count = min(step, c - start)

@@ -8,6 +8,8 @@ from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.tiling import cut
+from xdsl_tpu.backend.kernels.transfer import WIDEST_ROW
 from xdsl_tpu.backend.local.schedule import ginfo
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, align, compact
@@ -49,13 +51,17 @@ def write_image(
 
 
 def load_pack(emitter: Emitter, address: int, base: int, pack: PackPlace) -> None:
-    """Bring a whole pack from `base` in DDR to `address` in every lane."""
-    width = pack.lane_bytes // WORD.bytes
-    lanes = pack.total_bytes // pack.lane_bytes
-    target = compact(emitter.chip, address, (1, lanes, 1, width), WORD)
-    words = lanes * width
-    source = GlobalTensor(base, (1, 1, 1, words), (words, words, words, 1), WORD)
-    emitter.load_matrix(target, source)
+    """Bring a whole pack from `base` in DDR to `address` in every lane.
+
+    That is one transfer, unless the words of all lanes are more columns than it can name.
+    """
+    chip, width = emitter.chip, pack.lane_bytes // WORD.bytes
+    for lanes in cut(pack.total_bytes // pack.lane_bytes, WIDEST_ROW // width):
+        place = lanes.start << chip.lane_shift | address
+        target = compact(chip, place, (1, lanes.size, 1, width), WORD)
+        start, words = base + lanes.start * pack.lane_bytes, lanes.size * width
+        source = GlobalTensor(start, (1, 1, 1, words), (words, words, words, 1), WORD)
+        emitter.load_matrix(target, source)
 
 
 def packed(load: tpu.LoadOp) -> top.WeightOp | None:

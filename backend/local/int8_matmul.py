@@ -4,7 +4,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith
 from xdsl_tpu.backend.kernels.gemm import multiply
 from xdsl_tpu.backend.kernels.heads import Slots, multiply_heads
-from xdsl_tpu.backend.kernels.heads_plan import slot_bytes, total_bytes
+from xdsl_tpu.backend.kernels.heads_plan import needs_whole_right, slot_bytes, total_bytes
 from xdsl_tpu.backend.kernels.int8.products import factor_of
 from xdsl_tpu.backend.kernels.int8.requant import Factor
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
@@ -152,7 +152,11 @@ def _per_head(
 
     def sizes(heads: Piece) -> list[int]:
         parts = [_heads(chip, tensor, 0, heads) for tensor in whole]
-        wanted = (parts[1], False), (parts[2], not turned), (parts[0], False)
+        wanted = (
+            (parts[1], False),
+            (parts[2], needs_whole_right(chip, right.dtype, turned)),
+            (parts[0], False),
+        )
         return [*(slot_bytes(chip, part, full) for part, full in wanted), total]
 
     count = out.shape[2]

@@ -6,7 +6,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.gemm import finish, multiply
 from xdsl_tpu.backend.kernels.heads import Slots, multiply_heads
-from xdsl_tpu.backend.kernels.heads_plan import slot_bytes, turned_bytes
+from xdsl_tpu.backend.kernels.heads_plan import needs_whole_right, slot_bytes, turned_bytes
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
@@ -188,7 +188,7 @@ def slot_sizes(chip: Chip, parts: Sequence[LocalTensor], turned: bool) -> list[i
     wide = left.dtype is DType.F32
     return [
         slot_bytes(chip, left),
-        slot_bytes(chip, right, not turned),
+        slot_bytes(chip, right, needs_whole_right(chip, right.dtype, turned)),
         slot_bytes(chip, out),
         turned_bytes(chip, right.shape, right.dtype) if turned and wide else 0,
     ]

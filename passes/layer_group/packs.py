@@ -25,7 +25,10 @@ from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.tensors import is_weight
 
 PACK_BYTES = 4032
-"""Most bytes per lane in a pack: what one matrix transfer of 32-bit columns can say."""
+"""Most bytes per lane in a pack: what one matrix transfer of 32-bit columns brings to 64 lanes.
+
+More lanes take several transfers, each to some of them.
+"""
 
 _OPERANDS: dict[type[Operation], tuple[int, ...]] = {tpu.Conv2DOp: (1, 2), tpu.MatMulOp: (1,)}
 """Weights with a channel per lane; others are rows that all lanes need."""

@@ -29,6 +29,10 @@ class Builder:
         self.constants.append(numpy_helper.from_array(np.asarray(values, np.float32), name))
         return name
 
+    def shape(self, name: str, *sizes: int) -> str:
+        self.constants.append(numpy_helper.from_array(np.array(sizes, np.int64), name))
+        return name
+
     def node(self, kind: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
         self.nodes.append(helper.make_node(kind, inputs, [output], output, **attributes))
         return output
@@ -93,6 +97,27 @@ def _gelu(b: Builder, x: str) -> str:
     return b.node("Mul", [half, b.constant("half", 0.5)], "gelu")
 
 
+def heads(tokens: int = 70, count: int = 3, width: int = 16) -> onnx.ModelProto:
+    """Attention of several heads over more tokens than most chips have lanes."""
+    b = Builder(6)
+    size = count * width
+    split = b.shape("split", 1, tokens, count, width)
+
+    def head(name: str, perm: list[int]) -> str:
+        x = b.node("MatMul", ["tokens", b.weight(f"w_{name}", size, size)], name)
+        return b.node(
+            "Transpose", [b.node("Reshape", [x, split], f"{name}1")], f"{name}2", perm=perm
+        )
+
+    q, k, v = head("q", [0, 2, 1, 3]), head("k", [0, 2, 3, 1]), head("v", [0, 2, 1, 3])
+    scores = b.node("Mul", [b.node("MatMul", [q, k], "s0"), b.constant("scale", width**-0.5)], "s1")
+    mixed = b.node("MatMul", [b.node("Softmax", [scores], "s2", axis=-1), v], "m0")
+    mixed = b.node("Transpose", [mixed], "m1", perm=[0, 2, 1, 3])
+    joined = b.node("Reshape", [mixed, b.shape("join", 1, tokens, size)], "m2")
+    b.node("MatMul", [joined, b.weight("w_out", size, size)], "out")
+    return b.model({"tokens": (1, tokens, size)}, {"out": (1, tokens, size)})
+
+
 def wide_pads() -> onnx.ModelProto:
     """A first convolution whose result is larger than its operand, then SiLU."""
     b = Builder(5)
@@ -118,7 +143,7 @@ def unsupported() -> onnx.ModelProto:
     return b.model({"x": (1, 4, 4)}, {"determinant": (1,)})
 
 
-MODELS = {f.__name__: f for f in (cnn, transformer, wide_pads, dynamic, unsupported)}
+MODELS = {f.__name__: f for f in (cnn, transformer, heads, wide_pads, dynamic, unsupported)}
 
 
 def write_models(folder: Path) -> None:

@@ -17,6 +17,12 @@ CHANGES = {
     "16 lanes of 32 KiB": {"count = 64": "count = 16", "262144": "32768"},
     "narrow lanes": {"eu_bytes = 64": "eu_bytes = 32"},
     "wide lanes": {"eu_bytes = 64": "eu_bytes = 128"},
+    "few wide lanes": {"count = 64": "count = 32", "eu_bytes = 64": "eu_bytes = 128"},
+    "many short lanes": {
+        "count = 64": "count = 128",
+        "eu_bytes = 64": "eu_bytes = 32",
+        "262144": "65536",
+    },
     "128 lanes": {"count = 64": "count = 128", "0x0900_0000": "0x0B00_0000"},
 }
 
@@ -50,7 +56,7 @@ def compile_and_run(
 
 
 @pytest.mark.parametrize("quantize", ["F32", "F16"])
-@pytest.mark.parametrize("name", ["cnn", "transformer"])
+@pytest.mark.parametrize("name", ["cnn", "transformer", "heads"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_values_on_other_chips(
     change: str,
