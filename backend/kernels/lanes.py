@@ -18,7 +18,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Window
 from xdsl_tpu.backend.kernels.tiling import Axis, Piece
 from xdsl_tpu.backend.kernels.transfer import fetch
-from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, ceil_div
+from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, aligned, ceil_div
 
 MERGE_ROWS, MERGE_COLUMNS = 1, 2
 """Bits of `use_3ic_optimize`."""
@@ -84,6 +84,30 @@ def window_of(rows: View, columns: View) -> Window:
         (rows.stride, columns.stride),
         (rows.before, rows.after, columns.before, columns.after),
         (rows.dilation, columns.dilation),
+    )
+
+
+def tiles_rows(columns: View) -> bool:
+    """Whether windows lie side by side, without gaps, pads or overlap."""
+    dense = columns.stride == columns.kernel and columns.dilation == 1
+    return dense and not columns.before and not columns.after and not columns.count % columns.kernel
+
+
+def one_window_a_row(
+    chip: Chip, out: LocalTensor, x: LocalTensor, window: Window
+) -> tuple[LocalTensor, LocalTensor, Window]:
+    """The same convolution with as many rows as windows, for strides that no command can say.
+
+    Of EU-aligned tensors whose windows are one row high and `tiles_rows` is true of, the rows of
+    a lane follow each other, so that (h, windows * kernel) is (h * windows, kernel) as well.
+    """
+    width = window.kernel[1]
+    n, lanes, height, whole = x.shape
+    rows = height * (whole // width)
+    return (
+        aligned(chip, out.address, (n, out.shape[1], rows, 1), out.dtype),
+        aligned(chip, x.address, (n, lanes, rows, width), x.dtype),
+        Window((1, width)),
     )
 
 

@@ -27,6 +27,7 @@ from xdsl_tpu.passes.layer_group.base_groups import (
 )
 from xdsl_tpu.passes.layer_group.build import build_group
 from xdsl_tpu.passes.layer_group.explain import explain, report, write
+from xdsl_tpu.passes.layer_group.lmem_size import MERGED_TAPS
 from xdsl_tpu.passes.layer_group.model import Group, rechained
 from xdsl_tpu.passes.layer_group.packs import pack_weights
 from xdsl_tpu.passes.layer_group.search import Searcher
@@ -34,7 +35,7 @@ from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.layer_group.values import GroupType, Ncdhw
 from xdsl_tpu.passes.module_state import text_attribute
-from xdsl_tpu.passes.tensors import is_weight, required_name
+from xdsl_tpu.passes.tensors import element_bytes, is_weight, required_name, shape_of
 
 
 @dataclass(frozen=True)
@@ -165,9 +166,23 @@ def _why_global(op: Operation) -> str | None:
         return reason
     if op.name not in LOCAL_KERNELS:
         return f"{op.name} has no local kernel"
-    if isinstance(op, tpu.Conv2DOp) and max(ints(op.strides)) > LARGEST_STRIDE:
+    if isinstance(op, tpu.Conv2DOp) and _is_far(op):
         return f"a stride of {max(ints(op.strides))} takes several commands"
     return None
+
+
+def _is_far(conv: tpu.Conv2DOp) -> bool:
+    """Whether windows are farther apart than one command can say.
+
+    Merged rows need no stride. Where windows lie side by side in rows of their own, 8-bit kernels
+    take every window as a row.
+    """
+    strides, merged = ints(conv.strides), conv.use_3ic_optimize.value.data & MERGED_TAPS
+    if max(strides) <= LARGEST_STRIDE:
+        return False
+    beside = strides[-1] == ints(conv.kernel_shape)[-1] and not any(ints(conv.pads))
+    whole = shape_of(conv.input)[-1] == shape_of(conv.output)[-1] * strides[-1]
+    return not (merged == 1 and element_bytes(conv.filter) == 1 and beside and whole)
 
 
 def _has_split_weight(op: Operation) -> bool:

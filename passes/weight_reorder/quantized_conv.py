@@ -26,6 +26,8 @@ from xdsl_tpu.dialects.interpreters.coefficients import (
     merge_coefficients,
 )
 from xdsl_tpu.dialects.interpreters.layouts import (
+    MERGE_BOTH,
+    MERGE_HEIGHT,
     FilterShape,
     choose_3ic,
     is_depthwise,
@@ -44,8 +46,12 @@ SHARED_INPUT = 0x30
 _BYTES = 1
 
 
-def merge_conv(op: tpu.Conv2DOp, weights: Weights | None, use_3ic: bool) -> None:
+def merge_conv(
+    op: tpu.Conv2DOp, weights: Weights | None, use_3ic: bool, merge_columns: bool = False
+) -> None:
     """Merge the coefficients of a convolution whose filter has 8 bits; sets `use_3ic_optimize`.
+
+    Rows and columns are both merged into the channels only with `merge_columns`.
 
     Raises TpuError for a filter or bias that is no weight, and for missing or surplus factors.
     """
@@ -58,7 +64,7 @@ def merge_conv(op: tpu.Conv2DOp, weights: Weights | None, use_3ic: bool) -> None
         raise TpuError(f"{where}: its filter has shape {dims}, not [oc, ic, kh, kw]")
     shape, group = FilterShape(*dims), op.group.value.data
     depthwise = is_depthwise(shape, group)
-    mode = _mode_3ic(op, shape) if use_3ic and group == 1 else 0
+    mode = _mode_3ic(op, shape, merge_columns) if use_3ic and group == 1 else 0
     row = reordered_filter_shape(shape, _BYTES, group, mode)
     layout = CoefficientLayout(shape.oc, row[2] * row[3], has_bias, depthwise)
     requant = _requantisation(op, shape.oc, where)
@@ -101,9 +107,15 @@ def _use(op: tpu.Conv2DOp, merged: top.WeightOp, mode: int, weights: Weights | N
             value.owner.erase()
 
 
-def _mode_3ic(op: tpu.Conv2DOp, shape: FilterShape) -> int:
-    """The value of `use_3ic_optimize` for a convolution of one group."""
+def _mode_3ic(op: tpu.Conv2DOp, shape: FilterShape, merge_columns: bool) -> int:
+    """The value of `use_3ic_optimize` for a convolution of one group.
+
+    A merged column takes a load of the whole image of its own, since its runs stay dense. That
+    costs more than the cube gains by it: the first layers wait for their input.
+    """
     if op.dilations is not None and any(step != 1 for step in ints(op.dilations)):
         return 0
     mode = choose_3ic(shape.ic, shape.kh, shape.kw, _BYTES)
+    if mode == MERGE_BOTH and not merge_columns:
+        mode = MERGE_HEIGHT
     return mode | SHARED_INPUT if mode and not op.input.has_one_use() else mode

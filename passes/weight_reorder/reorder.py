@@ -31,19 +31,21 @@ class WeightReorderPass(ModulePass):
             : (.., tensor<1x64x1x640xsi8>, none)
 
     `use_3ic=false` keeps the filters of first layers from being merged with kernel rows and
-    columns.
+    columns. 8-bit filters are merged with rows alone where rows and columns would fit, unless
+    `merge_columns=true`: every merged column is loaded once more.
     """
 
     name = "weight-reorder"
 
     use_3ic: bool = True
+    merge_columns: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_LOWERED, self.name)
         weights = optional_weights(op)
         for inner in list(op.walk()):
             if isinstance(inner, tpu.Conv2DOp) and _is_quantized(inner):
-                merge_conv(inner, weights, self.use_3ic)
+                merge_conv(inner, weights, self.use_3ic, self.merge_columns)
             elif isinstance(inner, tpu.Conv2DOp):
                 reorder_conv(inner, weights, self.use_3ic)
             elif isinstance(inner, tpu.MatMulOp):

@@ -4,6 +4,8 @@ import pytest
 from tests.kernels.harness import Shape
 from tests.quantized.quant_cases import ROUNDING, S8, U8, QuantCase, check, conv
 
+from xdsl_tpu.dialects.errors import TpuError
+
 KINDS = {"i8": S8, "u8": U8}
 
 
@@ -53,6 +55,24 @@ def test_first_layers_with_merged_taps(kernel: int) -> None:
     x = case.integers("x", shapes[0])
     conv(case, x, "y", shapes, (kernel, kernel), (2, 2), kernel // 2, result=U8)
     assert check(case).program.tiu
+
+
+@pytest.mark.parametrize("images", [1, 2])
+def test_patches_farther_apart_than_a_command_can_say(images: int) -> None:
+    case = QuantCase()
+    shapes = ((images, 3, 64, 96), (images, 130, 4, 6))
+    x = case.integers("x", shapes[0])
+    conv(case, x, "y", shapes, (16, 16), (16, 16), result=S8)
+    check(case)
+
+
+def test_far_windows_with_gaps_are_refused() -> None:
+    case = QuantCase()
+    shapes = ((1, 3, 64, 96), (1, 70, 4, 6))
+    x = case.integers("x", shapes[0])
+    conv(case, x, "y", shapes, (16, 15), (16, 16), result=S8)
+    with pytest.raises(TpuError, match="stride 16 is beyond the 15"):
+        check(case)
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -80,6 +80,19 @@ def test_stem_with_cast_and_merged_taps(kernel: int, secs: Secs) -> None:
     run(case, secs=secs)
 
 
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=2), Secs(h=2, w=3)], ids=str)
+def test_patch_embedding(secs: Secs) -> None:
+    """Windows of 16, 16 apart: a window becomes a row."""
+    case = QuantCase(seed=8)
+    shape, out = (1, 3, 64, 96), (1, 130, 4, 6)
+    x = case.input("x", shape, kind="f32")
+    attributes = {"with_scale": "true", "round_mode": ROUNDING}
+    q = case.op("tpu.Cast", [x], attributes, "q", shape, uniform("i8", 0.025))
+    a = conv(case, q, "a", (shape, out), (16, 16), (16, 16), result=U8)
+    conv(case, a, "y", (out, out), (1, 1))
+    run(case, secs=secs)
+
+
 @pytest.mark.parametrize("secs", [Secs(), Secs(n=2)], ids=str)
 def test_global_mean(secs: Secs) -> None:
     case = QuantCase(seed=4)

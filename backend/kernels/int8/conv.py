@@ -5,7 +5,7 @@ room enough, else those of some lane groups of output channels at a time.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation
 
@@ -16,9 +16,16 @@ from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.conv import window_axes
 from xdsl_tpu.backend.kernels.conv_plan import Area, Convolution, Step
 from xdsl_tpu.backend.kernels.int8.coefficients import Coefficients, Filter, convolve, filter_of
-from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, load_lanes, window_of
+from xdsl_tpu.backend.kernels.lanes import (
+    MERGE_COLUMNS,
+    MERGE_ROWS,
+    load_lanes,
+    tiles_rows,
+    view_columns,
+    window_of,
+)
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
-from xdsl_tpu.backend.kernels.tiling import Piece, check_window, cut, steps_of
+from xdsl_tpu.backend.kernels.tiling import Axis, Piece, check_window, cut, steps_of
 from xdsl_tpu.backend.kernels.transfer import WORD, fetch, put
 from xdsl_tpu.backend.tensor import (
     DType,
@@ -56,7 +63,8 @@ def conv2d(context: KernelContext, op: Operation) -> None:
         raise TpuError(f"{where(op)}: inserted zeros have no kernel")
     x4, out4 = x.as4(_four(x.shape)), out.as4(_four(out.shape))
     rows, columns = window_axes(op, x4.shape, out4.shape)
-    check_window((rows, columns), where(op))
+    merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
+    _check(rows, columns, merge, where(op))
     filter_ = filter_of(op, x4.shape[1], out4.shape[1], weight.dtype)
     size = filter_.layout.lane_bytes
     merged = weight.as4((1, filter_.layout.lanes, 1, size))
@@ -69,10 +77,18 @@ def conv2d(context: KernelContext, op: Operation) -> None:
     if group > 1 and (oc // group) % context.chip.lanes:
         raise TpuError(f"{where(op)}: {oc // group} channels of a group do not fill whole lanes")
     one_block = merged.view((1, oc, 1, row), (oc * row, row, row, 1))
-    merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
     none = Clamp(False, -1.0)
     conv = Convolution(x4, one_block, None, out4, rows, columns, group, merge, none)
     _Layer(context, conv, filter_, merged, where(op)).emit()
+
+
+def _check(rows: Axis, columns: Axis, merge: int, name: str) -> None:
+    """Raise TpuError for windows that no command can describe."""
+    if merge == MERGE_ROWS and tiles_rows(view_columns(columns, Piece(0, columns.out), False)):
+        columns = replace(columns, stride=1)
+    if merge & MERGE_ROWS:
+        rows = replace(rows, stride=1)
+    check_window((rows, columns), name)
 
 
 def _four(shape: tuple[int, ...]) -> Shape4:

@@ -1,5 +1,6 @@
 // RUN: tpu-opt %s --split-input-file --weight-reorder | filecheck %s
 // RUN: tpu-opt %s --split-input-file --weight-reorder="use_3ic=false" | filecheck %s --check-prefix=OFF
+// RUN: tpu-opt %s --split-input-file --weight-reorder="merge_columns=true" | filecheck %s --check-prefix=BOTH
 
 // 3 channels x 3 x 3 fit into the 32 parallel channels: both kernel dimensions are merged.
 // CHECK-LABEL: module @first
@@ -90,5 +91,24 @@ module @quantised attributes {module.state = "TPU_LOWERED"} {
     %2 = "top.Weight"() : () -> tensor<1x64x1x1xi32> loc("b")
     %3 = "tpu.Conv2D"(%0, %1, %2) {kernel_shape = [7, 7], pads = [3, 3, 3, 3], strides = [2, 2], multiplier = [3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3], rshift = [9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9], with_bias = true} : (tensor<1x3x224x224x!quant.uniform<i8:f32, 0.04>>, tensor<64x3x7x7xsi8>, tensor<1x64x1x1xi32>) -> tensor<1x64x112x112x!quant.uniform<u8:f32, 0.02>> loc("conv")
     return %3 : tensor<1x64x112x112x!quant.uniform<u8:f32, 0.02>>
+  }
+}
+
+// -----
+
+// Rows alone where rows and columns would fit: 3 columns of 3 * 3 channels in blocks of 64.
+// CHECK-LABEL: module @rows_only
+// CHECK: tensor<1x2x1x256xsi8>
+// CHECK: use_3ic_optimize = 1 : i64
+// BOTH-LABEL: module @rows_only
+// BOTH: tensor<1x2x1x128xsi8>
+// BOTH: use_3ic_optimize = 3 : i64
+module @rows_only attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x3x8x8x!quant.uniform<i8:f32, 0.04>>) -> tensor<1x2x6x6x!quant.uniform<u8:f32, 0.02>> {
+    %0 = "top.Input"(%arg0) : (tensor<1x3x8x8x!quant.uniform<i8:f32, 0.04>>) -> tensor<1x3x8x8x!quant.uniform<i8:f32, 0.04>> loc("x")
+    %1 = "top.Weight"() : () -> tensor<2x3x3x3xsi8> loc("w")
+    %2 = "top.Weight"() : () -> tensor<1x2x1x1xi32> loc("b")
+    %3 = "tpu.Conv2D"(%0, %1, %2) {kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], multiplier = [3, 3], rshift = [9, 9], with_bias = true} : (tensor<1x3x8x8x!quant.uniform<i8:f32, 0.04>>, tensor<2x3x3x3xsi8>, tensor<1x2x1x1xi32>) -> tensor<1x2x6x6x!quant.uniform<u8:f32, 0.02>> loc("conv")
+    return %3 : tensor<1x2x6x6x!quant.uniform<u8:f32, 0.02>>
   }
 }

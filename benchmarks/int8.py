@@ -1,0 +1,193 @@
+"""INT8: cycles and accuracy of the example networks, calibrated, compiled and run as a user would.
+
+usage: python benchmarks/int8.py [--models NAME ...] [--seeds N] [--json FILE]
+
+Every network is calibrated by `tpu-calibrate` (method max) on four inputs of a fixed seed, compiled
+by `tpu-compile` and run by `tpu-run` on inputs of other seeds. Cosines are those of the outputs
+against onnxruntime in float. Swin-T is also compiled without groups and with all its transposes.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from swin import FUSIONS, PRODUCTS, SPLIT
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+TOOLS = Path(sys.executable).parent
+
+CALIBRATION_SEEDS = (0, 1, 2, 3)
+FIRST_SEED = 1000
+"""Of the inputs that accuracy is measured on."""
+
+STRAIGHT = ("layer-group", *SPLIT, *FUSIONS, *PRODUCTS)
+"""Passes and patterns switched off for what Swin-T would cost with its transposes and no groups."""
+
+WIDTH = 110
+"""Columns that the table needs."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is known and wanted of a network."""
+
+    vendor_cycles: int | None
+    """What the vendor's compiler (tpu-mlir 1.30.2) estimates for its own program; it has none
+    for Swin-T, on which it stops."""
+    floor_cycles: int
+    """Of weights loaded once and products at full rate, by the same rules."""
+    most_cycles: int
+    least_cosine: float
+    least_gain: float = 0.0
+    """Of cycles over the network with all transposes and no groups."""
+
+
+GOALS = {
+    "swin_t": Goal(None, 560_000, 1_250_000, 0.98, 2.45),
+    "vit_small_patch16_224": Goal(746_022, 480_000, 650_000, 0.98),
+    "resnet50": Goal(593_430, 480_000, 550_000, 0.98),
+    "mobilenetv2_100": Goal(175_774, 130_000, 150_000, 0.95),
+}
+
+
+@dataclass
+class Result:
+    """One network: its program's cycles, and the cosine of each seed."""
+
+    model: str
+    goal: Goal
+    cycles: int
+    straight_cycles: int | None
+    cosines: list[float] = field(default_factory=list[float])
+
+    @property
+    def gain(self) -> float:
+        """How much faster than with all transposes and no groups; 0 where that was not run."""
+        return self.straight_cycles / self.cycles if self.straight_cycles else 0.0
+
+    @property
+    def missed(self) -> list[str]:
+        """Which goals were not reached."""
+        found: list[str] = []
+        if self.cycles > self.goal.most_cycles:
+            found.append("cycles")
+        if min(self.cosines) < self.goal.least_cosine:
+            found.append("cosine")
+        if self.gain < self.goal.least_gain:
+            found.append("gain")
+        return found
+
+
+def run(*command: str | Path) -> None:
+    """Run one of the tools; leave with its message when it fails."""
+    done = subprocess.run(
+        [str(TOOLS / command[0]), *map(str, command[1:]), "--quiet"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"{command[0]} failed:\n{done.stderr}")
+
+
+def samples(path: Path) -> None:
+    """Write the calibration data."""
+    images = [np.random.RandomState(seed).randn(3, 224, 224) for seed in CALIBRATION_SEEDS]
+    np.savez(path, input=np.stack(images).astype(np.float32))
+
+
+def compiled(source: Path, table: Path, out: Path, without: Sequence[str] = ()) -> None:
+    """A network in INT8, with some passes and patterns switched off."""
+    options = [word for name in without for word in ("--disable-pass", name)]
+    run(
+        *("tpu-compile", source, "--quantize", "INT8", "--calibration-table", table),
+        *("-o", out, *options),
+    )
+
+
+def measure(model: str, seeds: int, folder: Path) -> Result:
+    """Calibrate and compile once, run once per seed."""
+    source, table, out = EXAMPLES / f"{model}.onnx", folder / f"{model}.cali", folder / model
+    run("tpu-calibrate", source, "--dataset", folder / "samples.npz", "-o", table)
+    compiled(source, table, out)
+    result = Result(model, GOALS[model], 0, None)
+    for seed in range(FIRST_SEED, FIRST_SEED + seeds):
+        report = executed(out, seed, source)
+        result.cycles = report["cycles"]
+        outputs = report["comparison"]["tensors"].values()
+        result.cosines.append(min(tensor["cosine"] for tensor in outputs))
+    if result.goal.least_gain:
+        straight = folder / f"{model}_straight"
+        compiled(source, table, straight, STRAIGHT)
+        result.straight_cycles = executed(straight, FIRST_SEED, source)["cycles"]
+    return result
+
+
+def executed(program: Path, seed: int, source: Path) -> dict[str, Any]:
+    """The report of one run."""
+    path = program / "report.json"
+    run("tpu-run", program, "--seed", str(seed), "--compare", source, "--report", path)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def table(results: list[Result]) -> Table:
+    """All results for the terminal."""
+    shown = Table(title="INT8")
+    shown.add_column("model", no_wrap=True)
+    for heading in ("vendor", "floor", "at most", "cycles", "at least", "lowest cosine", "missed"):
+        shown.add_column(heading, justify="right")
+    for result in results:
+        goal = result.goal
+        shown.add_row(
+            result.model,
+            "-" if goal.vendor_cycles is None else f"{goal.vendor_cycles:,}",
+            f"{goal.floor_cycles:,}",
+            f"{goal.most_cycles:,}",
+            f"{result.cycles:,}",
+            f"{goal.least_cosine}",
+            f"{min(result.cosines):.5f}",
+            ", ".join(result.missed),
+        )
+    return shown
+
+
+def main() -> None:
+    """Measure, print, and exit with status 1 when a goal is missed."""
+    parser = argparse.ArgumentParser(description="Cycles and accuracy in INT8.")
+    parser.add_argument("--models", nargs="+", choices=GOALS, default=list(GOALS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    console = Console()
+    console.width = max(console.width, WIDTH)  # figures are of no use cut off
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory() as name, console.status("") as status:
+        samples(Path(name) / "samples.npz")
+        for model in args.models:
+            status.update(model)
+            results.append(measure(model, args.seeds, Path(name)))
+    console.print(table(results))
+    for result in results:
+        if result.straight_cycles is not None:
+            console.print(
+                f"{result.model}: {result.gain:.2f}x faster than with all transposes and no groups "
+                f"({result.straight_cycles:,} cycles; wanted: {result.goal.least_gain}x)",
+                highlight=False,
+            )
+    if args.json is not None:
+        rows = [asdict(r) | {"gain": r.gain, "missed": r.missed} for r in results]
+        args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    sys.exit(any(result.missed for result in results))
+
+
+if __name__ == "__main__":
+    main()
