@@ -18,6 +18,8 @@ _MANTISSA_BITS = 23
 _ALIGNED_BITS = 24
 _BIAS = 127
 _SAFE_PRODUCT = np.float32(2.0**-102)
+_TOO_LARGE = 2.0**128
+_NAN = np.uint32(0xFFC0_0000).view(np.float32)
 
 
 def block_accumulate(start: Array, left: Float32, right: Float32, width: int) -> Float32:
@@ -25,14 +27,25 @@ def block_accumulate(start: Array, left: Float32, right: Float32, width: int) ->
 
     Within a block the exact products are aligned to the largest: with 2^E <= max|p| < 2^(E+1)
     each is truncated toward zero to a multiple of 2^(E-24); their exact sum is rounded once.
+    Products below 2^-126 count as zero, those of 2^128 and above as infinite. Infinite products
+    decide over a NaN; infinities of both signs, or a NaN alone, give one NaN (0xffc00000).
     """
     out = np.empty((left.shape[0], right.shape[1]), np.float32)
     out[...] = start
     for rows in _tiles(*out.shape):
         for k in range(0, left.shape[1], width):
             block = slice(k, k + width)
-            out[rows] += _block_sum(left[rows, block], right[block])
+            out[rows] = _sum_once(out[rows], _block_sum(left[rows, block], right[block]))
     return out
+
+
+def _sum_once(total: Float32, block: Float32) -> Float32:
+    """The sum flushed; of two NaNs it is the unit's own one."""
+    total = flushed(total + block)
+    unordered = np.isnan(total)
+    if unordered.any():
+        total[unordered] = _NAN
+    return total
 
 
 def _block_sum(left: Float32, right: Float32) -> Float32:
@@ -54,8 +67,29 @@ def _block_sum(left: Float32, right: Float32) -> Float32:
         np.copyto(aligned, product, casting="unsafe")
         np.add(total, aligned, out=total)
     result = total.astype(np.float32) * unscale
-    finite = np.isfinite(largest)
-    return result if finite.all() else np.where(finite, result, left @ right)
+    # Normal products of normal operands: else the scale above is out of range.
+    plain = (largest == 0) | ((largest >= _SAFE_PRODUCT) & (largest < np.inf))
+    if not plain.all():
+        rows, columns = np.nonzero(~plain)
+        result[rows, columns] = _careful_sums(left[rows], right[:, columns].T)
+    return result
+
+
+def _careful_sums(left: Float32, right: Float32) -> Float32:
+    """The block sums of row pairs (p, k), for products of any size."""
+    product = left.astype(np.float64) * right
+    product[np.abs(product) < float(FLOAT32_TINY)] = 0.0
+    product[np.abs(product) >= _TOO_LARGE] *= np.inf
+    finite = np.where(np.isfinite(product), product, 0.0)
+    exponent = np.frexp(np.abs(finite).max(1))[1] - 1
+    aligned = np.trunc(np.ldexp(finite, (_ALIGNED_BITS - exponent)[:, None])).sum(1)
+    total = flushed(np.ldexp(aligned, exponent - _ALIGNED_BITS).astype(np.float32))
+    up, down = ((product == limit).any(1) for limit in (np.inf, -np.inf))
+    total[np.isnan(product).any(1)] = _NAN
+    total[up] = np.inf
+    total[down] = -np.inf
+    total[up & down] = _NAN
+    return total
 
 
 def parity_accumulate(first: list[Array], left: Float32, right: Float32) -> Float32:
