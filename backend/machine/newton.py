@@ -30,6 +30,19 @@ def rsqrt(x: Array, iterations: int) -> Float32:
     return y
 
 
+def rsqrt_half(bits: npt.NDArray[np.uint16], iterations: int) -> npt.NDArray[np.uint16]:
+    """What the chip's C model stores for rsqrt of f16: no reciprocal root at all.
+
+    It takes the 16 bits for those of an f32. That is a subnormal, so every step multiplies the
+    first guess by 1.5 and nothing else; the low half of the last f32 is stored.
+    """
+    wide = bits.astype(np.uint32)
+    y: npt.NDArray[Any] = (_FIRST_GUESS - (wide >> np.uint32(1))).view(np.float32)
+    for _ in range(iterations + 1):
+        y = y * _THREE_HALVES
+    return y.view(np.uint32).astype(np.uint16)
+
+
 def divide(a: Array, b: Array, iterations: int) -> Float32:
     """a / b as (r * r) * a with r = rsqrt(|b|); the sign is that of the quotient."""
     root = rsqrt(np.abs(b), iterations)

@@ -1,4 +1,4 @@
-"""sRQ_DQ: requantisation to 8 bits and dequantisation to f32.
+"""sRQ_DQ: requantisation to 8 bits and dequantisation to f32, i16 and i32.
 
 BM1684X instruction reference, sections 5.8 and 6.2.
 """
@@ -8,8 +8,10 @@ import numpy as np
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine.elements import F32, I8, I16, I32, Array, Element, element, flushed
 from xdsl_tpu.backend.machine.memory import Placed
-from xdsl_tpu.backend.machine.rounding import round_to_integer, shift
+from xdsl_tpu.backend.machine.rounding import round_to_integer, shift, shift_right
 from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape, same_spans
+
+_SHIFT_BITS = 0x3F
 
 
 def _source(state: State, command: Command) -> tuple[Element, Placed]:
@@ -70,6 +72,52 @@ def _parameters(state: State, command: Command, count: int) -> list[tuple[Array,
     ]
 
 
+def dequantize_integer(state: State, command: Command) -> None:
+    """8 or 16 bits -> i16 or i32: saturate(shift((x - zero point) * multiplier, amount)).
+
+    The zero point has 16 bits and the operand's sign. Parameters are one triple of i32 per
+    channel (zero point, multiplier, amount), or two constants: the zero point with the amount
+    above it, and the multiplier. Left shifts take the low six bits of the amount and keep 64
+    bits. The C model takes a constant amount as unsigned, so it never shifts right.
+    """
+    kind, source = _source(state, command)
+    require(kind.size < I32.size, "the operand has 8 or 16 bits")
+    target = element(command["res0_prec"])
+    require(not target.is_float and target.size > 1, "the result is i16 or i32")
+    result = _result(state, command, target, source)
+    limits, mode = np.iinfo(target.storage), command["opd2_n_str"]
+    parameters = _integer_parameters(state, command, len(result.views))
+    for view, stored, (zero, factor, amount) in zip(
+        result.views, source.views, parameters, strict=True
+    ):
+        product = (stored.astype(np.int64) - zero) * factor
+        right = shift_right(product, np.maximum(-amount, 0), mode)
+        left = np.where(amount > 0, amount & _SHIFT_BITS, 0)
+        view[...] = np.clip(right << left, limits.min, limits.max)
+
+
+def _integer_parameters(
+    state: State, command: Command, count: int
+) -> list[tuple[Array, Array, Array]]:
+    """Zero point, multiplier and shift for each span of the result, broadcastable to it."""
+    zero_type = np.int16 if command["opd0_sign"] else np.uint16
+    if command["opd1_const"]:
+        packed = command["opd1_addr"]
+        zero = np.asarray(packed & 0xFFFF).astype(np.uint16).view(zero_type).astype(np.int64)
+        factor = I32.immediate(command["opd2_addr"]).astype(np.int64)
+        return [(zero, factor, np.asarray(packed >> 16 & 0xFF))] * count
+    _, c, _, _ = result_shape(command)
+    table = state.eu_aligned(command["opd1_addr"], (1, c, 1, 3), I32)
+    return [
+        (
+            view[..., 0:1].astype(zero_type).astype(np.int64),
+            view[..., 1:2].astype(np.int64),
+            _byte(view[..., 2:3]),
+        )
+        for view in table.views
+    ]
+
+
 def _scales(
     state: State, command: Command, count: int, first: Element
 ) -> list[tuple[Array, Array]]:
@@ -95,6 +143,7 @@ def requantize_float(state: State, command: Command) -> None:
     """
     _, source = _source(state, command)
     target = element(command["res0_prec"], command["opd2_sign"])
+    require(not target.is_float, "requantisation gives integers")
     result = _result(state, command, target, source)
     limits = np.iinfo(target.storage)
     pairs = _scales(state, command, len(result.views), F32)
@@ -124,4 +173,5 @@ EXECUTORS: Executors = {
     ("sRQ_DQ", 0): requantize_float,
     ("sRQ_DQ", 1): requantize,
     ("sRQ_DQ", 3): dequantize,
+    ("sRQ_DQ", 4): dequantize_integer,
 }

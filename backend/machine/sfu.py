@@ -1,14 +1,18 @@
-"""sSFU: polynomials by table and reciprocal square roots.
+"""sSFU: polynomials by table, reciprocal square roots, exponents.
 
 BM1684X instruction reference, sections 5.3, 5.9 and 6.2.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine import newton
-from xdsl_tpu.backend.machine.elements import F32, element, flushed
+from xdsl_tpu.backend.machine.elements import BF16, F16, F32, Array, Element, element, flushed
 from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape, same_spans
+
+_MANTISSA_BITS = {F16: 10, BF16: 7, F32: 23}
 
 
 def taylor(state: State, command: Command) -> None:
@@ -41,17 +45,65 @@ def taylor(state: State, command: Command) -> None:
 
 
 def rsqrt(state: State, command: Command) -> None:
-    """1 / sqrt(x) of f32 with `opd2_n_str` + 1 Newton steps."""
+    """1 / sqrt(x) of f32 with `opd2_n_str` + 1 Newton steps.
+
+    Of f16 it is what the C model stores, which is not a root; see `newton.rsqrt_half`.
+    """
+    kind = element(command["opd0_prec"])
+    require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
+    require(kind in (F16, F32), "rsqrt is simulated for f16 and f32")
+    steps = command["opd2_n_str"]
+    for target, stored in _pairs(state, command, kind, kind):
+        if kind is F32:
+            target[...] = newton.rsqrt(stored, steps)
+        else:
+            bits = np.ascontiguousarray(stored).view(np.uint16)
+            target[...] = newton.rsqrt_half(bits, steps).view(np.float16)
+
+
+def normalize(state: State, command: Command) -> None:
+    """The power of two near |x| with the sign of x, or its biased exponent as an integer.
+
+    Two thirds of the mantissa's range, rounded down to an even number, are added to the bits of
+    a number without a sign bit (so 4/3 rounds down and more rounds up); negative numbers are
+    rounded toward zero. The exponent field of the sum is the result; it is 9 bits wide for a
+    NaN, whose power of two is then zero.
+    """
+    kind = element(command["opd0_prec"])
+    require(kind in _MANTISSA_BITS, "normalize is simulated for floats")
+    mantissa, width = _MANTISSA_BITS[kind], 8 * kind.size
+    integer = element(4 if kind is F32 else 3)
+    as_integer = command["res0_prec"] == (4 if kind is F32 else 3)
     require(
-        command["opd0_prec"] == command["res0_prec"] == 2,
-        "rsqrt is simulated in f32 only",
+        as_integer or command["res0_prec"] == command["opd0_prec"],
+        f"the result of normalize is {kind.name} or {integer.name}",
     )
+    bits_type = np.dtype(f"u{kind.size}")
+    target_kind = integer if as_integer else kind
+    for target, stored in _pairs(state, command, target_kind, kind):
+        bits = np.ascontiguousarray(stored).view(bits_type).astype(np.int64)
+        sign = bits & (1 << (width - 1))
+        third = ((1 << mantissa) - 1) // 3
+        exponent = ((bits - sign) + np.where(sign, 0, 2 * third)) >> mantissa
+        field = exponent & ((1 << (width - 1 - mantissa)) - 1)
+        values = exponent if as_integer else (field << mantissa) | sign
+        target[...] = values.astype(bits_type).view(target.dtype)
+
+
+def _pairs(
+    state: State, command: Command, kind: Element, source: Element
+) -> Iterator[tuple[Array, Array]]:
+    """The views of result and operand."""
     shape = result_shape(command)
-    result = state.eu_aligned(command["res0_addr"], shape, F32)
-    opd0 = state.eu_aligned(command["opd0_addr"], shape, F32)
+    result = state.eu_aligned(command["res0_addr"], shape, kind)
+    opd0 = state.eu_aligned(command["opd0_addr"], shape, source)
     same_spans(result, opd0)
-    for target, stored in zip(result.views, opd0.views, strict=True):
-        target[...] = newton.rsqrt(stored, command["opd2_n_str"])
+    return zip(result.views, opd0.views, strict=True)
 
 
-EXECUTORS: Executors = {("sSFU", 12): taylor, ("sSFU", 13): taylor, ("sSFU", 17): rsqrt}
+EXECUTORS: Executors = {
+    ("sSFU", 12): taylor,
+    ("sSFU", 13): taylor,
+    ("sSFU", 15): normalize,
+    ("sSFU", 17): rsqrt,
+}
