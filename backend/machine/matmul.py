@@ -6,33 +6,46 @@ BM1684X instruction reference, sections 2 (matrix layouts), 5.5, 5.6 and 6.2.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import F32, I16, I32, Array, Element, element
+from xdsl_tpu.backend.machine.convert import convert
+from xdsl_tpu.backend.machine.elements import (
+    BF16,
+    F32,
+    I16,
+    I32,
+    Array,
+    Element,
+    element,
+    flushed,
+)
 from xdsl_tpu.backend.machine.rounding import shift
 from xdsl_tpu.backend.machine.state import Executors, State, first_lane, require
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
 
-_NT, _TT = 5, 6
+_NN, _NT, _TT = 4, 5, 6
 _RELU = 3
 
 
 def mm2(state: State, command: Command) -> None:
-    """Matrices with one row per lane: left (M, K) x right (K, N), or (N, K) transposed.
+    """Matrices with one row per lane: opd0 (M, K) x opd1 (K, N), or (N, K) transposed.
 
-    Function tt has the left matrix as (K, M) too. Unverified: no stream uses it.
+    Function tt transposes both and the result, which is opd1 (M, K) x opd0 (K, N). Unverified:
+    no recording in the repository has it.
     """
     require(not command["opd0_const"] | command["opd1_const"], "constant matrices not simulated")
     kind0 = element(command["opd0_prec"], command["opd0_sign"])
     kind1 = element(command["opd0_prec"], command["opd1_sign"])
     m, n = command["res0_c"], command["res0_w"]
-    transposed = command.function in (_NT, _TT)
-    k = command["opd1_w"] if transposed else command["opd1_c"]
-    if command.function == _TT:
-        left = _rows(state, command["opd0_addr"], (k, m), kind0).T
-    else:
-        left = _rows(state, command["opd0_addr"], (m, k), kind0)
-    right = _rows(state, command["opd1_addr"], (n, k) if transposed else (k, n), kind1)
-    if transposed:
+    k = command["opd1_c"] if command.function == _NN else command["opd1_w"]
+    shapes = {_NN: ((m, k), (k, n)), _NT: ((m, k), (n, k)), _TT: ((k, n), (m, k))}
+    shape0, shape1 = shapes[command.function]
+    left = _rows(state, command["opd0_addr"], shape0, kind0)
+    right = _rows(state, command["opd1_addr"], shape1, kind1)
+    if kind0 is F32:
+        left, right = _half_bits(left), _half_bits(right)
+    if command.function == _NT:
         right = right.T
+    if command.function == _TT:
+        left, right = right, left
     if kind0.is_float:
         _mm2_float(state, command, kind0, left, right)
     else:
@@ -47,7 +60,6 @@ def _rows(state: State, address: int, shape: tuple[int, int], kind: Element) -> 
 
 def _mm2_float(state: State, command: Command, kind: Element, left: Array, right: Array) -> None:
     target = element(command["res0_prec"])
-    require(kind is not F32, "sMM2 in f32 is not simulated: what the unit computes is unknown")
     require(target.is_float, "a product of floats has a float result")
     shape = (1, len(left), 1, right.shape[1])
     result = first_lane(state.eu_aligned(command["res0_addr"], shape, target))
@@ -57,17 +69,27 @@ def _mm2_float(state: State, command: Command, kind: Element, left: Array, right
         start = result.read()[0, :, 0].copy()
     left, right = left.astype(np.float32), right.astype(np.float32)
     if state.exact:
-        block = state.chip.cube_channels[kind.size]
+        block = state.chip.cube_channels[BF16.size if kind is F32 else kind.size]
         product = block_accumulate(start, left, right, block)
     else:
         product = left @ right
         if command["res_add"]:
             product += start
-    result.write(target.store(product)[None, :, None])
+    result.write(convert(product, F32, target, 0)[None, :, None])
+
+
+def _half_bits(matrix: Array) -> Array:
+    """What the chip's C model multiplies for an f32 matrix: the wrong numbers.
+
+    The matrix is gathered row by row as f32, then read as bf16: of the 2 * K * N halves, low ones
+    first, the first K * N become the operand.
+    """
+    halves = np.ascontiguousarray(matrix).view(np.uint16).reshape(-1)
+    return flushed(BF16.load(halves[: matrix.size])).reshape(matrix.shape)
 
 
 def _mm2_integer(state: State, command: Command, left: Array, right: Array) -> None:
-    """Exact; opd2 is the zero point of the right matrix."""
+    """Exact; opd2 is the zero point of opd1, which is the left matrix of function tt."""
     require(left.dtype.itemsize == 1, "integer products are simulated for 8-bit operands")
     require(not command["res_add"], "accumulating integers is not simulated")
     zero_point = element(command["opd0_prec"], command["opd1_sign"]).immediate(command["opd2_addr"])
@@ -76,7 +98,12 @@ def _mm2_integer(state: State, command: Command, left: Array, right: Array) -> N
     target = element(command["res0_prec"], signed)
     require(target.size == I32.size, "integer products have a 32-bit result")
     shape = (1, len(left), 1, right.shape[1])
-    product = left.astype(np.float64) @ (right.astype(np.float64) - float(zero_point))
+    left, right = left.astype(np.float64), right.astype(np.float64)
+    if command.function == _TT:
+        left -= float(zero_point)
+    else:
+        right -= float(zero_point)
+    product = left @ right
     result = first_lane(state.eu_aligned(command["res0_addr"], shape, target))
     result.write(product.astype(target.storage)[None, :, None])
 
@@ -87,7 +114,6 @@ def mm(state: State, command: Command) -> None:
     if kind0 is F32:
         _mm_float(state, command, left, right)
         return
-    require(not command["opd3_addr"], "sMM with a right shift is not simulated")
     _write_blocks(state, command, _mm_integer(command, kind0, left, right).astype(np.int32), I32)
 
 
@@ -99,10 +125,11 @@ def _mm_integer(command: Command, kind: Element, left: Array, right: Array) -> A
 
 
 def mm_requantized(state: State, command: Command) -> None:
-    """8-bit matrices: saturate(rshift(product + bias, opd3_addr)), with relu in function 3.
+    """8-bit matrices: saturate(rshift(product + bias, opd3_addr bits 8..15)).
 
-    Unverified: operands and shift as in the form's operand table. The bias is one i16 per
-    column, in blocks like the right matrix; the rounding mode is in `opd2_n_str`.
+    The bias is one i16 per column, in blocks like the right matrix; the rounding mode is in
+    `opd2_n_str`. Function 2 gives a signed result, function 3 (relu) an unsigned one.
+    Unverified: no recording in the repository has it.
     """
     left, right, kind = _mm_operands(state, command)
     total = _mm_integer(command, kind, left, right).astype(np.int64)
@@ -111,13 +138,11 @@ def mm_requantized(state: State, command: Command) -> None:
         total += I16.immediate(command["opd2_addr"]).astype(np.int64)
     else:
         total += _blocks(state, command["opd2_addr"], (1, blocks, width), I16).astype(np.int64)
-    signed = command["opd0_sign"] | command["opd1_sign"]
-    target = element(command["res0_prec"], signed)
+    target = element(command["res0_prec"], int(command.function != _RELU))
     require(not target.is_float, "a requantised product is an integer")
-    amount = np.asarray(-(command["opd3_addr"] & 0xFF))
+    amount = np.asarray(-(command["opd3_addr"] >> 8 & 0xFF))
     limits = np.iinfo(target.storage)
-    low = 0 if command.function == _RELU else int(limits.min)
-    values = shift(total, amount, command["opd2_n_str"], low, int(limits.max))
+    values = shift(total, amount, command["opd2_n_str"], int(limits.min), int(limits.max))
     _write_blocks(state, command, target.store(values), target)
 
 

@@ -148,15 +148,16 @@ def _column_blocks(whole: Access, last: int, chip: Chip) -> Iterator[Access]:
 
 
 def matmul2(command: Command, chip: Chip) -> Iterator[Access]:
-    """sMM2: one row per lane; nn (M, K) x (K, N), nt (M, K) x (N, K), tt (K, M) x (N, K)."""
+    """sMM2: one row per lane; nn (M, K) x (K, N), nt (M, K) x (N, K), tt (K, N) and (M, K)."""
     m, n, code = command["res0_c"], command["res0_w"], command["opd0_prec"]
     by_rows = command.function == 4
     k = command["opd1_c"] if by_rows else command["opd1_w"]
     if not command["opd0_const"]:
-        left = (1, k, 1, m) if command.function == 6 else (1, m, 1, k)
+        left = (1, k, 1, n) if command.function == 6 else (1, m, 1, k)
         yield _tensor(command, "opd0", left, code).eu_aligned(chip)
     if not command["opd1_const"]:
-        shape = (1, k, 1, n) if by_rows else (1, n, 1, k)
+        rows = m if command.function == 6 else n
+        shape = (1, k, 1, n) if by_rows else (1, rows, 1, k)
         yield _tensor(command, "opd1", shape, code).eu_aligned(chip)
     yield from _accumulated(command, chip, (1, m, 1, n))
 
