@@ -10,7 +10,6 @@ from xdsl_tpu.backend.machine.convert import convert
 from xdsl_tpu.backend.machine.elements import (
     BF16,
     F32,
-    I16,
     I32,
     Array,
     Element,
@@ -23,13 +22,14 @@ from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
 
 _NN, _NT, _TT = 4, 5, 6
 _RELU = 3
+_CODE_16 = 3
+_HALF_UP = 5
 
 
 def mm2(state: State, command: Command) -> None:
     """Matrices with one row per lane: opd0 (M, K) x opd1 (K, N), or (N, K) transposed.
 
-    Function tt transposes both and the result, which is opd1 (M, K) x opd0 (K, N). Unverified:
-    no recording in the repository has it.
+    Function tt transposes both and the result, which is opd1 (M, K) x opd0 (K, N).
     """
     require(not command["opd0_const"] | command["opd1_const"], "constant matrices not simulated")
     kind0 = element(command["opd0_prec"], command["opd0_sign"])
@@ -68,14 +68,15 @@ def _mm2_float(state: State, command: Command, kind: Element, left: Array, right
         require(target is F32, "accumulating onto the result is simulated for f32 results only")
         start = result.read()[0, :, 0].copy()
     left, right = left.astype(np.float32), right.astype(np.float32)
-    if state.exact:
+    if state.exact or kind is F32:  # of random halves no tolerance could be stated
         block = state.chip.cube_channels[BF16.size if kind is F32 else kind.size]
         product = block_accumulate(start, left, right, block)
     else:
         product = left @ right
         if command["res_add"]:
             product += start
-    result.write(convert(product, F32, target, 0)[None, :, None])
+    stored = product if target is F32 else convert(product, F32, target, 0)
+    result.write(stored[None, :, None])
 
 
 def _half_bits(matrix: Array) -> Array:
@@ -109,11 +110,17 @@ def _mm2_integer(state: State, command: Command, left: Array, right: Array) -> N
 
 
 def mm(state: State, command: Command) -> None:
-    """Matrices in column blocks spread over the lanes; f32 with bias, or 8-bit integers."""
+    """Matrices in column blocks spread over the lanes; f32 with bias, or 8-bit integers.
+
+    Integer products are not shifted: the shift in opd3_addr is that of functions 2 and 3.
+    """
     left, right, kind0 = _mm_operands(state, command)
     if kind0 is F32:
         _mm_float(state, command, left, right)
         return
+    require(
+        element(command["res0_prec"]) is I32, "integer products of mm_normal have a 32-bit result"
+    )
     _write_blocks(state, command, _mm_integer(command, kind0, left, right).astype(np.int32), I32)
 
 
@@ -125,24 +132,25 @@ def _mm_integer(command: Command, kind: Element, left: Array, right: Array) -> A
 
 
 def mm_requantized(state: State, command: Command) -> None:
-    """8-bit matrices: saturate(rshift(product + bias, opd3_addr bits 8..15)).
+    """8-bit matrices: saturate(rshift(product + bias, opd3_addr bits 8..15)), rounded half up.
 
-    The bias is one i16 per column, in blocks like the right matrix; the rounding mode is in
-    `opd2_n_str`. Function 2 gives a signed result, function 3 (relu) an unsigned one.
-    Unverified: no recording in the repository has it.
+    The bias is one 16-bit number per column, signed by `opd2_sign`, in blocks like the right
+    matrix. Function 2 gives a signed result, function 3 (relu) an unsigned one.
     """
     left, right, kind = _mm_operands(state, command)
     total = _mm_integer(command, kind, left, right).astype(np.int64)
     blocks, width = command["res0_c"], command["res0_w"]
+    bias_kind = element(_CODE_16, command["opd2_sign"])
     if command["opd2_const"]:
-        total += I16.immediate(command["opd2_addr"]).astype(np.int64)
+        total += bias_kind.immediate(command["opd2_addr"]).astype(np.int64)
     else:
-        total += _blocks(state, command["opd2_addr"], (1, blocks, width), I16).astype(np.int64)
+        bias = _blocks(state, command["opd2_addr"], (1, blocks, width), bias_kind)
+        total += bias.astype(np.int64)
     target = element(command["res0_prec"], int(command.function != _RELU))
     require(not target.is_float, "a requantised product is an integer")
     amount = np.asarray(-(command["opd3_addr"] >> 8 & 0xFF))
     limits = np.iinfo(target.storage)
-    values = shift(total, amount, command["opd2_n_str"], int(limits.min), int(limits.max))
+    values = shift(total, amount, _HALF_UP, int(limits.min), int(limits.max))
     _write_blocks(state, command, target.store(values), target)
 
 

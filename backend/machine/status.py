@@ -19,9 +19,6 @@ UNVERIFIED_FUNCTIONS: frozenset[tuple[str, int]] = frozenset(
         *(("sCMP", function) for function in (22, 25, 26)),
         ("sCONV", 1),
         ("sCONV", 2),
-        ("sMM", 2),
-        ("sMM", 3),
-        ("sMM2", 6),
         ("sSG", 6),
         ("DMA_tensor", 2),
         ("DMA_tensor", 4),
@@ -46,11 +43,6 @@ def _compares(command: Command) -> bool:
     return command["opd0_prec"] not in (_F32, _I32)
 
 
-def _per_channel(command: Command) -> bool:
-    """Parameters per channel of the float requantisations."""
-    return not command["opd1_const"]
-
-
 def _depthwise(command: Command) -> bool:
     """Integer sums with a right shift."""
     return command["opd0_prec"] not in (_F16, _F32, _BF16) and bool(command["res1_addr"])
@@ -72,8 +64,6 @@ UNVERIFIED_CASES: dict[tuple[str, int], Callable[[Command], bool]] = {
     ("sPorD", 2): _depthwise,
     ("sPorD", 1): _bf16,
     ("sPorD", 4): _bf16,
-    ("sRQ_DQ", 0): _per_channel,
-    ("sRQ_DQ", 3): _per_channel,
     ("sSFU", 12): _bf16,
     ("sSFU", 13): _bf16,
     ("sSG", 5): _wide_index,

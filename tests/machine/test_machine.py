@@ -93,7 +93,7 @@ def test_deadlock_names_both_commands() -> None:
     [
         _command("AR", cmd_id=7, tsk_eu_typ=2),
         _command("sAR", cmd_id=7, tsk_eu_typ=18),
-        _command("sSFU", cmd_id=7, tsk_eu_typ=15),
+        _command("sRQ_DQ", cmd_id=7, tsk_eu_typ=5),
         _command("DMA_tensor", cmd_id=7, cmd_special_function=2),
         _command("DMA_gather", cmd_id=7),
     ],

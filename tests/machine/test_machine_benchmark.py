@@ -48,9 +48,9 @@ def _write_bad_vector(folder: Path) -> None:
     folder.mkdir()
     entries = json.loads((DATA / "golden" / "unit" / "index.json").read_text())
     (wrong,) = [e for e in entries if e["form"] == "DMA_cw_transpose"][:1]
-    (refused,) = [e for e in entries if e["form"] == "sSFU"][:1]
+    (refused,) = [e for e in entries if e["form"] == "sRQ_DQ"][:1]
     raw = int.from_bytes(bytes.fromhex(refused["raw"]), "little")
-    raw = raw & ~(31 << 45) | 15 << 45  # normalize
+    raw = raw & ~(31 << 45) | 5 << 45  # dq2
     refused["raw"] = raw.to_bytes(32, "little").hex()
     (folder / "index.json").write_text(json.dumps([wrong, refused]))
     for entry in (wrong, refused):
@@ -77,8 +77,8 @@ def test_vectors(figures: dict[str, Any]) -> None:
     scores = figures["vectors"]
     assert sum(score["total"] for score in scores.values()) == len(entries) + 2
     bad = {name: s["total"] - s["passed"] for name, s in scores.items()}
-    assert {name for name, count in bad.items() if count} == {"DMA_cw_transpose", "sSFU"}
-    assert scores["sSFU"]["refused"] == 1
+    assert {name for name, count in bad.items() if count} == {"DMA_cw_transpose", "sRQ_DQ"}
+    assert scores["sRQ_DQ"]["refused"] == 1
 
 
 def test_cycles(figures: dict[str, Any]) -> None:
