@@ -92,12 +92,22 @@ class TiuEmitter(CommandQueues):
         fields |= {"opd2_n_str": rounding.value, "opd2_sign": int(out.dtype.signed)}
         self._issue_ar(fields, out, a)
 
-    def add_shift(self, out: LocalTensor, a: LocalTensor, addend: int, shift: int) -> None:
-        """out = saturate((a + addend) << shift) on integers; builds float exponents."""
+    def add_shift(
+        self,
+        out: LocalTensor,
+        a: LocalTensor,
+        addend: int,
+        shift: int,
+        rounding: Rounding = Rounding.HALF_AWAY,
+    ) -> None:
+        """out = saturate((a + addend) << shift) on integers; builds float exponents.
+
+        A negative shift goes to the right and rounds.
+        """
         fields = self._ar_fields(Arith.ADD_SATURATE.value, out, 3)
         fields |= self._operand("opd0", a, out, addend) | self._operand("opd1", addend, out, a)
         fields |= {"opd2_const": 1, "opd2_addr": shift & 0xFF}
-        fields |= {"opd2_n_str": Rounding.HALF_AWAY.value}
+        fields |= {"opd2_n_str": rounding.value}
         self._issue_ar(fields, out, a)
 
     def copy(self, out: LocalTensor, a: Operand) -> None:

@@ -11,9 +11,10 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter, Rounding
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Types, Work, element_wise
-from xdsl_tpu.backend.kernels.sequences import gelu
+from xdsl_tpu.backend.kernels.sequences import gelu, hyperbolic, log, trigonometric
 from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6 as EXP2
 from xdsl_tpu.backend.kernels.sequences.exp import LOG2_E
+from xdsl_tpu.backend.kernels.sequences.logistic import TANH_NEAR
 from xdsl_tpu.backend.kernels.sequences.table import SEQUENCES
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.backend.kernels.support import KernelContext, where
@@ -109,10 +110,17 @@ def _sigmoid(e: Emitter, work: Work, coeffs: Sequence[float]) -> None:
 
 
 def _tanh(e: Emitter, work: Work, coeffs: Sequence[float]) -> None:
-    s, twice = work.scratch[0], work.scratch[1]
+    """2 / (1 + exp(-2 x)) - 1, or an odd polynomial where that would cancel."""
+    s, twice, square = work.scratch[:3]
+    x = work.operands[0]
     _logistic(e, s, work, 2.0)
     e.arith(Arith.MUL, twice, s, 2.0)
-    e.arith(Arith.SUB, work.out, twice, 1.0)
+    e.arith(Arith.SUB, s, twice, 1.0)
+    e.arith(Arith.MUL, square, x, x)
+    e.taylor(twice, square, work.tables[1])
+    e.arith(Arith.MUL, square, twice, x)
+    e.absolute(twice, x)
+    e.select(Compare.GREATER, work.out, twice, TANH_NEAR, s, square)
 
 
 def _swish(e: Emitter, work: Work, coeffs: Sequence[float]) -> None:
@@ -215,11 +223,18 @@ def _sequence(unary: Unary) -> Recipe:
     return Recipe(compute, unary.scratch, unary.tables)
 
 
+FIT_TANH_6 = (1.0, -0.333332986, 0.133319244, -0.0537838228, 0.0207959488, -0.00589513127)
+"""tanh(x) / x in powers of x * x, for |x| <= 0.6; relative error 4.8e-8."""
+
 _LOGISTIC = (_LOGISTIC_SCRATCH, (EXP2,))
 
 RECIPES: dict[str, Recipe] = {
     "ABSVAL": Recipe(_absolute),
+    "ARCCOS": _sequence(trigonometric.ARCCOS_F32),
+    "ARCTANH": _sequence(hyperbolic.ARCTANH_F32),
     "CEIL": Recipe(_rounded(Rounding.CEIL)),
+    "COS": _sequence(trigonometric.COS_F32),
+    "COSH": _sequence(hyperbolic.COSH_F32),
     "ELU": Recipe(_elu, (*_EXP_SCRATCH, F32), (EXP2,)),
     "ERF": Recipe(_erf, (F32,) * 4, (gelu.FIT_ERF_14,)),
     "EXP": Recipe(_exp, _EXP_SCRATCH, (EXP2,)),
@@ -227,6 +242,9 @@ RECIPES: dict[str, Recipe] = {
     "GELU": _sequence(gelu.GELU_F32),
     "HSIGMOID": Recipe(_hard_sigmoid, (F32, F32)),
     "HSWISH": Recipe(_hard_swish, (F32, F32)),
+    "LN": _sequence(log.LOG_F32),
+    "LOG_SIGMOID": _sequence(hyperbolic.LOG_SIGMOID_F32),
+    "MISH": _sequence(hyperbolic.MISH_F32),
     "QGELU": Recipe(_quick_gelu, *_LOGISTIC),
     "RELU": Recipe(_relu),
     "ROUND": Recipe(_rounded(Rounding.HALF_EVEN)),
@@ -234,11 +252,15 @@ RECIPES: dict[str, Recipe] = {
     "SIGMOID": Recipe(_sigmoid, *_LOGISTIC),
     "SIGN": Recipe(_sign, (F32, F32)),
     "SILU": Recipe(_swish, *_LOGISTIC),
+    "SIN": _sequence(trigonometric.SIN_F32),
+    "SINH": _sequence(hyperbolic.SINH_F32),
+    "SOFT_PLUS": _sequence(hyperbolic.SOFT_PLUS_F32),
     "SOFT_SIGN": Recipe(_soft_sign, (F32, F32)),
     "SQRT": Recipe(_sqrt, (F32,)),
     "SQUARE": Recipe(_square),
     "SWISH": Recipe(_swish, *_LOGISTIC),
-    "TANH": Recipe(_tanh, *_LOGISTIC),
+    "TAN": _sequence(trigonometric.TAN_F32),
+    "TANH": Recipe(_tanh, _LOGISTIC_SCRATCH, (EXP2, FIT_TANH_6)),
     "TGELU": _sequence(gelu.TANH_GELU_F32),
 }
 """Mode of `tpu.Active` -> how it is computed."""

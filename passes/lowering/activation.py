@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -51,6 +52,9 @@ IN_MODE: dict[type[Operation], ActiveMode] = {
     top.SignOp: ActiveMode.SIGN,
 }
 """Functions with a 16-bit version."""
+
+LOWEST_LOG = -1e38
+"""Stands for the logarithm of 0, so that a power of 0 is 1 and others vanish."""
 
 GELU_MODES = {"normal": ActiveMode.GELU, "tanh": ActiveMode.TGELU, "sigm": ActiveMode.QGELU}
 
@@ -135,6 +139,36 @@ def _pow2(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     return [step(tpu.ActiveOp, name, product, mode=ActiveMode.EXP)]
 
 
+def _pow3(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """x ^ y -> exp(y * ln|x|) in f32, times -1 where x < 0 and y is odd.
+
+    The sign is 1 - 2 (x < 0) (y mod 2); a negative x to a power that is no integer, which has no
+    real value, gives a number that means nothing.
+    """
+    assert isinstance(op, top.Pow3Op)
+    (base, exponent), name = op.inputs, required_name(op)
+
+    def step(target: type[NamedOp], label: str, *operands: SSAValue, **attrs: Any) -> SSAValue:
+        kind = TensorType(F32, np.broadcast_shapes(*map(shape_of, operands)))
+        made = target.make(f"{name}_{label}", operands, result_types=(kind,), **attrs)
+        return ctx.add(made)[0]
+
+    magnitude = step(tpu.ActiveOp, "abs", base, mode=ActiveMode.ABSVAL)
+    logarithm = step(tpu.ActiveOp, "log", magnitude, mode=ActiveMode.LN)
+    finite = step(tpu.MaxConstOp, "finite", logarithm, const_val=LOWEST_LOG)  # of x = 0
+    product = step(tpu.MulOp, "mul", exponent, finite)
+    power = step(tpu.ActiveOp, "exp", product, mode=ActiveMode.EXP)
+    half = step(tpu.MulConstOp, "half", exponent, const_val=0.5)
+    whole = step(tpu.ActiveOp, "whole", half, mode=ActiveMode.FLOOR)
+    rest = step(tpu.SubOp, "rest", half, whole)  # 0 or 0.5
+    sign = step(tpu.ActiveOp, "sign", base, mode=ActiveMode.SIGN)
+    below = step(tpu.MinConstOp, "below", sign, const_val=0.0)  # 0 or -1
+    odd = step(tpu.MulOp, "odd", rest, below)
+    factor = step(tpu.MulConstOp, "scaled", odd, const_val=4.0)
+    signed = step(tpu.AddConstOp, "factor", factor, const_val=1.0)
+    return [_f32_steps(op, ctx)(tpu.MulOp, name, power, signed)]
+
+
 def _f32_steps(op: Operation, ctx: LoweringContext) -> Callable[..., SSAValue]:
     """A builder of f32 ops of the shape of `op`; the one of its name keeps a calibrated range."""
     between = TensorType(F32, shape_of(op.results[0]))
@@ -157,6 +191,7 @@ LOWERINGS: Lowerings = {
     top.PReluOp: same(tpu.PReluOp),
     top.PowOp: _pow,
     top.Pow2Op: _pow2,
+    top.Pow3Op: _pow3,
     top.ReluOp: same(tpu.ReluOp),
     top.SigmoidOp: _sigmoid,
     top.SoftmaxOp: same(tpu.SoftmaxOp),

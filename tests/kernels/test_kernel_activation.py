@@ -7,7 +7,9 @@ from tests.kernels.harness import Case, check, run
 from xdsl_tpu.backend.kernels.activation import RECIPES
 
 COEFFS = {"ELU": "[0.75]", "SWISH": "[1.5]", "HSIGMOID": "[0.4, 0.2]"}
-POSITIVE = ("SQRT", "RSQRT")
+POSITIVE = ("LN", "SQRT", "RSQRT")
+INSIDE = ("ARCCOS", "ARCTANH")
+"""Defined between -1 and 1."""
 
 
 def active(mode: str, kind: str, scale: float = 3.0) -> Case:
@@ -15,6 +17,8 @@ def active(mode: str, kind: str, scale: float = 3.0) -> Case:
     x = case.input("x", (3, 700), scale)
     if mode in POSITIVE:
         case.inputs[x] = np.abs(case.inputs[x]) + np.float32(0.125)
+    if mode in INSIDE:
+        case.inputs[x] = np.clip(case.inputs[x] / 4, -0.96875, 0.96875)
     attributes = {"mode": f"#tpu<active_mode {mode}>"}
     if mode in COEFFS:
         attributes["coeffs"] = COEFFS[mode]

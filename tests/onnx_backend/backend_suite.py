@@ -29,6 +29,7 @@ from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.dialects.errors import OpsError, TpuError
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
+from xdsl_tpu.frontend.onnx.graph import FLOATS
 from xdsl_tpu.passes.pipelines import lower
 
 Array = npt.NDArray[Any]
@@ -318,6 +319,8 @@ def _wrong(case: Case, got: Array, expected: Any) -> str:
     wanted = np.asarray(expected)
     if tuple(got.shape) != (wanted.shape or (1,)):
         return f"shape {got.shape}, expected {wanted.shape}"
+    if wanted.dtype.itemsize < 4 and wanted.dtype.name in FLOATS:
+        got = got.astype(wanted.dtype)
     a, b = got.astype(np.float64), wanted.astype(np.float64).reshape(got.shape)
     close = np.isclose(a, b, rtol=case.rtol, atol=case.atol, equal_nan=True)
     if close.all():
