@@ -54,7 +54,7 @@ def describe(op: "tpu.LayerNormOp", types: Types, plan: Rows, chip: Chip) -> Ele
         x, *given = work.operands
         a, b, *rest = work.scratch
         pools, spare = rest[: len(stages)], rest[len(stages) :]
-        _normalise(e, plan, (a, b), x, pools, spare, epsilon)
+        normalise(e, plan, (a, b), x, pools, spare, epsilon)
         _affine(e, work, (plan.inner(b), plan.inner(a)), given, has_weight, spare[2:])
 
     tiles = (plan.tile(F32), plan.tile(F32))
@@ -74,7 +74,7 @@ def _narrow(shape: RowShape, epsilon: float, has_weight: bool, chip: Chip) -> El
     return ElementWise(compute, narrow_form.norm_scratch(chip, shape))
 
 
-def _normalise(
+def normalise(
     e: Emitter,
     plan: Rows,
     tiles: tuple[LocalTensor, LocalTensor],
