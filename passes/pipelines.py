@@ -137,7 +137,7 @@ def run_stage(
     if quantization.quantize_table:
         options["convert-top-to-tpu"] = f"qtable={shlex.quote(quantization.quantize_table)}"
     if description:
-        for name in ("layer-group", "absorb-moves", "verify-layer-groups"):
+        for name in ("weight-reorder", "layer-group", "absorb-moves", "verify-layer-groups"):
             options[name] = f"chip={shlex.quote(description)}"
     return list(_run(module, stage, options, disable))
 

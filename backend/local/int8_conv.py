@@ -29,7 +29,7 @@ def conv2d(context: LocalContext) -> None:
     assert isinstance(op, tpu.Conv2DOp)
     x, weight = context.operand(0), context.operand(1)
     oc, groups = context.out.full.c, op.group.value.data
-    kind = filter_of(op, x.full.c, oc, weight.dtype)
+    kind = filter_of(op, x.full.c, oc, weight.dtype, context.chip)
     if groups > 1 and not kind.depthwise:
         raise TpuError(f"{groups} groups of {x.full.c} channels have no local kernel")
     parts = Coefficients.merged(kind, weight.tensor.address)

@@ -1,34 +1,44 @@
 """The merged coefficients of a quantised convolution: requantisation, bias and filter in one row
 of bytes for each lane.
 
-BM1684X lowering notes, section 8. Channel c belongs to lane c mod 64, place c div 64. A lane holds
+BM1684X lowering notes, section 8. On a chip of L lanes, W bytes wide (64 and 64), channel c belongs
+to lane c mod L, place c div L. A lane holds
 
 | part | bytes | begins |
 |---|---|---|
-| (multiplier, -shift, zero point) i32 of each place | 64 apart, the last one 12 | 0 |
+| (multiplier, -shift, zero point) i32 of each place | W apart, the last one 12 | 0 |
 | bias i32 of each place (when there is one) | 4 | behind it |
-| filter of each place | its bytes | at a multiple of 64, of depthwise filters at once |
+| filter of each place | its bytes | at a multiple of W, of depthwise filters at once |
 
-and the whole is `[1, min(channels, 64), 1, bytes]`; rows longer than 65535 are split over
+and the whole is `[1, min(channels, L), 1, bytes]`; rows longer than 65535 are split over
 dimension 2.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interpreters.layouts import LANES, WIDEST_ROW
+from xdsl_tpu.dialects.interpreters.layouts import BANK_BYTES, LANES, WIDEST_ROW
 
 Array = npt.NDArray[Any]
 
 REQUANT_WORDS = 3
 _WORD = 4
-_ALIGNMENT = 64
+_WIDEST_LANE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A chip's lanes, and the bytes of each that are taken at once (a power of two)."""
+
+    count: int = LANES
+    width: int = BANK_BYTES
 
 
 @dataclass(frozen=True)
@@ -39,27 +49,46 @@ class CoefficientLayout:
     row: int
     has_bias: bool
     depthwise: bool
+    of_chip: Lanes = Lanes()
+
+    def fitted(self, shape: tuple[int, ...]) -> CoefficientLayout:
+        """The layout for the chip whose merged weights of these channels have this shape.
+
+        The larger a lane's width is, the more bytes the parts take, so that the size tells it.
+        Raises TpuError when no chip has such weights.
+        """
+        lanes, size = shape[1], math.prod(shape[2:])
+        width = _WORD
+        while width <= _WIDEST_LANE:
+            layout = replace(self, of_chip=Lanes(lanes, width))
+            if (layout.lanes, layout.lane_bytes) == (lanes, size):
+                return layout
+            width *= 2
+        raise TpuError(
+            f"merged coefficients of {self.channels} channels take {self.shape}, not {shape}"
+        )
 
     @property
     def lanes(self) -> int:
         """Lanes that hold channels."""
-        return min(self.channels, LANES)
+        return min(self.channels, self.of_chip.count)
 
     @property
     def places(self) -> int:
         """Channels of one lane."""
-        return -(-self.channels // LANES)
+        return -(-self.channels // self.of_chip.count)
 
     @property
     def bias(self) -> int:
         """Byte at which the biases begin."""
-        return (self.places - 1) * _ALIGNMENT + REQUANT_WORDS * _WORD
+        return (self.places - 1) * self.of_chip.width + REQUANT_WORDS * _WORD
 
     @property
     def filter(self) -> int:
         """Byte at which the filters begin."""
         end = self.bias + (self.places * _WORD if self.has_bias else 0)
-        return end if self.depthwise else -(-end // _ALIGNMENT) * _ALIGNMENT
+        width = self.of_chip.width
+        return end if self.depthwise else -(-end // width) * width
 
     @property
     def lane_bytes(self) -> int:
@@ -88,21 +117,22 @@ class Coefficients:
     bias: Array | None
     filter: Array
 
-    def layout(self, depthwise: bool) -> CoefficientLayout:
+    def layout(self, depthwise: bool, of_chip: Lanes = Lanes()) -> CoefficientLayout:
         """How they are merged."""
         channels, row = self.filter.shape
-        return CoefficientLayout(channels, row, self.bias is not None, depthwise)
+        return CoefficientLayout(channels, row, self.bias is not None, depthwise, of_chip)
 
 
-def merge_coefficients(parts: Coefficients, depthwise: bool) -> Array:
+def merge_coefficients(parts: Coefficients, depthwise: bool, of_chip: Lanes = Lanes()) -> Array:
     """The parts as one array of the filter's type and the layout's shape; gaps are zero."""
-    layout = parts.layout(depthwise)
+    layout = parts.layout(depthwise, of_chip)
     lanes = np.zeros((layout.lanes, layout.lane_bytes), np.uint8)
     for place in range(layout.places):
-        some = slice(place * LANES, min((place + 1) * LANES, layout.channels))
+        count = of_chip.count
+        some = slice(place * count, min((place + 1) * count, layout.channels))
         count = some.stop - some.start
         words = np.ascontiguousarray(parts.requant[some], np.int32).view(np.uint8)
-        begin = place * _ALIGNMENT
+        begin = place * of_chip.width
         lanes[:count, begin : begin + words.shape[1]] = words
         if parts.bias is not None:
             word = np.ascontiguousarray(parts.bias[some, None], np.int32).view(np.uint8)
@@ -129,7 +159,7 @@ def split_coefficients(merged: Array, layout: CoefficientLayout) -> Coefficients
         ]
         return np.ascontiguousarray(np.concatenate(places)[: layout.channels])
 
-    requant = gathered(0, _ALIGNMENT, REQUANT_WORDS * _WORD).view(np.int32)
+    requant = gathered(0, layout.of_chip.width, REQUANT_WORDS * _WORD).view(np.int32)
     bias = gathered(layout.bias, _WORD, _WORD).view(np.int32)[:, 0] if layout.has_bias else None
     rows = gathered(layout.filter, layout.row, layout.row).view(merged.dtype)
     return Coefficients(requant, bias, rows)

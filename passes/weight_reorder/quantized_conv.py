@@ -2,8 +2,8 @@
 
 What a kernel for `tpu.Conv2D` receives after this pass when the filter has 8 bits (BM1684X
 lowering notes, section 8; `dialects/interpreters/coefficients.py` has the layout):
-`coeff_merged = true`, one weight `[1, min(oc, 64), 1, bytes]` called `<op>_merge`, no bias operand
-and no `multiplier` and `rshift`. The filter in it is laid out as a 16-bit one would be, with
+`coeff_merged = true`, one weight `[1, min(oc, lanes), 1, bytes]` called `<op>_merge`, no bias
+operand, no `multiplier` and no `rshift`. The filter in it is laid out as a 16-bit one, with
 blocks of 64 channels. A 3ic mode gets 0x30 when the input has several users, else none of these
 bits.
 """
@@ -23,6 +23,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.coefficients import (
     CoefficientLayout,
     Coefficients,
+    Lanes,
     merge_coefficients,
 )
 from xdsl_tpu.dialects.interpreters.layouts import (
@@ -47,7 +48,11 @@ _BYTES = 1
 
 
 def merge_conv(
-    op: tpu.Conv2DOp, weights: Weights | None, use_3ic: bool, merge_columns: bool = False
+    op: tpu.Conv2DOp,
+    weights: Weights | None,
+    use_3ic: bool,
+    of_chip: Lanes,
+    merge_columns: bool = False,
 ) -> None:
     """Merge the coefficients of a convolution whose filter has 8 bits; sets `use_3ic_optimize`.
 
@@ -66,7 +71,7 @@ def merge_conv(
     depthwise = is_depthwise(shape, group)
     mode = _mode_3ic(op, shape, merge_columns) if use_3ic and group == 1 else 0
     row = reordered_filter_shape(shape, _BYTES, group, mode)
-    layout = CoefficientLayout(shape.oc, row[2] * row[3], has_bias, depthwise)
+    layout = CoefficientLayout(shape.oc, row[2] * row[3], has_bias, depthwise, of_chip)
     requant = _requantisation(op, shape.oc, where)
     merged = top.WeightOp.make(
         f"{required_name(op)}_merge",
@@ -78,7 +83,7 @@ def merge_conv(
         filter_ = reorder_conv_filter(weights[required_name(op.filter)], _BYTES, group, mode)
         bias = weights[required_name(op.bias)].reshape(-1) if has_bias else None
         parts = Coefficients(requant, bias, filter_.reshape(shape.oc, -1))
-        weights[required_name(merged)] = merge_coefficients(parts, depthwise)
+        weights[required_name(merged)] = merge_coefficients(parts, depthwise, of_chip)
     _use(op, merged, mode, weights)
 
 

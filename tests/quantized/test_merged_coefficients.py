@@ -1,5 +1,6 @@
 """Merged coefficients: bytes where the layout says, shapes of real files, values unchanged."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.interpreters.coefficients import (
     CoefficientLayout,
     Coefficients,
+    Lanes,
     merge_coefficients,
     split_coefficients,
 )
@@ -37,13 +39,21 @@ def random_parts(channels: int, row: int, bias: bool, seed: int = 0) -> Coeffici
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(1, 200), st.integers(1, 100), st.booleans(), st.booleans())
-def test_splitting_undoes_merging(channels: int, row: int, bias: bool, depthwise: bool) -> None:
+@given(
+    st.integers(1, 200),
+    st.integers(1, 100),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([Lanes(), Lanes(16, 64), Lanes(48, 32), Lanes(128, 256)]),
+)
+def test_splitting_undoes_merging(
+    channels: int, row: int, bias: bool, depthwise: bool, of_chip: Lanes
+) -> None:
     parts = random_parts(channels, row, bias)
-    merged = merge_coefficients(parts, depthwise)
+    merged = merge_coefficients(parts, depthwise, of_chip)
     layout = CoefficientLayout(channels, row, bias, depthwise)
-    assert merged.shape == layout.shape
-    back = split_coefficients(merged, layout)
+    assert merged.shape == replace(layout, of_chip=of_chip).shape
+    back = split_coefficients(merged, layout.fitted(merged.shape))
     np.testing.assert_array_equal(back.requant, parts.requant)
     np.testing.assert_array_equal(back.filter, parts.filter)
     if parts.bias is not None and back.bias is not None:
@@ -79,6 +89,8 @@ def test_long_rows_share_a_dimension() -> None:
     assert layout.shape == (1, 64, 2, 35040)
     with pytest.raises(TpuError, match="take"):
         split_coefficients(np.zeros((1, 64, 1, 64), np.int8), layout)
+    with pytest.raises(TpuError, match="take"):
+        layout.fitted((1, 64, 1, 64))
 
 
 def convolutions(module: ModuleOp) -> dict[str | None, tuple[Any, ...]]:

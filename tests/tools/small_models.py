@@ -97,6 +97,22 @@ def _gelu(b: Builder, x: str) -> str:
     return b.node("Mul", [half, b.constant("half", 0.5)], "gelu")
 
 
+def channels(count: int = 150) -> onnx.ModelProto:
+    """Convolutions of more channels than most chips have lanes."""
+    b = Builder(7)
+    x = b.node("Conv", ["image", b.weight("w0", count, 3, 3, 3), b.weight("b0", count)], "stem",
+               kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])  # fmt: skip
+    x = b.node("Relu", [x], "r0")
+    x = b.node("Conv", [x, b.weight("w1", count, 1, 3, 3), b.weight("b1", count)], "depthwise",
+               kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=count)  # fmt: skip
+    x = b.node("Relu", [x], "r1")
+    x = b.node("Conv", [x, b.weight("w2", count, count, 1, 1), b.weight("b2", count)], "point",
+               kernel_shape=[1, 1])  # fmt: skip
+    b.node("Conv", [b.node("Relu", [x], "r2"), b.weight("w3", 5, count, 3, 3)], "out",
+           kernel_shape=[3, 3])  # fmt: skip
+    return b.model({"image": (1, 3, 16, 14)}, {"out": (1, 5, 6, 5)})
+
+
 def heads(tokens: int = 70, count: int = 3, width: int = 16) -> onnx.ModelProto:
     """Attention of several heads over more tokens than most chips have lanes."""
     b = Builder(6)
@@ -143,7 +159,9 @@ def unsupported() -> onnx.ModelProto:
     return b.model({"x": (1, 4, 4)}, {"determinant": (1,)})
 
 
-MODELS = {f.__name__: f for f in (cnn, transformer, heads, wide_pads, dynamic, unsupported)}
+MODELS = {
+    f.__name__: f for f in (cnn, transformer, channels, heads, wide_pads, dynamic, unsupported)
+}
 
 
 def write_models(folder: Path) -> None:

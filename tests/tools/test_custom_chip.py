@@ -5,10 +5,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.tools.running import Run
 
 from xdsl_tpu.backend.chip import CHIPS
+from xdsl_tpu.tools.tpu_calibrate import main as tpu_calibrate
 
 DESCRIPTION = (CHIPS / "bm1684x.toml").read_text(encoding="utf-8")
 
@@ -56,7 +58,7 @@ def compile_and_run(
 
 
 @pytest.mark.parametrize("quantize", ["F32", "F16"])
-@pytest.mark.parametrize("name", ["cnn", "transformer", "heads"])
+@pytest.mark.parametrize("name", ["cnn", "transformer", "channels", "heads"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_values_on_other_chips(
     change: str,
@@ -69,6 +71,41 @@ def test_values_on_other_chips(
     assert report["chip"] == "OWN"
     for tensor in report["comparison"]["tensors"].values():
         assert tensor["cosine"] >= (0.99999 if quantize == "F32" else 0.9999)
+
+
+@pytest.fixture(scope="module")
+def tables(models: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Calibration tables, from random inputs."""
+    folder, random = tmp_path_factory.mktemp("tables"), np.random.default_rng(8)
+    shapes = {"channels": ("image", (4, 3, 16, 14)), "heads": ("tokens", (4, 70, 48))}
+    for name, (tensor, shape) in shapes.items():
+        data: dict[str, Any] = {tensor: random.standard_normal(shape, np.float32)}
+        np.savez(folder / f"{name}.npz", **data)
+        arguments = ("--dataset", folder / f"{name}.npz", "-o", folder / name, "--quiet")
+        with pytest.raises(SystemExit, match=r"^0$"):
+            tpu_calibrate([str(a) for a in (models / f"{name}.onnx", *arguments)])
+    return {name: folder / name for name in shapes}
+
+
+@pytest.mark.parametrize("name", ["channels", "heads"])
+def test_integers_are_the_same_on_every_chip(
+    name: str, tables: dict[str, Path], models: Path, call: Run, tmp_path: Path
+) -> None:
+    """Sums of integers are exact, so that no cutting into lanes may change a bit."""
+    results: dict[str, Any] = {}
+    for change, figures in {"": {}, **CHANGES}.items():
+        chip, out = describe(tmp_path / "own.toml", figures), tmp_path / change.replace(" ", "_")
+        chosen = ("--chip", chip, "--quiet")
+        quantize = ("--quantize", "INT8", "--calibration-table", tables[name])
+        done = call("tpu-compile", models / f"{name}.onnx", "-o", out, *quantize, *chosen)
+        assert done.status == 0, f"{change}: {done.err}"
+        done = call("tpu-run", out, "--check", "--outputs", tmp_path / "y.npz", *chosen)
+        assert done.status == 0, f"{change}: {done.out} {done.err}"
+        with np.load(tmp_path / "y.npz") as arrays:
+            (results[change],) = (arrays[key] for key in arrays.files)
+    assert len(np.unique(results[""])) > 50
+    for change, result in results.items():
+        assert np.array_equal(result, results[""]), change
 
 
 def test_rates_and_clock_change_the_time(

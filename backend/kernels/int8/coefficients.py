@@ -17,7 +17,7 @@ from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, compact
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout
+from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout, Lanes
 from xdsl_tpu.dialects.interpreters.layouts import (
     FilterShape,
     is_depthwise,
@@ -43,10 +43,10 @@ class Filter:
         return self.layout.depthwise
 
 
-def filter_of(op: tpu.Conv2DOp, ic: int, oc: int, dtype: DType) -> Filter:
+def filter_of(op: tpu.Conv2DOp, ic: int, oc: int, dtype: DType, chip: Chip) -> Filter:
     """The coefficients of a convolution of `ic` to `oc` channels; `dtype` is the filter's.
 
-    Raises TpuError unless they are merged, and for a relu with a limit.
+    Raises TpuError unless they are merged for the chip, and for a relu with a limit.
     """
     if not bool(op.coeff_merged.value.data):
         raise TpuError(f"{where(op)}: run --weight-reorder before generating code")
@@ -58,7 +58,8 @@ def filter_of(op: tpu.Conv2DOp, ic: int, oc: int, dtype: DType) -> Filter:
     row = reordered_filter_shape(plain, 1, group, op.use_3ic_optimize.value.data)
     depthwise = is_depthwise(plain, group)
     has_bias = bool(op.with_bias.value.data)
-    layout = CoefficientLayout(oc, row[2] * row[3], has_bias, depthwise)
+    of_chip = Lanes(chip.lanes, chip.eu_bytes)
+    layout = CoefficientLayout(oc, row[2] * row[3], has_bias, depthwise, of_chip)
     return Filter(
         layout,
         (kernel[0], kernel[1]),

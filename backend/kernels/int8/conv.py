@@ -65,7 +65,7 @@ def conv2d(context: KernelContext, op: Operation) -> None:
     rows, columns = window_axes(op, x4.shape, out4.shape)
     merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
     _check(rows, columns, merge, where(op))
-    filter_ = filter_of(op, x4.shape[1], out4.shape[1], weight.dtype)
+    filter_ = filter_of(op, x4.shape[1], out4.shape[1], weight.dtype, context.chip)
     size = filter_.layout.lane_bytes
     merged = weight.as4((1, filter_.layout.lanes, 1, size))
     if filter_.depthwise:

@@ -82,6 +82,7 @@ def _merged(call: Call, x: Array) -> tuple[Array, Coefficients]:
     use_3ic = call.integer("use_3ic_optimize")
     stored = reordered_filter_shape(plain, 1, group, use_3ic)
     layout = CoefficientLayout(plain.oc, stored[2] * stored[3], call.flag("with_bias"), depthwise)
-    parts = split_coefficients(call.tensor(1), layout)
+    merged = call.tensor(1)
+    parts = split_coefficients(merged, layout.fitted(merged.shape))
     rows = parts.filter.reshape(stored)
     return restore_conv_filter(rows, plain, 1, group, use_3ic), parts
