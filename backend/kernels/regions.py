@@ -17,6 +17,9 @@ from xdsl_tpu.dialects.errors import TpuError
 MIN_RUN_BYTES = 256
 """Shorter DDR runs cost the GDMA as much as this."""
 
+MAX_RUN_BYTES = 4096
+"""One piece of a channel's interleave; longer runs gain nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Box:
@@ -125,10 +128,25 @@ def _flat(chip: Chip, size: int, strides: list[int], element_bytes: int) -> Iter
     length = size // lanes
     rest = size - lanes * length
     zeros = (0,) * len(strides)
-    yield Box((1, lanes, 1, length), zeros, tuple((0, s * length, 0, s) for s in strides))
+    pieces = _pieces(length, element_bytes)
+    run = length // pieces
+    step = tuple((s * lanes * run, s * run, 0, s) for s in strides)
+    yield Box((pieces, lanes, 1, run), zeros, step)
     if rest:
         offsets = tuple(s * lanes * length for s in strides)
         yield Box((1, 1, 1, rest), offsets, tuple((0, 0, 0, s) for s in strides))
+
+
+def _pieces(length: int, element_bytes: int) -> int:
+    """In how many runs a lane takes `length` elements; 1 when no divisor gives runs of good length.
+
+    The runs of all lanes lie one behind the other, so a tile of whole pieces is one stretch of DDR
+    and uses all of its channels. Tiles cut from one long run per lane would be rows far apart, of
+    which few start within the bytes that decide the share of the channels.
+    """
+    fewest = ceil_div(length * element_bytes, MAX_RUN_BYTES)
+    most = length * element_bytes // MIN_RUN_BYTES
+    return next((n for n in range(fewest, most + 1) if length % n == 0), 1)
 
 
 def tiles(box: Box, fits: Callable[[Shape4], bool], units: Shape4) -> list[Box]:
