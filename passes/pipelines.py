@@ -6,7 +6,7 @@ tools may also take the tuples apart.
 
 import shlex
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -125,10 +125,12 @@ def run_stage(
     disable: Collection[str] = (),
     description: str = "",
     quantization: Quantization = FLOAT,
+    transfer_layout: str | None = None,
 ) -> list[PassTime]:
     """Run one stage's passes on `module`, verifying it after each.
 
     `chip` names the instruction set; `description` is the chip's `.toml` file if it has its own.
+    `transfer_layout` are options of that pass, which then runs as soon as shapes are known.
     """
     options = {"processor-assign": f"mode={mode} chip={chip}"}
     if quantization.calibration_table:
@@ -139,14 +141,24 @@ def run_stage(
     if description:
         for name in ("weight-reorder", "layer-group", "absorb-moves", "verify-layer-groups"):
             options[name] = f"chip={shlex.quote(description)}"
-    return list(_run(module, stage, options, disable))
+    passes: list[str] = list(STAGES[stage])
+    if transfer_layout is not None and "shape-infer" in passes:
+        # In integer programs most values are float until ranges are known.
+        known = f"chip={shlex.quote(description or chip)} mode={'F16' if mode == 'INT8' else mode}"
+        options["transfer-layout"] = f"{known} {transfer_layout}"
+        passes.insert(passes.index("shape-infer") + 1, "transfer-layout")
+    return list(_run(module, stage, passes, options, disable))
 
 
 def _run(
-    module: ModuleOp, stage: str, options: dict[str, str], disable: Collection[str]
+    module: ModuleOp,
+    stage: str,
+    passes: Sequence[str],
+    options: dict[str, str],
+    disable: Collection[str],
 ) -> Iterator[PassTime]:
     ctx = make_context()
-    for name in STAGES[stage]:
+    for name in passes:
         if name in disable:
             continue
         off = sorted(patterns_of(name).intersection(disable)) if disable else []

@@ -68,11 +68,13 @@ def compile_model(
     on_stage: Callable[[str], None] = lambda stage: None,
     quantization: Quantization = FLOAT,
     weights: Path | None = None,
+    transfer_layout: str | None = None,
 ) -> Compilation:
     """Compile an ONNX file, or a MLIR file of Top IR or a OneFlow job, into the folder `output`.
 
     Files appear there only when everything has succeeded. `on_stage` is called as each stage
-    begins. Raises TpuError, or an xDSL error for malformed IR.
+    begins. `transfer_layout` are options of that pass, which does not run without them. Raises
+    TpuError, or an xDSL error for malformed IR.
     """
     check_disabled(disable)
     chip = load_chip(chip_name)
@@ -88,6 +90,7 @@ def compile_model(
             on_stage,
             quantization,
             weights,
+            transfer_layout,
         )
         output.mkdir(exist_ok=True)
         for file in sorted(scratch.iterdir()):
@@ -139,6 +142,7 @@ def _compile(
     on_stage: Callable[[str], None],
     quantization: Quantization,
     weights: Path | None,
+    transfer_layout: str | None,
 ) -> Compilation:
     seconds: dict[str, float] = {}
 
@@ -157,7 +161,14 @@ def _compile(
     for stage in STAGES:
         done = timed(stage)
         for one in run_stage(
-            module, stage, quantize, chip.instruction_set, disable, description, quantization
+            module,
+            stage,
+            quantize,
+            chip.instruction_set,
+            disable,
+            description,
+            quantization,
+            transfer_layout,
         ):
             seconds[f"{stage}/{one.pass_name}"] = one.seconds
         done()

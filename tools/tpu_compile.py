@@ -82,6 +82,11 @@ def _parser() -> argparse.ArgumentParser:
         help="weights of a .mlir file that names none (default for OneFlow: MODEL's name, .npz)",
     )
     parser.add_argument(
+        "--transfer-layout",
+        metavar="OPTIONS",
+        help='remove transpositions around ops first, for instance "target=NCHW cost=cycles"',
+    )
+    parser.add_argument(
         "--disable-pass",
         action="append",
         default=[],
@@ -132,6 +137,7 @@ def _run(args: argparse.Namespace) -> None:
             on_stage,
             _quantization(args),
             args.weights,
+            args.transfer_layout,
         )
     if not args.quiet:
         _print_summary(result, output)

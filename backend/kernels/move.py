@@ -1,5 +1,6 @@
 """Moving whole tensors in DDR: any strided box to any other, by the GDMA alone or, when the
-innermost dimensions trade places, through the lanes.
+innermost dimensions trade places, through the lanes (or, where these are pixels of few channels,
+as `interleave` does it).
 
 A DMA whose innermost stride is not 1 moves single elements, at 1/128 of the speed for 16-bit
 ones; the TIU's transposition costs a few cycles per row instead.
@@ -7,7 +8,9 @@ ones; the TIU's transposition costs a few cycles per row instead.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
+from xdsl_tpu.backend.kernels.interleave import Interleaving
 from xdsl_tpu.backend.kernels.regions import merge
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
 from xdsl_tpu.backend.tensor import (
@@ -47,12 +50,31 @@ def move(
         elements *= size
     plane = _plane(merged_sizes, to, back) if swaps else None
     if plane is not None and elements * dtype.bytes > DIRECT_BYTES:
+        pixels = Interleaving.of(merged_sizes, to, back, plane)
+        if pixels is not None and pixels.pays(context.chip, dtype):
+            places = list(_places(merged_sizes, plane, target, source, dtype))
+            pixels.emit(context.emitter, places, dtype)
+            return
         _Transposition(context, merged_sizes, target, source, dtype, plane).emit()
         return
     for shape, start in _boxes(merged_sizes):
         context.emitter.move(
             _place(target, shape, start, dtype), _place(source, shape, start, dtype)
         )
+
+
+def _places(
+    sizes: Sequence[int], plane: tuple[int, int], target: Side, source: Side, dtype: DType
+) -> Iterator[tuple[int, int]]:
+    """Byte addresses in target and source of every index of the dimensions beside `plane`."""
+    ranges = [range(1 if axis in plane else size) for axis, size in enumerate(sizes)]
+    for index in product(*ranges):
+        offsets = (
+            sum(i * s for i, s in zip(index, side.strides, strict=True))
+            for side in (target, source)
+        )
+        to, back = (offset * dtype.bytes for offset in offsets)
+        yield target.address + to, source.address + back
 
 
 def _place(side: Side, shape: Sequence[int], start: Sequence[int], dtype: DType) -> GlobalTensor:
