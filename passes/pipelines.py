@@ -126,11 +126,13 @@ def run_stage(
     description: str = "",
     quantization: Quantization = FLOAT,
     transfer_layout: str | None = None,
+    boundaries: str = "",
 ) -> list[PassTime]:
     """Run one stage's passes on `module`, verifying it after each.
 
     `chip` names the instruction set; `description` is the chip's `.toml` file if it has its own.
     `transfer_layout` are options of that pass, which then runs as soon as shapes are known.
+    `boundaries` is a file for the reasons of the layer groups' boundaries.
     """
     options = {"processor-assign": f"mode={mode} chip={chip}"}
     if quantization.calibration_table:
@@ -141,6 +143,9 @@ def run_stage(
     if description:
         for name in ("weight-reorder", "layer-group", "absorb-moves", "verify-layer-groups"):
             options[name] = f"chip={shlex.quote(description)}"
+    if boundaries:
+        explain = f" shortfall=false explain_file={shlex.quote(boundaries)}"
+        options["layer-group"] = options.get("layer-group", "") + explain
     passes: list[str] = list(STAGES[stage])
     if transfer_layout is not None and "shape-infer" in passes:
         # In integer programs most values are float until ranges are known.

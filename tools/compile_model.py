@@ -17,8 +17,10 @@ from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.oneflow import JobOp
 from xdsl_tpu.dialects.text import make_context, print_module, read_module
+from xdsl_tpu.dialects.tpu import GroupOp
 from xdsl_tpu.dialects.weights import WEIGHT_FILE, weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.pipeline import make_pass
@@ -28,6 +30,7 @@ from xdsl_tpu.tools.module_weights import attach_to_model
 STAGES = ("top", "tpu", "final")
 BMODEL = "model.bmodel"
 SUMMARY = "compile.json"
+GROUPS = "groups.json"
 TOP_STATES = ("TOP_F32", "TOP_CALIBRATED")
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -158,6 +161,7 @@ def _compile(
     done = timed("import")
     module = read_top(model, input_shapes, weights)
     done()
+    boundaries = folder / "boundaries.json"
     for stage in STAGES:
         done = timed(stage)
         for one in run_stage(
@@ -169,12 +173,14 @@ def _compile(
             description,
             quantization,
             transfer_layout,
+            str(boundaries),
         ):
             seconds[f"{stage}/{one.pass_name}"] = one.seconds
         done()
         done = timed(f"write {stage}.mlir")
         _write_stage(module, folder, stage)
         done()
+    _write_groups(module, boundaries, folder / GROUPS)
     done = timed("codegen")
     program = generate(module, weights_of(module), chip)
     done()
@@ -216,6 +222,18 @@ def read_top(model: Path, input_shapes: Shapes | None, weights: Path | None = No
             )
         return module
     raise TpuError(f"{model}: neither .onnx nor .mlir; give an ONNX model, Top IR or a OneFlow job")
+
+
+def _write_groups(module: ModuleOp, boundaries: Path, path: Path) -> None:
+    """The names of every group's ops, and why groups end; nothing when there are no groups."""
+    if not boundaries.exists():
+        return
+    groups = [op for op in module.walk() if isinstance(op, GroupOp)]
+    named = [[name_of(op) or "" for op in group.body.block.ops] for group in groups]
+    found = {"groups": [list(dict.fromkeys(filter(None, names))) for names in named]}
+    found |= json.loads(boundaries.read_text(encoding="utf-8"))
+    boundaries.unlink()
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def _write_stage(module: ModuleOp, folder: Path, stage: str) -> None:

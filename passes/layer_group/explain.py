@@ -30,7 +30,8 @@ class Explained:
     """One boundary: the names of the parts on both sides, the kind of reason, the reason.
 
     `over` is by how many bytes per lane the joined range does not fit, `cycles` by how many
-    cycles of the cost model joining would be slower.
+    cycles of the cost model joining would be slower. `last` and `first` are the names of the ops
+    beside it.
     """
 
     before: str
@@ -39,6 +40,8 @@ class Explained:
     reason: str
     over: int = 0
     cycles: int = 0
+    last: str = ""
+    first: str = ""
 
     def __str__(self) -> str:
         amount = ""
@@ -51,11 +54,16 @@ class Explained:
 
 
 def explain(
-    bases: Sequence[BaseGroup], groups: Sequence[Group], searcher: Searcher
+    bases: Sequence[BaseGroup],
+    groups: Sequence[Group],
+    searcher: Searcher,
+    search_shortfall: bool = True,
 ) -> list[Explained]:
     """One entry for every place where a group ends or begins beside something else.
 
-    `searcher` is the one that found the groups, and knows what it decided against.
+    `searcher` is the one that found the groups, and knows what it decided against. Without
+    `search_shortfall`, `over` is by how much the plan of the joined range failed, which is quicker
+    to know than how much more would do.
     """
     known = {(b.before, b.after): b for b in searcher.boundaries}
     parts = list(_parts(bases, groups))
@@ -63,7 +71,9 @@ def explain(
     for (before, first), (after, second) in pairwise(parts):
         if len(before) == 1 == len(after):
             continue  # two ops that both work from DDR: no group is near
-        found.append(_between(before, first, after, second, known, searcher))
+        one = _between(before, first, after, second, known, searcher, search_shortfall)
+        ends = {"last": name_of(before[-1]) or "", "first": name_of(after[0]) or ""}
+        found.append(replace(one, **ends))
     return found
 
 
@@ -88,6 +98,7 @@ def _between(
     second: BaseGroup,
     known: Mapping[tuple[Operation, Operation], Boundary],
     searcher: Searcher,
+    search_shortfall: bool,
 ) -> Explained:
     names = (_title(before), _title(after))
     for base in (second, first):
@@ -102,7 +113,10 @@ def _between(
     refused = searcher.plan(joined, Secs())
     if isinstance(refused, Group):
         return Explained(*names, NOT_WORTH_IT, "they fit together but are no faster")
-    over = shortfall(joined, searcher)
+    if search_shortfall:
+        over = shortfall(joined, searcher)
+    else:
+        over = max(0, refused.over) if refused.over else None
     if over is None:
         return Explained(*names, SHAPE_RULE, refused.reason)
     return Explained(*names, LOCAL_MEMORY, refused.reason, over=over)
@@ -144,7 +158,7 @@ def report(found: Sequence[Explained]) -> str:
 
 
 def write(found: Sequence[Explained], path: Path) -> None:
-    """The same as JSON: `{"boundaries": [{before, after, kind, reason, over, cycles}, ..]}`."""
+    """The same as JSON: `{"boundaries": [..]}`, each with the fields of `Explained`."""
     text = json.dumps({"boundaries": [asdict(one) for one in found]}, indent=1)
     try:
         path.write_text(text + "\n", encoding="utf-8")

@@ -51,7 +51,8 @@ class LayerGroupPass(ModulePass):
 
     `opt` 0 makes no groups, 1 takes the longest groups from the end, 2 finds the partition that
     is done first. `chip` is a name or a `.toml` description, by default `module.chip`. `explain`
-    prints on stderr why each boundary is there, `explain_file` names a JSON file for the same.
+    prints on stderr why each boundary is there, `explain_file` names a JSON file for the same;
+    `shortfall=false` spares the search for how much more local memory would do.
     To see what they are worth, `split_weights=false` keeps ops global that combine activations
     with a weight of their shape, which would be cut like them, and `keep_global` names ops
     (`tpu.Softmax,..`) that shall work from DDR.
@@ -68,6 +69,7 @@ class LayerGroupPass(ModulePass):
     chip: str = ""
     explain: bool = False
     explain_file: str = ""
+    shortfall: bool = True
     split_weights: bool = True
     keep_global: tuple[str, ...] = ()
     group_by_cores: str = "auto"
@@ -129,7 +131,7 @@ class LayerGroupPass(ModulePass):
     ) -> None:
         if not self.explain and not self.explain_file:
             return
-        found = explain(bases, groups, searcher)
+        found = explain(bases, groups, searcher, self.shortfall)
         if self.explain:
             print(report(found), file=sys.stderr)
         if self.explain_file:

@@ -43,7 +43,7 @@ def test_every_file_and_figure(
     folder = compiled("cnn")
     names = {path.name for path in folder.iterdir()}
     assert names == {
-        *("top.mlir", "tpu.mlir", "final.mlir", "model.bmodel", "compile.json"),
+        *("top.mlir", "tpu.mlir", "final.mlir", "model.bmodel", "compile.json", "groups.json"),
         "cnn_top_f32_all_origin_weight.npz",
         "cnn_tpu_lowered_bm1684x_f16_weight.npz",
         "cnn_tpu_addressed_bm1684x_f16_weight.npz",
