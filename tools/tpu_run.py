@@ -25,11 +25,21 @@ from xdsl_tpu.backend.estimate import program_range
 from xdsl_tpu.backend.execute import check_fits, random_inputs, run_program
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.report import Closeness, closeness, layer_costs, run_report, trace
+from xdsl_tpu.backend.report import (
+    Closeness,
+    closeness,
+    compare_layers,
+    html_report,
+    layer_costs,
+    read_groups,
+    read_report,
+    run_report,
+    trace,
+)
 from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.check import check, unverified
-from xdsl_tpu.tools.compile_model import BMODEL
+from xdsl_tpu.tools.compile_model import BMODEL, GROUPS
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_bytes, write_text
 from xdsl_tpu.tools.reference import reference_outputs
@@ -71,6 +81,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--report", type=Path, metavar="X.json", help="write the figures")
     parser.add_argument("--timeline", type=Path, metavar="X.json", help="trace for Perfetto")
+    parser.add_argument("--html", type=Path, metavar="X.html", help="a page that shows the run")
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="X.json",
+        help="compare layers with those of another run, whose --report this is",
+    )
     parser.add_argument(
         "--disassemble",
         type=Path,
@@ -124,6 +141,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _run(args: argparse.Namespace) -> None:
     _check_paths(args)
+    against = None if args.against is None else read_report(args.against)
     seconds: dict[str, float] = {}
     console = Console(stderr=True, quiet=args.quiet)
     with _timed(seconds, "load"), console.status(f"loading {args.program.name}"):
@@ -148,13 +166,15 @@ def _run(args: argparse.Namespace) -> None:
         with _timed(seconds, "reference"), console.status(f"reference: {args.compare.name}"):
             comparison = _compare(args.compare, program, inputs, outputs)
     report = run_report(program, chip, timeline, comparison, seconds)
-    _write(args, program, chip, timeline, outputs, report)
+    _write(args, program, chip, timeline, outputs, report, against)
     if not args.quiet and args.disassemble != STDOUT:
         _print(program, chip, timeline, comparison, report, checked=args.check)
+        if against is not None:
+            Console().print(_difference_table(report, against, args.against.name))
 
 
 def _asks_for_a_run(args: argparse.Namespace) -> bool:
-    results = (args.outputs, args.report, args.timeline, args.compare)
+    results = (args.outputs, args.report, args.timeline, args.compare, args.html, args.against)
     return any(result is not None for result in results)
 
 
@@ -193,7 +213,9 @@ def _check_paths(args: argparse.Namespace) -> None:
     """Refuse what would only fail after the simulation."""
     if args.compare is not None and not args.compare.is_file():
         raise TpuError(f"{args.compare}: no such file to compare with")
-    for path in (args.outputs, args.report, args.timeline, args.disassemble):
+    if args.against is not None and not args.against.is_file():
+        raise TpuError(f"{args.against}: no such report; tpu-run DIR --report X.json writes one")
+    for path in (args.outputs, args.report, args.timeline, args.html, args.disassemble):
         if path not in (None, STDOUT):
             check_writable(path)
 
@@ -256,12 +278,17 @@ def _write(
     timeline: Timeline,
     outputs: Arrays,
     report: dict[str, Any],
+    against: dict[str, Any] | None,
 ) -> None:
     if args.outputs is not None:
         save: Any = np.savez  # its type takes no array called allow_pickle
         write_bytes(args.outputs, lambda stream: save(stream, **outputs))
     if args.timeline is not None:
         write_text(args.timeline, trace(program, timeline, chip))
+    if args.html is not None:
+        groups = read_groups(_bmodel_path(args.program).with_name(GROUPS))
+        other = None if against is None else (args.against.name, against)
+        write_text(args.html, html_report(program, timeline, chip, report, groups, other))
     if args.report is not None:
         write_text(args.report, json.dumps(report, indent=1) + "\n")
 
@@ -324,6 +351,18 @@ def _in_words(close: Closeness) -> str:
 def _bytes(count: int) -> str:
     """In the largest unit that leaves a digit before the point."""
     return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"
+
+
+def _difference_table(report: dict[str, Any], other: dict[str, Any], name: str) -> Table:
+    """The layers whose cycles differ most from another run's."""
+    table = Table(title=f"against {name}: {report['cycles'] - other['cycles']:+,} cycles")
+    table.add_column("layer", overflow="fold")
+    for heading in ("cycles", "other", "difference"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in compare_layers(report, other)[:MOST_EXPENSIVE]:
+        cycles = ("-" if row[key] is None else f"{row[key]:,}" for key in ("cycles", "other_cycles"))
+        table.add_row(row["name"], *cycles, f"{row['difference']:+,}")
+    return table
 
 
 def _layer_table(program: Program, timeline: Timeline, width: int) -> Table:

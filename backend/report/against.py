@@ -1,0 +1,51 @@
+"""Two runs side by side: their layers, matched by name."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from xdsl_tpu.dialects.errors import TpuError
+
+Report = Mapping[str, Any]
+
+_NEEDED = ("model", "quantize", "chip", "cycles", "milliseconds", "gdma", "usage", "layers")
+_LAYER_KEYS = ("name", "op", "cycles", "bdc_cycles", "gdma_cycles", "bytes")
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """A report that `tpu-run --report` wrote. Raises TpuError when the file is something else."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        missing = [key for key in _NEEDED if key not in report]
+        missing += [key for row in report.get("layers", []) for key in _LAYER_KEYS if key not in row]
+    except (ValueError, TypeError, AttributeError) as error:
+        raise TpuError(
+            f"{path}: not a report; give what tpu-run --report X.json wrote ({error})"
+        ) from error
+    if missing:
+        raise TpuError(
+            f"{path}: not a report to compare with, it has no '{missing[0]}'; "
+            "write it anew with tpu-run --report"
+        )
+    return report
+
+
+def compare_layers(report: Report, other: Report) -> list[dict[str, Any]]:
+    """Layers of both runs, those first whose cycles differ most.
+
+    A layer that only one run has counts as 0 cycles in the other, whose columns are None. The
+    differences sum to that of the two runs.
+    """
+    mine = {row["name"]: row for row in report["layers"]}
+    theirs = {row["name"]: row for row in other["layers"]}
+    rows: list[dict[str, Any]] = []
+    for name in dict.fromkeys([*mine, *theirs]):
+        here, there = mine.get(name), theirs.get(name)
+        row: dict[str, Any] = {"name": name, "op": (here or there or {})["op"]}
+        for column in ("cycles", "bdc_cycles", "gdma_cycles"):
+            row[column] = None if here is None else here[column]
+            row[f"other_{column}"] = None if there is None else there[column]
+        row["difference"] = (row["cycles"] or 0) - (row["other_cycles"] or 0)
+        rows.append(row)
+    return sorted(rows, key=lambda row: -abs(row["difference"]))

@@ -1,0 +1,50 @@
+/* The table of layers. */
+function layerTable(model, choose) {
+  const rows = model.layers.map((row, index) => ({ ...row, index }));
+  const number = (title, words, value, text) => ({ title, words, kind: "number", value,
+    text: text ?? ((row) => count(value(row))) });
+  const moved = (title, key) => number(title, "bytes of DDR traffic", (row) => row.bytes[key],
+    (row) => (row.bytes[key] ? bytes(row.bytes[key]) : ""));
+  const share = (value) => (row) => (row.bdc_cycles ? percent(value(row)) : "");
+  const used = (row) => (row.bdc_cycles ? row.array_cycles / row.bdc_cycles : -1);
+  const columns = [
+    number("#", "in the order of the program", (row) => row.index + 1),
+    { title: "layer", kind: "name", value: (row) => row.name },
+    { title: "op", value: (row) => row.op },
+    number("group", "layer group", (row) => row.group, (row) => (row.group ? row.group : "")),
+    number("cycles", "by which the layer moved the end of the run", (row) => row.cycles),
+    { ...number("share", "of the run's cycles", (row) => row.cycles,
+      (row) => percent(row.cycles / Math.max(1, model.total))), paint: paintShare(model) },
+    number("compute", "cycles of the compute engine", (row) => row.bdc_cycles),
+    number("DMA", "cycles of the DMA engine", (row) => row.gdma_cycles),
+    { title: "bound", words: "the engine it keeps busy longer", value: bound },
+    number("array use", "multiply-accumulates of what the array could do in its compute cycles",
+      used, share(used)),
+    moved("load", "load"), moved("store", "store"), moved("DDR to DDR", "ddr_to_ddr"),
+    number("MACs", "multiply-accumulates", (row) => row.macs, (row) => (row.macs ? short(row.macs) : "")),
+    { title: "why the group ends or none begins here", kind: "words", value: (row) => row.boundary },
+  ];
+  const table = new SortedTable(byId("layers"), columns, rows, (row) => choose(row.index, true));
+  const filter = byId("filter");
+  const apply = () => {
+    const words = filter.value.toLowerCase();
+    const shown = table.filter((row) =>
+      `${row.name} ${row.op} ${row.boundary}`.toLowerCase().includes(words));
+    byId("layer-count").textContent = `${shown} of ${rows.length}`;
+  };
+  filter.addEventListener("input", apply);
+  apply();
+  table.sort(4);
+  return table;
+}
+
+const bound = (row) => (row.bdc_cycles >= row.gdma_cycles ? "compute" : "DMA");
+
+function paintShare(model) {
+  const most = Math.max(1, ...model.layers.map((row) => row.cycles));
+  return (cell, row) => {
+    cell.classList.add("share");
+    cell.style.backgroundSize = `${100 * row.cycles / most}% 3px`;
+    cell.style.backgroundPosition = "left bottom 1px";
+  };
+}

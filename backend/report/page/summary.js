@@ -1,0 +1,73 @@
+/* The head of the page: totals, how the engines overlap, and the bounds. */
+function drawSummary(model) {
+  const { report, chip } = model.data, total = Math.max(1, model.total);
+  byId("subtitle").textContent =
+    `estimated at ${chip.clock_hertz / 1e9} GHz · ${count(report.bdc.instructions)} compute and ` +
+    `${count(report.gdma.instructions)} DMA commands · ${model.layers.length} layers`;
+  const moved = Object.values(report.gdma.bytes).reduce((a, b) => a + b, 0);
+  const seconds = total / chip.clock_hertz;
+  const cards = [
+    [count(model.total), `cycles (${report.milliseconds.toFixed(3)} ms)`],
+    [percent(report.bdc.busy_cycles / total), "compute engine busy"],
+    [percent(report.gdma.busy_cycles / total), "DMA engine busy"],
+    [percent(report.usage.exposed_dma / total), "exposed DMA"],
+    [percent(report.floor.array / total), "of the array's peak"],
+    [`${short(2 * report.bdc.macs / seconds)}OP/s`, `${short(report.bdc.macs)} multiply-accumulates`],
+    [bytes(moved), `DDR traffic, ${(moved / seconds / 1e9).toFixed(1)} GB/s`],
+    [percent(report.local_memory.peak / report.local_memory.bytes_per_lane),
+      `local memory at most, ${percent(report.local_memory.mean /
+        report.local_memory.bytes_per_lane)} on average`],
+  ];
+  for (const [figure, words] of cards) {
+    byId("cards").append(element("div", { class: "card" }, element("b", { text: figure }),
+      element("span", { text: words })));
+  }
+  drawUsage(report.usage, total, model);
+  drawFloor(report.floor, total, model);
+}
+
+function drawUsage(usage, total, model) {
+  const parts = [
+    ["both engines", usage.both, "var(--compute)"],
+    ["DMA alone (exposed DMA)", usage.exposed_dma, "var(--store)"],
+    ["computing alone", usage.exposed_compute, "var(--local)"],
+    ["neither", usage.idle, "var(--idle)"],
+  ];
+  const stack = element("div", { class: "stack" }), keys = element("div", { class: "keys" });
+  for (const [name, cycles, colour] of parts) {
+    const width = `${100 * cycles / total}%`;
+    stack.append(element("div", { title: `${name}: ${count(cycles)} cycles`,
+      style: { width, background: colour } }));
+    keys.append(element("i", { style: { background: colour } }), element("span", { text: name }),
+      element("span", { class: "number", text: count(cycles) }),
+      element("span", { class: "number", text: percent(cycles / total) }));
+  }
+  byId("usage").append(stack, keys);
+  const { floor } = model.data.report;
+  const bound = floor.dma > floor.compute ? "DMA" : "compute";
+  byId("usage").append(element("p", { class: "hint", text: `The run is ${bound}-bound: ` +
+    `${count(Math.max(floor.dma, floor.compute))} of ${count(model.total)} cycles are commands of ` +
+    `the ${bound === "DMA" ? "DMA" : "compute"} engine.` }));
+}
+
+function drawFloor(floor, total, model) {
+  const bars = element("div", { class: "bars" });
+  const rows = [
+    ["this run", model.total, "var(--accent)", "until the last command ends"],
+    ["DMA-bound", floor.dma, "var(--store)", "this program's DMA commands back to back"],
+    ["compute-bound", floor.compute, "var(--compute)", "this program's compute commands back to back"],
+    ["DDR floor", floor.ddr, "var(--load)", "weights, inputs and outputs moved once at peak rate"],
+    ["array floor", floor.array, "var(--local)", "all multiply-accumulates at the array's peak"],
+  ];
+  for (const [name, cycles, colour, words] of rows) {
+    const bar = element("div", { class: "bar",
+      style: { width: `${Math.max(0.3, 100 * cycles / total)}%`, background: colour } });
+    bars.append(element("span", { text: name, title: words }),
+      element("div", { class: "track", title: words }, bar),
+      element("span", { class: "number", text: `${count(cycles)} · ${percent(cycles / total)}` }));
+  }
+  const best = Math.max(floor.array, floor.ddr);
+  const times = best ? `${(model.total / best).toFixed(2)} times the floor` : "there is no floor";
+  byId("floor").append(bars, element("p", { class: "hint", text: `${times}: no schedule beats ` +
+    "the longer of array floor and DDR floor." }));
+}

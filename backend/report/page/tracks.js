@@ -1,0 +1,148 @@
+/* The rows of the timeline: what each draws, and what lies under the mouse. */
+const LABEL_WIDTH = 148;
+
+/* Boxes for intervals; where there are more than pixels, the covered share as height. */
+class BoxTrack {
+  constructor(label, height, cover, colour, title, describe) {
+    Object.assign(this, { label, height, cover, colour, title, describe });
+  }
+
+  draw(view, context, top) {
+    const [first, last] = this.cover.within(view.from, view.to);
+    if (last - first > 2 * view.width) this.drawShares(view, context, top);
+    else for (let i = first; i < last; i++) this.drawBox(view, context, top, i);
+  }
+
+  drawShares(view, context, top) {
+    for (let x = 0; x < view.width; x++) {
+      const from = view.time(x), to = view.time(x + 1), share = this.cover.mean(from, to);
+      if (share <= 0) continue;
+      const [first, last] = this.cover.within(from, to);
+      const height = Math.max(1, share * (this.height - 2));
+      context.fillStyle = this.colour((first + last - 1) >> 1);
+      context.fillRect(LABEL_WIDTH + x, top + this.height - 1 - height, 1, height);
+    }
+  }
+
+  drawBox(view, context, top, i) {
+    const left = Math.max(view.x(this.cover.starts[i]), LABEL_WIDTH);
+    const right = Math.min(view.x(this.cover.ends[i]), LABEL_WIDTH + view.width);
+    const width = Math.max(right - left, 0.7);
+    context.fillStyle = this.colour(i);
+    context.fillRect(left, top + 1, width > 3 ? width - 0.6 : width, this.height - 2);
+    if (width < 34 || !this.title) return;
+    context.fillStyle = "#ffffff";
+    context.fillText(fit(context, this.title(i), width - 8), left + 4, top + this.height / 2);
+  }
+
+  hit(time) {
+    const i = this.cover.at(time);
+    return i < 0 ? null : this.describe(i);
+  }
+}
+
+/* The end of a name says most: cut at its beginning. */
+function fit(context, text, width) {
+  const letters = Math.floor(width / 6.4);
+  if (text.length <= letters) return text;
+  return letters < 3 ? "" : `…${text.slice(text.length - letters + 1)}`;
+}
+
+/* A figure over time as an area: the mean over every pixel. */
+class AreaTrack {
+  constructor(label, height, cover, most, colour, words) {
+    Object.assign(this, { label, height, cover, most, colour, words });
+  }
+
+  draw(view, context, top) {
+    const bottom = top + this.height - 1;
+    context.fillStyle = this.colour();
+    context.beginPath();
+    context.moveTo(LABEL_WIDTH, bottom);
+    for (let x = 0; x < view.width; x++) {
+      const share = Math.min(1, this.cover.mean(view.time(x), view.time(x + 1)) / this.most);
+      const y = bottom - share * (this.height - 3);
+      context.lineTo(LABEL_WIDTH + x, y);
+      context.lineTo(LABEL_WIDTH + x + 1, y);
+    }
+    context.lineTo(LABEL_WIDTH + view.width, bottom);
+    context.fill();
+  }
+
+  hit(time, view) {
+    const half = (view.to - view.from) / view.width / 2;
+    const value = this.cover.mean(time - half, time + half);
+    return { title: this.label, pairs: [["value", this.words(value)]] };
+  }
+}
+
+function buildTracks(model) {
+  const { data } = model, { chip } = data;
+  const group = (which) => new BoxTrack(`groups (${which === "tiu" ? "compute" : "DMA"})`, 18,
+    model.groups[which].cover,
+    (i) => PALETTE[model.groups[which].ids[i] % PALETTE.length],
+    (i) => `group ${model.groups[which].ids[i]}`,
+    (i) => describeGroup(model, model.groups[which].ids[i]));
+  const layer = (which) => new BoxTrack(`layers (${which === "tiu" ? "compute" : "DMA"})`, 22,
+    model.runs[which].cover,
+    (i) => model.opColour(model.layers[model.runs[which].ids[i]].op),
+    (i) => model.layers[model.runs[which].ids[i]].name,
+    (i) => describeLayer(model, model.runs[which].ids[i]));
+  const tiu = new BoxTrack("compute (TIU)", 34, model.busy.tiu,
+    (i) => PALETTE[instructionKind(data.instructions[data.tiu.instruction[i]])],
+    (i) => data.instructions[data.tiu.instruction[i]], (i) => describeCommand(model, "tiu", i));
+  const gdma = new BoxTrack("DMA (GDMA)", 34, model.busy.gdma,
+    (i) => directionColour(data.gdma.direction[i]),
+    (i) => `${data.gdma.direction[i].replaceAll("_", " ")} ${bytes(data.gdma.bytes[i])}`,
+    (i) => describeCommand(model, "gdma", i));
+  const gigabytes = chip.clock_hertz / 1e9;
+  return [
+    group("tiu"), layer("tiu"), tiu,
+    new AreaTrack("array utilisation", 30, model.array, 1, () => themed.compute, percent),
+    group("gdma"), layer("gdma"), gdma,
+    new AreaTrack("DDR bandwidth", 30, model.rate, Math.max(chip.load, chip.store),
+      () => themed.load, (value) => `${(value * gigabytes).toFixed(1)} GB/s`),
+    new AreaTrack("local memory in use", 34, model.local, chip.local_bytes, () => themed.local,
+      (value) => `${bytes(Math.round(value))} per lane, ${percent(value / chip.local_bytes)}`),
+    new BankTrack(model),
+  ];
+}
+
+function describeCommand(model, which, i) {
+  const engine = model.data[which], row = model.layers[engine.layer[i]];
+  const pairs = [
+    ["layer", row.name], ["op", row.op], ["group", row.group ? String(row.group) : "none"],
+    ["cycles", `${count(engine.cycles[i])}, from ${count(engine.start[i])}`],
+  ];
+  if (which === "gdma") {
+    const rate = engine.bytes[i] / engine.cycles[i] * model.data.chip.clock_hertz / 1e9;
+    pairs.push([engine.direction[i].replaceAll("_", " "),
+      `${bytes(engine.bytes[i])}, ${rate.toFixed(1)} GB/s`]);
+  } else if (engine.array[i]) {
+    pairs.push(["array", percent(engine.array[i] / engine.cycles[i])]);
+  }
+  pairs.push(["banks", bankWords(engine.reads[i], engine.writes[i])]);
+  pairs.push(["command", element("code", { text: engine.text[i] })]);
+  return { title: model.data.instructions[engine.instruction[i]], pairs, layer: engine.layer[i] };
+}
+
+function describeLayer(model, layer) {
+  const row = model.layers[layer], moved = row.bytes.load + row.bytes.store + row.bytes.ddr_to_ddr;
+  return { title: row.name, layer, pairs: [
+    ["op", row.op], ["group", row.group ? String(row.group) : "none"],
+    ["cycles", `${count(row.cycles)} (${percent(row.cycles / model.total)} of the run)`],
+    ["compute", `${count(row.bdc_cycles)} cycles`], ["DMA", `${count(row.gdma_cycles)} cycles`],
+    ["DDR traffic", bytes(moved)], ["boundary", row.boundary],
+  ] };
+}
+
+function describeGroup(model, number) {
+  const members = model.layers.filter((row) => row.group === number);
+  const sum = (key) => members.reduce((total, row) => total + row[key], 0);
+  const ends = members.map((row) => row.boundary).filter(Boolean);
+  return { title: `group ${number}`, pairs: [
+    ["layers", `${members.length}, ${members[0].name} … ${members[members.length - 1].name}`],
+    ["cycles", count(sum("cycles"))], ["compute", `${count(sum("bdc_cycles"))} cycles`],
+    ["DMA", `${count(sum("gdma_cycles"))} cycles`], ["boundary", ends[ends.length - 1]],
+  ], layer: model.layers.indexOf(members[0]) };
+}
