@@ -16,21 +16,17 @@ import numpy as np
 import numpy.typing as npt
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from xdsl_tpu.backend.asm import disassemble
 from xdsl_tpu.backend.bmodel import read_bmodel
 from xdsl_tpu.backend.chip import Chip, known_chips, load_chip
-from xdsl_tpu.backend.estimate import program_range
 from xdsl_tpu.backend.execute import check_fits, random_inputs, run_program
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import (
     Closeness,
     closeness,
-    compare_layers,
     html_report,
-    layer_costs,
     read_groups,
     read_report,
     run_report,
@@ -38,21 +34,16 @@ from xdsl_tpu.backend.report import (
 )
 from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.tools.check import check, unverified
+from xdsl_tpu.tools.check import check
 from xdsl_tpu.tools.compile_model import BMODEL, GROUPS
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_bytes, write_text
 from xdsl_tpu.tools.reference import reference_outputs
+from xdsl_tpu.tools.run_tables import Compared, difference_table, print_tables
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-Compared = tuple[str, Mapping[str, Closeness]]
-"""The reference in words, and for every output how close it is."""
-MOST_EXPENSIVE = 10
-LAYER_COLUMNS = ("cycles", "share", "op", "TIU busy", "GDMA busy")
 PROGRAM = "DIR|X.bmodel"
 STDOUT = Path("-")
-NARROW = 72
-"""Columns of a terminal below which layers are shown with cycles and share only."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -168,9 +159,9 @@ def _run(args: argparse.Namespace) -> None:
     report = run_report(program, chip, timeline, comparison, seconds)
     _write(args, program, chip, timeline, outputs, report, against)
     if not args.quiet and args.disassemble != STDOUT:
-        _print(program, chip, timeline, comparison, report, checked=args.check)
-        if against is not None:
-            Console().print(_difference_table(report, against, args.against.name))
+        print_tables(program, chip, timeline, comparison, report, checked=args.check)
+        if against is not None and args.against is not None:
+            Console().print(difference_table(report, against, args.against.name))
 
 
 def _asks_for_a_run(args: argparse.Namespace) -> bool:
@@ -291,91 +282,3 @@ def _write(
         write_text(args.html, html_report(program, timeline, chip, report, groups, other))
     if args.report is not None:
         write_text(args.report, json.dumps(report, indent=1) + "\n")
-
-
-def _print(
-    program: Program,
-    chip: Chip,
-    timeline: Timeline,
-    compared: Compared | None,
-    report: Mapping[str, Any],
-    checked: bool,
-) -> None:
-    """The report as a table, and the layers that cost most."""
-    console = Console()
-    summary = Table(title=f"{program.name} {program.quantize} on {program.chip}", show_header=False)
-    summary.add_column(overflow="fold")
-    summary.add_column(overflow="fold")
-    summary.add_row("cycles", f"{timeline.total:,} ({report['milliseconds']:.3f} ms)")
-    if silicon := _on_silicon(program, chip, timeline):
-        summary.add_row("on silicon", silicon)
-    for engine in ("bdc", "gdma"):
-        part = report[engine]
-        share = part["busy_cycles"] / max(1, timeline.total)
-        summary.add_row(engine.upper(), f"{part['instructions']:,} instructions, {share:.1%} busy")
-    moved = (f"{k.replace('_', ' ')} {_bytes(v)}" for k, v in report["gdma"]["bytes"].items())
-    summary.add_row("DDR traffic", ", ".join(moved))
-    for name, output in report["outputs"].items():
-        shape = "x".join(str(size) for size in output["shape"])
-        summary.add_row("output", f"{name} {shape} {output['dtype']}")
-        if compared is not None:
-            summary.add_row(f"against {compared[0]}", _in_words(compared[1][name]))
-    if checked:
-        summary.add_row("check", "no findings")
-    if commands := unverified(program):
-        summary.add_row("unverified", f"from documentation alone: {commands}")
-    wall = (f"{stage} {seconds:.2f}" for stage, seconds in report["wall_seconds"].items())
-    summary.add_row("wall seconds", ", ".join(wall))
-    console.print(summary)
-    console.print(_layer_table(program, timeline, console.width))
-
-
-def _on_silicon(program: Program, chip: Chip, timeline: Timeline) -> str:
-    """The range that published measurements give; empty for chips that nobody measured."""
-    found = program_range(program, chip, timeline.total)
-    if found is None:
-        return ""
-    low, high = (chip.milliseconds(round(cycles)) for cycles in (found.low, found.high))
-    networks = f"{found.rows} rows of {len(found.networks)} network"
-    networks += "s" if len(found.networks) > 1 else ""
-    return f"{low:.3f} - {high:.3f} ms (published measurements of {found.scope}: {networks})"
-
-
-def _in_words(close: Closeness) -> str:
-    return (
-        f"cosine {close.cosine:.7f}, max abs error {close.max_abs_error:.3g}, "
-        f"SQNR {close.sqnr_db:.1f} dB"
-    )
-
-
-def _bytes(count: int) -> str:
-    """In the largest unit that leaves a digit before the point."""
-    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"
-
-
-def _difference_table(report: dict[str, Any], other: dict[str, Any], name: str) -> Table:
-    """The layers whose cycles differ most from another run's."""
-    table = Table(title=f"against {name}: {report['cycles'] - other['cycles']:+,} cycles")
-    table.add_column("layer", overflow="fold")
-    for heading in ("cycles", "other", "difference"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in compare_layers(report, other)[:MOST_EXPENSIVE]:
-        cycles = ("-" if row[key] is None else f"{row[key]:,}" for key in ("cycles", "other_cycles"))
-        table.add_row(row["name"], *cycles, f"{row['difference']:+,}")
-    return table
-
-
-def _layer_table(program: Program, timeline: Timeline, width: int) -> Table:
-    """The layers that moved the end of the run most; narrow terminals show fewer columns."""
-    shown = len(LAYER_COLUMNS) if width >= NARROW else 2
-    table = Table(title="most expensive layers")
-    table.add_column("layer", overflow="fold")
-    for heading in LAYER_COLUMNS[:shown]:
-        table.add_column(heading, justify="left" if heading == "op" else "right", no_wrap=True)
-    costs = sorted(layer_costs(program, timeline), key=lambda c: -c.elapsed)
-    for cost in costs[:MOST_EXPENSIVE]:
-        share = cost.elapsed / max(1, timeline.total)
-        figures = (f"{cost.elapsed:,}", f"{share:.1%}", cost.layer.op)
-        figures += (f"{cost.tiu:,}", f"{cost.gdma:,}")
-        table.add_row(cost.layer.name, *figures[:shown])
-    return table

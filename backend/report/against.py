@@ -16,9 +16,10 @@ _LAYER_KEYS = ("name", "op", "cycles", "bdc_cycles", "gdma_cycles", "bytes")
 def read_report(path: Path) -> dict[str, Any]:
     """A report that `tpu-run --report` wrote. Raises TpuError when the file is something else."""
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         missing = [key for key in _NEEDED if key not in report]
-        missing += [key for row in report.get("layers", []) for key in _LAYER_KEYS if key not in row]
+        rows: list[dict[str, Any]] = report.get("layers", [])
+        missing += [key for row in rows for key in _LAYER_KEYS if key not in row]
     except (ValueError, TypeError, AttributeError) as error:
         raise TpuError(
             f"{path}: not a report; give what tpu-run --report X.json wrote ({error})"

@@ -76,7 +76,7 @@ def page_data(
         for row in report["layers"]
     ]
     use = local_use(program, timeline, chip)
-    columns = _Columns({row["name"]: index for index, row in enumerate(rows)})
+    columns = _Columns({str(row["name"]): index for index, row in enumerate(rows)})
     compared = None
     if against is not None:
         title, other = against

@@ -12,6 +12,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ROOMS = ("dialects", "frontend", "passes", "backend", "tools")
+SUFFIXES = (".py", ".toml", ".json", ".fbs", ".html", ".css", ".js")
 QUIET = ("--quiet", "--disable-pip-version-check")
 
 
@@ -30,7 +31,7 @@ def sources() -> set[str]:
         path.relative_to(REPOSITORY).as_posix()
         for room in ROOMS
         for path in (REPOSITORY / room).rglob("*")
-        if path.is_file() and path.suffix in (".py", ".toml", ".json", ".fbs")
+        if path.is_file() and path.suffix in SUFFIXES
     }
 
 

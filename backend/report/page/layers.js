@@ -22,7 +22,8 @@ function layerTable(model, choose) {
       used, share(used)),
     moved("load", "load"), moved("store", "store"), moved("DDR to DDR", "ddr_to_ddr"),
     number("MACs", "multiply-accumulates", (row) => row.macs, (row) => (row.macs ? short(row.macs) : "")),
-    { title: "why the group ends or none begins here", kind: "words", value: (row) => row.boundary },
+    { title: "boundary", words: "why the layer group ends here, or none begins", kind: "words",
+      value: (row) => row.boundary },
   ];
   const table = new SortedTable(byId("layers"), columns, rows, (row) => choose(row.index, true));
   const filter = byId("filter");

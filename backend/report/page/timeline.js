@@ -257,17 +257,21 @@ function showDetails(found) {
 }
 
 function drawLegend(model) {
-  const legend = byId("legend");
-  const add = (colour, words) => legend.append(element("span", {},
-    element("i", { style: { background: colour } }), words));
-  const used = new Set(model.data.tiu.instruction.map((i) =>
+  const kinds = new Set(model.data.tiu.instruction.map((i) =>
     instructionKind(model.data.instructions[i])));
-  INSTRUCTION_WORDS.forEach((words, kind) => {
-    if (used.has(kind)) add(PALETTE[kind], `compute: ${words}`);
-  });
-  add("var(--load)", "DMA: load");
-  add("var(--store)", "DMA: store");
-  add("var(--copy)", "DMA: DDR to DDR");
-  add(`rgb(${READ})`, "bank read");
-  add(`rgb(${WRITE})`, "bank written");
+  const ops = model.ops.filter(Boolean).slice(0, PALETTE.length - 1);
+  const lines = [
+    ["layers", ops.map((op) => [model.opColour(op), op.replace("tpu.", "")])],
+    ["compute", INSTRUCTION_WORDS.map((words, kind) => [PALETTE[kind], words])
+      .filter((entry, kind) => kinds.has(kind))],
+    ["DMA", [["var(--load)", "load"], ["var(--store)", "store"], ["var(--copy)", "DDR to DDR"]]],
+    ["banks", [[`rgb(${READ})`, "read"], [`rgb(${WRITE})`, "written"]]],
+  ];
+  for (const [title, entries] of lines) {
+    const line = element("div", {}, element("b", { text: title }));
+    for (const [colour, words] of entries) {
+      line.append(element("span", {}, element("i", { style: { background: colour } }), words));
+    }
+    byId("legend").append(line);
+  }
 }

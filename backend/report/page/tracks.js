@@ -43,7 +43,7 @@ class BoxTrack {
 
 /* The end of a name says most: cut at its beginning. */
 function fit(context, text, width) {
-  const letters = Math.floor(width / 6.4);
+  const letters = Math.floor(width / 6.9);
   if (text.length <= letters) return text;
   return letters < 3 ? "" : `…${text.slice(text.length - letters + 1)}`;
 }

@@ -1,0 +1,111 @@
+"""What `tpu-run` prints about a run."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.estimate import program_range
+from xdsl_tpu.backend.program import Program
+from xdsl_tpu.backend.report import Closeness, compare_layers, layer_costs
+from xdsl_tpu.backend.timing import Timeline
+from xdsl_tpu.tools.check import unverified
+
+Compared = tuple[str, Mapping[str, Closeness]]
+"""The reference in words, and for every output how close it is."""
+MOST_EXPENSIVE = 10
+LAYER_COLUMNS = ("cycles", "share", "op", "TIU busy", "GDMA busy")
+NARROW = 72
+"""Columns of a terminal below which layers are shown with cycles and share only."""
+
+
+def print_tables(
+    program: Program,
+    chip: Chip,
+    timeline: Timeline,
+    compared: Compared | None,
+    report: Mapping[str, Any],
+    checked: bool,
+) -> None:
+    """The report as a table, and the layers that cost most."""
+    console = Console()
+    summary = Table(title=f"{program.name} {program.quantize} on {program.chip}", show_header=False)
+    summary.add_column(overflow="fold")
+    summary.add_column(overflow="fold")
+    summary.add_row("cycles", f"{timeline.total:,} ({report['milliseconds']:.3f} ms)")
+    if silicon := _on_silicon(program, chip, timeline):
+        summary.add_row("on silicon", silicon)
+    for engine in ("bdc", "gdma"):
+        part = report[engine]
+        share = part["busy_cycles"] / max(1, timeline.total)
+        summary.add_row(engine.upper(), f"{part['instructions']:,} instructions, {share:.1%} busy")
+    moved = (f"{k.replace('_', ' ')} {_bytes(v)}" for k, v in report["gdma"]["bytes"].items())
+    summary.add_row("DDR traffic", ", ".join(moved))
+    for name, output in report["outputs"].items():
+        shape = "x".join(str(size) for size in output["shape"])
+        summary.add_row("output", f"{name} {shape} {output['dtype']}")
+        if compared is not None:
+            summary.add_row(f"against {compared[0]}", _in_words(compared[1][name]))
+    if checked:
+        summary.add_row("check", "no findings")
+    if commands := unverified(program):
+        summary.add_row("unverified", f"from documentation alone: {commands}")
+    wall = (f"{stage} {seconds:.2f}" for stage, seconds in report["wall_seconds"].items())
+    summary.add_row("wall seconds", ", ".join(wall))
+    console.print(summary)
+    console.print(_layer_table(program, timeline, console.width))
+
+
+def _on_silicon(program: Program, chip: Chip, timeline: Timeline) -> str:
+    """The range that published measurements give; empty for chips that nobody measured."""
+    found = program_range(program, chip, timeline.total)
+    if found is None:
+        return ""
+    low, high = (chip.milliseconds(round(cycles)) for cycles in (found.low, found.high))
+    networks = f"{found.rows} rows of {len(found.networks)} network"
+    networks += "s" if len(found.networks) > 1 else ""
+    return f"{low:.3f} - {high:.3f} ms (published measurements of {found.scope}: {networks})"
+
+
+def _in_words(close: Closeness) -> str:
+    return (
+        f"cosine {close.cosine:.7f}, max abs error {close.max_abs_error:.3g}, "
+        f"SQNR {close.sqnr_db:.1f} dB"
+    )
+
+
+def _bytes(count: int) -> str:
+    """In the largest unit that leaves a digit before the point."""
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"
+
+
+def difference_table(report: dict[str, Any], other: dict[str, Any], name: str) -> Table:
+    """The layers whose cycles differ most from another run's."""
+    table = Table(title=f"against {name}: {report['cycles'] - other['cycles']:+,} cycles")
+    table.add_column("layer", overflow="fold")
+    for heading in ("cycles", "other", "difference"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in compare_layers(report, other)[:MOST_EXPENSIVE]:
+        cycles = (
+            "-" if row[key] is None else f"{row[key]:,}" for key in ("cycles", "other_cycles")
+        )
+        table.add_row(row["name"], *cycles, f"{row['difference']:+,}")
+    return table
+
+
+def _layer_table(program: Program, timeline: Timeline, width: int) -> Table:
+    """The layers that moved the end of the run most; narrow terminals show fewer columns."""
+    shown = len(LAYER_COLUMNS) if width >= NARROW else 2
+    table = Table(title="most expensive layers")
+    table.add_column("layer", overflow="fold")
+    for heading in LAYER_COLUMNS[:shown]:
+        table.add_column(heading, justify="left" if heading == "op" else "right", no_wrap=True)
+    costs = sorted(layer_costs(program, timeline), key=lambda c: -c.elapsed)
+    for cost in costs[:MOST_EXPENSIVE]:
+        share = cost.elapsed / max(1, timeline.total)
+        figures = (f"{cost.elapsed:,}", f"{share:.1%}", cost.layer.op)
+        figures += (f"{cost.tiu:,}", f"{cost.gdma:,}")
+        table.add_row(cost.layer.name, *figures[:shown])
+    return table
