@@ -1,6 +1,7 @@
 """What one op costs when it runs alone, from DDR to DDR."""
 
 import math
+from dataclasses import dataclass
 from importlib import import_module
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
@@ -19,8 +20,22 @@ from xdsl_tpu.dialects.errors import TpuError
 _PAGE = 4096
 
 
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """An op's kernel with nothing before or after it: when its commands run, and how many bytes
+    of every lane they touch, counted from the start of local memory."""
+
+    timeline: Timeline
+    local_bytes: int
+
+
 def timeline_alone(op: Operation, chip: Chip) -> Timeline:
-    """The timeline of an op's kernel with nothing before or after it.
+    """The timeline of an op's kernel with nothing before or after it; see `run_alone`."""
+    return run_alone(op, chip).timeline
+
+
+def run_alone(op: Operation, chip: Chip) -> Alone:
+    """An op's kernel with nothing before or after it.
 
     Operands and results get places in DDR of their own, whether the op has addresses or not.
     Raises TpuError for an op without a kernel.
@@ -48,5 +63,6 @@ def timeline_alone(op: Operation, chip: Chip) -> Timeline:
     module_name, function_name = KERNELS[op.name].split(":")
     kernel = getattr(import_module(f"xdsl_tpu.backend.kernels.{module_name}"), function_name)
     kernel(KernelContext(chip, emitter), alone)
+    touched = emitter.touched_bytes()
     emitter.finish()
-    return simulate(program.tiu, program.gdma, chip)
+    return Alone(simulate(program.tiu, program.gdma, chip), touched)

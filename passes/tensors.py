@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import stored_element
@@ -16,9 +16,10 @@ from xdsl_tpu.dialects.quant import stored_element
 
 def tensor_type(value: SSAValue) -> TensorType[Attribute]:
     """The ranked tensor type of `value`; TpuError when it has none."""
-    if not isa(value.type, TensorType[Attribute]):
-        raise TpuError(f"tensor '{name_of(value)}' has type {value.type}: run --shape-infer first")
-    return value.type
+    kind = value.type
+    if not is_ranked_tensor(kind):
+        raise TpuError(f"tensor '{name_of(value)}' has type {kind}: run --shape-infer first")
+    return kind
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

@@ -96,6 +96,12 @@ class CommandQueues:
             last = max(last, int(other.written[low:high].max()), int(other.read[low:high].max()))
         return last
 
+    def touched_bytes(self) -> int:
+        """Bytes of every lane that commands have touched, from the start of local memory on."""
+        marks = [a for one in self._accesses.values() for a in (one.read, one.written)]
+        used = np.flatnonzero(np.logical_or.reduce(marks))
+        return (int(used[-1]) + 1) * GRANULE if used.size else 0
+
     def finish(self) -> None:
         """Append the end marker of each queue, which waits for the other queue's last command."""
         tiu, gdma = self.program.tiu, self.program.gdma

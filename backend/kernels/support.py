@@ -13,11 +13,9 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
-    IntegerAttr,
     IntegerType,
     NoneType,
     Signedness,
-    TensorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
@@ -36,6 +34,7 @@ from xdsl_tpu.backend.tensor import (
     compact_bytes,
     contiguous,
 )
+from xdsl_tpu.dialects.base import is_integer_attr, is_ranked_tensor
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import stored_element
@@ -126,13 +125,12 @@ class KernelContext:
 def ddr_value(value: SSAValue) -> DdrValue:
     """The place of an addressed IR value; raises TpuError without an address."""
     kind = value.type
-    if not isa(kind, TensorType[Attribute]) or not isa(kind.encoding, IntegerAttr):
+    if not is_ranked_tensor(kind) or not is_integer_attr(kind.encoding):
         raise TpuError(
             f"'{name_of(value)}' has type {kind}, which carries no address: "
             "run --address-assign before generating code"
         )
-    shape = tuple(kind.get_shape())
-    return DdrValue(kind.encoding.value.data, shape, dtype_of(kind.element_type))
+    return DdrValue(kind.encoding.value.data, kind.get_shape(), dtype_of(kind.element_type))
 
 
 def dtype_of(element: Attribute) -> DType:

@@ -6,8 +6,8 @@ emitter; the group only decides the order of emission and where everything lies.
 
 from typing import cast
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, View
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, ddr_value, dtype_of, where
@@ -162,7 +162,7 @@ class _Group:
                 del self.resident[op]
 
     def _operand(self, value: SSAValue, index: int) -> LocalValue | None:
-        return self._value(value, index) if isa(value.type, RankedTensor) else None
+        return self._value(value, index) if isinstance(value.type, TensorType) else None
 
     def _value(self, value: SSAValue, index: int) -> LocalValue:
         """Where a value of the group lies while slice `index` is worked on."""

@@ -1,37 +1,53 @@
-"""What a local kernel takes for a slice: its cycles and its scratch memory, by running it dry."""
+"""What local kernels and transfers of a slice take, by running them dry.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+Nothing here estimates: the commands of a kernel, a Load or a Store are generated as for a program,
+and the cycle model says how long each takes.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import cast
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS
-from xdsl_tpu.backend.kernels.support import dtype_of
+from xdsl_tpu.backend.emitter.queues import Span
+from xdsl_tpu.backend.isa import FORMS, Command
+from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, View
+from xdsl_tpu.backend.kernels.support import DdrValue, dtype_of
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalKernel, LocalValue, Scratch
 from xdsl_tpu.backend.local.forms import row_form
+from xdsl_tpu.backend.local.image import load_pack
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.local.table import LOCAL_KERNELS
+from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
 from xdsl_tpu.backend.local.views import merged_views
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType, Shape4, aligned, compact
-from xdsl_tpu.backend.timing import tiu_cycles
+from xdsl_tpu.backend.timing import tiu_cycles, transfer
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, Ncdhw
+from xdsl_tpu.dialects.top.packs import PackPlace
 
 USUAL_SCRATCH = 16384
 """Scratch per lane that is offered first; kernels that can do with less take less."""
 
 _VIEWS = ("tpu.Reshape", "tpu.Squeeze", "tpu.Unsqueeze")
 
+NOWHERE = Ncdhw(0, 0, 0, 0, 0)
+
 Sizes = Callable[[SSAValue], Ncdhw]
-"""The sizes of an operand's or result's slice."""
+"""The sizes of an operand's or result's slice, or where it starts in the whole."""
+
+
+def from_the_start(value: SSAValue) -> Ncdhw:
+    """Where the first slice of everything starts."""
+    return NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +58,38 @@ class Measured:
     cycles: int
 
 
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """GDMA cycles of a Load, and TIU cycles of what it fills itself (the pads of filter taps)."""
+
+    gdma: float
+    tiu: int = 0
+
+
+class DryEmitter(Emitter):
+    """Collects commands without the ids and dependencies that a program needs."""
+
+    def __init__(self, chip: Chip) -> None:
+        super().__init__(chip, Program(name="", chip=chip.name, quantize=""))
+
+    def issue(
+        self, form: str, fields: dict[str, int], reads: Sequence[Span], writes: Sequence[Span]
+    ) -> None:
+        """Append the command."""
+        kind = FORMS[form]
+        self.program.queue(kind.engine).append(Command(kind, fields))
+
+    @property
+    def tiu_cycles(self) -> int:
+        """What all commands of the TIU take."""
+        return sum(tiu_cycles(command, self.chip) for command in self.program.tiu)
+
+    @property
+    def gdma_cycles(self) -> int:
+        """What all transfers take."""
+        return sum(transfer(command, self.chip).cycles for command in self.program.gdma)
+
+
 def local_kernel(op: Operation) -> LocalKernel:
     """The kernel of an op that has one."""
     module_name, function_name = LOCAL_KERNELS[op.name].split(":")
@@ -49,9 +97,18 @@ def local_kernel(op: Operation) -> LocalKernel:
     return cast(LocalKernel, getattr(module, function_name))
 
 
-def measure(op: Operation, sizes: Sizes, kind: GroupType, chip: Chip) -> Measured:
-    """Run the kernel of an op on the first slice of the given sizes, with as little scratch memory
-    as it can work in, from `USUAL_SCRATCH` upwards.
+def measure(
+    op: Operation,
+    sizes: Sizes,
+    kind: GroupType,
+    chip: Chip,
+    starts: Sizes = from_the_start,
+    only_stored: bool = False,
+    merging: tpu.Conv2DOp | None = None,
+) -> Measured:
+    """Run the kernel of an op on a slice, with as little scratch memory as it can work in, from
+    `USUAL_SCRATCH` upwards. `only_stored`: no other op of the group reads the result. `merging`:
+    the convolution of the group that reads the result of a cast with filter taps as channels.
 
     Raises TpuError when it cannot work on such a slice at all. The op is not changed and needs no
     addresses.
@@ -60,8 +117,14 @@ def measure(op: Operation, sizes: Sizes, kind: GroupType, chip: Chip) -> Measure
     base = chip.local_bytes // 2
     while True:
         scratch = Scratch(chip, [(base, base + min(offered, chip.local_bytes))])
-        program = Program(name="", chip=chip.name, quantize="")
-        context = _context(op, sizes, kind, Emitter(chip, program), scratch)
+        emitter = DryEmitter(chip)
+        context = _context(op, (sizes, starts), kind, emitter, scratch)
+        if only_stored and isinstance(op, tpu.SwapDimInnerOp):
+            context = replace(context, out=replace(context.out, form=Form.ROTATED))
+        if merging is not None:
+            out = _merged(op.results[0], merging, (sizes, starts), chip, 0)
+            source = _merged(op.operands[0], merging, (sizes, starts), chip, chip.local_bytes // 4)
+            context = replace(context, operands=(source,), out=out)
         try:
             local_kernel(op)(context)
         except TpuError:
@@ -70,51 +133,109 @@ def measure(op: Operation, sizes: Sizes, kind: GroupType, chip: Chip) -> Measure
             offered *= 2
             continue
         peak = max((end for _, end in scratch.taken), default=base)
-        return Measured(peak - base, sum(tiu_cycles(command, chip) for command in program.tiu))
+        return Measured(peak - base, emitter.tiu_cycles)
+
+
+def measure_load(
+    user: Operation,
+    index: int,
+    sizes: Sizes,
+    kind: GroupType,
+    chip: Chip,
+    starts: Sizes = from_the_start,
+    merging: tpu.Conv2DOp | None = None,
+) -> Moved:
+    """What the Load of an operand's slice takes, in the form that its user wants.
+
+    `merging` as in `measure`, and for the input of such a convolution itself.
+    """
+    value = user.operands[index]
+    emitter, source = DryEmitter(chip), _in_ddr(value, chip)
+    if merging is not None:
+        target = _merged(value, merging, (sizes, starts), chip, 0)
+        load_merged(emitter, target, source, _views(merging, (sizes, starts), chip))
+    else:
+        target = _operand(user, index, (sizes, starts), kind, chip, 0)
+        load_slice(emitter, target, source)
+    return Moved(emitter.gdma_cycles, emitter.tiu_cycles)
+
+
+def measure_store(
+    value: SSAValue,
+    sizes: Sizes,
+    kind: GroupType,
+    chip: Chip,
+    starts: Sizes = from_the_start,
+    rotation: int = 0,
+) -> int:
+    """GDMA cycles of the Store of a value's slice; `rotation` as in `LocalValue`."""
+    form = Form.ROTATED if rotation else Form.PLAIN
+    full = of_value(value, kind, chip.lanes)
+    source = _value(value, (sizes, starts), full, chip, 0, form, rotation=rotation)
+    emitter = DryEmitter(chip)
+    store_slice(emitter, source, _in_ddr(value, chip))
+    return emitter.gdma_cycles
+
+
+def measure_pack(lane_bytes: int, chip: Chip) -> int:
+    """GDMA cycles of a pack with so many bytes for every lane."""
+    emitter = DryEmitter(chip)
+    load_pack(emitter, 0, chip.ddr_base, PackPlace(0, 0, lane_bytes, lane_bytes * chip.lanes))
+    return emitter.gdma_cycles
+
+
+def _in_ddr(value: SSAValue, chip: Chip) -> DdrValue:
+    shape = cast(RankedTensor, value.type).get_shape()
+    return DdrValue(chip.ddr_base, shape, _dtype(value))
+
+
+_Places = tuple[Sizes, Sizes]
+"""Sizes and starts of slices."""
 
 
 def _context(
-    op: Operation, sizes: Sizes, kind: GroupType, emitter: Emitter, scratch: Scratch
+    op: Operation,
+    places: _Places,
+    kind: GroupType,
+    emitter: Emitter,
+    scratch: Scratch,
 ) -> LocalContext:
-    """The op on slices that begin at 0, at addresses that only differ; views share theirs."""
+    """The op on slices at addresses that only differ; views share theirs."""
     chip = emitter.chip
     operands: list[LocalValue | None] = []
     for index, operand in enumerate(op.operands):
-        if isa(operand.type, RankedTensor):
+        if isinstance(operand.type, TensorType):
             address = 0 if op.name in _VIEWS else chip.local_bytes // 4 + chip.eu_bytes * index
-            operands.append(_operand(op, index, sizes, kind, chip, address))
+            operands.append(_operand(op, index, places, kind, chip, address))
         else:
             operands.append(None)
     result = op.results[0]
-    out = _value(result, sizes(result), of_value(result, kind, chip.lanes), chip, 0)
+    out = _value(result, places, of_value(result, kind, chip.lanes), chip, 0)
     return LocalContext(chip, emitter, op, tuple(operands), out, scratch, kind)
 
 
 def _operand(
-    op: Operation, index: int, sizes: Sizes, kind: GroupType, chip: Chip, address: int
+    op: Operation,
+    index: int,
+    places: _Places,
+    kind: GroupType,
+    chip: Chip,
+    address: int,
 ) -> LocalValue:
     value = op.operands[index]
-    full, size = of_value(value, kind, chip.lanes), sizes(value)
+    full, size = of_value(value, kind, chip.lanes), places[0](value)
     row = row_form(op, index, kind, chip.lanes)
     if row is not None and row.parameter:
         elements = full.n * full.c * full.d * full.h * full.w
         full = size = Ncdhw(1, 1, 1, 1, elements)
     if row is not None:
         shape: Shape4 = (size.n * size.d, chip.lanes, size.h, size.w)
-        tensor = aligned(
-            chip, address, shape, dtype_of(cast(RankedTensor, value.type).element_type)
-        )
-        return LocalValue(tensor, Ncdhw(0, 0, 0, 0, 0), full, Form.ROW)
-    if isinstance(op, tpu.Conv2DOp) and index == 0:
-        merge = op.use_3ic_optimize.value.data
-        flags = (bool(merge & MERGE_ROWS), bool(merge & MERGE_COLUMNS))
-        if any(flags):
-            start = Ncdhw(0, 0, 0, 0, 0)
-            rows, columns = merged_views(op, start, sizes(op.output), flags, chip.lanes)
-            lanes = full.c * rows.taps * columns.taps
-            size = Ncdhw(size.n, lanes, 1, rows.count, columns.count)
-            return _value(value, size, full, chip, address, Form.MERGED)
-    return _value(value, size, full, chip, address, dense=_is_dense(op, index))
+        tensor = aligned(chip, address, shape, _dtype(value))
+        start = NOWHERE if row.parameter else places[1](value)
+        return LocalValue(tensor, start, full, Form.ROW)
+    if isinstance(op, tpu.Conv2DOp) and index == 0 and merges_taps(op):
+        return _merged(value, op, places, chip, address)
+    return _value(value, places, full, chip, address, eu_align=not _is_dense(op, index))
 
 
 def _is_dense(op: Operation, index: int) -> bool:
@@ -125,18 +246,48 @@ def _is_dense(op: Operation, index: int) -> bool:
     return isinstance(op, LocalGen) and index in op.compact_weights()
 
 
+def merges_taps(conv: tpu.Conv2DOp) -> bool:
+    """Whether a convolution's input has a channel for each of some filter taps."""
+    return any(_merge_flags(conv))
+
+
+def _merged(
+    value: SSAValue, conv: tpu.Conv2DOp, places: _Places, chip: Chip, address: int
+) -> LocalValue:
+    """The input of a convolution that merges taps, or what it is cast from."""
+    rows, columns = _views(conv, places, chip)
+    full = of_value(value, GroupType.NORMAL, chip.lanes)
+    lanes = full.c * rows.taps * columns.taps
+    shape: Shape4 = (places[0](value).n, lanes, rows.count, columns.count)
+    tensor = aligned(chip, address, shape, _dtype(value))
+    return LocalValue(tensor, places[1](value), full, Form.MERGED)
+
+
+def _merge_flags(conv: tpu.Conv2DOp) -> tuple[bool, bool]:
+    merge = conv.use_3ic_optimize.value.data
+    return bool(merge & MERGE_ROWS), bool(merge & MERGE_COLUMNS)
+
+
+def _views(conv: tpu.Conv2DOp, places: _Places, chip: Chip) -> tuple[View, View]:
+    sizes, starts = places[0](conv.output), places[1](conv.output)
+    return merged_views(conv, starts, sizes, _merge_flags(conv), chip.lanes)
+
+
 def _value(
     value: SSAValue,
-    size: Ncdhw,
+    places: _Places,
     full: Ncdhw,
     chip: Chip,
     address: int,
     form: Form = Form.PLAIN,
-    dense: bool = False,
+    rotation: int = 0,
+    eu_align: bool = True,
 ) -> LocalValue:
+    size = places[0](value)
     shape: Shape4 = (size.n * size.d, size.c, size.h, size.w)
-    tensor = (compact if dense else aligned)(chip, address, shape, _dtype(value))
-    return LocalValue(tensor, Ncdhw(0, 0, 0, 0, 0), full, form, depth=size.d)
+    place = aligned if eu_align else compact
+    tensor = place(chip, address, shape, _dtype(value))
+    return LocalValue(tensor, places[1](value), full, form, rotation, size.d)
 
 
 def _dtype(value: SSAValue) -> DType:

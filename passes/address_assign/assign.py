@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, TensorType, i64
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.hints import isa
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.base import is_integer_attr, is_ranked_tensor
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.passes.address_assign.buffers import align_up, all_live
@@ -136,8 +136,10 @@ def address_of(value: SSAValue) -> int:
 
 def optional_address(value: SSAValue) -> int | None:
     """The address in the type of `value`; None when there is none."""
-    encoding = value.type.encoding if isa(value.type, TensorType[Attribute]) else None
-    return encoding.value.data if isa(encoding, IntegerAttr) else None
+    kind = value.type
+    if not is_ranked_tensor(kind) or not is_integer_attr(kind.encoding):
+        return None
+    return kind.encoding.value.data
 
 
 def _set_address(value: SSAValue, address: int) -> None:

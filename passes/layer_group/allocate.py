@@ -29,14 +29,14 @@ class Buffer:
         """Whether the lifetimes share a time step."""
         if self.always or other.always:
             return True
-        return any(
-            a[0] <= b[1] and b[0] <= a[1] for a in self._intervals() for b in other._intervals()
-        )
-
-    def _intervals(self) -> tuple[tuple[int, int], ...]:
-        if self.start <= self.end:
-            return ((self.start, self.end),)
-        return ((self.start, _FOREVER), (0, self.end))
+        wraps, other_wraps = self.start > self.end, other.start > other.end
+        if wraps and other_wraps:
+            return True
+        if wraps:
+            return other.end >= self.start or other.start <= self.end
+        if other_wraps:
+            return self.end >= other.start or self.start <= other.end
+        return self.start <= other.end and other.start <= self.end
 
     def steps(self) -> int:
         """How long the buffer lives, for ordering; longer is harder to place."""

@@ -54,14 +54,16 @@ def base_groups(ops: Sequence[Operation], why: WhyGlobal = why_global) -> list[B
 def _runs(ops: Sequence[Operation], why: WhyGlobal) -> Iterator[BaseGroup]:
     run: list[Operation] = []
     cut: str | None = None
+    clashes = _DepthClash()
     for op in ops:
         reason = why(op)
-        clash = _depth_clash(run, op) if reason is None else None
+        clash = clashes.joined_by(op) if reason is None else None
         if run and (reason is not None or clash is not None):
             yield BaseGroup(tuple(run), cut=cut)
-            run, cut = [], clash
+            run, cut, clashes = [], clash, _DepthClash()
         if reason is None:
             run.append(op)
+            clashes.add(op)
         else:
             yield BaseGroup((op,), reason)
             cut = None
@@ -69,15 +71,30 @@ def _runs(ops: Sequence[Operation], why: WhyGlobal) -> Iterator[BaseGroup]:
         yield BaseGroup(tuple(run), cut=cut)
 
 
-def _depth_clash(run: Sequence[Operation], op: Operation) -> str | None:
+class _DepthClash:
     """Operands stretched along d do not go together with 3-D convolution and pooling."""
-    ops = (*run, op)
-    stretched = next(filter(_stretches_depth, ops), None)
-    deep = next((o for o in ops if isinstance(o, tpu.Conv3DOp | tpu.Pool3DOp)), None)
-    if stretched is None or deep is None:
-        return None
-    shapes = " and ".join(dims(shape_of(value)) for value in stretched.operands)
-    return f"'{required_name(stretched)}' stretches {shapes} along d next to {deep.name}"
+
+    def __init__(self) -> None:
+        self.stretched: Operation | None = None
+        self.deep: Operation | None = None
+
+    def add(self, op: Operation) -> None:
+        """Take an op into the run."""
+        if self.stretched is None and _stretches_depth(op):
+            self.stretched = op
+        if self.deep is None and isinstance(op, tpu.Conv3DOp | tpu.Pool3DOp):
+            self.deep = op
+
+    def joined_by(self, op: Operation) -> str | None:
+        """Why an op cannot join the run; None when it can."""
+        both = _DepthClash()
+        both.stretched, both.deep = self.stretched, self.deep
+        both.add(op)
+        if both.stretched is None or both.deep is None:
+            return None
+        shapes = " and ".join(dims(shape_of(value)) for value in both.stretched.operands)
+        name = required_name(both.stretched)
+        return f"'{name}' stretches {shapes} along d next to {both.deep.name}"
 
 
 def _stretches_depth(op: Operation) -> bool:

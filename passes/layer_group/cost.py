@@ -1,179 +1,281 @@
-"""What a group costs, before its commands exist.
+"""What groups cost: the cycles of the commands that they will be made of.
 
-TIU cycles come from the cycle model, applied to the command that does an op's main work on the
-whole tensor; ops that are chains of element-wise commands count as that many passes. Transfers
-count at the rates of whole rows.
+Kernels, Loads and Stores are priced by generating their commands (see `prices`); `clock` says how
+they overlap.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.isa import FORMS, Command
-from xdsl_tpu.backend.timing import tiu_cycles
+from xdsl_tpu.backend.local.measure import Moved
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType
-from xdsl_tpu.passes.layer_group.lmem_size import element_bits
+from xdsl_tpu.passes.address_assign.views import view_of
+from xdsl_tpu.passes.layer_group.allocate import rounded
+from xdsl_tpu.passes.layer_group.clock import Clock, Cost, SlicedCost
+from xdsl_tpu.passes.layer_group.group_type import RangeTypes
+from xdsl_tpu.passes.layer_group.lmem_size import element_bits, eu_aligned, lane_bytes
+from xdsl_tpu.passes.layer_group.model import Group, ring_lows
+from xdsl_tpu.passes.layer_group.moves import find_moves
+from xdsl_tpu.passes.layer_group.packs import may_pack
+from xdsl_tpu.passes.layer_group.prices import Part, Prices
 from xdsl_tpu.passes.layer_group.shapes import extent
-from xdsl_tpu.passes.tensors import is_weight, shape_of, size_in_bytes
-
-_PASSES = {"tpu.Active": 21, "tpu.LayerNorm": 12, "tpu.Softmax": 24, "tpu.Reduce": 3}
-"""Element-wise commands per element of ops that are chains of them."""
-
-_PRECISION = {8: 0, 16: 1, 32: 2}
+from xdsl_tpu.passes.layer_group.values import GroupType
+from xdsl_tpu.passes.tensors import is_weight
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """Cycles of a range of ops: computing, moving activations, loading weights."""
+class _OpCost:
+    """One op in a straight group of one type."""
 
     tiu: float
-    activations: float
-    weights: float
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """When each engine is done with everything so far."""
-
-    tiu: float = 0.0
-    gdma: float = 0.0
-
-    @property
-    def end(self) -> float:
-        """When both are done."""
-        return max(self.tiu, self.gdma)
-
-    def after_straight(self, cost: Cost) -> "Clock":
-        """A group whose weights are loaded while earlier groups compute.
-
-        Its inputs wait for the group before, which stores them; its last weights arrive before
-        its last op.
-        """
-        inputs = max(self.gdma, self.tiu) + cost.activations
-        gdma = max(self.gdma + cost.weights + cost.activations, inputs)
-        return Clock(max(self.tiu + cost.activations + cost.tiu, gdma), gdma)
-
-    def after_alone(self, cost: Cost) -> "Clock":
-        """A group or op that has local memory to itself: nothing of it is loaded ahead."""
-        moved = cost.activations + cost.weights
-        end = self.end + max(cost.tiu, moved)
-        return Clock(end, end)
+    operands: tuple[tuple[SSAValue, Moved], ...]
+    results: tuple[tuple[SSAValue, float], ...]
+    local_bytes: int
 
 
 class CostTable:
-    """Costs of ranges of one run of ops, computed incrementally."""
+    """Costs of the ops of a function, alone and in groups.
 
-    def __init__(self, ops: Sequence[Operation], chip: Chip) -> None:
-        self.ops, self.chip = ops, chip
-        position = {op: index for index, op in enumerate(ops)}
-        self.tiu = [op_cycles(op, chip) for op in ops]
+    `is_global[i]`: op i never is in a group.
+    """
+
+    def __init__(
+        self, ops: Sequence[Operation], is_global: Sequence[bool], chip: Chip, prices: Prices
+    ) -> None:
+        self.ops, self.chip, self.prices = ops, chip, prices
+        self.types = RangeTypes(ops, chip.lanes)
+        self.position = {op: index for index, op in enumerate(ops)}
+        self.moves = find_moves(ops, is_global, prices)
+        self.ring_low = [0] * len(ops)
+        self.whole = {kind: Part(kind, chip.lanes) for kind in GroupType}
+        self._ops: dict[tuple[int, GroupType], _OpCost | None] = {}
+        count = len(ops)
+        self.first_use: dict[SSAValue, int] = {}
         self.last_use: dict[SSAValue, int] = {}
         for op in ops:
             for result in op.results:
-                uses = [position.get(use.operation, len(ops)) for use in result.uses]
-                self.last_use[result] = max(uses, default=len(ops))
+                uses = [self.position.get(use.operation, count) for use in result.uses]
+                self.first_use[result] = min(uses, default=count)
+                self.last_use[result] = max(uses, default=count)
 
-    def of(self, start: int, end: int) -> Cost:
-        """The cost of ops[start:end] as one group."""
-        return self.ending_at(end, start)[start]
+    def set_ring(self, groups: Sequence[Group]) -> None:
+        """Let weights run ahead only as far as the ring of these groups allows."""
+        low_of = {
+            op: low
+            for group, low in zip(groups, ring_lows(groups), strict=True)
+            for op in group.ops
+        }
+        low = 0
+        for index in reversed(range(len(self.ops))):
+            low = low_of.get(self.ops[index], low)
+            self.ring_low[index] = low
 
-    def ending_at(self, end: int, first: int) -> dict[int, Cost]:
-        """The costs of all ranges from `first` or later to `end`."""
-        read, write = self.chip.load_bytes_per_cycle, self.chip.store_bytes_per_cycle
-        needed: dict[SSAValue, int] = {}
-        tiu = stored = loaded = weights = 0.0
-        found: dict[int, Cost] = {}
+    def ahead(self, index: int, local_bytes: int) -> float:
+        """How many cycles it takes to fill what an op or group, the last being op `index`, leaves
+        of local memory."""
+        used = max(local_bytes, self.ring_low[index])
+        free = max(0, self.chip.local_bytes - used) * self.chip.lanes
+        return free / self.chip.load_bytes_per_cycle
+
+    def after_alone(self, clock: Clock, index: int) -> Clock:
+        """The clock after an op that works from DDR, with the movement that it makes necessary."""
+        op = self.ops[index]
+        debts = sum(
+            self.moves[value].cycles
+            for value in dict.fromkeys(op.operands)
+            if value in self.moves and self.moves[value].first == index
+        )
+        is_view = all(view_of(result) is not None for result in op.results)
+        if is_view or op in self.moves.deferred:
+            return clock.after_alone(debts, debts, self.ahead(index, 0)) if debts else clock
+        own = self.prices.alone(op)
+        ahead = self.ahead(index, own.local_bytes)
+        return clock.after_alone(debts + own.cycles, debts + own.gdma, ahead)
+
+    def after_straight(self, clock: Clock, end: int, cost: Cost) -> Clock:
+        """The clock after a group of one slice that ends before `end`."""
+        return clock.after_straight(cost, self.ahead(end - 1, cost.local_bytes))
+
+    def after_sliced(self, clock: Clock, group: Group, cost: SlicedCost) -> Clock:
+        """The clock after a group of several slices."""
+        ahead = self.ahead(self.position[group.ops[-1]], group.plan.activations)
+        return clock.after_alone(cost.total, cost.moved, ahead)
+
+    def straight(self, end: int, first: int) -> Iterator[tuple[int, Cost]]:
+        """The costs of ops[start:end] as one straight group, for start from `end` - 1 down to
+        `first`; ranges with an op whose kernel cannot work on the whole are left out."""
+        scan: _Scan | None = None
         for start in range(end - 1, first - 1, -1):
-            op = self.ops[start]
-            tiu += self.tiu[start]
-            for result in op.results:
-                loaded -= needed.pop(result, 0)
-                if not is_none(result) and self.last_use[result] >= end:
-                    stored += size_in_bytes(result)
-            for operand in op.operands:
-                if is_none(operand) or operand in needed:
+            kind = self.types.of(start, end)
+            if scan is None or scan.kind is not kind:
+                scan = _Scan(self, end, kind)
+                for index in range(end - 1, start, -1):
+                    scan.add(index)
+            scan.add(start)
+            if scan.cost is not None:
+                yield start, scan.cost
+
+    def sliced(self, group: Group) -> SlicedCost | None:
+        """The cost of a group of several slices; None when a kernel cannot work on one."""
+        start, end = self.position[group.ops[0]], self.position[group.ops[-1]] + 1
+        rows = (range(getattr(group.secs, axis)) for axis in "ndhwc")
+        tiu: list[float] = []
+        loads: list[float] = []
+        stores: list[float] = []
+        weights = 0.0
+        user = {v: (o, i) for o in reversed(group.ops) for i, v in enumerate(o.operands)}
+        for number, (n, d, h, w, c) in enumerate(product(*rows)):
+            part = Part(group.kind, self.chip.lanes, group.slicing, (n, c, d, h, w))
+            cycles = [self.kernel(self.position[op], part, end) for op in group.ops]
+            if None in cycles:
+                return None
+            computed = float(sum(c for c in cycles if c is not None))
+            loaded = 0.0
+            for value in group.slicing.loaded:
+                held = group.slicing.of[value].hold
+                if held and number:
                     continue
-                needed[operand] = size_in_bytes(operand)
-                if is_weight(operand):
-                    weights += needed[operand]
+                op, index = user[value]
+                price = self.load(op, index, part, (start, end), held)
+                computed += price.tiu
+                if held:
+                    weights += price.gdma
                 else:
-                    loaded += needed[operand]
-            found[start] = Cost(tiu, loaded / read + stored / write, weights / read)
-        return found
+                    loaded += price.gdma
+            tiu.append(computed)
+            loads.append(loaded)
+            stores.append(sum(self.store(value, part) for value in group.slicing.stored))
+        return SlicedCost(tuple(tiu), tuple(loads), tuple(stores), weights)
+
+    def op(self, index: int, kind: GroupType) -> _OpCost | None:
+        """What an op adds to straight groups of a type, but for what depends on the range."""
+        key = (index, kind)
+        if key not in self._ops:
+            self._ops[key] = self._priced(index, self.whole[kind])
+        return self._ops[key]
+
+    def _priced(self, index: int, part: Part) -> _OpCost | None:
+        op = self.ops[index]
+        tiu = self.kernel(index, part, 0)
+        if tiu is None:
+            return None
+        operands = [
+            (value, self.load(op, place, part, None, True))
+            for place, value in enumerate(op.operands)
+            if not is_none(value)
+        ]
+        results = [(r, self.store(r, part)) for r in op.results if not is_none(r)]
+        sizes = {v: part.sizes(v) for v in (*op.operands, *op.results) if not is_none(v)}
+        needed = sum(
+            lane_bytes(size, element_bits(value), True, self.chip)
+            for value, size in sizes.items()
+            if not is_weight(value)
+        )
+        return _OpCost(tiu, tuple(operands), tuple(results), needed)
+
+    def kernel(self, index: int, part: Part, end: int) -> float | None:
+        """TIU cycles of an op in a group that ends before `end`."""
+        op = self.ops[index]
+        only_stored = self.first_use[op.results[0]] >= end
+        return self.prices.compute(op, part, only_stored, self.merging(op, end))
+
+    def merging(self, op: Operation, end: int) -> tpu.Conv2DOp | None:
+        """The convolution before `end` that a cast prepares the input of, taps as channels."""
+        while isinstance(op, tpu.CastOp):
+            uses = list(op.output.uses)
+            if len(uses) != 1 or self.position.get(uses[0].operation, end) >= end:
+                return None
+            op = uses[0].operation
+            if isinstance(op, tpu.Conv2DOp) and uses[0].index == 0:
+                return op if op.use_3ic_optimize.value.data & 3 else None
+        return None
+
+    def load(
+        self,
+        op: Operation,
+        index: int,
+        part: Part,
+        span: tuple[int, int] | None,
+        held: bool,
+    ) -> Moved:
+        """An operand's Load in the group `span`, absorbed movement included."""
+        value = op.operands[index]
+        size = lane_bytes(part.sizes(value), element_bits(value), eu_aligned(op, index), self.chip)
+        if held and may_pack(value, part.kind, size, self.chip):
+            return Moved(self.prices.packed(rounded(size)))
+        merging = self.merging(op, span[1]) if span is not None else None
+        plain = self.prices.load(op, index, part, merging)
+        move = self.moves.get(value)
+        if span is None or move is None or not span[0] <= move.first:
+            return plain
+        if merging is None and move.last < span[1]:
+            return self.moves.load(move, value, part, plain)
+        return replace(plain, gdma=plain.gdma + move.cycles)
+
+    def store(self, value: SSAValue, part: Part) -> float:
+        """GDMA cycles of a result's Store."""
+        owner = value.owner
+        rotation = 0
+        if isinstance(owner, tpu.SwapDimInnerOp):
+            size = extent(value, part.kind, self.chip).c
+            rotation = ints(owner.offset)[1] % size
+        return self.prices.store(value, part, rotation)
 
 
-def op_cycles(op: Operation, chip: Chip) -> float:
-    """TIU cycles of an op on its whole tensor."""
-    special = _MAIN_COMMAND.get(op.name)
-    if special is not None:
-        return tiu_cycles(special(op), chip)
-    result = op.results[0]
-    sizes, bits = extent(result, GroupType.NORMAL, chip), element_bits(result)
-    fields = {"res0_n": sizes.n * sizes.d, "res0_c": sizes.c, "res0_h": sizes.h, "res0_w": sizes.w}
-    precision = _PRECISION.get(bits, 1)
-    fields |= {"res0_prec": precision, "opd0_prec": precision, "tsk_eu_typ": 2, "tsk_opd_num": 2}
-    fields |= {"opd0_addr": 64, "opd1_addr": 128, "opd1_prec": precision}
-    return _PASSES.get(op.name, 1) * tiu_cycles(Command(FORMS["sAR"], fields), chip)
+_NOTHING = Moved(0)
 
 
-def _conv(op: Operation) -> Command:
-    assert isinstance(op, tpu.Conv2DOp)
-    n, oc, oh, ow = (*shape_of(op.output), 1, 1)[:4]
-    ic = shape_of(op.input)[1]
-    kh, kw = [*ints(op.kernel_shape), 1][:2]
-    strides = [*ints(op.strides), 1][:2]
-    precision = _PRECISION[element_bits(op.output)]
-    fields = {"res0_n": n, "res0_c": oc, "res0_h": oh, "res0_w": ow, "res0_prec": precision}
-    fields |= {"opd0_prec": precision, "opd1_h": kh, "opd1_w": kw}
-    fields |= {"res_op_y_str": strides[0], "res_op_x_str": strides[1]}
-    group = op.group.value.data
-    if group == ic and group > 1:
-        return Command(FORMS["sPorD"], fields)
-    merged = op.use_3ic_optimize.value.data & 3
-    channels = ic * {0: 1, 1: kh, 2: kw, 3: kh * kw}[merged] // group
-    if merged & 1:
-        fields["opd1_h"] = 1
-    if merged & 2:
-        fields["opd1_w"] = 1
-    return Command(FORMS["sCONV"], fields | {"opd0_c": channels})
+class _Scan:
+    """A range that grows at its front."""
 
+    def __init__(self, table: CostTable, end: int, kind: GroupType) -> None:
+        self.table, self.end, self.kind = table, end, kind
+        self.part = table.whole[kind]
+        self.needed: dict[SSAValue, Moved] = {}
+        self.tiu = self.loads = self.stores = self.weights = 0.0
+        self.local_bytes = 0
+        self.is_possible = True
 
-def _matmul(op: Operation) -> Command:
-    """All products of a batch as one command with as many rows; f32 goes through CONV."""
-    assert isinstance(op, tpu.MatMulOp)
-    out, left = shape_of(op.output), shape_of(op.input)
-    *batches, rows, columns = (1, 1, *out)
-    batch = math.prod(batches)
-    depth = left[len(left) - 2] if bool(op.left_transpose) else left[len(left) - 1]
-    precision = _PRECISION[element_bits(op.output)]
-    if precision == 2:
-        fields = {"res0_n": batch, "res0_c": rows, "res0_h": 1, "res0_w": columns}
-        fields |= {"opd0_c": depth, "opd1_h": 1, "opd1_w": 1, "opd0_prec": 2}
-        return Command(FORMS["sCONV"], fields)
-    fields = {"res0_c": batch * rows, "res0_w": columns, "opd1_c": depth, "opd0_prec": precision}
-    return Command(FORMS["sMM2"], fields | {"tsk_eu_typ": 4})
+    @property
+    def cost(self) -> Cost | None:
+        """The cost so far; None when an op cannot be in the group."""
+        if not self.is_possible:
+            return None
+        return Cost(self.tiu, self.loads, self.stores, self.weights, self.local_bytes)
 
-
-def _pool(op: Operation) -> Command:
-    assert isinstance(op, tpu.Pool2DOp)
-    n, c, h, w = shape_of(op.output)
-    kh, kw = ints(op.kernel_shape)
-    sy, sx = ints(op.strides)
-    precision = _PRECISION[element_bits(op.output)]
-    fields = {"res0_n": n, "res0_c": c, "res0_h": h, "res0_w": w, "res0_prec": precision}
-    fields |= {"opd0_prec": precision, "opd1_h": kh, "opd1_w": kw}
-    fields |= {"res_op_y_str": sy, "res_op_x_str": sx, "tsk_eu_typ": 4}
-    return Command(FORMS["sPorD"], fields)
-
-
-_MAIN_COMMAND: dict[str, Callable[[Operation], Command]] = {
-    "tpu.Conv2D": _conv,
-    "tpu.MatMul": _matmul,
-    "tpu.Pool2D": _pool,
-}
+    def add(self, index: int) -> None:
+        """Put one more op in front."""
+        table = self.table
+        own = table.op(index, self.kind) if self.is_possible else None
+        if own is None:
+            self.is_possible = False
+            return
+        op, end = table.ops[index], self.end
+        self.local_bytes = max(self.local_bytes, own.local_bytes)
+        if isinstance(op, tpu.SwapDimInnerOp | tpu.CastOp):  # these look at the rest of the group
+            self.tiu += table.kernel(index, self.part, end) or 0.0
+        else:
+            self.tiu += own.tiu
+        for result, price in own.results:
+            if result in self.needed:
+                before = self.needed.pop(result)
+                self.loads -= before.gdma
+                self.tiu -= before.tiu
+            if table.last_use[result] >= end:
+                self.stores += price
+        for place, (value, price) in enumerate(own.operands):
+            before = self.needed.get(value, _NOTHING)
+            if is_weight(value):
+                self.weights += price.gdma - before.gdma
+            else:
+                if value in table.moves or isinstance(op, tpu.CastOp):
+                    price = table.load(op, place, self.part, (index, end), False)
+                self.loads += price.gdma - before.gdma
+            self.tiu += price.tiu - before.tiu
+            self.needed[value] = price

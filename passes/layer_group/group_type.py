@@ -98,6 +98,34 @@ def choose_type(ops: Sequence[Operation], lanes: int) -> GroupChoice:
     return GroupChoice(GroupType.NORMAL, why_not)
 
 
+class RangeTypes:
+    """The types of all ranges of a sequence of ops, by what each op alone says."""
+
+    def __init__(self, ops: Sequence[Operation], lanes: int) -> None:
+        self._deep = _last([_is_three_d(op) for op in ops])
+        self._bad = {
+            kind: _last([test((op,), lanes) is not None for op in ops])
+            for kind, test in _TESTS.items()
+            if kind is not GroupType.THREE_D
+        }
+
+    def of(self, start: int, end: int) -> GroupType:
+        """What `choose_type` chooses for ops[start:end]."""
+        if end - start == 1:
+            return GroupType.NORMAL
+        if self._deep[end - 1] >= start:
+            return GroupType.THREE_D
+        return next((k for k, bad in self._bad.items() if bad[end - 1] < start), GroupType.NORMAL)
+
+
+def _last(marks: Sequence[bool]) -> list[int]:
+    """For every place the last one up to it that is marked, or -1."""
+    found: list[int] = []
+    for index, mark in enumerate(marks):
+        found.append(index if mark else found[-1] if found else -1)
+    return found
+
+
 def type_problem(ops: Sequence[Operation], kind: GroupType) -> str | None:
     """Why a range of ops cannot be a group of the type that was chosen; None when it can.
 

@@ -11,8 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.backend.chip import Chip, load_chip
-from xdsl_tpu.backend.local.measure import measure
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.local.table import LOCAL_KERNELS
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
@@ -29,13 +28,13 @@ from xdsl_tpu.passes.layer_group.build import build_group
 from xdsl_tpu.passes.layer_group.explain import explain, report, write
 from xdsl_tpu.passes.layer_group.lmem_size import MERGED_TAPS
 from xdsl_tpu.passes.layer_group.model import Group, rechained
+from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.packs import pack_weights
+from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
-from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
-from xdsl_tpu.passes.layer_group.values import GroupType, Ncdhw
 from xdsl_tpu.passes.module_state import text_attribute
-from xdsl_tpu.passes.tensors import element_bytes, is_weight, required_name, shape_of
+from xdsl_tpu.passes.tensors import element_bytes, is_weight, shape_of
 
 
 @dataclass(frozen=True)
@@ -92,15 +91,15 @@ class LayerGroupPass(ModulePass):
         ops = computing_ops(func.body.block)
         if self.split_weights:
             mark_split_weights(ops)
-        scratch = _MeasuredScratch(chip)
-        searcher = Searcher(chip, scratch)
-        groups: list[Group] = []
         bases = base_groups(ops, self._why_global)
-        for base in bases:
-            if base.why_global is None:
-                search = searcher.greedy if self.opt == 1 else searcher.optimal
-                groups += search(base.ops)
-        groups = rechained(groups, chip, scratch)
+        prices = Prices(chip)
+        searcher = Searcher(chip, prices.scratch)
+        if self.opt == 1:
+            runs = [base.ops for base in bases if base.why_global is None]
+            groups = [group for run in runs for group in searcher.greedy(run)]
+        else:
+            groups = OptimalSearch(searcher, prices, bases).run()
+        groups = rechained(groups, chip, prices.scratch)
         self._explain(bases, groups, searcher)
         number = 0
         for index, group in enumerate(groups):
@@ -140,25 +139,6 @@ class LayerGroupPass(ModulePass):
 
 LARGEST_STRIDE = 15
 """Strides are four-bit fields of a command."""
-
-
-class _MeasuredScratch:
-    """Scratch of ops on slices, by running their kernels dry, each kind of slice once."""
-
-    def __init__(self, chip: Chip) -> None:
-        self.chip = chip
-        self.known: dict[tuple[Operation, GroupType, tuple[Ncdhw, ...]], int] = {}
-
-    def __call__(self, op: Operation, kind: GroupType, slicing: Slicing) -> int:
-        values = [v for v in (*op.operands, *op.results) if v in slicing.of]
-        key = (op, kind, tuple(slicing.of[v].largest() for v in values))
-        if key not in self.known:
-            sizes = {value: slicing.of[value].largest() for value in values}
-            try:
-                self.known[key] = measure(op, sizes.__getitem__, kind, self.chip).scratch
-            except TpuError as error:
-                raise TpuError(f"'{required_name(op)}' ({op.name}): {error}") from error
-        return self.known[key]
 
 
 def _why_global(op: Operation) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.ir import Operation, SSAValue
 
@@ -112,18 +113,31 @@ def _step(op: Operation, scratch: int) -> Step:
 def rechained(groups: Sequence[Group], chip: Chip, scratch: ScratchOf) -> list[Group]:
     """Plan the straight groups again so that one ring of weights goes through all of them.
 
-    The ring begins above the activations of the largest group, so that the next group's weights
-    lie where nothing of the current group does and can be loaded while it still computes. Groups
-    for which that leaves too little keep their own ring.
+    The ring begins above the activations of the largest group that is still to come, and of the
+    one before, so that the next group's weights lie where nothing of the current group does and
+    can be loaded while it still computes. Where activations shrink the ring grows. Groups for
+    which that leaves too little keep their own ring.
     """
-    straight = [group for group in groups if group.secs.total == 1]
-    low = max((group.plan.activations for group in straight), default=0)
     head: int | None = None
     chained: list[Group] = []
-    for group in groups:
-        if group.secs.total == 1:
+    for group, low in zip(groups, ring_lows(groups), strict=True):
+        if _is_straight(group):
             again = plan_group(group.ops, group.kind, group.secs, chip, scratch, low, head)
             if isinstance(again, Group):
                 group, head = again, again.plan.head
         chained.append(group)
     return chained
+
+
+def ring_lows(groups: Sequence[Group]) -> list[int]:
+    """Where the ring begins in each group, above the activations around it."""
+    low = 0
+    lows: list[int] = []
+    for group, before in zip(reversed(groups), [*reversed(groups[:-1]), None], strict=True):
+        low = max([low, *(g.plan.activations for g in (group, before) if _is_straight(g))])
+        lows.append(low)
+    return lows[::-1]
+
+
+def _is_straight(group: Group | None) -> TypeGuard[Group]:
+    return group is not None and group.secs.total == 1

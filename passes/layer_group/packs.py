@@ -22,6 +22,7 @@ from xdsl_tpu.passes.layer_group.allocate import rounded
 from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.shapes import extent
+from xdsl_tpu.passes.layer_group.values import GroupType
 from xdsl_tpu.passes.tensors import is_weight
 
 PACK_BYTES = 4032
@@ -106,15 +107,18 @@ def _size(group: Group, weight: SSAValue, chip: Chip) -> int:
 
 
 def _candidates(group: Group, chip: Chip) -> Iterator[SSAValue]:
-    """Weights of one use that lie over the lanes and are small enough."""
     for value in group.slicing.loaded:
-        if not is_weight(value) or len(list(value.uses)) != 1:
-            continue
-        (use,) = value.uses
-        operands = _OPERANDS.get(type(use.operation), ())
-        sizes = extent(value, group.kind, chip)
-        over_lanes = sizes.n == sizes.d == 1 and sizes.c > 1
         held = group.slicing.of[value].hold or group.secs.total == 1
-        fits = _size(group, value, chip) <= PACK_BYTES // 2
-        if use.index in operands and over_lanes and held and fits:
+        if held and may_pack(value, group.kind, _size(group, value, chip), chip):
             yield value
+
+
+def may_pack(value: SSAValue, kind: GroupType, lane_bytes: int, chip: Chip) -> bool:
+    """Whether a value is a weight of one use that lies over the lanes and is small enough."""
+    if not is_weight(value) or lane_bytes > PACK_BYTES // 2:
+        return False
+    uses = list(value.uses)
+    if len(uses) != 1 or uses[0].index not in _OPERANDS.get(type(uses[0].operation), ()):
+        return False
+    sizes = extent(value, kind, chip)
+    return sizes.n == sizes.d == 1 and sizes.c > 1

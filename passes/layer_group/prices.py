@@ -1,0 +1,248 @@
+"""Cycles of everything that a group or an op alone is made of, each kind of it measured once.
+
+Equal blocks of a network ask for the same kernels on the same slices again and again; an op's
+*signature* (name, attributes, types) finds what has been measured before.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.kernels.support import dtype_of
+from xdsl_tpu.backend.layer_cost import run_alone
+from xdsl_tpu.backend.local.context import LocalValue
+from xdsl_tpu.backend.local.gather import gather_cost, reading
+from xdsl_tpu.backend.local.measure import (
+    NOWHERE,
+    Measured,
+    Moved,
+    measure,
+    measure_load,
+    measure_pack,
+    measure_store,
+    merges_taps,
+)
+from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.backend.tensor import aligned
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import RankedTensor, is_none
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.passes.layer_group.absorb import MOST_COMMANDS
+from xdsl_tpu.passes.layer_group.lmem_size import allows_split
+from xdsl_tpu.passes.layer_group.packs import PACK_BYTES
+from xdsl_tpu.passes.layer_group.slicing import Slicing
+from xdsl_tpu.passes.layer_group.values import GroupType, Ncdhw
+from xdsl_tpu.passes.tensors import is_weight, required_name
+
+_T = TypeVar("_T")
+
+Index = tuple[int, int, int, int, int]
+"""The section along n, c, d, h, w."""
+
+_BY_PLACE = (tpu.SliceOp, tpu.ConcatOp, tpu.SwapDimInnerOp, tpu.ReshapeOp)
+_WINDOWS = (tpu.Conv2DOp, tpu.Pool2DOp)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which part of every value is looked at: all of it, or one slice."""
+
+    kind: GroupType
+    lanes: int
+    slicing: Slicing | None = None
+    index: Index = (0, 0, 0, 0, 0)
+
+    def sizes(self, value: SSAValue) -> Ncdhw:
+        """Sizes along the axes."""
+        if self.slicing is None:
+            return of_value(value, self.kind, self.lanes)
+        return self._along(value, 1)
+
+    def starts(self, value: SSAValue) -> Ncdhw:
+        """Where it begins in the whole."""
+        return NOWHERE if self.slicing is None else self._along(value, 0)
+
+    def _along(self, value: SSAValue, which: int) -> Ncdhw:
+        assert self.slicing is not None
+        slices = self.slicing.of[value]
+        axes = (slices.n, slices.c, slices.d, slices.h, slices.w)
+        pairs = zip(axes, self.index, strict=True)
+        return Ncdhw(*(axis[k if len(axis) > 1 else 0][which] for axis, k in pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Cycles of a kernel by itself, in how many of them the GDMA is busy, and how many bytes of
+    every lane it uses."""
+
+    cycles: int
+    gdma: int
+    local_bytes: int
+
+
+class Prices:
+    """What things cost on a chip, in cycles."""
+
+    def __init__(self, chip: Chip) -> None:
+        self.chip = chip
+        self._signatures: dict[Hashable, int] = {}
+        self._signature_of: dict[Operation, int] = {}
+        self._known: dict[Hashable, object] = {}
+
+    def signature(self, op: Operation) -> int:
+        """The same number for ops that differ in nothing but values and names."""
+        number = self._signature_of.get(op)
+        if number is None:
+            operands = tuple((value.type, _weight_kind(value)) for value in op.operands)
+            results = tuple(value.type for value in op.results)
+            key = (op.name, tuple(sorted(op.attributes.items())), operands, results)
+            number = self._signatures.setdefault(key, len(self._signatures))
+            self._signature_of[op] = number
+        return number
+
+    def _once(self, key: Hashable, made: Callable[[], _T]) -> _T:
+        if key not in self._known:
+            self._known[key] = made()
+        return cast(_T, self._known[key])
+
+    def scratch(self, op: Operation, kind: GroupType, slicing: Slicing) -> int:
+        """Scratch bytes per lane of an op on its largest slices.
+
+        Raises TpuError when its kernel cannot work on them.
+        """
+        values = [v for v in (*op.operands, *op.results) if v in slicing.of]
+        sizes = {value: slicing.of[value].largest() for value in values}
+        key = ("scratch", self.signature(op), kind, tuple(sizes.values()))
+
+        def made() -> Measured | TpuError:
+            try:
+                return measure(op, sizes.__getitem__, kind, self.chip)
+            except TpuError as error:
+                return error
+
+        found = self._once(key, made)
+        if isinstance(found, TpuError):
+            raise TpuError(f"'{required_name(op)}' ({op.name}): {found}") from found
+        return found.scratch
+
+    def compute(
+        self,
+        op: Operation,
+        part: Part,
+        only_stored: bool = False,
+        merging: tpu.Conv2DOp | None = None,
+    ) -> int | None:
+        """TIU cycles of an op on a part; None when its kernel cannot work on it."""
+        places = self._places(op, part)
+        only_stored &= isinstance(op, tpu.SwapDimInnerOp)
+        conv = None if merging is None else (self.signature(merging), self._places(merging, part))
+        key = ("compute", self.signature(op), part.kind, only_stored, conv, places)
+
+        def made() -> int | None:
+            try:
+                found = measure(
+                    op, part.sizes, part.kind, self.chip, part.starts, only_stored, merging
+                )
+            except TpuError:
+                return None
+            return found.cycles
+
+        return self._once(key, made)
+
+    def _places(self, op: Operation, part: Part) -> Hashable:
+        """What a kernel knows of its slices; of starts no more than it looks at."""
+        if part.slicing is None:
+            return None
+        values = [v for v in (*op.operands, *op.results) if not is_none(v)]
+        sizes = tuple(part.sizes(v) for v in values)
+        if isinstance(op, _BY_PLACE):
+            return sizes, tuple(part.starts(v) for v in values)
+        if isinstance(op, _WINDOWS):
+            out, x = part.starts(op.results[0]), part.starts(op.operands[0])
+            strides = [*ints(op.strides), 1][:2]
+            return sizes, (x.h - out.h * strides[0], x.w - out.w * strides[1]), (x.h, x.w) == (0, 0)
+        return sizes
+
+    def load(
+        self,
+        user: Operation,
+        index: int,
+        part: Part,
+        merging: tpu.Conv2DOp | None = None,
+    ) -> Moved:
+        """What the Load of an operand takes for one of its users."""
+        value = user.operands[index]
+        if merging is None and isinstance(user, tpu.Conv2DOp) and index == 0 and merges_taps(user):
+            merging = user
+        own = None
+        if merging is not None:
+            own = (self.signature(merging), part.sizes(merging.output), part.starts(merging.output))
+        form = (user.name, index) if own is None else own
+        key = ("load", value.type, user.results[0].type, form, part.kind, part.sizes(value))
+        key = (*key, _weight_kind(value))
+
+        def made() -> Moved:
+            return measure_load(user, index, part.sizes, part.kind, self.chip, part.starts, merging)
+
+        return self._once(key, made)
+
+    def packed(self, lane_bytes: int) -> float:
+        """GDMA cycles of a weight's share in a pack."""
+        full = self._once(("pack",), lambda: measure_pack(PACK_BYTES, self.chip))
+        return full * lane_bytes / PACK_BYTES
+
+    def store(self, value: SSAValue, part: Part, rotation: int = 0) -> int:
+        """GDMA cycles of the Store of a value."""
+
+        def made() -> int:
+            return measure_store(value, part.sizes, part.kind, self.chip, part.starts, rotation)
+
+        key = ("store", value.type, part.kind, part.sizes(value), rotation)
+        return self._once(key, made)
+
+    def alone(self, op: Operation) -> Alone:
+        """What an op's kernel takes from DDR to DDR.
+
+        Nothing for an op without a kernel: it is refused when commands are generated.
+        """
+
+        def made() -> Alone:
+            try:
+                found = run_alone(op, self.chip)
+            except TpuError:
+                return Alone(0, 0, 0)
+            line = found.timeline
+            return Alone(line.total, line.busy[Engine.GDMA], found.local_bytes)
+
+        return self._once(("alone", self.signature(op)), made)
+
+    def gathered(self, value: SSAValue, chain: Hashable, part: Part) -> int | None:
+        """GDMA cycles of the Load of what absorbed ops (their signatures: `chain`) do to a value.
+
+        None when it takes too many transfers. The ops must be marked as absorbed.
+        """
+        key = ("gathered", value.type, chain, part.kind, part.sizes(value), part.starts(value))
+
+        def made() -> int | None:
+            read = reading(value)
+            assert read is not None
+            sizes = part.sizes(value)
+            shape = (sizes.d * sizes.n, sizes.c, sizes.h, sizes.w)
+            dtype = dtype_of(cast(RankedTensor, value.type).element_type)
+            tensor = aligned(self.chip, 0, shape, dtype)
+            full = of_value(value, part.kind, part.lanes)
+            target = LocalValue(tensor, part.starts(value), full, depth=sizes.d)
+            found = gather_cost(target, read.indices, self.chip)
+            return None if found is None or found[1] > MOST_COMMANDS else found[0]
+
+        return self._once(key, made)
+
+
+def _weight_kind(value: SSAValue) -> tuple[bool, bool]:
+    """Whether a value is a weight, and one that is laid out like an activation."""
+    return is_weight(value), allows_split(value)
