@@ -133,7 +133,8 @@ def ring_lows(groups: Sequence[Group]) -> list[int]:
     """Where the ring begins in each group, above the activations around it."""
     low = 0
     lows: list[int] = []
-    for group, before in zip(reversed(groups), [*reversed(groups[:-1]), None], strict=True):
+    befores = [None, *groups][: len(groups)]
+    for group, before in zip(reversed(groups), reversed(befores), strict=True):
         low = max([low, *(g.plan.activations for g in (group, before) if _is_straight(g))])
         lows.append(low)
     return lows[::-1]
