@@ -15,14 +15,14 @@ from xdsl_tpu.passes.layer_group.allocate import UNIT
 from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
 from xdsl_tpu.passes.layer_group.plan import Item, Plan, Role, Step, plan_sliced, plan_straight
 from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
-from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
+from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs, ValueSlices
 from xdsl_tpu.passes.tensors import is_weight
 
 ScratchOf = Callable[[Operation, GroupType, Slicing], int]
 """Scratch bytes per lane of an op on its slices in a group of this type."""
 
 VIEWS = (tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
-"""Ops whose result is their operand's memory under another shape."""
+"""Ops whose result can be their operand's memory under another shape."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _items(
     ops: Sequence[Operation], slicing: Slicing, chip: Chip, sliced: bool
 ) -> dict[object, Item]:
     stored, loaded = set(slicing.stored), set(slicing.loaded)
-    roots = _roots(ops, stored if sliced else set(), loaded)
+    roots = _roots(ops, slicing, stored if sliced else set())
     inside = set(ops)
     items: dict[object, Item] = {}
     for value, slices in slicing.of.items():
@@ -88,21 +88,30 @@ def _items(
 
 
 def _roots(
-    ops: Sequence[Operation], stored: Collection[SSAValue], loaded: Collection[SSAValue]
+    ops: Sequence[Operation], slicing: Slicing, stored: Collection[SSAValue]
 ) -> dict[SSAValue, SSAValue]:
     """Views and the value whose memory they are.
 
-    A view in `stored` of a value in `loaded` gets memory of its own: in a pipeline the next slice
-    is loaded before this one is stored.
+    A view in `stored` of a value that is loaded gets memory of its own: in a pipeline the next
+    slice is loaded before this one is stored. So does one that lies differently in the lanes.
     """
     roots: dict[SSAValue, SSAValue] = {}
     for op in ops:
-        if isinstance(op, VIEWS):
-            source, view = op.operands[0], op.results[0]
-            root = roots.get(source, source)
-            if view not in stored or root not in loaded:
-                roots[view] = root
+        if not isinstance(op, VIEWS):
+            continue
+        source, view = op.operands[0], op.results[0]
+        root = roots.get(source, source)
+        if _lies_as(slicing.of[view], slicing.of[source]) and (
+            view not in stored or root not in slicing.loaded
+        ):
+            roots[view] = root
     return roots
+
+
+def _lies_as(view: ValueSlices, source: ValueSlices) -> bool:
+    """Whether elements keep their bytes: each of the n * d rows of a lane is aligned by itself."""
+    new, old = view.largest(), source.largest()
+    return (new.n, new.c, new.d) == (old.n, old.c, old.d) and view.eu_align == source.eu_align
 
 
 def _step(op: Operation, scratch: int) -> Step:

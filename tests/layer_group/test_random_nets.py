@@ -109,3 +109,29 @@ def test_little_memory_needs_slices(chips: dict[int, Path]) -> None:
     case = residual(28, 70)
     assert check_groups(case, chips[8192]) == 2
     assert check_groups(case, chips[262144]) == 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "target"),
+    [
+        ((1, 2, 6), (2, 3, 2)),
+        ((2, 3, 2), (1, 2, 6)),
+        ((2, 3, 4), (1, 8, 3)),
+        ((2, 3, 4), (3, 2, 4)),
+    ],
+)
+def test_reshapes_that_change_the_depth(
+    shape: tuple[int, ...], target: tuple[int, ...], chips: dict[int, Path]
+) -> None:
+    """In a group of type 3D every depth is aligned by itself, so such a reshape is no view."""
+    case = Case("f32")
+    before, after = (4, 4, *shape), (4, 4, *target)
+    x = case.input("x", before)
+    weights = [case.weight(name, (1, 1, 1, 1, before[-1])) for name in ("gamma", "beta")]
+    operands = [x, *weights, "none", "none"]
+    attributes = {"axis": "4 : si32", "eps": "1.0e-05", "normalized_shape": f"[{before[-1]}]"}
+    y = case.op("tpu.LayerNorm", operands, attributes, "norm", before)
+    y = case.op("tpu.Reshape", [y], {"shape": str(list(after))}, "reshape", after)
+    y = case.op("tpu.Relu", [y], {}, "relu", after)
+    case.op("tpu.Add", [y, y], {}, "sum", after)
+    check_groups(case, chips[262144])
