@@ -1,11 +1,13 @@
 """All checks of a program, in one call."""
 
+from xdsl_tpu.backend.checks.consistency import contradictions
 from xdsl_tpu.backend.checks.finding import Fault, Finding, Place, place_of
 from xdsl_tpu.backend.checks.hazards import Hazards, Touches
 from xdsl_tpu.backend.checks.placement import (
     Segment,
     access_problems,
     lane_problems,
+    overlap_problems,
     segment_problems,
     segments_of,
 )
@@ -24,16 +26,17 @@ def check_program(program: Program, chip: Chip) -> list[Finding]:
 
     Looked for: ids out of sequence, missing end markers, deadlock; operands that are
     misaligned, on the wrong lane, beyond their memory, outside the program's part of DDR or over
-    its coefficients; reads of bytes that nothing wrote (coefficients, inputs and static memory
-    count as written); bytes of local memory that both engines may touch at the same time, one of
-    them writing. Bytes that nothing wrote are reported where they are first used: copies and
-    transpositions within local memory only pass them on.
+    its coefficients; fields that contradict each other; reads of bytes that nothing wrote
+    (coefficients, inputs and static memory count as written); bytes of local memory that both
+    engines may touch at the same time, one of them writing. Bytes that nothing wrote are reported
+    where they are first used: copies and transpositions within local memory only pass them on.
     """
     segments = segments_of(program, chip)
     found = list(structure_findings(program))
     for segment, text in list(segment_problems(segments, chip)):
         found.append(Finding(Fault.OUTSIDE, Place(), text))
         segments.remove(segment)
+    found += [Finding(fault, Place(), text) for fault, text in overlap_problems(program, segments)]
     touches: Touches = {engine: [] for engine in Engine}
     for engine in Engine:
         for position, command in enumerate(program.queue(engine)):
@@ -57,6 +60,7 @@ def _operands(
     except TpuError as error:
         return [], [(Fault.UNKNOWN, str(error))]
     problems = list(lane_problems(command, found, chip))
+    problems += [(Fault.CONTRADICTION, text) for text in contradictions(command, list(found), chip)]
     touched: list[Touch] = []
     for access in found:
         wrong = list(access_problems(access, segments, chip))

@@ -15,6 +15,7 @@ class Fault(Enum):
     MISALIGNED = "misaligned"
     LANE = "wrong lane"
     OUT_OF_RANGE = "out of range"
+    CONTRADICTION = "fields contradict each other"
     OUTSIDE = "outside arena and coefficients"
     COEFFICIENTS = "write over coefficients"
     SEQUENCE = "id out of sequence"

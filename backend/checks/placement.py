@@ -49,6 +49,22 @@ def segments_of(program: Program, chip: Chip) -> list[Segment]:
     return [segment for segment in found if segment.size]
 
 
+def overlap_problems(program: Program, segments: Sequence[Segment]) -> Iterator[tuple[Fault, str]]:
+    """The arena, inputs and outputs of a program where its coefficients are."""
+    fixed = [segment for segment in segments if not segment.writable]
+    parts = [Segment("arena", program.arena_address, program.arena_bytes)]
+    parts += [Segment(f"input '{t.name}'", t.address, t.bytes) for t in program.inputs]
+    parts += [Segment(f"output '{t.name}'", t.address, t.bytes) for t in program.outputs]
+    for part in parts:
+        for other in fixed:
+            if part.size and _overlap(other, part.start, part.end):
+                yield (
+                    Fault.COEFFICIENTS,
+                    f"the {part.name} from {part.start:#x} to {part.end - 1:#x} is over the "
+                    f"{other.name} from {other.start:#x} to {other.end - 1:#x}",
+                )
+
+
 def segment_problems(segments: Sequence[Segment], chip: Chip) -> Iterator[tuple[Segment, str]]:
     """Parts of a program that no memory of the chip holds."""
     memories = (
@@ -109,9 +125,6 @@ def _linear_range(access: Access, segments: Sequence[Segment], chip: Chip) -> It
     (region,) = regions(access, chip)
     bytes_ = f"bytes {region.start:#x} to {region.end - 1:#x}"
     verb = "writes" if access.writes else "reads"
-    inside = next((s for s in segments if s.holds(region.start, region.end)), None)
-    if inside is not None and (inside.writable or not access.writes):
-        return
     if access.writes:
         touched = next(
             (s for s in segments if not s.writable and _overlap(s, region.start, region.end)), None
@@ -119,6 +132,8 @@ def _linear_range(access: Access, segments: Sequence[Segment], chip: Chip) -> It
         if touched is not None:
             yield Fault.COEFFICIENTS, f"it writes {bytes_}, which are in the {touched.name}"
             return
+    if any(s.holds(region.start, region.end) for s in segments):
+        return
     limits = ", ".join(f"{s.name} {s.start:#x} to {s.end - 1:#x}" for s in segments)
     yield Fault.OUTSIDE, f"it {verb} {bytes_}, which are in no part of the program ({limits})"
 

@@ -23,6 +23,12 @@ def structure_findings(program: Program) -> Iterator[Finding]:
                     f"its cmd_id is {command['cmd_id']}, the command is number {position + 1} "
                     "of its queue",
                 )
+            if not command["cmd_id_en"] and not _is_marker(command):
+                yield Finding(
+                    Fault.SEQUENCE,
+                    place_of(program, engine, position),
+                    "its cmd_id_en is 0: it is not counted, so that nobody can wait for it",
+                )
             if command["cmd_id_dep"] > len(other):
                 yield Finding(
                     Fault.DEADLOCK,
@@ -30,6 +36,10 @@ def structure_findings(program: Program) -> Iterator[Finding]:
                     f"it waits for {_OTHER[engine].value} command {command['cmd_id_dep']}, "
                     f"but there are only {len(other)}",
                 )
+
+
+def _is_marker(command: Command) -> bool:
+    return command.form.family in ("SYSID", "DMA_sys")
 
 
 def _is_end(command: Command) -> bool:

@@ -21,6 +21,11 @@ def _is_local(address: int, chip: Chip) -> bool:
     return 0 <= address - chip.local_base < chip.lanes * chip.local_bytes
 
 
+def local_sides(command: Command, chip: Chip) -> list[str]:
+    """Which of `src` and `dst` have their address in local memory."""
+    return [side for side in ("src", "dst") if _is_local(_address(command, side), chip)]
+
+
 def _access(command: Command, chip: Chip, side: str, place: tuple[int, Shape4, Shape4]) -> Access:
     """A region of either memory; `place` is the absolute address, the shape, the strides."""
     address, shape, strides = place
@@ -165,13 +170,35 @@ def nothing(command: Command, chip: Chip) -> Iterator[Access]:
     yield from ()
 
 
-RULES: dict[tuple[str, int], AccessRule] = {
+_MASK_BITS = 64
+
+
+def _whole(rule: AccessRule) -> AccessRule:
+    """The rule of a transfer of plain elements from or to all lanes; TpuError for any other."""
+
+    def operands(command: Command, chip: Chip) -> Iterator[Access]:
+        mask = command["localmem_mask_h32"] << 32 | command["localmem_mask_l32"]
+        lanes = (1 << min(chip.lanes, _MASK_BITS)) - 1
+        if mask & lanes != lanes:
+            raise TpuError(f"lane mask {mask:#x}: only transfers of all lanes have known operands")
+        if command["decompress_enable"]:
+            raise TpuError("how many bytes a compressed source has is not known")
+        yield from rule(command, chip)
+
+    return operands
+
+
+_TRANSFERS: dict[tuple[str, int], AccessRule] = {
     **{("DMA_tensor", function): tensor for function in range(5)},
     **{("DMA_matrix", function): matrix for function in (0, 1)},
     **{("DMA_general", function): general for function in (0, 1)},
     ("DMA_cw_transpose", 0): cw_transpose,
     ("DMA_gather", 0): gather,
     ("DMA_scatter", 0): scatter,
+}
+
+RULES: dict[tuple[str, int], AccessRule] = {
+    **{key: _whole(rule) for key, rule in _TRANSFERS.items()},
     ("sDMA_sys", 0): nothing,
     ("sDMA_sys", 1): nothing,
 }

@@ -52,6 +52,9 @@ def arith(command: Command, chip: Chip) -> Iterator[Access]:
 
 def compare(command: Command, chip: Chip) -> Iterator[Access]:
     """sCMP: four EU-aligned operands of the result's shape."""
+    for name in ("opd0", "opd1", "opd2", "opd3"):
+        if command[f"{name}_str"] and not command[f"{name}_const"]:
+            raise TpuError(f"{name}_str = {command[f'{name}_str']}: only layout 0 is known here")
     shape = result_shape(command)
     codes = {"opd0": "opd0_prec", "opd1": "opd0_prec", "opd2": "opd2_prec", "opd3": "opd2_prec"}
     for name, code in codes.items():
@@ -91,6 +94,7 @@ def conv(command: Command, chip: Chip) -> Iterator[Access]:
 
     The bias is f32 for floats and i16 where the sum is requantised (functions 1 and 2).
     """
+    _check_pads(command)
     n, oc, _, _ = result_shape(command)
     code = command["opd0_prec"]
     size = element_bytes(code)
@@ -104,6 +108,12 @@ def conv(command: Command, chip: Chip) -> Iterator[Access]:
         width = _HALF_WORD if command.function else _WORD
         yield Operand("opd2", command["opd2_addr"], (1, oc, 1, 1), width).compact(chip)
     yield from _accumulated(command, chip, result_shape(command))
+
+
+def _check_pads(command: Command) -> None:
+    pads = (command[f"opd0_{side}_pad"] for side in ("up", "dn", "lf", "rt"))
+    if any(pads) and not command["opd3_const"]:
+        raise TpuError("where a pad value (opd3) that is no constant lies is not known")
 
 
 def _accumulated(command: Command, chip: Chip, shape: Shape4) -> Iterator[Access]:
@@ -150,6 +160,8 @@ def _column_blocks(whole: Access, last: int, chip: Chip) -> Iterator[Access]:
 def matmul2(command: Command, chip: Chip) -> Iterator[Access]:
     """sMM2: one row per lane; nn (M, K) x (K, N), nt (M, K) x (N, K), tt (K, N) and (M, K)."""
     m, n, code = command["res0_c"], command["res0_w"], command["opd0_prec"]
+    if code not in _FLOATS and not command["opd2_const"]:
+        raise TpuError("where a zero point (opd2) that is no constant lies is not known")
     by_rows = command.function == 4
     k = command["opd1_c"] if by_rows else command["opd1_w"]
     if not command["opd0_const"]:
@@ -164,6 +176,7 @@ def matmul2(command: Command, chip: Chip) -> Iterator[Access]:
 
 def pool(command: Command, chip: Chip) -> Iterator[Access]:
     """sPorD: windows of an EU-aligned operand; depthwise has compact filters and biases."""
+    _check_pads(command)
     n, c, _, _ = result_shape(command)
     code = command["opd0_prec"]
     inputs = (n, c, command["opd0_h"], command["opd0_w"])

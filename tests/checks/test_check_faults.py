@@ -48,6 +48,26 @@ def _load_again(program: Program) -> None:
     change(program, GDMA, 5, cmd_id=5)
 
 
+def _store_into_the_same_rows(program: Program) -> None:
+    """A load over the result of the copy, which nobody reads any more, that waits for the add."""
+    _load_again(program)
+    change(program, GDMA, 3, dst_start_addr_l32=CHIP.local_base, cmd_id_dep=1)
+    program.gdma[2], program.gdma[3] = program.gdma[3], program.gdma[2]
+    change(program, GDMA, 3, cmd_id=3, cmd_id_dep=0)
+    change(program, GDMA, 4, cmd_id=4)
+
+
+def _wait_in_a_circle(program: Program) -> None:
+    """The second load waits for the copy, which waits for the store behind the load."""
+    change(program, GDMA, 2, cmd_id_dep=2)
+    change(program, TIU, 2, cmd_id_dep=3)
+    change(program, TIU, 1, cmd_id_dep=1)
+
+
+def _arena_over_coefficients(program: Program) -> None:
+    program.arena_address, program.arena_bytes = WEIGHTS + 64, 0x18000 - 64
+
+
 def _replace_form(engine: Engine, identity: int, form: str) -> Plant:
     def plant(program: Program) -> None:
         queue = program.queue(engine)
@@ -73,6 +93,11 @@ FAULTS: dict[str, tuple[Plant, Fault, str]] = {
         _load_again,
         Fault.RACE,
         r"GDMA command 3 .*dst writes .* in 0x2000 to 0x207f .*while TIU command 2 .*reads there",
+    ),
+    "a load over what the TIU writes": (
+        _store_into_the_same_rows,
+        Fault.RACE,
+        r"GDMA command 4 .*dst writes .* in 0x0 to 0x7f .*while TIU command 2 .*writes there",
     ),
     "an operand nobody wrote": (
         _set(TIU, 1, opd1_addr=0x3000),
@@ -142,6 +167,47 @@ FAULTS: dict[str, tuple[Plant, Fault, str]] = {
         Fault.COEFFICIENTS,
         r"which are in the coefficients",
     ),
+    "a store that ends in the coefficients": (
+        _point("dst", 3, WEIGHTS - 64),
+        Fault.COEFFICIENTS,
+        r"GDMA command 3 .*it writes bytes 0xffffffc0 to \w+, which are in the coefficients",
+    ),
+    "an arena over the coefficients": (
+        _arena_over_coefficients,
+        Fault.COEFFICIENTS,
+        r"program: .*the arena from 0x100000040 to 0x100017fff is over the coefficients from "
+        r"0x100000000 to 0x10000117f",
+    ),
+    "an input over the coefficients": (
+        lambda program: program.inputs.append(replace(program.inputs[0], address=WEIGHTS)),
+        Fault.COEFFICIENTS,
+        r"program: .*the input 'x' from 0x100000000 to 0x10000117f is over the coefficients",
+    ),
+    "a store over static memory": (
+        _point("dst", 3, CHIP.static_base),
+        Fault.COEFFICIENTS,
+        r"which are in the static memory",
+    ),
+    "a store that takes fewer elements than it is given": (
+        _set(GDMA, 3, nchw_copy=0, dst_nsize=1, dst_csize=70, dst_hsize=4, dst_wsize=7),
+        Fault.CONTRADICTION,
+        r"GDMA command 3 .*src has 2240 elements, dst has 1960",
+    ),
+    "an id that began at 0 again": (
+        _set(TIU, 2, cmd_id=0),
+        Fault.SEQUENCE,
+        r"TIU command 2 \(sAR.copy, layer 'again'\).*cmd_id is 0, the command is number 2",
+    ),
+    "two commands of one id": (
+        _set(GDMA, 2, cmd_id=1),
+        Fault.SEQUENCE,
+        r"GDMA command 2 .*cmd_id is 1",
+    ),
+    "a command that is not counted": (
+        _set(TIU, 1, cmd_id_en=0),
+        Fault.SEQUENCE,
+        r"TIU command 1 .*its cmd_id_en is 0",
+    ),
     "a gap in the ids": (
         _set(TIU, 2, cmd_id=7),
         Fault.SEQUENCE,
@@ -158,6 +224,11 @@ FAULTS: dict[str, tuple[Plant, Fault, str]] = {
         _wait_for_each_other,
         Fault.DEADLOCK,
         r"TIU command 1 .*it waits for GDMA command 2",
+    ),
+    "a wait for what comes behind one's own reader": (
+        _wait_in_a_circle,
+        Fault.DEADLOCK,
+        r"GDMA command 2 .*it waits for TIU command 2, which waits behind number 2 of its queue",
     ),
     "a wait for a command that is not there": (
         _set(TIU, 2, cmd_id_dep=9),
@@ -208,6 +279,32 @@ def test_unwritten_bytes_travel_with_copies() -> None:
     assert found.fault is Fault.UNWRITTEN
     assert str(found).startswith("GDMA command 3 (DMA_tensor.copy, layer 'again')")
     assert "src reads 4480 bytes of local memory in 0x0 to 0x7f of lanes 0 to 63" in str(found)
+
+
+def _strided(offset: int, dep: int) -> Program:
+    """A load beside the rows that the add reads, in the gaps that its strides leave."""
+    program = sample()
+    fields = {"opd0_str": 3, "opd0_n_str": 256, "opd0_c_str": 128, "opd0_h_str": 16}
+    change(program, TIU, 1, **fields, opd0_w_str=1, cmd_id_dep=2, opd0_addr=0x4000)
+    change(program, GDMA, 1, dst_nstride=256, dst_cstride=128, dst_hstride=16)
+    change(program, GDMA, 1, dst_start_addr_l32=CHIP.local_base + 0x4000)
+    again = dict(program.gdma[0].fields) | {"cmd_id": 3, "cmd_id_dep": dep}
+    again["dst_start_addr_l32"] = CHIP.local_base + 0x4000 + offset
+    program.gdma.insert(2, Command(program.gdma[0].form, again))
+    for identity in (3, 4, 5):
+        change(program, GDMA, identity, cmd_id=identity)
+    return program
+
+
+@pytest.mark.parametrize(("offset", "races"), [(16, False), (14, True), (18, True), (0, True)])
+def test_gaps_between_strides_are_free_to_the_byte(offset: int, races: bool) -> None:
+    """Rows of 16 bytes every 32: another tensor fits between them and nowhere else."""
+    assert check_program(_strided(offset, 1), CHIP) == []
+    found = check_program(_strided(offset, 0), CHIP)
+    assert {finding.fault for finding in found} == ({Fault.RACE} if races else set())
+    if offset in (14, 18):
+        assert "reads there" in found[0].message
+        assert f"{ {14: 560, 18: 420}[offset] } bytes" in found[0].message
 
 
 def test_other_chips_are_checked_by_their_own_limits() -> None:

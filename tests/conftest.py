@@ -1,0 +1,31 @@
+"""For all tests: no program that the compiler makes may have a finding."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.backend import codegen
+from xdsl_tpu.backend.checks import check_program
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.program import Program
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_program_is_checked() -> Iterator[None]:
+    """Whoever generates code, as a test, a tool or a pass, gets a program that was checked."""
+    original = codegen.generate
+
+    def generate(module: ModuleOp, weights: Mapping[str, Any], chip: Chip) -> Program:
+        program = original(module, weights, chip)
+        found = check_program(program, chip)
+        assert not found, "\n".join(map(str, found[:5]))
+        return program
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in list(sys.modules.values()):
+            if vars(module).get("generate") is original:
+                patch.setattr(module, "generate", generate)
+        yield
