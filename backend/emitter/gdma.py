@@ -85,6 +85,33 @@ class GdmaEmitter(CommandQueues):
         writes = [target.span(self.chip)] if isinstance(target, LocalTensor) else []
         self.issue("DMA_tensor", fields, [], writes)
 
+    def gather(self, target: GlobalTensor, source: GlobalTensor, index: GlobalTensor) -> None:
+        """target (1, c, rows, w) = rows of source (1, c, h, w) that index (1, 1 or c, rows, 1)
+        names, all in DDR; rows of both are dense. What is out of range becomes 0 (5.14)."""
+        fields = self._row_fields(target, source, index)
+        self.issue("DMA_gather", fields, [], [])
+
+    def scatter(self, target: GlobalTensor, source: GlobalTensor, index: GlobalTensor) -> None:
+        """Rows of source (1, c, rows, w) to those of target (1, c, h, w) that index (1, 1 or c,
+        rows, 1) names, all in DDR; of equal indices the last one wins (5.14)."""
+        fields = self._row_fields(target, source, index)
+        self.issue("DMA_scatter", fields, [], [])
+
+    def _row_fields(
+        self, target: GlobalTensor, source: GlobalTensor, index: GlobalTensor
+    ) -> dict[str, int]:
+        if index.dtype.bytes != DType.I32.bytes or target.dtype is not source.dtype:
+            kinds = ", ".join(t.dtype.label for t in (target, source, index))
+            raise TpuError(f"DMA of rows by index: types {kinds}")
+        fields = {"stride_enable": 1, "src_data_format": _format(source.dtype)} | _ALL_LANES
+        for side, tensor in (("src", source), ("dst", target), ("index", index)):
+            fields |= _address(side, tensor.address)
+            fields |= {
+                f"{side}_{a}stride": s for a, s in zip("ch", tensor.strides[1:3], strict=True)
+            }
+            fields |= {f"{side}_{a}size": s for a, s in zip("ch", tensor.shape[1:3], strict=True)}
+        return fields | {"src_wsize": source.shape[3], "dst_wsize": target.shape[3]}
+
     def _copy(self, target: Place, source: Place) -> None:
         if target.shape != source.shape:
             raise TpuError(f"DMA copy: shapes differ, {source.shape} to {target.shape}")

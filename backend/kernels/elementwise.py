@@ -5,7 +5,7 @@ from functools import partial
 
 from xdsl.ir import Operation
 
-from xdsl_tpu.backend.emitter import Arith, Emitter, Operand
+from xdsl_tpu.backend.emitter import Arith, Emitter, Operand, Rounding
 from xdsl_tpu.backend.kernels.int8 import elementwise as int8
 from xdsl_tpu.backend.kernels.mapping import (
     Describe,
@@ -16,7 +16,7 @@ from xdsl_tpu.backend.kernels.mapping import (
     element_wise,
 )
 from xdsl_tpu.backend.kernels.support import KernelContext, where
-from xdsl_tpu.backend.tensor import LocalTensor
+from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats
 from xdsl_tpu.dialects.errors import TpuError
@@ -232,9 +232,15 @@ def _cast_step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
     emitter.cast(out, x)
 
 
+def _whole_step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
+    emitter.cast(out, x, Rounding.HALF_AWAY)
+
+
 def _cast(op: Operation, types: Types) -> ElementWise:
-    """tpu.Cast between float types, to nearest even."""
+    """tpu.Cast between float types, to nearest even; to i32 to nearest, halves away from 0."""
     out, x = types.out, types.operands[0]
+    if x.is_float and out is DType.I32:
+        return _unary([_whole_step], types)
     if not (out.is_float and x.is_float):
         raise TpuError(f"{where(op)}: a cast {x.label} to {out.label} has no kernel")
     return _unary([_cast_step if out is not x else _copy], types)

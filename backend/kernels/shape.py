@@ -16,7 +16,7 @@ def _row_major(value: DdrValue, shape: Sequence[int] | None = None) -> Side:
     return Side(value.address, contiguous_strides(tuple(shape or value.shape)))
 
 
-def _copy(context: KernelContext, out: DdrValue, x: DdrValue) -> None:
+def copy_whole(context: KernelContext, out: DdrValue, x: DdrValue) -> None:
     """Copy a whole tensor unless it is already in place."""
     if out.address != x.address:
         flat = (out.elements,)
@@ -25,7 +25,7 @@ def _copy(context: KernelContext, out: DdrValue, x: DdrValue) -> None:
 
 def reshape(context: KernelContext, op: Operation) -> None:
     """tpu.Reshape, Squeeze, Unsqueeze: nothing when result and operand share their address."""
-    _copy(context, context.value(op.results[0]), context.value(op.operands[0]))
+    copy_whole(context, context.value(op.results[0]), context.value(op.operands[0]))
 
 
 def permuted(

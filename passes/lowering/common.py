@@ -46,20 +46,6 @@ def follow(target: type[NamedOp]) -> Lowering:
     return lower
 
 
-def with_indices(target: type[NamedOp], positions: Iterable[int], indices: Attribute) -> Lowering:
-    """As `same`, but the operands at `positions` are indices of the type `indices`."""
-    places = frozenset(positions)
-
-    def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-        operands = [
-            ctx.as_type(operand, indices if place in places else ctx.element)
-            for place, operand in enumerate(op.operands)
-        ]
-        return build(op, ctx, target, operands, ctx.element)
-
-    return lower
-
-
 def build(
     op: Operation,
     ctx: LoweringContext,
@@ -85,7 +71,10 @@ def build(
     declared = target.get_irdl_definition().attributes
     known = {key: value for key, value in attributes.items() if key in declared}
     new = target.make(
-        _name(op), (*operands, *_missing(ctx, target, len(operands))), result_types=types, **known
+        _name(op),
+        (*operands, *missing_operands(ctx, target, len(operands))),
+        result_types=types,
+        **known,
     )
     extra = {
         key: op.attributes[key]
@@ -110,7 +99,8 @@ def _plain(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
     }
 
 
-def _missing(ctx: LoweringContext, target: type[NamedOp], given: int) -> list[SSAValue]:
+def missing_operands(ctx: LoweringContext, target: type[NamedOp], given: int) -> list[SSAValue]:
+    """The function's `none`, once for each operand of `target` that is not given."""
     definitions = [definition for _, definition in target.get_irdl_definition().operands]
     if any(isinstance(d, VarOperandDef) and not isinstance(d, OptOperandDef) for d in definitions):
         return []

@@ -6,8 +6,8 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.passes.lowering.common import build, follow, same, with_indices
-from xdsl_tpu.passes.lowering.context import I32, CannotLowerError, LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.common import build, follow, same
+from xdsl_tpu.passes.lowering.context import CannotLowerError, LoweringContext, Lowerings
 from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
 
 
@@ -59,31 +59,15 @@ def _split(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     return parts
 
 
-def _interp(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """A constant target shape is dropped: shape inference has turned it into scales."""
-    assert isinstance(op, top.InterpOp)
-    if not is_none(op.target_shape) and not is_weight(op.target_shape):
-        raise CannotLowerError(f"{op.name} '{required_name(op)}': its size is not constant")
-    if min(op.scale_h.value.data, op.scale_w.value.data) <= 0:
-        raise CannotLowerError(f"{op.name} '{required_name(op)}': its scales are not known")
-    return build(op, ctx, tpu.InterpOp, (op.input, ctx.none()), ctx.element)
-
-
 LOWERINGS: Lowerings = {
     top.ConcatOp: same(tpu.ConcatOp),
     top.Depth2SpaceOp: same(tpu.Depth2SpaceOp),
     top.FlattenOp: _flatten,
-    top.GatherOp: with_indices(tpu.GatherOp, (1,), I32),
-    top.GatherElementsOp: with_indices(tpu.GatherElementsOp, (1,), I32),
-    top.GatherNDOp: with_indices(tpu.GatherNDOp, (1,), I32),
     top.GridSamplerOp: same(tpu.GridSamplerOp, in_f32=True),
-    top.InterpOp: _interp,
     top.PadOp: _pad,
     top.PermuteOp: same(tpu.PermuteOp),
     top.ReshapeOp: follow(tpu.ReshapeOp),
     top.ReverseOp: same(tpu.ReverseOp),
-    top.ScatterElementsOp: with_indices(tpu.ScatterElementsOp, (1,), I32),
-    top.ScatterNDOp: with_indices(tpu.ScatterNDOp, (1,), I32),
     top.ShuffleChannelOp: same(tpu.ShuffleChannelOp),
     top.SliceOp: _slice,
     top.SplitOp: _split,
@@ -91,7 +75,6 @@ LOWERINGS: Lowerings = {
     top.SwapChannelOp: same(tpu.SwapChannelOp),
     top.SwapDimInnerOp: same(tpu.SwapDimInnerOp),
     top.TileOp: follow(tpu.TileOp),
-    top.TriluOp: same(tpu.TriluOp),
     top.UnsqueezeOp: follow(tpu.UnsqueezeOp),
     top.UpsampleOp: same(tpu.UpsampleOp),
 }

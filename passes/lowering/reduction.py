@@ -10,7 +10,6 @@ from xdsl_tpu.dialects.tpu import PoolMode
 from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import (
     F32,
-    I32,
     CannotLowerError,
     Lowering,
     LoweringContext,
@@ -38,20 +37,8 @@ def _pool(mode: PoolMode, in_f32: bool) -> Lowering:
     return lower
 
 
-def _indices_and_values(target: type[NamedOp], indices: int) -> Lowering:
-    """Ops that give both positions (i32) and values; they compare in f32."""
-
-    def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-        elements = [I32 if place == indices else F32 for place in range(len(op.results))]
-        return build(op, ctx, target, tuple(op.operands), elements)
-
-    return lower
-
-
 LOWERINGS: Lowerings = {
-    top.ArgOp: _indices_and_values(tpu.ArgOp, indices=0),
     top.AvgPoolOp: _pool(PoolMode.Avg, in_f32=True),
-    top.CumSumOp: same(tpu.CumSumOp),
     top.GroupNormOp: same(tpu.GroupNormOp),
     top.InstanceNormOp: same(tpu.InstanceNormOp, in_f32=True),
     top.LayerNormOp: same(tpu.LayerNormOp),
@@ -61,5 +48,4 @@ LOWERINGS: Lowerings = {
     top.PixelNormOp: same(tpu.PixelNormOp),
     top.ReduceOp: same(tpu.ReduceOp),
     top.RMSNormOp: same(tpu.RMSNormOp),
-    top.TopKOp: _indices_and_values(tpu.TopKOp, indices=1),
 }

@@ -3,14 +3,26 @@
 from xdsl.ir import Operation
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.passes.lowering import activation, conv, elementwise, movement, reduction
+from xdsl_tpu.passes.lowering import (
+    activation,
+    conv,
+    elementwise,
+    indexing,
+    matrices,
+    movement,
+    ranking,
+    reduction,
+)
 from xdsl_tpu.passes.lowering.context import Lowerings
 
 LOWERINGS: Lowerings = {
     **activation.LOWERINGS,
     **conv.LOWERINGS,
     **elementwise.LOWERINGS,
+    **indexing.LOWERINGS,
+    **matrices.LOWERINGS,
     **movement.LOWERINGS,
+    **ranking.LOWERINGS,
     **reduction.LOWERINGS,
 }
 

@@ -17,7 +17,7 @@ TOLERANCE = {"F16": 4e-3, "BF16": 4e-2}
 STEPS = (top.CeilOp, top.FloorOp, top.RoundOp, top.SignOp, top.CompareOp, top.CompareConstOp)
 """Functions that jump: rounding an input may change a result by a whole step."""
 
-APPROXIMATE = (top.PowOp, top.Pow2Op, top.Pow3Op)
+APPROXIMATE = (top.CumSumOp, top.InterpOp, top.PowOp, top.Pow2Op, top.Pow3Op)
 """Lowered to exponentials and logarithms: not exact in F32 either."""
 
 

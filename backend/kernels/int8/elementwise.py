@@ -31,8 +31,8 @@ Narrow = Callable[[Emitter, LocalTensor], None]
 
 
 def is_quantized(types: Types) -> bool:
-    """Whether an op's result or first operand is an integer."""
-    return not types.out.is_float or not types.operands[0].is_float
+    """Whether an op's result or first operand is an 8-bit integer."""
+    return any(t.bytes == 1 for t in (types.out, types.operands[0]))
 
 
 def _relu(op: Operation) -> bool:

@@ -1,0 +1,240 @@
+"""Reading and writing by index: all forms become rows of a matrix, numbered in i32.
+
+The position of an element is a whole number computed in f32, which is exact up to 2^24, or when
+the program is made if the indices are constant.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.passes.lowering.common import build
+from xdsl_tpu.passes.lowering.context import F32, I32, LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.steps import Array, Steps
+from xdsl_tpu.passes.tensors import element_of, shape_of
+
+EXACT = 1 << 24
+"""Positions up to this are exact in f32."""
+
+MOST_ROUNDS = 64
+"""Updates of one element that a scatter applies one after the other."""
+
+COMBINE: dict[int, tuple[type[NamedOp], dict[str, object]]] = {
+    1: (tpu.AddOp, {}),
+    2: (tpu.SubOp, {}),
+    3: (tpu.MaxOp, {}),
+    4: (tpu.MinOp, {}),
+    5: (tpu.MulOp, {}),
+}
+"""Reduction of a scatter -> what joins an element and its update."""
+
+
+def _gather(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """gather(x, i) -> Gather(x, i) with indices from 0 on."""
+    assert isinstance(op, top.GatherOp)
+    do, shape = Steps(op, ctx), shape_of(op.input)
+    size = shape[op.axis.value.data % len(shape)]
+    known = do.values(op.indices)
+    if known is None:
+        indices = _from_start(do, op.indices, np.array([size]))
+    elif known.min(initial=0) < 0:
+        indices = do.indices("from_start", np.where(known < 0, known + size, known))
+    else:
+        indices = ctx.as_type(op.indices, I32)
+    return build(op, ctx, tpu.GatherOp, (ctx.as_type(op.input, ctx.element), indices), ctx.element)
+
+
+def _from_start(do: Steps, indices: SSAValue, sizes: Array) -> SSAValue:
+    """Indices from the end, which are negative, as indices from the start; f32 in and out."""
+    shape = shape_of(indices)
+    negative = do.step(
+        "negative",
+        tpu.CompareConstOp,
+        [indices],
+        shape,
+        mode="Less",
+        const_val=0.0,
+        inversed=False,
+    )
+    if sizes.size == 1:
+        size = float(sizes.item())
+        shift = do.step("shift", tpu.MulConstOp, [negative], shape, const_val=size)
+    else:
+        shift = do.step("shift", tpu.MulOp, [negative, do.weight("sizes", sizes)], shape)
+    return do.step("from_start", tpu.AddOp, [indices, shift], shape)
+
+
+def _linear(
+    do: Steps, indices: SSAValue, sizes: Sequence[int], strides: Sequence[int], base: Array
+) -> SSAValue:
+    """base + the sum over the last dimension of index * stride, as a vector of rows.
+
+    `indices` (.., k) with k sizes and strides; `base` has the other dimensions, or broadcasts.
+    """
+    shape = shape_of(indices)
+    rows = math.prod(shape[:-1])
+    known = do.values(indices)
+    if known is not None:
+        whole = known.astype(np.int64)
+        whole = np.where(whole < 0, whole + np.array(sizes), whole)
+        linear = (whole * np.array(strides)).sum(-1) + base
+        return do.indices("rows", np.broadcast_to(linear, shape[:-1]).reshape(rows))
+    if math.prod(sizes) * strides[-1] > EXACT or base.max(initial=0) > EXACT:
+        raise do.refuse(f"positions beyond {EXACT} cannot be computed from indices")
+    value = _from_start(do, indices, np.array(sizes))
+    scaled = do.step("scaled", tpu.MulOp, [value, do.weight("strides", np.array(strides))], shape)
+    total = do.reduced("total", scaled, len(shape) - 1, "ReduceSum")
+    flat = do.reshaped("flat", total, shape[:-1], F32)
+    if base.any():
+        start = do.weight("base", base)
+        flat = do.step("position", tpu.AddOp, [flat, start], shape[:-1])
+    return do.reshaped("rows", flat, (rows,), F32)
+
+
+def _strides(shape: Sequence[int]) -> list[int]:
+    return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+
+
+def _element_rows(do: Steps, indices: SSAValue, shape: Sequence[int], axis: int) -> SSAValue:
+    """Where in a tensor of `shape` the elements lie whose coordinate along `axis` is given."""
+    places = shape_of(indices)
+    strides = _strides(shape)
+    base = np.zeros(places, np.int64)
+    for other, stride in enumerate(strides):
+        if other != axis:
+            steps = np.arange(places[other]) * stride
+            base += steps.reshape(-1, *(1,) * (len(places) - 1 - other))
+    if do.values(indices) is None:
+        indices = do.reshaped("column", indices, (*places, 1), F32)
+        return _linear(do, indices, [shape[axis]], [strides[axis]], base)
+    known = do.values(indices)
+    assert known is not None
+    whole = known.astype(np.int64)
+    linear = np.where(whole < 0, whole + shape[axis], whole) * strides[axis] + base
+    return do.indices("rows", linear.reshape(-1))
+
+
+def _rows_read(do: Steps, x: SSAValue, rows: SSAValue, count: int, width: int) -> SSAValue:
+    """Rows of x, seen as a matrix of `width` columns, in the shape of the result."""
+    ctx = do.ctx
+    element = ctx.element
+    x = ctx.as_type(x, element)
+    table = do.reshaped("table", x, (math.prod(shape_of(x)) // width, width), element)
+    read = do.step("read", tpu.GatherOp, [table, rows], (count, width), element, axis=0)
+    return do.last(tpu.ReshapeOp, [read], element, shape=list(shape_of(do.op.results[0])))
+
+
+def _gather_elements(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """gather_elements(x, i) -> Gather of single elements at their positions."""
+    assert isinstance(op, top.GatherElementsOp)
+    do, shape = Steps(op, ctx), shape_of(op.input)
+    rows = _element_rows(do, op.indices, shape, op.axis.value.data % len(shape))
+    return [_rows_read(do, op.input, rows, math.prod(shape_of(op.indices)), 1)]
+
+
+def _gather_nd(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """gather_nd(x, i) -> Gather of the slices at their positions."""
+    assert isinstance(op, top.GatherNDOp)
+    do, shape, places = Steps(op, ctx), shape_of(op.input), shape_of(op.indices)
+    batch, depth = op.batch_dims.value.data, places[-1]
+    end = batch + depth
+    width = math.prod(shape[end:])
+    strides = _strides(shape[:end])
+    base = np.arange(math.prod(shape[:batch])) * math.prod(shape[batch:end])
+    base = base.reshape(*shape[:batch], *(1,) * (len(places) - 1 - batch))
+    base = np.broadcast_to(base, places[:-1])
+    rows = _linear(do, op.indices, shape[batch:end], strides[batch:], base)
+    return [_rows_read(do, op.input, rows, math.prod(places[:-1]), width)]
+
+
+def _scatter_nd(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """scatter_nd(x, i, u) -> ScatterND of rows, after joining them with those of x if wanted."""
+    assert isinstance(op, top.ScatterNDOp)
+    do, shape, places = Steps(op, ctx), shape_of(op.input_data), shape_of(op.indices)
+    depth = places[-1]
+    base = np.zeros(places[:-1], np.int64)
+    rows = _linear(do, op.indices, shape[:depth], _strides(shape[:depth]), base)
+    width = math.prod(shape[depth:])
+    operands = (op.input_data, rows, op.updates)
+    return [_rows_written(do, operands, width, op.reduction.value.data)]
+
+
+def _scatter_elements(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """scatter_elements(x, i, u) -> ScatterND of single elements."""
+    assert isinstance(op, top.ScatterElementsOp)
+    do, shape = Steps(op, ctx), shape_of(op.input)
+    rows = _element_rows(do, op.indices, shape, op.axis.value.data % len(shape))
+    operands = (op.input, rows, op.updates)
+    return [_rows_written(do, operands, 1, min(op.reduction.value.data, 1))]
+
+
+def _rows_written(
+    do: Steps, operands: tuple[SSAValue, SSAValue, SSAValue], width: int, reduction: int
+) -> SSAValue:
+    """x, seen as a matrix of `width` columns, with rows replaced by updates or joined with them.
+
+    Rows are joined in rounds that touch no row twice, for which they must be constant.
+    """
+    x, rows, updates = operands
+    ctx, element = do.ctx, do.ctx.element
+    x, updates = (ctx.as_type(value, element) for value in (x, updates))
+    table = do.reshaped("table", x, (math.prod(shape_of(x)) // width, width), element)
+    count = math.prod(shape_of(updates)) // width
+    news = do.reshaped("news", updates, (count, width), element)
+    if not reduction:
+        return _written(do, "", table, rows, news)
+    known = do.values(rows)
+    if known is None:
+        raise do.refuse("updates are joined with what is there only at constant indices")
+    rounds = _rounds(known)
+    if len(rounds) > MOST_ROUNDS:
+        raise do.refuse(f"{len(rounds)} updates of one place are too many to join")
+    target, options = COMBINE[reduction]
+    for number, chosen in enumerate(rounds):
+        at = do.indices(f"at{number}", known[chosen])
+        which = do.indices(f"which{number}", chosen)
+        shape = (len(chosen), width)
+        old = do.step(f"old{number}", tpu.GatherOp, [table, at], shape, element, axis=0)
+        new = do.step(f"new{number}", tpu.GatherOp, [news, which], shape, element, axis=0)
+        joined = do.step(f"joined{number}", target, [old, new], shape, element, **options)
+        label = f"written{number}" if number + 1 < len(rounds) else ""
+        table = _written(do, label, table, at, joined)
+    return table
+
+
+def _rounds(rows: Array) -> list[Array]:
+    """Places of `rows` in as few lists as have no row twice, in order."""
+    seen: dict[int, int] = {}
+    rounds: list[list[int]] = []
+    for place, row in enumerate(rows.tolist()):
+        turn = seen.get(row, 0)
+        seen[row] = turn + 1
+        if turn == len(rounds):
+            rounds.append([])
+        rounds[turn].append(place)
+    return [np.array(one, np.int64) for one in rounds]
+
+
+def _written(do: Steps, label: str, table: SSAValue, rows: SSAValue, news: SSAValue) -> SSAValue:
+    """`table` with rows replaced; without a label the op's result."""
+    element, shape = do.ctx.element, shape_of(table)
+    column = do.reshaped(f"{label}column", rows, (shape_of(rows)[0], 1), element_of(rows))
+    made = do.step(
+        label or "written", tpu.ScatterNDOp, [table, column, news], shape, element, reduction=0
+    )
+    if label:
+        return made
+    return do.last(tpu.ReshapeOp, [made], element, shape=list(shape_of(do.op.results[0])))
+
+
+LOWERINGS: Lowerings = {
+    top.GatherOp: _gather,
+    top.GatherElementsOp: _gather_elements,
+    top.GatherNDOp: _gather_nd,
+    top.ScatterElementsOp: _scatter_elements,
+    top.ScatterNDOp: _scatter_nd,
+}
