@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
 from tests.tools.running import Run
@@ -47,23 +46,19 @@ def test_all_unknown_ops_at_once(call: Run, tmp_path: Path) -> None:
 
 
 def test_what_lowering_and_kernels_refuse_is_listed_together(call: Run, tmp_path: Path) -> None:
-    """The power of a negative number has no lowering, CumSum no kernel; Relu between is fine."""
+    """The power of a negative number has no lowering, GridSample no kernel; Relu is fine."""
     b = Builder(1)
     x = b.node("Pow", [b.constant("base", -2.0), "x"], "power")
-    b.node("CumSum", [b.node("Relu", [x], "relu"), axis(b)], "sums")
-    model = write(tmp_path / "m.onnx", b.model({"x": (2, 8)}, {"sums": (2, 8)}))
+    b.node("GridSample", [b.node("Relu", [x], "relu"), "grid"], "sample")
+    inputs = {"x": (1, 1, 2, 8), "grid": (1, 3, 3, 2)}
+    model = write(tmp_path / "m.onnx", b.model(inputs, {"sample": (1, 1, 3, 3)}))
     done = call("tpu-compile", "--check", model, "--quiet")
     assert done.status == 1
     assert "is not positive" in done.out
-    assert "    power (opset 17) of tensor<2x8xf32>" in done.out
-    assert "tpu.CumSum: no kernel" in done.out
-    assert "    sums (opset 17) of tensor<2x8xf32>" in done.out
+    assert "    power (opset 17) of tensor<1x1x2x8xf32>" in done.out
+    assert "tpu.GridSampler: no kernel" in done.out
+    assert "    sample (opset 17) of tensor<1x1x2x8xf32>, tensor<1x3x3x2xf32>" in done.out
     assert "2 problems" in done.err
-
-
-def axis(b: Builder) -> str:
-    b.constants.append(onnx.numpy_helper.from_array(np.array(1), "axis"))
-    return "axis"
 
 
 def test_a_shape_that_a_kernel_refuses(call: Run, tmp_path: Path) -> None:
