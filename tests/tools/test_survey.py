@@ -50,8 +50,8 @@ def test_what_lowering_and_kernels_refuse_is_listed_together(call: Run, tmp_path
     b = Builder(1)
     x = b.node("Pow", [b.constant("base", -2.0), "x"], "power")
     b.node("GridSample", [b.node("Relu", [x], "relu"), "grid"], "sample")
-    inputs = {"x": (1, 1, 2, 8), "grid": (1, 3, 3, 2)}
-    model = write(tmp_path / "m.onnx", b.model(inputs, {"sample": (1, 1, 3, 3)}))
+    sample = b.model({"x": (1, 1, 2, 8), "grid": (1, 3, 3, 2)}, {"sample": (1, 1, 3, 3)})
+    model = write(tmp_path / "m.onnx", sample)
     done = call("tpu-compile", "--check", model, "--quiet")
     assert done.status == 1
     assert "is not positive" in done.out
