@@ -9,11 +9,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, defs, helper, numpy_helper, shape_inference
 
+from xdsl_tpu.frontend.onnx.compose import COMPOSED, Body, Composition
 from xdsl_tpu.frontend.onnx.evaluate import ELEMENTWISE, RANDOM, evaluate
 from xdsl_tpu.frontend.onnx.expand import cast_like, expanded
 from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node, ValueType, is_uniform
 from xdsl_tpu.frontend.onnx.load import NEWEST_OPSET, opset_of
-from xdsl_tpu.frontend.onnx.problems import Problem, node_problem
+from xdsl_tpu.frontend.onnx.problems import Problem, UnsupportedNode, node_problem
 from xdsl_tpu.frontend.onnx.protos import (
     attribute_values,
     has_data,
@@ -132,7 +133,7 @@ class GraphBuilder:
 
     def _follow_unknown(self, node: Node) -> None:
         """Nothing can be said about a node behind a bad one, except that its op is bad too."""
-        if self._supported(node.op_type) or node.op_type in FREE:
+        if self._supported(node.op_type) or node.op_type in FREE | COMPOSED.keys():
             self._unknown.update(filter(None, node.outputs))
         else:
             self._reject(node, self._unsupported())
@@ -203,11 +204,14 @@ class GraphBuilder:
         return node.op_type in ELEMENTWISE and uniform
 
     def _append(self, node: Node, proto: onnx.NodeProto) -> None:
-        if not self._supported(node.op_type):
+        composition = COMPOSED.get(node.op_type)
+        if composition is None and not self._supported(node.op_type):
             return self._expand(node, proto)
         types = self._infer(node, proto)
         if isinstance(types, str):
             return self._reject(node, types)
+        if composition is not None:
+            return self._compose(node, composition)
         for name, kind in zip(node.outputs, types, strict=True):
             if name and kind is None:
                 return self._reject(node, f"the shape of its output '{name}' depends on data")
@@ -215,6 +219,16 @@ class GraphBuilder:
         for name, kind in zip(node.outputs, types, strict=True):
             if name and kind:
                 self._graph.types[name] = kind
+
+    def _compose(self, node: Node, composition: Composition) -> None:
+        """Continue with the nodes an op is written out in."""
+        body = Body(self._graph, node)
+        try:
+            composition(body)
+        except UnsupportedNode as error:
+            return self._reject(node, str(error))
+        for part in body.protos:
+            self._visit(part)
 
     def _expand(self, node: Node, proto: onnx.NodeProto) -> None:
         """Continue with the nodes ONNX defines an unsupported one by, if it does."""
@@ -275,7 +289,12 @@ def _size(node: Node, shape: tuple[int, ...]) -> Array:
     return np.array(np.prod(shape), np.int64)
 
 
+def _eye_like(node: Node, shape: tuple[int, ...]) -> Array:
+    return np.eye(*shape, k=node.attribute("k", 0), dtype=np.float32)
+
+
 SHAPE_QUERIES: dict[str, Callable[[Node, tuple[int, ...]], Array]] = {
+    "EyeLike": _eye_like,
     "Shape": _shape,
     "Size": _size,
 }
@@ -283,5 +302,5 @@ SHAPE_QUERIES: dict[str, Callable[[Node, tuple[int, ...]], Array]] = {
 SAME_AS_INPUT = frozenset({"GroupNormalization"})
 """Ops ONNX infers no shape for although it is that of the input."""
 
-FREE = frozenset({"Constant", "Dropout", "Identity", "If", "Shape", "Size"})
+FREE = frozenset({"Constant", "Dropout", "EyeLike", "Identity", "If", "Shape", "Size"})
 """Ops that disappear here and so need no conversion."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -16,7 +17,7 @@ from xdsl_tpu.dialects.weights import Weights, attach
 from xdsl_tpu.frontend.onnx.build import GraphBuilder
 from xdsl_tpu.frontend.onnx.converters import CONVERTERS, Context
 from xdsl_tpu.frontend.onnx.fusions import FUSIONS, run_fusions
-from xdsl_tpu.frontend.onnx.graph import Graph
+from xdsl_tpu.frontend.onnx.graph import Graph, Node
 from xdsl_tpu.frontend.onnx.load import (
     InputShapes,
     Source,
@@ -46,6 +47,14 @@ IMAGE_INPUT: dict[str, Any] = {
     "yuv_type": "",
 }
 """Preprocessing attributes of an image input that is used as it comes."""
+
+LINEAR = frozenset(
+    {
+        *("BatchNormalization", "Conv", "ConvTranspose", "Einsum", "GRU", "Gemm", "LSTM", "MatMul"),
+        *("GroupNormalization", "InstanceNormalization", "LayerNormalization", "RMSNormalization"),
+    }
+)
+"""Ops with weights, of which none may be infinite."""
 
 
 @dataclass(frozen=True)
@@ -137,10 +146,24 @@ def _convert_nodes(context: Context, graph: Graph) -> Iterator[Problem]:
             continue  # behind a node that failed
         inputs = [*node.inputs]
         try:
+            _refuse_infinite_factors(graph, node)
             CONVERTERS[node.op_type](context, node)
         except (UnsupportedNode, TpuError) as error:
             types = [graph.types.get(name) for name in inputs]
             yield node_problem(node, types, str(error))
+
+
+def _refuse_infinite_factors(graph: Graph, node: Node) -> None:
+    """UnsupportedNode for infinite weights of an op that multiplies by them and adds up.
+
+    Elsewhere an infinity is a number like others: masks are made of it.
+    """
+    if node.op_type not in LINEAR:
+        return
+    for name in node.inputs:
+        value = graph.constant(name)
+        if value is not None and value.dtype.kind == "f" and np.isinf(value).any():
+            raise UnsupportedNode(f"constant '{name}' has infinite values")
 
 
 def _add_input(context: Context, block: Block, index: int, name: str) -> None:

@@ -6,7 +6,7 @@ from typing import TypeAlias, cast
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import checker, inliner
+from onnx import checker, inliner, version_converter
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.onnx.graph import ValueType
@@ -14,8 +14,15 @@ from xdsl_tpu.frontend.onnx.problems import Problem
 from xdsl_tpu.frontend.onnx.protos import dimensions, dtype_name
 
 OLDEST_OPSET = 11
-NEWEST_OPSET = 21
-"""The range this importer was written for; newer models are taken when all their ops are known."""
+"""Models written for an older one are converted to `RAISED_OPSET` when they are opened."""
+
+RAISED_OPSET = 13
+
+NEWEST_OPSET = 28
+"""The newest one tested; newer models are taken when all their ops are known."""
+
+SMALLEST_IR_VERSION = 4
+"""Before it, initializers had to be inputs as well."""
 
 NO_NUMBERS = frozenset({"object", "str", "complex64", "complex128"})
 
@@ -29,7 +36,7 @@ def load_model(source: Source) -> tuple[onnx.ModelProto, Path]:
     Raises TpuError when the file is missing or not an ONNX model.
     """
     if isinstance(source, onnx.ModelProto):
-        return inlined(source), Path()
+        return _current(source, source.graph.name or "model"), Path()
     path = Path(source)
     try:
         model = onnx.ModelProto.FromString(path.read_bytes())
@@ -39,7 +46,28 @@ def load_model(source: Source) -> tuple[onnx.ModelProto, Path]:
         raise TpuError(f"{path}: not a readable ONNX model ({error})") from error
     if not model.opset_import and not model.graph.node:
         raise TpuError(f"{path}: not an ONNX model (it has no operator set and no nodes)")
-    return inlined(model), path.parent
+    return _current(model, str(path)), path.parent
+
+
+def _current(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """The model without functions of its own, in an opset that is read.
+
+    Raises TpuError when ONNX has no way to convert an older model.
+    """
+    model = inlined(model)
+    versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+    if not versions or max(versions) >= OLDEST_OPSET:
+        return model
+    try:
+        # onnx declares the result without its type
+        raised = version_converter.convert_version(model, RAISED_OPSET)
+    except (RuntimeError, ValueError, TypeError) as error:
+        raise TpuError(
+            f"{name}: opset {max(versions)} cannot be converted to {RAISED_OPSET} "
+            f"({' '.join(str(error).split())}); export it again in opset {OLDEST_OPSET} or later"
+        ) from error
+    raised.ir_version = max(raised.ir_version, SMALLEST_IR_VERSION)
+    return raised
 
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -57,13 +85,7 @@ def opset_of(model: onnx.ModelProto) -> int:
 
 def model_problems(model: onnx.ModelProto) -> Iterator[Problem]:
     """What is wrong with the model as a whole, before looking at what its nodes mean."""
-    opset = opset_of(model)
-    if opset < OLDEST_OPSET:
-        yield Problem(
-            "model",
-            f"opset {opset} is too old; {OLDEST_OPSET} to {NEWEST_OPSET} are read. Export it "
-            "again, or convert it with onnx.version_converter.convert_version",
-        )
+    opset_of(model)
     if model.graph.sparse_initializer:
         yield Problem("model", "it has sparse initializers; store them dense")
     try:

@@ -141,7 +141,6 @@ class TopAddReshapeSwap(RewritePattern):
 
 def _from(op: top.ReshapeOp, value: SSAValue) -> top.ReshapeOp:
     """The same Reshape of another value; its attributes stay when they mean the same for it."""
-    moved = rebuilt(op, operands=(value,))
     if 0 in ints(op.shape or ()) or (op.shape is None and op.flatten_start_dim.value.data >= 0):
-        moved = reshape(op.location, value, shape_of(op.output))
-    return moved
+        return reshape(op.location, value, shape_of(op.output))
+    return rebuilt(op, operands=(value,))

@@ -31,12 +31,23 @@ def test_missing_and_foreign_files(tmp_path: Path) -> None:
         import_onnx(tmp_path / "empty.onnx")
 
 
-def test_old_opset(model_of: ModelOf) -> None:
-    with pytest.raises(TpuError, match="opset 9 is too old; 11 to 21 are read"):
-        import_onnx(relu(model_of, 9))
+def test_old_opsets_are_converted(model_of: ModelOf) -> None:
+    node = helper.make_node("Pad", ["x"], ["y"], pads=[0, 0, 1, 1, 0, 0, 2, 2], value=0.5)
+    text = str(import_onnx(model_of([node], {"x": X}, {}, ["y"], 7)))
+    assert "tensor<1x3x11x11xf32>" in text
 
 
-@pytest.mark.parametrize("opset", [11, 21, 22])
+def test_old_opset_that_cannot_be_converted(model_of: ModelOf) -> None:
+    node = helper.make_node("Upsample", ["x"], ["y"], scales=[1.0, 1.0, 2.0, 2.0], mode="nearest")
+    model = model_of([node], {"x": X}, {}, ["y"], 7)
+    model.graph.node.append(helper.make_node("Unheard", ["y"], ["z"]))
+    with pytest.raises(
+        TpuError, match=r"unit: opset 7 cannot be converted to 13 \(.*Unheard.*again"
+    ):
+        import_onnx(model)
+
+
+@pytest.mark.parametrize("opset", [9, 11, 21, 28])
 def test_opsets_in_range_and_newer_with_known_ops(model_of: ModelOf, opset: int) -> None:
     assert check_onnx(relu(model_of, opset)) == []
 

@@ -83,17 +83,6 @@ def test_matmul(
     agree(node, {"a": a}, {"b": b}) if constant else agree(node, {"a": a, "b": b})
 
 
-@pytest.mark.parametrize("equation", ["abcd,cde->abe", "bij,bjk->bik", "i,j->ij"])
-def test_einsum(agree: Agree, equation: str) -> None:
-    sizes = dict(zip("abcdeijk", (2, 3, 4, 5, 6, 3, 4, 5), strict=True))
-    left, right = equation.split("->")[0].split(",")
-    inputs = {
-        name: random(*(sizes[letter] for letter in term))
-        for name, term in (("l", left), ("r", right))
-    }
-    agree(helper.make_node("Einsum", ["l", "r"], ["y"], equation=equation), inputs)
-
-
 def test_batch_norm(agree: Agree) -> None:
     names = ["gamma", "beta", "mean", "variance"]
     constants = {name: np.abs(random(4)) + np.float32(0.5) for name in names}
@@ -245,18 +234,3 @@ def test_grid_sample(agree: Agree, mode: str, padding: str, align: int) -> None:
     )
     grid = RNG.uniform(-1.3, 1.3, (1, 5, 6, 2)).astype(np.float32)
     agree(node, {"x": X, "g": grid}, tolerance=1e-4)
-
-
-@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
-@pytest.mark.parametrize("op", ["LSTM", "GRU"])
-def test_recurrent(agree: Agree, op: str, direction: str) -> None:
-    gates, ways = (4 if op == "LSTM" else 3), (2 if direction == "bidirectional" else 1)
-    node = helper.make_node(
-        op, ["x", "w", "r", "b"], ["y", "h"], hidden_size=5, direction=direction
-    )
-    constants = {
-        "w": random(ways, gates * 5, 3),
-        "r": random(ways, gates * 5, 5),
-        "b": random(ways, 2 * gates * 5),
-    }
-    agree(node, {"x": random(4, 2, 3)}, constants, ["y", "h"])

@@ -62,7 +62,7 @@ def convert_clip(context: Context, node: Node) -> None:
         return
     low = -largest if low is None else max(low, -largest)
     high = largest if high is None else min(high, largest)
-    context.emit(node, top.ClipOp, [x], min=low, max=high)
+    context.emit(node, top.ClipOp, [x], min=min(low, high), max=high)
 
 
 def convert_gelu(context: Context, node: Node) -> None:
@@ -112,21 +112,8 @@ def convert_prelu(context: Context, node: Node) -> None:
     context.emit(node, top.PReluOp, [x, context.weight(f"{name}_slope", per_channel)])
 
 
-def convert_atan(context: Context, node: Node) -> None:
-    """Atan(x) -> Sign(x) * Arccos(1 / Sqrt(1 + x * x))."""
-    x, shape = context.value(node.inputs[0]), context.shape(node.output)
-    sign = context.step(node, "sign", top.SignOp, [x], shape)
-    square = context.step(node, "square", top.MulOp, [x, x], shape)
-    total = context.step(node, "add", top.AddConstOp, [square], shape, const_val=1.0)
-    root = context.step(node, "sqrt", top.SqrtOp, [total], shape)
-    cosine = context.step(node, "cos", top.ReciprocalOp, [root], shape)
-    angle = context.step(node, "arccos", top.ArccosOp, [cosine], shape)
-    context.emit(node, top.MulOp, [sign, angle])
-
-
 CONVERTERS: dict[str, Converter] = {
     **dict.fromkeys(PLAIN, convert_plain),
-    "Atan": convert_atan,
     "Clip": convert_clip,
     "Elu": convert_elu,
     "GELU": convert_gelu,

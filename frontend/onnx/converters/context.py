@@ -58,7 +58,7 @@ class Context:
         """A weight with this name and these values, as float32; made once.
 
         `scale_of` is the constant it comes from, if the scales of its integers still apply.
-        Raises UnsupportedNode for NaN, for infinities and for integers float32 cannot hold.
+        Raises UnsupportedNode for NaN and for numbers float32 cannot hold.
         """
         if name in self.weights:
             return self._values[name]
@@ -105,6 +105,8 @@ class Context:
         An absent output becomes a result of type none. Raises UnsupportedNode when the shapes
         ONNX infers do not follow from the operands.
         """
+        if any(name and 0 in self.shape(name) for name in node.outputs):
+            raise UnsupportedNode("its result is empty")
         names = [f"{name or node.output}_{node.suffix or node.op_type}" for name in node.outputs]
         types: list[Attribute] = [
             self.type_of(self.shape(name), name) if name else NoneType() for name in node.outputs
@@ -160,7 +162,8 @@ def as_float32(name: str, data: Array) -> Array:
         raise UnsupportedNode(f"constant '{name}' has elements of type {data.dtype.name}")
     with np.errstate(over="ignore"):
         values = data.astype(np.float32, copy=False)
-    if not np.isfinite(values).all():
-        kind = "NaN" if np.isnan(values).any() else "infinite values (in float32)"
-        raise UnsupportedNode(f"constant '{name}' has {kind}")
+    if np.isnan(values).any():
+        raise UnsupportedNode(f"constant '{name}' has NaN")
+    if values is not data and (np.isinf(values) & ~np.isinf(data.astype(np.float64))).any():
+        raise UnsupportedNode(f"constant '{name}' has values that are infinite in float32")
     return values

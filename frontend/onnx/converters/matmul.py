@@ -6,13 +6,31 @@ from xdsl.ir import SSAValue
 from xdsl_tpu.dialects import top
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
 from xdsl_tpu.frontend.onnx.graph import Node
-from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
 
 def convert_matmul(context: Context, node: Node) -> None:
-    """MatMul -> top.MatMul without bias."""
+    """MatMul -> top.MatMul without bias; a vector becomes a matrix of one row or column."""
     operands = [context.value(name) for name in node.inputs[:2]]
-    context.emit(node, top.MatMulOp, [*operands, context.none])
+    shapes = [context.shape(name) for name in node.inputs[:2]]
+    if min(map(len, shapes)) > 1:
+        context.emit(node, top.MatMulOp, [*operands, context.none])
+        return
+    rows, columns = shapes
+    if len(rows) == 1:
+        operands[0] = _reshaped(context, node, "row", operands[0], (1, *rows))
+    if len(columns) == 1:
+        operands[1] = _reshaped(context, node, "column", operands[1], (*columns, 1))
+    batch = (*rows[:-2], *columns[:-2])
+    shape = (*batch, 1 if len(rows) == 1 else rows[-2], 1 if len(columns) == 1 else columns[-1])
+    product = context.step(node, "product", top.MatMulOp, [*operands, context.none], shape)
+    result = context.shape(node.output) or (1,)
+    context.emit(node, top.ReshapeOp, [product], shape=result)
+
+
+def _reshaped(
+    context: Context, node: Node, label: str, value: SSAValue, shape: tuple[int, ...]
+) -> SSAValue:
+    return context.step(node, label, top.ReshapeOp, [value], shape, shape=shape)
 
 
 def convert_gemm(context: Context, node: Node) -> None:
@@ -93,16 +111,7 @@ def _scale_and_add(context: Context, node: Node, product: SSAValue, factor: floa
     context.emit(node, top.AddOp, [product, bias])
 
 
-def convert_einsum(context: Context, node: Node) -> None:
-    """Einsum -> top.Einsum, for equations of plain letters."""
-    equation = node.attribute("equation", "").replace(" ", "")
-    if "..." in equation or "->" not in equation:
-        raise UnsupportedNode(f"equation '{equation}' must be of letters and have a result")
-    context.emit(node, top.EinsumOp, [context.value(name) for name in node.inputs], mode=equation)
-
-
 CONVERTERS: dict[str, Converter] = {
-    "Einsum": convert_einsum,
     "Gemm": convert_gemm,
     "MatMul": convert_matmul,
 }

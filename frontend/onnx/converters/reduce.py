@@ -9,9 +9,7 @@ from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
 from xdsl_tpu.frontend.onnx.graph import Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
-PLAIN = frozenset(
-    {"ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"}
-)
+PLAIN = frozenset({"ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"})
 
 
 def convert_reduce(context: Context, node: Node) -> None:

@@ -1,0 +1,14 @@
+"""Ops that are written out in others before they are converted: one table, one file per family."""
+
+from xdsl_tpu.frontend.onnx.compose import einsum, functions, products, recurrent
+from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
+
+COMPOSED: dict[str, Composition] = {
+    **einsum.COMPOSED,
+    **functions.COMPOSED,
+    **products.COMPOSED,
+    **recurrent.COMPOSED,
+}
+"""ONNX op type to the function that writes such a node out."""
+
+__all__ = ["COMPOSED", "Body", "Composition"]
