@@ -4,6 +4,7 @@ f16 ones have short sequences of their own (`sequences.table`) unless the module
 precision; everything else is computed in f32.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -180,9 +181,12 @@ def _rsqrt(e: Emitter, work: Work, coeffs: Sequence[float]) -> None:
 
 
 def _sqrt(e: Emitter, work: Work, coeffs: Sequence[float]) -> None:
-    """x * rsqrt(x); zero stays zero because rsqrt(0) is finite on this chip."""
-    e.rsqrt(work.scratch[0], work.operands[0])
-    e.arith(Arith.MUL, work.out, work.operands[0], work.scratch[0])
+    """x * rsqrt(x); 0 for 0, NaN below it."""
+    x, (root, product, other) = work.operands[0], work.scratch
+    e.rsqrt(root, x)
+    e.arith(Arith.MUL, product, x, root)
+    e.select(Compare.EQUAL, other, x, 0.0, 0.0, math.nan)
+    e.select(Compare.GREATER, work.out, x, 0.0, product, other)
 
 
 def _absolute(e: Emitter, work: Work, coeffs: Sequence[float]) -> None:
@@ -256,7 +260,7 @@ RECIPES: dict[str, Recipe] = {
     "SINH": _sequence(hyperbolic.SINH_F32),
     "SOFT_PLUS": _sequence(hyperbolic.SOFT_PLUS_F32),
     "SOFT_SIGN": Recipe(_soft_sign, (F32, F32)),
-    "SQRT": Recipe(_sqrt, (F32,)),
+    "SQRT": Recipe(_sqrt, (F32, F32, F32)),
     "SQUARE": Recipe(_square),
     "SWISH": Recipe(_swish, *_LOGISTIC),
     "TAN": _sequence(trigonometric.TAN_F32),

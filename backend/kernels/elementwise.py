@@ -164,6 +164,20 @@ def _leaky_relu(op: Operation, types: Types) -> ElementWise:
     return ElementWise(compute, (Scratch(types.out),))
 
 
+def _p_relu(op: Operation, types: Types) -> ElementWise:
+    """max(x, 0) + slope * min(x, 0); the slope broadcasts."""
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        x, slope = work.operands
+        below, scaled = work.scratch
+        emitter.arith(Arith.MIN, below, x, 0.0)
+        emitter.arith(Arith.MUL, scaled, below, slope)
+        emitter.arith(Arith.MAX, below, x, 0.0)
+        emitter.arith(Arith.ADD, work.out, below, scaled)
+
+    return ElementWise(compute, (Scratch(types.out), Scratch(types.out)))
+
+
 def _several(kind: Arith, op: Operation, types: Types) -> ElementWise:
     """tpu.Add, Sub, Mul, Max, Min of any number of broadcasting operands."""
     tail = _fused_relu(op)
@@ -257,6 +271,7 @@ DESCRIPTIONS: dict[str, Describe] = {
     "tpu.MaxConst": partial(_constant, Arith.MAX),
     "tpu.Min": partial(_several, Arith.MIN),
     "tpu.MinConst": partial(_constant, Arith.MIN),
+    "tpu.PReluOp": _p_relu,
     "tpu.Mul": partial(_several, Arith.MUL),
     "tpu.MulConst": partial(_constant, Arith.MUL),
     "tpu.Reciprocal": _reciprocal,

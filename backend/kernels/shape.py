@@ -146,18 +146,54 @@ def swap_dim_inner(context: KernelContext, op: Operation) -> None:
 
 
 def pad(context: KernelContext, op: Operation) -> None:
-    """tpu.Pad with a constant: fill the result, then copy the operand into its middle."""
+    """tpu.Pad: the operand goes into the middle of the result, after a fill with the constant or
+    before borders are copied from it."""
     assert isinstance(op, tpu.PadOp)
-    if op.mode.data.value != "constant":
-        raise TpuError(f"{where(op)}: padding mode {op.mode.data.value} has no kernel")
+    mode = op.mode.data.value
+    if mode not in BORDERS:
+        raise TpuError(f"{where(op)}: padding mode {mode} has no kernel")
     out, x = context.value(op.output), context.value(op.input)
     paddings = ints(op.paddings)
     rank = len(x.shape)
-    fill(context, out, op.val.value.data)
+    if mode == "constant":
+        fill(context, out, op.val.value.data)
     strides = contiguous_strides(out.shape)
     start = sum(p * s for p, s in zip(paddings[:rank], strides, strict=True))
     target = Side(out.address + start * out.dtype.bytes, strides)
     move(context, x.shape, target, _row_major(x), x.dtype)
+    if mode != "constant":
+        _borders(context, out, x.shape, paddings, mode)
+
+
+BORDERS = ("constant", "edge", "reflect")
+
+
+def _borders(
+    context: KernelContext,
+    out: DdrValue,
+    middle: Sequence[int],
+    paddings: Sequence[int],
+    mode: str,
+) -> None:
+    """Copy what surrounds the middle of the result from it, one axis after the other.
+
+    An axis that is done is copied whole with the next ones, so corners come of themselves.
+    """
+    rank, strides = len(middle), contiguous_strides(out.shape)
+    for axis, size in enumerate(middle):
+        before, after = paddings[axis], paddings[axis + rank]
+        sizes = [out.shape[a] if a < axis else 1 if a == axis else middle[a] for a in range(rank)]
+        start = sum(paddings[a] * strides[a] for a in range(axis + 1, rank))
+        last = before + size - 1
+        pairs = [(i, before if mode == "edge" else 2 * before - i) for i in range(before)]
+        pairs += [(last + i, last if mode == "edge" else last - i) for i in range(1, after + 1)]
+        for target, source in pairs:
+            places = (
+                out.address + (start + i * strides[axis]) * out.dtype.bytes
+                for i in (target, source)
+            )
+            to, back = (Side(place, strides) for place in places)
+            move(context, sizes, to, back, out.dtype)
 
 
 def fill(context: KernelContext, out: DdrValue, value: float) -> None:

@@ -157,10 +157,16 @@ class GraphBuilder:
         return False
 
     def _is_inference_dropout(self, node: Node) -> bool:
-        if node.op_type != "Dropout" or any(node.outputs[1:]):
+        if node.op_type != "Dropout":
             return False
-        training = self._graph.constant(node.input(2))
-        return not node.input(2) or (training is not None and not training.item())
+        training, ratio = (self._graph.constant(node.input(index)) for index in (2, 1))
+        is_idle = not node.input(2) or (training is not None and not training.item())
+        if not is_idle and (ratio is None or ratio.item()):
+            return False
+        for mask in filter(None, node.outputs[1:]):
+            kept = np.broadcast_to(np.True_, self._graph.shape(node.inputs[0]))
+            self._graph.add_constant(mask, kept)
+        return True
 
     def _fold(self, node: Node, proto: onnx.NodeProto) -> bool:
         """Replace a node by constants when its inputs are constant, or only shapes matter."""

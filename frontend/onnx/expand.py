@@ -1,6 +1,7 @@
 """Ops that ONNX defines by other ops, written out."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import onnx
 from onnx import defs, helper, inliner
@@ -24,16 +25,43 @@ def expanded(
         helper.make_graph([proto], "body", values, outputs),
         opset_imports=[helper.make_opsetid("", opset)],
     )
-    body = inliner.inline_selected_functions(
-        model, [("", proto.op_type)], inline_schema_functions=True
-    )
-    nodes = list(body.graph.node)
-    if any(node.op_type == proto.op_type for node in nodes):
+    try:
+        body = inliner.inline_selected_functions(
+            model, [("", proto.op_type)], inline_schema_functions=True
+        )
+        nodes = list(body.graph.node)
+    except RuntimeError:  # the inliner knows no absent input in front of one that is given
+        nodes = _instance(proto, types, opset)
+    if not nodes or any(node.op_type == proto.op_type for node in nodes):
         return None
     kept = {*inputs, *proto.output, ""}
     for node in nodes:
         for names in (node.input, node.output):
             names[:] = [n if n in kept else f"{proto.output[0]}/{n}" for n in names]
+    return nodes
+
+
+def _instance(
+    proto: onnx.NodeProto, types: Mapping[str, ValueType], opset: int
+) -> list[onnx.NodeProto]:
+    """The body that ONNX builds for these input types, with the node's own names; empty without."""
+    # onnx declares neither member
+    schema: Any = defs.get_schema(proto.op_type, opset, "")
+    versions = [v for v in schema.context_dependent_function_opset_versions if v <= opset]
+    if not versions:
+        return []
+    kinds = [type_proto(types[n]) if n else onnx.TypeProto() for n in proto.input]
+    serialized = schema.get_context_dependent_function_with_opset_version(
+        max(versions), proto.SerializeToString(), [kind.SerializeToString() for kind in kinds]
+    )
+    function = onnx.FunctionProto.FromString(serialized)
+    names = dict.fromkeys([*function.input, *function.output], "")
+    names |= dict(zip(function.input, proto.input, strict=False))
+    names |= dict(zip(function.output, proto.output, strict=False))
+    nodes = list(function.node)
+    for node in nodes:
+        for values in (node.input, node.output):
+            values[:] = [names.get(name, name) for name in values]
     return nodes
 
 

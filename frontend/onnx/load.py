@@ -58,16 +58,16 @@ def _current(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     if not versions or max(versions) >= OLDEST_OPSET:
         return model
+    current = onnx.ModelProto()
+    current.CopyFrom(model)
+    current.ir_version = max(model.ir_version, SMALLEST_IR_VERSION)
     try:
-        # onnx declares the result without its type
-        raised = version_converter.convert_version(model, RAISED_OPSET)
-    except (RuntimeError, ValueError, TypeError) as error:
+        return version_converter.convert_version(current, RAISED_OPSET)
+    except (version_converter.ConvertError, RuntimeError, ValueError, TypeError) as error:
         raise TpuError(
             f"{name}: opset {max(versions)} cannot be converted to {RAISED_OPSET} "
             f"({' '.join(str(error).split())}); export it again in opset {OLDEST_OPSET} or later"
         ) from error
-    raised.ir_version = max(raised.ir_version, SMALLEST_IR_VERSION)
-    return raised
 
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -128,6 +128,49 @@ def _pow(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     return [step(tpu.MulOp, name, base, power)]
 
 
+def _truncate(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """Cast of a float to an integer towards zero -> sign(x) * floor(|x|): it stays a float."""
+    assert isinstance(op, top.CastOp)
+    name, step = required_name(op), _f32_steps(op, ctx)
+    if "INT" not in op.to.data or op.round_mode.data != "TowardsZero":
+        raise CannotLowerError(f"{op.name} '{name}': only a cast to integers towards zero")
+    sign = step(tpu.ActiveOp, f"{name}_sign", op.input, mode=ActiveMode.SIGN)
+    size = step(tpu.ActiveOp, f"{name}_abs", op.input, mode=ActiveMode.ABSVAL)
+    whole = step(tpu.ActiveOp, f"{name}_floor", size, mode=ActiveMode.FLOOR)
+    return [step(tpu.MulOp, name, whole, sign)]
+
+
+def _softmax(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """Softmax(x) of the same name; its logarithm is x - max - ln(sum(exp(x - max))), in f32."""
+    assert isinstance(op, top.SoftmaxOp)
+    if not op.log.value.data:
+        return same(tpu.SoftmaxOp)(op, ctx)
+    name, sizes = required_name(op), shape_of(op.output)
+    axis, step = op.axis.value.data % len(sizes), _f32_steps(op, ctx)
+    narrow = TensorType(F32, [1 if place == axis else n for place, n in enumerate(sizes)])
+
+    def reduced(label: str, mode: str, value: SSAValue) -> SSAValue:
+        operands = (value, ctx.none(), ctx.none())
+        made = tpu.ReduceOp.make(
+            f"{name}_{label}",
+            operands,
+            result_types=(narrow,),
+            axes=(axis,),
+            keepdims=True,
+            mode=mode,
+        )
+        return ctx.add(made)[0]
+
+    x = op.input
+    if op.beta.value.data != 1.0:
+        x = step(tpu.MulConstOp, f"{name}_beta", x, const_val=op.beta.value.data)
+    shifted = step(tpu.SubOp, f"{name}_shifted", x, reduced("max", "ReduceMax", x))
+    power = step(tpu.ActiveOp, f"{name}_exp", shifted, mode=ActiveMode.EXP)
+    total = reduced("sum", "ReduceSum", power)
+    log = tpu.ActiveOp.make(f"{name}_log", (total,), result_types=(narrow,), mode=ActiveMode.LN)
+    return [step(tpu.SubOp, name, shifted, ctx.add(log)[0])]
+
+
 def _pow2(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """c ^ x -> exp(x * ln(c)) in f32, for c > 0."""
     assert isinstance(op, top.Pow2Op)
@@ -142,8 +185,8 @@ def _pow2(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
 def _pow3(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """x ^ y -> exp(y * ln|x|) in f32, times -1 where x < 0 and y is odd.
 
-    The sign is 1 - 2 (x < 0) (y mod 2); a negative x to a power that is no integer, which has no
-    real value, gives a number that means nothing.
+    The sign is 1 - 2 (x < 0) (y mod 2). A negative x to a power that is no integer gives NaN: that
+    of the logarithm of 1 - 2 (x < 0) (y mod 1 > 0).
     """
     assert isinstance(op, top.Pow3Op)
     (base, exponent), name = op.inputs, required_name(op)
@@ -165,7 +208,15 @@ def _pow3(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     below = step(tpu.MinConstOp, "below", sign, const_val=0.0)  # 0 or -1
     odd = step(tpu.MulOp, "odd", rest, below)
     factor = step(tpu.MulConstOp, "scaled", odd, const_val=4.0)
-    signed = step(tpu.AddConstOp, "factor", factor, const_val=1.0)
+    floor = step(tpu.ActiveOp, "floor", exponent, mode=ActiveMode.FLOOR)
+    fraction = step(tpu.SubOp, "fraction", exponent, floor)
+    broken = step(tpu.ActiveOp, "broken", fraction, mode=ActiveMode.SIGN)
+    undefined = step(tpu.MulOp, "undefined", broken, below)
+    doubled = step(tpu.MulConstOp, "doubled", undefined, const_val=2.0)
+    argument = step(tpu.AddConstOp, "argument", doubled, const_val=1.0)
+    valid = step(tpu.ActiveOp, "valid", argument, mode=ActiveMode.LN)  # 0 or NaN
+    plus_one = step(tpu.AddConstOp, "one", factor, const_val=1.0)
+    signed = step(tpu.AddOp, "factor", plus_one, valid)
     return [_f32_steps(op, ctx)(tpu.MulOp, name, power, signed)]
 
 
@@ -184,6 +235,7 @@ def _f32_steps(op: Operation, ctx: LoweringContext) -> Callable[..., SSAValue]:
 LOWERINGS: Lowerings = {
     **{op: _active(mode, in_f32=True) for op, mode in IN_F32.items()},
     **{op: _active(mode, in_f32=False) for op, mode in IN_MODE.items()},
+    top.CastOp: _truncate,
     top.EluOp: _elu,
     top.GELUOp: _gelu,
     top.HardSigmoidOp: _hard_sigmoid,
@@ -194,6 +246,6 @@ LOWERINGS: Lowerings = {
     top.Pow3Op: _pow3,
     top.ReluOp: same(tpu.ReluOp),
     top.SigmoidOp: _sigmoid,
-    top.SoftmaxOp: same(tpu.SoftmaxOp),
+    top.SoftmaxOp: _softmax,
     top.SwishOp: _swish,
 }

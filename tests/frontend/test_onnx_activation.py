@@ -80,3 +80,14 @@ def test_clip(agree: Agree, low: float | None, high: float | None, op: str) -> N
 def test_prelu(agree: Agree, shape: tuple[int, ...]) -> None:
     slope = RNG.standard_normal(shape).astype(np.float32)
     agree(helper.make_node("PRelu", ["x", "slope"], ["y"]), {"x": X}, {"slope": slope})
+
+
+@pytest.mark.parametrize("shape", [(1,), (3, 1, 1), X.shape])
+def test_prelu_with_computed_slopes(agree: Agree, shape: tuple[int, ...]) -> None:
+    slope = np.linspace(0, 1, np.prod(shape), dtype=np.float32).reshape(shape)
+    agree(helper.make_node("PRelu", ["x", "slope"], ["y"]), {"x": X, "slope": slope})
+
+
+def test_prelu_with_a_slope_per_element(agree: Agree) -> None:
+    slope = np.linspace(0, 1, X.size, dtype=np.float32).reshape(X.shape)
+    agree(helper.make_node("PRelu", ["x", "slope"], ["y"]), {"x": X}, {"slope": slope})

@@ -60,6 +60,12 @@ def test_mod_of_integers(agree: Agree, fmod: int) -> None:
     agree(node, {"a": INTS, "b": np.where(BOOLS, 7, -3)})
 
 
+def test_mod_of_floats_takes_the_sign_of_the_first(agree: Agree) -> None:
+    a = np.array([[-4.3, 7.2, 5.0, 6.0], [4.3, -7.2, 8.0, 0.0]], np.float32)
+    b = np.array([[2.1, -3.4, 8.0, 3.0], [-2.1, 3.4, -2.0, 3.0]], np.float32)
+    agree(helper.make_node("Mod", ["a", "b"], ["y"], fmod=1), {"a": a, "b": b})
+
+
 def test_integer_division_cuts_the_fraction(agree: Agree) -> None:
     divisor = np.where(BOOLS, 7, -3)
     agree(helper.make_node("Div", ["a", "b"], ["y"]), {"a": INTS, "b": divisor})

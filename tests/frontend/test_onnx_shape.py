@@ -95,7 +95,7 @@ def test_expand_and_tile(agree: Agree) -> None:
     agree(nodes, {"x": X[:, :1]}, {"s": ints(1, 3, 1, 1), "t": ints(1, 2, 1, 3)})
 
 
-@pytest.mark.parametrize("mode", ["constant", "reflect", "edge"])
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
 def test_pad(agree: Agree, mode: str) -> None:
     constants: dict[str, Any] = {"p": ints(0, 0, 1, 2, 0, 0, 3, 1), "v": np.float32(1.5)}
     names = ["x", "p", "v"] if mode == "constant" else ["x", "p"]

@@ -115,6 +115,28 @@ def test_swap_dim_inner(offset: tuple[int, ...]) -> None:
     exact(case)
 
 
+@pytest.mark.parametrize("mode", ["edge", "reflect"])
+def test_pad_with_borders(mode: str) -> None:
+    case = Case("f16")
+    x = case.input("x", (2, 3, 5, 7))
+    attributes = {"paddings": "[1, 0, 2, 4, 0, 2, 3, 6]", "mode": f"#tpu<Pad_Mode {mode}>"}
+    case.op("tpu.Pad", [x, *["none"] * 4], attributes, "y", (3, 5, 10, 17))
+    exact(case)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+@pytest.mark.parametrize(
+    ("shape", "counts"),
+    [((3, 1, 5), (2, 70, 1)), ((4, 6), (1, 3)), ((2, 3, 4, 5), (3, 2, 1, 2)), ((1,), (900,))],
+    ids=str,
+)
+def test_tile(kind: str, shape: tuple[int, ...], counts: tuple[int, ...]) -> None:
+    case = Case(kind)
+    result = tuple(n * count for n, count in zip(shape, counts, strict=True))
+    case.op("tpu.Tile", [case.input("x", shape), "none"], {"tile": str(list(counts))}, "y", result)
+    exact(case)
+
+
 def test_pad() -> None:
     case = Case("f16")
     operands = [case.input("x", (2, 3, 4, 5)), *["none"] * 4]

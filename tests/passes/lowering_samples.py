@@ -148,7 +148,10 @@ FUNCTIONS = [
     unary(top.ReluOp, relu_limit=0.5),
     unary(top.SigmoidOp),
     unary(top.SigmoidOp, log=True),
+    unary(top.CastOp, to="INT32", round_mode="TowardsZero"),
     unary(top.SoftmaxOp, axis=1),
+    unary(top.SoftmaxOp, axis=1, log=True),
+    unary(top.SoftmaxOp, axis=2, log=True, beta=0.5),
     unary(top.SwishOp, beta=1.5),
     Sample(top.PReluOp, [X(normal(2, 3, 4, 5)), W(inside(1, 3, 1, 1))]),
 ]

@@ -6,7 +6,6 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
 from xdsl_tpu.frontend.onnx.graph import Node
-from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
 PLAIN: dict[str, type[NamedOp]] = {
     "Abs": top.AbsOp,
@@ -96,18 +95,25 @@ def convert_hard_sigmoid(context: Context, node: Node) -> None:
 
 
 def convert_prelu(context: Context, node: Node) -> None:
-    """PRelu -> top.LeakyRelu for one slope, else top.PRelu with a slope per channel."""
+    """PRelu -> top.LeakyRelu for one constant slope, top.PRelu for one per channel.
+
+    Other slopes: Max(x, 0) + slope * Min(x, 0).
+    """
     x, name = context.value(node.inputs[0]), node.inputs[1]
     slope = context.graph.constant(name)
-    if slope is None:
-        raise UnsupportedNode("its slope must be constant")
-    if slope.size == 1:
+    if slope is not None and slope.size == 1:
         context.emit(node, top.LeakyReluOp, [x], alpha=float(slope.reshape(())))
         return
     shape = context.shape(node.inputs[0])
-    padded = (*[1] * (len(shape) - slope.ndim), *slope.shape)
-    if len(shape) < 2 or slope.size != shape[1] or padded[1] != shape[1]:
-        raise UnsupportedNode("its slopes must be one per channel, or a single one")
+    own = context.shape(name)
+    padded = (*[1] * (len(shape) - len(own)), *own)
+    if slope is None or len(shape) < 2 or slope.size != shape[1] or padded[1] != shape[1]:
+        above = context.step(node, "above", top.MaxConstOp, [x], shape, const_val=0.0)
+        below = context.step(node, "below", top.MinConstOp, [x], shape, const_val=0.0)
+        operands = [below, context.value(name)]
+        scaled = context.step(node, "scaled", top.MulOp, operands, shape)
+        context.emit(node, top.AddOp, [above, scaled])
+        return
     per_channel = slope.reshape(1, shape[1], *[1] * (len(shape) - 2))
     context.emit(node, top.PReluOp, [x, context.weight(f"{name}_slope", per_channel)])
 

@@ -105,7 +105,7 @@ class Context:
         An absent output becomes a result of type none. Raises UnsupportedNode when the shapes
         ONNX infers do not follow from the operands.
         """
-        if any(name and 0 in self.shape(name) for name in node.outputs):
+        if any(0 in self.shape(name) for name in node.outputs if self._is_read(name)):
             raise UnsupportedNode("its result is empty")
         names = [f"{name or node.output}_{node.suffix or node.op_type}" for name in node.outputs]
         types: list[Attribute] = [
@@ -135,6 +135,9 @@ class Context:
         made = op.make(name, operands, result_types=[self.type_of(shape)], **attributes)
         self._add(made)
         return made.results[0]
+
+    def _is_read(self, name: str) -> bool:
+        return bool(name) and (name in self.graph.outputs or bool(self.graph.users(name)))
 
     def _add(self, op: Operation) -> None:
         """Append an op; one that contradicts its operands' shapes or ONNX's is refused."""

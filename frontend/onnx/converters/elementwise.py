@@ -58,7 +58,8 @@ def convert_div(context: Context, node: Node) -> None:
     left, right = node.inputs
     if not context.graph.types[node.output].is_float:
         shape = context.shape(node.output)
-        operands = [context.value(left), context.value(right)]
+        nudged = _nudged(context, node, left, context.value(left), left)
+        operands = [nudged, context.value(right)]
         quotient = context.step(node, "quotient", top.DivOp, operands, shape)
         context.emit(node, top.CastOp, [quotient], **TRUNCATED)
         return
@@ -71,6 +72,19 @@ def convert_div(context: Context, node: Node) -> None:
         context.emit(node, top.MulConstOp, [context.value(left)], const_val=1.0 / number)
         return
     context.emit(node, top.DivOp, [context.value(left), context.value(right)])
+
+
+def _nudged(context: Context, node: Node, name: str, value: SSAValue, sign_of: str) -> SSAValue:
+    """An integer half a step on in the direction of the sign of another.
+
+    Its quotient by an integer then lies between two integers, never on one, where a rounding
+    error of the division would cost a whole step.
+    """
+    own, other = context.shape(name), context.shape(sign_of)
+    sign = context.step(node, "sign", top.SignOp, [context.value(sign_of)], other)
+    half = context.step(node, "half", top.MulConstOp, [sign], other, const_val=0.5)
+    shape = np.broadcast_shapes(own, other)
+    return context.step(node, "nudged", top.AddOp, [value, half], shape)
 
 
 def _scalar_side(context: Context, node: Node, name: str) -> float | None:
@@ -99,16 +113,48 @@ def convert_pow(context: Context, node: Node) -> None:
 
 
 def convert_mod(context: Context, node: Node) -> None:
-    """Mod -> a - b * Floor(a / b), or with the quotient cut towards zero for fmod."""
-    a, b = (context.value(name) for name in node.inputs)
+    """Mod of integers -> a - b * Floor(a / b). Floats, and fmod: the remainder of |a| and |b|."""
+    left, right = node.inputs
+    a, b = context.value(left), context.value(right)
     shape = context.shape(node.output)
-    quotient = context.step(node, "quotient", top.DivOp, [a, b], shape)
-    if node.attribute("fmod", 0):
-        whole = context.step(node, "whole", top.CastOp, [quotient], shape, **TRUNCATED)
-    else:
-        whole = context.step(node, "whole", top.FloorOp, [quotient], shape)
+    if context.graph.types[node.output].is_float or node.attribute("fmod", 0):
+        _remainder_of_sizes(context, node, a, b)
+        return
+    operands = [_nudged(context, node, left, a, right), b]
+    quotient = context.step(node, "quotient", top.DivOp, operands, shape)
+    whole = context.step(node, "whole", top.FloorOp, [quotient], shape)
     multiple = context.step(node, "multiple", top.MulOp, [whole, b], shape)
     context.emit(node, top.SubOp, [a, multiple])
+
+
+def _remainder_of_sizes(context: Context, node: Node, a: SSAValue, b: SSAValue) -> None:
+    """r = |a| - |b| floor(|a| / |b|), once corrected where the quotient was rounded to the next
+    integer or short of it; then the sign of a. Without fmod, b is added where the signs differ."""
+    left, right = map(context.shape, node.inputs)
+    shape = context.shape(node.output)
+
+    def step(label: str, op: type[NamedOp], *operands: SSAValue, **attributes: Any) -> SSAValue:
+        return context.step(node, label, op, operands, shape, **attributes)
+
+    sign = context.step(node, "sign", top.SignOp, [a], left)
+    dividend = context.step(node, "dividend", top.AbsOp, [a], left)
+    divisor = context.step(node, "divisor", top.AbsOp, [b], right)
+    whole = step("whole", top.FloorOp, step("quotient", top.DivOp, dividend, divisor))
+    rest = step("rest", top.SubOp, dividend, step("multiple", top.MulOp, whole, divisor))
+    compare = {"const_val": 0.0, "inversed": False}
+    low = step("low", top.CompareConstOp, rest, mode="Less", **compare)
+    raised = step("raised", top.AddOp, rest, step("more", top.MulOp, low, divisor))
+    over = step("over", top.SubOp, raised, divisor)
+    high = step("high", top.CompareConstOp, over, mode="GreaterOrEqual", **compare)
+    size = step("size", top.SubOp, raised, step("less", top.MulOp, high, divisor))
+    if node.attribute("fmod", 0):
+        context.emit(node, top.MulOp, [size, sign])
+        return
+    remainder = step("remainder", top.MulOp, size, sign)
+    wanted = context.step(node, "wanted", top.SignOp, [b], right)
+    agreement = step("agreement", top.MulOp, remainder, wanted)
+    differs = step("differs", top.CompareConstOp, agreement, mode="Less", **compare)
+    context.emit(node, top.AddOp, [remainder, step("turn", top.MulOp, differs, b)])
 
 
 def convert_mean(context: Context, node: Node) -> None:

@@ -136,7 +136,7 @@ def convert_tile(context: Context, node: Node) -> None:
 def convert_pad(context: Context, node: Node) -> None:
     """Pad with constant sizes -> top.Pad: all sizes before, then all after."""
     mode = node.attribute("mode", "constant")
-    if mode not in ("constant", "edge", "reflect"):
+    if mode not in ("constant", "edge", "reflect", "wrap"):
         raise UnsupportedNode(f"padding mode '{mode}' is not supported")
     given = context.numbers(node.inputs[1], "pads") or []
     rank = len(context.shape(node.inputs[0]))
@@ -145,6 +145,9 @@ def convert_pad(context: Context, node: Node) -> None:
     for index, axis in enumerate(axes):
         pads[axis % rank] = given[index]
         pads[axis % rank + rank] = given[index + len(axes)]
+    if mode == "wrap":
+        _wrap(context, node, pads)
+        return
     context.emit(
         node,
         top.PadOp,
@@ -152,6 +155,49 @@ def convert_pad(context: Context, node: Node) -> None:
         paddings=pads,
         val=context.number(node.input(2), "value") or 0.0,
         mode=mode,
+    )
+
+
+def _wrap(context: Context, node: Node, pads: list[int]) -> None:
+    """Along each axis, Concat of its last indices, all of them and the first ones."""
+    x, shape = context.value(node.inputs[0]), [*context.shape(node.inputs[0])]
+    padded = [axis for axis in range(len(shape)) if pads[axis] or pads[axis + len(shape)]]
+    for axis in padded:
+        before, after, size = pads[axis], pads[axis + len(shape)], shape[axis]
+        if not (0 <= before <= size and 0 <= after <= size):
+            raise UnsupportedNode(f"pads {before} and {after} do not fit into {size} indices")
+        parts = [x]
+        for label, start, count in (("last", size - before, before), ("first", 0, after)):
+            if count:
+                sizes = [count if place == axis else n for place, n in enumerate(shape)]
+                part = _sliced(context, node, f"{label}_{axis}", x, axis, start, sizes)
+                parts.insert(0 if label == "last" else len(parts), part)
+        shape[axis] += before + after
+        if axis == padded[-1]:
+            context.emit(node, top.ConcatOp, parts, axis=axis)
+        else:
+            x = context.step(node, f"axis_{axis}", top.ConcatOp, parts, shape, axis=axis)
+
+
+def _sliced(
+    context: Context,
+    node: Node,
+    label: str,
+    x: SSAValue,
+    axis: int,
+    start: int,
+    sizes: list[int],
+) -> SSAValue:
+    return context.step(
+        node,
+        label,
+        top.SliceOp,
+        [x, *[context.none] * 3],
+        sizes,
+        offset=[start],
+        ends=[start + sizes[axis]],
+        axes=[axis],
+        steps=[1],
     )
 
 
