@@ -1,37 +1,255 @@
-"""Convolutions: the filter takes the type of the mode, the bias stays f32 (the accumulator's)."""
+"""Convolutions: the filter takes the type of the mode, the bias stays f32 (the accumulator's).
+
+The chip slides filters over two dimensions. Planes under a third dimension of a filter become
+channels; a transposed convolution is one of an input with zeros between its elements.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
-from xdsl_tpu.dialects.base import NamedOp, is_none
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.lowering.common import build
-from xdsl_tpu.passes.lowering.context import CannotLowerError, Lowering, LoweringContext, Lowerings
-from xdsl_tpu.passes.tensors import required_name
+from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.steps import Array, Steps
+from xdsl_tpu.passes.tensors import is_weight, shape_of
 
-CONVOLUTIONS: dict[int, type[NamedOp]] = {1: tpu.Conv2DOp, 2: tpu.Conv2DOp, 3: tpu.Conv3DOp}
-DECONVOLUTIONS: dict[int, type[NamedOp]] = {1: tpu.DeconvOp, 2: tpu.DeconvOp, 3: tpu.Deconv3DOp}
-"""Kernel rank -> op."""
+MOST_PADDING = 15
+"""Elements that a command can pad on a side; more are written out."""
 
 
-def _by_kernel_rank(targets: dict[int, type[NamedOp]]) -> Lowering:
+@dataclass(frozen=True)
+class _Window:
+    """How a filter slides over one dimension of its input."""
+
+    kernel: int
+    stride: int
+    before: int
+    after: int
+    dilation: int
+
+    @property
+    def reach(self) -> int:
+        """Input elements between the first and the last tap."""
+        return (self.kernel - 1) * self.dilation
+
+    def positions(self, size: int) -> int:
+        """Outputs along an input of `size`."""
+        return (size + self.before + self.after - self.reach - 1) // self.stride + 1
+
+
+def _windows(op: "top.ConvOp | top.DeconvOp") -> list[_Window]:
+    kernel, strides, pads = ints(op.kernel_shape), ints(op.strides), ints(op.pads)
+    rank = len(kernel)
+    dilations = (ints(op.dilations) if op.dilations is not None else ()) or (1,) * rank
+    pads = pads or (0,) * 2 * rank
+    return [
+        _Window(kernel[i], strides[i], pads[i], pads[rank + i], dilations[i]) for i in range(rank)
+    ]
+
+
+def _conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """conv(x, filter, bias) -> Conv2D(x, filter_f16, bias) {with_bias}."""
-
-    def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-        assert isinstance(op, top.ConvOp | top.DeconvOp)
-        target = targets.get(len(op.kernel_shape))
-        if target is None:
-            raise CannotLowerError(
-                f"{op.name} '{required_name(op)}': kernel of rank {len(op.kernel_shape)}"
-            )
+    assert isinstance(op, top.ConvOp)
+    windows = _windows(op)
+    most = max(max(w.before, w.after) for w in windows)
+    if len(windows) < 3 and (most <= MOST_PADDING or not is_weight(op.filter)):
         operands = (op.input, ctx.as_type(op.filter, ctx.element), op.bias)
-        return build(op, ctx, target, operands, ctx.element, with_bias=not is_none(op.bias))
+        with_bias = not is_none(op.bias)
+        return build(op, ctx, tpu.Conv2DOp, operands, ctx.element, with_bias=with_bias)
+    do = Steps(op, ctx)
+    return [_Convolution(do, op.group.value.data).emit(op.input, _filter(do, op), op.bias, windows)]
 
-    return lower
+
+def _filter(do: Steps, op: "top.ConvOp | top.DeconvOp") -> Array:
+    """The constant filter (OC, C / group, kernel)."""
+    if not is_weight(op.filter):
+        raise do.refuse("its filter must be constant")
+    known = do.values(op.filter)
+    return np.zeros(shape_of(op.filter), np.float32) if known is None else known
 
 
-LOWERINGS: Lowerings = {
-    top.ConvOp: _by_kernel_rank(CONVOLUTIONS),
-    top.DeconvOp: _by_kernel_rank(DECONVOLUTIONS),
-}
+def _deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """deconv(x, filter, bias) -> Conv2D of x with stride - 1 zeros behind each element.
+
+    The filter is turned round and slides by 1; what it overlaps beyond the ends, less the
+    padding of the transposed convolution, is the padding of this one.
+    """
+    assert isinstance(op, top.DeconvOp)
+    do, windows = Steps(op, ctx), _windows(op)
+    weights = np.flip(_filter(do, op), tuple(range(2, 2 + len(windows))))
+    extra = (ints(op.output_padding) if op.output_padding is not None else ()) or (0,) * len(
+        windows
+    )
+    x = _spread(do, op.input, [w.stride for w in windows])
+    turned = [
+        _Window(w.kernel, 1, w.reach - w.before, w.reach - w.after + e - (w.stride - 1), w.dilation)
+        for w, e in zip(windows, extra, strict=True)
+    ]
+    group = op.group.value.data
+    return [_Convolution(do, group).emit(x, np.ascontiguousarray(weights), op.bias, turned)]
+
+
+def _spread(do: Steps, x: SSAValue, strides: Sequence[int]) -> SSAValue:
+    """x (N, C, spatial) with stride - 1 zeros behind each element of every dimension."""
+    shape, element = shape_of(x), do.ctx.element
+    if max(strides) == 1:
+        return x
+    apart = [n for size in shape[2:] for n in (size, 1)]
+    padded = [n for size, stride in zip(shape[2:], strides, strict=True) for n in (size, stride)]
+    x = do.reshaped("apart", x, (*shape[:2], *apart), element)
+    after = [0, 0, *(n for stride in strides for n in (0, stride - 1))]
+    x = _padded(do, "zeros", x, [0] * len(after), after, (*shape[:2], *padded))
+    sizes = (size * stride for size, stride in zip(shape[2:], strides, strict=True))
+    return do.reshaped("spread", x, (*shape[:2], *sizes), element)
+
+
+def _padded(
+    do: Steps,
+    label: str,
+    x: SSAValue,
+    before: Sequence[int],
+    after: Sequence[int],
+    shape: Sequence[int],
+) -> SSAValue:
+    none = [do.ctx.none()] * 4
+    paddings = [*before, *after]
+    return do.step(label, tpu.PadOp, [x, *none], shape, do.ctx.element, paddings=paddings, val=0.0)
+
+
+def _sliced(
+    do: Steps,
+    label: str,
+    x: SSAValue,
+    offsets: Sequence[int],
+    steps: Sequence[int],
+    shape: Sequence[int],
+) -> SSAValue:
+    ends = [o + (n - 1) * s + 1 for o, n, s in zip(offsets, shape, steps, strict=True)]
+    none = [do.ctx.none()] * 4
+    options = {"offset": list(offsets), "ends": ends, "steps": list(steps)}
+    return do.step(label, tpu.SliceOp, [x, *none], shape, do.ctx.element, **options)
+
+
+@dataclass(frozen=True)
+class _Convolution:
+    """A convolution over one to three dimensions, as Conv2D."""
+
+    do: Steps
+    group: int
+
+    def emit(
+        self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[_Window]
+    ) -> SSAValue:
+        """The op's result; `weights` are (OC, C / group, kernel)."""
+        windows = list(windows)
+        if len(windows) == 3:
+            x, windows[0] = self._fitted(x, windows, 0)
+            return self._by_planes(x, weights, bias, windows)
+        x, windows = self._within_reach(x, windows)
+        if len(windows) == 2:
+            return self._conv2d(x, weights, bias, windows, "")
+        element, column = self.do.ctx.element, _Window(1, 1, 0, 0, 1)
+        x = self.do.reshaped("image", x, (*shape_of(x), 1), element)
+        y = self._conv2d(x, weights[..., None], bias, [*windows, column], "convolved")
+        return self.do.last(tpu.ReshapeOp, [y], element, shape=list(shape_of(y)[:-1]))
+
+    def _fitted(
+        self, x: SSAValue, windows: Sequence[_Window], index: int
+    ) -> tuple[SSAValue, _Window]:
+        """One dimension with its padding written out, or cut where that is negative."""
+        do, window, axis = self.do, windows[index], 2 + index
+        shape, rank = list(shape_of(x)), len(shape_of(x))
+        cut = (max(0, -window.before), max(0, -window.after))
+        if any(cut):
+            shape[axis] -= sum(cut)
+            offsets = [cut[0] if a == axis else 0 for a in range(rank)]
+            x = _sliced(do, f"cut{index}", x, offsets, [1] * rank, shape)
+        more = (max(0, window.before), max(0, window.after))
+        if any(more):
+            shape[axis] += sum(more)
+            ends = [[n if a == axis else 0 for a in range(rank)] for n in more]
+            x = _padded(do, f"padded{index}", x, ends[0], ends[1], shape)
+        return x, replace(window, before=0, after=0)
+
+    def _within_reach(self, x: SSAValue, windows: list[_Window]) -> tuple[SSAValue, list[_Window]]:
+        """Padding that a command cannot say is written out."""
+        for index, window in enumerate(windows):
+            pads = window.before, window.after
+            if min(pads) < 0 or max(pads) > MOST_PADDING:
+                x, windows[index] = self._fitted(x, windows, index)
+        return x, windows
+
+    def _conv2d(
+        self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[_Window], label: str
+    ) -> SSAValue:
+        """One Conv2D; with a label a step."""
+        do, op = self.do, self.do.op
+        assert isinstance(op, top.ConvOp | top.DeconvOp)
+        sizes = shape_of(x)
+        places = [w.positions(n) for w, n in zip(windows, sizes[2:], strict=True)]
+        shape = (sizes[0], weights.shape[0], *places)
+        operands = (x, do.weight("filter", weights, do.ctx.element), bias)
+        options: dict[str, Any] = {
+            "kernel_shape": [w.kernel for w in windows],
+            "strides": [w.stride for w in windows],
+            "pads": [*(w.before for w in windows), *(w.after for w in windows)],
+            "dilations": [w.dilation for w in windows],
+            "group": self.group,
+            "with_bias": not is_none(bias),
+            "do_relu": op.do_relu,
+            "relu_limit": op.relu_limit,
+        }
+        if label:
+            return do.step(label, tpu.Conv2DOp, operands, shape, do.ctx.element, **options)
+        return do.last(tpu.Conv2DOp, operands, do.ctx.element, **options)
+
+    def _by_planes(
+        self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[_Window]
+    ) -> SSAValue:
+        """Planes that a filter looks at together become channels of one image (N * D')."""
+        do, element, group = self.do, self.do.ctx.element, self.group
+        n, c, depth, height, width = shape_of(x)
+        over = windows[0]
+        x = do.reshaped("flat", x, (n, c, depth, height * width), element)
+        order = [0, 2, 1, 3]
+        x = do.step(
+            "by_depth", tpu.PermuteOp, [x], (n, depth, c, height * width), element, order=order
+        )
+        x = do.reshaped("groups", x, (n, depth, group, c // group, height * width), element)
+        planes = over.positions(depth)
+        part = (n, planes, group, c // group, height * width)
+        taps = [
+            _sliced(
+                do,
+                f"plane{tap}",
+                x,
+                [0, tap * over.dilation, 0, 0, 0],
+                [1, over.stride, 1, 1, 1],
+                part,
+            )
+            for tap in range(over.kernel)
+        ]
+        joined = (*part[:3], over.kernel * part[3], part[4])
+        if len(taps) > 1:
+            taps = [do.step("planes", tpu.ConcatOp, taps, joined, element, axis=3)]
+        images = (n * planes, c * over.kernel, height, width)
+        x = do.reshaped("images", taps[0], images, element)
+        oc, ic, *kernel = weights.shape
+        flat = weights.swapaxes(1, 2).reshape(oc, kernel[0] * ic, *kernel[1:])
+        x, rest = self._within_reach(x, list(windows[1:]))
+        y = self._conv2d(x, np.ascontiguousarray(flat), bias, rest, "convolved")
+        *_, high, wide = shape_of(y)
+        y = do.reshaped("positions", y, (n, planes, oc, high * wide), element)
+        y = do.step(
+            "by_channel", tpu.PermuteOp, [y], (n, oc, planes, high * wide), element, order=order
+        )
+        return do.last(tpu.ReshapeOp, [y], element, shape=[n, oc, planes, high, wide])
+
+
+LOWERINGS: Lowerings = {top.ConvOp: _conv, top.DeconvOp: _deconv}

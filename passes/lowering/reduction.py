@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.tpu import PoolMode
 from xdsl_tpu.passes.lowering.common import build, same
@@ -15,9 +16,10 @@ from xdsl_tpu.passes.lowering.context import (
     LoweringContext,
     Lowerings,
 )
-from xdsl_tpu.passes.tensors import required_name
+from xdsl_tpu.passes.lowering.steps import Steps
+from xdsl_tpu.passes.tensors import required_name, shape_of
 
-POOLS: dict[int, type[NamedOp]] = {1: tpu.Pool1DOp, 2: tpu.Pool2DOp, 3: tpu.Pool3DOp}
+POOLS: dict[int, type[NamedOp]] = {1: tpu.Pool1DOp, 2: tpu.Pool2DOp}
 """Kernel rank -> op."""
 
 
@@ -26,15 +28,59 @@ def _pool(mode: PoolMode, in_f32: bool) -> Lowering:
 
     def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         assert isinstance(op, top.MaxPoolOp | top.AvgPoolOp)
+        element = F32 if in_f32 else ctx.element
+        if len(op.kernel_shape) == 3:
+            return _pool_by_planes(op, ctx, element, mode)
         target = POOLS.get(len(op.kernel_shape))
         if target is None:
             raise CannotLowerError(
                 f"{op.name} '{required_name(op)}': kernel of rank {len(op.kernel_shape)}"
             )
-        element = F32 if in_f32 else ctx.element
         return build(op, ctx, target, (op.input,), element, pool_mode=mode)
 
     return lower
+
+
+def _pool_by_planes(
+    op: "top.MaxPoolOp | top.AvgPoolOp", ctx: LoweringContext, element: Attribute, mode: PoolMode
+) -> Sequence[SSAValue]:
+    """A pool of N, C, D, H, W -> Pool2D of every plane, then Pool2D along the planes.
+
+    The mean of a box is a mean of means: all rows of a box have the same number of elements.
+    """
+    do = Steps(op, ctx)
+    (n, c, depth, *plane), target = shape_of(op.input), shape_of(op.output)
+    kernel, strides, pads = ints(op.kernel_shape), ints(op.strides) or (1,) * 3, ints(op.pads)
+    pads = pads or (0,) * 6
+    places = target[2:] if len(target) == 5 else (1, 1, 1)
+    shared = {"pool_mode": mode, "count_include_pad": op.count_include_pad}
+    x = do.reshaped("planes", op.input, (n, c * depth, *plane), element)
+    x = do.step(
+        "pooled_planes",
+        tpu.Pool2DOp,
+        [x],
+        (n, c * depth, *places[1:]),
+        element,
+        kernel_shape=list(kernel[1:]),
+        strides=list(strides[1:]),
+        pads=[*pads[1:3], *pads[4:]],
+        **shared,
+    )
+    x = do.reshaped("columns", x, (n, c, depth, places[1] * places[2]), element)
+    x = do.step(
+        "pooled",
+        tpu.Pool2DOp,
+        [x],
+        (n, c, places[0], places[1] * places[2]),
+        element,
+        kernel_shape=[kernel[0], 1],
+        strides=[strides[0], 1],
+        pads=[pads[0], 0, pads[3], 0],
+        do_relu=op.do_relu,
+        relu_limit=op.relu_limit,
+        **shared,
+    )
+    return [do.last(tpu.ReshapeOp, [x], element, shape=list(target))]
 
 
 LOWERINGS: Lowerings = {

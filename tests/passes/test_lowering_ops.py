@@ -25,8 +25,16 @@ STEPS = (
 )
 """Functions that jump: rounding an input may change a result by a whole step."""
 
-APPROXIMATE = (top.CumSumOp, top.InterpOp, top.PowOp, top.Pow2Op, top.Pow3Op)
-"""Lowered to exponentials and logarithms: not exact in F32 either."""
+APPROXIMATE = (
+    top.ConvOp,
+    top.DeconvOp,
+    top.CumSumOp,
+    top.InterpOp,
+    top.PowOp,
+    top.Pow2Op,
+    top.Pow3Op,
+)
+"""Lowered to other ops, or to sums in another order: not exact in F32 either."""
 
 
 def lowered(sample: Sample, mode: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -47,7 +55,8 @@ def test_f32_lowering_changes_no_value(sample: Sample) -> None:
     expected, actual = lowered(sample, "F32")
     for ours, theirs in zip(actual, expected, strict=True):
         if sample.op in APPROXIMATE or "log" in sample.attributes:
-            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+            scale = max(1.0, float(np.abs(theirs).max()))
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6 * scale)
         else:
             np.testing.assert_array_equal(ours, theirs)
 

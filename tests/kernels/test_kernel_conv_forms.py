@@ -1,0 +1,67 @@
+"""Convolutions and pools of every rank on the machine: what becomes 2-D ones."""
+
+from typing import Any
+
+import pytest
+from tests.kernels.on_machine import assert_close
+from tests.passes.lowering_samples import Sample, W, X, normal
+
+from xdsl_tpu.dialects import top
+
+CASES: dict[str, Sample] = {}
+
+
+def conv(name: str, x: tuple[int, ...], filter_: tuple[int, ...], **attributes: Any) -> None:
+    _window_case(top.ConvOp, name, x, filter_, attributes)
+
+
+def deconv(name: str, x: tuple[int, ...], filter_: tuple[int, ...], **attributes: Any) -> None:
+    _window_case(top.DeconvOp, name, x, filter_, attributes)
+
+
+def _window_case(
+    op: Any, name: str, x: tuple[int, ...], filter_: tuple[int, ...], given: dict[str, Any]
+) -> None:
+    rank = len(x) - 2
+    attributes = {
+        "kernel_shape": filter_[2:],
+        "strides": (1,) * rank,
+        "pads": (0,) * 2 * rank,
+        "dilations": (1,) * rank,
+        **given,
+    }
+    bias = W(normal(filter_[0])) if given.get("bias", True) else None
+    attributes.pop("bias", None)
+    CASES[name] = Sample(op, [X(normal(*x)), W(normal(*filter_)), bias], attributes)
+
+
+def pool(name: str, op: Any, x: tuple[int, ...], **attributes: Any) -> None:
+    CASES[name] = Sample(op, [X(normal(*x))], attributes)
+
+
+conv("1-D", (2, 6, 20), (5, 6, 3), strides=(2,), pads=(1, 2), dilations=(2,))
+conv("1-D grouped", (1, 6, 20), (4, 3, 3), group=2)
+conv("2-D, uneven pads", (1, 5, 9, 11), (7, 5, 3, 2), pads=(0, 1, 2, 3), dilations=(2, 1))
+conv("2-D, far pads", (1, 3, 9, 9), (4, 3, 3, 3), pads=(20, 0, 1, 17))
+conv("3-D", (2, 3, 6, 7, 5), (4, 3, 3, 2, 3), pads=(1, 0, 1, 0, 1, 2), strides=(2, 1, 1))
+conv("3-D dilated", (1, 4, 9, 6, 6), (6, 4, 3, 2, 2), dilations=(3, 2, 1), do_relu=True)
+conv("3-D grouped", (1, 6, 5, 6, 6), (8, 3, 2, 3, 3), group=2, bias=False)
+conv("3-D depthwise", (1, 5, 4, 6, 6), (5, 1, 2, 3, 3), group=5)
+deconv("transposed", (2, 4, 6, 5), (3, 4, 3, 3), strides=(2, 3), pads=(1, 0, 1, 2))
+deconv("transposed 1-D", (1, 3, 9), (5, 3, 4), strides=(3,), output_padding=(2,))
+deconv("transposed 3-D", (1, 4, 3, 4, 3), (2, 4, 2, 3, 3), strides=(2, 1, 2))
+deconv("transposed grouped", (1, 6, 5, 5), (4, 3, 3, 3), group=2, strides=(2, 2), pads=(1,) * 4)
+deconv("transposed dilated", (1, 2, 5, 5), (3, 2, 2, 2), dilations=(3, 2), bias=False)
+deconv("transposed, cut", (1, 2, 6, 6), (3, 2, 2, 2), strides=(2, 2), pads=(3, 2, 4, 0))
+pool("maximum 3-D", top.MaxPoolOp, (2, 3, 6, 7, 5), kernel_shape=(2, 3, 2), strides=(2, 1, 2),
+     pads=(1, 1, 0, 0, 1, 1))  # fmt: skip
+for counted in (False, True):
+    pool(f"mean 3-D {counted}", top.AvgPoolOp, (1, 4, 5, 6, 7), kernel_shape=(3, 2, 3),
+         strides=(1, 2, 2), pads=(1, 0, 1, 1, 1, 1), count_include_pad=counted)  # fmt: skip
+ERRORS = {"F32": 2e-6, "F16": 4e-3}
+
+
+@pytest.mark.parametrize("mode", ERRORS)
+@pytest.mark.parametrize("name", CASES)
+def test_forms(name: str, mode: str) -> None:
+    assert_close(CASES[name], mode, ERRORS[mode])
