@@ -13,7 +13,13 @@ from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
 from xdsl_tpu.passes.lowering.int8.scales import positive_multiplier_and_shift
 from xdsl_tpu.passes.lowering.int8.types import unlimited
-from xdsl_tpu.passes.lowering.reduction import POOLS
+from xdsl_tpu.passes.lowering.reduction import LOWERINGS, POOLS
+
+
+def maximum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """maxpool(x) -> Pool of the same integers; three dimensions are pooled in f16."""
+    assert isinstance(op, top.MaxPoolOp)
+    return LOWERINGS[top.MaxPoolOp](op, ctx) if len(op.kernel_shape) in POOLS else None
 
 
 def average(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:

@@ -10,7 +10,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import F64
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.calibration.steps import step_of
-from xdsl_tpu.passes.lowering import activation, movement, reduction
+from xdsl_tpu.passes.lowering import activation, movement
 from xdsl_tpu.passes.lowering.context import Lowering, LoweringContext
 from xdsl_tpu.passes.lowering.int8 import conv, elementwise, lut, matmul, pool
 from xdsl_tpu.passes.tensors import is_weight
@@ -77,7 +77,7 @@ INT8_LOWERINGS: dict[type[Operation], Int8Lowering] = {
     top.ConvOp: conv.conv,
     top.MatMulOp: matmul.matmul,
     top.MaxOp: elementwise.same_scale(tpu.MaxOp),
-    top.MaxPoolOp: _as_it_is(reduction.LOWERINGS[top.MaxPoolOp]),
+    top.MaxPoolOp: pool.maximum,
     top.MinOp: elementwise.same_scale(tpu.MinOp),
     top.MulConstOp: elementwise.mul_const,
     top.MulOp: elementwise.mul,
