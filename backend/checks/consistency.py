@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.operands import Access
+from xdsl_tpu.backend.operands.access import element_bytes
 from xdsl_tpu.backend.operands.gdma import local_sides
 
 Rule = Callable[[Command, list[Access], Chip], Iterator[str]]
@@ -55,6 +56,8 @@ def _gather(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
     """Rows of height 1; without hazard detection, operands and result in banks of their own."""
     if command["res0_h"] != 1:
         yield f"gather and scatter work on rows, res0_h is {command['res0_h']}"
+    if command["opd1_c"] != command["res0_c"]:
+        yield f"opd1_c is {command['opd1_c']}, it must be res0_c, {command['res0_c']}"
     if command.function not in (_GATHER, _SCATTER):
         return
     banks: dict[str, set[int]] = {}
@@ -98,8 +101,8 @@ def _matrix(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
     (side,) = local
     if side == "src" and command.function == 1:
         yield "a matrix can be transposed on its way to local memory only"
-    block = next(access for access in found if access.operand == side)
-    rows, step = block.shape[0], command[f"{side}_nstride"] * block.size
+    rows = max((access.shape[0] for access in found if access.operand == side), default=0)
+    step = command[f"{side}_nstride"] * element_bytes(command["src_data_format"])
     if rows * step > chip.local_bytes:
         yield (
             f"{rows} rows that are {step} bytes ({side}_nstride) apart take {rows * step} bytes "

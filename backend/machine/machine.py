@@ -81,6 +81,10 @@ class Machine:
             executor(self._state, command)
         except TpuError as error:
             raise TpuError(f"{describe(command)}: {error}") from error
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+            # Fields that no executor expects together, in a damaged file or a mistaken kernel.
+            text = f"{describe(command)}: its fields do not go together ({error})"
+            raise TpuError(text) from error
 
 
 def describe(command: Command) -> str:

@@ -100,6 +100,11 @@ CASES: dict[str, tuple[str, str, str]] = {
         GATHER.format(variant="d1coor", h=1, table=0x7F40),
         r"opd0 and opd1 are both in bank 2",
     ),
+    "a gather with indices for fewer channels": (
+        GATHER.format(variant="hzd", h=1, table=0x1000),
+        GATHER.format(variant="hzd", h=1, table=0x1000).replace("opd1=[4,9]", "opd1=[3,9]"),
+        r"opd1_c is 3, it must be res0_c, 4",
+    ),
     "a gather of several rows": (
         GATHER.format(variant="hzd", h=1, table=0x1000),
         GATHER.format(variant="hzd", h=2, table=0x1000),
@@ -120,6 +125,11 @@ def test_contradiction(name: str) -> None:
     assert {finding.fault for finding in findings(right)} <= {Fault.UNWRITTEN}
     found = [str(f) for f in findings(wrong) if f.fault is Fault.CONTRADICTION]
     assert any(re.search(pattern, text) for text in found), found
+
+
+def test_an_empty_matrix_is_out_of_range() -> None:
+    command = MATRIX.format(rows=8, at="0x8000000", row=64).replace("[0,0,8,64]", "[0,0,8,0]")
+    assert {finding.fault for finding in findings(command)} == {Fault.OUT_OF_RANGE}
 
 
 @pytest.mark.parametrize(

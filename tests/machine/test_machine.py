@@ -191,3 +191,13 @@ def test_every_executor_is_a_function_of_its_form() -> None:
     for name, function in EXECUTORS:
         functions = FORMS[name].functions
         assert not functions or function in functions
+
+
+def test_fields_that_nothing_expects_name_the_command() -> None:
+    """An empty window: whatever goes wrong inside, the message says which command it was."""
+    pool = _command("sPorD", cmd_id=3, tsk_eu_typ=4, opd0_prec=1, res0_prec=1, opd3_const=1)
+    sizes = dict.fromkeys(("res0_n", "res0_c", "res0_h", "res0_w", "opd0_h", "opd0_w"), 1)
+    steps = {"res_op_x_str": 1, "res_op_y_str": 1}
+    empty = Command(pool.form, {**pool.fields, **sizes, **steps, "res0_addr": 64})
+    with pytest.raises(TpuError, match=r"^TIU command 3, sPorD \(max_pool\): its fields do not"):
+        Machine(load_chip()).execute(empty)
