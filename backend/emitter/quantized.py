@@ -6,6 +6,7 @@ from xdsl_tpu.dialects.errors import TpuError
 
 _MULTIPLY_SATURATE, _SUBTRACT_SATURATE = 20, 16
 _LANE_TABLE = 4
+_GATHER, _GATHER_WITH_HAZARDS = 5, 13
 
 
 class QuantizedEmitter(TiuEmitter):
@@ -96,16 +97,27 @@ class QuantizedEmitter(TiuEmitter):
     def lookup(self, out: LocalTensor, index: LocalTensor, table: LocalTensor) -> None:
         """out = table[index as unsigned byte]; the table (1, lanes, 1, 256) lies in every lane.
 
-        Result and index are EU-aligned; one element of a lane takes a cycle.
+        Result and index are EU-aligned. One element of a lane takes a cycle when all three are in
+        banks of their own, else the variant with hazard detection is needed, and half a cycle more.
         """
         _require_aligned(out, index)
         n, c, h, w = out.shape
-        fields = {"tsk_eu_typ": 5, "res0_n": n, "res0_c": c, "res0_h": 1, "res0_w": h * w}
+        apart = self._in_banks_of_their_own(out, index, table)
+        fields = {"tsk_eu_typ": _GATHER if apart else _GATHER_WITH_HAZARDS, "res0_n": n}
+        fields |= {"res0_c": c, "res0_h": 1, "res0_w": h * w}
         fields |= {"opd0_str": _LANE_TABLE, "opd0_h": 1, "opd0_w": table.shape[3]}
         fields |= {"opd1_c": c, "opd1_w": h * w, "opd1_prec": DType.U8.code}
         fields |= {"res0_prec": out.dtype.code, "opd0_prec": table.dtype.code, "opd2_const": 1}
         fields |= {"res0_addr": out.address, "opd0_addr": table.address}
         self._issue("sSG", fields | {"opd1_addr": index.address}, out, index, table)
+
+    def _in_banks_of_their_own(self, *tensors: LocalTensor) -> bool:
+        used = [bank for tensor in tensors for bank in self._banks(tensor)]
+        return len(used) == len(set(used))
+
+    def _banks(self, tensor: LocalTensor) -> range:
+        first, end = tensor.span(self.chip)
+        return range(first // self.chip.bank_bytes, (end - 1) // self.chip.bank_bytes + 1)
 
     def integer_average(
         self,
