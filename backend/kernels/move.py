@@ -26,9 +26,6 @@ from xdsl_tpu.backend.tensor import (
 LARGEST_SIZE = 65535
 """Sizes of a GDMA command are 16-bit fields."""
 
-DIRECT_BYTES = 4096
-"""Tensors up to this size are not worth a trip through the lanes."""
-
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -45,11 +42,8 @@ def move(
     merged_sizes, (to, back) = merge(sizes, [target.strides, source.strides])
     target, source = replace(target, strides=tuple(to)), replace(source, strides=tuple(back))
     swaps = to[-1] != 1 or back[-1] != 1
-    elements = 1
-    for size in merged_sizes:
-        elements *= size
     plane = _plane(merged_sizes, to, back) if swaps else None
-    if plane is not None and elements * dtype.bytes > DIRECT_BYTES:
+    if plane is not None:
         pixels = Interleaving.of(merged_sizes, to, back, plane)
         if pixels is not None and pixels.pays(context.chip, dtype):
             places = list(_places(merged_sizes, plane, target, source, dtype))

@@ -115,6 +115,8 @@ class ToChannelLast(RewritePattern):
         made: list[SSAValue] = list(results)
         moved = [(slot, order) for slot, order in orders.items() if slot.kind == "result"]
         for number, (slot, order) in enumerate(moved):
+            if slot.value(op).first_use is None:
+                continue
             name = name_of(slot.value(op)) if trait.names_tensors else None
             if name is None:
                 name = self.names.new(f"{trait.name(op) or op.name}_transpose_output_{number}")
