@@ -52,5 +52,5 @@ def _in_words(boundary: Mapping[str, Any]) -> str:
     if boundary["over"]:
         amount = f", over by {boundary['over']:,} bytes per lane"
     elif boundary["cycles"]:
-        amount = f" by {boundary['cycles']:,} cycles"
+        return f"{boundary['kind']} by {boundary['cycles']:,} cycles"
     return f"{boundary['kind']}{amount}: {boundary['reason']}"

@@ -74,7 +74,7 @@ class Roofline {
         `array: ${short(this.array)} operations per cycle`),
       shape("text", { x: box.right - 4, y: flat - 6, "text-anchor": "end" },
         `lanes: ${short(this.vector)} per cycle`),
-      shape("text", { x: this.xs(low) + 12, y: this.ys(Math.max(low * rate, this.ys.low)) - 34 },
+      shape("text", { x: this.xs(low) + 70, y: this.ys(Math.max(low * rate, this.ys.low)) + 4 },
         `DDR: ${rate} bytes per cycle`));
   }
 
