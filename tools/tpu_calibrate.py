@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224",
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--debug", action="store_true", help="show the Python traceback of an error")
     parser.add_argument(
         "--version", action="version", version=f"tpu-calibrate {version('xdsl-tpu')}"
     )
@@ -100,7 +100,7 @@ def _count(text: str) -> int:
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
     args = _parser().parse_args(argv)
-    sys.exit(guarded(lambda: _run(args), show_traceback=args.traceback))
+    sys.exit(guarded(lambda: _run(args), show_traceback=args.debug))
 
 
 def _run(args: argparse.Namespace) -> None:

@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
         help="compile nothing: list every op that is not supported, and what to do about it",
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--debug", action="store_true", help="show the Python traceback of an error")
     parser.add_argument("--version", action="version", version=f"tpu-compile {version('xdsl-tpu')}")
     return parser
 
@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
     args = _parser().parse_args(argv)
-    sys.exit(guarded(lambda: _run(args), show_traceback=args.traceback))
+    sys.exit(guarded(lambda: _run(args), show_traceback=args.debug))
 
 
 def _run(args: argparse.Namespace) -> None:

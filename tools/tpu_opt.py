@@ -221,4 +221,4 @@ def _blame(module: ModuleOp, error: VerifyException, what: str) -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The console script."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    sys.exit(guarded(lambda: TpuOptMain(given).run(), show_traceback="--traceback" in given))
+    sys.exit(guarded(lambda: TpuOptMain(given).run(), show_traceback="--debug" in given))

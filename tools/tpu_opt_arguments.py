@@ -68,7 +68,7 @@ _SWITCHES: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
         (("--verify-diagnostics",), "print errors of verifiers and passes and exit with 0"),
         (("--parsing-diagnostics",), "print parse errors and exit with 0"),
         (("--shrink",), "exit with 0 only if a ShrinkException is raised (for shrinkray)"),
-        (("--traceback",), "show the Python traceback of an internal error"),
+        (("--debug",), "show the Python traceback of an error"),
     ),
 }
 

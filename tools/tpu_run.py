@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         "stop with status 1 when there are any",
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--debug", action="store_true", help="show the Python traceback of an error")
     parser.add_argument("--version", action="version", version=f"tpu-run {version('xdsl-tpu')}")
     return parser
 
@@ -116,7 +116,7 @@ def _seed(text: str) -> int:
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
     args = _arguments(argv)
-    sys.exit(guarded(lambda: _run(args), show_traceback=args.traceback))
+    sys.exit(guarded(lambda: _run(args), show_traceback=args.debug))
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

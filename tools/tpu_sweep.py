@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--fresh", action="store_true", help="compute finished points again, too")
     parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--debug", action="store_true", help="show the Python traceback of an error")
     parser.add_argument("--version", action="version", version=f"tpu-sweep {version('xdsl-tpu')}")
     return parser
 
@@ -94,7 +94,7 @@ def _count(text: str) -> int:
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 when a point failed, after all others have been done."""
     args = _parser().parse_args(argv)
-    sys.exit(guarded(lambda: _run(args), show_traceback=args.traceback))
+    sys.exit(guarded(lambda: _run(args), show_traceback=args.debug))
 
 
 def _run(args: argparse.Namespace) -> None:

@@ -244,7 +244,7 @@ def test_internal_errors_are_one_line_unless_asked(
 
     monkeypatch.setattr(ShapeInferPass, "apply", fail)
     assert "internal error: KeyError" in error_of(run("in.mlir", "--shape-infer"))
-    assert "Traceback" in run("in.mlir", "--shape-infer", "--traceback").err
+    assert "Traceback" in run("in.mlir", "--shape-infer", "--debug").err
 
 
 def test_verification_can_be_left_out(run: Run) -> None:
