@@ -1,6 +1,7 @@
 """From addressed tpu IR to a `Program`."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 
 import numpy as np
@@ -13,7 +14,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.float_loads import float_loads
 from xdsl_tpu.backend.kernels import KERNELS
-from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value
+from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value, where
 from xdsl_tpu.backend.local.group import emit_group, unsupported
 from xdsl_tpu.backend.local.image import write_image
 from xdsl_tpu.backend.program import IoTensor, Program
@@ -69,10 +70,21 @@ def _emit(function: FuncOp, program: Program, chip: Chip) -> None:
             continue
         module_name, function_name = KERNELS[op.name].split(":")
         kernel = getattr(import_module(f"xdsl_tpu.backend.kernels.{module_name}"), function_name)
-        with emitter.layer(name_of(op) or "", op.name):
+        with emitter.layer(name_of(op) or "", op.name), _named(op):
             kernel(context, op)
     emitter.finish()
     float_loads(program, emitter.transfers_before, chip)
+
+
+@contextmanager
+def _named(op: Operation) -> Generator[None]:
+    """Errors of a kernel that does not know which op it works for name it."""
+    try:
+        yield
+    except TpuError as error:
+        if f"'{name_of(op)}'" in str(error):
+            raise
+        raise TpuError(f"{where(op)}: {error}") from error
 
 
 def _refuse_unsupported(function: FuncOp) -> None:

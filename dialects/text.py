@@ -13,6 +13,7 @@ from xdsl_tpu.dialects._text_parser import MlirParser
 from xdsl_tpu.dialects._text_printer import MlirPrinter
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.module_info import module_info
+from xdsl_tpu.dialects.order import check_order
 from xdsl_tpu.dialects.quant import Quant
 from xdsl_tpu.dialects.sbp import Sbp
 
@@ -64,8 +65,10 @@ def parse_module(text: str, name: str = "<string>", ctx: Context | None = None) 
     Raises:
         ParseError: the text is malformed, at the position it names. An op or attribute that no
             dialect declares is an error, too, unless `ctx` allows unregistered ones.
+        TpuError: an op uses a value that is not made before it.
     """
     module = MlirParser(make_context() if ctx is None else ctx, text, name).parse_module()
+    check_order(module, name)
     module_info(module).ends_with_blank_line = text.endswith("\n\n")
     return module
 

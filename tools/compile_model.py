@@ -25,7 +25,8 @@ from xdsl_tpu.dialects.weights import WEIGHT_FILE, weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import FLOAT, Quantization, check_disabled, run_stage
-from xdsl_tpu.tools.module_weights import attach_to_model
+from xdsl_tpu.tools.module_weights import attach_to_model, check_weights
+from xdsl_tpu.tools.verify import verify
 
 STAGES = ("top", "tpu", "final")
 BMODEL = "model.bmodel"
@@ -209,8 +210,9 @@ def read_top(model: Path, input_shapes: Shapes | None, weights: Path | None = No
                 "--input-shapes is for ONNX models; the shapes of a .mlir file are fixed"
             )
         module = read_module(model)
-        module.verify()
+        verify(module, str(model))
         attach_to_model(module, model, weights)
+        check_weights(module, model)
         if any(isinstance(op, JobOp) for op in module.ops):
             make_pass("convert-oneflow-to-top").apply(make_context(), module)
             module.verify()

@@ -13,6 +13,10 @@ _LONGEST_QUOTED_LINE = 200
 """Source lines of IR run to thousands of characters; longer ones are not shown."""
 
 
+class UsageError(TpuError):
+    """A wrong command line: exit status 2 instead of 1."""
+
+
 def describe(error: BaseException) -> str:
     """The error in words for the user, with `file:line:col:` where it is known."""
     match error:
@@ -50,7 +54,7 @@ def guarded(work: Callable[[], None], *, show_traceback: bool = False) -> int:
             traceback.print_exc()
         print(f"error: {describe(error)}", file=sys.stderr)
         _flush_or_discard()
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     return 0
 
 

@@ -4,7 +4,8 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -14,19 +15,39 @@ def write_text(path: Path, text: str) -> None:
 
     Special files (/dev/null, pipes) are written directly. Raises `OSError` naming `path`.
     """
-    write_bytes(path, lambda stream: _write(stream, text.encode()))
+    write_bytes(path, text_writer(text))
 
 
 def write_bytes(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """As `write_text`, for what `write` puts into the stream."""
+    write_together({path: write})
+
+
+def write_together(files: Mapping[Path, Callable[[IO[bytes]], None]]) -> None:
+    """As `write_bytes`, for several files: all of them appear, or none does."""
+    temporaries: dict[Path, str] = {}
     try:
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            with path.open("wb") as stream:
-                write(stream)
-        else:
-            _replace(path, write)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
+        for path, write in files.items():
+            try:
+                if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+                    with path.open("wb") as stream:
+                        write(stream)
+                else:
+                    _write_beside(path, write, temporaries)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(path)) from error
+        for path, temporary in temporaries.items():
+            os.replace(temporary, path)
+    except BaseException:
+        for temporary in temporaries.values():
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+        raise
+
+
+def text_writer(text: str) -> Callable[[IO[bytes]], None]:
+    """What writes a text, for `write_together`."""
+    return lambda stream: _write(stream, text.encode())
 
 
 def check_writable(path: Path) -> None:
@@ -41,16 +62,13 @@ def _write(stream: IO[bytes], data: bytes) -> None:
     stream.write(data)
 
 
-def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            write(stream)
-        os.chmod(temporary, _ordinary_mode(path))
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+def _write_beside(
+    path: Path, write: Callable[[IO[bytes]], None], temporaries: dict[Path, str]
+) -> None:
+    handle, temporaries[path] = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    with os.fdopen(handle, "wb") as stream:
+        write(stream)
+    os.chmod(temporaries[path], _ordinary_mode(path))
 
 
 def _ordinary_mode(path: Path) -> int:

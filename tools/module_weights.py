@@ -1,19 +1,22 @@
 """The weights that go with a module's text: found beside the input, left beside the output."""
 
+import math
 import os
 import shutil
 from collections.abc import Sequence
 from itertools import chain, count
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.oneflow import VariableOp
 from xdsl_tpu.dialects.top import WeightOp
-from xdsl_tpu.dialects.weights import WEIGHT_FILE, Weights, attach, attached_weights
+from xdsl_tpu.dialects.weights import WEIGHT_FILE, Weights, attach, attached_weights, weights_of
 
 
 def attach_weights(module: ModuleOp, directory: Path, weight_file: str | None) -> None:
@@ -49,17 +52,46 @@ def attach_to_model(module: ModuleOp, model: Path, given: Path | None = None) ->
     attach_weights(module, model.parent, None if given is None else str(given))
 
 
+def check_weights(module: ModuleOp, model: Path) -> None:
+    """Look at the values of all weights of a module that was read from `model`.
+
+    Raises TpuError naming a weight that is missing, has another size than the IR says, or holds
+    NaN.
+    """
+    ops = [op for op in module.walk() if isinstance(op, WeightOp)]
+    if not ops:
+        return
+    weights = weights_of(module)
+    for op in ops:
+        name, kind = name_of(op) or "", op.output.type
+        values = weights[name]
+        shape = list(kind.get_shape()) if isa(kind, TensorType[Attribute]) else []
+        if values.size != math.prod(shape):
+            raise TpuError(
+                f"weight '{name}' has shape {list(values.shape)} in the weight file, {shape} in "
+                f"{model}: use the weight file that was written with this module"
+            )
+        if values.dtype.kind == "f" and bool((values != values).any()):
+            raise TpuError(
+                f"weight '{name}' of {model} holds NaN: every result would be NaN; write the "
+                "weight file again from a model without"
+            )
+
+
 def _has_variables(module: ModuleOp) -> bool:
     return any(isinstance(op, VariableOp) for op in module.walk())
 
 
-def save_weights(modules: Sequence[ModuleOp], directory: Path, output: Path | None) -> None:
+def save_weights(
+    modules: Sequence[ModuleOp], directory: Path, output: Path | None, new: list[Path]
+) -> None:
     """Leave each module's weights beside the output, so that text and weights stay together.
 
     Weights that passes changed are saved under `module.weight_file` in the directory of
     `output`, or in the current one for standard output; never over a file they were read
     from, in which case the module gets a new name for them. Unchanged weights of an input
-    elsewhere are copied when there is an output file.
+    elsewhere are copied when there is an output file. Every file that was not there before is
+    added to `new`.
     """
     written: set[Path] = set()
     for module in modules:
@@ -72,11 +104,13 @@ def save_weights(modules: Sequence[ModuleOp], directory: Path, output: Path | No
             taken = written | {path.resolve() for path in weights.files}
             target = next(path for path in _candidates(place / name) if path.resolve() not in taken)
             _drop_unused(module, weights)
+            if not target.exists():
+                new.append(target)
             weights.save(target)
             written.add(target.resolve())
             _rename(module, target.name)
         elif output is not None and (output.is_file() or not output.exists()):
-            _copy(directory / name, place / name)
+            _copy(directory / name, place / name, new)
 
 
 def _drop_unused(module: ModuleOp, weights: Weights) -> None:
@@ -92,10 +126,11 @@ def _candidates(path: Path) -> chain[Path]:
     return chain((path, path.with_name(plain)), numbered)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(source: Path, target: Path, new: list[Path]) -> None:
     """Put the file beside the output, by a link where that is possible."""
     if not source.is_file() or target.exists():
         return
+    new.append(target)
     try:
         os.link(source, target)
     except OSError:

@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224",
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--debug", action="store_true", help="show the Python traceback of an error")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument(
         "--version", action="version", version=f"tpu-calibrate {version('xdsl-tpu')}"
     )

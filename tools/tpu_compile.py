@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
         help="compile nothing: list every op that is not supported, and what to do about it",
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--debug", action="store_true", help="show the Python traceback of an error")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument("--version", action="version", version=f"tpu-compile {version('xdsl-tpu')}")
     return parser
 

@@ -15,18 +15,17 @@ from io import StringIO
 from pathlib import Path
 from typing import NoReturn
 
-from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException, VerifyException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import has_locations, parse_module, print_module
 from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.pipeline import make_pass, parse_pipeline
-from xdsl_tpu.tools.errors import describe, guarded
-from xdsl_tpu.tools.files import write_text
+from xdsl_tpu.tools.errors import UsageError, describe, guarded
+from xdsl_tpu.tools.files import check_writable, write_text
 from xdsl_tpu.tools.module_weights import attach_weights, save_weights
 from xdsl_tpu.tools.tpu_opt_arguments import (
     PIPELINE_FLAG,
@@ -35,6 +34,7 @@ from xdsl_tpu.tools.tpu_opt_arguments import (
     separate_pass_flags,
 )
 from xdsl_tpu.tools.universe import UNIVERSE
+from xdsl_tpu.tools.verify import blame
 
 _SPLIT = re.compile(r"^[ \t]*// -----[ \t]*\n?", re.MULTILINE)
 _DESCRIPTION = "Read MLIR text of the top, tpu and oneflow dialects, run passes, print MLIR text."
@@ -76,18 +76,29 @@ class TpuOptMain(xDSLOptMain):
         self._arguments[:] = separate_pass_flags(self._arguments, passes)
 
     def setup_pipeline(self) -> None:
-        for name, text in self.args.requested:
-            if name == PIPELINE_FLAG:
-                self._passes += parse_pipeline(text, self.available_passes)
-            else:
-                self._passes.append(make_pass(name, text, self.available_passes))
+        try:
+            for name, text in self.args.requested:
+                if name == PIPELINE_FLAG:
+                    self._passes += parse_pipeline(text, self.available_passes)
+                else:
+                    self._passes.append(make_pass(name, text, self.available_passes))
+        except TpuError as error:
+            raise UsageError(str(error)) from error
 
     def run(self) -> None:
         """Everything from reading to writing; nothing is written unless all of it succeeds."""
+        if (output := self._output_file()) is not None:
+            check_writable(output)
         results = [self._process(chunk) for chunk in self._read_chunks()]
         modules = [result.module for result in results if result.module is not None]
-        save_weights(modules, self._input_directory(), self._output_file())
-        self._write("// -----\n".join(map(self._print, results)))
+        written: list[Path] = []
+        try:
+            save_weights(modules, self._input_directory(), output, written)
+            self._write("// -----\n".join(map(self._print, results)))
+        except BaseException:
+            for path in written:  # weights without their text are of no use
+                path.unlink(missing_ok=True)
+            raise
         if self.args.timing:
             print(timing_table(self._seconds), end="", file=sys.stderr)
         if self.args.shrink:
@@ -156,7 +167,7 @@ class TpuOptMain(xDSLOptMain):
         try:
             module.verify()
         except VerifyException as error:
-            _blame(module, error, what)
+            blame(module, error, what)
         self._seconds.append(("verify", time.perf_counter() - start))
 
     def _dump(self, module: ModuleOp, when: str, module_pass: ModulePass) -> None:
@@ -204,18 +215,6 @@ def timing_table(seconds: Sequence[tuple[str, float]]) -> str:
         for step, (count, total) in totals.items()
     ]
     return "".join(("   seconds    share   runs  step\n", *rows, f"{whole:10.4f}  total\n"))
-
-
-def _blame(module: ModuleOp, error: VerifyException, what: str) -> NoReturn:
-    """Raise the verifier's error again, naming the operation it came from."""
-    for op in module.walk():
-        try:
-            op.verify(verify_nested_ops=False)
-        except VerifyException as own:
-            name = name_of(op)
-            place = "" if name is None and isinstance(op.location, UnknownLoc) else f' "{name}"'
-            raise VerifyException(f"{what} is wrong: '{op.name}'{place}: {own}") from error
-    raise error
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

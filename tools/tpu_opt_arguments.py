@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.pipeline import did_you_mean, option_texts, summary
+from xdsl_tpu.tools.errors import UsageError
 
 PassLoader = Callable[[], type[ModulePass]]
 PIPELINE_FLAG = "-p"
@@ -124,12 +124,12 @@ def _usage_error(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     """What argparse calls for a wrong command line; near names are offered for unknown flags."""
     _, unrecognised, rest = message.partition("unrecognized arguments: ")
     if not unrecognised:
-        raise TpuError(f"{message} (see tpu-opt --help)")
+        raise UsageError(f"{message} (see tpu-opt --help)")
     word = rest.split()[0].partition("=")[0]
     if not word.startswith("-"):
-        raise TpuError(f"unexpected argument '{word}': only one input file is possible")
+        raise UsageError(f"unexpected argument '{word}': only one input file is possible")
     known = [flag for action in parser._actions for flag in action.option_strings]
-    raise TpuError(
+    raise UsageError(
         f"unknown option or pass '{word}'{did_you_mean(word, known)} (see tpu-opt --help)"
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -37,7 +37,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.check import check
 from xdsl_tpu.tools.compile_model import BMODEL, GROUPS
 from xdsl_tpu.tools.errors import guarded
-from xdsl_tpu.tools.files import check_writable, write_bytes, write_text
+from xdsl_tpu.tools.files import check_writable, text_writer, write_text, write_together
 from xdsl_tpu.tools.reference import reference_outputs
 from xdsl_tpu.tools.run_tables import Compared, difference_table, print_tables
 
@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         "stop with status 1 when there are any",
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--debug", action="store_true", help="show the Python traceback of an error")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument("--version", action="version", version=f"tpu-run {version('xdsl-tpu')}")
     return parser
 
@@ -271,14 +271,17 @@ def _write(
     report: dict[str, Any],
     against: dict[str, Any] | None,
 ) -> None:
+    files: dict[Path, Callable[[IO[bytes]], None]] = {}
     if args.outputs is not None:
         save: Any = np.savez  # its type takes no array called allow_pickle
-        write_bytes(args.outputs, lambda stream: save(stream, **outputs))
+        files[args.outputs] = lambda stream: save(stream, **outputs)
     if args.timeline is not None:
-        write_text(args.timeline, trace(program, timeline, chip))
+        files[args.timeline] = text_writer(trace(program, timeline, chip))
     if args.html is not None:
         groups = read_groups(_bmodel_path(args.program).with_name(GROUPS))
         other = None if against is None else (args.against.name, against)
-        write_text(args.html, html_report(program, timeline, chip, report, groups, other))
+        page = html_report(program, timeline, chip, report, groups, other)
+        files[args.html] = text_writer(page)
     if args.report is not None:
-        write_text(args.report, json.dumps(report, indent=1) + "\n")
+        files[args.report] = text_writer(json.dumps(report, indent=1) + "\n")
+    write_together(files)

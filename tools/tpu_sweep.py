@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--fresh", action="store_true", help="compute finished points again, too")
     parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--debug", action="store_true", help="show the Python traceback of an error")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument("--version", action="version", version=f"tpu-sweep {version('xdsl-tpu')}")
     return parser
 

@@ -160,7 +160,8 @@ def tiles(box: Box, fits: Callable[[Shape4], bool], units: Shape4) -> list[Box]:
         axis = next((a for a in range(4) if parts[a] > units[a]), None)
         if axis is None:
             raise TpuError(
-                f"local memory is too small for the smallest part {units} of {box.sizes}"
+                f"local memory is too small for the smallest part {units} of {box.sizes}; "
+                "give a chip with more bytes_per_lane"
             )
         pieces = ceil_div(parts[axis], units[axis])
         parts[axis] = ceil_div(pieces, 2) * units[axis]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, defs, helper, numpy_helper, shape_inference
+from onnx import TensorProto, checker, defs, helper, numpy_helper, shape_inference
 
 from xdsl_tpu.frontend.onnx.compose import COMPOSED, Body, Composition
 from xdsl_tpu.frontend.onnx.evaluate import ELEMENTWISE, RANDOM, evaluate
@@ -273,9 +273,13 @@ class GraphBuilder:
             )
         except defs.SchemaError:
             return f"opset {self._opset} has no such op"
-        except (shape_inference.InferenceError, TypeError, ValueError) as error:
+        except _REFUSALS as error:
             return " ".join(str(error).split())
         return [static_type(found[name]) if name in found else None for name in node.outputs]
+
+
+_REFUSALS = (shape_inference.InferenceError, checker.ValidationError, TypeError, ValueError)
+"""What ONNX raises for a node that its schema does not allow."""
 
 
 def _constant(node: Node) -> Array:

@@ -10,6 +10,7 @@ from onnx import checker, inliner, version_converter
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.onnx.graph import ValueType
+from xdsl_tpu.frontend.onnx.order import order_problems
 from xdsl_tpu.frontend.onnx.problems import Problem
 from xdsl_tpu.frontend.onnx.protos import dimensions, dtype_name
 
@@ -88,6 +89,11 @@ def model_problems(model: onnx.ModelProto) -> Iterator[Problem]:
     opset_of(model)
     if model.graph.sparse_initializer:
         yield Problem("model", "it has sparse initializers; store them dense")
+    if not model.graph.output:
+        yield Problem("model", "it has no outputs; export it with the tensors that are wanted")
+    if unordered := list(order_problems(model.graph)):
+        yield from (Problem("model", words) for words in unordered)
+        return  # the checker says the same in fewer words
     try:
         # onnx declares a path parameter without its element type
         checker.check_model(_skeleton(model))  # pyright: ignore[reportUnknownMemberType]
@@ -151,9 +157,10 @@ def input_types(model: onnx.ModelProto, given: InputShapes | None) -> dict[str, 
 def _content(proto: onnx.TypeProto) -> str:
     """Why an input cannot be numbers in float32; empty when it can."""
     if not proto.HasField("tensor_type"):
-        return "it is not a tensor"
+        return "it is not a tensor; give every tensor of it as an input of its own"
     dtype = dtype_name(proto.tensor_type.elem_type)
-    return f"it holds {dtype}, not numbers" if dtype in NO_NUMBERS else ""
+    held = "strings" if dtype == "object" else dtype
+    return f"it holds {held}, not numbers; give it numbers" if dtype in NO_NUMBERS else ""
 
 
 def _mismatch(dims: Sequence[int | str] | None, shape: Sequence[int] | None) -> str:

@@ -89,10 +89,17 @@ def has_data(tensor: TensorProto) -> bool:
 def tensor_array(tensor: TensorProto, base: Path) -> Array:
     """Values of an initializer; those in a file beside the model (in `base`) are mapped, not read.
 
-    Raises TpuError when that file is missing, too short, or outside of `base`.
+    Raises TpuError when that file is missing, too short, or outside of `base`, or when there are
+    too few values or too many.
     """
     if tensor.data_location != TensorProto.EXTERNAL:
-        return numpy_helper.to_array(tensor)
+        try:
+            return numpy_helper.to_array(tensor)
+        except (ValueError, TypeError) as error:
+            raise TpuError(
+                f"initializer '{tensor.name}': its data do not make a tensor of "
+                f"{list(tensor.dims)} ({error}); export the model again"
+            ) from error
     info = external_data_helper.ExternalDataInfo(tensor)
     path = (base / info.location).resolve()
     if not path.is_relative_to(base.resolve()):

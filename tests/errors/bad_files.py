@@ -1,15 +1,17 @@
 """A folder of inputs that are wrong, each in one way, beside the right ones they are made from."""
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from tests.tools.small_models import Builder, cnn, dynamic, transformer, unsupported
+from tests.tools.small_models import cnn, dynamic, transformer, unsupported
 
+from xdsl_tpu.backend.chip import CHIPS
 from xdsl_tpu.tools.compile_model import compile_model
 from xdsl_tpu.tools.tpu_calibrate import main as calibrate
 
@@ -116,8 +118,8 @@ def integer_image(model: ModelProto) -> None:
 
 def strings(model: ModelProto) -> None:
     """Weights that are text."""
-    tensor = helper.make_tensor("b0", TensorProto.STRING, [16], [b"a"] * 16)
-    _constant(model, "b0").CopyFrom(tensor)
+    texts = np.array(["a"] * 16, object)
+    _constant(model, "b0").CopyFrom(numpy_helper.from_array(texts, "b0"))
 
 
 def bad_weight_shape(model: ModelProto) -> None:
@@ -205,7 +207,7 @@ def _write_ir(folder: Path) -> None:
     (folder / "binary.mlir").write_bytes(b"\xff\xfe\x00module")
     (folder / "empty.mlir").write_text("")
     (folder / "lowered.mlir").write_text(plain.replace("TOP_F32", "TPU_LOWERED"))
-    wrong = plain.replace("-> tensor<1x4x8x8xf32> loc(\"y\")", "-> tensor<1x4x8x9xf32> loc(\"y\")")
+    wrong = plain.replace('-> tensor<1x4x8x8xf32> loc("y")', '-> tensor<1x4x8x9xf32> loc("y")')
     wrong = wrong.replace("return %2 : tensor<1x4x8x8xf32>", "return %2 : tensor<1x4x8x9xf32>")
     (folder / "wrong_type.mlir").write_text(wrong)
     conv = (
@@ -213,19 +215,19 @@ def _write_ir(folder: Path) -> None:
         '%2 = "top.Conv"(%1, %f, %0) : (tensor<1x4x8x8xf32>, tensor<8x4x3x3xf32>, none) '
         '-> tensor<1x8x8x8xf32> loc("y")\n'
     )
-    (folder / "no_attributes.mlir").write_text(TOP % "good.npz" + NET % (INPUT + conv + end))
+    wide = end.replace("1x4x8x8", "1x8x8x8")
+    text = TOP % "good.npz" + NET.replace("-> tensor<1x4", "-> tensor<1x8") % (INPUT + conv + wide)
+    (folder / "no_attributes.mlir").write_text(text)
     (folder / "two_functions.mlir").write_text(plain + plain)
 
 
 def _write_chips(folder: Path) -> None:
-    from xdsl_tpu.backend.chip import CHIPS
-
     text = (CHIPS / "bm1684x.toml").read_text()
     (folder / "half.toml").write_text('name = "X"\n')
     (folder / "syntax.toml").write_text("name = \n")
     (folder / "negative.toml").write_text(text.replace("count = 64 ", "count = -64 "))
     (folder / "words.toml").write_text(text.replace("count = 64 ", 'count = "many" '))
-    tiny = text.replace("bytes_per_lane = 262144", "bytes_per_lane = 1024")
+    tiny = text.replace("bytes_per_lane = 262144", "bytes_per_lane = 64")
     (folder / "tiny.toml").write_text(tiny.replace("banks = 16", "banks = 4"))
     (folder / "little_ddr.toml").write_text(
         text.replace("bytes = 0x1_0000_0000 ", "bytes = 0x1000 ")
@@ -237,16 +239,10 @@ def _write_tables(folder: Path) -> None:
         random = np.random.default_rng(0)
         arrays: Any = {k: random.standard_normal(v, np.float32) for k, v in data.items()}
         np.savez(folder / f"{model}_samples.npz", **arrays)
-        try:
-            calibrate(
-                [
-                    *(str(folder / f"{model}.onnx"), "--dataset"),
-                    *(str(folder / f"{model}_samples.npz"), "-o", str(folder / f"{model}_table")),
-                    *("--quiet", "--engine", "interpreter"),
-                ]
-            )
-        except SystemExit as stopped:
-            assert stopped.code == 0
+        arguments = (folder / f"{model}.onnx", "--dataset", folder / f"{model}_samples.npz")
+        more = ("-o", folder / f"{model}_table", "--quiet", "--engine", "interpreter")
+        with pytest.raises(SystemExit, match="0"):
+            calibrate(list(map(str, (*arguments, *more))))
     lines = (folder / "cnn_table").read_text().splitlines()
     at = next(i for i, line in enumerate(lines) if line and not line.startswith("#"))
     for name, line in (
@@ -302,5 +298,3 @@ def _write_arrays(folder: Path) -> None:
     save("no_arrays")
     np.save(folder / "array.npy", image)
     (folder / "cut.npz").write_bytes((folder / "image.npz").read_bytes()[:500])
-
-

@@ -66,9 +66,9 @@ def files() -> set[str]:
     return {path.name for path in Path().iterdir()}
 
 
-def error_of(outcome: Outcome) -> str:
+def error_of(outcome: Outcome, status: int = 1) -> str:
     """The one message; there is no traceback and no output."""
-    assert outcome.status == 1
+    assert outcome.status == status
     assert outcome.out == ""
     assert outcome.err.startswith("error: ")
     assert "Traceback" not in outcome.err
@@ -186,7 +186,7 @@ def test_version(run: Run) -> None:
     ],
 )
 def test_wrong_command_lines(run: Run, arguments: tuple[str, ...], message: str) -> None:
-    assert message in error_of(run("in.mlir", *arguments, "-o", "out.mlir"))
+    assert message in error_of(run("in.mlir", *arguments, "-o", "out.mlir"), status=2)
     assert "out.mlir" not in files()
 
 
@@ -209,7 +209,7 @@ def test_wrong_files(run: Run) -> None:
     assert "is a directory" in error_of(run("."))
     Path("binary.mlir").write_bytes(b"\xff\xfe\x00")
     assert "binary.mlir: not UTF-8 text" in error_of(run("binary.mlir"))
-    assert "no such file" in error_of(run("in.mlir", "-o", "no/such/folder/out.mlir"))
+    assert "folder does not exist" in error_of(run("in.mlir", "-o", "no/such/folder/out.mlir"))
 
 
 def test_verifier_errors_name_the_op(run: Run) -> None:

@@ -1,0 +1,119 @@
+"""A full disk and Ctrl-C in the middle of the work, in processes of their own."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tools.running import SCRIPTS
+from tests.tools.small_models import write_models
+
+from xdsl_tpu.tools.compile_model import compile_model
+
+WAIT = 120
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("work")
+    write_models(folder)
+    compile_model(folder / "cnn.onnx", folder / "cnn", "F16", "bm1684x")
+    image = np.random.default_rng(0).standard_normal((1, 3, 40, 24)).astype(np.float32)
+    np.savez(folder / "image.npz", image=image)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    paths = sorted(folder.rglob("*"))
+    return {str(path): path.read_bytes() if path.is_file() else b"" for path in paths}
+
+
+def run(
+    work: Path, prepare: Callable[[], None], *command: object
+) -> subprocess.CompletedProcess[str]:
+    arguments = [str(SCRIPTS / str(command[0])), *map(str, command[1:])]
+    return subprocess.run(
+        arguments, cwd=work, capture_output=True, text=True, check=False, timeout=WAIT,
+        preexec_fn=prepare,
+    )  # fmt: skip
+
+
+def nearly_full() -> None:
+    """Files end after 3000 bytes, as on a full disk, with an error instead of a signal."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("tpu-compile", "cnn.onnx", "-o", "out", "--quiet"),
+        ("tpu-run", "cnn", "--timeline", "timeline.json", "--quiet"),
+        ("tpu-run", "cnn", "--html", "page.html", "--report", "report.json", "--quiet"),
+        ("tpu-opt", "cnn/tpu.mlir", "--weight-reorder", "-o", "out.mlir"),
+        ("tpu-sweep", "cnn.onnx", "-o", "sweep", "--jobs", "1", "--quiet"),
+    ],
+    ids=lambda command: " ".join(command[:1] + command[2:4]),
+)
+def test_a_disk_that_gets_full(command: tuple[str, ...], work: Path) -> None:
+    before = contents(work)
+    done = run(work, nearly_full, *command)
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("error: ")], done.stderr
+    left = {path for path in contents(work) if path not in before}
+    if command[0] == "tpu-sweep":  # it keeps the table of what failed
+        assert json.loads((work / "sweep" / "sweep.json").read_text())
+        shutil.rmtree(work / "sweep")
+    else:
+        assert not left
+    assert contents(work) == before
+
+
+INTERRUPT = """
+import os, signal, sys
+from importlib import import_module
+module, function, tool, *arguments = sys.argv[1:]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main = import_module("xdsl_tpu.tools." + tool.replace("-", "_"))
+place = import_module(module)
+def struck(*given, **named):
+    os.kill(os.getpid(), signal.SIGINT)
+    signal.pause()
+setattr(place, function, struck)
+main.main(arguments)
+"""
+"""Runs a tool that gets SIGINT the moment it calls a function."""
+
+
+@pytest.mark.parametrize(
+    ("place", "command"),
+    [
+        ("xdsl_tpu.tools.compile_model generate", "tpu-compile cnn.onnx -o out --quiet"),
+        ("xdsl_tpu.tools.compile_model write_bmodel", "tpu-compile cnn.onnx -o new/out --quiet"),
+        ("xdsl_tpu.tools.tpu_run run_program", "tpu-run cnn --outputs o.npz --quiet"),
+        ("xdsl_tpu.tools.tpu_run trace", "tpu-run cnn --outputs o.npz --timeline t.json --quiet"),
+        ("xdsl_tpu.tools.tpu_calibrate calibrate_model",
+         "tpu-calibrate cnn.onnx --dataset image.npz -o table --quiet"),
+        ("xdsl_tpu.tools.tpu_opt print_module", "tpu-opt cnn/tpu.mlir --weight-reorder -o o.mlir"),
+    ],
+)  # fmt: skip
+def test_interrupted_in_the_middle(place: str, command: str, work: Path, tmp_path: Path) -> None:
+    before = contents(work)
+    script = tmp_path / "interrupt.py"
+    script.write_text(INTERRUPT)
+    done = subprocess.run(
+        [os.fspath(SCRIPTS / "python"), str(script), *place.split(), *command.split()],
+        cwd=work, capture_output=True, text=True, check=False, timeout=WAIT,
+    )  # fmt: skip
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.splitlines()[-1] == "error: interrupted"
+    assert "Traceback" not in done.stderr
+    assert contents(work) == before
