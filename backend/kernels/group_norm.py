@@ -67,7 +67,7 @@ def _describe(
 ) -> ElementWise:
     """How the groups of a tile (n, groups, channels, positions) are computed."""
     stages = [Scratch(F32, kind.height, 1) for kind in plan.stages(F32)]
-    epsilon = op.eps.value.data
+    form = norm.Form(op.eps.value.data, has_weight)
     kinds = [Arith.MUL, Arith.ADD] if has_weight else [Arith.ADD]
     narrow = dtypes[0] is not F32
 
@@ -76,7 +76,7 @@ def _describe(
         a, b, *rest = work.scratch
         pools, spare = rest[: len(stages)], rest[len(stages) :]
         columns = _column(e, a), _column(e, b)
-        norm.normalise(e, plan, columns, _column(e, x), pools, spare, epsilon)
+        norm.normalise(e, plan, columns, _column(e, x), pools, spare, form)
         value, room = b, a
         for kind, parameter in zip(kinds, given, strict=False):
             e.arith(kind, room, value, _wide(e, spare[2], parameter))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
@@ -14,7 +15,7 @@ from xdsl_tpu.backend.kernels.sequences import norm as narrow_form
 from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
 from xdsl_tpu.backend.kernels.sequences.row_set import rows_of
 from xdsl_tpu.backend.kernels.softmax import row_shape
-from xdsl_tpu.backend.kernels.support import KernelContext
+from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
@@ -37,25 +38,73 @@ def layer_norm(context: KernelContext, op: Operation) -> None:
     row_layer(context, (out, x, *given), kinds, extent, work)
 
 
+def pixel_norm(context: KernelContext, op: Operation) -> None:
+    """tpu.PixelNorm over the channels of N, C, .. at each position."""
+    assert isinstance(op, tpu.PixelNormOp)
+    x = context.value(op.input)
+    given = [context.value(v) for v in (op.weight, op.bias) if not is_none(v)]
+    extent = (x.shape[0], x.shape[1], math.prod(x.shape[2:]))
+    _in_f32(context, op, given, extent, Form(op.eps.value.data, not is_none(op.weight)))
+
+
+def rms_norm(context: KernelContext, op: Operation) -> None:
+    """tpu.RMSNorm over the last dimension."""
+    assert isinstance(op, tpu.RMSNormOp)
+    x = context.value(op.input)
+    given = [context.value(v) for v in (op.gamma,) if not is_none(v)]
+    extent = (math.prod(x.shape[:-1]), x.shape[-1], 1)
+    form = Form(op.eps.value.data, not is_none(op.gamma), centred=False)
+    _in_f32(context, op, given, extent, form)
+
+
+def _in_f32(
+    context: KernelContext,
+    op: Operation,
+    given: Sequence[DdrValue],
+    extent: tuple[int, int, int],
+    form: "Form",
+) -> None:
+    """Normalise the middle one of (outer, size, inner) and apply parameters of its size."""
+    out, x = context.value(op.results[0]), context.value(op.operands[0])
+    plan = plan_reduction(extent[1], extent[2], context.chip.eu(F32.bytes))
+    kinds = (FULL, FULL, *(PARAMETER for _ in given))
+    types = Types(out.dtype, (x.dtype, *(v.dtype for v in given)))
+    row_layer(context, (out, x, *given), kinds, extent, in_f32(types, plan, form))
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Which normalisation: with or without a mean taken off, with or without a weight."""
+
+    epsilon: float
+    has_weight: bool
+    centred: bool = True
+
+
 def describe(op: "tpu.LayerNormOp", types: Types, plan: Rows, chip: Chip) -> ElementWise:
     """How a normalisation along the height or the rows of a tensor is computed.
 
     The operands are x and whatever of weight and bias there is, in every lane and with the
     size of the reduced axis.
     """
-    stages = plan.stages(F32)
     has_weight, epsilon = not is_none(op.weight), op.eps.value.data
     shape = row_shape(plan, types, 1)
     if shape is not None and narrow_form.takes(shape, chip) and precision_of(op) is Precision.FAST:
         return _narrow(shape, epsilon, has_weight, chip)
+    return in_f32(types, plan, Form(epsilon, has_weight))
+
+
+def in_f32(types: Types, plan: Rows, form: Form) -> ElementWise:
+    """How a normalisation is computed whose numbers are all widened to f32."""
+    stages = plan.stages(F32)
     widens = any(dtype is not F32 for dtype in types.operands[1:])
 
     def compute(e: Emitter, work: Work) -> None:
         x, *given = work.operands
         a, b, *rest = work.scratch
         pools, spare = rest[: len(stages)], rest[len(stages) :]
-        normalise(e, plan, (a, b), x, pools, spare, epsilon)
-        _affine(e, work, (plan.inner(b), plan.inner(a)), given, has_weight, spare[2:])
+        normalise(e, plan, (a, b), x, pools, spare, form)
+        _affine(e, work, (plan.inner(b), plan.inner(a)), given, form.has_weight, spare[2:])
 
     tiles = (plan.tile(F32), plan.tile(F32))
     scratch = (*tiles, *stages, plan.statistic(F32), plan.statistic(F32))
@@ -81,9 +130,9 @@ def normalise(
     x: LocalTensor,
     pools: Sequence[LocalTensor],
     spare: Sequence[LocalTensor],
-    epsilon: float,
+    form: Form,
 ) -> None:
-    """(x - mean) / sqrt(variance + epsilon), into the second tile."""
+    """(x - mean) / sqrt(variance + epsilon), into the second tile; the mean is 0 if not centred."""
     a, b = tiles
     mean = spare[0]
     if x.dtype is not F32:
@@ -92,13 +141,16 @@ def normalise(
     elif plan.inner(b) is not b:
         e.copy(plan.inner(b), x)
         x = b
-    plan.pad(e, b, 0.0)
-    total = plan.reduce(e, x, pools)
-    e.arith(Arith.MUL, mean, total, 1.0 / plan.size)
-    e.arith(Arith.SUB, a, x, mean)
+    if form.centred:
+        plan.pad(e, b, 0.0)
+        total = plan.reduce(e, x, pools)
+        e.arith(Arith.MUL, mean, total, 1.0 / plan.size)
+        e.arith(Arith.SUB, a, x, mean)
+    else:
+        e.copy(a, x)
     plan.pad(e, a, 0.0)
     e.arith(Arith.MUL, b, a, a)
-    factor = _inverse_root(e, plan.reduce(e, b, pools), spare, plan.size, epsilon)
+    factor = _inverse_root(e, plan.reduce(e, b, pools), spare, plan.size, form.epsilon)
     e.arith(Arith.MUL, b, a, factor)
 
 

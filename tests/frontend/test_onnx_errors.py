@@ -94,7 +94,7 @@ def test_all_problems_at_once(model_of: ModelOf) -> None:
         helper.make_node("Relu", ["x"], ["b"]),
         helper.make_node("Multinomial", ["b2"], ["c"], name="second"),
         helper.make_node("Reshape", ["b", "s"], ["b2"]),
-        helper.make_node("Resize", ["b", "", "f"], ["y"], name="third", mode="cubic"),
+        helper.make_node("Resize", ["b", "", "f"], ["y"], name="third", mode="sinc"),
     ]
     nodes[2], nodes[3] = nodes[3], nodes[2]
     constants = {"s": np.array([1, -1]), "f": np.array([1, 1, 2, 2], np.float32)}
@@ -106,7 +106,7 @@ def test_all_problems_at_once(model_of: ModelOf) -> None:
     with pytest.raises(TpuError, match=r"(?s)cannot import unit: 2 problems.*first.*second"):
         import_onnx(model)
     del model.graph.node[3], model.graph.node[0]
-    with pytest.raises(TpuError, match=r"1 problem\n  - node 'third' \(Resize, .*cubic"):
+    with pytest.raises(TpuError, match=r"1 problem\n  - node 'third' \(Resize, .*sinc"):
         import_onnx(model)
 
 

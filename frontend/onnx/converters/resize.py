@@ -1,51 +1,50 @@
 """Resizing and sampling of images."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
+from xdsl_tpu.frontend.onnx.converters.sampling import Positions, Sampling, matrix, outside
 from xdsl_tpu.frontend.onnx.graph import Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
-Positions = npt.NDArray[np.float64]
-
+MODES = frozenset({"nearest", "linear", "cubic"})
 COORDINATES = frozenset({"align_corners", "asymmetric", "half_pixel", "pytorch_half_pixel"})
+"""Coordinates that `top.Interp` knows."""
 
-
-def _prefer_ceil(positions: Positions) -> Positions:
-    return np.floor(positions + 0.5)
-
-
-def _prefer_floor(positions: Positions) -> Positions:
-    return np.ceil(positions - 0.5)
-
-
-ROUNDINGS: dict[str, Callable[[Positions], Positions]] = {
-    "ceil": np.ceil,
-    "floor": np.floor,
-    "round_prefer_ceil": _prefer_ceil,
-    "round_prefer_floor": _prefer_floor,
-}
+LARGEST_MATRIX = 1 << 24
+"""Elements of a constant matrix that an axis may be resized with."""
 
 
 def convert_resize(context: Context, node: Node) -> None:
-    """Resize of the last one or two dimensions, nearest or linear -> top.Interp.
+    """Resize -> top.Interp where that samples alike, else products with constant matrices.
 
-    A nearest resize that only repeats elements is written with asymmetric coordinates,
-    whichever way the model says it. One dimension is resized as an image of height 1.
+    `top.Interp` resizes the last one or two dimensions of 3 or 4, nearest or linear. A nearest
+    resize that only repeats elements is written with asymmetric coordinates, whichever way the
+    model says it. One dimension is resized as an image of height 1.
     """
-    x, source = context.value(node.inputs[0]), context.shape(node.inputs[0])
-    target = context.shape(node.output)
+    source, target = context.shape(node.inputs[0]), context.shape(node.output)
     scales = _scales(context, node)
-    if len(source) not in (3, 4) or source[:2] != target[:2]:
-        raise UnsupportedNode(f"resizing {source} to {target} is not supported")
-    mode, coordinates = _mode(node, source[2:], target[2:], scales[2:])
-    attributes: dict[str, Any] = {"mode": mode, "coord_mode": coordinates}
+    ways = [_sampling(context, node, axis) for axis in range(len(source))]
+    axes = [a for a in range(len(source)) if source[a] != target[a] or scales[a] != 1]
+    axes += [a for a in range(len(source)) if _crops(ways[a]) and a not in axes]
+    if any(source[a] * target[a] > LARGEST_MATRIX for a in axes):
+        raise UnsupportedNode(f"resizing {source} to {target} needs too large matrices")
+    matrices = {a: matrix(ways[a], source[a], target[a], scales[a]) for a in sorted(axes)}
+    coordinates = _interp_coordinates(ways[0], source, target, scales, matrices)
+    if coordinates is None:
+        _resize_by_products(context, node, matrices, ways, scales)
+        return
+    attributes: dict[str, Any] = {"mode": ways[0].mode, "coord_mode": coordinates}
     attributes |= {"scale_h": scales[-2] if len(source) == 4 else 1.0, "scale_w": scales[-1]}
+    x = context.value(node.inputs[0])
     if len(source) == 4:
         context.emit(node, top.InterpOp, [x, context.none], **attributes)
         return
@@ -55,59 +54,142 @@ def convert_resize(context: Context, node: Node) -> None:
     context.emit(node, top.ReshapeOp, [y], shape=target)
 
 
+def _crops(how: Sampling) -> bool:
+    return how.coordinates == "tf_crop_and_resize"
+
+
+def _sampling(context: Context, node: Node, axis: int) -> Sampling:
+    """How one axis is read; raises UnsupportedNode for unknown ways."""
+    mode = node.attribute("mode", "nearest")
+    if mode not in MODES:
+        raise UnsupportedNode(f"mode '{mode}' is not supported")
+    how = Sampling(
+        mode,
+        node.attribute("coordinate_transformation_mode", "half_pixel"),
+        node.attribute("nearest_mode", "round_prefer_floor"),
+        node.attribute("cubic_coeff_a", -0.75),
+        bool(node.attribute("exclude_outside", 0)) and mode == "cubic",
+        bool(node.attribute("antialias", 0)) and mode != "nearest",
+    )
+    if not _crops(how):
+        return how
+    roi = context.graph.constant(node.input(1))
+    axes = [a % _rank(context, node) for a in _axes(context, node)]
+    if roi is None:
+        raise UnsupportedNode("its region of interest must be constant")
+    if axis not in axes:
+        return replace(how, coordinates="half_pixel")
+    place = axes.index(axis)
+    return replace(how, start=float(roi[place]), end=float(roi[len(axes) + place]))
+
+
+def _rank(context: Context, node: Node) -> int:
+    return len(context.shape(node.inputs[0]))
+
+
+def _axes(context: Context, node: Node) -> Sequence[int]:
+    return node.attribute("axes", [*range(_rank(context, node))])
+
+
 def _scales(context: Context, node: Node) -> list[float]:
     """Scale of every dimension, given or worked out from the sizes."""
     source, target = context.shape(node.inputs[0]), context.shape(node.output)
     result = [new / old for old, new in zip(source, target, strict=True)]
+    axes = _axes(context, node)
     given = context.graph.constant(node.input(2))
     if node.input(2) and given is None:
         raise UnsupportedNode("its scales must be constant")
     if given is not None and given.size:
-        axes = node.attribute("axes", [*range(len(source))])
         for axis, scale in zip(axes, given, strict=True):
             result[axis] = float(scale)
-    elif node.attribute("keep_aspect_ratio_policy", "stretch") != "stretch":
-        raise UnsupportedNode("keeping the aspect ratio is not supported")
+        return result
+    policy = node.attribute("keep_aspect_ratio_policy", "stretch")
+    sizes = context.graph.constant(node.input(3))
+    if policy == "stretch" or sizes is None:
+        return result
+    ratios = [float(size) / source[axis] for axis, size in zip(axes, sizes, strict=True)]
+    for axis in axes:
+        result[axis] = min(ratios) if policy == "not_larger" else max(ratios)
     return result
 
 
-def _mode(
-    node: Node, source: tuple[int, ...], target: tuple[int, ...], scales: list[float]
-) -> tuple[str, str]:
-    mode = node.attribute("mode", "nearest")
-    coordinates = node.attribute("coordinate_transformation_mode", "half_pixel")
-    if mode not in ("nearest", "linear") or node.attribute("antialias", 0):
-        raise UnsupportedNode(f"{mode} interpolation, or antialiasing, is not supported")
-    if coordinates not in COORDINATES:
-        raise UnsupportedNode(f"coordinates '{coordinates}' are not supported")
-    if mode == "linear":
-        return mode, coordinates
-    for candidate in ("asymmetric", coordinates):
-        rounding = "floor" if candidate == "asymmetric" else "round_prefer_floor"
-        wanted = node.attribute("nearest_mode", "round_prefer_floor")
-        if all(
-            np.array_equal(
-                _nearest(old, new, scale, coordinates, wanted),
-                _nearest(old, new, scale, candidate, rounding),
+def _interp_coordinates(
+    how: Sampling,
+    source: Sequence[int],
+    target: Sequence[int],
+    scales: Sequence[float],
+    matrices: dict[int, Positions],
+) -> str | None:
+    """The coordinates with which `top.Interp` reads the same elements; None when none do."""
+    if len(source) not in (3, 4) or min(matrices, default=2) < 2 or how.mode == "cubic":
+        return None
+    for axis in range(2, len(source)):
+        if int(source[axis] * scales[axis] + 1e-6) != target[axis]:
+            return None
+    for candidate in ("asymmetric", how.coordinates):
+        if candidate in COORDINATES and all(
+            np.allclose(
+                wanted,
+                interpolate_axis(
+                    np.eye(source[a], dtype=np.float32),
+                    1,
+                    target[a],
+                    scales[a],
+                    how.mode,
+                    candidate,
+                ),
+                atol=1e-6,
             )
-            for old, new, scale in zip(source, target, scales, strict=True)
+            for a, wanted in matrices.items()
         ):
-            return mode, candidate
-    raise UnsupportedNode(f"nearest mode '{wanted}' with '{coordinates}' is not supported")
+            return candidate
+    return None
 
 
-def _nearest(old: int, new: int, scale: float, coordinates: str, rounding: str) -> Positions:
-    """Which element each of `new` reads (ONNX operators, Resize)."""
-    index = np.arange(new, dtype=np.float64)
-    if coordinates == "align_corners":
-        index *= (old - 1) / (new - 1) if new > 1 else 0.0
-    elif coordinates == "asymmetric":
-        index /= scale
-    elif coordinates == "pytorch_half_pixel" and new == 1:
-        index *= 0
+def _resize_by_products(
+    context: Context,
+    node: Node,
+    matrices: dict[int, Positions],
+    ways: Sequence[Sampling],
+    scales: Sequence[float],
+) -> None:
+    """One product an axis; results outside the input are 0, plus the extrapolation value."""
+    source, target = context.shape(node.inputs[0]), context.shape(node.output)
+    x, shape = context.value(node.inputs[0]), list(source)
+    beyond = np.zeros((1,) * len(target), bool)
+    for axis, weights in matrices.items():
+        if _crops(ways[axis]):
+            gone = outside(ways[axis], source[axis], target[axis], scales[axis])
+            weights[:, gone] = 0
+            beyond = beyond | gone.reshape(-1, *(1,) * (len(target) - 1 - axis))
+        x = _product(context, node, x, shape, axis, weights)
+        shape[axis] = target[axis]
+    value = node.attribute("extrapolation_value", 0.0)
+    if value and beyond.any():
+        rest = context.weight(f"{node.output}_outside", np.where(beyond, value, 0.0))
+        x = context.step(node, "extrapolated", top.AddOp, [x, rest], target)
+    context.emit(node, top.ReshapeOp, [x], shape=target)
+
+
+def _product(
+    context: Context, node: Node, x: SSAValue, shape: list[int], axis: int, weights: Positions
+) -> SSAValue:
+    """x (shape) times weights (old, new) along `axis`."""
+    old, new = weights.shape
+    outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
+    flat, result = (outer, old, inner), (outer, new, inner)
+    name = f"{node.output}_axis{axis}"
+    if inner == 1:
+        flat, result = (outer, old), (outer, new)
+        operands = [context.weight(name, weights)]
     else:
-        index = (index + 0.5) / scale - 0.5
-    return np.clip(ROUNDINGS[rounding](index), 0, old - 1)
+        operands = [context.weight(name, np.ascontiguousarray(weights.T)[None])]
+    rows = context.step(node, f"rows{axis}", top.ReshapeOp, [x], flat, shape=flat)
+    operands.insert(0 if inner == 1 else 1, rows)
+    operands.append(context.none)
+    y = context.step(node, f"product{axis}", top.MatMulOp, operands, result)
+    whole = [*shape[:axis], new, *shape[axis + 1 :]]
+    return context.step(node, f"resized{axis}", top.ReshapeOp, [y], whole, shape=whole)
 
 
 def convert_grid_sample(context: Context, node: Node) -> None:
