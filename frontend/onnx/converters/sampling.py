@@ -40,9 +40,9 @@ def positions(how: Sampling, old: int, new: int, scale: float) -> Positions:
 
     Scales are f32 numbers, and so are coordinates: 3 / 0.6 is 5 only then.
     """
-    index, kind, factor = np.arange(new, dtype=np.float32), how.coordinates, np.float32(scale)
+    index, kind = np.arange(new, dtype=np.float64), how.coordinates
     if kind == "asymmetric":
-        return (index / factor).astype(np.float64)
+        return (index.astype(np.float32) / np.float32(scale)).astype(np.float64)
     if kind == "align_corners":
         # ONNX's reference takes the length before it is rounded down.
         length = old * scale
@@ -59,7 +59,8 @@ def positions(how: Sampling, old: int, new: int, scale: float) -> Positions:
         offset = old / 2 * (1 - adjusted)
         return offset + (index + 0.5) / scale - 0.5
     half = np.float32(0.5)
-    return ((index + half) / factor - half).astype(np.float64)
+    centres = (index.astype(np.float32) + half) / np.float32(scale) - half
+    return centres.astype(np.float64)
 
 
 def outside(how: Sampling, old: int, new: int, scale: float) -> npt.NDArray[np.bool_]:
