@@ -150,7 +150,28 @@ def _why_global(op: Operation) -> str | None:
         return f"{op.name} has no local kernel"
     if isinstance(op, tpu.Conv2DOp) and _is_far(op):
         return f"a stride of {max(ints(op.strides))} takes several commands"
+    if isinstance(op, tpu.CastOp) and _is_cast_better_once(op):
+        return "a convolution loads its result several times over, and the operand is wider"
     return None
+
+
+STORE_COST = 1.3
+"""Cycles of a byte on its way to DDR, over those of one on its way back (54 over 41 a cycle)."""
+
+
+def _is_cast_better_once(cast: tpu.CastOp) -> bool:
+    """Whether an image that is loaded once per filter row should be cast before, over DDR.
+
+    In the group all its copies are loaded in the wide type.
+    """
+    user = next((use.operation for use in cast.output.uses), None)
+    if not isinstance(user, tpu.Conv2DOp) or not cast.output.has_one_use():
+        return False
+    if not user.use_3ic_optimize.value.data & MERGED_TAPS:
+        return False
+    rows = ints(user.kernel_shape)[0] / ints(user.strides)[0]
+    wide, narrow = element_bytes(cast.input), element_bytes(cast.output)
+    return wide + STORE_COST * narrow + rows * narrow < rows * wide
 
 
 def _is_far(conv: tpu.Conv2DOp) -> bool:

@@ -22,6 +22,10 @@ FALLBACK = "F16"
 TOO_DIFFERENT = 64
 """Ratio of thresholds above which 8 bits cannot hold both operands of a sum."""
 
+TOO_FINE = 16
+"""Ratio of a tensor's threshold to that of a few of its rows above which sums of the whole tensor
+are no place for 8 bits: the rows would have less than eight steps."""
+
 NEVER = 1e-8
 """A threshold below which the ratio says nothing."""
 
@@ -33,17 +37,20 @@ def op_modes(
 
     The quantize table has the first word. Where the mode is INT8, sums and differences of two
     tensors whose thresholds differ by more than 64 run in F16: the smaller one would be lost
-    in the other's steps. `module.high_precision` keeps means and Softmax in F32.
+    in the other's steps. So do the sums behind a Concat that puts in a weight far smaller than the
+    rest, as vision transformers do with their class token: each row is normalised by itself, and
+    what is read in the end is that one. `module.high_precision` keeps means and Softmax in F32.
     """
     precise = _high_precision(func)
     modes: dict[Operation, str] = {}
+    fine = _fine_sums(func, weights) if mode == "INT8" else set[Operation]()
     for op in func.body.block.ops:
         if op.dialect_name() != top.Top.name or isinstance(op, STAY):
             continue
         said = _said(op, table)
         if said is None and precise and isinstance(op, top.AvgPoolOp | top.SoftmaxOp):
             said = "F32"
-        if said is None and mode == "INT8" and _loses_an_operand(op, weights):
+        if said is None and mode == "INT8" and (op in fine or _loses_an_operand(op, weights)):
             said = FALLBACK
         modes[op] = said or mode
     return modes
@@ -80,6 +87,25 @@ def _loses_an_operand(op: Operation, weights: Weights | None) -> bool:
         return False
     known = [one for one in thresholds if one is not None and one >= NEVER]
     return len(known) == 2 and max(known) / min(known) > TOO_DIFFERENT
+
+
+def _fine_sums(func: FuncOp, weights: Weights | None) -> set[Operation]:
+    """The sums that carry on a tensor with a few rows of far smaller numbers."""
+    found: set[Operation] = set()
+    for op in func.body.block.ops:
+        if isinstance(op, top.ConcatOp) and _has_fine_rows(op, weights):
+            found.add(op)
+        elif isinstance(op, top.AddOp | top.ReshapeOp):
+            found.update([op] if any(value.owner in found for value in op.operands) else ())
+    return {op for op in found if isinstance(op, top.AddOp)}
+
+
+def _has_fine_rows(op: top.ConcatOp, weights: Weights | None) -> bool:
+    whole = _threshold(op.output, weights)
+    parts = [_threshold(value, weights) for value in op.inputs if is_weight(value)]
+    return whole is not None and any(
+        part is not None and NEVER <= part < whole / TOO_FINE for part in parts
+    )
 
 
 def _threshold(value: SSAValue, weights: Weights | None) -> float | None:

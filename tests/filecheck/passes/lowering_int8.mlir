@@ -84,3 +84,37 @@ module @spread attributes {module.weight_file = "weights.npz"} {
     return %5 : tensor<1x12x!quant.calibrated<f32<-2.0:2.0>>>
   }
 }
+
+// -----
+
+// A row far smaller than the rest (less than a 16th) keeps the sums behind the Concat in F16, one
+// behind the other.
+// CHECK-LABEL: module @fine_row
+// CHECK-COUNT-2: "tpu.Add"({{.*}}) {{.*}} -> tensor<5x!quant.calibrated<f16<
+// CHECK-NOT: "tpu.Add"
+// CHECK-LABEL: module @coarse_row
+// CHECK: "tpu.Add"({{.*}}) {{.*}}multipliers = {{.*}} -> tensor<5x!quant.uniform<i8
+module @fine_row attributes {module.weight_file = "weights.npz"} {
+  func.func @main(%arg0: tensor<1xf32>, %arg1: tensor<5xf32>) -> tensor<5x!quant.calibrated<f32<-200.0:200.0>>> {
+    %0 = "top.Input"(%arg0) : (tensor<1xf32>) -> tensor<1x!quant.calibrated<f32<-100.0:100.0>>> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<5xf32>) -> tensor<5x!quant.calibrated<f32<-100.0:100.0>>> loc("y")
+    %2 = "top.Weight"() : () -> tensor<4xf32> loc("random_4")
+    %3 = "top.Concat"(%2, %0) {axis = 0 : si32} : (tensor<4xf32>, tensor<1x!quant.calibrated<f32<-100.0:100.0>>>) -> tensor<5x!quant.calibrated<f32<-100.0:100.0>>> loc("rows")
+    %4 = "top.Add"(%3, %1) : (tensor<5x!quant.calibrated<f32<-100.0:100.0>>>, tensor<5x!quant.calibrated<f32<-100.0:100.0>>>) -> tensor<5x!quant.calibrated<f32<-200.0:200.0>>> loc("one")
+    %5 = "top.Add"(%1, %4) : (tensor<5x!quant.calibrated<f32<-100.0:100.0>>>, tensor<5x!quant.calibrated<f32<-200.0:200.0>>>) -> tensor<5x!quant.calibrated<f32<-200.0:200.0>>> loc("two")
+    return %5 : tensor<5x!quant.calibrated<f32<-200.0:200.0>>>
+  }
+}
+
+// -----
+
+module @coarse_row attributes {module.weight_file = "weights.npz"} {
+  func.func @main(%arg0: tensor<1xf32>, %arg1: tensor<5xf32>) -> tensor<5x!quant.calibrated<f32<-4.0:4.0>>> {
+    %0 = "top.Input"(%arg0) : (tensor<1xf32>) -> tensor<1x!quant.calibrated<f32<-4.0:4.0>>> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<5xf32>) -> tensor<5x!quant.calibrated<f32<-4.0:4.0>>> loc("y")
+    %2 = "top.Weight"() : () -> tensor<4xf32> loc("random_4")
+    %3 = "top.Concat"(%2, %0) {axis = 0 : si32} : (tensor<4xf32>, tensor<1x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<5x!quant.calibrated<f32<-4.0:4.0>>> loc("rows")
+    %4 = "top.Add"(%3, %1) : (tensor<5x!quant.calibrated<f32<-4.0:4.0>>>, tensor<5x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<5x!quant.calibrated<f32<-4.0:4.0>>> loc("one")
+    return %4 : tensor<5x!quant.calibrated<f32<-4.0:4.0>>>
+  }
+}
