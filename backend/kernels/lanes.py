@@ -16,12 +16,18 @@ from itertools import product
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Window
-from xdsl_tpu.backend.kernels.tiling import Axis, Piece
+from xdsl_tpu.backend.kernels.tiling import Axis, Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch
 from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, aligned, ceil_div
 
 MERGE_ROWS, MERGE_COLUMNS = 1, 2
 """Bits of `use_3ic_optimize`."""
+
+ROW_PIECES = 8
+"""In which large tiles of merged taps are loaded."""
+
+LARGE = 8192
+"""Elements per lane of such a tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +124,34 @@ Part = tuple[LocalTensor, GlobalTensor]
 def load_lanes(
     emitter: Emitter, target: LocalTensor, source: GlobalTensor, rows: View, columns: View
 ) -> None:
-    """Fill a tile (n, channels * taps, rows, columns) from source (n, channels, h, w)."""
-    if _leaves_gaps(source, rows, columns):
-        emitter.copy(target, 0.0)
-    for local, ddr in lane_parts(emitter.chip, target, source, rows, columns):
+    """Fill a tile (n, channels * taps, rows, columns) from source (n, channels, h, w).
+
+    Large tiles of merged taps come some rows at a time, so that work on the first can begin.
+    """
+    chip = emitter.chip
+    for gap in _gaps(target, source, rows, columns, chip):
+        emitter.copy(gap, 0.0)
+    parts = lane_parts(chip, target, source, rows, columns)
+    merged = rows.taps * columns.taps > 1
+    pieces = ROW_PIECES if merged and target.shape[2] * target.shape[3] >= LARGE else 1
+    for some in cut(target.shape[2], ceil_div(target.shape[2], pieces)):
+        for local, ddr in parts if pieces > 1 else ():
+            _fetch_rows(emitter, local, ddr, some, target)
+    for local, ddr in parts if pieces == 1 else ():
         fetch(emitter, local, ddr)
+
+
+def _fetch_rows(
+    emitter: Emitter, local: LocalTensor, ddr: GlobalTensor, rows: Piece, tile: LocalTensor
+) -> None:
+    """Load those rows of one copy that are among `rows` of the tile."""
+    n, c, h, w = local.shape
+    offset = (local.address - tile.address) & (emitter.chip.local_bytes - 1)
+    first = offset // local.dtype.bytes % local.strides[1] // local.strides[2]
+    start, end = max(rows.start - first, 0), min(rows.end - first, h)
+    if start < end:
+        place, shape = (0, 0, start, 0), (n, c, end - start, w)
+        fetch(emitter, local.window(place, shape, emitter.chip), ddr.window(place, shape))
 
 
 def lane_parts(
@@ -137,16 +166,26 @@ def lane_parts(
     return [_part(chip, target, source, run, (rows.step, columns.step)) for run in runs]
 
 
-def _leaves_gaps(source: GlobalTensor, rows: View, columns: View) -> bool:
-    """Whether some tap sticks out of the image."""
+def _gaps(
+    target: LocalTensor, source: GlobalTensor, rows: View, columns: View, chip: Chip
+) -> Iterator[LocalTensor]:
+    """The rows and columns of a tile in which some tap sticks out of the image."""
     if rows.taps * columns.taps == 1:
-        return False
+        return
+    n, c, h, w = target.shape
     _, _, height, width = source.shape
-    return any(
-        view.inside(tap, size).size < view.count
-        for view, size in ((rows, height), (columns, width))
-        for tap in range(view.taps)
-    )
+    for view, size, axis in ((rows, height, 2), (columns, width, 3)):
+        inside = _common([view.inside(tap, size) for tap in range(view.taps)])
+        if not inside.size:
+            yield target
+            return
+        for piece in (Piece(0, inside.start), Piece(inside.end, view.count - inside.end)):
+            if not piece.size:
+                continue
+            if axis == 2:
+                yield target.window((0, 0, piece.start, 0), (n, c, piece.size, w), chip)
+            else:
+                yield target.window((0, 0, 0, piece.start), (n, c, h, piece.size), chip)
 
 
 @dataclass(frozen=True, slots=True)

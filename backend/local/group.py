@@ -79,9 +79,7 @@ class _Group:
             if isinstance(op, tpu.LoadOp):
                 self._load(op, event.slice)
             elif isinstance(op, tpu.StoreOp):
-                with self.emitter.layer(name_of(op) or "", op.name):
-                    source = self._value(op.input, event.slice)
-                    store_slice(self.emitter, source, ddr_value(op.output))
+                self._store(op, event)
             else:
                 self._compute(event)
 
@@ -108,6 +106,14 @@ class _Group:
             else:
                 load_slice(self.emitter, target, source)
         self.resident[op] = (target.start, span)
+
+    def _store(self, op: tpu.StoreOp, event: Event) -> None:
+        scratch = Scratch(self.chip, self._free(event))
+        with self.emitter.layer(name_of(op) or "", op.name):
+            source = self._value(op.input, event.slice)
+            store_slice(self.emitter, source, ddr_value(op.output), scratch)
+        for span in scratch.taken:
+            self._overwrite(span)
 
     def _load_pack(self, op: tpu.LoadOp, weight: top.WeightOp, target: LocalValue) -> None:
         """Load all weights of a pack at once; the other Loads of the pack then find them there."""
@@ -150,10 +156,14 @@ class _Group:
         """The op's own buffer, and in reserve (or without one) what else is free just now."""
         info = ginfo(event.op)
         start, size = info.buffer_addr.value.data, info.buffer_size.value.data
-        free = free_regions(self.lifetimes, self.buffers, event.step, self.chip.local_bytes)
+        free = self._free(event)
         if not size:
             return Scratch(self.chip, free)
         return Scratch(self.chip, [(start, start + size)], free)
+
+    def _free(self, event: Event) -> list[tuple[int, int]]:
+        """What nothing uses at the time of an event."""
+        return free_regions(self.lifetimes, self.buffers, event.step, self.chip.local_bytes)
 
     def _overwrite(self, span: tuple[int, int]) -> None:
         """Forget loaded slices that a write to these bytes destroys."""

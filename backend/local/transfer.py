@@ -12,8 +12,16 @@ from xdsl_tpu.backend.kernels.lanes import View, load_lanes
 from xdsl_tpu.backend.kernels.support import DdrValue
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
-from xdsl_tpu.backend.local.context import Form, LocalValue
-from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, Shape4, contiguous_strides
+from xdsl_tpu.backend.local.context import Form, LocalValue, Scratch
+from xdsl_tpu.backend.tensor import (
+    GlobalTensor,
+    Layout,
+    LocalTensor,
+    Shape4,
+    aligned,
+    compact,
+    contiguous_strides,
+)
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 
@@ -51,11 +59,45 @@ def load_merged(
     load_lanes(emitter, target.tensor, image, *views)
 
 
-def store_slice(emitter: Emitter, source: LocalValue, target: DdrValue) -> None:
+def store_slice(emitter: Emitter, source: LocalValue, target: DdrValue, scratch: Scratch) -> None:
     """Bring a slice from local memory to its place in DDR."""
     for local, ddr in _planes(source, target, emitter.chip):
         for part, box in _unrotated(source, local, ddr, emitter.chip):
-            put(emitter, box, part)
+            if not _store_as_row(emitter, part, box, scratch):
+                put(emitter, box, part)
+
+
+SHORTEST_ROW = 32
+"""Channels of one element from which turning them is worth its commands."""
+
+
+def _store_as_row(
+    emitter: Emitter, column: LocalTensor, ddr: GlobalTensor, scratch: Scratch
+) -> bool:
+    """Store channels of a single element, as a pool over the whole image leaves them.
+
+    Each would be a transfer of one element, which takes as long as one of 256 bytes. So they are
+    moved into one lane before, a lane group at a time. False where that is not possible.
+    """
+    chip, (n, c, h, w) = emitter.chip, column.shape
+    width = column.dtype.bytes
+    single = (n, h, w) == (1, 1, 1) and c >= SHORTEST_ROW and ddr.strides[1] == 1
+    begins = column.layout is Layout.ALIGNED and column.address < chip.local_bytes
+    if not single or not begins or chip.lanes * width % chip.eu_bytes:
+        return False
+    address = scratch.find(c * width)
+    if address is None:
+        return False
+    whole, rest = divmod(c, chip.lanes)
+    for groups, start, channels in ((whole, 0, chip.lanes), (1, whole, rest)):
+        if groups and channels:
+            to = address + start * chip.lanes * width
+            row = aligned(chip, to, (groups, 1, 1, channels), column.dtype)
+            part = aligned(chip, column.at(g=start), (groups, channels, 1, 1), column.dtype)
+            emitter.transpose_cw(row, part)
+    row = compact(chip, address, (1, 1, 1, c), column.dtype)
+    put(emitter, ddr.view((1, 1, 1, c), (c, c, c, 1)), row)
+    return True
 
 
 def _box(place: DdrValue, full: Ncdhw, start: Ncdhw) -> GlobalTensor:

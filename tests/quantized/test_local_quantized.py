@@ -66,11 +66,17 @@ def test_inverted_bottleneck(secs: Secs) -> None:
     run(case, secs=secs)
 
 
-@pytest.mark.parametrize("kernel", [3, 7])
-@pytest.mark.parametrize("secs", [Secs(), Secs(h=2)], ids=str)
-def test_stem_with_cast_and_merged_taps(kernel: int, secs: Secs) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "secs", "size"),
+    [(k, s, 32) for k in (3, 7) for s in (Secs(), Secs(h=2))]
+    + [(3, Secs(), 160), (7, Secs(), 148)],
+    ids=str,
+)
+def test_stem_with_cast_and_merged_taps(kernel: int, secs: Secs, size: int) -> None:
+    """Large images are loaded some rows at a time."""
     case = QuantCase(seed=3)
-    shape, out, pooled = (1, 3, 32, 32), (1, 64, 16, 16), (1, 64, 8, 8)
+    shape, out = (1, 3, size, size), (1, 64, size // 2, size // 2)
+    pooled = (1, 64, size // 4, size // 4)
     x = case.input("x", shape, kind="f32")
     attributes = {"with_scale": "true", "round_mode": ROUNDING}
     q = case.op("tpu.Cast", [x], attributes, "q", shape, uniform("i8", 0.025))
@@ -93,10 +99,12 @@ def test_patch_embedding(secs: Secs) -> None:
     run(case, secs=secs)
 
 
+@pytest.mark.parametrize("channels", [96, 128, 30])
 @pytest.mark.parametrize("secs", [Secs(), Secs(n=2)], ids=str)
-def test_global_mean(secs: Secs) -> None:
+def test_global_mean(secs: Secs, channels: int) -> None:
+    """The result of one image is stored from one lane."""
     case = QuantCase(seed=4)
-    shape = (2, 96, 7, 7)
+    shape = (secs.n, channels, 7, 7)
     x = case.integers("x", shape, U8)
     a = conv(case, x, "a", (shape, shape), (1, 1), result=U8)
     mean = {
@@ -107,7 +115,7 @@ def test_global_mean(secs: Secs) -> None:
         "multiplier": "85 : si32",
         "rshift": "12 : si32",
     }
-    case.op("tpu.Pool2D", [a], mean, "y", (2, 96, 1, 1), U8)
+    case.op("tpu.Pool2D", [a], mean, "y", (secs.n, channels, 1, 1), U8)
     run(case, secs=secs)
 
 
