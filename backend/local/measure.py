@@ -173,7 +173,8 @@ def measure_store(
     full = of_value(value, kind, chip.lanes)
     source = _value(value, (sizes, starts), full, chip, 0, form, rotation=rotation)
     emitter = DryEmitter(chip)
-    store_slice(emitter, source, _in_ddr(value, chip))
+    scratch = Scratch(chip, [(chip.local_bytes // 2, chip.local_bytes)])
+    store_slice(emitter, source, _in_ddr(value, chip), scratch)
     return emitter.gdma_cycles
 
 
