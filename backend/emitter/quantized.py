@@ -1,7 +1,10 @@
 """TIU commands on quantised integers (instruction reference, sections 5.1, 5.7, 5.8, 5.11)."""
 
+from collections.abc import Sequence
+
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter.tiu import Operand, Rounding, TiuEmitter, Window
-from xdsl_tpu.backend.tensor import DType, Layout, LocalTensor
+from xdsl_tpu.backend.tensor import DType, Layout, LocalTensor, ceil_div
 from xdsl_tpu.dialects.errors import TpuError
 
 _MULTIPLY_SATURATE, _SUBTRACT_SATURATE = 20, 16
@@ -102,7 +105,7 @@ class QuantizedEmitter(TiuEmitter):
         """
         _require_aligned(out, index)
         n, c, h, w = out.shape
-        apart = self._in_banks_of_their_own(out, index, table)
+        apart = not share_a_bank((out, index, table), self.chip)
         fields = {"tsk_eu_typ": _GATHER if apart else _GATHER_WITH_HAZARDS, "res0_n": n}
         fields |= {"res0_c": c, "res0_h": 1, "res0_w": h * w}
         fields |= {"opd0_str": _LANE_TABLE, "opd0_h": 1, "opd0_w": table.shape[3]}
@@ -110,14 +113,6 @@ class QuantizedEmitter(TiuEmitter):
         fields |= {"res0_prec": out.dtype.code, "opd0_prec": table.dtype.code, "opd2_const": 1}
         fields |= {"res0_addr": out.address, "opd0_addr": table.address}
         self._issue("sSG", fields | {"opd1_addr": index.address}, out, index, table)
-
-    def _in_banks_of_their_own(self, *tensors: LocalTensor) -> bool:
-        used = [bank for tensor in tensors for bank in self._banks(tensor)]
-        return len(used) == len(set(used))
-
-    def _banks(self, tensor: LocalTensor) -> range:
-        first, end = tensor.span(self.chip)
-        return range(first // self.chip.bank_bytes, (end - 1) // self.chip.bank_bytes + 1)
 
     def integer_average(
         self,
@@ -141,3 +136,20 @@ def _right_shift(shift: int, rounding: Rounding) -> dict[str, int]:
 def _require_aligned(*tensors: LocalTensor) -> None:
     if any(tensor.layout is not Layout.ALIGNED for tensor in tensors):
         raise TpuError("requantisation and look-up need EU-aligned tensors")
+
+
+def banks_of(tensor: LocalTensor, chip: Chip) -> set[int]:
+    """The banks of local memory that a tensor touches."""
+    first, end = tensor.span(chip)
+    return set(range(first // chip.bank_bytes, ceil_div(end, chip.bank_bytes)))
+
+
+def share_a_bank(tensors: Sequence[LocalTensor], chip: Chip) -> bool:
+    """Whether two tensors touch the same bank of local memory."""
+    seen: set[int] = set()
+    for tensor in tensors:
+        banks = banks_of(tensor, chip)
+        if seen & banks:
+            return True
+        seen |= banks
+    return False

@@ -158,8 +158,8 @@ class _Group:
         start, size = info.buffer_addr.value.data, info.buffer_size.value.data
         free = self._free(event)
         if not size:
-            return Scratch(self.chip, free)
-        return Scratch(self.chip, [(start, start + size)], free)
+            return Scratch(self.chip, free, spare=free)
+        return Scratch(self.chip, [(start, start + size)], free, free)
 
     def _free(self, event: Event) -> list[tuple[int, int]]:
         """What nothing uses at the time of an event."""
