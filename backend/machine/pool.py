@@ -18,6 +18,8 @@ from xdsl_tpu.backend.machine.state import (
 )
 from xdsl_tpu.backend.machine.windows import window_of
 
+_RELU = 2
+
 
 def _windows(state: State, command: Command, kind: Element, fill: Array) -> Array:
     """The inputs of every result, (n, c, oh, ow, kh, kw), in the operand's computing type."""
@@ -45,8 +47,9 @@ def _kind(command: Command) -> Element:
 def depthwise(state: State, command: Command) -> None:
     """A kernel per channel; floats in the operand type, 8-bit integers exactly.
 
-    A right shift of integer sums (`res1_addr`, rounded by `opd2_n_str`) is unverified.
-    Function 2 is named depthwise_relu, but no relu is applied (measured).
+    Integer sums are shifted right by bits 8..15 of `res1_addr`, rounded by `opd2_n_str`.
+    Function 2 is named depthwise_relu: it makes integer results unsigned, but leaves negative
+    floats as they are (measured).
     """
     kind = _kind(command)
     windows = _windows(state, command, kind, _pad(command, kind))
@@ -103,7 +106,7 @@ def _integer_sums(
     state: State, command: Command, windows: Array, kernel: Array
 ) -> tuple[Element, Array]:
     signed = command["opd0_sign"] | command["opd1_sign"]
-    target = element(command["res0_prec"], signed)
+    target = element(command["res0_prec"], 0 if command.function == _RELU else signed)
     require(not target.is_float, "an integer depthwise convolution has an integer result")
     total = np.zeros(windows.shape[:4], np.int64)
     *_, kh, kw = windows.shape
@@ -112,7 +115,7 @@ def _integer_sums(
         total += windows[..., y, x].astype(np.int64) * kernel[:, :, y, x, None, None]
     total += _bias(state, command, element(4, 1))
     limits = np.iinfo(target.storage)
-    amount = np.asarray(-(command["res1_addr"] & 0xFF))
+    amount = np.asarray(-(command["res1_addr"] >> 8 & 0xFF))
     low, high = int(limits.min), int(limits.max)
     return target, shift(total, amount, command["opd2_n_str"], low, high)
 

