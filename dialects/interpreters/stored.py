@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
@@ -13,8 +14,17 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.call import where
 from xdsl_tpu.dialects.interpreters.elements import decode_stored, static_shape
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.oneflow import VariableIROp
 
 Array = npt.NDArray[Any]
+
+
+def elements_of(op: VariableIROp) -> npt.NDArray[np.float32]:
+    """The numbers that the text of a variable_ir gives."""
+    values = np.array(list(op.value.get_values()), np.float32)
+    return np.broadcast_to(values, np.prod(op.value.type.get_shape(), dtype=int)).reshape(
+        op.value.type.get_shape()
+    )
 
 
 def stored_value(op: Operation, weights: Mapping[str, Array]) -> Array:

@@ -1,4 +1,4 @@
-"""What gives a module its shape: inputs, weights, absent values, groups and branches."""
+"""What gives a module its shape: inputs, weights, absent values, groups, branches and loops."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.call import where
 from xdsl_tpu.dialects.interpreters.elements import conform
+from xdsl_tpu.dialects.interpreters.loops import run_loop
 from xdsl_tpu.dialects.interpreters.stored import stored_value
 
 Array = npt.NDArray[Any]
@@ -91,6 +92,14 @@ class StructureFunctions(InterpreterFunctions):
         taken = op.then_branch if args[0].reshape(-1)[0] else op.else_branch
         return interpreter.run_ssacfg_region(taken, (), "if")
 
+    @impl(top.LoopOp)
+    def run_top_loop(
+        self, interpreter: Interpreter, op: top.LoopOp, args: PythonValues
+    ) -> PythonValues:
+        return run_loop(
+            op, args, lambda given: interpreter.run_ssacfg_region(op.body, tuple(given), "loop")
+        )
+
     @impl_terminator(top.YieldOp)
     def run_top_yield(
         self, interpreter: Interpreter, op: top.YieldOp, args: PythonValues
@@ -114,6 +123,7 @@ STRUCTURE_OPS: frozenset[type[Operation]] = frozenset(
         tpu.GroupOp,
         top.IfOp,
         tpu.IfOp,
+        top.LoopOp,
         top.YieldOp,
         tpu.YieldOp,
     )

@@ -82,7 +82,7 @@ from xdsl_tpu.dialects.oneflow.shape import (
     SqueezeOp,
     TransposeOp,
 )
-from xdsl_tpu.dialects.oneflow.system import InputOp, OutputOp, VariableOp
+from xdsl_tpu.dialects.oneflow.system import InputOp, OutputOp, VariableIROp, VariableOp
 from xdsl_tpu.dialects.oneflow.types import (
     CharElementType,
     InvalidElementType,
@@ -102,7 +102,8 @@ OneFlow = Dialect(
         MishOp, NarrowOp, NegativeOp, NormalizationInferOp, NormalizationOp, OutputOp, QuickGeluOp,
         RandomMaskLikeOp, ReciprocalOp, ReduceMaxOp, ReduceMeanOp, ReduceSumOp, ReluOp, ReshapeOp,
         ReturnOp, RsqrtOp, ScalarAddOp, ScalarDivOp, ScalarMulOp, ScalarPowOp, SigmoidOp, SiluOp,
-        SoftmaxOp, SqrtOp, SquareOp, SqueezeOp, TanhOp, TransposeOp, VariableOp,
+        SoftmaxOp, SqrtOp, SquareOp, SqueezeOp, TanhOp, TransposeOp,
+        VariableIROp, VariableOp,
     ],
     [CharElementType, InvalidElementType, OFRecordElementType, TensorBufferElementType],
 )  # fmt: skip
@@ -121,5 +122,5 @@ __all__ = [
     "ReciprocalOp", "ReduceMaxOp", "ReduceMeanOp", "ReduceSumOp", "ReluOp", "ReshapeOp", "ReturnOp",
     "RsqrtOp", "ScalarAddOp", "ScalarDivOp", "ScalarMulOp", "ScalarPowOp", "SigmoidOp", "SiluOp",
     "SoftmaxOp", "SqrtOp", "SquareOp", "SqueezeOp", "TanhOp", "TensorBufferElementType",
-    "TransposeOp", "VariableOp", "dropout_scale",
+    "TransposeOp", "VariableIROp", "VariableOp", "dropout_scale",
 ]  # fmt: skip

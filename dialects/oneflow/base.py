@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
     Float32Type,
     FloatAttr,
     IntegerType,
@@ -90,6 +91,7 @@ __all__ = [
     "DATA_FORMAT",
     "DATA_TYPE",
     "DATA_TYPES",
+    "ELEMENTS",
     "F32",
     "F64",
     "I64_ARRAY",
@@ -120,6 +122,26 @@ class DataTypeKind(IntKind[Any]):
 
 
 DATA_TYPE = DataTypeKind(I32_INT.type)
+
+
+@dataclass(frozen=True)
+class ElementsKind(Kind[DenseIntOrFPElementsAttr[Any]]):
+    """The f32 elements of a tensor: `dense<..> : tensor<..xf32>`."""
+
+    def accepts(self, attr: Attribute) -> bool:
+        if not isinstance(attr, DenseIntOrFPElementsAttr):
+            return False
+        kind = cast(DenseIntOrFPElementsAttr[Any], attr).type
+        return isinstance(kind, TensorType) and kind.element_type == f32
+
+    def describe(self) -> str:
+        return "dense<..> : tensor<..xf32>"
+
+    def convert(self, value: Any) -> DenseIntOrFPElementsAttr[Any]:
+        raise TypeError("elements have no shape of their own: give the attribute")
+
+
+ELEMENTS = ElementsKind()
 
 
 class OneFlowOp(ShapeInference, NamedOp, ResultNames, ABC):

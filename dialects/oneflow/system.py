@@ -6,6 +6,7 @@ OneFlow calls these system ops; they may have control edges to other ops, which 
 from abc import ABC
 
 from xdsl.irdl import (
+    attr_def,
     operand_def,
     opt_attr_def,
     opt_result_def,
@@ -22,6 +23,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, dims, known_shape
 from xdsl_tpu.dialects.oneflow.base import (
     BOOL,
     DATA_TYPE,
+    ELEMENTS,
     F32,
     SI64,
     SI64_ARRAY,
@@ -29,7 +31,7 @@ from xdsl_tpu.dialects.oneflow.base import (
     TEXT_ARRAY,
     OneFlowOp,
 )
-from xdsl_tpu.dialects.oneflow.layout import VariableLayout
+from xdsl_tpu.dialects.oneflow.layout import ElementsLayout, VariableLayout
 from xdsl_tpu.dialects.oneflow.segments import oneflow_op
 from xdsl_tpu.dialects.sbp import ParallelSignatureAttr
 from xdsl_tpu.dialects.traits import OwnResult
@@ -114,3 +116,19 @@ class VariableOp(_SystemOp):
         """The shape the type gives; a variable has one."""
         shape = known_shape(self.output.type)
         return () if shape is None else shape
+
+
+@oneflow_op
+class VariableIROp(OneFlowOp):
+    """A parameter with its numbers in the text; OneFlow has them while it folds constants."""
+
+    name = "oneflow.variable_ir"
+
+    output = result_def(RANKED)
+    value = attr_def(ELEMENTS)
+    nd_sbp = opt_attr_def(TEXT_ARRAY)
+
+    traits = traits_def(Pure(), ElementsLayout())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return (known_shape(self.value.type) or (),)

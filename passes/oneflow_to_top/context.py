@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import NoneType, TensorType, UnknownLoc, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -31,6 +33,7 @@ class Context:
     def __init__(self, taken: Iterable[str]) -> None:
         self.block = Block()
         self.masks: dict[str, RandomMask] = {}
+        self.constants: dict[str, npt.NDArray[np.float32]] = {}
         self.none: SSAValue = self._add(
             top.NoneOp.make(UnknownLoc(), (), result_types=[NoneType()])
         )

@@ -13,10 +13,17 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl_tpu.dialects import oneflow
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters import input_names
+from xdsl_tpu.dialects.interpreters.stored import elements_of
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.oneflow.system import EndOp
 from xdsl_tpu.dialects.random_masks import RANDOM_MASKS, masks_attribute
-from xdsl_tpu.dialects.weights import WEIGHT_FILE, Weights, attach, attached_weights
+from xdsl_tpu.dialects.weights import (
+    WEIGHT_FILE,
+    Weights,
+    attach,
+    attached_weights,
+    weights_of,
+)
 from xdsl_tpu.passes.module_state import State, set_module_attributes
 from xdsl_tpu.passes.oneflow_to_top import elementwise, linear, movement, spatial
 from xdsl_tpu.passes.oneflow_to_top.context import Context, Converters, result_shape
@@ -82,7 +89,10 @@ def _only_job(module: ModuleOp) -> oneflow.JobOp:
 
 def _variable_names(job: oneflow.JobOp) -> Iterator[str]:
     for op in job.walk():
-        if isinstance(op, oneflow.VariableOp) and (name := name_of(op)) is not None:
+        if (
+            isinstance(op, oneflow.VariableOp | oneflow.VariableIROp)
+            and (name := name_of(op)) is not None
+        ):
             yield name
 
 
@@ -110,6 +120,9 @@ def _convert_op(context: Context, op: Operation) -> None:
             context.bind(op.output, context.value(op.input))
         case oneflow.VariableOp():
             context.bind(op.output, context.weight(op))
+        case oneflow.VariableIROp():
+            context.bind(op.output, context.weight(op))
+            context.constants[str(name_of(op))] = elements_of(op)
         case _ if (converter := CONVERTERS.get(type(op))) is not None:
             converter(context, op)
         case _:
@@ -133,3 +146,7 @@ def _describe(module: ModuleOp, name: str, context: Context) -> None:
         if attached_weights(module) is None:
             attach(module, Weights())
     set_module_attributes(module, changes)
+    if context.constants and attached_weights(module) is None:
+        attach(module, Weights())
+    for constant, values in context.constants.items():
+        weights_of(module)[constant] = values

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    f32,
+)
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import oneflow
@@ -212,6 +218,17 @@ def _batch_matmul_added(b: JobBuilder) -> SSAValue:
     return b.op(oneflow.BatchMatmulOp, "y", a, c, b.input("more", 2, 4, 4), alpha=0.5)
 
 
+def _constant(b: JobBuilder) -> SSAValue:
+    kind = TensorType(f32, [6, 2, 1, 3])
+    values = DenseIntOrFPElementsAttr.from_list(kind, [float(n) / 8 for n in range(36)])
+    weight = b.op(oneflow.VariableIROp, "weight", value=values)
+    return b.op(
+        oneflow.Conv2DOp, "c", b.input("x", 1, 2, 4, 5), weight,
+        filters=6, padding_before=[0, 1], data_format="channels_first", kernel_size=[1, 3],
+        strides=[1, 1], dilation_rate=[1, 1], groups=1,
+    )  # fmt: skip
+
+
 IMAGE = (2, 6, 8, 8)
 
 SAMPLES: dict[str, Build] = {
@@ -317,6 +334,7 @@ SAMPLES: dict[str, Build] = {
     "square": _unary(oneflow.SquareOp),
     "squeeze": _view(oneflow.SqueezeOp, 2, 1, 3, 1, axes=[1, -1]),
     "tanh": _unary(oneflow.TanhOp),
+    "variable_ir": _constant,
     "transpose": _view(oneflow.TransposeOp, 2, 3, 4, 5, perm=[0, 2, 3, 1]),
 }
 

@@ -21,7 +21,7 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.dialects import oneflow
 from xdsl_tpu.dialects.interpreters.elements import conform
-from xdsl_tpu.dialects.interpreters.stored import stored_value
+from xdsl_tpu.dialects.interpreters.stored import elements_of, stored_value
 
 Array = npt.NDArray[Any]
 
@@ -63,11 +63,23 @@ class JobFunctions(InterpreterFunctions):
     ) -> PythonValues:
         return (stored_value(op, self.weights), *(None for _ in op.results[1:]))
 
+    @impl(oneflow.VariableIROp)
+    def run_variable_ir(
+        self, interpreter: Interpreter, op: oneflow.VariableIROp, args: PythonValues
+    ) -> PythonValues:
+        return (elements_of(op),)
+
     def _passed(self, op: Operation, args: PythonValues) -> PythonValues:
         """The first operand; control results hold nothing."""
         return (conform(args[0], op.results[0].type), *(None for _ in op.results[1:]))
 
 
 JOB_OPS: Final[frozenset[type[Operation]]] = frozenset(
-    (oneflow.ReturnOp, oneflow.InputOp, oneflow.OutputOp, oneflow.VariableOp)
+    (
+        oneflow.ReturnOp,
+        oneflow.InputOp,
+        oneflow.OutputOp,
+        oneflow.VariableOp,
+        oneflow.VariableIROp,
+    )
 )

@@ -12,7 +12,7 @@ from xdsl_tpu.dialects.oneflow.layout.axes import (
     NarrowLayout,
     ReduceLayout,
 )
-from xdsl_tpu.dialects.oneflow.layout.constant import VariableLayout
+from xdsl_tpu.dialects.oneflow.layout.constant import ElementsLayout, VariableLayout
 from xdsl_tpu.dialects.oneflow.layout.elementwise import (
     BroadcastLayout,
     SameShapeLayout,
@@ -28,6 +28,7 @@ __all__ = [
     "BroadcastLayout",
     "ChannelAxisLayout",
     "ConvLayout",
+    "ElementsLayout",
     "GroupNormLayout",
     "LayerNormLayout",
     "NarrowLayout",

@@ -1,10 +1,18 @@
-"""Variables: constants whose numbers lie beside the IR."""
+"""Variables: constants whose numbers lie beside the IR, or in it."""
+
+from itertools import product
+from math import prod
+from typing import Any, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xdsl_tpu.dialects.interfaces.layout import LayoutConstant, Order, permuted_type
+from xdsl_tpu.dialects.interfaces.layout import (
+    LayoutConstant,
+    Order,
+    permuted_type,
+)
 from xdsl_tpu.dialects.interfaces.layout_rules import reordered, shape_of
 from xdsl_tpu.dialects.names import OP_NAME, name_of
 from xdsl_tpu.dialects.oneflow.layout.base import SI64
@@ -40,4 +48,27 @@ class VariableLayout(LayoutConstant):
             attributes=attributes,
             location=op.location,
         )
+        return builder.insert(made).results[0]
+
+
+class ElementsLayout(LayoutConstant):
+    """A variable_ir: another one with the elements in another order."""
+
+    def permuted(self, op: Operation, order: Order, builder: Builder) -> SSAValue | None:
+        old = cast(DenseIntOrFPElementsAttr[Any], op.attributes["value"])
+        shape, elements = shape_of(op.results[0]), list(old.get_values())
+        strides = reordered([prod(shape[axis + 1 :]) for axis in range(len(shape))], order)
+        indices = product(*(range(size) for size in reordered(shape, order)))
+        moved = [
+            elements[sum(i * s for i, s in zip(index, strides, strict=True)) % len(elements)]
+            for index in indices
+        ]
+        kind = cast(Any, permuted_type(op.results[0].type, order))
+        attributes: dict[str, Attribute] = {
+            **op.attributes,
+            "value": DenseIntOrFPElementsAttr.from_list(kind, moved),
+        }
+        if (name := name_of(op)) is not None:
+            attributes[OP_NAME] = StringAttr(f"{name}_moved")
+        made = type(op).create(result_types=[kind], attributes=attributes, location=op.location)
         return builder.insert(made).results[0]

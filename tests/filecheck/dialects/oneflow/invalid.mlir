@@ -156,3 +156,11 @@ oneflow.job @j(%a: tensor<2xf32>) {
 
 // CHECK: expected #sbp.S<axis>, #sbp.B or #sbp.P, got 1 : i64
 "oneflow.variable"() {parallel = #sbp.parallel<[] -> [1]>} : () -> tensor<3xf32>
+
+// -----
+
+// CHECK: attribute value: expected dense<..> : tensor<..xf32>, got dense<1> : tensor<2xi32>
+func.func @f() {
+  %0 = "oneflow.variable_ir"() {value = dense<1> : tensor<2xi32>} : () -> tensor<2xf32>
+  return
+}

@@ -85,3 +85,17 @@ oneflow.job @attention(%x: tensor<1x4x6xf32>, %w: tensor<6x6xf32>, %b: tensor<6x
   %12 = "oneflow.add_n2"(%9, %x) {op_type_name = "add_n"} : (tensor<1x4x6xf32>, tensor<1x4x6xf32>) -> tensor<1x4x6xf32>
   oneflow.return %12 : tensor<1x4x6xf32>
 }
+
+// -----
+
+// Parameters with their numbers in the text.
+
+// CHECK-LABEL: oneflow.job @constants
+// CHECK: "oneflow.variable_ir"() {nd_sbp = ["B"], op_name = "a", value = dense<[1.500000e+00, -2.000000e+00]> : tensor<2xf32>} : () -> tensor<2xf32>
+// CHECK: "oneflow.variable_ir"() {op_name = "b", value = dense<1.000000e+00> : tensor<2xf32>} : () -> tensor<2xf32>
+oneflow.job @constants() -> tensor<2xf32> {
+  %a = "oneflow.variable_ir"() {nd_sbp = ["B"], op_name = "a", value = dense<[1.5, -2.0]> : tensor<2xf32>} : () -> tensor<2xf32>
+  %b = "oneflow.variable_ir"() {op_name = "b", value = dense<1.0> : tensor<2xf32>} : () -> tensor<2xf32>
+  %c = "oneflow.add_n2"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  oneflow.return %c : tensor<2xf32>
+}
