@@ -15,9 +15,10 @@ from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.float_loads import float_loads
 from xdsl_tpu.backend.kernels import KERNELS
 from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value, where
-from xdsl_tpu.backend.local.group import emit_group, unsupported
+from xdsl_tpu.backend.local.group import SlicePlace, emit_group, unsupported
 from xdsl_tpu.backend.local.image import write_image
 from xdsl_tpu.backend.program import IoTensor, Program
+from xdsl_tpu.backend.value_places import ValuePlace
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
@@ -30,9 +31,12 @@ SILENT = ("top.None", "top.Weight", "top.Input", "tpu.Buffer", "func.return")
 
 
 def generate(
-    module: ModuleOp, weights: Mapping[str, npt.NDArray[np.generic]], chip: Chip
+    module: ModuleOp,
+    weights: Mapping[str, npt.NDArray[np.generic]],
+    chip: Chip,
+    places: list[ValuePlace] | None = None,
 ) -> Program:
-    """Emit the commands of an addressed module.
+    """Emit the commands of an addressed module; `places` gets where each layer's results are.
 
     Raises TpuError naming every op without a kernel, before any work is done.
     """
@@ -53,11 +57,11 @@ def generate(
     program.coefficients = _coefficients(function, weights, inner, chip)
     program.inputs = [_io(argument) for argument in function.body.block.args]
     program.random_masks = masks_of(module)
-    _emit(function, program, chip)
+    _emit(function, program, chip, [] if places is None else places)
     return program
 
 
-def _emit(function: FuncOp, program: Program, chip: Chip) -> None:
+def _emit(function: FuncOp, program: Program, chip: Chip, places: list[ValuePlace]) -> None:
     emitter = Emitter(chip, program)
     context = KernelContext(chip, emitter)
     for op in function.body.block.ops:
@@ -66,12 +70,16 @@ def _emit(function: FuncOp, program: Program, chip: Chip) -> None:
         if op.name in SILENT or is_absorbed(op):
             continue
         if isinstance(op, tpu.GroupOp):
-            emit_group(context, op)
+            slices: list[SlicePlace] = []
+            emit_group(context, op, slices)
+            places += [ValuePlace(layer, value, local) for layer, value, local in slices]
             continue
         module_name, function_name = KERNELS[op.name].split(":")
         kernel = getattr(import_module(f"xdsl_tpu.backend.kernels.{module_name}"), function_name)
         with emitter.layer(name_of(op) or "", op.name), _named(op):
             kernel(context, op)
+        layer = len(program.layers) - 1
+        places += [ValuePlace(layer, value, ddr=ddr_value(value)) for value in op.results]
     emitter.finish()
     float_loads(program, emitter.transfers_before, chip)
 

@@ -50,6 +50,26 @@ def run_program(
     `inputs` has them. Raises TpuError for a missing, unknown or ill-shaped input, or one with NaN
     or infinity.
     """
+
+    def observe(machine: Machine, command: Command) -> None:
+        if on_command is not None:
+            on_command(command)
+
+    memory = execute(program, chip, inputs, observe, numerics).memory
+    return {t.name: memory.read(t.address, t.shape, t.dtype.numpy) for t in program.outputs}
+
+
+def execute(
+    program: Program,
+    chip: Chip,
+    inputs: Mapping[str, Array],
+    on_command: Callable[[Machine, Command], None],
+    numerics: Numerics = "fast",
+) -> Machine:
+    """The machine after a program; `on_command` may look at it after each command.
+
+    Raises TpuError as `run_program`.
+    """
     inputs = {**random_masks(program), **inputs}
     check_fits(program, chip)
     machine = Machine(chip, numerics)
@@ -59,8 +79,8 @@ def run_program(
     unknown = sorted(set(inputs) - {t.name for t in program.inputs})
     if unknown:
         raise TpuError(f"no such input: {', '.join(unknown)}; {_signature(program)}")
-    machine.run(program.tiu, program.gdma, on_command)
-    return {t.name: machine.memory.read(t.address, t.shape, t.dtype.numpy) for t in program.outputs}
+    machine.run(program.tiu, program.gdma, lambda command: on_command(machine, command))
+    return machine
 
 
 def random_masks(program: Program) -> dict[str, Array]:

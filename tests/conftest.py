@@ -18,8 +18,8 @@ def every_program_is_checked() -> Iterator[None]:
     """Whoever generates code, as a test, a tool or a pass, gets a program that was checked."""
     original = codegen.generate
 
-    def generate(module: ModuleOp, weights: Mapping[str, Any], chip: Chip) -> Program:
-        program = original(module, weights, chip)
+    def generate(module: ModuleOp, weights: Mapping[str, Any], chip: Chip, *more: Any) -> Program:
+        program = original(module, weights, chip, *more)
         found = check_program(program, chip)
         assert not found, "\n".join(map(str, found[:5]))
         return program

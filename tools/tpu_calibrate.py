@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.tools.calibrate_model import (
     ENGINES,
     calibrate_model,
@@ -19,9 +20,10 @@ from xdsl_tpu.tools.calibrate_model import (
     input_shapes_of,
     make_engine,
 )
-from xdsl_tpu.tools.calibration_data import dataset
+from xdsl_tpu.tools.calibration_data import Dataset, dataset
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_text
+from xdsl_tpu.tools.suggest_mixed import suggest_mixed
 from xdsl_tpu.tools.tpu_compile import parse_shape
 
 METHODS = ("max", "percentile", "kl", "mse")
@@ -73,6 +75,19 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=SHAPE",
         help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224",
     )
+    parser.add_argument(
+        "--suggest-mixed",
+        action="store_true",
+        help="also look for the fewest layers to keep in F16, and write them as a quantize table "
+        "beside TABLE, with suffix .qtable",
+    )
+    parser.add_argument(
+        "--target-cosine",
+        type=_cosine,
+        default=0.99,
+        metavar="C",
+        help="cosine of the outputs to the float network's that --suggest-mixed shall reach (0.99)",
+    )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument(
@@ -91,6 +106,16 @@ def _percent(text: str) -> float:
     return value
 
 
+def _cosine(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not between 0 and 1")
+    return value
+
+
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
@@ -106,7 +131,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _run(args: argparse.Namespace) -> None:
     if not args.model.is_file():
         raise TpuError(f"{args.model}: no such file")
-    check_writable(args.output)
+    mixed: Path = args.output.with_suffix(".qtable")
+    if args.suggest_mixed and mixed == args.output:
+        raise TpuError(f"{mixed}: the quantize table would go there, too; choose another TABLE")
+    for path in (args.output, mixed)[: 2 if args.suggest_mixed else 1]:
+        check_writable(path)
     console = Console(stderr=True, quiet=args.quiet)
     with console.status(f"reading {args.model.name}"):
         module = canonical_top(args.model, dict(args.input_shapes))
@@ -119,6 +148,44 @@ def _run(args: argparse.Namespace) -> None:
         )
     write_text(args.output, table.text())
     console.print(f"{len(table.thresholds)} tensors, written to {args.output}", highlight=False)
+    if args.suggest_mixed:
+        _suggest(args, console, mixed, table, samples)
+
+
+SAMPLES = 2
+"""How many samples accuracy is measured on."""
+
+
+def _suggest(
+    args: argparse.Namespace,
+    console: Console,
+    path: Path,
+    table: CalibrationTable,
+    samples: Dataset,
+) -> None:
+    """Write the quantize table, and say what it is worth and what it costs."""
+    limit = SAMPLES if args.num is None else min(SAMPLES, args.num)
+    inputs = [sample for _, sample in samples.samples(limit)]
+    trials = 0
+    with console.status("looking for layers to keep in F16") as status:
+
+        def on_trial() -> None:
+            nonlocal trials
+            trials += 1
+            status.update(f"looking for layers to keep in F16: {trials} networks tried")
+
+        found = suggest_mixed(
+            lambda: canonical_top(args.model, dict(args.input_shapes)),
+            table,
+            inputs,
+            args.target_cosine,
+            on_trial=on_trial,
+        )
+    write_text(path, found.text(args.target_cosine))
+    if not args.quiet:
+        gained = f"cosine {found.cosine_before:.6f} -> {found.cosine_after:.6f}"
+        cost = f"cycles {found.cycles_before:,} -> {found.cycles_after:,}"
+        print(f"{len(found.layers)} layers in F16, written to {path}: {gained}, {cost}")
 
 
 @contextmanager

@@ -35,6 +35,7 @@ from xdsl_tpu.backend.report import (
 from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.check import check
+from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, comparison_table
 from xdsl_tpu.tools.compile_model import BMODEL, GROUPS
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, text_writer, write_text, write_together
@@ -69,6 +70,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MODEL",
         help="compare with onnxruntime on an ONNX model (stripped graphs are refilled), "
         "or with the interpreter on a .mlir file",
+    )
+    parser.add_argument(
+        "--compare-layers",
+        action="store_true",
+        help="compare every layer with the float network and with the interpreter, bad ones "
+        "first (all of them: in --report); needs the folder that tpu-compile wrote",
     )
     parser.add_argument("--report", type=Path, metavar="X.json", help="write the figures")
     parser.add_argument("--timeline", type=Path, metavar="X.json", help="trace for Perfetto")
@@ -156,17 +163,25 @@ def _run(args: argparse.Namespace) -> None:
     if args.compare is not None:
         with _timed(seconds, "reference"), console.status(f"reference: {args.compare.name}"):
             comparison = _compare(args.compare, program, inputs, outputs)
+    layers: list[LayerComparison] = []
+    if args.compare_layers:
+        with _timed(seconds, "layers"), console.status("comparing layers"):
+            layers = compare_layers(args.program, program, chip, inputs)
     report = run_report(program, chip, timeline, comparison, seconds)
+    if layers:
+        report["layer_comparison"] = [row.as_dict() for row in layers]
     _write(args, program, chip, timeline, outputs, report, against)
     if not args.quiet and args.disassemble != STDOUT:
         print_tables(program, chip, timeline, comparison, report, checked=args.check)
+        if layers:
+            Console().print(comparison_table(layers))
         if against is not None and args.against is not None:
             Console().print(difference_table(report, against, args.against.name))
 
 
 def _asks_for_a_run(args: argparse.Namespace) -> bool:
     results = (args.outputs, args.report, args.timeline, args.compare, args.html, args.against)
-    return any(result is not None for result in results)
+    return args.compare_layers or any(result is not None for result in results)
 
 
 @contextmanager
@@ -206,6 +221,11 @@ def _check_paths(args: argparse.Namespace) -> None:
         raise TpuError(f"{args.compare}: no such file to compare with")
     if args.against is not None and not args.against.is_file():
         raise TpuError(f"{args.against}: no such report; tpu-run DIR --report X.json writes one")
+    if args.compare_layers and not args.program.is_dir():
+        raise TpuError(
+            f"{args.program}: --compare-layers needs the folder that tpu-compile wrote, with "
+            "top.mlir and final.mlir"
+        )
     for path in (args.outputs, args.report, args.timeline, args.html, args.disassemble):
         if path not in (None, STDOUT):
             check_writable(path)

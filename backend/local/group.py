@@ -40,6 +40,9 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
 
+SlicePlace = tuple[int, SSAValue, LocalValue]
+"""An entry of `Program.layers`, its result, and the slice of it that is then in local memory."""
+
 TRANSFERS = ("tpu.Load", "tpu.Store", "tpu.Yield")
 
 
@@ -49,18 +52,23 @@ def unsupported(group: tpu.GroupOp) -> list[Operation]:
     return [op for op in group.body.block.ops if op.name not in known]
 
 
-def emit_group(context: KernelContext, group: tpu.GroupOp) -> None:
-    """Emit all slices of a group.
+def emit_group(
+    context: KernelContext, group: tpu.GroupOp, places: list[SlicePlace] | None = None
+) -> None:
+    """Emit all slices of a group; `places` gets where the result of each layer is.
 
     Raises TpuError naming the op whose kernel cannot work on its slice or in its scratch.
     """
-    _Group(context, group).emit()
+    _Group(context, group, [] if places is None else places).emit()
 
 
 class _Group:
     """One group at work."""
 
-    def __init__(self, context: KernelContext, group: tpu.GroupOp) -> None:
+    def __init__(
+        self, context: KernelContext, group: tpu.GroupOp, places: list[SlicePlace]
+    ) -> None:
+        self.places = places
         self.chip = context.chip
         self.emitter = context.emitter
         self.kind = GroupType(group.group_type.value.data)
@@ -148,6 +156,7 @@ class _Group:
                 kernel(context)
             except TpuError as error:
                 raise TpuError(f"{where(op)}, slice {event.slice} of its group: {error}") from error
+        self.places.append((len(self.emitter.program.layers) - 1, op.results[0], out))
         self._overwrite(out.tensor.span(self.chip))
         for span in scratch.taken:
             self._overwrite(span)

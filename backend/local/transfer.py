@@ -61,10 +61,17 @@ def load_merged(
 
 def store_slice(emitter: Emitter, source: LocalValue, target: DdrValue, scratch: Scratch) -> None:
     """Bring a slice from local memory to its place in DDR."""
-    for local, ddr in _planes(source, target, emitter.chip):
-        for part, box in _unrotated(source, local, ddr, emitter.chip):
-            if not _store_as_row(emitter, part, box, scratch):
-                put(emitter, box, part)
+    for part, box in slice_parts(source, target, emitter.chip):
+        if not _store_as_row(emitter, part, box, scratch):
+            put(emitter, box, part)
+
+
+def slice_parts(
+    source: LocalValue, target: DdrValue, chip: Chip
+) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
+    """A slice (PLAIN or ROTATED) in pieces that have one place each on both sides."""
+    for local, ddr in _planes(source, target, chip):
+        yield from _unrotated(source, local, ddr, chip)
 
 
 SHORTEST_ROW = 32

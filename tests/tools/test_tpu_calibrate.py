@@ -1,10 +1,12 @@
 """tpu-calibrate as a command, and tpu-compile with what it wrote."""
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.tools.running import Run
+from tests.tools.running import Done, Run
 
 
 @pytest.fixture
@@ -153,3 +155,53 @@ def test_int8_needs_a_table_of_this_model(
     )  # fmt: skip
     assert "none of its 1 ops is in the model" in done.err
     assert not output.exists()
+
+
+def suggested(
+    call: Run, models: Path, samples: Path, folder: Path, target: float
+) -> tuple[Done, Path]:
+    table = folder / "cnn.cali"
+    wanted = ("--suggest-mixed", "--target-cosine", target)
+    done = call("tpu-calibrate", models / "cnn.onnx", "--dataset", samples, "-o", table, *wanted)
+    return done, table.with_suffix(".qtable")
+
+
+def test_a_mixed_table_reaches_the_target_and_says_what_it_costs(
+    call: Run, models: Path, samples: Path, tmp_path: Path
+) -> None:
+    done, table = suggested(call, models, samples, tmp_path, 0.99995)
+    assert done.status == 0, done.err
+    found = re.search(
+        r"(\d+) layers in F16, .*cosine ([0-9.]+) -> ([0-9.]+), cycles ([0-9,]+) -> ([0-9,]+)",
+        done.out.replace("\n", " "),
+    )
+    assert found is not None, done.out
+    assert float(found[2]) < 0.99995 <= float(found[3])
+    modes = [line.split() for line in table.read_text().splitlines() if line[0] != "#"]
+    assert len(modes) == int(found[1]) >= 1
+    assert all(mode == "F16" for _, mode in modes)
+    out = tmp_path / "out"
+    tables = ("--calibration-table", tmp_path / "cnn.cali", "--quantize-table", table)
+    arguments = ("--quantize", "INT8", *tables, "-o", out, "--quiet")
+    assert call("tpu-compile", models / "cnn.onnx", *arguments).status == 0
+    report = tmp_path / "report.json"
+    assert call("tpu-run", out, "--report", report, "--quiet").status == 0
+    assert json.loads(report.read_text())["cycles"] == int(found[5].replace(",", ""))
+
+
+def test_nothing_is_suggested_where_8_bits_will_do(
+    call: Run, models: Path, samples: Path, tmp_path: Path
+) -> None:
+    done, table = suggested(call, models, samples, tmp_path, 0.9)
+    assert done.status == 0, done.err
+    assert "0 layers in F16" in done.out
+    assert all(line[0] == "#" for line in table.read_text().splitlines())
+
+
+def test_a_target_beyond_f16_is_out_of_reach(
+    call: Run, models: Path, samples: Path, tmp_path: Path
+) -> None:
+    done, table = suggested(call, models, samples, tmp_path, 0.9999999999)
+    assert done.status == 1
+    assert "a cosine of 0.9999999999 is out of reach" in done.err
+    assert not table.exists()
