@@ -22,7 +22,7 @@ from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import CalibratedType, UniformType
 from xdsl_tpu.dialects.text import read_module
-from xdsl_tpu.dialects.weights import as_float32, weights_of
+from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, UNSIGNED_MAX, is_signed
 from xdsl_tpu.passes.tensors import element_of
 from xdsl_tpu.tools.module_weights import attach_to_model
@@ -135,7 +135,7 @@ def _numbers(stored: Array, value: SSAValue) -> Array:
     if isinstance(element, UniformType):
         return stored.astype(np.float64) * element.scale
     if stored.dtype == np.uint16:  # bf16
-        return as_float32(stored, element).astype(np.float64)
+        return (stored.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return stored.astype(np.float64)
 
 

@@ -124,3 +124,17 @@ def test_operands_of_one_weight_share_a_quantised_copy(tmp_path: Path) -> None:
     module, _, _ = int8_module(sample, tmp_path)
     (addition,) = (op for op in module.walk() if isinstance(op, tpu.AddOp))
     assert str(element_of(addition.inputs[1])) == "ui8"
+
+
+@pytest.mark.parametrize(
+    ("patch", "size", "in_int8"), [(16, 48, True), (16, 50, False), (32, 64, False), (8, 24, True)]
+)
+def test_patches_farther_apart_than_8_bit_kernels_can_take_are_f16(
+    patch: int, size: int, in_int8: bool, tmp_path: Path
+) -> None:
+    attributes = {"kernel_shape": [patch] * 2, "strides": [patch] * 2, "pads": [0] * 4}
+    operands = [X(normal(1, 3, size, size)), W(normal(6, 3, patch, patch)), W(normal(6))]
+    module, inputs, (expected,) = int8_module(Sample(top.ConvOp, operands, attributes), tmp_path)
+    assert kinds(module) == ({"tpu.Conv2D"} if in_int8 else set())
+    (found,) = run_module(module, inputs).values()
+    assert np.abs(found - expected).max() < 4 * float(np.abs(expected).max()) / 127

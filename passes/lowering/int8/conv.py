@@ -6,7 +6,9 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interpreters.layouts import MERGE_BOTH, MERGE_HEIGHT, choose_3ic
 from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, UNSIGNED_MAX, result_element, step_of
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
@@ -25,7 +27,10 @@ from xdsl_tpu.passes.lowering.int8.types import (
     numbers_of,
     unlimited,
 )
-from xdsl_tpu.passes.tensors import is_weight, required_name
+from xdsl_tpu.passes.tensors import is_weight, required_name, shape_of
+
+LONGEST_STRIDE = 15
+"""Between windows, as far as a command can say."""
 
 DEAD = 1e-5
 """A scale of an input, or the largest bias, up to which it counts as always zero."""
@@ -39,7 +44,7 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     """
     assert isinstance(op, top.ConvOp)
     step = step_of(op.input)
-    if len(op.kernel_shape) > 2 or not is_weight(op.filter) or step is None:
+    if len(op.kernel_shape) > 2 or not is_weight(op.filter) or step is None or _is_far(op):
         return None
     has_bias = not is_none(op.bias)
     if has_bias and not is_weight(op.bias):
@@ -101,3 +106,21 @@ def _scale_of_dead_input(weights: Array, bias: Array | None) -> float:
     bias_max = 0.0 if bias is None else float(np.abs(bias).max())
     largest = bias_max if bias_max > DEAD else float(np.abs(weights).max())
     return largest / SIGNED_MAX
+
+
+def _is_far(op: top.ConvOp) -> bool:
+    """Whether windows are farther apart than the 8-bit kernels can take.
+
+    Rows that `weight-reorder` will merge need no stride. Columns can be any distance apart when
+    their windows lie side by side.
+    """
+    strides, kernel = ints(op.strides), ints(op.kernel_shape)
+    if max(strides) <= LONGEST_STRIDE:
+        return False
+    dilated = op.dilations is not None and any(step != 1 for step in ints(op.dilations))
+    if len(kernel) < 2 or op.group.value.data > 1 or dilated:
+        return True
+    shape = shape_of(op.input)
+    merged = choose_3ic(shape[1], kernel[0], kernel[1], 1) in (MERGE_BOTH, MERGE_HEIGHT)
+    side_by_side = strides[1] == kernel[1] and not shape[3] % kernel[1] and not any(ints(op.pads))
+    return not merged or (strides[1] > LONGEST_STRIDE and not side_by_side)
