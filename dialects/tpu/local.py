@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.interfaces.local_gen import (
@@ -73,10 +73,27 @@ class LocalBroadcast(TakesMargins):
                 return "the shapes are not known"
             if (why := _broadcast_problem(first, shape, operand)) is not None:
                 return why
+        whole = [max(sizes) for sizes in zip(*filter(None, shapes), strict=True)]
+        for operand, shape in zip(self.operands, shapes, strict=True):
+            if shape and not _is_weight(operand) and _over_lanes(shape, whole, kind):
+                return f"an operand of {dims(shape)} would have to be copied to other lanes"
         return None
 
     def split_weights(self) -> tuple[int, ...]:
         return tuple(range(len(self.operands)))
+
+
+def _is_weight(value: SSAValue) -> bool:
+    return isinstance(value.owner, Operation) and value.owner.name == "top.Weight"
+
+
+def _over_lanes(shape: Shape, whole: Sequence[int], kind: GroupType) -> bool:
+    """Whether a tensor is stretched to `whole` along dimensions that lie over the lanes.
+
+    Only weights are brought to all lanes, as they are loaded.
+    """
+    spread = range(len(shape) - 1) if kind is GroupType.SMALL_C else range(1, min(2, len(shape)))
+    return any(shape[axis] == 1 and whole[axis] > 1 for axis in spread)
 
 
 def _broadcast_problem(left: Shape, right: Shape, operand: SSAValue) -> str | None:

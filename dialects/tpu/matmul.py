@@ -151,6 +151,9 @@ def _local_product_problem(left: Shape, right: Shape, heads: bool) -> str | None
     ranks = (len(left), len(right))
     both = f"{dims(left)} by {dims(right)}"
     if ranks == (3, 3) or (ranks == (4, 4) and heads):
+        batch = (0, 2) if heads else (0,)
+        if any(left[axis] == 1 < right[axis] for axis in batch):
+            return f"{both} uses one left matrix several times"
         return None
     if ranks == (4, 4):
         return f"{both} has its batch in dimensions 0 and 1; it is local in 0 and 2 only"

@@ -88,7 +88,6 @@ LOWERINGS: Lowerings = {
     top.GroupNormOp: same(tpu.GroupNormOp),
     top.InstanceNormOp: same(tpu.InstanceNormOp, in_f32=True),
     top.LayerNormOp: same(tpu.LayerNormOp),
-    top.LRNOp: same(tpu.LRNOp, in_f32=True),
     top.MatMulOp: same(tpu.MatMulOp),
     top.MaxPoolOp: _pool(PoolMode.Max, in_f32=False),
     top.PixelNormOp: same(tpu.PixelNormOp),

@@ -10,6 +10,7 @@ from xdsl_tpu.passes.lowering import (
     indexing,
     matrices,
     movement,
+    normalization,
     ranking,
     reduction,
 )
@@ -22,6 +23,7 @@ LOWERINGS: Lowerings = {
     **indexing.LOWERINGS,
     **matrices.LOWERINGS,
     **movement.LOWERINGS,
+    **normalization.LOWERINGS,
     **ranking.LOWERINGS,
     **reduction.LOWERINGS,
 }

@@ -238,3 +238,55 @@ def test_grid_sample(agree: Agree, mode: str, padding: str, align: int) -> None:
     )
     grid = RNG.uniform(-1.3, 1.3, (1, 5, 6, 2)).astype(np.float32)
     agree(node, {"x": X, "g": grid}, tolerance=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes"),
+    [
+        ("MaxPool", {"dilations": [2, 1], "pads": [1, 0, 0, 1]}),
+        ("LpPool", {"p": 2, "pads": [1, 1, 1, 1], "strides": [2, 2]}),
+        ("LpPool", {"p": 1}),
+    ],
+    ids=str,
+)
+def test_pools_written_out(agree: Agree, op: str, attributes: dict[str, Any]) -> None:
+    agree(helper.make_node(op, ["x"], ["y"], kernel_shape=[3, 2], **attributes), {"x": X})
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_where_a_maximum_is(agree: Agree, order: int) -> None:
+    node = helper.make_node(
+        "MaxPool", ["x"], ["y", "i"], kernel_shape=[3, 2], strides=[2, 2], storage_order=order
+    )
+    agree(node, {"x": X})
+
+
+def test_global_lp_pool(agree: Agree) -> None:
+    agree(helper.make_node("GlobalLpPool", ["x"], ["y"], p=2), {"x": X})
+
+
+@pytest.mark.parametrize("exclusive", [0, 1])
+def test_sums_from_the_end(agree: Agree, exclusive: int) -> None:
+    node = helper.make_node("CumSum", ["x", "a"], ["y"], exclusive=exclusive, reverse=1)
+    agree(node, {"x": X}, {"a": np.array(2, np.int64)})
+
+
+@pytest.mark.parametrize("reduction", ["max", "min", "mul"])
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+def test_scatter_joins(agree: Agree, op: str, reduction: str) -> None:
+    node = helper.make_node(op, ["x", "i", "u"], ["y"], reduction=reduction)
+    indices = np.array([[0, -1, 2], [0, 1, 1]]) if op == "ScatterElements" else np.array([[1], [1]])
+    updates = random(2, 3) if op == "ScatterElements" else random(2, 5)
+    agree(node, {"x": random(4, 5), "u": updates}, {"i": indices})
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+def test_mean_and_deviation_of_a_layer_norm(agree: Agree, axis: int) -> None:
+    node = helper.make_node("LayerNormalization", ["x", "w"], ["y", "m", "d"], axis=axis)
+    size = X.shape[1:] if axis == 1 else X.shape[-1:]
+    agree(node, {"x": X}, {"w": random(*size)}, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_lp_normalization(agree: Agree, p: int) -> None:
+    agree(helper.make_node("LpNormalization", ["x"], ["y"], axis=1, p=p), {"x": X})

@@ -1,10 +1,11 @@
-"""Convolutions and pools of every rank on the machine: what becomes 2-D ones."""
+"""Convolutions and pools of every rank on the machine: what becomes 2-D ones; and
+layers that become several ops."""
 
 from typing import Any
 
 import pytest
 from tests.kernels.on_machine import assert_close
-from tests.passes.lowering_samples import Sample, W, X, normal
+from tests.passes.lowering_samples import Sample, W, X, normal, positive
 
 from xdsl_tpu.dialects import top
 
@@ -58,6 +59,22 @@ pool("maximum 3-D", top.MaxPoolOp, (2, 3, 6, 7, 5), kernel_shape=(2, 3, 2), stri
 for counted in (False, True):
     pool(f"mean 3-D {counted}", top.AvgPoolOp, (1, 4, 5, 6, 7), kernel_shape=(3, 2, 3),
          strides=(1, 2, 2), pads=(1, 0, 1, 1, 1, 1), count_include_pad=counted)  # fmt: skip
+CASES["response norm"] = Sample(top.LRNOp, [X(normal(1, 9, 6, 5))], {"size": 4, "alpha": 0.5})
+CASES["response norm, power"] = Sample(
+    top.LRNOp, [X(normal(1, 9, 6, 5))], {"size": 3, "alpha": 0.5, "beta": 0.6}
+)
+CASES["batch norm"] = Sample(
+    top.BatchNormOp,
+    [X(normal(2, 5, 6)), X(normal(5)), X(positive(5)), X(normal(5)), X(normal(5))],
+    {"do_relu": True},
+)
+CASES["running sums"] = Sample(top.CumSumOp, [X(normal(3, 40, 5)), None], {"axis": 1})
+CASES["running sums of rows"] = Sample(top.CumSumOp, [X(normal(3, 40)), None], {"axis": 1})
+CASES["linear resize"] = Sample(
+    top.InterpOp,
+    [X(normal(2, 5, 7, 9)), None],
+    {"mode": "linear", "coord_mode": "half_pixel", "scale_h": 2.0, "scale_w": 1.5},
+)
 ERRORS = {"F32": 2e-6, "F16": 4e-3}
 
 

@@ -52,6 +52,11 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         "its operands have different ranks: 1x4x8 and 8",
     ),
     (
+        "add-other-lanes",
+        binary(tpu.AddOp, (2, 4, 8), (2, 1, 8)),
+        "an operand of 2x1x8 would have to be copied to other lanes",
+    ),
+    (
         "broadcast-5d",
         binary(tpu.AddOp, (2, 3, 4, 5, 6), (2, 3, 4, 5, 1)),
         "dimensions 3 and on of 2x3x4x5x6 and 2x3x4x5x1, which share an axis, are not broadcast "
@@ -108,6 +113,11 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         "matmul-5d-by-2d",
         matmul((1, 8, 64, 7, 16), (16, 8)),
         "1x8x64x7x16 by 16x8 fills the lanes badly: dimension 1 is larger than 7",
+    ),
+    (
+        "matmul-one-left",
+        matmul((1, 8, 16), (3, 16, 4)),
+        "1x8x16 by 3x16x4 uses one left matrix several times",
     ),
     (
         "matmul-heads-alike",
@@ -210,7 +220,7 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("unsqueeze", made(tpu.UnsqueezeOp, [(1, 4)], (1, 4, 1), axes=[2])),
     ("add-weight", binary(tpu.AddOp, (1, 4), weight((1, 4)))),
     ("add-one", binary(tpu.AddOp, (1, 4))),
-    ("broadcast-5d-alike", binary(tpu.AddOp, (2, 3, 4, 5, 6), (2, 1, 4, 1, 1))),
+    ("broadcast-5d-alike", binary(tpu.AddOp, (2, 3, 4, 5, 6), (1, 3, 1, 1, 1))),
     ("broadcast-5d-opposite", binary(tpu.AddOp, (2, 3, 4, 5, 1), (2, 3, 4, 1, 6))),
     ("concat-c", concat(1, (2,) * 5, (2,) * 5)),
     ("deconv", deconv(3, 3)),

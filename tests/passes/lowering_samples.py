@@ -187,6 +187,12 @@ REDUCTIONS = [
     Sample(top.PixelNormOp, [X(normal(2, 4, 3, 3)), W(positive(1, 4, 1, 1)), None], {"eps": 1e-5}),
     Sample(top.RMSNormOp, [X(normal(2, 5, 8)), W(positive(8))], {"eps": 1e-5}),
     unary(top.LRNOp, size=3),
+    unary(top.LRNOp, size=4, beta=0.6, alpha=0.5),
+    Sample(
+        top.BatchNormOp,
+        [X(normal(2, 4, 3, 3)), *(W(positive(4)) for _ in range(3)), None],
+        {"epsilon": 1e-3, "do_relu": True},
+    ),
 ]
 
 D2S = {"block_h": 2, "block_w": 2, "is_CRD": True, "is_inversed": False}

@@ -1,5 +1,7 @@
 """Reading and writing by indices, sorting, masks made from positions."""
 
+from math import prod
+
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -8,7 +10,7 @@ from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
 from xdsl_tpu.frontend.onnx.graph import Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
-REDUCTIONS = {"none": 0, "add": 1}
+REDUCTIONS = {"none": 0, "add": 1, "max": 3, "min": 4, "mul": 5}
 """ONNX's names of scatter reductions and the numbers `top` has for them."""
 
 
@@ -51,9 +53,12 @@ def convert_gather_nd(context: Context, node: Node) -> None:
 
 
 def convert_scatter_elements(context: Context, node: Node) -> None:
-    """ScatterElements -> top.ScatterElements."""
+    """ScatterElements -> top.ScatterElements; by maximum, minimum, product -> top.ScatterND."""
     shape = context.shape(node.inputs[0])
     axis = node.attribute("axis", 0) % len(shape)
+    if _reduction(node) > 1:
+        _scatter_joined(context, node, axis)
+        return
     x, updates = context.value(node.inputs[0]), context.value(node.inputs[2])
     indices = _indices(context, node.inputs[1], shape[axis])
     context.emit(
@@ -63,6 +68,29 @@ def convert_scatter_elements(context: Context, node: Node) -> None:
         axis=axis,
         reduction=_reduction(node),
     )
+
+
+def _scatter_joined(context: Context, node: Node, axis: int) -> None:
+    """Elements joined with what is there, as rows of one element of the flat input."""
+    shape, places = context.shape(node.inputs[0]), context.shape(node.inputs[1])
+    data = context.graph.constant(node.inputs[1])
+    if data is None:
+        raise UnsupportedNode("its indices must be constant for this reduction")
+    at = list(np.indices(places))
+    at[axis] = np.where(data < 0, data + shape[axis], data)
+    rows = np.ravel_multi_index(at, shape).reshape(-1, 1)
+    count, size = rows.size, prod(shape)
+    flat = [
+        context.step(node, label, top.ReshapeOp, [context.value(name)], (length,), shape=[length])
+        for label, name, length in (
+            ("flat", node.inputs[0], size),
+            ("updates", node.inputs[2], count),
+        )
+    ]
+    operands = [flat[0], context.weight(f"{node.output}_rows", rows), flat[1]]
+    reduction = _reduction(node)
+    joined = context.step(node, "joined", top.ScatterNDOp, operands, (size,), reduction=reduction)
+    context.emit(node, top.ReshapeOp, [joined], shape=shape)
 
 
 def convert_scatter_nd(context: Context, node: Node) -> None:
@@ -145,6 +173,7 @@ CONVERTERS: dict[str, Converter] = {
     "GatherND": convert_gather_nd,
     "OneHot": convert_one_hot,
     "ReverseSequence": convert_reverse_sequence,
+    "Scatter": convert_scatter_elements,
     "ScatterElements": convert_scatter_elements,
     "ScatterND": convert_scatter_nd,
     "TopK": convert_top_k,

@@ -21,10 +21,9 @@ def convert_batch_norm(context: Context, node: Node) -> None:
 
 def convert_layer_norm(context: Context, node: Node) -> None:
     """LayerNormalization -> top.LayerNorm; parameters that change nothing are left out."""
-    if any(node.outputs[1:]):
-        raise UnsupportedNode("its mean and deviation outputs are not supported")
     shape, axis = context.shape(node.inputs[0]), node.attribute("axis", -1)
     size = prod(shape[axis % len(shape) :])
+    _statistics(context, node, [*range(axis % len(shape), len(shape))])
     node.outputs = node.outputs[:1]
     context.emit(
         node,
@@ -34,6 +33,47 @@ def convert_layer_norm(context: Context, node: Node) -> None:
         eps=node.attribute("epsilon", 1e-5),
         normalized_shape=[],
     )
+
+
+def _statistics(context: Context, node: Node, axes: list[int]) -> None:
+    """The mean and 1 / deviation that LayerNormalization can give beside its result."""
+    if not any(node.outputs[1:]):
+        return
+    x, shape = context.value(node.inputs[0]), context.shape(node.inputs[0])
+    kept = [1 if axis in axes else size for axis, size in enumerate(shape)]
+    how = {"axes": axes, "keepdims": True, "mode": "ReduceMean"}
+    mean = context.step(node, "mean", top.ReduceOp, [x], kept, **how)
+    apart = context.step(node, "apart", top.SubOp, [x, mean], shape)
+    square = context.step(node, "square", top.MulOp, [apart, apart], shape)
+    variance = context.step(node, "variance", top.ReduceOp, [square], kept, **how)
+    epsilon = node.attribute("epsilon", 1e-5)
+    positive = context.step(node, "positive", top.AddConstOp, [variance], kept, const_val=epsilon)
+    inverse = context.step(node, "inverse", top.RsqrtOp, [positive], kept)
+    for name, value in zip(node.outputs[1:], (mean, inverse), strict=False):
+        if name:
+            context.bind(name, value)
+
+
+def convert_lp_norm(context: Context, node: Node) -> None:
+    """LpNormalization -> x over its length along an axis, 0 where that is 0."""
+    x, shape = context.value(node.inputs[0]), context.shape(node.inputs[0])
+    axis = node.attribute("axis", -1) % len(shape)
+    mode = {1: "ReduceL1", 2: "ReduceL2"}[node.attribute("p", 2)]
+    kept = [1 if place == axis else size for place, size in enumerate(shape)]
+    how = {"axes": [axis], "keepdims": True, "mode": mode}
+    length = context.step(node, "length", top.ReduceOp, [x], kept, **how)
+    zero = context.step(
+        node,
+        "zero",
+        top.CompareConstOp,
+        [length],
+        kept,
+        mode="Equal",
+        const_val=0.0,
+        inversed=False,
+    )
+    divisor = context.step(node, "divisor", top.AddOp, [length, zero], kept)
+    context.emit(node, top.DivOp, [x, divisor])
 
 
 def convert_pixel_norm(context: Context, node: Node) -> None:
@@ -75,12 +115,20 @@ def _affine(context: Context, node: Node, size: int) -> list[SSAValue]:
 
 
 def convert_rms_norm(context: Context, node: Node) -> None:
-    """RMSNormalization over the last axis -> top.RMSNorm."""
-    rank = len(context.shape(node.inputs[0]))
-    if node.attribute("axis", -1) % rank != rank - 1:
-        raise UnsupportedNode("it must be over the last axis")
-    operands = [context.value(name) for name in node.inputs]
-    context.emit(node, top.RMSNormOp, operands, eps=node.attribute("epsilon", 1e-5))
+    """RMSNormalization -> top.RMSNorm, over several axes as one."""
+    shape = context.shape(node.inputs[0])
+    axis, epsilon = node.attribute("axis", -1) % len(shape), node.attribute("epsilon", 1e-5)
+    operands, size = [context.value(name) for name in node.inputs], prod(shape[axis:])
+    if axis == len(shape) - 1:
+        context.emit(node, top.RMSNormOp, operands, eps=epsilon)
+        return
+    if prod(context.shape(node.inputs[1])) != size:
+        raise UnsupportedNode(f"its scale needs {size} elements")
+    flat = [prod(shape[:axis]), size]
+    x = context.step(node, "flat", top.ReshapeOp, operands[:1], flat, shape=flat)
+    gamma = context.step(node, "scale", top.ReshapeOp, operands[1:2], [size], shape=[size])
+    y = context.step(node, "normal", top.RMSNormOp, [x, gamma], flat, eps=epsilon)
+    context.emit(node, top.ReshapeOp, [y], shape=shape)
 
 
 def convert_softmax(context: Context, node: Node) -> None:
@@ -122,6 +170,7 @@ CONVERTERS: dict[str, Converter] = {
     "LRN": convert_lrn,
     "LayerNormalization": convert_layer_norm,
     "LogSoftmax": convert_softmax,
+    "LpNormalization": convert_lp_norm,
     "PixelNormalization": convert_pixel_norm,
     "RMSNormalization": convert_rms_norm,
     "Softmax": convert_softmax,

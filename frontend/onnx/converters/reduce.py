@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
+from xdsl_tpu.frontend.onnx.converters.products import product_along
 from xdsl_tpu.frontend.onnx.graph import Node
-from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
 PLAIN = frozenset({"ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"})
 
@@ -69,13 +70,16 @@ def convert_arg(context: Context, node: Node) -> None:
 
 
 def convert_cumsum(context: Context, node: Node) -> None:
-    """CumSum -> top.CumSum."""
-    if node.attribute("exclusive", 0) or node.attribute("reverse", 0):
-        raise UnsupportedNode("exclusive and reverse sums are not supported")
-    axis = context.numbers(node.inputs[1], "axis") or [0]
-    rank = len(context.shape(node.inputs[0]))
-    operands = [context.value(node.inputs[0]), context.none]
-    context.emit(node, top.CumSumOp, operands, axis=axis[0] % rank)
+    """CumSum -> top.CumSum; exclusive and reverse sums -> a product with a triangle of ones."""
+    axes, shape = context.numbers(node.inputs[1], "axis") or [0], context.shape(node.inputs[0])
+    axis, x = axes[0] % len(shape), context.value(node.inputs[0])
+    exclusive, reverse = node.attribute("exclusive", 0), node.attribute("reverse", 0)
+    if not exclusive and not reverse:
+        context.emit(node, top.CumSumOp, [x, context.none], axis=axis)
+        return
+    ones = np.tri(shape[axis], k=-1 if exclusive else 0)
+    total = product_along(context, node, x, shape, axis, ones if reverse else ones.T)
+    context.emit(node, top.ReshapeOp, [total], shape=shape)
 
 
 def _axes(context: Context, node: Node) -> list[int]:

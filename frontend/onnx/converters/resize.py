@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
+from xdsl_tpu.frontend.onnx.converters.products import product_along
 from xdsl_tpu.frontend.onnx.converters.sampling import Positions, Sampling, matrix, outside
 from xdsl_tpu.frontend.onnx.graph import Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
@@ -162,34 +161,13 @@ def _resize_by_products(
             gone = outside(ways[axis], source[axis], target[axis], scales[axis])
             weights[:, gone] = 0
             beyond = beyond | gone.reshape(-1, *(1,) * (len(target) - 1 - axis))
-        x = _product(context, node, x, shape, axis, weights)
+        x = product_along(context, node, x, shape, axis, weights)
         shape[axis] = target[axis]
     value = node.attribute("extrapolation_value", 0.0)
     if value and beyond.any():
         rest = context.weight(f"{node.output}_outside", np.where(beyond, value, 0.0))
         x = context.step(node, "extrapolated", top.AddOp, [x, rest], target)
     context.emit(node, top.ReshapeOp, [x], shape=target)
-
-
-def _product(
-    context: Context, node: Node, x: SSAValue, shape: list[int], axis: int, weights: Positions
-) -> SSAValue:
-    """x (shape) times weights (old, new) along `axis`."""
-    old, new = weights.shape
-    outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
-    flat, result = (outer, old, inner), (outer, new, inner)
-    name = f"{node.output}_axis{axis}"
-    if inner == 1:
-        flat, result = (outer, old), (outer, new)
-        operands = [context.weight(name, weights)]
-    else:
-        operands = [context.weight(name, np.ascontiguousarray(weights.T)[None])]
-    rows = context.step(node, f"rows{axis}", top.ReshapeOp, [x], flat, shape=flat)
-    operands.insert(0 if inner == 1 else 1, rows)
-    operands.append(context.none)
-    y = context.step(node, f"product{axis}", top.MatMulOp, operands, result)
-    whole = [*shape[:axis], new, *shape[axis + 1 :]]
-    return context.step(node, f"resized{axis}", top.ReshapeOp, [y], whole, shape=whole)
 
 
 def convert_grid_sample(context: Context, node: Node) -> None:
