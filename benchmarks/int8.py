@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +78,8 @@ class Result:
     model: str
     goal: Goal
     cycles: int
-    straight_cycles: int | None
-    cosines: list[float] = field(default_factory=list[float])
+    cosines: list[float]
+    straight_cycles: int | None = None
     mixed: Mixed | None = None
 
     @property
@@ -140,7 +140,8 @@ def measure(model: str, seeds: int, folder: Path) -> Result:
     source, table, out = EXAMPLES / f"{model}.onnx", folder / f"{model}.cali", folder / model
     run("tpu-calibrate", source, "--dataset", folder / "samples.npz", "-o", table)
     compiled(source, table, out)
-    result = Result(model, GOALS[model], *accuracy(out, seeds, source))
+    cycles, cosines = accuracy(out, seeds, source)
+    result = Result(model, GOALS[model], cycles, cosines)
     if result.goal.least_gain:
         straight = folder / f"{model}_straight"
         compiled(source, table, straight, STRAIGHT)
@@ -159,19 +160,19 @@ def suggested(source: Path, target: float, seeds: int, folder: Path) -> Mixed:
     )
     lines = table.with_suffix(".qtable").read_text(encoding="utf-8").splitlines()
     compiled(source, table, out)
-    cycles, _, cosines = accuracy(out, seeds, source)
+    cycles, cosines = accuracy(out, seeds, source)
     return Mixed(sum(line[0] != "#" for line in lines), cycles, min(cosines))
 
 
-def accuracy(program: Path, seeds: int, source: Path) -> tuple[int, None, list[float]]:
-    """Cycles, nothing yet to compare them with, and the lowest cosine of each seed."""
+def accuracy(program: Path, seeds: int, source: Path) -> tuple[int, list[float]]:
+    """Cycles, and the lowest cosine of any output for each seed."""
     cycles, cosines = 0, list[float]()
     for seed in range(FIRST_SEED, FIRST_SEED + seeds):
         report = executed(program, seed, source)
         cycles = report["cycles"]
         outputs = report["comparison"]["tensors"].values()
         cosines.append(min(tensor["cosine"] for tensor in outputs))
-    return cycles, None, cosines
+    return cycles, cosines
 
 
 def executed(program: Path, seed: int, source: Path) -> dict[str, Any]:
