@@ -56,6 +56,12 @@ def reordered(values: Sequence[int], order: Order) -> list[int]:
     return [values[axis] for axis in order]
 
 
+def order_from(order: Order, axis: int) -> Order | None:
+    """How the dimensions from `axis` on change places; None when others come among them."""
+    inner = tuple(place - axis for place in order[axis:])
+    return None if min(inner, default=0) < 0 else inner
+
+
 def aligned(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
     """A shape with ones in front up to `rank`, as broadcasting sees it."""
     return (1,) * (rank - len(shape)) + shape

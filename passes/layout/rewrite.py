@@ -27,8 +27,8 @@ SUFFIX = {Layout.CHANNEL_FIRST: "channel_first", Layout.CHANNEL_LAST: "channel_l
 """What the name of a copy in a layout ends with."""
 
 
-def apply_labels(model: Model, labels: Sequence[int]) -> None:
-    """Rewrite the module of `model` such that every variable has its label.
+def apply_labels(model: Model, labels: Sequence[int]) -> set[Operation]:
+    """Rewrite the module of `model` such that every variable has its label; gives the copies.
 
     Values get copies in the other layout where their readers need them, one for all of them,
     right behind the value. Names of what functions return stay.
@@ -37,7 +37,7 @@ def apply_labels(model: Model, labels: Sequence[int]) -> None:
         LayoutError: a copy is needed where no op knows how to make one.
     """
     with keep_returned_names(model.module):
-        _Rewriting(model, labels).run()
+        return _Rewriting(model, labels).run()
 
 
 @dataclass
@@ -52,7 +52,7 @@ class _Rewriting:
     replaced: list[Operation] = field(default_factory=list[Operation])
     arguments: list[BlockArgument] = field(default_factory=list[BlockArgument])
 
-    def run(self) -> None:
+    def run(self) -> set[Operation]:
         model = self.model
         constants = {op for op in model.module.walk() if LayoutConstant.of(op) and not _unused(op)}
         self.names = Names(model.module)
@@ -68,6 +68,12 @@ class _Rewriting:
             if op not in bridges:
                 self._visit(op)
         self._erase(bridges, constants)
+        copies = {
+            value.owner
+            for (source, layout), value in self.available.items()
+            if layout is not Layout(self.labels[model.makers[source]])
+        }
+        return {op for op in copies if isinstance(op, Operation)}
 
     def _visit(self, op: Operation) -> None:
         operands, orders = self._operands(op)

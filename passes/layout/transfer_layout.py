@@ -1,25 +1,26 @@
 """The pass `transfer-layout`."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.dialects.interfaces.layout import (
     Layout,
     LayoutConstant,
+    LayoutTranspose,
     moves_data,
     tensor_shape,
 )
 from xdsl_tpu.dialects.interfaces.shape import dims
 from xdsl_tpu.passes.layout.choices import describe
 from xdsl_tpu.passes.layout.costs import CopyCosts
-from xdsl_tpu.passes.layout.count import transpositions
+from xdsl_tpu.passes.layout.count import moved_bytes, transpositions
 from xdsl_tpu.passes.layout.greedy import greedy_labels
 from xdsl_tpu.passes.layout.labels import turned
 from xdsl_tpu.passes.layout.min_cut import NoSolutionError, Solution, minimum_cut
@@ -44,7 +45,8 @@ class TransferLayoutPass(ModulePass):
     with elements of `mode` (`cost`). With `min-cut` that is the optimum, with `greedy` an op
     follows the first operand that comes in the target layout, for comparison.
 
-    `explain` lists on standard error what remains, and which ops force it.
+    `explain` lists on standard error what remains, and which ops force it; transpositions that
+    are not from one layout to the other are no matter of this pass, and listed as such.
     """
 
     name = "transfer-layout"
@@ -62,8 +64,9 @@ class TransferLayoutPass(ModulePass):
         model = build_model(op, CopyCosts.of(self.cost, self.chip, self.mode), target)
         labels, solution = self._solve(model, target)
         lines = list(remaining(model, labels, solution)) if self.explain else []
-        apply_labels(model, labels)
+        copies = apply_labels(model, labels)
         if self.explain:
+            lines += _unrelated(op, copies)
             head = f"{self.name}: {before}, with {self.strategy} {transpositions(op)}"
             print("\n".join([head, *lines]), file=sys.stderr)
 
@@ -111,6 +114,16 @@ def remaining(model: Model, labels: Sequence[int], solution: Solution | None) ->
             f"  {_maker(source)}, {dims(shape)}: {WORDS[made]} to {WORDS[made.other]}, "
             f"between {zero} (channel-first) and {one} (channel-last)"
         )
+
+
+def _unrelated(module: ModuleOp, copies: Set[Operation]) -> Iterator[str]:
+    """Lines on transpositions that are not from one layout to the other."""
+    for op in module.walk():
+        if moved_bytes(op) and op not in copies:
+            trait, shape = LayoutTranspose.of(op), tensor_shape(op.operands[0].type)
+            assert trait is not None
+            order = ", ".join(map(str, trait.order(op) or ()))
+            yield f"  {describe(op)}, {dims(shape or ())}: order ({order}), no change of layout"
 
 
 def _is_free(model: Model, source: SSAValue) -> bool:

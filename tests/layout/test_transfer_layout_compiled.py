@@ -80,6 +80,16 @@ def test_compiled_program_is_faster_and_right(channel_last: Path, tmp_path: Path
     assert cycles["target=NCHW cost=cycles"] < 0.8 * cycles[None]
 
 
+def test_every_transposition_that_remains_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    module = network()
+    make_channel_last(module)
+    make_pass("transfer-layout", "target=NCHW explain=true").apply(make_context(), module)
+    head, *lines = capsys.readouterr().err.splitlines()
+    assert "with min-cut 1 transposition" in head
+    (line,) = lines
+    assert "between top.Conv 'c0' (channel-first) and top.Input 'x' (channel-last)" in line
+
+
 def test_options_are_checked(channel_last: Path, tmp_path: Path) -> None:
     for options, message in (
         ("target=NCWH", "'NCWH' is not of type NCHW|NHWC"),

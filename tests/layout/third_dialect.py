@@ -1,6 +1,7 @@
 """A dialect of somebody else, with layouts: what the passes know of it are the traits."""
 
 import math
+from abc import ABC
 from collections.abc import Sequence
 from typing import cast
 
@@ -79,17 +80,22 @@ class ThirdLayout(LayoutInterface):
         return (*operands, *result_slots(*range(len(op.results))))
 
 
+def _written(op: Operation) -> Layout:
+    """The layout that `format` says."""
+    first = op.attributes["format"] == StringAttr("first")
+    return Layout.CHANNEL_FIRST if first else Layout.CHANNEL_LAST
+
+
 class FilterLayout(ThirdLayout):
     """Works in both layouts, as `format` says, and is faster in the target's."""
 
     def layout(self, op: Operation) -> Layout | None:
-        first = op.attributes["format"] == StringAttr("first")
-        return Layout.CHANNEL_FIRST if first else Layout.CHANNEL_LAST
+        return _written(op)
 
     def permuted(
         self, op: Operation, orders: Orders, operands: Sequence[SSAValue], builder: Builder
     ) -> Sequence[SSAValue]:
-        other = "last" if op.attributes["format"] == StringAttr("first") else "first"
+        other = "first" if _written(op) is Layout.CHANNEL_LAST else "last"
         return rebuilt(op, orders, operands, builder, format=StringAttr(other))
 
 
@@ -97,8 +103,7 @@ class BoundLayout(ThirdLayout):
     """Has the layout that `format` says and no other."""
 
     def required(self, op: Operation) -> Layout | None:
-        first = op.attributes["format"] == StringAttr("first")
-        return Layout.CHANNEL_FIRST if first else Layout.CHANNEL_LAST
+        return _written(op)
 
     def tied(self, op: Operation) -> Sequence[Sequence[Slot]]:
         return ()
@@ -183,25 +188,27 @@ class ForkOp(IRDLOperation):
     traits = traits_def(ThirdLayout())
 
 
-@irdl_op_definition
-class FilterOp(IRDLOperation):
-    """Channel c times c + 1, in either layout."""
+class FormattedOp(IRDLOperation, ABC):
+    """An op of one tensor in the layout that `format` says."""
 
-    name = "third.filter"
     source = operand_def(AnyAttr())
     result = result_def(AnyAttr())
     format = attr_def(StringAttr)
+
+
+@irdl_op_definition
+class FilterOp(FormattedOp):
+    """Channel c times c + 1, in either layout."""
+
+    name = "third.filter"
     traits = traits_def(FilterLayout())
 
 
 @irdl_op_definition
-class BoundOp(IRDLOperation):
+class BoundOp(FormattedOp):
     """Channel c less c, in one layout."""
 
     name = "third.bound"
-    source = operand_def(AnyAttr())
-    result = result_def(AnyAttr())
-    format = attr_def(StringAttr)
     traits = traits_def(BoundLayout())
 
 

@@ -8,7 +8,6 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects.interfaces.layout import (
     Layout,
-    Order,
     Orders,
     Slot,
     operand_slots,
@@ -23,6 +22,7 @@ from xdsl_tpu.dialects.interfaces.layout_rules import (
     like_integer,
     moved_axis,
     operand_is_constant,
+    order_from,
     shape_of,
 )
 from xdsl_tpu.dialects.names import name_of
@@ -95,19 +95,17 @@ class LayerNormLayout(OneFlowLayout):
         return (*operand_slots(0), *result_slots(0))
 
     def can_permute(self, op: Operation, orders: Orders) -> bool:
-        order, axis = orders[INPUT], self._axis(op)
-        inner = _inner(order, axis)
+        inner = order_from(orders[INPUT], self._axis(op))
+        if inner is None or not super().can_permute(op, orders):
+            return False
         parameters = op.operands[1:]
-        return (
-            super().can_permute(op, orders)
-            and min(inner, default=0) == 0
-            and all(operand_is_constant(p) and len(shape_of(p)) == len(inner) for p in parameters)
-        )
+        return all(operand_is_constant(p) and len(shape_of(p)) == len(inner) for p in parameters)
 
     def permuted(
         self, op: Operation, orders: Orders, operands: Sequence[SSAValue], builder: Builder
     ) -> Sequence[SSAValue]:
-        inner, given = _inner(orders[INPUT], self._axis(op)), list(operands)
+        inner, given = order_from(orders[INPUT], self._axis(op)), list(operands)
+        assert inner is not None
         for index in range(1, len(given)):
             name = f"{name_of(given[index])}_for_{self.name(op) or op.name}"
             given[index] = insert_transpose(op, given[index], inner, name, builder)
@@ -115,8 +113,3 @@ class LayerNormLayout(OneFlowLayout):
 
     def _axis(self, op: Operation) -> int:
         return integer_of(op, "begin_norm_axis") % len(shape_of(op.operands[0]))
-
-
-def _inner(order: Order, axis: int) -> Order:
-    """The order of the normalised dimensions among themselves."""
-    return tuple(place - axis for place in order[axis:])

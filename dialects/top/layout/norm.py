@@ -9,7 +9,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects.attrs import I64_ARRAY
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.layout import (
-    Order,
     Orders,
     Slot,
     operand_slots,
@@ -17,7 +16,7 @@ from xdsl_tpu.dialects.interfaces.layout import (
     result_slots,
     tensor_shape,
 )
-from xdsl_tpu.dialects.interfaces.layout_rules import operand_is_constant, shape_of
+from xdsl_tpu.dialects.interfaces.layout_rules import operand_is_constant, order_from, shape_of
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.layout.base import TopLayout
 from xdsl_tpu.dialects.top.layout.constant import permuted_weight
@@ -35,10 +34,9 @@ class LayerNormLayout(TopLayout):
         return (INPUT, *result_slots(0))
 
     def can_permute(self, op: Operation, orders: Orders) -> bool:
-        order, axis = orders[INPUT], _axis(op)
-        if any(place < axis for place in order[axis:]):
+        inner = order_from(orders[INPUT], _axis(op))
+        if inner is None:
             return False
-        inner = _inner(order, axis)
         return inner == tuple(range(len(inner))) or all(
             is_none(operand) or (operand_is_constant(operand) and _has_rank(operand, len(inner)))
             for operand in op.operands[1:]
@@ -48,7 +46,8 @@ class LayerNormLayout(TopLayout):
         self, op: Operation, orders: Orders, operands: Sequence[SSAValue], builder: Builder
     ) -> Sequence[SSAValue]:
         order, axis = orders[INPUT], _axis(op)
-        inner, given = _inner(order, axis), list(operands)
+        inner, given = order_from(order, axis), list(operands)
+        assert inner is not None
         for index, operand in enumerate(op.operands[1:], start=1):
             owner = operand.owner
             if inner == tuple(range(len(inner))) or not isinstance(owner, Operation):
@@ -65,11 +64,6 @@ def _axis(op: Operation) -> int:
     attribute = op.attributes["axis"]
     assert isinstance(attribute, IntegerAttr)
     return attribute.value.data % len(shape_of(op.operands[0]))
-
-
-def _inner(order: Order, axis: int) -> Order:
-    """The order of the normalised dimensions among themselves."""
-    return tuple(place - axis for place in order[axis:])
 
 
 def _has_rank(value: SSAValue, rank: int) -> bool:
