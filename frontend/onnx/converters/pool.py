@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.frontend.onnx.converters import dilated
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
 from xdsl_tpu.frontend.onnx.converters.taps import LOWEST, Taps
 from xdsl_tpu.frontend.onnx.graph import Node
@@ -22,7 +23,7 @@ POOLS: dict[str, type[NamedOp]] = {
 
 
 def convert_pool(context: Context, node: Node) -> None:
-    """AveragePool, MaxPool -> top.AvgPool, top.MaxPool; else slices."""
+    """AveragePool, MaxPool -> top.AvgPool, top.MaxPool; see `dilated` and `taps`."""
     x = context.value(node.inputs[0])
     if any(node.outputs[1:]):
         _max_pool_with_indices(context, node, x)
@@ -34,10 +35,11 @@ def convert_pool(context: Context, node: Node) -> None:
         context.emit(node, POOLS[node.op_type], [x], **attributes)
         return
     if node.op_type == "MaxPool":
-        pooled = Taps(context, node, x, LOWEST).joined(top.MaxOp)
+        result = dilated.pooled(context, node, x, top.MaxPoolOp, LOWEST)
     else:
-        pooled = Taps(context, node, x, 0.0).mean(bool(node.attribute("count_include_pad", 0)))
-    context.emit(node, top.ReshapeOp, [pooled], shape=context.shape(node.output))
+        padding = bool(node.attribute("count_include_pad", 0))
+        result = dilated.mean(context, node, x, padding)
+    context.emit(node, top.ReshapeOp, [result], shape=context.shape(node.output))
 
 
 def _attributes(node: Node) -> dict[str, Any]:
@@ -73,7 +75,7 @@ def convert_lp_pool(context: Context, node: Node) -> None:
         size = float(prod(node.attributes["kernel_shape"]))
         x = context.step(node, "sum", top.MulConstOp, [x], target, const_val=size)
     else:
-        x = Taps(context, node, x, 0.0).joined(top.AddOp)
+        x = dilated.total(context, node, x)
     _root(context, node, x, power)
 
 

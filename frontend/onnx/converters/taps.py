@@ -1,6 +1,6 @@
-"""Pools written out: one strided slice for each place of the window, joined element by element.
+"""Pools written out: one strided slice for each place of the window, compared one by one.
 
-For what no pooling op can say: dilations, and where a maximum was found.
+For what no pooling op can say: where a maximum was found.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ import numpy.typing as npt
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.frontend.onnx.converters.context import Context
 from xdsl_tpu.frontend.onnx.graph import Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
@@ -116,25 +115,6 @@ class Taps:
             ends=ends,
             steps=steps,
         )
-
-    def joined(self, op: type[NamedOp]) -> SSAValue:
-        """All places joined by an op of two operands."""
-        total = self.read(0)
-        for number in range(1, len(self.places)):
-            operands = [total, self.read(number)]
-            total = self.context.step(self.node, f"joined{number}", op, operands, self.shape)
-        return total
-
-    def mean(self, padding: bool) -> SSAValue:
-        """The mean of every window."""
-        counts = np.ones((1,) * len(self.shape))
-        for place, axis in enumerate(self.axes):
-            spread = [1] * len(self.shape)
-            spread[2 + place] = axis.out
-            counts = counts * axis.counts(padding).reshape(spread)
-        weight = self.context.weight(f"{self.node.output}_inverse_counts", 1 / counts)
-        operands = [self.joined(top.AddOp), weight]
-        return self.context.step(self.node, "mean", top.MulOp, operands, self.shape)
 
     def positions(self, number: int, column_major: bool) -> SSAValue:
         """Where in the whole input the elements of one place lie, counted row by row."""
