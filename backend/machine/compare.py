@@ -56,10 +56,7 @@ def _select(condition: Callable[[Array, Array], Array], bitwise: bool) -> Execut
 
 
 def _extremum_and_select(condition: np.ufunc) -> Executor:
-    """res0 = condition(a, b) ? a : b and res1 = condition(a, b) ? c : d.
-
-    Unverified: what the two results hold is what the form's operand table says.
-    """
+    """res0 = condition(a, b) ? a : b and res1 = condition(a, b) ? c : d."""
     select = _select(condition, bitwise=False)
 
     def execute(state: State, command: Command) -> None:

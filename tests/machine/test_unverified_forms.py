@@ -28,7 +28,6 @@ MASK = {"localmem_mask_l32": 0xFFFF_FFFF, "localmem_mask_h32": 0xFFFF_FFFF}
 DTYPES = {I8: "i1", F16: "f2", F32: "f4", I16: "i2", I32: "i4"}
 
 COVERED: dict[tuple[str, int], str] = {
-    **{("sCMP", function): "test_comparisons" for function in (22, 25, 26)},
     ("sSG", 6): "test_scatter_in_lanes",
     **{("DMA_tensor", function): "test_collect_and_distribute" for function in (2, 4)},
     ("DMA_gather", 0): "test_gather",
@@ -204,32 +203,6 @@ def test_collect_and_distribute(function: int) -> None:
     values = _random((n, c, h, w), "f2")
     got = Run(command, {"src": values}).result("f2", "dst")
     assert np.array_equal(got, values.transpose(0, 3, 2, 1))
-
-
-@pytest.mark.parametrize("function", [22, 25, 26])
-def test_comparisons(function: int) -> None:
-    shape = (1, 70, 1, 9)
-    a, b, c, d = (_random(shape, "f4", seed) for seed in range(4))
-    command = _command(
-        "sCMP",
-        function,
-        opd0_prec=F32,
-        opd2_prec=F32,
-        opd0_sign=1,
-        opd0_addr=0x1000,
-        opd1_addr=0x2000,
-        opd2_addr=0x3000,
-        opd3_addr=0x4000,
-        res1_addr=0x5000,
-        **_shape("res0", shape),
-    )
-    run = Run(command, {"opd0": a, "opd1": b, "opd2": c, "opd3": d})
-    condition = a > b if function == 22 else a < b
-    if function == 26:
-        assert np.array_equal(run.result("f4"), np.where(condition, c, d))
-        return
-    assert np.array_equal(run.result("f4"), np.where(condition, a, b))
-    assert np.array_equal(run.result("f4", "res1"), np.where(condition, c, d))
 
 
 def test_scatter_in_lanes() -> None:
