@@ -59,6 +59,25 @@ def _unsigned_products(amount: Array, mode: int, high: int) -> Callable[[Array, 
     return compute
 
 
+def high_half(command: Command) -> Callable[[Array, Array], Array]:
+    """A function (a, b) -> the high half of 2 * a * b, rounded by `opd2_n_str`, saturated.
+
+    Operands and result have one integer type of b bits, so 2 * a * b / 2^b is computed.
+    """
+    codes = {command[f"{name}_prec"] for name in ("res0", "opd0", "opd1")}
+    kind = element(command["res0_prec"], command["opd0_sign"])
+    require(len(codes) == 1 and not kind.is_float, "mul_dhr needs integers of one type")
+    signed = bool(command["opd0_sign"] and command["opd1_sign"])
+    require(signed, "mul_dhr is simulated for signed operands")
+    limits, amount = np.iinfo(kind.storage), np.asarray(1 - 8 * kind.size)
+
+    def compute(a: Array, b: Array) -> Array:
+        exact = np.multiply(a, b, dtype=np.int64)
+        return shift(exact, amount, command["opd2_n_str"], int(limits.min), int(limits.max))
+
+    return compute
+
+
 def _execute(state: State, command: Command) -> None:
     amount = np.asarray(_shift_amount(command))
     kinds, compute = saturating(command, amount, command["opd2_n_str"])
@@ -73,4 +92,12 @@ def _shift_amount(command: Command) -> int:
     return amount - 0x100 if amount & 0x80 else amount
 
 
-EXECUTORS: Executors = {("sAR", function): _execute for function in _OPERATIONS}
+def _execute_high_half(state: State, command: Command) -> None:
+    kind = element(command["res0_prec"])
+    apply(state, command, (kind, kind, kind), high_half(command))
+
+
+EXECUTORS: Executors = {
+    **{("sAR", function): _execute for function in _OPERATIONS},
+    ("sAR", 23): _execute_high_half,
+}

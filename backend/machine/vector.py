@@ -13,7 +13,7 @@ from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine import newton
 from xdsl_tpu.backend.machine.arith import equal_bits, maximum, minimum, same_float
 from xdsl_tpu.backend.machine.elements import F32, Array, Element, element, flushed
-from xdsl_tpu.backend.machine.saturating import saturating
+from xdsl_tpu.backend.machine.saturating import high_half, saturating
 from xdsl_tpu.backend.machine.state import Executor, Executors, State, require
 
 
@@ -99,6 +99,11 @@ def _select(condition: Callable[[Array, Array], Array]) -> Executor:
     return execute
 
 
+def _high_half(state: State, command: Command) -> None:
+    compute = high_half(command)
+    _combine(lambda kind, a, b: compute(a, b))(state, command)
+
+
 def divide(state: State, command: Command) -> None:
     """f32 a / b with `opd2_n_str` + 1 Newton steps."""
     require(set(_kinds(command)) == {F32}, "division is simulated in f32 only")
@@ -122,4 +127,5 @@ EXECUTORS: Executors = {
     ("sVC", 15): _saturating,
     ("sVC", 16): _saturating,
     ("sVC", 20): _saturating,
+    ("sVC", 23): _high_half,
 }

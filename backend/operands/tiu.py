@@ -277,7 +277,7 @@ def nothing(command: Command, chip: Chip) -> Iterator[Access]:
 
 
 RULES: dict[tuple[str, int], AccessRule] = {
-    **{("sAR", function): arith for function in (*range(17), 19, 20, 21, 22, 26, 27)},
+    **{("sAR", function): arith for function in (*range(17), *range(19, 24), 26, 27)},
     **{("sCMP", function): compare for function in range(22, 27)},
     **{("sCONV", function): conv for function in range(3)},
     **{("sLIN", function): linear for function in (1, 20, 21)},
@@ -295,7 +295,7 @@ RULES: dict[tuple[str, int], AccessRule] = {
     ("sTRANS_BC", 3): lane_move,
     ("sTRANS_BC", 4): from_static,
     ("sTRANS_BC", 5): from_static,
-    **{("sVC", function): vector for function in (0, *range(2, 6), *range(7, 14), 15, 16, 20)},
+    **{("sVC", function): vector for function in (0, *range(2, 6), *range(7, 14), 15, 16, 20, 23)},
     ("SYSID", 30): nothing,
     ("SYSID", 31): nothing,
 }

@@ -230,7 +230,7 @@ def test_scatter_in_lanes() -> None:
 
 @pytest.mark.parametrize(
     ("form", "function"),
-    [("AR", 0), ("sAR", 18), ("sRQ_DQ", 5), ("sVC", 23), ("DMA_nonzero", 0), ("sDMA_matrix", 0)],
+    [("AR", 0), ("sAR", 18), ("sRQ_DQ", 5), ("sSG", 7), ("DMA_nonzero", 0), ("sDMA_matrix", 0)],
 )
 def test_the_rest_is_refused_by_name(form: str, function: int) -> None:
     command = _command(form, function, **({} if form.startswith("s") or form == "AR" else MASK))
