@@ -24,6 +24,7 @@ from xdsl_tpu.frontend.onnx.protos import (
 )
 from xdsl_tpu.frontend.onnx.qdq import weight_scales
 from xdsl_tpu.frontend.onnx.refill import Stripped, stripped_weights
+from xdsl_tpu.frontend.onnx.unroll import UNROLLED
 
 FOLD_LIMIT = 1 << 26
 """Constants of more elements are only made when they need no storage of their own."""
@@ -133,7 +134,10 @@ class GraphBuilder:
 
     def _follow_unknown(self, node: Node) -> None:
         """Nothing can be said about a node behind a bad one, except that its op is bad too."""
-        if self._supported(node.op_type) or node.op_type in FREE | COMPOSED.keys():
+        if (
+            self._supported(node.op_type)
+            or node.op_type in FREE | COMPOSED.keys() | UNROLLED.keys()
+        ):
             self._unknown.update(filter(None, node.outputs))
         else:
             self._reject(node, self._unsupported())
@@ -210,6 +214,8 @@ class GraphBuilder:
         return node.op_type in ELEMENTWISE and uniform
 
     def _append(self, node: Node, proto: onnx.NodeProto) -> None:
+        if node.op_type in UNROLLED:
+            return self._unroll(node)
         composition = COMPOSED.get(node.op_type)
         if composition is None and not self._supported(node.op_type):
             return self._expand(node, proto)
@@ -218,9 +224,14 @@ class GraphBuilder:
             return self._reject(node, types)
         if composition is not None:
             return self._compose(node, composition)
-        for name, kind in zip(node.outputs, types, strict=True):
+        for index, (name, kind) in enumerate(zip(node.outputs, types, strict=True)):
             if name and kind is None:
                 return self._reject(node, f"the shape of its output '{name}' depends on data")
+            if name and kind and 0 in kind.shape:
+                self._graph.add_constant(name, np.zeros(kind.shape, kind.dtype))
+                node.outputs[index] = ""
+        if not any(node.outputs):
+            return
         self._graph.add(node)
         for name, kind in zip(node.outputs, types, strict=True):
             if name and kind:
@@ -235,6 +246,35 @@ class GraphBuilder:
             return self._reject(node, str(error))
         for part in body.protos:
             self._visit(part)
+
+    def _unroll(self, node: Node) -> None:
+        """Continue with the bodies of a loop."""
+        try:
+            UNROLLED[node.op_type](self, node)
+        except UnsupportedNode as error:
+            self._reject(node, str(error))
+
+    def visit(self, proto: onnx.NodeProto) -> None:
+        """Add a node behind the others (see `unroll.Host`)."""
+        self._visit(proto)
+
+    def constant(self, name: str) -> Array | None:
+        """The value of `name` when it is constant."""
+        return self._graph.constant(self._resolve(name))
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Static shape of a value; UnsupportedNode behind a node that could not be read."""
+        known = self._graph.types.get(self._resolve(name))
+        if known is None:
+            raise UnsupportedNode(f"the shape of '{name}' is not known")
+        return known.shape
+
+    def call(self, name: str, value: str) -> None:
+        """Give a value another name."""
+        if value in self._unknown:
+            self._unknown.add(name)
+        else:
+            self._alias[name] = self._resolve(value)
 
     def _expand(self, node: Node, proto: onnx.NodeProto) -> None:
         """Continue with the nodes ONNX defines an unsupported one by, if it does."""

@@ -35,10 +35,29 @@ def expanded(
     if not nodes or any(node.op_type == proto.op_type for node in nodes):
         return None
     kept = {*inputs, *proto.output, ""}
+    names = {n: n for n in kept}
     for node in nodes:
-        for names in (node.input, node.output):
-            names[:] = [n if n in kept else f"{proto.output[0]}/{n}" for n in names]
+        names |= {n: f"{proto.output[0]}/{n}" for n in (*node.input, *node.output) if n not in kept}
+    for node in nodes:
+        _rename(node, names)
     return nodes
+
+
+def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
+    """Rename what a node reads and gives, and what subgraphs of it take from outside."""
+    for values in (node.input, node.output):
+        values[:] = [names.get(name, name) for name in values]
+    for attribute in node.attribute:
+        if not attribute.HasField("g"):
+            continue
+        graph = attribute.g
+        own = {value.name for value in (*graph.input, *graph.initializer)}
+        own.update(name for inner in graph.node for name in inner.output)
+        outer = {name: new for name, new in names.items() if name not in own}
+        for inner in graph.node:
+            _rename(inner, outer)
+        for value in graph.output:
+            value.name = outer.get(value.name, value.name)
 
 
 def _instance(
@@ -60,8 +79,7 @@ def _instance(
     names |= dict(zip(function.output, proto.output, strict=False))
     nodes = list(function.node)
     for node in nodes:
-        for values in (node.input, node.output):
-            values[:] = [names.get(name, name) for name in values]
+        _rename(node, names)
     return nodes
 
 

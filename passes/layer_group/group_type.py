@@ -8,6 +8,7 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.local_shapes import ncdhw
 from xdsl_tpu.dialects.interfaces.shape import dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.passes.layer_group.lmem_size import MERGED_TAPS
@@ -136,7 +137,11 @@ def type_problem(ops: Sequence[Operation], kind: GroupType) -> str | None:
             return f"{_which(op)} merges filter taps into channels, so it needs a load of its own"
     if kind is GroupType.SMALL_C:
         return None
+    inside = set(ops)
     for op in ops:
+        name = _stretched_inside(op, inside, kind)
+        if name is not None:
+            return f"{_which(op)} needs the one channel of '{name}' in all lanes: load it"
         if not isinstance(op, tpu.MatMulOp):
             continue
         left, right = shape_of(op.input), shape_of(op.right)
@@ -145,6 +150,19 @@ def type_problem(ops: Sequence[Operation], kind: GroupType) -> str | None:
                 f"{_which(op)} multiplies {dims(left)} by {dims(right)}, which works in a group "
                 "of type SMALL_C only"
             )
+    return None
+
+
+def _stretched_inside(op: Operation, inside: set[Operation], kind: GroupType) -> str | None:
+    """The operand that an op repeats along its channels though the group computes it.
+
+    A load brings one channel to all lanes; what is computed lies in the first one.
+    """
+    if not isinstance(op, BINARY) or ncdhw(shape_of(op.results[0]), kind, 1).c == 1:
+        return None
+    for operand in op.operands:
+        if operand.owner in inside and ncdhw(shape_of(operand), kind, 1).c == 1:
+            return required_name(operand)
     return None
 
 

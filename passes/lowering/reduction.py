@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
@@ -11,6 +12,7 @@ from xdsl_tpu.dialects.tpu import PoolMode
 from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import (
     F32,
+    INT8,
     CannotLowerError,
     Lowering,
     LoweringContext,
@@ -83,6 +85,58 @@ def _pool_by_planes(
     return [do.last(tpu.ReshapeOp, [x], element, shape=list(target))]
 
 
+def _reduce(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """Reduce of axes 0 and 2 -> Reduce of 2, then of 0: the chip reduces neighbouring axes.
+
+    Every mode is its own second step: the mean of means of equal size, the norm of norms.
+    """
+    assert isinstance(op, top.ReduceOp)
+    shape, name = list(shape_of(op.input)), required_name(op)
+    axes = sorted(axis % len(shape) for axis in ints(op.axes))
+    runs = _neighbours(axes)
+    if len(runs) < 2 or ctx.element == INT8:
+        return same(tpu.ReduceOp)(op, ctx)
+    value = ctx.as_type(op.input, ctx.element)
+    for run in reversed(runs[1:]):
+        for axis in run:
+            shape[axis] = 1
+        made = tpu.ReduceOp.make(
+            f"{name}_{run[0]}",
+            (value, ctx.none(), ctx.none()),
+            result_types=(TensorType(ctx.element, shape),),
+            axes=run,
+            keepdims=True,
+            mode=op.mode.data,
+        )
+        value = ctx.add(made)[0]
+    kept = bool(op.keepdims.value.data)
+    final = [1 if axis in runs[0] else size for axis, size in enumerate(shape)]
+    last = tpu.ReduceOp.make(
+        name if kept else f"{name}_{runs[0][0]}",
+        (value, ctx.none(), ctx.none()),
+        result_types=(TensorType(ctx.element, final),),
+        axes=runs[0],
+        keepdims=True,
+        mode=op.mode.data,
+    )
+    if kept:
+        return ctx.add(last)
+    (value,) = ctx.add(last)
+    sizes = shape_of(op.output)
+    return build(op, ctx, tpu.ReshapeOp, (value,), ctx.element, keep=False, shape=sizes)
+
+
+def _neighbours(axes: Sequence[int]) -> list[list[int]]:
+    """Ascending axes in runs without gaps."""
+    runs: list[list[int]] = []
+    for axis in axes:
+        if runs and runs[-1][-1] == axis - 1:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    return runs
+
+
 LOWERINGS: Lowerings = {
     top.AvgPoolOp: _pool(PoolMode.Avg, in_f32=True),
     top.GroupNormOp: same(tpu.GroupNormOp),
@@ -91,6 +145,6 @@ LOWERINGS: Lowerings = {
     top.MatMulOp: same(tpu.MatMulOp),
     top.MaxPoolOp: _pool(PoolMode.Max, in_f32=False),
     top.PixelNormOp: same(tpu.PixelNormOp),
-    top.ReduceOp: same(tpu.ReduceOp),
+    top.ReduceOp: _reduce,
     top.RMSNormOp: same(tpu.RMSNormOp),
 }

@@ -145,6 +145,10 @@ def test_hardmax(agree: Agree, axis: int, opset: int) -> None:
     agree(helper.make_node("Hardmax", ["x"], ["y"], axis=axis), {"x": x}, opset=opset)
 
 
+def test_shrink(agree: Agree) -> None:
+    agree(helper.make_node("Shrink", ["x"], ["y"], lambd=0.75, bias=0.25), {"x": random(3, 40)})
+
+
 @pytest.mark.parametrize("keepdims", [0, 1])
 @pytest.mark.parametrize("axes", [[0], [1, -1], [0, 1, 2]])
 def test_reduce_prod(agree: Agree, axes: list[int], keepdims: int) -> None:

@@ -163,6 +163,8 @@ REDUCTIONS = [
     Sample(top.MaxPoolOp, [X(normal(1, 2, 4, 4, 4))], CUBE),
     unary(top.ReduceOp, axes=(2, 3), keepdims=False, mode="ReduceMean"),
     unary(top.ReduceOp, axes=(1,), keepdims=True, mode="ReduceMax"),
+    unary(top.ReduceOp, axes=(0, 2, 3), keepdims=True, mode="ReduceMax"),
+    unary(top.ReduceOp, axes=(-4, -2), keepdims=False, mode="ReduceMin"),
     Sample(top.ArgOp, [X(normal(2, 7))], {"axis": 1, "keepdims": True, "mode": "ArgMax"}, 2),
     Sample(top.TopKOp, [X(normal(2, 7))], {"axis": 1, "K": 3}, 2),
     Sample(top.CumSumOp, [X(normal(2, 7)), None], {"axis": 1}),

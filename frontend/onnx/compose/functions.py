@@ -64,6 +64,18 @@ def hardmax(body: Body) -> None:
     body.add("Cast", hits, output=body.node.output, to=1)
 
 
+def shrink(body: Body) -> None:
+    """Shrink(x) -> x + bias below -lambd, x - bias above lambd, 0 between."""
+    x = body.node.inputs[0]
+    limit, bias = body.node.attribute("lambd", 0.5), body.node.attribute("bias", 0.0)
+    above = body.add("Sub", x, body.constant(bias))
+    below = body.add("Add", x, body.constant(bias))
+    is_above = body.add("Greater", x, body.constant(limit))
+    is_below = body.add("Less", x, body.constant(-limit))
+    rest = body.add("Where", is_above, above, body.constant(0.0))
+    body.add("Where", is_below, below, rest, output=body.node.output)
+
+
 def _largest(body: Body, x: str, shape: tuple[int, ...], axis: int) -> str:
     places = np.arange(shape[axis]).reshape(-1, *[1] * (len(shape) - axis - 1))
     index = body.add("ArgMax", x, axis=axis, keepdims=1)
@@ -77,4 +89,5 @@ COMPOSED: dict[str, Composition] = {
     "Atan": atan,
     "Hardmax": hardmax,
     "LpNormalization": lp_normalization,
+    "Shrink": shrink,
 }

@@ -82,14 +82,17 @@ def _bounded(value: int) -> int:
 
 
 def convert_concat(context: Context, node: Node) -> None:
-    """Concat -> top.Concat, neighbouring constants joined into one weight."""
+    """Concat -> top.Concat, neighbouring constants joined into one weight, empty ones left out."""
     axis, operands = node.attributes["axis"], list[SSAValue]()
-    for names in _runs(context, node.inputs):
+    for names in _runs(context, [n for n in node.inputs if 0 not in context.shape(n)]):
         if len(names) == 1:
             operands.append(context.value(names[0]))
             continue
         joined = np.concatenate([context.graph.constants[name] for name in names], axis)
         operands.append(context.weight(f"{node.output}_{names[0]}_joined", joined))
+    if len(operands) == 1:
+        context.bind(node.output, operands[0])
+        return
     context.emit(node, top.ConcatOp, operands, axis=axis)
 
 
@@ -106,10 +109,14 @@ def _runs(context: Context, names: list[str]) -> list[list[str]]:
 
 
 def convert_split(context: Context, node: Node) -> None:
-    """Split -> top.Split with the size of every part."""
+    """Split -> top.Split with the size of every part; the whole when all others are empty."""
     axis = node.attribute("axis", 0)
     if not all(node.outputs):
-        raise UnsupportedNode("all its outputs must have names")
+        (whole,) = filter(None, node.outputs)
+        if context.shape(whole) != context.shape(node.inputs[0]):
+            raise UnsupportedNode("all its outputs must have names")
+        context.bind(whole, context.value(node.inputs[0]))
+        return
     sizes = [context.shape(name)[axis] for name in node.outputs]
     context.emit(
         node,

@@ -1,0 +1,99 @@
+"""Loops whose number of turns is known: the same numbers as onnxruntime's."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.frontend.onnx import import_onnx
+
+Agree = Callable[..., ModuleOp]
+ModelOf = Callable[..., onnx.ModelProto]
+RNG = np.random.default_rng(12)
+F, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+
+
+def random(*shape: int) -> npt.NDArray[np.float32]:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def info(name: str, kind: int, *shape: int) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def doubling(condition: onnx.NodeProto) -> onnx.GraphProto:
+    """state = w * state + x, with w its own and x from outside; gives each state."""
+    weight = numpy_helper.from_array(np.array([0.5, 2, -1], np.float32), "w")
+    nodes = [
+        condition,
+        helper.make_node("Mul", ["state", "w"], ["scaled"]),
+        helper.make_node("Add", ["scaled", "x"], ["next"]),
+        helper.make_node("Identity", ["next"], ["seen"]),
+    ]
+    inputs = [info("turn", I64), info("go", BOOL), info("state", F, 3)]
+    outputs = [info("more", BOOL), info("next", F, 3), info("seen", F, 3)]
+    return helper.make_graph(nodes, "body", inputs, outputs, [weight])
+
+
+def loop(count: str, condition: str, body: onnx.GraphProto) -> list[onnx.NodeProto]:
+    """A loop whose outputs have the shapes that ONNX does not infer."""
+    return [
+        helper.make_node("Loop", [count, condition, "start"], ["last", "all"], body=body),
+        helper.make_node("Reshape", ["last", "three"], ["y"]),
+        helper.make_node("Reshape", ["all", "shape"], ["z"]),
+    ]
+
+
+def shapes(turns: int) -> dict[str, npt.NDArray[np.int64]]:
+    return {"three": np.array([3]), "shape": np.array([turns, 3])}
+
+
+def test_loop_of_constant_count(agree: Agree) -> None:
+    body = doubling(helper.make_node("Identity", ["go"], ["more"]))
+    inputs = {"x": random(3), "start": random(3)}
+    agree(loop("n", "", body), inputs, {"n": np.array(4), **shapes(4)}, ["y", "z"])
+
+
+def test_loop_that_ends_by_its_condition(agree: Agree) -> None:
+    limit = helper.make_node("Constant", [], ["limit"], value_int=2)
+    body = doubling(helper.make_node("Less", ["turn", "limit"], ["more"]))
+    body.node.insert(0, limit)
+    inputs = {"x": random(3), "start": random(3)}
+    agree(loop("", "c", body), inputs, {"c": np.array(True), **shapes(3)}, ["y", "z"])
+
+
+def test_loop_that_depends_on_data(model_of: ModelOf) -> None:
+    body = doubling(helper.make_node("Identity", ["go"], ["more"]))
+    inputs = {"n": np.array(4), "x": random(3), "start": random(3)}
+    model = model_of(loop("n", "", body), inputs, shapes(4), ["y", "z"], 17)
+    with pytest.raises(TpuError, match=r"\(Loop, .*its trip count \('n'\) must be constant"):
+        import_onnx(model)
+
+
+@pytest.mark.parametrize(("axis", "backwards"), [(0, 0), (1, 0), (1, 1)])
+def test_scan(agree: Agree, axis: int, backwards: int) -> None:
+    nodes = [
+        helper.make_node("Add", ["total", "part"], ["sum"]),
+        helper.make_node("Mul", ["sum", "part"], ["product"]),
+    ]
+    inputs = [info("total", F, 4), info("part", F, 4)]
+    outputs = [info("sum", F, 4), info("product", F, 4)]
+    node = helper.make_node(
+        "Scan",
+        ["start", "x"],
+        ["last", "all"],
+        body=helper.make_graph(nodes, "body", inputs, outputs),
+        num_scan_inputs=1,
+        scan_input_axes=[axis],
+        scan_output_axes=[axis],
+        scan_input_directions=[backwards],
+        scan_output_directions=[backwards],
+    )
+    shape = [4, 4]
+    shape[axis] = 3
+    agree(node, {"start": random(4), "x": random(*shape)}, {}, ["last", "all"])
