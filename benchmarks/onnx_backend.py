@@ -35,8 +35,8 @@ from tests.onnx_backend.backend_suite import (  # noqa: E402
     STEPS,
     UNSUPPORTED,
     Outcome,
+    case_names,
     run_case,
-    test_names,
 )
 
 STATUSES = (PASSED, FAILED, UNSUPPORTED, CRASH)
@@ -49,7 +49,7 @@ def _run(test: tuple[str, str]) -> Outcome:
 def outcomes(tests: Sequence[tuple[str, str]], jobs: int) -> list[Outcome]:
     """All results, in the order of the tests; `jobs` processes."""
     for kind in KINDS:
-        test_names(kind)  # loaded once, before the processes part
+        case_names(kind)  # loaded once, before the processes part
     console = Console(stderr=True)
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=200) as pool:
         results = pool.imap(_run, tests, chunksize=8)
@@ -118,7 +118,7 @@ def main() -> None:
     tests = [
         (kind, name)
         for kind in args.kinds
-        for name in test_names(kind)
+        for name in case_names(kind)
         if args.only is None or args.only.search(name)
     ]
     results = outcomes(tests, args.jobs)

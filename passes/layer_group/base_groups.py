@@ -13,6 +13,9 @@ from xdsl_tpu.dialects.interfaces.shape import dims, known_shape
 from xdsl_tpu.passes.layer_group.sections import BINARY
 from xdsl_tpu.passes.tensors import required_name, shape_of
 
+_LOADED = (top.WeightOp, tpu.LoadOp)
+"""What the weights of a group come from, before and after the group is built."""
+
 _NOT_COMPUTED = (top.WeightOp, top.NoneOp, top.InputOp, tpu.BufferOp, ReturnOp)
 
 WhyGlobal = Callable[[Operation], str | None]
@@ -43,6 +46,8 @@ def why_global(op: Operation) -> str | None:
     values = (*op.operands, *op.results)
     if any(known_shape(value.type) is None for value in values if not is_none(value)):
         return "its shapes are not known"
+    if isinstance(op, tpu.Conv2DOp) and not isinstance(op.filter.owner, _LOADED):
+        return "its filter is computed; only a weight is laid out for local memory"
     return op.local_support(GroupType.NORMAL)
 
 

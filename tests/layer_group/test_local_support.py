@@ -40,6 +40,21 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         permute((1, 8, 4, 5), [0, 1, 3, 2]),
         "it turns order [0, 1, 3, 2] with the DMA, between global tensors",
     ),
+    (
+        "computed-filter",
+        made(
+            tpu.Conv2DOp,
+            [(1, 4, 8, 8), (4, 1, 3, 3)],
+            (1, 4, 6, 6),
+            nones=1,
+            kernel_shape=[3, 3],
+            strides=[1, 1],
+            pads=[0, 0, 0, 0],
+            group=4,
+            with_bias=False,
+        ),
+        "its filter is computed; only a weight is laid out for local memory",
+    ),
     ("tile", made(tpu.TileOp, [(1, 4)], (1, 8), nones=1, tile=[1, 2]), "it has no local form"),
     (
         "unsqueeze",
