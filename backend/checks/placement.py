@@ -50,11 +50,18 @@ def segments_of(program: Program, chip: Chip) -> list[Segment]:
 
 
 def overlap_problems(program: Program, segments: Sequence[Segment]) -> Iterator[tuple[Fault, str]]:
-    """The arena, inputs and outputs of a program where its coefficients are."""
+    """The arena, inputs and outputs of a program where its coefficients are.
+
+    An output wholly within the coefficients is one of them: a constant result.
+    """
     fixed = [segment for segment in segments if not segment.writable]
     parts = [Segment("arena", program.arena_address, program.arena_bytes)]
     parts += [Segment(f"input '{t.name}'", t.address, t.bytes) for t in program.inputs]
-    parts += [Segment(f"output '{t.name}'", t.address, t.bytes) for t in program.outputs]
+    parts += [
+        Segment(f"output '{t.name}'", t.address, t.bytes)
+        for t in program.outputs
+        if not any(s.holds(t.address, t.address + t.bytes) for s in fixed[:1])
+    ]
     for part in parts:
         for other in fixed:
             if part.size and _overlap(other, part.start, part.end):

@@ -222,8 +222,8 @@ class GraphBuilder:
         types = self._infer(node, proto)
         if isinstance(types, str):
             return self._reject(node, types)
-        if composition is not None:
-            return self._compose(node, composition)
+        if composition is not None and self._compose(node, composition):
+            return
         for index, (name, kind) in enumerate(zip(node.outputs, types, strict=True)):
             if name and kind is None:
                 return self._reject(node, f"the shape of its output '{name}' depends on data")
@@ -237,15 +237,18 @@ class GraphBuilder:
             if name and kind:
                 self._graph.types[name] = kind
 
-    def _compose(self, node: Node, composition: Composition) -> None:
-        """Continue with the nodes an op is written out in."""
+    def _compose(self, node: Node, composition: Composition) -> bool:
+        """Continue with the nodes an op is written out in; False when it is left as it is."""
         body = Body(self._graph, node)
         try:
-            composition(body)
+            if composition(body) is False:
+                return False
         except UnsupportedNode as error:
-            return self._reject(node, str(error))
+            self._reject(node, str(error))
+            return True
         for part in body.protos:
             self._visit(part)
+        return True
 
     def _unroll(self, node: Node) -> None:
         """Continue with the bodies of a loop."""

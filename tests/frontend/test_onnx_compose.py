@@ -17,6 +17,8 @@ Agree = Callable[..., ModuleOp]
 ModelOf = Callable[..., onnx.ModelProto]
 RNG = np.random.default_rng(11)
 STEPS, BATCH, INPUT, HIDDEN = 4, 2, 3, 5
+MODES = ("linear", "nearest")
+PADDINGS = ("zeros", "border", "reflection")
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 SIZES = dict(zip("abcdefgh", (2, 3, 4, 5, 6, 3, 2, 3), strict=True))
 
@@ -145,6 +147,10 @@ def test_hardmax(agree: Agree, axis: int, opset: int) -> None:
     agree(helper.make_node("Hardmax", ["x"], ["y"], axis=axis), {"x": x}, opset=opset)
 
 
+def test_selu(agree: Agree) -> None:
+    agree(helper.make_node("Selu", ["x"], ["y"], alpha=1.5, gamma=0.75), {"x": random(3, 40)})
+
+
 def test_shrink(agree: Agree) -> None:
     agree(helper.make_node("Shrink", ["x"], ["y"], lambd=0.75, bias=0.25), {"x": random(3, 40)})
 
@@ -156,6 +162,42 @@ def test_reduce_prod(agree: Agree, axes: list[int], keepdims: int) -> None:
     agree(helper.make_node("ReduceProd", ["x"], ["y"], axes=axes, keepdims=keepdims), {"x": x})
     node = helper.make_node("ReduceProd", ["x", "a"], ["y"], keepdims=keepdims)
     agree(node, {"x": x}, {"a": np.array(axes)}, opset=18)
+
+
+@pytest.mark.parametrize(
+    ("mode", "padding"),
+    [(mode, padding) for mode in MODES for padding in PADDINGS] + [("cubic", "zeros")],
+)
+def test_grid_sample_on_a_constant_grid(agree: Agree, mode: str, padding: str) -> None:
+    node = helper.make_node("GridSample", ["x", "g"], ["y"], mode=mode, padding_mode=padding)
+    grid = RNG.uniform(-1.3, 1.3, (2, 3, 4, 2)).astype(np.float32)
+    module = agree(node, {"x": random(2, 3, 5, 6)}, {"g": grid}, opset=20)
+    assert "top.MatMul" in {op.name for op in module.walk()}
+
+
+@pytest.mark.parametrize("inverse", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1, -2])
+def test_dft(agree: Agree, axis: int, inverse: int) -> None:
+    node = helper.make_node("DFT", ["x", "", "a"], ["y"], inverse=inverse)
+    agree(node, {"x": random(3, 4, 5, 2)}, {"a": np.array(axis)}, opset=20)
+
+
+def test_dft_of_real_numbers_to_another_length(agree: Agree) -> None:
+    node = helper.make_node("DFT", ["x", "n"], ["y"], axis=1, onesided=1)
+    agree(node, {"x": random(3, 5, 1)}, {"n": np.array(8)}, opset=17)
+
+
+def test_col2im(agree: Agree) -> None:
+    node = helper.make_node("Col2Im", ["x", "i", "b"], ["y"], pads=[1, 0, 1, 0], strides=[2, 1])
+    constants = {"i": np.array([5, 4]), "b": np.array([3, 2])}
+    agree(node, {"x": random(2, 18, 9)}, constants, opset=18)
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_compress(agree: Agree, axis: int | None) -> None:
+    attributes: dict[str, Any] = {} if axis is None else {"axis": axis}
+    node = helper.make_node("Compress", ["x", "c"], ["y"], **attributes)
+    agree(node, {"x": random(3, 4)}, {"c": np.array([True, False, True])})
 
 
 def test_infinite_masks_are_numbers(agree: Agree) -> None:

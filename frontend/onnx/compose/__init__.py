@@ -1,11 +1,12 @@
 """Ops that are written out in others before they are converted: one table, one file per family."""
 
-from xdsl_tpu.frontend.onnx.compose import einsum, functions, products, recurrent
+from xdsl_tpu.frontend.onnx.compose import einsum, functions, linear, products, recurrent
 from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
 
 COMPOSED: dict[str, Composition] = {
     **einsum.COMPOSED,
     **functions.COMPOSED,
+    **linear.COMPOSED,
     **products.COMPOSED,
     **recurrent.COMPOSED,
 }

@@ -35,6 +35,10 @@ class Body:
         """Whether input `index` holds floating-point numbers."""
         return self._graph.types[self.node.inputs[index]].is_float
 
+    def value(self, index: int) -> Array | None:
+        """The value of input `index` when it is constant."""
+        return self._graph.constant(self.node.input(index))
+
     def numbers(self, index: int, what: str) -> list[int] | None:
         """The integers of a constant input; None when it is absent.
 
@@ -96,5 +100,8 @@ class Body:
         return f"{first}/{label}_{self._count}"
 
 
-Composition: TypeAlias = Callable[[Body], None]
-"""Adds the nodes that give the outputs of `body.node`; UnsupportedNode says why it cannot."""
+Composition: TypeAlias = Callable[[Body], bool | None]
+"""Adds the nodes that give the outputs of `body.node`; UnsupportedNode says why it cannot.
+
+False: it has added nothing, the node is converted as it is.
+"""

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
+from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
 SMALLEST_NORM = 1e-30
 """Stands for the norm of zeros, which stay zeros; its reciprocal is finite."""
@@ -76,6 +77,28 @@ def shrink(body: Body) -> None:
     body.add("Where", is_below, below, rest, output=body.node.output)
 
 
+def compress(body: Body) -> None:
+    """Compress with a constant condition -> Gather of the indices where it holds."""
+    condition, node = body.value(1), body.node
+    if condition is None:
+        raise UnsupportedNode(f"its condition ('{node.input(1)}') must be constant")
+    places = np.flatnonzero(condition).astype(np.int64)
+    x, axis = node.inputs[0], node.attributes.get("axis")
+    if axis is None:
+        x, axis = body.reshape(x, [-1]), 0
+    if not places.size:
+        raise UnsupportedNode("its result is empty")
+    body.add("Gather", x, body.constant(places), output=node.output, axis=axis)
+
+
+def selu(body: Body) -> None:
+    """Selu(x) -> gamma Elu(x)."""
+    alpha = body.node.attribute("alpha", 1.6732632)
+    gamma = body.node.attribute("gamma", 1.050701)
+    curve = body.add("Elu", body.node.inputs[0], alpha=alpha)
+    body.add("Mul", curve, body.constant(gamma), output=body.node.output)
+
+
 def _largest(body: Body, x: str, shape: tuple[int, ...], axis: int) -> str:
     places = np.arange(shape[axis]).reshape(-1, *[1] * (len(shape) - axis - 1))
     index = body.add("ArgMax", x, axis=axis, keepdims=1)
@@ -83,11 +106,13 @@ def _largest(body: Body, x: str, shape: tuple[int, ...], axis: int) -> str:
 
 
 COMPOSED: dict[str, Composition] = {
+    "Compress": compress,
     "Acosh": acosh,
     "Asin": asin,
     "Asinh": asinh,
     "Atan": atan,
     "Hardmax": hardmax,
     "LpNormalization": lp_normalization,
+    "Selu": selu,
     "Shrink": shrink,
 }

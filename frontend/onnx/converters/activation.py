@@ -107,6 +107,8 @@ def convert_prelu(context: Context, node: Node) -> None:
     shape = context.shape(node.inputs[0])
     own = context.shape(name)
     padded = (*[1] * (len(shape) - len(own)), *own)
+    if own == shape[1:2] and own != shape[-1:]:  # before opset 7, one per channel
+        padded = (1, *own)
     if slope is None or len(shape) < 2 or slope.size != shape[1] or padded[1] != shape[1]:
         above = context.step(node, "above", top.MaxConstOp, [x], shape, const_val=0.0)
         below = context.step(node, "below", top.MinConstOp, [x], shape, const_val=0.0)

@@ -1,0 +1,107 @@
+"""Ops that are linear in their input, everything else being constant: one matrix product.
+
+The matrix is what the ONNX reference implementation makes of every unit vector.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
+from xdsl_tpu.frontend.onnx.graph import Array, Node
+from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
+
+LARGEST_MATRIX = 1 << 24
+"""Elements; larger ones are no sensible way to compute anything."""
+
+
+def grid_sample(body: Body) -> bool:
+    """GridSample on a constant grid -> MatMul of the pixels, per image; others are left alone."""
+    grid = body.value(1)
+    if grid is None:
+        return False
+    padding = body.node.attribute("padding_mode", "zeros")
+    if "cubic" in body.node.attribute("mode", "linear") and padding != "zeros":
+        raise UnsupportedNode(f"cubic sampling with padding '{padding}' is not supported")
+    (batch, channels, *spatial), places = body.shape(0), grid.shape[1:-1]
+    size, target = prod(spatial), prod(places)
+    _check(batch * size * target)
+    pixels = np.eye(size, dtype=np.float32).reshape(1, size, *spatial)
+    matrices = [
+        _reference(body.node, [pixels, grid[image : image + 1].astype(np.float32)], {})
+        for image in range(batch)
+    ]
+    matrix = np.stack([one.reshape(size, target) for one in matrices])
+    flat = body.reshape(body.node.inputs[0], (batch, channels, size))
+    product = body.add("MatMul", flat, body.constant(matrix))
+    body.reshape(product, (batch, channels, *places), body.node.output)
+    return True
+
+
+def dft(body: Body) -> None:
+    """DFT -> MatMul with the transform of unit vectors, over the axis and the complex parts."""
+    node, shape = body.node, body.shape(0)
+    rank, new = len(shape), node.opset >= DFT_AXIS_INPUT
+    axes = (body.numbers(2, "axis") or [-2]) if new else [node.attribute("axis", 1)]
+    axis, size, parts = axes[0] % rank, shape[axes[0]], shape[-1]
+    length = body.numbers(1, "length")
+    unit = np.eye(size * parts, dtype=np.float32).reshape(-1, size, parts)
+    attributes = {key: value for key, value in node.attributes.items() if key != "axis"}
+    extra: list[Array | None] = [None if length is None else np.array(length[0], np.int64)]
+    if new:
+        extra.append(np.array(1, np.int64))
+    else:
+        attributes["axis"] = 1
+    images = _reference(node, [unit, *extra], attributes)
+    _, points, complex_parts = images.shape
+    matrix = images.reshape(size * parts, points * complex_parts)
+    outer = [place for place in range(rank - 1) if place != axis]
+    order = [*outer, axis, rank - 1]
+    sizes = [shape[place] for place in outer]
+    x = body.transpose(node.inputs[0], order)
+    x = body.reshape(x, (*sizes, size * parts))
+    x = body.reshape(body.add("MatMul", x, body.constant(matrix)), (*sizes, points, complex_parts))
+    body.transpose(x, [order.index(place) for place in range(rank)], node.output)
+
+
+DFT_AXIS_INPUT = 20
+"""From this opset on the axis is an input."""
+
+
+def col2im(body: Body) -> None:
+    """Col2Im -> MatMul of the columns of a channel with the image that each element adds to."""
+    node, (batch, rows, columns) = body.node, body.shape(0)
+    image, block = body.numbers(1, "image shape") or [], body.numbers(2, "block shape") or []
+    taps = prod(block)
+    size = taps * columns
+    _check(size * prod(image))
+    unit = np.eye(size, dtype=np.float32).reshape(size, taps, columns)
+    sizes = [np.array(one, np.int64) for one in (image, block)]
+    images = _reference(node, [unit, *sizes], node.attributes)
+    matrix = images.reshape(size, prod(image))
+    x = body.reshape(node.inputs[0], (batch, rows // taps, size))
+    product = body.add("MatMul", x, body.constant(matrix))
+    body.reshape(product, (batch, rows // taps, *image), node.output)
+
+
+def _check(elements: int) -> None:
+    if elements > LARGEST_MATRIX:
+        raise UnsupportedNode(f"its matrix would have {elements} elements")
+
+
+def _reference(node: Node, inputs: Sequence[Array | None], attributes: Mapping[str, Any]) -> Array:
+    """What ONNX's reference implementation gives for these inputs; no attributes: the node's."""
+    names = ["" if value is None else f"x{index}" for index, value in enumerate(inputs)]
+    proto = helper.make_node(node.op_type, names, ["y"], **(attributes or node.attributes))
+    evaluator = ReferenceEvaluator(proto, opsets={"": node.opset})
+    feeds = {name: value for name, value in zip(names, inputs, strict=True) if name}
+    # onnx leaves a parameter of `run` without a type
+    results = evaluator.run(None, feeds)  # pyright: ignore[reportUnknownMemberType]
+    return np.asarray(cast(list[Any], results)[0], np.float32)
+
+
+COMPOSED: dict[str, Composition] = {"Col2Im": col2im, "DFT": dft, "GridSample": grid_sample}
