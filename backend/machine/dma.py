@@ -178,7 +178,7 @@ def general_copy(state: State, command: Command) -> None:
 def cw_transpose(state: State, command: Command) -> None:
     """(n, c, h, w) to (n, w, h, c).
 
-    Also DMA_tensor collect (from local memory) and distribute (to it), which are unverified.
+    Also DMA_tensor distribute (to local memory) and collect (from it), which is unverified.
     """
     check_plain(state, command)
     kind = raw_element(command["src_data_format"])

@@ -1,7 +1,6 @@
 """GDMA gather and scatter: rows selected by a list of indices.
 
-BM1684X instruction reference, section 5.14, and the forms' operand tables. Unverified: no
-recording of the chip's C model executes them.
+BM1684X instruction reference, section 5.14, and the forms' operand tables.
 """
 
 import numpy as np
@@ -36,10 +35,7 @@ def _channels(command: Command) -> int:
 
 
 def gather(state: State, command: Command) -> None:
-    """result(0, c, i, w) = source(0, c, index(c, i), w); rows out of range get the constant.
-
-    Unverified.
-    """
+    """result(0, c, i, w) = source(0, c, index(c, i), w); rows out of range get the constant."""
     check_plain(state, command)
     kind = raw_element(command["src_data_format"])
     channels, width = _channels(command), command["src_wsize"]
@@ -60,7 +56,7 @@ def gather(state: State, command: Command) -> None:
 def scatter(state: State, command: Command) -> None:
     """result(0, c, index(c, i), w) = source(0, c, i, w); rows out of range are skipped.
 
-    One source row may serve all indices; of equal indices the last one wins. Unverified.
+    One source row may serve all indices; of equal indices the last one wins.
     """
     check_plain(state, command)
     kind = raw_element(command["src_data_format"])

@@ -123,7 +123,7 @@ def _scales(
 ) -> list[tuple[Array, Array]]:
     """Two parameters for each span of the result: of type `first`, and an f32.
 
-    Constants, or (unverified) one pair of words per channel, EU-aligned.
+    Constants, or one pair of words per channel, EU-aligned.
     """
     if command["opd1_const"]:
         pair = first.immediate(command["opd1_addr"]), F32.immediate(command["opd2_addr"])
@@ -139,7 +139,7 @@ def _scales(
 def requantize_float(state: State, command: Command) -> None:
     """i32 -> 8 bits: saturate(round(f32(f32(x) * scale) + offset)).
 
-    Parameters (scale, offset) are constants or, unverified, a pair of f32 per channel.
+    Parameters (scale, offset) are constants or a pair of f32 per channel.
     """
     _, source = _source(state, command)
     target = element(command["res0_prec"], command["opd2_sign"])
@@ -156,7 +156,7 @@ def requantize_float(state: State, command: Command) -> None:
 def dequantize(state: State, command: Command) -> None:
     """8 bits -> f32: (x - zero point) * scale.
 
-    Parameters are constants or, unverified, a pair (i32, f32) per channel.
+    Parameters are constants or a pair (i32, f32) per channel.
     """
     require(command["res0_prec"] == 2, "dequantisation gives f32 results")
     kind, source = _source(state, command)

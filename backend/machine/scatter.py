@@ -1,4 +1,4 @@
-"""sSG: gather and scatter along w with 8-bit (verified) or 16-bit (unverified) indices.
+"""sSG: gather and scatter along w with 8-bit or 16-bit indices.
 
 BM1684X instruction reference, section 5.11. Data moves as bits.
 """

@@ -13,11 +13,7 @@ _F16, _BF16 = 1, 5
 
 UNVERIFIED_FUNCTIONS: frozenset[tuple[str, int]] = frozenset(
     {
-        ("sSG", 6),
         ("DMA_tensor", 2),
-        ("DMA_tensor", 4),
-        ("DMA_gather", 0),
-        ("DMA_scatter", 0),
     }
 )
 """Functions no recording of which exists."""
@@ -28,15 +24,8 @@ def _casts(command: Command) -> bool:
     return {command["opd0_prec"], command["res0_prec"]} == {_F16, _BF16}
 
 
-def _wide_index(command: Command) -> bool:
-    return command["opd1_prec"] != 0
-
-
 UNVERIFIED_CASES: dict[tuple[str, int], Callable[[Command], bool]] = {
     ("sAR", 14): _casts,
-    ("sSG", 5): _wide_index,
-    ("sSG", 13): _wide_index,
-    ("sSG", 14): _wide_index,
 }
 """Functions recorded for some operands only: whether a command is not like the recorded ones."""
 
