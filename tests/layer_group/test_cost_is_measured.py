@@ -134,7 +134,8 @@ def spent(run: Run) -> Spent:
     inside = {name for group in run.groups for name in group.names}
     for event in run.timeline.events[Engine.TIU]:
         layer = program.layers[program.tiu_layers[event.position]]
-        found.tiu[layer.op if layer.op == "tpu.Load" else layer.name] += event.cycles
+        is_transfer = layer.op in ("tpu.Load", "tpu.Store")
+        found.tiu[layer.op if is_transfer else layer.name] += event.cycles
     for event in run.timeline.events[Engine.GDMA]:
         layer = program.layers[program.gdma_layers[event.position]]
         if layer.op in MOVES and layer.name not in inside:
@@ -150,18 +151,19 @@ def spent(run: Run) -> Spent:
 
 @pytest.mark.parametrize("name", sorted(LATER))
 def test_costs_are_the_cycles_of_the_program(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exact but for packs, whose composition is known last, and the cycle in which movement that
-    is executed begins to overlap."""
+    """Exact but for packs, whose composition is known last, the cycle in which movement that is
+    executed begins to overlap, and the few in which stores turn single channels into a row."""
     run = compiled(name, monkeypatch)
     real = spent(run)
     filled = real.tiu["tpu.Load"]
+    assert real.tiu["tpu.Store"] < 100
     for group in run.groups:
         assert sum(real.stores[one] for one in group.names) == group.stores
         assert 0 <= group.tiu - sum(real.tiu[one] for one in group.names) <= filled
     names = [one for group in run.groups for one in group.names]
     assert sum(real.tiu[one] for one in names) + filled == sum(g.tiu for g in run.groups)
     loads = sum(group.loads for group in run.groups)
-    assert loads == pytest.approx(real.loads + real.moves - run.moves, rel=1e-3)
+    assert loads == pytest.approx(real.loads + real.moves - run.moves, rel=1e-3, abs=16)
     weights = sum(group.cost.weights for group in run.groups)
     assert weights == pytest.approx(real.weights, rel=0.02)
     assert 0 <= run.timeline.total / run.end.end - 1 <= LATER[name]
