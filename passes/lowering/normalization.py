@@ -1,15 +1,16 @@
 """Normalisations that are composed of other ops, in f32."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.tpu import ActiveMode, PoolMode
+from xdsl_tpu.dialects.tpu import ActiveMode
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.matrices import product_along
 from xdsl_tpu.passes.lowering.steps import Steps
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -17,25 +18,15 @@ from xdsl_tpu.passes.tensors import shape_of
 def _lrn(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """lrn(x) -> x * (bias + alpha * mean of the squares of nearby channels) ^ -beta.
 
-    The mean is a pool along the channels, of an image whose rows they are.
+    The mean is a product with a band matrix along the channels.
     """
     assert isinstance(op, top.LRNOp)
     do, shape, size = Steps(op, ctx), shape_of(op.input), op.size.value.data
     square = do.step("square", tpu.MulOp, [op.input, op.input], shape)
-    image = (shape[0], 1, shape[1], math.prod(shape[2:]))
-    rows = do.reshaped("channels", square, image, F32)
-    mean = do.step(
-        "mean",
-        tpu.Pool2DOp,
-        [rows],
-        image,
-        kernel_shape=[size, 1],
-        strides=[1, 1],
-        pads=[(size - 1) // 2, 0, size // 2, 0],
-        pool_mode=PoolMode.Avg,
-        count_include_pad=True,
-    )
-    mean = do.reshaped("nearby", mean, shape, F32)
+    channels = shape[1]
+    apart = np.arange(channels)[:, None] - np.arange(channels)
+    near = (apart >= -((size - 1) // 2)) & (apart <= size // 2)
+    mean = product_along(do, square, 1, near / size, F32, "_near")
     scaled = do.step("scaled", tpu.MulConstOp, [mean], shape, const_val=op.alpha.value.data)
     base = do.step("base", tpu.AddConstOp, [scaled], shape, const_val=op.bias.value.data)
     return [do.last(tpu.MulOp, [op.input, _inverse_power(do, base, op.beta.value.data)])]
