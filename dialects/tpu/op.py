@@ -5,9 +5,10 @@ from math import prod
 
 from xdsl.dialects.builtin import NoneType
 from xdsl.ir import SSAValue
-from xdsl.irdl import AttrConstraint, opt_attr_def
+from xdsl.irdl import AttrConstraint, operand_def, opt_attr_def, result_def, traits_def
+from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL
+from xdsl_tpu.dialects.attrs import BOOL, F64, default_attr_def
 from xdsl_tpu.dialects.base import NONE, RANKED, NamedOp, RankedTensor, is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.dialects.interfaces.shape import (
@@ -20,6 +21,7 @@ from xdsl_tpu.dialects.interfaces.shape import (
 )
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.kinds import LAYER_GROUP
+from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
 
 RANKED_OR_NONE: AttrConstraint[RankedTensor | NoneType] = RANKED | NONE
 """An operand that may be absent: the `none` value that `top.None` makes takes its place."""
@@ -42,11 +44,41 @@ class LocalOp(LocalGen, TpuOp):
     """Slices, addresses and pipeline stage of the op in its group; absent outside groups."""
 
 
+class FusedReluOp(TpuOp, ABC):
+    """An op that may end with a ReLU: when `do_relu`, results are clipped below at 0.
+
+    They are clipped above at `relu_limit` too unless that is negative.
+    """
+
+    do_relu = default_attr_def(BOOL, False)
+    relu_limit = default_attr_def(F64, -1.0)
+
+
 class SameShape(ShapeInference, ABC):
     """The (only) result has the shape of the first operand."""
 
     def result_shapes(self) -> tuple[Shape, ...]:
         return (self.shape_of(self.operands[0]),)
+
+
+class UnaryOp(SameShape, LocalOp, ABC):
+    """One tensor in, one of the same shape out.
+
+    An op with more operands declares `input` anew: those of a base come after its own.
+    """
+
+    input = operand_def(RANKED)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure(), InOutSameShape())
+
+
+class ElementwiseOp(UnaryOp, ABC):
+    """Element by element on one tensor."""
+
+    do_core_parallel = opt_attr_def(BOOL)
+
+    traits = traits_def(SupportElementwise())
 
 
 class Broadcast(ShapeInference, ABC):
