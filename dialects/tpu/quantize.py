@@ -1,5 +1,7 @@
 """Between number formats."""
 
+from abc import ABC
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -17,12 +19,51 @@ from xdsl_tpu.dialects.interfaces.shape import dims
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DEQUANT_MODE, REQUANT_MODE, ROUND_MODE
 from xdsl_tpu.dialects.tpu.local import MAX_CHANNELS, PassesMargins
-from xdsl_tpu.dialects.tpu.op import LocalOp, SameShape
-from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
+from xdsl_tpu.dialects.tpu.op import ElementwiseOp, LocalOp, SameShape, TpuOp
+from xdsl_tpu.dialects.traits import InOutSameShape
+
+
+class ConversionOp(ElementwiseOp, ABC):
+    """Another element type, rounded by `round_mode`."""
+
+    extra_input = opt_attr_def(BOOL)
+    with_scale = default_attr_def(BOOL, True)
+    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
+
+
+class PerChannelOp(SameShape, LocalOp, ABC):
+    """Scaling of every channel by numbers of its own, from `quant`."""
+
+    input = operand_def(RANKED)
+    quant = operand_def(RANKED)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure(), InOutSameShape())
+
+
+class Requantization(TpuOp, ABC):
+    """Which formula makes integers of numbers in finer steps."""
+
+    quant_mode = attr_def(REQUANT_MODE)
+    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
+
+
+class FloatRequantization(Requantization, ABC):
+    """Requantisation in floats, to which integers are converted by `first_round_mode`."""
+
+    first_round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
+
+
+class Dequantization(TpuOp, ABC):
+    """Which formula makes wider integers of quantised values."""
+
+    lshift = default_attr_def(I64_INT, 0)
+    quant_mode = attr_def(DEQUANT_MODE)
+    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
 
 
 @irdl_op_definition
-class CastOp(PassesMargins, SameShape, LocalOp):
+class CastOp(PassesMargins, ConversionOp):
     """The values in another number format, rounded by `round_mode`.
 
     Between floats and quantised integers `with_scale` divides or multiplies by the scale.
@@ -30,152 +71,81 @@ class CastOp(PassesMargins, SameShape, LocalOp):
 
     name = "tpu.Cast"
 
-    input = operand_def(RANKED)
-    extra_input = opt_attr_def(BOOL)
-    with_scale = default_attr_def(BOOL, True)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
-
 
 @irdl_op_definition
-class DtypeCastOp(SameShape, LocalOp):
+class DtypeCastOp(ConversionOp):
     """Another element type for a tensor that stays a plain, unquantised one."""
 
     name = "tpu.DtypeCast"
 
-    input = operand_def(RANKED)
-    extra_input = opt_attr_def(BOOL)
-    with_scale = default_attr_def(BOOL, True)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
-
 
 @irdl_op_definition
-class RequantIntOp(SameShape, LocalOp):
+class RequantIntOp(Requantization, ElementwiseOp):
     """round(x * multiplier / 2^rshift), saturated to the result's integers."""
 
     name = "tpu.RequantInt"
 
-    input = operand_def(RANKED)
     multiplier = attr_def(SI32)
     rshift = attr_def(SI32)
-    quant_mode = attr_def(REQUANT_MODE)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class RequantIntAxisOp(SameShape, LocalOp):
+class RequantIntAxisOp(Requantization, PerChannelOp):
     """RequantInt with a multiplier, shift and zero point for every channel, from `quant`."""
 
     name = "tpu.RequantIntAxis"
 
-    input = operand_def(RANKED)
-    quant = operand_def(RANKED)
-    quant_mode = attr_def(REQUANT_MODE)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     rq_axis = default_attr_def(SI32, 1)
     fuse_rq_axis = default_attr_def(BOOL, False)
     do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), InOutSameShape())
 
 
 @irdl_op_definition
-class RequantFpOp(SameShape, LocalOp):
+class RequantFpOp(FloatRequantization, ElementwiseOp):
     """round(x * scale + offset), saturated to the result's integers."""
 
     name = "tpu.RequantFp"
 
-    input = operand_def(RANKED)
     scale = attr_def(F64)
     offset = default_attr_def(F64, 0.0)
-    quant_mode = attr_def(REQUANT_MODE)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    first_round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class RequantFpAxisOp(SameShape, LocalOp):
+class RequantFpAxisOp(FloatRequantization, PerChannelOp):
     """RequantFp with a scale and offset for every channel, from `quant`."""
 
     name = "tpu.RequantFpAxis"
 
-    input = operand_def(RANKED)
-    quant = operand_def(RANKED)
-    quant_mode = attr_def(REQUANT_MODE)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    first_round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class DequantIntOp(SameShape, LocalOp):
+class DequantIntOp(Dequantization, ElementwiseOp):
     """x times an integer multiplier, shifted: quantised values as wider integers."""
 
     name = "tpu.DequantInt"
 
-    input = operand_def(RANKED)
     multiplier = attr_def(SI32)
     shift = attr_def(I64_INT)
-    lshift = default_attr_def(I64_INT, 0)
-    quant_mode = attr_def(DEQUANT_MODE)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
 
 @irdl_op_definition
-class DequantIntAxisOp(SameShape, LocalOp):
+class DequantIntAxisOp(Dequantization, PerChannelOp):
     """DequantInt with a multiplier and shift for every channel, from `quant`."""
 
     name = "tpu.DequantIntAxis"
 
-    input = operand_def(RANKED)
-    quant = operand_def(RANKED)
-    lshift = default_attr_def(I64_INT, 0)
-    quant_mode = attr_def(DEQUANT_MODE)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), InOutSameShape())
-
 
 @irdl_op_definition
-class MulShiftOp(SameShape, LocalOp):
+class MulShiftOp(ElementwiseOp):
     """round(x * multiplier / 2^rshift), saturated: a quantised tensor under another scale."""
 
     name = "tpu.MulShift"
 
-    input = operand_def(RANKED)
     multiplier = attr_def(SI32)
     rshift = attr_def(SI32)
-    do_core_parallel = opt_attr_def(BOOL)
     const_val = opt_attr_def(F64)
     do_relu = opt_attr_def(BOOL)
     is_scalar = opt_attr_def(BOOL)
     relu_limit = opt_attr_def(F64)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
 
     def local_support(self, kind: GroupType) -> str | None:
         shape = self.shape_of(self.input)
