@@ -1,5 +1,6 @@
 """Element by element on two or more tensors."""
 
+from abc import ABC
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr
@@ -21,7 +22,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import BINARY_SHIFT, COMPARE_MODE, REQUANT_MODE, ROUND_MODE
 from xdsl_tpu.dialects.tpu.local import LocalBroadcast
-from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, Broadcast, LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, Broadcast, FusedReluOp, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportEarlyStride, SupportFuseRelu
 
 
@@ -38,36 +39,66 @@ def check_one_per_input(op: ShapeInference, **lists: ArrayAttr[Any] | None) -> N
             raise ShapeError(f"{name} has {len(values)} values for {len(op.operands)} inputs")
 
 
-@irdl_op_definition
-class AddOp(LocalBroadcast, Broadcast, LocalOp):
-    """Sum of all inputs, each times its `coeff`, with numpy's broadcasting; then the ReLU.
+class BroadcastOp(LocalBroadcast, Broadcast, LocalOp, ABC):
+    """Element by element with numpy's broadcasting."""
+
+    do_core_parallel = opt_attr_def(BOOL)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure())
+
+
+class SeveralInputsOp(FusedReluOp, BroadcastOp, ABC):
+    """Element by element over any number of inputs; then the ReLU."""
+
+    inputs = var_operand_def(RANKED)
+
+
+class CoefficientsOp(SeveralInputsOp, ABC):
+    """An op that may multiply each input by its own element of `coeff`.
 
     Quantised, each input is scaled by its own element of `multipliers` and `rshifts` first.
     """
 
-    name = "tpu.Add"
-
-    inputs = var_operand_def(RANKED)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
     coeff = opt_attr_def(F64_ARRAY)
-    do_early_stride = opt_attr_def(BOOL)
-    early_stride_h = opt_attr_def(I32_INT)
-    early_stride_w = opt_attr_def(I32_INT)
     multipliers = opt_attr_def(I64_ARRAY)
     rshifts = opt_attr_def(I64_ARRAY)
-    f8_scales = opt_attr_def(F64_ARRAY)
-    do_core_parallel = opt_attr_def(BOOL)
-    is_scalar = default_attr_def(BOOL, False)
-    output = result_def(RANKED)
 
-    traits = traits_def(Pure(), SupportEarlyStride(), SupportFuseRelu())
+
+class SumOp(CoefficientsOp, ABC):
+    """Sum or difference of inputs, each times its `coeff`; then the ReLU."""
+
+    f8_scales = opt_attr_def(F64_ARRAY)
+    is_scalar = default_attr_def(BOOL, False)
+
+    traits = traits_def(SupportFuseRelu())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         check_one_per_input(
             self, coeff=self.coeff, multipliers=self.multipliers, rshifts=self.rshifts
         )
         return super().result_shapes()
+
+
+class ProductOp(SeveralInputsOp, ABC):
+    """Product or quotient of inputs, which is scaled by `multiplier` and `rshift` if quantised."""
+
+    multiplier = default_attr_def(SI32, 1)
+    rshift = default_attr_def(SI32, 0)
+    is_scalar = default_attr_def(BOOL, False)
+
+
+@irdl_op_definition
+class AddOp(SumOp):
+    """Sum of all inputs, each times its `coeff`, with numpy's broadcasting; then the ReLU."""
+
+    name = "tpu.Add"
+
+    do_early_stride = opt_attr_def(BOOL)
+    early_stride_h = opt_attr_def(I32_INT)
+    early_stride_w = opt_attr_def(I32_INT)
+
+    traits = traits_def(SupportEarlyStride())
 
     def backward(self, part: Part, operand: int, size: int) -> Range | None:
         strides = {"h": self.early_stride_h, "w": self.early_stride_w}
@@ -78,76 +109,37 @@ class AddOp(LocalBroadcast, Broadcast, LocalOp):
 
 
 @irdl_op_definition
-class SubOp(LocalBroadcast, Broadcast, LocalOp):
-    """First input minus second, the other way round with `is_reverse`, broadcast; then the ReLU.
-
-    Quantised, each input is scaled by its own element of `multipliers` and `rshifts` first.
-    """
+class SubOp(SumOp):
+    """First input minus second, the other way round with `is_reverse`, broadcast; then the ReLU."""
 
     name = "tpu.Sub"
 
-    inputs = var_operand_def(RANKED)
     is_reverse = default_attr_def(BOOL, False)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    coeff = opt_attr_def(F64_ARRAY)
-    multipliers = opt_attr_def(I64_ARRAY)
-    rshifts = opt_attr_def(I64_ARRAY)
-    f8_scales = opt_attr_def(F64_ARRAY)
-    do_core_parallel = opt_attr_def(BOOL)
-    is_scalar = default_attr_def(BOOL, False)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), SupportFuseRelu())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         check_input_count(self, 2)
-        check_one_per_input(
-            self, coeff=self.coeff, multipliers=self.multipliers, rshifts=self.rshifts
-        )
         return super().result_shapes()
 
 
 @irdl_op_definition
-class MulOp(LocalBroadcast, Broadcast, LocalOp):
-    """Product of all inputs with numpy's broadcasting, then the ReLU.
-
-    Quantised, the product is scaled by `multiplier` and `rshift`.
-    """
+class MulOp(ProductOp):
+    """Product of all inputs with numpy's broadcasting, then the ReLU."""
 
     name = "tpu.Mul"
 
-    inputs = var_operand_def(RANKED)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    multiplier = default_attr_def(SI32, 1)
-    rshift = default_attr_def(SI32, 0)
     quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
     out_f8_scales = opt_attr_def(F64_ARRAY)
-    do_core_parallel = opt_attr_def(BOOL)
-    is_scalar = default_attr_def(BOOL, False)
-    output = result_def(RANKED)
 
-    traits = traits_def(Pure(), SupportFuseRelu())
+    traits = traits_def(SupportFuseRelu())
 
 
 @irdl_op_definition
-class DivOp(LocalBroadcast, Broadcast, LocalOp):
+class DivOp(ProductOp):
     """First input divided by second, the other way round with `is_reverse`, broadcast."""
 
     name = "tpu.Div"
 
-    inputs = var_operand_def(RANKED)
     is_reverse = default_attr_def(BOOL, False)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    multiplier = default_attr_def(SI32, 1)
-    rshift = default_attr_def(SI32, 0)
-    do_core_parallel = opt_attr_def(BOOL)
-    is_scalar = default_attr_def(BOOL, False)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         check_input_count(self, 2)
@@ -155,50 +147,26 @@ class DivOp(LocalBroadcast, Broadcast, LocalOp):
 
 
 @irdl_op_definition
-class MaxOp(LocalBroadcast, Broadcast, LocalOp):
+class MaxOp(CoefficientsOp):
     """The larger of the inputs, element by element with numpy's broadcasting."""
 
     name = "tpu.Max"
 
-    inputs = var_operand_def(RANKED)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    coeff = opt_attr_def(F64_ARRAY)
-    multipliers = opt_attr_def(I64_ARRAY)
-    rshifts = opt_attr_def(I64_ARRAY)
-    do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure())
-
 
 @irdl_op_definition
-class MinOp(LocalBroadcast, Broadcast, LocalOp):
+class MinOp(CoefficientsOp):
     """The smaller of the inputs, element by element with numpy's broadcasting."""
 
     name = "tpu.Min"
 
-    inputs = var_operand_def(RANKED)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    coeff = opt_attr_def(F64_ARRAY)
-    multipliers = opt_attr_def(I64_ARRAY)
-    rshifts = opt_attr_def(I64_ARRAY)
-    do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure())
-
 
 @irdl_op_definition
-class CastAddOp(TpuOp):
+class CastAddOp(FusedReluOp):
     """The sum of inputs of different number formats, in the format of the result."""
 
     name = "tpu.CastAdd"
 
     inputs = var_operand_def(RANKED)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     output = result_def(RANKED)
 
@@ -206,7 +174,7 @@ class CastAddOp(TpuOp):
 
 
 @irdl_op_definition
-class BinaryShiftOp(LocalBroadcast, Broadcast, LocalOp):
+class BinaryShiftOp(BroadcastOp):
     """Integer sum, difference or product of two tensors, then an arithmetic shift by `shift`."""
 
     name = "tpu.BinaryShift"
@@ -218,14 +186,10 @@ class BinaryShiftOp(LocalBroadcast, Broadcast, LocalOp):
     is_reverse = default_attr_def(BOOL, False)
     saturation = default_attr_def(BOOL, True)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class CompareOp(LocalBroadcast, Broadcast, LocalOp):
+class CompareOp(BroadcastOp):
     """1 where `lhs mode rhs` holds and 0 elsewhere, with numpy's broadcasting."""
 
     name = "tpu.Compare"
@@ -233,10 +197,6 @@ class CompareOp(LocalBroadcast, Broadcast, LocalOp):
     lhs = operand_def(RANKED)
     rhs = operand_def(RANKED)
     mode = attr_def(COMPARE_MODE)
-    do_core_parallel = opt_attr_def(BOOL)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
