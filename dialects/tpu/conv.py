@@ -1,5 +1,7 @@
 """Convolutions and what prepares their inputs."""
 
+from abc import ABC
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -34,12 +36,71 @@ from xdsl_tpu.dialects.tpu.local import (
     stride_problem,
     window_along,
 )
-from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, check_elements, declared_shape
+from xdsl_tpu.dialects.tpu.op import (
+    RANKED_OR_NONE,
+    FusedReluOp,
+    LocalOp,
+    TpuOp,
+    check_elements,
+    declared_shape,
+)
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
+class ConvolutionOp(FusedReluOp, LocalOp, ABC):
+    """An input and a filter that slides over it, plus bias, then the ReLU if any.
+
+    A quantised op scales by `multiplier` and `rshift`.
+    """
+
+    input = operand_def(RANKED)
+    filter = operand_def(RANKED)
+    bias = operand_def(RANKED_OR_NONE)
+    kernel_shape = attr_def(I64_ARRAY)
+    strides = attr_def(I64_ARRAY)
+    pads = attr_def(I64_ARRAY)
+    group = default_attr_def(I64_INT, 1)
+    dilations = opt_attr_def(I64_ARRAY)
+    with_bias = attr_def(BOOL)
+    multiplier = opt_attr_def(I64_ARRAY)
+    rshift = opt_attr_def(I64_ARRAY)
+    quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure(), SupportFuseRelu())
+
+
+class WindowConvOp(LocalWindows, ConvolutionOp, ABC):
+    """A convolution: every output element is the product of a window and the filter.
+
+    `inserts` are the zeros between neighbouring elements of the input, one number a dimension.
+    """
+
+    inserts = opt_attr_def(I64_ARRAY)
+    kernel_zp = default_attr_def(I64_INT, 0)
+    weight_bits = opt_attr_def(I64_INT)
+    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfUp)
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        spread = self.inserts is not None and any(ints(self.inserts))
+        return axis == "n" or (axis != "c" and not spread)
+
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1, 2)
+
+    def reach(self, window: Window) -> int:
+        """A part takes what lies between its windows, too."""
+        return max(window.extent, window.stride)
+
+
+class TransposedConvOp(ConvolutionOp, ABC):
+    """A transposed convolution: every input element adds its multiple of the filter."""
+
+    output_padding = opt_attr_def(I64_ARRAY)
+
+
 @irdl_op_definition
-class Conv2DOp(TakesMargins, LocalWindows, ShapeInference, LocalOp):
+class Conv2DOp(TakesMargins, WindowConvOp, ShapeInference):
     """Convolution over one or two spatial dimensions, plus bias, then the ReLU if any.
 
     | value | shape |
@@ -57,29 +118,11 @@ class Conv2DOp(TakesMargins, LocalWindows, ShapeInference, LocalOp):
 
     name = "tpu.Conv2D"
 
-    input = operand_def(RANKED)
-    filter = operand_def(RANKED)
-    bias = operand_def(RANKED_OR_NONE)
-    kernel_shape = attr_def(I64_ARRAY)
-    strides = attr_def(I64_ARRAY)
-    pads = attr_def(I64_ARRAY)
-    group = default_attr_def(I64_INT, 1)
-    dilations = opt_attr_def(I64_ARRAY)
-    inserts = opt_attr_def(I64_ARRAY)
     do_kernel_rotate = opt_attr_def(BOOL)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    with_bias = attr_def(BOOL)
     weight_is_coeff = default_attr_def(I64_INT, 1)
     coeff_merged = default_attr_def(BOOL, False)
     use_3ic_optimize = default_attr_def(I64_INT, 0)
-    kernel_zp = default_attr_def(I64_INT, 0)
     use_winograd = opt_attr_def(I64_INT)
-    multiplier = opt_attr_def(I64_ARRAY)
-    rshift = opt_attr_def(I64_ARRAY)
-    weight_bits = opt_attr_def(I64_INT)
-    quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfUp)
     do_leaky_relu = opt_attr_def(BOOL)
     neg_slope = opt_attr_def(F64)
     multiplier_pos = opt_attr_def(SI32)
@@ -92,9 +135,6 @@ class Conv2DOp(TakesMargins, LocalWindows, ShapeInference, LocalOp):
     do_core_parallel = opt_attr_def(BOOL)
     do_winograd = opt_attr_def(BOOL)
     dynweight_reorderd = default_attr_def(BOOL, False)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), SupportFuseRelu())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, sizes = self.shape_of(self.input), self._spread()
@@ -139,17 +179,6 @@ class Conv2DOp(TakesMargins, LocalWindows, ShapeInference, LocalOp):
         check_elements(self, "bias", self.bias, filter_shape[0])
         return filter_shape[0]
 
-    def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        spread = self.inserts is not None and any(ints(self.inserts))
-        return axis == "n" or (axis != "c" and not spread)
-
-    def compact_weights(self) -> tuple[int, ...]:
-        return (1, 2)
-
-    def reach(self, window: Window) -> int:
-        """A part takes what lies between its windows, too."""
-        return max(window.extent, window.stride)
-
 
 def _unchecked_windows(op: "Conv3DOp | DeconvOp") -> tuple[Window, ...]:
     kernel, strides, pads = map(ints, (op.kernel_shape, op.strides, op.pads))
@@ -159,33 +188,12 @@ def _unchecked_windows(op: "Conv3DOp | DeconvOp") -> tuple[Window, ...]:
 
 
 @irdl_op_definition
-class Conv3DOp(LocalWindows, LocalOp):
+class Conv3DOp(WindowConvOp):
     """Convolution over D, H, W of N, C, D, H, W, plus bias, then the ReLU."""
 
     name = "tpu.Conv3D"
 
-    input = operand_def(RANKED)
-    filter = operand_def(RANKED)
-    bias = operand_def(RANKED_OR_NONE)
-    kernel_shape = attr_def(I64_ARRAY)
-    strides = attr_def(I64_ARRAY)
-    pads = attr_def(I64_ARRAY)
-    group = default_attr_def(I64_INT, 1)
-    dilations = opt_attr_def(I64_ARRAY)
-    inserts = opt_attr_def(I64_ARRAY)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    with_bias = attr_def(BOOL)
-    kernel_zp = default_attr_def(I64_INT, 0)
-    multiplier = opt_attr_def(I64_ARRAY)
-    rshift = opt_attr_def(I64_ARRAY)
-    weight_bits = opt_attr_def(I64_INT)
-    quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfUp)
     out_f8_scale = opt_attr_def(F64)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), SupportFuseRelu())
 
     def windows(self) -> tuple[Window, ...]:
         """One window for each of D, H and W."""
@@ -194,43 +202,14 @@ class Conv3DOp(LocalWindows, LocalOp):
     def local_support(self, kind: GroupType) -> str | None:
         return stride_problem(self.windows()[1:])
 
-    def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        spread = self.inserts is not None and any(ints(self.inserts))
-        return axis == "n" or (axis != "c" and not spread)
-
-    def compact_weights(self) -> tuple[int, ...]:
-        return (1, 2)
-
-    def reach(self, window: Window) -> int:
-        """A part takes what lies between its windows, too."""
-        return max(window.extent, window.stride)
-
 
 @irdl_op_definition
-class DeconvOp(LocalOp):
+class DeconvOp(TransposedConvOp):
     """Transposed convolution: every input element adds its multiple of the filter to the output."""
 
     name = "tpu.Deconv"
 
-    input = operand_def(RANKED)
-    filter = operand_def(RANKED)
-    bias = operand_def(RANKED_OR_NONE)
-    kernel_shape = attr_def(I64_ARRAY)
-    strides = attr_def(I64_ARRAY)
-    pads = attr_def(I64_ARRAY)
-    group = default_attr_def(I64_INT, 1)
-    dilations = opt_attr_def(I64_ARRAY)
-    output_padding = opt_attr_def(I64_ARRAY)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    with_bias = attr_def(BOOL)
-    multiplier = opt_attr_def(I64_ARRAY)
-    rshift = opt_attr_def(I64_ARRAY)
-    quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
     dynweight_reorderd = default_attr_def(BOOL, False)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), SupportFuseRelu())
 
     def windows(self) -> tuple[Window, ...]:
         """The window that every element is spread over, one a spatial dimension."""
@@ -261,29 +240,10 @@ class DeconvOp(LocalOp):
 
 
 @irdl_op_definition
-class Deconv3DOp(GlobalOnly, LocalOp):
+class Deconv3DOp(GlobalOnly, TransposedConvOp):
     """Transposed convolution over D, H, W."""
 
     name = "tpu.Deconv3D"
-
-    input = operand_def(RANKED)
-    filter = operand_def(RANKED)
-    bias = operand_def(RANKED_OR_NONE)
-    kernel_shape = attr_def(I64_ARRAY)
-    strides = attr_def(I64_ARRAY)
-    pads = attr_def(I64_ARRAY)
-    group = default_attr_def(I64_INT, 1)
-    dilations = opt_attr_def(I64_ARRAY)
-    output_padding = opt_attr_def(I64_ARRAY)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    with_bias = attr_def(BOOL)
-    multiplier = opt_attr_def(I64_ARRAY)
-    rshift = opt_attr_def(I64_ARRAY)
-    quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), SupportFuseRelu())
 
 
 @irdl_op_definition
