@@ -1,5 +1,6 @@
 """Matrix products."""
 
+from abc import ABC
 from math import prod
 
 from xdsl.irdl import (
@@ -12,7 +13,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
+from xdsl_tpu.dialects.attrs import BOOL, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
@@ -20,7 +21,7 @@ from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DQ_TYPE, REQUANT_MODE, ROUND_MODE
 from xdsl_tpu.dialects.tpu.local import GlobalOnly
-from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, check_elements
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, FusedReluOp, LocalOp, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
@@ -32,8 +33,34 @@ def _swap_heads(shape: Shape) -> Shape:
     return (shape[0], shape[2], shape[1], *shape[3:])
 
 
+class MatrixProductOp(FusedReluOp, LocalOp, ABC):
+    """What a matrix product has behind its left operand, which each op declares itself."""
+
+    right = operand_def(RANKED)
+    bias = operand_def(RANKED_OR_NONE)
+    multi = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
+    left_transpose = default_attr_def(BOOL, False)
+    right_transpose = default_attr_def(BOOL, False)
+    output_transpose = default_attr_def(BOOL, False)
+    hdim_is_batch = default_attr_def(BOOL, False)
+    keep_dims = default_attr_def(BOOL, True)
+    multipliers = default_attr_def(I64_ARRAY, (1,))
+    rshifts = default_attr_def(I64_ARRAY, (0,))
+    right_zp = default_attr_def(I64_INT, 0)
+    input_zp = default_attr_def(I64_INT, 0)
+    quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
+    left_reuse = default_attr_def(I64_INT, 1)
+    multi_core = opt_attr_def(BOOL)
+    fuse_rq = default_attr_def(BOOL, False)
+    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure(), SupportFuseRelu())
+
+
 @irdl_op_definition
-class MatMulOp(ShapeInference, LocalOp):
+class MatMulOp(ShapeInference, MatrixProductOp):
     """Matrix product of the last two dimensions plus bias, then the ReLU if any.
 
     | value | shape |
@@ -53,36 +80,13 @@ class MatMulOp(ShapeInference, LocalOp):
     name = "tpu.MatMul"
 
     input = operand_def(RANKED)
-    right = operand_def(RANKED)
-    bias = operand_def(RANKED_OR_NONE)
-    multi = operand_def(RANKED_OR_NONE)
-    buffer = operand_def(RANKED_OR_NONE)
-    left_transpose = default_attr_def(BOOL, False)
-    right_transpose = default_attr_def(BOOL, False)
-    output_transpose = default_attr_def(BOOL, False)
-    hdim_is_batch = default_attr_def(BOOL, False)
-    keep_dims = default_attr_def(BOOL, True)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    multipliers = default_attr_def(I64_ARRAY, (1,))
-    rshifts = default_attr_def(I64_ARRAY, (0,))
-    right_zp = default_attr_def(I64_INT, 0)
-    input_zp = default_attr_def(I64_INT, 0)
-    quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
-    left_reuse = default_attr_def(I64_INT, 1)
     out_scales = opt_attr_def(F64_ARRAY)
-    multi_core = opt_attr_def(BOOL)
-    fuse_rq = default_attr_def(BOOL, False)
     is_lora = default_attr_def(BOOL, False)
     weight_bits = opt_attr_def(I64_INT)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     do_core_parallel = opt_attr_def(BOOL)
     dq_type = default_attr_def(DQ_TYPE, "NONE")
     q_group_size = default_attr_def(I64_INT, 0)
     cal_i8 = opt_attr_def(BOOL)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), SupportFuseRelu())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         left, right = self.shape_of(self.input), self.shape_of(self.right)
@@ -165,37 +169,14 @@ def _local_product_problem(left: Shape, right: Shape, heads: bool) -> str | None
 
 
 @irdl_op_definition
-class MatMulLutOp(GlobalOnly, LocalOp):
+class MatMulLutOp(GlobalOnly, MatrixProductOp):
     """A matrix product whose left side first goes through a look-up table."""
 
     name = "tpu.MatMulLut"
 
     input = operand_def(RANKED)
     table = operand_def(RANKED)
-    right = operand_def(RANKED)
-    bias = operand_def(RANKED_OR_NONE)
-    multi = operand_def(RANKED_OR_NONE)
-    buffer = operand_def(RANKED_OR_NONE)
-    left_transpose = default_attr_def(BOOL, False)
-    right_transpose = default_attr_def(BOOL, False)
-    output_transpose = default_attr_def(BOOL, False)
-    hdim_is_batch = default_attr_def(BOOL, False)
-    keep_dims = default_attr_def(BOOL, True)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    multipliers = default_attr_def(I64_ARRAY, (1,))
-    rshifts = default_attr_def(I64_ARRAY, (0,))
-    right_zp = default_attr_def(I64_INT, 0)
-    input_zp = default_attr_def(I64_INT, 0)
-    quant_mode = default_attr_def(REQUANT_MODE, RequantMode.MultiplierShift)
-    left_reuse = default_attr_def(I64_INT, 1)
     out_f8_scales = opt_attr_def(F64_ARRAY)
-    multi_core = opt_attr_def(BOOL)
-    fuse_rq = default_attr_def(BOOL, False)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure(), SupportFuseRelu())
 
 
 @irdl_op_definition
