@@ -6,42 +6,25 @@ from typing import Any, Generic, TypeVar, cast
 from xdsl.dialects.builtin import AffineMapAttr, Float32Type, FloatAttr, f32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute
-from xdsl.utils.str_enum import StrEnum
 
 from xdsl_tpu.dialects.attrs import ChoiceKind, DictKind, Kind
 from xdsl_tpu.dialects.tpu.attributes import CompressAttr, LayerGroupAttr
 from xdsl_tpu.dialects.tpu.enums import (
-    ActiveMode,
     ActiveModeAttr,
-    BufferType,
     BufferTypeAttr,
-    CorePattern,
     CorePatternAttr,
-    DequantMode,
     DequantModeAttr,
-    DevPattern,
     DevPatternAttr,
-    ImageOutFormat,
     ImageOutFormatAttr,
-    LutBF16Mode,
     LutBF16ModeAttr,
-    PaddingMode,
     PaddingModeAttr,
-    PoolMode,
     PoolModeAttr,
-    RequantMode,
     RequantModeAttr,
-    ResizeCoordMode,
     ResizeCoordModeAttr,
-    ResizeMode,
     ResizeModeAttr,
-    RopeMode,
     RopeModeAttr,
-    RoundMode,
     RoundModeAttr,
-    RunMode,
     RunModeAttr,
-    Yuv2rgbFormula,
     Yuv2rgbFormulaAttr,
 )
 
@@ -70,16 +53,15 @@ class EnumKind(Kind[E], Generic[E]):
     """One case of an enum; builders take the enum member or its name."""
 
     attr_class: type[E]
-    enum: type[StrEnum]
 
     def accepts(self, attr: Attribute) -> bool:
         return isinstance(attr, self.attr_class)
 
     def describe(self) -> str:
-        return f"one of {', '.join(case.value for case in self.enum)}"
+        return f"one of {', '.join(case.value for case in self.attr_class.enum_type)}"
 
     def convert(self, value: Any) -> E:
-        return self.attr_class(self.enum(value))
+        return self.attr_class(self.attr_class.enum_type(value))
 
 
 @dataclass(frozen=True)
@@ -102,22 +84,22 @@ AFFINE_MAP = ClassKind(AffineMapAttr)
 LAYER_GROUP = ClassKind(LayerGroupAttr)
 COMPRESS = ClassKind(CompressAttr)
 
-ACTIVE_MODE = EnumKind(ActiveModeAttr, ActiveMode)
-BUFFER_TYPE = EnumKind(BufferTypeAttr, BufferType)
-CORE_PATTERN = EnumKind(CorePatternAttr, CorePattern)
-DEQUANT_MODE = EnumKind(DequantModeAttr, DequantMode)
-DEV_PATTERN = EnumKind(DevPatternAttr, DevPattern)
-IMAGE_OUT_FORMAT = EnumKind(ImageOutFormatAttr, ImageOutFormat)
-LUT_BF16_MODE = EnumKind(LutBF16ModeAttr, LutBF16Mode)
-PADDING_MODE = EnumKind(PaddingModeAttr, PaddingMode)
-POOL_MODE = EnumKind(PoolModeAttr, PoolMode)
-REQUANT_MODE = EnumKind(RequantModeAttr, RequantMode)
-RESIZE_COORD_MODE = EnumKind(ResizeCoordModeAttr, ResizeCoordMode)
-RESIZE_MODE = EnumKind(ResizeModeAttr, ResizeMode)
-ROPE_MODE = EnumKind(RopeModeAttr, RopeMode)
-ROUND_MODE = EnumKind(RoundModeAttr, RoundMode)
-RUN_MODE = EnumKind(RunModeAttr, RunMode)
-YUV2RGB_FORMULA = EnumKind(Yuv2rgbFormulaAttr, Yuv2rgbFormula)
+ACTIVE_MODE = EnumKind(ActiveModeAttr)
+BUFFER_TYPE = EnumKind(BufferTypeAttr)
+CORE_PATTERN = EnumKind(CorePatternAttr)
+DEQUANT_MODE = EnumKind(DequantModeAttr)
+DEV_PATTERN = EnumKind(DevPatternAttr)
+IMAGE_OUT_FORMAT = EnumKind(ImageOutFormatAttr)
+LUT_BF16_MODE = EnumKind(LutBF16ModeAttr)
+PADDING_MODE = EnumKind(PaddingModeAttr)
+POOL_MODE = EnumKind(PoolModeAttr)
+REQUANT_MODE = EnumKind(RequantModeAttr)
+RESIZE_COORD_MODE = EnumKind(ResizeCoordModeAttr)
+RESIZE_MODE = EnumKind(ResizeModeAttr)
+ROPE_MODE = EnumKind(RopeModeAttr)
+ROUND_MODE = EnumKind(RoundModeAttr)
+RUN_MODE = EnumKind(RunModeAttr)
+YUV2RGB_FORMULA = EnumKind(Yuv2rgbFormulaAttr)
 
 ARG_MODE = ChoiceKind("ArgMin", "ArgMax")
 BINARY_SHIFT = ChoiceKind("Add", "Sub", "Mul")
