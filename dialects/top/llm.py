@@ -1,11 +1,19 @@
 """Attention and other blocks of language models, and traffic between chips."""
 
+from abc import ABC
+
 from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, SI32, default_attr_def
+from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.language_models import (
+    EqualHeads,
+    GatedDeltaRule,
+    RopeArithmetic,
+    SparseBlocks,
+)
 from xdsl_tpu.dialects.top.abstract import SameShapeOp, ShapedOp
 from xdsl_tpu.dialects.top.enums import ROPE_MODE, ROUND_MODE
 
@@ -39,59 +47,38 @@ class AttentionOp(NamedOp):
     traits = traits_def(Pure())
 
 
+class ScoresOp(EqualHeads, ABC):
+    """softmax(q k^T * scale + mask) v; an op with a second result declares the first anew."""
+
+    queries = operand_def(TENSOR)
+    keys = operand_def(TENSOR)
+    values = operand_def(TENSOR)
+    mask = operand_def(TENSOR_OR_NONE)
+    buffer = operand_def(TENSOR_OR_NONE)
+    output = result_def(TENSOR)
+
+    traits = traits_def(Pure())
+
+
 @irdl_op_definition
-class FAttentionOp(NamedOp):
+class FAttentionOp(ScoresOp):
     """softmax(q k^T * scale + mask) v, computed in tiles without the whole score matrix."""
 
     name = "top.FAttention"
 
-    queries = operand_def(TENSOR)
-    keys = operand_def(TENSOR)
-    values = operand_def(TENSOR)
-    mask = operand_def(TENSOR_OR_NONE)
-    buffer = operand_def(TENSOR_OR_NONE)
-    output = result_def(TENSOR)
-    scale = attr_def(F64)
-    batch = attr_def(I64_INT)
-    q_head = attr_def(I64_INT)
-    kv_head = attr_def(I64_INT)
-    dim = attr_def(I64_INT)
-    mq = attr_def(I64_INT)
-    mk = attr_def(I64_INT)
-    keep_dims = default_attr_def(BOOL, True)
-    mask_size = default_attr_def(SI32, 0)
-
-    traits = traits_def(Pure())
-
 
 @irdl_op_definition
-class FAttentionLseOp(NamedOp):
+class FAttentionLseOp(ScoresOp):
     """FAttention that also gives the logarithm of each row's sum of exponentials."""
 
     name = "top.FAttentionLse"
 
-    queries = operand_def(TENSOR)
-    keys = operand_def(TENSOR)
-    values = operand_def(TENSOR)
-    mask = operand_def(TENSOR_OR_NONE)
-    buffer = operand_def(TENSOR_OR_NONE)
     output = result_def(TENSOR)
     lse = result_def(TENSOR)
-    scale = attr_def(F64)
-    batch = attr_def(I64_INT)
-    q_head = attr_def(I64_INT)
-    kv_head = attr_def(I64_INT)
-    dim = attr_def(I64_INT)
-    mq = attr_def(I64_INT)
-    mk = attr_def(I64_INT)
-    keep_dims = default_attr_def(BOOL, True)
-    mask_size = default_attr_def(SI32, 0)
-
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class FlexAttentionOp(NamedOp):
+class FlexAttentionOp(SparseBlocks):
     """FAttention with a bitmap that says which blocks of scores matter."""
 
     name = "top.FlexAttention"
@@ -104,18 +91,6 @@ class FlexAttentionOp(NamedOp):
     buffer = operand_def(TENSOR_OR_NONE)
     output = result_def(TENSOR)
     lse = result_def(TENSOR)
-    scale = attr_def(F64)
-    batch = attr_def(I64_INT)
-    q_head = attr_def(I64_INT)
-    kv_head = attr_def(I64_INT)
-    qk_d = attr_def(I64_INT)
-    v_d = attr_def(I64_INT)
-    mq = attr_def(I64_INT)
-    mk = attr_def(I64_INT)
-    has_lse = default_attr_def(BOOL, False)
-    flex_block = default_attr_def(SI32, 128)
-    keep_dims = default_attr_def(BOOL, True)
-    mask_size = default_attr_def(SI32, 0)
 
     traits = traits_def(Pure())
 
@@ -145,7 +120,7 @@ class ScaleDotProductAttentionOp(ShapedOp):
 
 
 @irdl_op_definition
-class RopeOp(SameShapeOp):
+class RopeOp(RopeArithmetic, SameShapeOp):
     """Rotary position embedding: input1 * input2 + rotated(input1) * input3 (cosine and sine)."""
 
     name = "top.Rope"
@@ -155,21 +130,13 @@ class RopeOp(SameShapeOp):
     input3 = operand_def(TENSOR)
     output = result_def(TENSOR)
     rope_mode = default_attr_def(ROPE_MODE, "interleaved_pairs")
-    is_permute_optimize = default_attr_def(BOOL, False)
     mul1_round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
     mul2_round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
     add_round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
-    mul1_shift = default_attr_def(SI32, 0)
-    mul2_shift = default_attr_def(SI32, 0)
-    add_shift = default_attr_def(SI32, 0)
-    mul1_saturation = default_attr_def(BOOL, True)
-    mul2_saturation = default_attr_def(BOOL, True)
-    add_saturation = default_attr_def(BOOL, True)
-    force_f32 = default_attr_def(BOOL, False)
 
 
 @irdl_op_definition
-class ChunkGatedDeltaRuleOp(NamedOp):
+class ChunkGatedDeltaRuleOp(GatedDeltaRule):
     """Linear attention by the gated delta rule, a chunk of tokens at a time."""
 
     name = "top.ChunkGatedDeltaRule"
@@ -185,18 +152,13 @@ class ChunkGatedDeltaRuleOp(NamedOp):
     tril_mask = operand_def(TENSOR)
     eye = operand_def(TENSOR)
     attn_out = result_def(TENSOR)
-    num_k_heads = attr_def(I64_INT)
-    num_v_heads = attr_def(I64_INT)
-    d = attr_def(I64_INT)
     chunk_size = attr_def(I64_INT)
-    use_qk_l2norm = attr_def(BOOL)
-    scale = attr_def(F64)
 
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class RecurrentGatedDeltaRuleOp(NamedOp):
+class RecurrentGatedDeltaRuleOp(GatedDeltaRule):
     """Linear attention by the gated delta rule, one token at a time."""
 
     name = "top.RecurrentGatedDeltaRule"
@@ -208,17 +170,21 @@ class RecurrentGatedDeltaRuleOp(NamedOp):
     beta = operand_def(TENSOR)
     recurrent_state = operand_def(TENSOR)
     attn_out = result_def(TENSOR)
-    num_k_heads = attr_def(I64_INT)
-    num_v_heads = attr_def(I64_INT)
-    d = attr_def(I64_INT)
-    use_qk_l2norm = attr_def(BOOL)
-    scale = attr_def(F64)
 
     traits = traits_def(Pure())
 
 
+class CollectiveOp(NamedOp, ABC):
+    """An op that all chips of `chip_map` take part in, this one with number `rank`."""
+
+    nranks = default_attr_def(I64_INT, 2)
+    rank = default_attr_def(I64_INT, 0)
+    sccl_algo = default_attr_def(I64_INT, 0)
+    chip_map = default_attr_def(I64_ARRAY, [0, 1])
+
+
 @irdl_op_definition
-class C2CAllReduceOp(NamedOp):
+class C2CAllReduceOp(CollectiveOp):
     """Reduction of a tensor over all chips, every chip getting the result."""
 
     name = "top.C2CAllReduce"
@@ -227,14 +193,10 @@ class C2CAllReduceOp(NamedOp):
     recv = operand_def(TENSOR)
     output = result_def(TENSOR)
     reduce_method = default_attr_def(I64_INT, 1)
-    nranks = default_attr_def(I64_INT, 2)
-    rank = default_attr_def(I64_INT, 0)
-    sccl_algo = default_attr_def(I64_INT, 0)
-    chip_map = default_attr_def(I64_ARRAY, [0, 1])
 
 
 @irdl_op_definition
-class C2CBroadcastOp(NamedOp):
+class C2CBroadcastOp(CollectiveOp):
     """A tensor of chip `root`, given to all chips."""
 
     name = "top.C2CBroadcast"
@@ -242,7 +204,3 @@ class C2CBroadcastOp(NamedOp):
     input = operand_def(TENSOR)
     output = result_def(TENSOR)
     root = default_attr_def(I64_INT, 0)
-    nranks = default_attr_def(I64_INT, 2)
-    rank = default_attr_def(I64_INT, 0)
-    sccl_algo = default_attr_def(I64_INT, 0)
-    chip_map = default_attr_def(I64_ARRAY, [0, 1])

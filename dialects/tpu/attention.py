@@ -1,11 +1,19 @@
 """Attention and other building blocks of language models."""
 
+from abc import ABC
+
 from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def
+from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RANKED, is_none
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
+from xdsl_tpu.dialects.language_models import (
+    EqualHeads,
+    GatedDeltaRule,
+    RopeArithmetic,
+    SparseBlocks,
+)
 from xdsl_tpu.dialects.tpu.enums import RopeMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ROPE_MODE, ROUND_MODE
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
@@ -50,59 +58,38 @@ class AttentionOp(LocalOp):
         return super().backward(part, operand, size)
 
 
+class ScoresOp(EqualHeads, TpuOp, ABC):
+    """softmax(q k^T * scale + mask) v; an op with a second result declares the first anew."""
+
+    queries = operand_def(RANKED)
+    keys = operand_def(RANKED)
+    values = operand_def(RANKED)
+    mask = operand_def(RANKED_OR_NONE)
+    buffer = operand_def(RANKED_OR_NONE)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure())
+
+
 @irdl_op_definition
-class FAttentionOp(TpuOp):
+class FAttentionOp(ScoresOp):
     """softmax(Q K^T * scale + mask) V, block by block without the full matrix of scores."""
 
     name = "tpu.FAttention"
 
-    queries = operand_def(RANKED)
-    keys = operand_def(RANKED)
-    values = operand_def(RANKED)
-    mask = operand_def(RANKED_OR_NONE)
-    buffer = operand_def(RANKED_OR_NONE)
-    scale = attr_def(F64)
-    batch = attr_def(I64_INT)
-    q_head = attr_def(I64_INT)
-    kv_head = attr_def(I64_INT)
-    dim = attr_def(I64_INT)
-    mq = attr_def(I64_INT)
-    mk = attr_def(I64_INT)
-    keep_dims = default_attr_def(BOOL, True)
-    mask_size = default_attr_def(SI32, 0)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure())
-
 
 @irdl_op_definition
-class FAttentionLseOp(TpuOp):
+class FAttentionLseOp(ScoresOp):
     """FAttention that also gives the logarithm of each row's sum of exponentials."""
 
     name = "tpu.FAttentionLse"
 
-    queries = operand_def(RANKED)
-    keys = operand_def(RANKED)
-    values = operand_def(RANKED)
-    mask = operand_def(RANKED_OR_NONE)
-    buffer = operand_def(RANKED_OR_NONE)
-    scale = attr_def(F64)
-    batch = attr_def(I64_INT)
-    q_head = attr_def(I64_INT)
-    kv_head = attr_def(I64_INT)
-    dim = attr_def(I64_INT)
-    mq = attr_def(I64_INT)
-    mk = attr_def(I64_INT)
-    keep_dims = default_attr_def(BOOL, True)
-    mask_size = default_attr_def(SI32, 0)
     output = result_def(RANKED)
     lse = result_def(RANKED)
 
-    traits = traits_def(Pure())
-
 
 @irdl_op_definition
-class FlexAttentionOp(TpuOp):
+class FlexAttentionOp(SparseBlocks, TpuOp):
     """FAttention with blocks of the score matrix left out where a bitmap says so."""
 
     name = "tpu.FlexAttention"
@@ -113,18 +100,6 @@ class FlexAttentionOp(TpuOp):
     mask = operand_def(RANKED_OR_NONE)
     block_bitmap = operand_def(RANKED_OR_NONE)
     buffer = operand_def(RANKED_OR_NONE)
-    scale = attr_def(F64)
-    batch = attr_def(I64_INT)
-    q_head = attr_def(I64_INT)
-    kv_head = attr_def(I64_INT)
-    qk_d = attr_def(I64_INT)
-    v_d = attr_def(I64_INT)
-    mq = attr_def(I64_INT)
-    mk = attr_def(I64_INT)
-    has_lse = default_attr_def(BOOL, False)
-    flex_block = default_attr_def(SI32, 128)
-    keep_dims = default_attr_def(BOOL, True)
-    mask_size = default_attr_def(SI32, 0)
     output = result_def(RANKED)
     lse = result_def(RANKED)
 
@@ -167,7 +142,7 @@ class MlpOp(TpuOp):
 
 
 @irdl_op_definition
-class RopeOp(LocalOp):
+class RopeOp(RopeArithmetic, LocalOp):
     """Pairs of elements rotated by angles that grow with the position."""
 
     name = "tpu.Rope"
@@ -176,17 +151,9 @@ class RopeOp(LocalOp):
     input2 = operand_def(RANKED)
     input3 = operand_def(RANKED)
     rope_mode = default_attr_def(ROPE_MODE, RopeMode.interleaved_pairs)
-    is_permute_optimize = default_attr_def(BOOL, False)
     mul1_round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     mul2_round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
     add_round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
-    mul1_shift = default_attr_def(SI32, 0)
-    mul2_shift = default_attr_def(SI32, 0)
-    add_shift = default_attr_def(SI32, 0)
-    mul1_saturation = default_attr_def(BOOL, True)
-    mul2_saturation = default_attr_def(BOOL, True)
-    add_saturation = default_attr_def(BOOL, True)
-    force_f32 = default_attr_def(BOOL, False)
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportElementwise())
@@ -199,7 +166,7 @@ class RopeOp(LocalOp):
 
 
 @irdl_op_definition
-class ChunkGatedDeltaRuleOp(TpuOp):
+class ChunkGatedDeltaRuleOp(GatedDeltaRule, TpuOp):
     """Linear attention by the gated delta rule, a chunk of tokens at a time."""
 
     name = "tpu.ChunkGatedDeltaRule"
@@ -214,19 +181,14 @@ class ChunkGatedDeltaRuleOp(TpuOp):
     strict_triu_mask = operand_def(RANKED)
     tril_mask = operand_def(RANKED)
     eye = operand_def(RANKED)
-    num_k_heads = attr_def(I64_INT)
-    num_v_heads = attr_def(I64_INT)
-    d = attr_def(I64_INT)
     chunk_size = attr_def(I64_INT)
-    use_qk_l2norm = attr_def(BOOL)
-    scale = attr_def(F64)
     attn_out = result_def(RANKED)
 
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class RecurrentGatedDeltaRuleOp(TpuOp):
+class RecurrentGatedDeltaRuleOp(GatedDeltaRule, TpuOp):
     """Linear attention by the gated delta rule, one token after the other."""
 
     name = "tpu.RecurrentGatedDeltaRule"
@@ -237,11 +199,6 @@ class RecurrentGatedDeltaRuleOp(TpuOp):
     g = operand_def(RANKED)
     beta = operand_def(RANKED)
     recurrent_state = operand_def(RANKED)
-    num_k_heads = attr_def(I64_INT)
-    num_v_heads = attr_def(I64_INT)
-    d = attr_def(I64_INT)
-    use_qk_l2norm = attr_def(BOOL)
-    scale = attr_def(F64)
     attn_out = result_def(RANKED)
 
     traits = traits_def(Pure())
