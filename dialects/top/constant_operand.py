@@ -1,5 +1,7 @@
 """Element-by-element ops of one tensor and a constant."""
 
+from abc import ABC
+
 from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
@@ -17,108 +19,71 @@ from xdsl_tpu.dialects.top.traits import (
 )
 
 
+class ScalarConstOp(UnaryOp, ABC):
+    """An op of one tensor and the number `const_val`."""
+
+    const_val = attr_def(F64)
+    is_scalar = default_attr_def(BOOL, False)
+
+    traits = traits_def(
+        ScalarConsumer(), ScalarProducer(), SupportElementwise(), SupportEarlyStride()
+    )
+
+
 @irdl_op_definition
-class AddConstOp(FusedReluOp, UnaryOp):
+class AddConstOp(FusedReluOp, ScalarConstOp):
     """y = x + const_val, then the ReLU if any."""
 
     name = "top.AddConst"
 
-    const_val = attr_def(F64)
-    is_scalar = default_attr_def(BOOL, False)
-
-    traits = traits_def(
-        ScalarConsumer(),
-        ScalarProducer(),
-        SupportFuseRelu(),
-        SupportPermuteMove(),
-        SupportElementwise(),
-        SupportEarlyStride(),
-    )
+    traits = traits_def(SupportFuseRelu(), SupportPermuteMove())
 
 
 @irdl_op_definition
-class SubConstOp(FusedReluOp, UnaryOp):
+class SubConstOp(FusedReluOp, ScalarConstOp):
     """y = x - const_val, or const_val - x with `is_reverse`; then the ReLU if any."""
 
     name = "top.SubConst"
 
-    const_val = attr_def(F64)
     is_reverse = default_attr_def(BOOL, False)
-    is_scalar = default_attr_def(BOOL, False)
 
-    traits = traits_def(
-        ScalarConsumer(),
-        ScalarProducer(),
-        SupportFuseRelu(),
-        SupportElementwise(),
-        SupportEarlyStride(),
-    )
+    traits = traits_def(SupportFuseRelu())
 
 
 @irdl_op_definition
-class MulConstOp(FusedReluOp, UnaryOp):
+class MulConstOp(FusedReluOp, ScalarConstOp):
     """y = x * const_val, then the ReLU if any."""
 
     name = "top.MulConst"
 
-    const_val = attr_def(F64)
-    is_scalar = default_attr_def(BOOL, False)
-
-    traits = traits_def(
-        ScalarConsumer(),
-        ScalarProducer(),
-        SupportFuseRelu(),
-        SupportPermuteMove(),
-        SupportElementwise(),
-        SupportEarlyStride(),
-    )
+    traits = traits_def(SupportFuseRelu(), SupportPermuteMove())
 
 
 @irdl_op_definition
-class DivConstOp(FusedReluOp, UnaryOp):
+class DivConstOp(FusedReluOp, ScalarConstOp):
     """y = x / const_val, or const_val / x with `is_reverse`; then the ReLU if any."""
 
     name = "top.DivConst"
 
-    const_val = attr_def(F64)
     is_reverse = default_attr_def(BOOL, False)
-    is_scalar = default_attr_def(BOOL, False)
-
-    traits = traits_def(
-        ScalarConsumer(), ScalarProducer(), SupportElementwise(), SupportEarlyStride()
-    )
 
 
 @irdl_op_definition
-class MaxConstOp(UnaryOp):
+class MaxConstOp(ScalarConstOp):
     """y = max(x, const_val)."""
 
     name = "top.MaxConst"
 
-    const_val = attr_def(F64)
-    is_scalar = default_attr_def(BOOL, False)
-
-    traits = traits_def(
-        ScalarConsumer(), ScalarProducer(), SupportElementwise(), SupportEarlyStride()
-    )
-
 
 @irdl_op_definition
-class MinConstOp(UnaryOp):
+class MinConstOp(ScalarConstOp):
     """y = min(x, const_val)."""
 
     name = "top.MinConst"
 
-    const_val = attr_def(F64)
-    is_scalar = default_attr_def(BOOL, False)
-
-    traits = traits_def(
-        ScalarConsumer(), ScalarProducer(), SupportElementwise(), SupportEarlyStride()
-    )
-
 
 @irdl_op_definition
-class CompareConstOp(UnaryOp):
+class CompareConstOp(ScalarConstOp):
     """1 where x compares with `const_val` as `mode` says, 0 elsewhere.
 
     With `inversed` the constant is the left side.
@@ -127,13 +92,7 @@ class CompareConstOp(UnaryOp):
     name = "top.CompareConst"
 
     mode = attr_def(COMPARE_MODE)
-    const_val = attr_def(F64)
     inversed = attr_def(BOOL)
-    is_scalar = default_attr_def(BOOL, False)
-
-    traits = traits_def(
-        ScalarConsumer(), ScalarProducer(), SupportElementwise(), SupportEarlyStride()
-    )
 
 
 @irdl_op_definition
