@@ -1,5 +1,7 @@
 """Training: backward passes and running statistics."""
 
+from abc import ABC
+
 from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
@@ -50,23 +52,28 @@ class BatchNormBwdOp(NamedOp):
     traits = traits_def(Pure())
 
 
-@irdl_op_definition
-class LayerNormTrainOp(NamedOp):
-    """Layer normalisation that also returns mean and reciprocal standard deviation."""
-
-    name = "top.LayerNormTrain"
+class NormTrainOp(NamedOp, ABC):
+    """Normalisation that returns, behind `output`, the statistics its gradient needs."""
 
     input = operand_def(TENSOR)
     weight = operand_def(TENSOR_OR_NONE)
     bias = operand_def(TENSOR_OR_NONE)
+    eps = attr_def(F64)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LayerNormTrainOp(NormTrainOp):
+    """Layer normalisation that also returns mean and reciprocal standard deviation."""
+
+    name = "top.LayerNormTrain"
+
     output = result_def(TENSOR)
     mean = result_def(TENSOR)
     variance = result_def(TENSOR)
     normalized_shape = attr_def(I64_ARRAY)
     axis = attr_def(SI32)
-    eps = attr_def(F64)
-
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
@@ -90,25 +97,34 @@ class LayerNormBwdOp(NamedOp):
 
 
 @irdl_op_definition
-class GroupNormTrainOp(NamedOp):
+class GroupNormTrainOp(NormTrainOp):
     """Group normalisation that also returns mean and reciprocal standard deviation."""
 
     name = "top.GroupNormTrain"
 
-    input = operand_def(TENSOR)
-    weight = operand_def(TENSOR_OR_NONE)
-    bias = operand_def(TENSOR_OR_NONE)
     output = result_def(TENSOR)
     mean = result_def(TENSOR)
     rstd = result_def(TENSOR)
     num_groups = attr_def(I64_INT)
-    eps = attr_def(F64)
+
+
+class ConvGradientOp(NamedOp, ABC):
+    """Gradients of a convolution, whose shapes and windows the attributes hold."""
+
+    groups = attr_def(I64_INT)
+    input_shape = attr_def(I64_ARRAY)
+    grad_out_shape = attr_def(I64_ARRAY)
+    kernel_shape = attr_def(I64_ARRAY)
+    stride = attr_def(I64_ARRAY)
+    dilations = attr_def(I64_ARRAY)
+    padding = attr_def(I64_ARRAY)
+    grad_bias_enable = attr_def(BOOL)
 
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class ConvbwdOp(NamedOp):
+class ConvbwdOp(ConvGradientOp):
     """Gradients of a convolution for its input, filter and bias."""
 
     name = "top.Convbwd"
@@ -119,23 +135,13 @@ class ConvbwdOp(NamedOp):
     grad_input = result_def(TENSOR_OR_NONE)
     grad_weight = result_def(TENSOR_OR_NONE)
     grad_bias = result_def(TENSOR_OR_NONE)
-    groups = attr_def(I64_INT)
-    input_shape = attr_def(I64_ARRAY)
-    grad_out_shape = attr_def(I64_ARRAY)
-    kernel_shape = attr_def(I64_ARRAY)
-    stride = attr_def(I64_ARRAY)
-    dilations = attr_def(I64_ARRAY)
-    padding = attr_def(I64_ARRAY)
     inserts = attr_def(I64_ARRAY)
     grad_input_enable = attr_def(BOOL)
     grad_weight_enable = attr_def(BOOL)
-    grad_bias_enable = attr_def(BOOL)
-
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class ConvBwd_WeightOp(NamedOp):
+class ConvBwd_WeightOp(ConvGradientOp):
     """Gradient of a convolution for its filter."""
 
     name = "top.ConvBwd_Weight"
@@ -144,16 +150,6 @@ class ConvBwd_WeightOp(NamedOp):
     gradout = operand_def(TENSOR)
     gradout_transpose = operand_def(TENSOR)
     output = result_def(TENSOR)
-    groups = attr_def(I64_INT)
-    input_shape = attr_def(I64_ARRAY)
-    grad_out_shape = attr_def(I64_ARRAY)
-    kernel_shape = attr_def(I64_ARRAY)
-    stride = attr_def(I64_ARRAY)
-    dilations = attr_def(I64_ARRAY)
-    padding = attr_def(I64_ARRAY)
-    grad_bias_enable = attr_def(BOOL)
-
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
