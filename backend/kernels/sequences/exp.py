@@ -1,9 +1,7 @@
 """Powers of two and exponentials: the exponent built as an integer, the rest a polynomial."""
 
-from collections.abc import Sequence
-
 from xdsl_tpu.backend.emitter import Arith, Emitter, Rounding
-from xdsl_tpu.backend.kernels.sequences.unary import Unary, as_type, halves
+from xdsl_tpu.backend.kernels.sequences.unary import Tensors, Unary, as_type, halves
 from xdsl_tpu.backend.tensor import DType, Layout, LocalTensor
 
 LOG2_E = 1.4426950408889634
@@ -35,11 +33,7 @@ EXP2_F32_SCRATCH = (DType.F32, DType.F32, DType.I16)
 
 
 def exp2_f16(
-    e: Emitter,
-    out: LocalTensor,
-    s: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    table: LocalTensor,
+    e: Emitter, out: LocalTensor, s: LocalTensor, scratch: Tensors, table: LocalTensor
 ) -> None:
     """out = 2 ** s for s <= 0 in f16, 10 cycles; relative error 7.5e-4, 0 below 2 ** -14.
 
@@ -68,11 +62,7 @@ def _shaped(tensor: LocalTensor, target: LocalTensor) -> LocalTensor:
 
 
 def exp2_f32(
-    e: Emitter,
-    out: LocalTensor,
-    s: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    table: LocalTensor,
+    e: Emitter, out: LocalTensor, s: LocalTensor, scratch: Tensors, table: LocalTensor
 ) -> None:
     """out = 2 ** s in f32 for s <= 127, 12 f32 instructions; smaller s count as -100.
 
@@ -89,13 +79,7 @@ def exp2_f32(
     e.arith(Arith.MUL, out, a, b)
 
 
-def _exp(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
-) -> None:
+def _exp(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors) -> None:
     """e ** x = 2 ** k * e ** f, k = floor(x log2 e), f = x - k ln 2 in two exact steps.
 
     The argument is not multiplied before it is cut, for that would round away part of f.

@@ -8,10 +8,10 @@ and squaring it twice makes its error vanish with the value.
 Coefficients were fitted on the grid of f16 numbers, each step rounded as the SFU rounds it.
 """
 
-from collections.abc import Sequence
+from functools import partial
 
 from xdsl_tpu.backend.emitter import Arith, Emitter
-from xdsl_tpu.backend.kernels.sequences.unary import Compute, Unary, halves
+from xdsl_tpu.backend.kernels.sequences.unary import Compute, Tensors, Unary, halves
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 
 F16, F32 = DType.F16, DType.F32
@@ -85,11 +85,7 @@ FIT_PRODUCT_11 = (
 
 
 def tail(
-    e: Emitter,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    table: LocalTensor,
-    limit: float,
+    e: Emitter, x: LocalTensor, scratch: Tensors, table: LocalTensor, limit: float
 ) -> tuple[LocalTensor, LocalTensor, LocalTensor]:
     """q = p(t) ** 4 and t = min(|x|, limit), in scratch 0 and 1; scratch 2 is free afterwards."""
     a, t, c = scratch[:3]
@@ -101,33 +97,25 @@ def tail(
     return a, t, c
 
 
+def _gated(
+    e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors, limit: float
+) -> None:
+    q, t, c = tail(e, x, scratch, tables[0], limit)
+    e.arith(Arith.MUL, c, q, t)
+    e.arith(Arith.MAX, q, x, 0.0)
+    e.arith(Arith.SUB, out, q, c)
+
+
 def gated(limit: float) -> Compute:
     """max(x, 0) - t q: GELU, SiLU and their like, by the table's tail."""
-
-    def compute(
-        e: Emitter,
-        out: LocalTensor,
-        x: LocalTensor,
-        scratch: Sequence[LocalTensor],
-        tables: Sequence[LocalTensor],
-    ) -> None:
-        q, t, c = tail(e, x, scratch, tables[0], limit)
-        e.arith(Arith.MUL, c, q, t)
-        e.arith(Arith.MAX, q, x, 0.0)
-        e.arith(Arith.SUB, out, q, c)
-
-    return compute
+    return partial(_gated, limit=limit)
 
 
 CENTRE, CENTRED_LIMIT = 1.75, 3.5
 
 
 def _centred(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
+    e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors
 ) -> None:
     """Q itself as a polynomial in t - 1.75: the fewest ulps off, but a coarser tail."""
     a, t, c = scratch
@@ -143,13 +131,7 @@ def _centred(
 WIDE_LIMIT = 4.5
 
 
-def _wide(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
-) -> None:
+def _wide(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors) -> None:
     """t Q(t) by an f32 polynomial, everything around it in f16: within one f16 ulp."""
     a, t, wide, product = scratch
     e.absolute(a, x)

@@ -4,12 +4,12 @@ Where a difference of exponentials would cancel, near 0, an odd polynomial takes
 """
 
 import math
-from collections.abc import Sequence
+from functools import partial
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter
 from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6, EXP2_F32_SCRATCH, LOG2_E, exp2_f32
 from xdsl_tpu.backend.kernels.sequences.log import FIT_LOG_9, LOG_SCRATCH, log_of_positive
-from xdsl_tpu.backend.kernels.sequences.unary import Compute, Unary
+from xdsl_tpu.backend.kernels.sequences.unary import Tensors, Unary
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 
 F32 = DType.F32
@@ -51,7 +51,7 @@ def _exp(
     e: Emitter,
     out: LocalTensor,
     x: LocalTensor,
-    scratch: Sequence[LocalTensor],
+    scratch: Tensors,
     table: LocalTensor,
     factor: float,
 ) -> None:
@@ -67,7 +67,7 @@ def _odd(
     out: LocalTensor,
     x: LocalTensor,
     far: LocalTensor,
-    scratch: Sequence[LocalTensor],
+    scratch: Tensors,
     table: LocalTensor,
     limit: float,
 ) -> None:
@@ -81,52 +81,27 @@ def _odd(
 
 
 def _half_sum(
-    e: Emitter,
-    sign: Arith,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    table: LocalTensor,
+    e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors, sign: Arith
 ) -> None:
     """out = (e ** |x| +- e ** -|x|) / 2."""
     up, down, *rest = scratch
     e.absolute(out, x)
-    _exp(e, up, out, (down, *rest), table, 1.0)
+    _exp(e, up, out, (down, *rest), tables[0], 1.0)
     e.arith(Arith.MUL, rest[0], up, 0.5)
     e.div(down, 0.25, rest[0])
     e.arith(sign, out, rest[0], down)
 
 
-def _cosh(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
-) -> None:
-    _half_sum(e, Arith.ADD, out, x, scratch, tables[0])
-
-
-def _sinh(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
-) -> None:
+def _sinh(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors) -> None:
     far, *rest = scratch
-    _half_sum(e, Arith.SUB, out, x, rest, tables[0])
+    _half_sum(e, out, x, rest, tables, Arith.SUB)
     e.arith(Arith.MUL, rest[0], out, -1.0)
     e.select(Compare.GREATER, far, x, 0.0, out, rest[0])
     _odd(e, out, x, far, rest[:2], tables[1], 1.0)
 
 
 def _arctanh(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
+    e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors
 ) -> None:
     """ln((1 + x) / (1 - x)) / 2 beyond 1 / 2; infinite at 1 and -1."""
     far, ratio, *rest = scratch
@@ -141,42 +116,27 @@ def _arctanh(
     e.select(Compare.EQUAL, out, x, -1.0, -math.inf, a)
 
 
-def _soft_plus_of(argument_sign: float, result_sign: float) -> Compute:
-    """s * (max(t, 0) + ln(1 + e ** -|t|)) for t = x or -x."""
-
-    def compute(
-        e: Emitter,
-        out: LocalTensor,
-        x: LocalTensor,
-        scratch: Sequence[LocalTensor],
-        tables: Sequence[LocalTensor],
-    ) -> None:
-        u, a, *rest = scratch
-        e.absolute(a, x)
-        e.arith(Arith.MUL, out, a, -LOG2_E)
-        exp2_f32(e, u, out, (a, *rest), tables[0])
-        e.taylor(a, u, tables[1])
-        e.arith(Arith.MUL, out, a, u)
-        if argument_sign != 1.0:
-            e.arith(Arith.MUL, u, x, argument_sign)
-            x = u
-        e.arith(Arith.MAX, a, x, 0.0)
-        if result_sign == 1.0:
-            e.arith(Arith.ADD, out, out, a)
-            return
-        e.arith(Arith.ADD, u, out, a)
-        e.arith(Arith.MUL, out, u, result_sign)
-
-    return compute
-
-
-def _mish(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
+def _soft_plus(
+    e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors, sign: float
 ) -> None:
+    """s * (max(t, 0) + ln(1 + e ** -|t|)) for t = s x, where `sign` s is 1 or -1."""
+    u, a, *rest = scratch
+    e.absolute(a, x)
+    e.arith(Arith.MUL, out, a, -LOG2_E)
+    exp2_f32(e, u, out, (a, *rest), tables[0])
+    e.taylor(a, u, tables[1])
+    e.arith(Arith.MUL, out, a, u)
+    if sign == 1.0:
+        e.arith(Arith.MAX, a, x, 0.0)
+        e.arith(Arith.ADD, out, out, a)
+        return
+    e.arith(Arith.MUL, u, x, sign)
+    e.arith(Arith.MAX, a, u, 0.0)
+    e.arith(Arith.ADD, u, out, a)
+    e.arith(Arith.MUL, out, u, sign)
+
+
+def _mish(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors) -> None:
     """x w / (w + 2) for w = e ** x (e ** x + 2), the tangent of softplus without a logarithm."""
     a, b, *rest = scratch
     e.arith(Arith.MIN, a, x, MISH_LIMIT)
@@ -191,9 +151,11 @@ def _mish(
 
 _EXP = EXP2_F32_SCRATCH
 
-COSH_F32 = Unary(_cosh, (F32, F32, *_EXP), (EXP2_6,), 96, F32)
+COSH_F32 = Unary(partial(_half_sum, sign=Arith.ADD), (F32, F32, *_EXP), (EXP2_6,), 96, F32)
 SINH_F32 = Unary(_sinh, (F32, F32, F32, *_EXP), (EXP2_6, FIT_SINH_5), 122, F32)
 ARCTANH_F32 = Unary(_arctanh, (F32, F32, *LOG_SCRATCH), (FIT_LOG_9, FIT_ATANH_7), 134, F32)
-SOFT_PLUS_F32 = Unary(_soft_plus_of(1.0, 1.0), (F32, *_EXP), (EXP2_6, FIT_LOG1P_10), 56, F32)
-LOG_SIGMOID_F32 = Unary(_soft_plus_of(-1.0, -1.0), (F32, *_EXP), (EXP2_6, FIT_LOG1P_10), 58, F32)
+SOFT_PLUS_F32 = Unary(partial(_soft_plus, sign=1.0), (F32, *_EXP), (EXP2_6, FIT_LOG1P_10), 56, F32)
+LOG_SIGMOID_F32 = Unary(
+    partial(_soft_plus, sign=-1.0), (F32, *_EXP), (EXP2_6, FIT_LOG1P_10), 58, F32
+)
 MISH_F32 = Unary(_mish, (F32, F32, *_EXP), (EXP2_6,), 100, F32)

@@ -1,10 +1,9 @@
 """Logarithms in f32: the exponent read as an integer, the rest a polynomial."""
 
 import math
-from collections.abc import Sequence
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter, Rounding
-from xdsl_tpu.backend.kernels.sequences.unary import Unary, as_type
+from xdsl_tpu.backend.kernels.sequences.unary import Tensors, Unary, as_type
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 
 F32, I32 = DType.F32, DType.I32
@@ -32,11 +31,7 @@ LOG_SCRATCH = (I32, F32, F32)
 
 
 def log_of_positive(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    table: LocalTensor,
+    e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, table: LocalTensor
 ) -> None:
     """out = ln x for normal x > 0, 15 f32 instructions; relative error 3e-7, near 1 as well.
 
@@ -55,13 +50,7 @@ def log_of_positive(
     e.arith(Arith.ADD, out, b, as_type(k, F32))
 
 
-def _log(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
-) -> None:
+def _log(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors) -> None:
     """Minus infinity for 0, NaN below; denormal numbers count as about 2 ** -127."""
     y, low, *rest = scratch
     log_of_positive(e, y, x, (*rest, low), tables[0])

@@ -7,10 +7,10 @@ polynomial gives sin(r), and m its sign.
 """
 
 import math
-from collections.abc import Sequence
+from functools import partial
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter, Rounding
-from xdsl_tpu.backend.kernels.sequences.unary import Unary
+from xdsl_tpu.backend.kernels.sequences.unary import Tensors, Unary
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 
 F32 = DType.F32
@@ -26,12 +26,7 @@ PI_PARTS = (3.140625, 9.67502593994140625e-4, 1.509957990978376432e-7)
 
 
 def _sine(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    table: LocalTensor,
-    shift: float,
+    e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors, shift: float
 ) -> None:
     """out = sin(x) for a shift of 0, cos(x) for a half; x may be no scratch tensor."""
     m, a, b = scratch
@@ -53,50 +48,20 @@ def _sine(
     e.arith(Arith.MUL, a, m, -4.0 * sign)
     e.arith(Arith.ADD, m, a, sign)
     e.arith(Arith.MUL, a, out, out)
-    e.taylor(b, a, table)
+    e.taylor(b, a, tables[0])
     e.arith(Arith.MUL, a, b, out)
     e.arith(Arith.MUL, out, a, m)
 
 
-def _sin(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
-) -> None:
-    _sine(e, out, x, scratch, tables[0], 0.0)
-
-
-def _cos(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
-) -> None:
-    _sine(e, out, x, scratch, tables[0], 0.5)
-
-
-def _tan(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
-) -> None:
+def _tan(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors) -> None:
     sine, cosine, *rest = scratch
-    _sine(e, sine, x, rest, tables[0], 0.0)
-    _sine(e, cosine, x, rest, tables[0], 0.5)
+    _sine(e, sine, x, rest, tables, 0.0)
+    _sine(e, cosine, x, rest, tables, 0.5)
     e.div(out, sine, cosine)
 
 
 def _arccos(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Sequence[LocalTensor],
-    tables: Sequence[LocalTensor],
+    e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors
 ) -> None:
     """pi / 2 - asin(x) up to 1 / 2; beyond, 2 asin(sqrt((1 - |x|) / 2)), from pi if x < 0."""
     size, a, b, c = scratch
@@ -117,7 +82,7 @@ def _arccos(
     e.select(Compare.GREATER, out, size, 0.5, out, a)
 
 
-SIN_F32 = Unary(_sin, (F32,) * 3, (FIT_SIN_5,), 48, F32)
-COS_F32 = Unary(_cos, (F32,) * 3, (FIT_SIN_5,), 48, F32)
+SIN_F32 = Unary(partial(_sine, shift=0.0), (F32,) * 3, (FIT_SIN_5,), 48, F32)
+COS_F32 = Unary(partial(_sine, shift=0.5), (F32,) * 3, (FIT_SIN_5,), 48, F32)
 TAN_F32 = Unary(_tan, (F32,) * 5, (FIT_SIN_5,), 158, F32)
 ARCCOS_F32 = Unary(_arccos, (F32,) * 4, (FIT_ASIN_6,), 106, F32)

@@ -3,22 +3,19 @@
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.tensor import DType, LocalTensor
+
+Tensors: TypeAlias = Sequence[LocalTensor]
 
 
 class Compute(Protocol):
     """out = f(x), all tensors of one shape; `tables` hold coefficients in every lane."""
 
     def __call__(
-        self,
-        e: Emitter,
-        out: LocalTensor,
-        x: LocalTensor,
-        scratch: Sequence[LocalTensor],
-        tables: Sequence[LocalTensor],
+        self, e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors
     ) -> None: ...
 
 
