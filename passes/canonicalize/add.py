@@ -4,10 +4,16 @@ import numpy as np
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.passes.canonicalize.common import has_relu, reshape, unit_coefficients
+from xdsl_tpu.passes.canonicalize.common import (
+    has_relu,
+    in_place_of,
+    inner_with_weight,
+    is_channel_weight,
+    reshape,
+    unit_coefficients,
+)
 from xdsl_tpu.passes.constants import (
     Floats,
-    is_f32_weight,
     make_weight,
     number_of,
     reshaped_weight,
@@ -66,21 +72,12 @@ class AddToScale(RewritePattern):
         value, weight = op.inputs
         if len(shape_of(value)) < 3:
             return
-        if not is_f32_weight(weight) or not is_per_channel(shape_of(weight), shape_of(value)):
-            return
-        if values_of(weight) is None:
+        if not is_channel_weight(weight, value):
             return
         ones = make_weight(
             op, derived_name(op, "_scale"), np.ones(shape_of(weight), dtype=np.float32)
         )
-        scale = top.ScaleOp.make(
-            op.location,
-            (value, ones, weight),
-            result_types=[op.output.type],
-            do_relu=op.do_relu,
-            relu_limit=op.relu_limit,
-        )
-        rewriter.replace(op, [ones, scale])
+        rewriter.replace(op, [ones, in_place_of(op, top.ScaleOp, (value, ones, weight))])
 
 
 class AddToAddConst(RewritePattern):
@@ -98,14 +95,8 @@ class AddToAddConst(RewritePattern):
         if number == 0.0 and not has_relu(op):
             drop(op, value, rewriter)
             return
-        constant = top.AddConstOp.make(
-            op.location,
-            (value,),
-            result_types=[op.output.type],
-            const_val=number,
-            do_relu=op.do_relu,
-            relu_limit=op.relu_limit,
-            is_scalar=op.is_scalar,
+        constant = in_place_of(
+            op, top.AddConstOp, (value,), const_val=number, is_scalar=op.is_scalar
         )
         rewriter.replace(op, constant)
 
@@ -115,25 +106,13 @@ class MergeAdds(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.AddOp, rewriter: PatternRewriter) -> None:
-        if len(op.inputs) != 2 or not is_f32_weight(op.inputs[1]):
-            return
-        inner = sole_producer(op.inputs[0], top.AddOp)
-        if inner is None or has_relu(inner) or len(inner.inputs) != 2:
-            return
-        if not is_f32_weight(inner.inputs[1]):
+        if (inner := inner_with_weight(op)) is None:
             return
         outer_values, inner_values = _scaled(op), _scaled(inner)
         if outer_values is None or inner_values is None or not _takes_x_as_is(op, inner):
             return
         merged = make_weight(op, derived_name(op, "_merged"), outer_values + inner_values)
-        addition = top.AddOp.make(
-            op.location,
-            (inner.inputs[0], merged),
-            result_types=[op.output.type],
-            do_relu=op.do_relu,
-            relu_limit=op.relu_limit,
-            is_scalar=op.is_scalar,
-        )
+        addition = in_place_of(op, top.AddOp, (inner.inputs[0], merged), is_scalar=op.is_scalar)
         rewriter.replace(op, [merged, addition])
 
 
@@ -147,13 +126,3 @@ def _scaled(op: top.AddOp) -> Floats | None:
     if values is None or op.coeff is None:
         return values
     return values * np.float32(op.coeff.data[1].value.data)
-
-
-def is_per_channel(weight: tuple[int, ...], value: tuple[int, ...]) -> bool:
-    """Whether a weight has one element for each channel (dimension 1) of a tensor."""
-    if len(weight) != len(value) or len(value) < 2 or weight == value:
-        return False
-    return (
-        weight == tuple(size if axis == 1 else 1 for axis, size in enumerate(value))
-        and value[1] > 1
-    )

@@ -4,7 +4,7 @@ import numpy as np
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.passes.canonicalize.common import has_relu
+from xdsl_tpu.passes.canonicalize.common import has_relu, in_place_of
 from xdsl_tpu.passes.constants import is_f32_weight, make_weight, values_of
 from xdsl_tpu.passes.graph import derived_name, sole_producer
 
@@ -20,14 +20,7 @@ class DivToMul(RewritePattern):
         if values is None or not np.all(values):
             return
         inverse = make_weight(op, derived_name(op.inputs[1], "_inverse"), np.float32(1) / values)
-        product = top.MulOp.make(
-            op.location,
-            (op.inputs[0], inverse),
-            result_types=[op.output.type],
-            do_relu=op.do_relu,
-            relu_limit=op.relu_limit,
-            is_scalar=op.is_scalar,
-        )
+        product = in_place_of(op, top.MulOp, (op.inputs[0], inverse), is_scalar=op.is_scalar)
         rewriter.replace(op, [inverse, product])
 
 

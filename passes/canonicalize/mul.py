@@ -7,9 +7,13 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.passes.canonicalize.add import is_per_channel
-from xdsl_tpu.passes.canonicalize.common import has_relu
-from xdsl_tpu.passes.constants import is_f32_weight, make_weight, number_of, values_of
+from xdsl_tpu.passes.canonicalize.common import (
+    has_relu,
+    in_place_of,
+    inner_with_weight,
+    is_channel_weight,
+)
+from xdsl_tpu.passes.constants import make_weight, number_of, values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, producer, sole_producer
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
@@ -45,14 +49,8 @@ class MulToMulConst(RewritePattern):
             return
         for value, other in (op.inputs, reversed(op.inputs)):
             if value.type == op.output.type and (number := _constant(other)) is not None:
-                constant = top.MulConstOp.make(
-                    op.location,
-                    (value,),
-                    result_types=[op.output.type],
-                    const_val=number,
-                    do_relu=op.do_relu,
-                    relu_limit=op.relu_limit,
-                    is_scalar=op.is_scalar,
+                constant = in_place_of(
+                    op, top.MulConstOp, (value,), const_val=number, is_scalar=op.is_scalar
                 )
                 rewriter.replace(op, constant)
                 return
@@ -75,24 +73,14 @@ class MulToScale(RewritePattern):
         value, weight = op.inputs
         if is_weight(value):
             value, weight = weight, value
-        shape = shape_of(value)
-        if len(shape) != 4 or value.type != op.output.type:
+        if len(shape_of(value)) != 4 or value.type != op.output.type:
             return
-        if not is_f32_weight(weight) or not is_per_channel(shape_of(weight), shape):
-            return
-        if values_of(weight) is None:
+        if not is_channel_weight(weight, value):
             return
         zeros = make_weight(
             op, derived_name(op, "_bias"), np.zeros(shape_of(weight), dtype=np.float32)
         )
-        scale = top.ScaleOp.make(
-            op.location,
-            (value, weight, zeros),
-            result_types=[op.output.type],
-            do_relu=op.do_relu,
-            relu_limit=op.relu_limit,
-        )
-        rewriter.replace(op, [zeros, scale])
+        rewriter.replace(op, [zeros, in_place_of(op, top.ScaleOp, (value, weight, zeros))])
 
 
 class MergeMuls(RewritePattern):
@@ -100,25 +88,13 @@ class MergeMuls(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.MulOp, rewriter: PatternRewriter) -> None:
-        if len(op.inputs) != 2 or not is_f32_weight(op.inputs[1]):
-            return
-        inner = sole_producer(op.inputs[0], top.MulOp)
-        if inner is None or has_relu(inner) or len(inner.inputs) != 2:
-            return
-        if not is_f32_weight(inner.inputs[1]):
+        if (inner := inner_with_weight(op)) is None:
             return
         outer_values, inner_values = values_of(op.inputs[1]), values_of(inner.inputs[1])
         if outer_values is None or inner_values is None:
             return
         merged = make_weight(op, derived_name(op, "_merged"), outer_values * inner_values)
-        product = top.MulOp.make(
-            op.location,
-            (inner.inputs[0], merged),
-            result_types=[op.output.type],
-            do_relu=op.do_relu,
-            relu_limit=op.relu_limit,
-            is_scalar=op.is_scalar,
-        )
+        product = in_place_of(op, top.MulOp, (inner.inputs[0], merged), is_scalar=op.is_scalar)
         rewriter.replace(op, [merged, product])
 
 

@@ -7,7 +7,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import floats
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
-from xdsl_tpu.passes.canonicalize.common import has_relu
+from xdsl_tpu.passes.canonicalize.common import has_relu, in_place_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, sole_producer, tensor_like
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -54,13 +54,7 @@ class DivBySqrt(RewritePattern):
         inverse = top.RsqrtOp.make(
             derived_name(root, "_r_rsqrt"), (root.input,), result_types=[root.output.type]
         )
-        product = top.MulOp.make(
-            op.location,
-            (op.inputs[0], inverse),
-            result_types=[op.output.type],
-            do_relu=op.do_relu,
-            relu_limit=op.relu_limit,
-        )
+        product = in_place_of(op, top.MulOp, (op.inputs[0], inverse))
         rewriter.replace(op, [inverse, product])
 
 
