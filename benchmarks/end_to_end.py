@@ -8,38 +8,29 @@ that times and peak memory are what a user sees. Cosines are against onnxruntime
 """
 
 import argparse
-import json
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from networks import (
+    EXAMPLE_NAMES,
+    VENDOR_CYCLES,
+    WANTED_COSINE,
+    ToolFailure,
+    compiled,
+    executed,
+    lowest_cosine,
+    peak_gib,
+    source_of,
+    wide_console,
+    write_json,
+)
 from rich.table import Table
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
-TOOLS = Path(sys.executable).parent
-
-VENDOR_CYCLES = {
-    ("swin_t", "F16"): 3050233,
-    ("vit_small_patch16_224", "F16"): 1463592,
-    ("resnet50", "F16"): 1449589,
-    ("mobilenetv2_100", "F16"): 568658,
-    ("swin_t", "F32"): 34187620,
-    ("vit_small_patch16_224", "F32"): 26305958,
-    ("resnet50", "F32"): 5012026,
-    ("mobilenetv2_100", "F32"): 781758,
-}
-"""What the vendor's compiler (tpu-mlir 1.30.2) estimates for its own programs."""
 
 WIDTH = 120
 """Columns that the table needs."""
-
-WANTED_COSINE = {"F32": 0.99999, "F16": 0.9999, "BF16": 0.99}
 
 
 @dataclass
@@ -64,35 +55,17 @@ class Result:
         return min(self.cosines) >= self.wanted_cosine
 
 
-def timed(*command: str | Path) -> tuple[float, float]:
-    """Run a process; its wall seconds, and the peak GiB of all processes so far."""
-    start = time.perf_counter()
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
-    seconds = time.perf_counter() - start
-    if done.returncode:
-        sys.exit(f"{command[0]} failed:\n{done.stderr}")
-    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-
-
 def measure(model: str, quantize: str, seeds: int, folder: Path) -> Result:
     """Compile once, run once per seed."""
-    source = EXAMPLES / f"{model}.onnx"
+    source = source_of(model)
     out = folder / f"{model}_{quantize}"
-    compile_seconds, peak = timed(
-        TOOLS / "tpu-compile", source, "--quantize", quantize, "-o", out, "--quiet"
-    )
-    summary = json.loads((out / "compile.json").read_text())
+    compile_seconds, stages = compiled(source, quantize, out)
     cosines: list[float] = []
     run_seconds = 0.0
     report: dict[str, Any] = {}
     for seed in range(seeds):
-        path = out / f"report{seed}.json"
-        arguments = ("--seed", str(seed), "--compare", source, "--report", path, "--quiet")
-        run_seconds, run_peak = timed(TOOLS / "tpu-run", out / "model.bmodel", *arguments)
-        peak = max(peak, run_peak)
-        report = json.loads(path.read_text())
-        tensors = report["comparison"]["tensors"].values()
-        cosines.append(min(tensor["cosine"] for tensor in tensors))
+        run_seconds, report = executed(source, out, seed)
+        cosines.append(lowest_cosine(report))
     return Result(
         model=model,
         quantize=quantize,
@@ -102,8 +75,8 @@ def measure(model: str, quantize: str, seeds: int, folder: Path) -> Result:
         wanted_cosine=WANTED_COSINE[quantize],
         compile_seconds=compile_seconds,
         run_seconds=run_seconds,
-        peak_gib=peak,
-        stages=summary["seconds"],
+        peak_gib=peak_gib(),
+        stages=stages,
         wall_seconds=report["wall_seconds"],
     )
 
@@ -146,28 +119,29 @@ def table(results: list[Result]) -> Table:
 
 def main() -> None:
     """Measure, print, and exit with status 1 when a cosine is missed."""
-    models = list(dict.fromkeys(model for model, _ in VENDOR_CYCLES))
     parser = argparse.ArgumentParser(
         description="Accuracy, cycles and times of the example networks."
     )
-    parser.add_argument("--models", nargs="+", choices=models, default=models)
+    parser.add_argument("--models", nargs="+", choices=EXAMPLE_NAMES, default=EXAMPLE_NAMES)
     parser.add_argument("--quantize", nargs="+", choices=WANTED_COSINE, default=["F16", "F32"])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    console = Console()
-    console.width = max(console.width, WIDTH)  # figures are of no use cut off
+    console = wide_console(WIDTH)
     results: list[Result] = []
+    failed = False
     with tempfile.TemporaryDirectory() as folder, console.status("") as status:
         for model in args.models:
             for quantize in args.quantize:
                 status.update(f"{model} {quantize}")
-                results.append(measure(model, quantize, args.seeds, Path(folder)))
+                try:
+                    results.append(measure(model, quantize, args.seeds, Path(folder)))
+                except ToolFailure as failure:
+                    failed = True
+                    print(f"{model} {quantize}: {failure}", file=sys.stderr)
     console.print(table(results))
-    if args.json is not None:
-        rows = [asdict(r) | {"passed": r.passed} for r in results]
-        args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    sys.exit(not all(r.passed for r in results))
+    write_json(args.json, [asdict(r) | {"passed": r.passed} for r in results])
+    sys.exit(failed or not all(r.passed for r in results))
 
 
 if __name__ == "__main__":

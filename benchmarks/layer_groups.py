@@ -5,20 +5,28 @@ usage: python benchmarks/layer_groups.py [--models NAME_OR_ONNX ...] [--quantize
 A model is the name of an example or an ONNX file. Each is compiled by `tpu-compile` and run by
 `tpu-run` on its bmodel; outputs are compared with onnxruntime. The floor is what no schedule
 beats: all weights at DDR's peak rate, or all multiply-accumulates at the array's, whichever takes
-longer. Exits with status 1 when a cosine is too low.
+longer. Exits with status 1 when a cosine is too low or a network fails; the others still run.
 """
 
 import argparse
-import json
 import math
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rich.console import Console
+from networks import (
+    EXAMPLE_NAMES,
+    VENDOR_CYCLES,
+    WANTED_COSINE,
+    ToolFailure,
+    compiled,
+    executed,
+    lowest_cosine,
+    source_of,
+    wide_console,
+    write_json,
+)
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
@@ -28,28 +36,10 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.text import read_module
 from xdsl_tpu.passes.tensors import shape_of, size_in_bytes
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-TOOLS = Path(sys.executable).parent
-
-VENDOR_CYCLES = {
-    ("swin_t", "F16"): 3050233,
-    ("vit_small_patch16_224", "F16"): 1463592,
-    ("resnet50", "F16"): 1449589,
-    ("mobilenetv2_100", "F16"): 568658,
-    ("swin_t", "F32"): 34187620,
-    ("vit_small_patch16_224", "F32"): 26305958,
-    ("resnet50", "F32"): 5012026,
-    ("mobilenetv2_100", "F32"): 781758,
-}
-"""What the vendor's compiler (tpu-mlir 1.30.2) estimates for its own programs."""
-
-EXAMPLE_NAMES = tuple(dict.fromkeys(name for name, _ in VENDOR_CYCLES))
-
 VENDOR_SECONDS = {"swin_t": 3.7}
 """From Top IR to bmodel, as measured for the vendor's compiler."""
 
 ELEMENT_BYTES = {"F32": 4, "F16": 2, "BF16": 2}
-WANTED_COSINE = {"F32": 0.99999, "F16": 0.9999, "BF16": 0.99}
 
 
 @dataclass(frozen=True)
@@ -92,24 +82,11 @@ def _macs(op: tpu.Conv2DOp | tpu.MatMulOp) -> int:
     return math.prod(shape_of(op.output)) * left[-2 if bool(op.left_transpose) else -1]
 
 
-def run(*command: str | Path) -> None:
-    """A tool as a process of its own; its message and exit when it fails."""
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
-
-
-def measure(source: Path, quantize: str, folder: Path, disable: tuple[str, ...] = ()) -> Row:
+def measure(source: Path, quantize: str, folder: Path) -> Row:
     """Compile, run and compare one network."""
-    out, report = folder / source.stem, folder / "report.json"
-    start = time.perf_counter()
-    off = [part for name in disable for part in ("--disable-pass", name)]
-    run(TOOLS / "tpu-compile", source, "--quantize", quantize, "-o", out, "--quiet", *off)
-    wall = time.perf_counter() - start
-    arguments = ("--seed", "0", "--compare", source, "--report", report, "--quiet")
-    run(TOOLS / "tpu-run", out / "model.bmodel", *arguments)
-    result = json.loads(report.read_text())
-    summary = json.loads((out / "compile.json").read_text())["seconds"]
+    out = folder / source.stem
+    wall, seconds = compiled(source, quantize, out)
+    _, report = executed(source, out, seed=0)
     groups = [o for o in read_module(out / "final.mlir").walk() if isinstance(o, tpu.GroupOp)]
     transfers = (tpu.LoadOp, tpu.StoreOp, tpu.YieldOp)
     return Row(
@@ -117,11 +94,11 @@ def measure(source: Path, quantize: str, folder: Path, disable: tuple[str, ...] 
         quantize=quantize,
         vendor_cycles=VENDOR_CYCLES.get((source.stem, quantize)),
         floor_cycles=floor(read_module(out / "tpu.mlir"), quantize, load_chip()),
-        cycles=result["cycles"],
-        cosine=min(t["cosine"] for t in result["comparison"]["tensors"].values()),
-        compile_seconds=sum(s for stage, s in summary.items() if "/" not in stage)
-        - summary["import"],
-        import_seconds=summary["import"],
+        cycles=report["cycles"],
+        cosine=lowest_cosine(report),
+        compile_seconds=sum(s for stage, s in seconds.items() if "/" not in stage)
+        - seconds["import"],
+        import_seconds=seconds["import"],
         vendor_seconds=VENDOR_SECONDS.get(source.stem) if quantize == "F16" else None,
         groups=len(groups),
         grouped_ops=sum(
@@ -156,14 +133,6 @@ def table(rows: list[Row]) -> Table:
     return shown
 
 
-def source_of(model: str) -> Path:
-    """The ONNX file of a name or a path; exits with a message when there is none."""
-    for path in (Path(model), EXAMPLES / f"{model}.onnx"):
-        if path.is_file() and path.suffix == ".onnx":
-            return path
-    sys.exit(f"{model}: neither an ONNX file nor an example ({', '.join(EXAMPLE_NAMES)})")
-
-
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description="Cycles of networks with layer groups.")
@@ -171,19 +140,20 @@ def main() -> None:
     parser.add_argument("--quantize", choices=WANTED_COSINE, default="F16", type=str.upper)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    sources = [source_of(model) for model in args.models]
-    console = Console()
-    console.width = max(console.width, 150)  # figures are of no use cut off
+    console = wide_console(150)
     rows: list[Row] = []
+    failed = False
     with tempfile.TemporaryDirectory() as folder, console.status("") as status:
-        for source in sources:
-            status.update(source.stem)
-            rows.append(measure(source, args.quantize, Path(folder)))
+        for model in args.models:
+            status.update(model)
+            try:
+                rows.append(measure(source_of(model), args.quantize, Path(folder)))
+            except ToolFailure as failure:
+                failed = True
+                print(f"{model}: {failure}", file=sys.stderr)
     console.print(table(rows))
-    if args.json is not None:
-        listed = [asdict(row) | {"is_close": row.is_close} for row in rows]
-        args.json.write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
-    sys.exit(not all(row.is_close for row in rows))
+    write_json(args.json, [asdict(row) | {"is_close": row.is_close} for row in rows])
+    sys.exit(failed or not all(row.is_close for row in rows))
 
 
 if __name__ == "__main__":

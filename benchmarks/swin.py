@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from networks import EXAMPLES, wide_console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
@@ -33,7 +33,7 @@ from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import FINAL_PIPELINE, patterns_of, run_stage
 
-SWIN = Path(__file__).parents[1] / "examples" / "swin_t.onnx"
+SWIN = EXAMPLES / "swin_t.onnx"
 
 SPLIT = ("MatmulWithPermuteAndSplit", "SliceMatMul")
 """The three parts of the qkv MatMul are cut out by Slice and Squeeze, without transposes."""
@@ -43,18 +43,39 @@ PRODUCTS = ("ReshapeSliceSqueezePattern", "SplitMatMulPattern")
 
 FUSIONS = (
     "ConcatToSwapDimInner",
+    "ConvertMatMulWithLeftTranspose",
+    "ConvertMatMulWithOutputTranspose",
+    "ConvertMatMulWithRightTranspose",
     "ErasePermuteAroundAdd",
+    "FitPermute2Hdim",
+    "MaskedFillPermuteMove",
     "MatMulHdimBatchPattern",
     "MatMulRemoveReshapePattern",
     "MovePermuteAfterAdd",
+    "MulConstBeforePermute",
     "PermuteAddWeightReorderPattern",
     "PermuteFuse",
     "PermuteFuse2",
     "PermuteFuseAddSoftmax",
+    "PermuteFuseAddSoftmaxSlice",
     "PermuteMulconstSwap",
+    "PermutePadSwap",
     "PermuteReorderPattern",
+    "PermuteReshapeFuse",
+    "PermuteReshapeFuse2",
+    "PermuteTileSwap",
+    "PermuteToReshape",
+    "RemovePermute",
     "Reshape4Depth2SpacePattern",
+    "ReshapePermuteFuse",
     "ReshapeReorderPattern",
+    "TopAddReshapeSwap",
+    "TopFuseReshape2",
+    "TopFuseReshape3",
+    "TopMultiSwapDimMergeToOne",
+    "TopPermuteToPixelShuffle",
+    "TopReshapeFuse",
+    "TopReshapeFuse2",
 )
 """Transposes that meet, move, or go into the op beside them."""
 
@@ -168,8 +189,7 @@ def main() -> None:
     if not args.model.is_file():
         sys.exit(f"{args.model}: no such file")
     chip = load_chip()
-    console = Console()
-    console.width = max(console.width, 100)  # figures are of no use cut off
+    console = wide_console(100)
     results: list[Result] = []
     try:
         with console.status("") as status:

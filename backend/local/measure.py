@@ -105,15 +105,16 @@ def measure(
     starts: Sizes = from_the_start,
     only_stored: bool = False,
     merging: tpu.Conv2DOp | None = None,
+    offered: int = USUAL_SCRATCH,
 ) -> Measured:
     """Run the kernel of an op on a slice, with as little scratch memory as it can work in, from
-    `USUAL_SCRATCH` upwards. `only_stored`: no other op of the group reads the result. `merging`:
-    the convolution of the group that reads the result of a cast with filter taps as channels.
+    the bytes `offered` upwards. `only_stored`: no other op of the group reads the result.
+    `merging`: the convolution of the group that reads the result of a cast with filter taps as
+    channels.
 
     Raises TpuError when it cannot work on such a slice at all. The op is not changed and needs no
     addresses.
     """
-    offered = USUAL_SCRATCH
     base = chip.local_bytes // 2
     while True:
         scratch = Scratch(chip, [(base, base + min(offered, chip.local_bytes))])

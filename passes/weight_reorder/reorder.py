@@ -34,9 +34,10 @@ class WeightReorderPass(ModulePass):
             : (.., tensor<1x64x1x640xsi8>, none)
 
     `use_3ic=false` keeps the filters of first layers from being merged with kernel rows and
-    columns. 8-bit filters are merged with rows alone where rows and columns would fit, unless
-    `merge_columns=true`: every merged column is loaded once more. Their coefficients are merged
-    for the lanes of `chip`, a name or a `.toml` description, by default `module.chip`.
+    columns. They are merged with rows alone where rows and columns would fit, unless
+    `merge_columns=true`: every merged column is loaded once more. Coefficients of 8-bit
+    convolutions are merged for the lanes of `chip`, a name or a `.toml` description, by default
+    `module.chip`.
     """
 
     name = "weight-reorder"
@@ -54,7 +55,7 @@ class WeightReorderPass(ModulePass):
             if isinstance(inner, tpu.Conv2DOp) and _is_quantized(inner):
                 merge_conv(inner, weights, self.use_3ic, of_chip, self.merge_columns)
             elif isinstance(inner, tpu.Conv2DOp):
-                reorder_conv(inner, weights, self.use_3ic)
+                reorder_conv(inner, weights, self.use_3ic, self.merge_columns)
             elif isinstance(inner, tpu.MatMulOp):
                 reorder_matmul(inner, weights)
         set_module_attributes(op, {"module.state": StringAttr(State.TPU_REORDERED)})

@@ -22,7 +22,7 @@ from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.text import make_context, parse_module
 from xdsl_tpu.dialects.weights import Weights, attach, weights_of
-from xdsl_tpu.passes import PASSES
+from xdsl_tpu.passes.pipeline import make_pass
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -58,6 +58,8 @@ class Case:
     inputs: dict[str, Array] = field(default_factory=dict[str, Array])
     weights: dict[str, Array] = field(default_factory=dict[str, Array])
     last: str = ""
+    options: dict[str, str] = field(default_factory=dict[str, str])
+    """Pass -> its options."""
 
     def _random(self, name: str, shape: Shape, kind: str, scale: float) -> Array:
         seed = [self.seed, *name.encode()]
@@ -160,7 +162,7 @@ def run(case: Case, chip: Chip | None = None) -> Outcome:
     module = case.module()
     (expected,) = run_module(module, case.inputs).values()
     for name in PIPELINE:
-        PASSES[name]()().apply(make_context(), module)
+        make_pass(name, case.options.get(name, "")).apply(make_context(), module)
     program = generate(module, weights_of(module), chip)
     check_encoding(program)
     early, late = (execute(program, case, chip, ahead) for ahead in (Engine.TIU, Engine.GDMA))

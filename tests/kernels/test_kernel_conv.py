@@ -91,10 +91,21 @@ MERGED = {
 
 @pytest.mark.parametrize(("mode", "conv"), MERGED.values(), ids=MERGED)
 def test_kernel_dimensions_merged_into_channels(mode: int, conv: Conv) -> None:
-    result = outcome(conv, "f16")
+    case = conv.case("f16")
+    case.options["weight-reorder"] = "merge_columns=true"
+    result = check(case)
     (command,) = {(c["opd1_h"], c["opd1_w"]) for c in result.program.tiu if "CONV" in c.form.name}
     merged = (1 if mode & 1 else conv.kernel[0], 1 if mode & 2 else conv.kernel[1])
     assert command == merged
+
+
+def test_rows_alone_are_merged_by_default() -> None:
+    """A merged column would load the image once more."""
+    _, conv = MERGED["mobile stem, both"]
+    result = outcome(conv, "f16")
+    assert {(c["opd1_h"], c["opd1_w"]) for c in result.program.tiu if "CONV" in c.form.name} == {
+        (1, 3)
+    }
 
 
 DEPTHWISE = {

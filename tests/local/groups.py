@@ -24,7 +24,6 @@ from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
-from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.build import build_group
@@ -32,6 +31,7 @@ from xdsl_tpu.passes.layer_group.model import plan_group
 from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.layer_group.values import Refusal, Secs
+from xdsl_tpu.passes.pipeline import make_pass
 
 SCRATCH = 16384
 WHOLE = Secs()
@@ -48,7 +48,7 @@ def grouped(
     chip = chip or load_chip()
     module = case.module()
     for name in ("weight-reorder", "subnet-divide"):
-        PASSES[name]()().apply(make_context(), module)
+        make_pass(name, case.options.get(name, "")).apply(make_context(), module)
     _, _, function = divided_parts(module)
     ops = computing_ops(function.body.block)
     mark_split_weights(ops)
@@ -60,7 +60,7 @@ def grouped(
     assert not isinstance(group, Refusal), f"the group was refused: {group}"
     none = next(op for op in function.body.block.ops if isinstance(op, top.NoneOp))
     build_group(group, none, chip)
-    PASSES["address-assign"]()().apply(make_context(), module)
+    make_pass("address-assign", "").apply(make_context(), module)
     assert any(isinstance(op, tpu.GroupOp) for op in module.walk())
     return module
 

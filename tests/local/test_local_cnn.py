@@ -2,9 +2,10 @@
 
 import pytest
 from tests.kernels.harness import Case
-from tests.local.groups import run_grouped
+from tests.local.groups import grouped, run_grouped
 from xdsl.ir import Operation
 
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 from xdsl_tpu.passes.layer_group.values import Secs
 
@@ -21,7 +22,6 @@ def conv(
     pads: tuple[int, int, int, int] = (0, 0, 0, 0),
     group: int = 1,
     relu: float | None = None,
-    merge: int = 0,
 ) -> str:
     """A Conv2D with random filter and bias; `shapes` are those of operand and result."""
     ic, oc = shapes[0][1], shapes[1][1]
@@ -35,7 +35,6 @@ def conv(
         "pads": str(list(pads)),
         "do_relu": "true" if relu is not None else "false",
         "relu_limit": f"{-1.0 if relu is None else relu} : f64",
-        "use_3ic_optimize": f"{merge} : i64",
         "with_bias": "true",
         "weight_is_coeff": "1 : i64",
     }
@@ -89,16 +88,35 @@ def test_inverted_bottleneck(secs: Secs) -> None:
 
 
 @pytest.mark.parametrize("kind", ["f16", "f32"])
-@pytest.mark.parametrize("merge", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    ("options", "kernel", "pads", "merge"),
+    [
+        ("use_3ic=false", (3, 3), (1, 1, 1, 1), 0),
+        ("", (3, 3), (1, 1, 1, 1), 1),
+        ("", (2, 7), (0, 2, 0, 3), 2),
+        ("merge_columns=true", (3, 3), (1, 1, 1, 1), 3),
+    ],
+)
 @pytest.mark.parametrize("secs", [Secs(), Secs(h=2)], ids=str)
-def test_stem_with_merged_taps(kind: str, merge: int, secs: Secs) -> None:
+def test_stem_with_merged_taps(
+    kind: str,
+    options: str,
+    kernel: tuple[int, int],
+    pads: tuple[int, int, int, int],
+    merge: int,
+    secs: Secs,
+) -> None:
     """The cast between load and convolution works on the merged lanes, too."""
     case = Case(kind, 2)
+    case.options["weight-reorder"] = options
     shape, out = (1, 3, 32, 32), (1, 32, 16, 16)
     x = case.input("x", shape, kind="f32" if kind == "f16" else kind)
     if kind == "f16":
         x = case.op("tpu.Cast", [x], {"with_scale": "true"}, "half", shape)
-    conv(case, x, "y", (shape, out), (3, 3), (2, 2), (1, 1, 1, 1), relu=-1.0, merge=merge)
+    conv(case, x, "y", (shape, out), kernel, (2, 2), pads, relu=-1.0)
+    module = grouped(case, secs=secs)
+    (stem,) = (op for op in module.walk() if isinstance(op, tpu.Conv2DOp))
+    assert stem.use_3ic_optimize.value.data & 3 == (merge if kind == "f16" else 0)
     run_grouped(case, secs=secs)
 
 

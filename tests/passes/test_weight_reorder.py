@@ -93,7 +93,7 @@ def test_depthwise_keeps_the_order_and_takes_a_16_bit_bias() -> None:
 @pytest.mark.parametrize(
     ("filters", "value", "last"),
     [
-        ((5, 3, 3, 3), 0x13, 32),  # 27 channels after merging both: one block, one position
+        ((5, 3, 3, 3), 0x11, 3 * 32),  # 27 channels after merging both, but rows alone load faster
         ((5, 3, 7, 7), 0x11, 7 * 32),  # 21 channels after merging rows: 7 positions remain
         ((5, 3, 4, 4), 0x11, 4 * 32),  # 12 of the Swin patch convolution
         ((5, 40, 3, 3), 0, 2 * 9 * 32),  # enough channels already
@@ -104,6 +104,13 @@ def test_which_3ic_mode_is_chosen(filters: tuple[int, ...], value: int, last: in
     _, op = reordered(conv(filters[1], filters), "F16")
     assert op.use_3ic_optimize.value.data == value
     assert shape_of(op.filter) == (1, 5, 1, last)
+
+
+def test_columns_are_merged_on_demand() -> None:
+    """27 channels after merging both: one block, one position."""
+    _, op = reordered(conv(3, (5, 3, 3, 3)), "F16", "merge_columns=true")
+    assert op.use_3ic_optimize.value.data == 0x13
+    assert shape_of(op.filter) == (1, 5, 1, 32)
 
 
 def test_dilated_and_grouped_filters_are_never_merged() -> None:
