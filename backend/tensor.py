@@ -31,25 +31,15 @@ class DType(Enum):
     U32 = ("u32", 4, 4, False)
     BF16 = ("bf16", 5, 2, True)
 
-    @property
-    def label(self) -> str:
+    def __init__(self, label: str, code: int, bytes: int, signed: bool) -> None:
+        self.label = label
         """Name as in the IR."""
-        return self.value[0]
-
-    @property
-    def code(self) -> int:
+        self.code = code
         """Precision code in commands."""
-        return self.value[1]
-
-    @property
-    def bytes(self) -> int:
+        self.bytes = bytes
         """Bytes of one element."""
-        return self.value[2]
-
-    @property
-    def signed(self) -> bool:
+        self.signed = signed
         """Whether the element has a sign."""
-        return self.value[3]
 
     @property
     def is_float(self) -> bool:

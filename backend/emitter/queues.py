@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
+import numpy.typing as npt
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import FORMS, Command, Engine
@@ -80,10 +81,10 @@ class CommandQueues:
         gdma = self._accesses[Engine.GDMA]
         found: set[int] = set()
         for low, high in _granules(reads):
-            found.update(np.unique(gdma.written[low:high]).tolist())
+            found.update(_distinct(gdma.written[low:high]))
         for low, high in _granules(writes):
-            found.update(np.unique(gdma.written[low:high]).tolist())
-            found.update(np.unique(gdma.read[low:high]).tolist())
+            found.update(_distinct(gdma.written[low:high]))
+            found.update(_distinct(gdma.read[low:high]))
         return tuple(sorted(found - {0}))
 
     def _dependency(self, engine: Engine, reads: Sequence[Span], writes: Sequence[Span]) -> int:
@@ -118,3 +119,9 @@ class CommandQueues:
 def _granules(spans: Sequence[Span]) -> Iterator[Span]:
     for low, high in spans:
         yield low // GRANULE, -(-high // GRANULE)
+
+
+def _distinct(numbers: npt.NDArray[np.int64]) -> set[int]:
+    """The different numbers; they come in long runs of the same."""
+    changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+    return {int(numbers[0]), *numbers[changes].tolist()} if numbers.size else set()
