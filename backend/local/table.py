@@ -20,6 +20,7 @@ LOCAL_KERNELS: dict[str, str] = {
     "tpu.Mul": "elementwise:element_wise",
     "tpu.MulConst": "elementwise:element_wise",
     "tpu.MulShift": "elementwise:element_wise",
+    "tpu.Permute": "transpose:permute",
     "tpu.Pool2D": "pool:pool",
     "tpu.Reciprocal": "elementwise:element_wise",
     "tpu.Reduce": "rows:reduce",

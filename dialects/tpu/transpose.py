@@ -51,9 +51,14 @@ class PermuteOp(ShapeInference, LocalOp):
 
     def local_support(self, kind: GroupType) -> str | None:
         order = ints(self.order)
+        if order in ((0, 2, 3, 1), (0, 3, 1, 2)):
+            return None
         if order[:2] == (0, 1):
             return f"it turns order {list(order)} with the DMA, between global tensors"
         return f"order {list(order)} moves data across lanes"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis == "n"
 
 
 @irdl_op_definition

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.local.forms import row_form
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.layer_group.group_type import choose_type, type_problem
 from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, plan_group
 from xdsl_tpu.passes.layer_group.sections import max_sections
-from xdsl_tpu.passes.layer_group.values import Refusal, Secs
+from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
+from xdsl_tpu.passes.tensors import required_name
 
 MOST_SLICES = 64
 """A group is cut into at most this many slices."""
@@ -96,7 +99,7 @@ class Searcher:
     def plan(self, ops: Sequence[Operation], secs: Secs) -> Group | Refusal:
         """A range as one group of the type that suits it, cut into `secs`."""
         kind = choose_type(ops, self.chip.lanes).kind
-        problem = type_problem(ops, kind)
+        problem = type_problem(ops, kind) or spread_problem(ops, kind, self.chip.lanes)
         if problem is not None:
             return Refusal(problem)
         return plan_group(ops, kind, secs, self.chip, self.scratch)
@@ -111,3 +114,21 @@ class Searcher:
             if n * h >= count:
                 yield Secs(n=n, h=h)
             count *= 2
+
+
+def spread_problem(ops: Sequence[Operation], kind: GroupType, lanes: int) -> str | None:
+    """Why a group cannot be because an op needs a value in every lane that lies in one; None when
+    all those are loaded, and for nothing else."""
+    inside = set(ops)
+    for op in ops:
+        for index, value in enumerate(op.operands):
+            if is_none(value) or row_form(op, index, kind, lanes) is None:
+                continue
+            uses = [use for use in value.uses if use.operation in inside]
+            plain = any(row_form(u.operation, u.index, kind, lanes) is None for u in uses)
+            if value.owner in inside or plain:
+                return (
+                    f"'{required_name(op)}' ({op.name}) needs its operand {index} in every lane, "
+                    "so it must be loaded for it alone"
+                )
+    return None

@@ -32,8 +32,8 @@ from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_global
 GLOBAL: list[tuple[str, NamedOp, str]] = [
     (
         "permute",
-        permute((1, 8, 4, 4), [0, 2, 3, 1]),
-        "order [0, 2, 3, 1] moves data across lanes",
+        permute((1, 8, 4, 4), [0, 2, 1, 3]),
+        "order [0, 2, 1, 3] moves data across lanes",
     ),
     (
         "permute-inner",

@@ -135,3 +135,14 @@ def test_reshapes_that_change_the_depth(
     y = case.op("tpu.Relu", [y], {}, "relu", after)
     case.op("tpu.Add", [y, y], {}, "sum", after)
     check_groups(case, chips[262144])
+
+
+def test_a_value_of_one_lane_is_loaded_for_those_that_need_it_in_all(
+    chips: dict[int, Path],
+) -> None:
+    """An outer product: the column is computed, so it has to go through DDR."""
+    case = Case("f32")
+    column = case.op("tpu.Relu", [case.input("column", (3, 1))], {}, "relu", (3, 1))
+    case.op("tpu.Mul", [column, case.input("row", (1, 16))], {}, "outer", (3, 16))
+    case.op("tpu.Relu", ["outer"], {}, "y", (3, 16))
+    check_groups(case, chips[262144])
