@@ -51,8 +51,8 @@ pytest: $(STAMP) ## unit and end-to-end tests
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS)
 
 FUZZ ?= 20000
-fuzz: $(STAMP) ## many damaged bmodel files (FUZZ=20000); for a nightly run
-	XDSL_TPU_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q tests/bmodel/test_bmodel_fuzz.py
+fuzz: $(STAMP) ## many random graphs, damaged IR and bmodel files (FUZZ=20000); for a nightly run
+	XDSL_TPU_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q tests/bmodel/test_bmodel_fuzz.py tests/fuzz
 
 test: lint typecheck lit pytest ## everything continuous integration runs
 

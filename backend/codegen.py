@@ -1,8 +1,10 @@
 """From addressed tpu IR to a `Program`."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
+from itertools import chain, count
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +68,7 @@ def _emit(function: FuncOp, program: Program, chip: Chip, places: list[ValuePlac
     context = KernelContext(chip, emitter)
     for op in function.body.block.ops:
         if isinstance(op, ReturnOp):
-            program.outputs = [_io(value) for value in op.operands]
+            program.outputs = list(_distinct(map(_io, op.operands)))
         if op.name in SILENT or is_absorbed(op):
             continue
         if isinstance(op, tpu.GroupOp):
@@ -164,6 +166,16 @@ def _subnet(module: ModuleOp) -> FuncOp:
 def _io(value: SSAValue) -> IoTensor:
     place = ddr_value(value)
     return IoTensor(name_of(value) or "", place.address, place.shape, place.dtype)
+
+
+def _distinct(tensors: Iterable[IoTensor]) -> Iterator[IoTensor]:
+    """A tensor that is a result twice gets another name the second time: callers go by names."""
+    taken: set[str] = set()
+    for tensor in tensors:
+        names = (f"{tensor.name}_{number}" for number in count(1))
+        name = next(name for name in chain((tensor.name,), names) if name not in taken)
+        taken.add(name)
+        yield replace(tensor, name=name)
 
 
 def _integer(op: Operation, name: str) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.order import check_order
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.pattern_table import PatternPass
@@ -171,6 +172,7 @@ def _run(
         start = time.perf_counter()
         make_pass(name, own).apply(ctx, module)
         module.verify()
+        check_order(module, f"after {name}")
         yield PassTime(stage, name, time.perf_counter() - start)
 
 

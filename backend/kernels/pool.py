@@ -115,9 +115,9 @@ def _elements(axis: Axis, index: int, counted: bool) -> int:
 
 
 def _planes(shape: tuple[int, ...]) -> Shape4:
-    """(1, n * c, h, w); a 1-D plane is a column."""
-    n, c, *spatial = (*shape, 1) if len(shape) == 3 else shape
-    if len(spatial) != 2:
+    """(1, n * c, h, w); a 1-D plane is a column, and a plane that is not kept one element."""
+    n, c, *spatial = (*shape, *(1,) * (4 - len(shape)))
+    if len(shape) < 2 or len(spatial) != 2:
         raise TpuError(f"a tensor of shape {shape} where (n, c, h, w) is expected")
     return 1, n * c, spatial[0], spatial[1]
 

@@ -2,6 +2,7 @@
 
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64Attr
@@ -55,7 +56,7 @@ class MoveReluBeforeConcat(RewritePattern):
             )
             for value in concat.inputs
         ]
-        rewriter.insert(relus)
+        rewriter.insert(relus, InsertPoint.before(concat))
         concat.operands = [relu.output for relu in relus]
         concat.location = op.location
         rewriter.notify_op_modified(concat)

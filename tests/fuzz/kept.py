@@ -1,0 +1,55 @@
+"""Graphs that failed once, shrunk: name -> the graph and the passes left out."""
+
+from tests.fuzz.recipes import Recipe, Step, Weight
+
+PLANES = (2, 4, 3, 4)
+
+KEPT: dict[str, tuple[Recipe, tuple[str, ...]]] = {
+    "reduced dimensions with gaps": (
+        Recipe(
+            (PLANES,),
+            (Step("ReduceMax", (0,), (4,), {"axes": [0, 2, 3], "keepdims": 0}),),
+        ),
+        (),
+    ),
+    "norm over dimensions with gaps": (
+        Recipe(
+            (PLANES,),
+            (Step("ReduceL2", (0,), (1, 4, 1, 4), {"axes": [0, 2], "keepdims": 1}),),
+        ),
+        (),
+    ),
+    "a row computed in the group that every lane needs": (
+        Recipe((PLANES,), (Step("LogSoftmax", (0,), PLANES, {"axis": 1}),)),
+        (),
+    ),
+    "a relu behind a concat of one tensor with itself": (
+        Recipe(
+            ((10, 5),),
+            (
+                Step("MatMul", (0, Weight((5, 14))), (10, 14)),
+                Step("Concat", (1, 1), (20, 14), {"axis": 0}),
+                Step("Relu", (2,), (20, 14)),
+            ),
+        ),
+        (),
+    ),
+    "one tensor as several outputs": (
+        Recipe(
+            ((6, 4),),
+            (
+                Step("Relu", (0,), (6, 4)),
+                Step("Transpose", (1,), (6, 4), {"perm": [0, 1]}),
+                Step("Transpose", (1,), (6, 4), {"perm": [0, 1]}),
+            ),
+        ),
+        (),
+    ),
+    "a mean of planes that are not kept": (
+        Recipe(
+            (PLANES,),
+            (Step("ReduceMean", (0,), (2, 4), {"axes": [2, 3], "keepdims": 0}),),
+        ),
+        ("layer-group",),
+    ),
+}

@@ -1,0 +1,381 @@
+"""Random graphs: every step takes tensors that are there and says what shape it makes.
+
+Values stay within reach of f32: exponents and divisors are made tame by the step that uses them.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, TypeAlias, TypeVar
+
+from hypothesis import strategies as st
+from tests.fuzz.recipes import Recipe, Shape, Step, Weight
+
+Draw: TypeAlias = st.DrawFn
+T = TypeVar("T")
+Maker: TypeAlias = Callable[[Draw, Sequence[Shape], int], "Step | None"]
+"""Draws a step from a tensor of the graph, given all shapes; None when it does not suit it."""
+
+LARGEST = 6000
+"""Elements of a tensor."""
+
+
+def _choice(draw: Draw, *values: T) -> T:
+    return draw(st.sampled_from(values))
+
+
+def _whole(draw: Draw, low: int, high: int) -> int:
+    return draw(st.integers(low, high))
+
+
+UNARY = ("Relu", "Sigmoid", "Tanh", "Abs", "Neg", "Erf", "Softplus", "Softsign", "Identity",
+         "HardSwish", "Sin", "Cos", "Sign", "HardSigmoid")  # fmt: skip
+
+
+def unary(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    kind = _choice(draw, *UNARY, "LeakyRelu", "Elu", "Clip", "Pow")
+    if kind == "Clip":
+        limits = (Weight((), "floats", (-0.75,)), Weight((), "floats", (0.5,)))
+        return Step(kind, (at, *limits), shapes[at])
+    if kind == "Pow":
+        return Step(kind, (at, Weight((), "floats", (2.0,))), shapes[at])
+    if kind == "Sign" and at >= 1:
+        kind = "Abs"  # a jump at 0 would turn a rounding error into a difference
+    attributes = {"alpha": _choice(draw, 0.125, 0.75)} if kind in ("LeakyRelu", "Elu") else {}
+    return Step(kind, (at,), shapes[at], attributes)
+
+
+def constant_arithmetic(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    """A constant that spreads over the tensor, on either side."""
+    shape = shapes[at]
+    dims = tuple(size if draw(st.booleans()) else 1 for size in shape)
+    cut = _whole(draw, 0, len(dims))
+    kind = _choice(draw, "Add", "Sub", "Mul", "Div", "Max", "Min", "PRelu")
+    weight = Weight(dims[cut:], "positive" if kind == "Div" else "normal")
+    if kind in ("Div", "PRelu") or draw(st.booleans()):
+        return Step(kind, (at, weight), shape)
+    return Step(kind, (weight, at), shape)
+
+
+def arithmetic(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    """Two tensors of the graph that spread over each other."""
+    fitting = [n for n, shape in enumerate(shapes) if _spread(shape, shapes[at]) is not None]
+    other = _choice(draw, *fitting)
+    shape = _spread(shapes[other], shapes[at])
+    if shape is None or prod(shape) > LARGEST:
+        return None
+    return Step(_choice(draw, "Add", "Sub", "Mul", "Max", "Min"), (at, other), shape)
+
+
+def _spread(one: Shape, other: Shape) -> Shape | None:
+    rank = max(len(one), len(other))
+    pairs = zip((1,) * (rank - len(one)) + one, (1,) * (rank - len(other)) + other, strict=True)
+    sizes: list[int] = []
+    for a, b in pairs:
+        if a != b and 1 not in (a, b):
+            return None
+        sizes.append(max(a, b))
+    return tuple(sizes)
+
+
+def _window(size: int, kernel: int, stride: int, before: int, after: int, dilation: int = 1) -> int:
+    return (size + before + after - dilation * (kernel - 1) - 1) // stride + 1
+
+
+def _windows(
+    draw: Draw, shape: Shape, dilate: bool
+) -> tuple[dict[str, Any], tuple[int, int]] | None:
+    """Attributes of a window over h and w, and the size of what comes out."""
+    kernel = [_whole(draw, 1, 3), _whole(draw, 1, 3)]
+    strides = [_whole(draw, 1, 2), _whole(draw, 1, 2)]
+    pads = [_whole(draw, 0, kernel[n % 2] - 1) for n in range(4)]
+    dilations = [_whole(draw, 1, 2), _whole(draw, 1, 2)] if dilate else [1, 1]
+    sizes = [
+        _window(shape[2 + n], kernel[n], strides[n], pads[n], pads[n + 2], dilations[n])
+        for n in range(2)
+    ]
+    if min(sizes) < 1:
+        return None
+    given: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, "pads": pads}
+    return given | ({"dilations": dilations} if dilate else {}), (sizes[0], sizes[1])
+
+
+def convolution(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    shape = shapes[at]
+    if len(shape) != 4 or (found := _windows(draw, shape, dilate=True)) is None:
+        return None
+    attributes, sizes = found
+    channels = shape[1]
+    groups = _choice(draw, *{1, channels, 2 if channels % 2 == 0 else 1})
+    out = groups * _whole(draw, 1, max(1, 20 // groups))
+    weights = [Weight((out, channels // groups, *attributes["kernel_shape"]))]
+    if draw(st.booleans()):
+        weights.append(Weight((out,)))
+    result = (shape[0], out, *sizes)
+    if prod(result) > LARGEST:
+        return None
+    return Step("Conv", (at, *weights), result, attributes | {"group": groups})
+
+
+def deconvolution(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    shape = shapes[at]
+    if len(shape) != 4:
+        return None
+    kernel, stride = _whole(draw, 1, 3), _whole(draw, 1, 2)
+    pad = _whole(draw, 0, (kernel - 1) // 2)
+    out = _whole(draw, 1, 12)
+    sizes = [(size - 1) * stride + kernel - 2 * pad for size in shape[2:]]
+    result = (shape[0], out, *sizes)
+    if min(sizes) < 1 or prod(result) > LARGEST:
+        return None
+    weights = (Weight((shape[1], out, kernel, kernel)), Weight((out,)))
+    given = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [pad] * 4}
+    return Step("ConvTranspose", (at, *weights), result, given)
+
+
+def row_convolution(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    """Along one dimension."""
+    shape = shapes[at]
+    kernel, stride = _whole(draw, 1, 3), _whole(draw, 1, 2)
+    if len(shape) != 3 or shape[2] < kernel:
+        return None
+    out = _whole(draw, 1, 12)
+    result = (shape[0], out, _window(shape[2], kernel, stride, 0, 0))
+    weights = (Weight((out, shape[1], kernel)), Weight((out,)))
+    return Step("Conv", (at, *weights), result, {"kernel_shape": [kernel], "strides": [stride]})
+
+
+def running_sum(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    axis = _whole(draw, 0, len(shapes[at]) - 1)
+    return Step("CumSum", (at, Weight((), "ints", (axis,))), shapes[at])
+
+
+def pooling(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    shape = shapes[at]
+    if len(shape) != 4:
+        return None
+    kind = _choice(draw, "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool")
+    if kind.startswith("Global"):
+        return Step(kind, (at,), (*shape[:2], 1, 1))
+    if (found := _windows(draw, shape, dilate=False)) is None:
+        return None
+    attributes, sizes = found
+    if kind == "AveragePool":
+        attributes["count_include_pad"] = _choice(draw, 0, 1)
+    return Step(kind, (at,), (*shape[:2], *sizes), attributes)
+
+
+def normalisation(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    shape = shapes[at]
+    kind = _choice(draw, "BatchNormalization", "LayerNormalization", "InstanceNormalization")
+    if kind == "LayerNormalization":
+        if shape[-1] < 2:
+            return None
+        weights = (Weight(shape[-1:], "positive"), Weight(shape[-1:]))
+        return Step(kind, (at, *weights), shape, {"axis": -1, "epsilon": 1e-3})
+    if len(shape) != 4:
+        return None
+    channels = (shape[1],)
+    scale = (Weight(channels, "positive"), Weight(channels))
+    if kind == "BatchNormalization":
+        spread = (Weight(channels), Weight(channels, "positive"))
+        return Step(kind, (at, *scale, *spread), shape)
+    if prod(shape[2:]) < 2:
+        return None
+    return Step(kind, (at, *scale), shape, {"epsilon": 1e-3})
+
+
+def softmax(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    axis = _whole(draw, 0, len(shapes[at]) - 1)
+    kind = _choice(draw, "Softmax", "Softmax", "LogSoftmax")
+    return Step(kind, (at,), shapes[at], {"axis": axis})
+
+
+def reduction(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    """Over some axes; opset 17 has them as an attribute, except for sums."""
+    shape = shapes[at]
+    axes = sorted(draw(st.sets(st.integers(0, len(shape) - 1), min_size=1)))
+    keep = _choice(draw, 0, 1)
+    sizes = [1 if n in axes else size for n, size in enumerate(shape)]
+    result = tuple(sizes) if keep else tuple(s for n, s in enumerate(shape) if n not in axes)
+    if not result:
+        return None
+    kind = _choice(
+        draw, "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceL1"
+    )
+    if kind == "ReduceSum":
+        weight = Weight((len(axes),), "ints", tuple(axes))
+        return Step(kind, (at, weight), result, {"keepdims": keep})
+    return Step(kind, (at,), result, {"axes": axes, "keepdims": keep})
+
+
+def product(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    """With a weight, or with another tensor of the graph turned round."""
+    shape = shapes[at]
+    if len(shape) < 2:
+        return None
+    columns = _whole(draw, 1, 24)
+    weight = Weight((shape[-1], columns))
+    if len(shape) == 2 and draw(st.booleans()):
+        bias = Weight((columns,))
+        return Step("Gemm", (at, weight, bias), (shape[0], columns))
+    if draw(st.booleans()):
+        fitting = [n for n, s in enumerate(shapes) if len(s) == len(shape) and
+                   s[:-2] == shape[:-2] and s[-2] == shape[-1]]  # fmt: skip
+        if fitting:
+            other = _choice(draw, *fitting)
+            return Step("MatMul", (at, other), (*shape[:-1], shapes[other][-1]))
+    return Step("MatMul", (at, weight), (*shape[:-1], columns))
+
+
+def transposition(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    order = draw(st.permutations(list(range(len(shapes[at])))))
+    result = tuple(shapes[at][n] for n in order)
+    return Step("Transpose", (at,), result, {"perm": list(order)})
+
+
+def reshaping(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    """Neighbouring dimensions joined, or one split."""
+    shape = list(shapes[at])
+    place = _whole(draw, 0, len(shape) - 1)
+    if place + 1 < len(shape) and draw(st.booleans()):
+        shape[place : place + 2] = [shape[place] * shape[place + 1]]
+    elif len(shape) < 5:
+        factor = _choice(draw, *[n for n in range(1, shape[place] + 1) if shape[place] % n == 0])
+        shape[place : place + 1] = [factor, shape[place] // factor]
+    else:
+        return None
+    weight = Weight((len(shape),), "ints", tuple(shape))
+    return Step("Reshape", (at, weight), tuple(shape))
+
+
+def slicing(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    shape = list(shapes[at])
+    axis = _whole(draw, 0, len(shape) - 1)
+    start = _whole(draw, 0, shape[axis] - 1)
+    end = _whole(draw, start + 1, shape[axis])
+    step = _whole(draw, 1, 2)
+    shape[axis] = -(-(end - start) // step)
+    values = (Weight((1,), "ints", (n,)) for n in (start, end, axis, step))
+    return Step("Slice", (at, *values), tuple(shape))
+
+
+def joining(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    shape = shapes[at]
+    axis = _whole(draw, 0, len(shape) - 1)
+    rest = (*shape[:axis], *shape[axis + 1 :])
+    fitting = [n for n, s in enumerate(shapes) if len(s) == len(shape) and
+               (*s[:axis], *s[axis + 1 :]) == rest]  # fmt: skip
+    parts = [at, *(_choice(draw, *fitting) for _ in range(_whole(draw, 1, 2)))]
+    size = sum(shapes[n][axis] for n in parts)
+    result = (*shape[:axis], size, *shape[axis + 1 :])
+    return Step("Concat", tuple(parts), result, {"axis": axis}) if prod(result) <= LARGEST else None
+
+
+def padding(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    shape = shapes[at]
+    if len(shape) != 4:
+        return None
+    pads = [0, 0, *(_whole(draw, 0, 2) for _ in range(2)), 0, 0,
+            *(_whole(draw, 0, 2) for _ in range(2))]  # fmt: skip
+    result = tuple(size + pads[n] + pads[n + 4] for n, size in enumerate(shape))
+    if prod(result) > LARGEST:
+        return None
+    weights = (Weight((8,), "ints", tuple(pads)), Weight((), "floats", (0.5,)))
+    return Step("Pad", (at, *weights), result, {"mode": "constant"})
+
+
+def resizing(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    shape = shapes[at]
+    if len(shape) != 4:
+        return None
+    kind = _choice(draw, "Resize", "DepthToSpace", "SpaceToDepth")
+    if kind == "Resize":
+        factors = (1, 1, _whole(draw, 1, 3), _whole(draw, 1, 3))
+        result = tuple(size * factor for size, factor in zip(shape, factors, strict=True))
+        scales = Weight((4,), "floats", factors)
+        given = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric",
+                 "nearest_mode": "floor"}  # fmt: skip
+        return Step(kind, (at, None, scales), result, given) if prod(result) <= LARGEST else None
+    n, c, h, w = shape
+    if kind == "DepthToSpace":
+        if c % 4:
+            return None
+        mode = _choice(draw, "DCR", "CRD")
+        return Step(kind, (at,), (n, c // 4, h * 2, w * 2), {"blocksize": 2, "mode": mode})
+    return (
+        None if h % 2 or w % 2 else Step(kind, (at,), (n, c * 4, h // 2, w // 2), {"blocksize": 2})
+    )
+
+
+def gathering(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    """Rows by constant numbers."""
+    shape = shapes[at]
+    axis = _whole(draw, 0, len(shape) - 1)
+    rows = draw(st.lists(st.integers(0, shape[axis] - 1), min_size=1, max_size=6))
+    weight = Weight((len(rows),), "ints", tuple(rows))
+    result = (*shape[:axis], len(rows), *shape[axis + 1 :])
+    return Step("Gather", (at, weight), result, {"axis": axis})
+
+
+def spreading(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    shape = shapes[at]
+    times = tuple(_whole(draw, 1, 3) for _ in shape)
+    kind = _choice(draw, "Expand", "Tile")
+    if kind == "Expand":
+        times = tuple(n if size == 1 else 1 for n, size in zip(times, shape, strict=True))
+    result = tuple(n * size for n, size in zip(times, shape, strict=True))
+    if prod(result) > LARGEST:
+        return None
+    values = result if kind == "Expand" else times
+    return Step(kind, (at, Weight((len(shape),), "ints", values)), result)
+
+
+MAKERS: tuple[Maker, ...] = (
+    *(unary, constant_arithmetic, arithmetic, convolution, convolution, pooling, normalisation),
+    *(deconvolution, row_convolution, running_sum),
+    *(softmax, reduction, product, product, transposition, reshaping, slicing, joining, padding),
+    *(resizing, gathering, spreading),
+)
+
+_sizes = st.integers(1, 9)
+_shapes: st.SearchStrategy[Shape] = st.one_of(
+    st.tuples(st.integers(1, 2), st.sampled_from((1, 2, 3, 4, 8, 16, 66)), _sizes, _sizes),
+    st.tuples(st.integers(1, 3), st.integers(1, 12), st.sampled_from((4, 7, 16, 32, 70))),
+    st.tuples(st.integers(1, 70), st.sampled_from((1, 5, 16, 48))),
+)
+
+
+@st.composite
+def recipes(draw: Draw, most: int = 6) -> Recipe:
+    """A graph of up to `most` steps on one or two inputs."""
+    inputs = tuple(draw(st.lists(_shapes, min_size=1, max_size=2)))
+    shapes: list[Shape] = [*inputs]
+    steps: list[Step] = []
+    for _ in range(_whole(draw, 1, most)):
+        # Mostly what came last, so that graphs get deep.
+        at = _choice(draw, len(shapes) - 1, len(shapes) - 1, _whole(draw, 0, len(shapes) - 1))
+        step = _choice(draw, *MAKERS)(draw, shapes, at)
+        if step is None:
+            step = Step("Relu", (at,), shapes[at])
+        steps.append(step)
+        shapes.append(step.shape)
+    used = {given for step in steps for given in step.inputs if isinstance(given, int)}
+    kept = [n for n in range(len(inputs)) if n in used]
+    return _without(inputs, steps, kept)
+
+
+def _without(inputs: tuple[Shape, ...], steps: Sequence[Step], kept: Sequence[int]) -> Recipe:
+    """Inputs that nothing uses are left out, and the others numbered anew."""
+    numbers = {old: new for new, old in enumerate(kept)}
+    shift = len(inputs) - len(kept)
+
+    def renumbered(given: int | Weight | None) -> int | Weight | None:
+        if not isinstance(given, int):
+            return given
+        return numbers[given] if given < len(inputs) else given - shift
+
+    again = (
+        Step(step.op, tuple(map(renumbered, step.inputs)), step.shape, step.attributes)
+        for step in steps
+    )
+    return Recipe(tuple(inputs[n] for n in kept), tuple(again))
