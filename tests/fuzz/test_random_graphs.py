@@ -7,7 +7,7 @@ numbers each time. What failed once is kept in `kept.py`.
 import os
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from tests.fuzz.kept import KEPT
 from tests.fuzz.recipes import Recipe
@@ -17,9 +17,9 @@ from tests.fuzz.strategies import recipes
 GRAPHS = int(os.environ.get("XDSL_TPU_FUZZ", "0"))
 
 
+@seed(int.from_bytes(os.urandom(4)) if GRAPHS else 1)
 @settings(
     max_examples=GRAPHS or 300,
-    derandomize=not GRAPHS,
     database=None,
     deadline=None,
     print_blob=False,
