@@ -117,9 +117,8 @@ def help_of(main: Callable[..., object]) -> str:
     """What `--help` prints, at a fixed width."""
     os.environ.update(COLUMNS="100", NO_COLOR="1")
     text = StringIO()
-    with redirect_stdout(text):
-        with suppress(SystemExit):
-            main(["--help"])
+    with redirect_stdout(text), suppress(SystemExit):
+        main(["--help"])
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
