@@ -31,9 +31,7 @@ def session(old: str) -> str:
     checker = doctest.OutputChecker()
     parts: list[str] = []
     for command, shown in console.commands(old):
-        got = "".join(
-            f"{line.rstrip()}\n" for line in console.run(command, Path.cwd()).splitlines()
-        )
+        got = "".join(map(without_times, console.run(command, Path.cwd()).splitlines()))
         same = checker.check_output(shown, got, console.OPTIONS)
         lines = command.rstrip("\n").replace("\n", "\n> ")
         parts.append(f"$ {lines}\n{shown if same else got}")
