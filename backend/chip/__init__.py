@@ -16,6 +16,8 @@ from xdsl_tpu.dialects.errors import TpuError
 
 CHIPS = Path(__file__).parent
 _WIDEST_ELEMENT = 4  # bytes
+_BYTES_BY_CODE = {0: 1, 1: 2, 2: 4, 3: 2, 4: 4, 5: 2}  # of elements, by precision code
+_INT4 = 6
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,15 @@ class Chip:
     def eu(self, element_bytes: int) -> int:
         """Elements of `element_bytes` that one lane processes per cycle."""
         return self.eu_bytes // element_bytes
+
+    def input_channels(self, code: int) -> int:
+        """Input channels that the matrix unit multiplies per cycle, by precision code.
+
+        Those of int4 are documented as the block width of its filters: twice those of int8.
+        """
+        if code == _INT4:
+            return 2 * self.cube_channels[1]
+        return self.cube_channels[_BYTES_BY_CODE[code]]
 
     def milliseconds(self, cycles: int) -> float:
         """Time of `cycles` at the chip's clock."""

@@ -14,13 +14,17 @@ from xdsl_tpu.backend.machine import newton
 from xdsl_tpu.backend.machine.convert import convert
 from xdsl_tpu.backend.machine.elements import (
     F32,
+    INT4,
+    U4,
     Array,
     Element,
     element,
+    element_or_int4,
     flushed,
     raw_element,
 )
 from xdsl_tpu.backend.machine.memory import Placed
+from xdsl_tpu.backend.machine.nibbles import Nibbles
 from xdsl_tpu.backend.machine.rounding import shift_right
 from xdsl_tpu.backend.machine.state import (
     Executor,
@@ -145,23 +149,59 @@ def divide(state: State, command: Command) -> None:
 
 
 def data_convert(state: State, command: Command) -> None:
-    """Cast by the rounding mode in `opd2_n_str`; `opd2_sign` is the sign of the result."""
-    source = element(command["opd0_prec"], command["opd0_sign"])
-    target = element(command["res0_prec"], command["opd2_sign"])
+    """Cast by the rounding mode in `opd2_n_str`; `opd2_sign` is the sign of the result.
+
+    Unverified: casts between f16 and bf16, and those from and to int4, which saturate and round
+    like those of other integers.
+    """
+    source = element_or_int4(command["opd0_prec"], command["opd0_sign"])
+    target = element_or_int4(command["res0_prec"], command["opd2_sign"])
     mode = command["opd2_n_str"]
     result = short_tensor(state, command, "res0", target)
     opd0 = _operand(state, command, "opd0", source)
     if isinstance(opd0, Placed):
         same_spans(result, opd0)
+    if source.packed or target.packed:
+        _through_values(state, result, opd0, source, lambda a: convert(a, source, target, mode))
+        return
     for view, stored in zip(result.views, views_of(opd0, len(result.views)), strict=True):
         values = stored if stored.ndim == 0 else _loaded(state, source, stored)
         view[...] = convert(values, source, target, mode)
 
 
+def _through_values(
+    state: State,
+    result: Placed,
+    opd0: Placed | Array,
+    kind: Element,
+    compute: Callable[[Array], Array],
+) -> None:
+    """result = compute(opd0) of int4 tensors, whose views are not their elements."""
+    stored = opd0.read() if isinstance(opd0, Placed) else opd0
+    values = compute(_loaded(state, kind, stored))
+    sizes = result.sizes if isinstance(result, Nibbles) else result.shape
+    result.write(np.broadcast_to(values, sizes))
+
+
 def copy(state: State, command: Command) -> None:
-    """Move bits; both sides have free strides, a constant fills."""
+    """Move bits; both sides have free strides, a constant fills.
+
+    Unverified: int4, which must be EU-aligned on both sides.
+    """
+    if command["res0_prec"] == INT4:
+        _copy_int4(state, command)
+        return
     kind = raw_element(command["res0_prec"])
     apply(state, command, (kind, kind, kind), lambda a, b: a)
+
+
+def _copy_int4(state: State, command: Command) -> None:
+    result = short_tensor(state, command, "res0", U4)
+    opd0 = _operand(state, command, "opd0", U4)
+    if isinstance(opd0, Placed):
+        require(command["opd0_prec"] == INT4, "a copy of int4 needs an int4 operand")
+        same_spans(result, opd0)
+    _through_values(state, result, opd0, U4, lambda a: a)
 
 
 def absolute(state: State, command: Command) -> None:

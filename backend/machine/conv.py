@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import F32, I32, Array, Element, element
+from xdsl_tpu.backend.machine.elements import F32, I32, Array, Element, element, element_or_int4
 from xdsl_tpu.backend.machine.rounding import shift
 from xdsl_tpu.backend.machine.state import Executors, State, first_lane, require, result_shape
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
@@ -33,8 +33,11 @@ class Part:
 
 
 def conv(state: State, command: Command) -> None:
-    """Convolution of floats (f32 accumulation, f32 bias) or 8-bit integers (exact)."""
-    kind = element(command["opd0_prec"], command["opd0_sign"])
+    """Convolution of floats (f32 accumulation, f32 bias) or integers (exact).
+
+    Unverified: int4, and int16, whose filters lie in blocks of 32 channels like those of f16.
+    """
+    kind = element_or_int4(command["opd0_prec"], command["opd0_sign"])
     dtype = np.dtype(np.float32 if kind.is_float else np.float64)
     parts = list(_parts(state, command, kind, dtype, _pad_value(command, kind)))
     sums_of = _float_sums if kind.is_float else _integer_sums
@@ -46,9 +49,10 @@ def conv_requantized(state: State, command: Command) -> None:
 
     The bias is 16 bits per output channel, or one constant; padding is zero. Function 1 gives a
     signed result if any operand or the bias is signed, function 2 (relu) an unsigned one.
+    Unverified: int4.
     """
-    kind = element(command["opd0_prec"], command["opd0_sign"])
-    require(kind.size == 1, "fused requantisation is for 8-bit operands")
+    kind = element_or_int4(command["opd0_prec"], command["opd0_sign"])
+    require(kind.size == 1, "fused requantisation is for 4-bit and 8-bit operands")
     require(not command["res_add"], "accumulating and requantising at once is not simulated")
     _, oc, _, _ = result_shape(command)
     bias_kind = element(3, command["opd2_sign"])
@@ -82,7 +86,7 @@ def _parts(
     require(not command["opd1_const"], "a constant kernel is not simulated")
     require(command["opd0_str"] == 0, f"opd0_str {command['opd0_str']}: only 0 is simulated")
     n, oc, _, _ = result_shape(command)
-    channels, cube = command["opd0_c"], state.chip.cube_channels[kind.size]
+    channels, cube = command["opd0_c"], state.chip.input_channels(command["opd0_prec"])
     window = window_of(command)
     shape = (n, channels, command["opd0_h"], command["opd0_w"])
     inputs = kind.load(first_lane(state.eu_aligned(command["opd0_addr"], shape, kind)).read())
@@ -112,13 +116,13 @@ def _weights(
 ) -> Array:
     """(oc, blocks, ky * kx, channel of block), minus the zero point of integers."""
     oc, blocks, taps, cube = shape
-    kind = kind if kind.is_float else element(command["opd0_prec"], command["opd1_sign"])
+    kind = kind if kind.is_float else element_or_int4(command["opd0_prec"], command["opd1_sign"])
     table = state.compact(command["opd1_addr"], (1, oc, 1, blocks * taps * cube), kind)
     weights = kind.load(first_lane(table).read()).reshape(shape)
     if kind.is_float or command.function or not command["opd2_const"]:
         return weights
-    zero_point = element(command["opd0_prec"], command["opd2_sign"]).immediate(command["opd2_addr"])
-    return weights.astype(np.int32) - zero_point
+    point = element_or_int4(command["opd0_prec"], command["opd2_sign"])
+    return weights.astype(np.int32) - point.immediate(command["opd2_addr"])
 
 
 def _columns(windows: Array, blocks: int, width: int) -> Array:
@@ -181,9 +185,9 @@ def _bias(state: State, command: Command, oc: int) -> Array:
 def _integer_sums(
     state: State, command: Command, kind: Element, parts: list[Part]
 ) -> tuple[Element, Array]:
-    """Exact sums; f64 holds every partial sum of 8-bit products exactly."""
+    """Exact sums; f64 holds every partial sum of 16-bit products exactly."""
     n, oc, oh, ow = result_shape(command)
-    require(kind.size == 1, "integer convolutions are simulated for 8-bit operands")
+    require(kind.size < I32.size, "32-bit integers cannot be convolved")
     signed = command["opd0_sign"] | command["opd1_sign"]
     target = element(command["res0_prec"], signed)
     require(not target.is_float, "an integer convolution has an integer result")

@@ -43,13 +43,12 @@ def _widened(values: Array) -> Array:
 
 
 def _to_integer(values: Array, source: Element, target: Element, mode: int) -> Array:
-    limits = np.iinfo(target.storage)
+    low, high = target.limits
     if not source.is_float:
-        low, high = int(limits.min), int(limits.max)
         return np.clip(values.astype(np.int64), low, high).astype(target.storage)
     whole = round_to_integer(values.astype(np.float64), mode)
     whole = np.where(np.isnan(whole), 0.0, whole)
-    return np.clip(whole, float(limits.min), float(limits.max)).astype(target.storage)
+    return np.clip(whole, float(low), float(high)).astype(target.storage)
 
 
 def _to_float(values: Array, source: Element, target: Element, mode: int) -> Array:

@@ -25,17 +25,25 @@ _LARGEST_SUBNORMAL = np.uint32(0x007F_FFFF)
 class Element:
     """An element type: how it lies in memory (`storage`) and what numpy computes with.
 
-    bf16 has no numpy type: it is stored as uint16 and computed as float32.
+    bf16 has no numpy type: it is stored as uint16 and computed as float32. Of `packed` elements
+    (int4) there are two in a byte of memory; numpy holds each in a byte of its own.
     """
 
     name: str
     storage: np.dtype[Any]
     is_float: bool = False
+    packed: bool = False
 
     @property
     def size(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element (of a packed one: in numpy)."""
         return self.storage.itemsize
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The smallest and the largest integer."""
+        info = np.iinfo(self.storage)
+        return (int(info.min) >> 4, int(info.max) >> 4) if self.packed else (info.min, info.max)
 
     def load(self, stored: Array) -> Array:
         """Values of stored elements (the same array unless the type is bf16)."""
@@ -49,6 +57,10 @@ class Element:
 
     def immediate(self, bits: int) -> Array:
         """The value of a constant operand: the low bits of its address field, shape ()."""
+        if self.packed:
+            low, high = self.limits
+            value = bits & 15
+            return np.asarray(value - 16 if value > high and low else value, self.storage)
         raw = (bits & ((1 << 8 * self.size) - 1)).to_bytes(self.size, "little")
         return self.load(np.frombuffer(raw, self.storage))[0:1].reshape(())
 
@@ -62,6 +74,11 @@ U32 = Element("u32", np.dtype(np.uint32))
 F16 = Element("f16", np.dtype(np.float16), is_float=True)
 BF16 = Element("bf16", np.dtype(np.uint16), is_float=True)
 F32 = Element("f32", np.dtype(np.float32), is_float=True)
+I4 = Element("i4", np.dtype(np.int8), packed=True)
+U4 = Element("u4", np.dtype(np.uint8), packed=True)
+
+INT4 = 6
+"""The precision code of int4."""
 
 _BY_CODE: dict[int, tuple[Element, Element]] = {
     0: (U8, I8),
@@ -77,9 +94,19 @@ _BY_SIZE: dict[int, Element] = {1: U8, 2: U16, 4: U32}
 
 def element(code: int, signed: int = 1) -> Element:
     """The element type of a precision code; raises TpuError for int4 and unknown codes."""
+    if code == INT4:
+        raise TpuError(
+            "int4 here is not simulated: its layout and numerics are known only for operands of "
+            "sCONV, sMM and sMM2 and for EU-aligned casts and copies of sAR"
+        )
     if code not in _BY_CODE:
-        raise TpuError(f"precision code {code} is not simulated (int4 and above are not)")
+        raise TpuError(f"precision code {code} does not exist: codes 0 to 6")
     return _BY_CODE[code][signed]
+
+
+def element_or_int4(code: int, signed: int = 1) -> Element:
+    """As `element`, for operands that may be int4."""
+    return (U4, I4)[signed] if code == INT4 else element(code, signed)
 
 
 def raw_element(code: int) -> Element:

@@ -10,10 +10,12 @@ from xdsl_tpu.backend.machine.convert import convert
 from xdsl_tpu.backend.machine.elements import (
     BF16,
     F32,
+    I16,
     I32,
     Array,
     Element,
     element,
+    element_or_int4,
     flushed,
 )
 from xdsl_tpu.backend.machine.rounding import shift
@@ -29,11 +31,14 @@ _HALF_UP = 5
 def mm2(state: State, command: Command) -> None:
     """Matrices with one row per lane: opd0 (M, K) x opd1 (K, N), or (N, K) transposed.
 
-    Function tt transposes both and the result, which is opd1 (M, K) x opd0 (K, N).
+    Function tt transposes both and the result, which is opd1 (M, K) x opd0 (K, N). The bits of
+    int16 matrices are taken for bf16. Unverified: int4.
     """
     require(not command["opd0_const"] | command["opd1_const"], "constant matrices not simulated")
-    kind0 = element(command["opd0_prec"], command["opd0_sign"])
-    kind1 = element(command["opd0_prec"], command["opd1_sign"])
+    kind0 = element_or_int4(command["opd0_prec"], command["opd0_sign"])
+    kind1 = element_or_int4(command["opd0_prec"], command["opd1_sign"])
+    if command["opd0_prec"] == _CODE_16:
+        kind0 = kind1 = BF16
     m, n = command["res0_c"], command["res0_w"]
     k = command["opd1_c"] if command.function == _NN else command["opd1_w"]
     shapes = {_NN: ((m, k), (k, n)), _NT: ((m, k), (n, k)), _TT: ((k, n), (m, k))}
@@ -60,6 +65,9 @@ def _rows(state: State, address: int, shape: tuple[int, int], kind: Element) -> 
 
 def _mm2_float(state: State, command: Command, kind: Element, left: Array, right: Array) -> None:
     target = element(command["res0_prec"])
+    if command["opd0_prec"] == _CODE_16:
+        require(target is I16, "a product of int16 matrices has an int16 result")
+        target = BF16
     require(target.is_float, "a product of floats has a float result")
     shape = (1, len(left), 1, right.shape[1])
     result = first_lane(state.eu_aligned(command["res0_addr"], shape, target))
@@ -68,7 +76,8 @@ def _mm2_float(state: State, command: Command, kind: Element, left: Array, right
         require(target is F32, "accumulating onto the result is simulated for f32 results only")
         start = result.read()[0, :, 0].copy()
     left, right = left.astype(np.float32), right.astype(np.float32)
-    if state.exact or kind is F32:  # of random halves no tolerance could be stated
+    misread = kind is F32 or command["opd0_prec"] == _CODE_16
+    if state.exact or misread:  # of random halves no tolerance could be stated
         block = state.chip.cube_channels[BF16.size if kind is F32 else kind.size]
         product = block_accumulate(start, left, right, block)
     else:
@@ -91,9 +100,10 @@ def _half_bits(matrix: Array) -> Array:
 
 def _mm2_integer(state: State, command: Command, left: Array, right: Array) -> None:
     """Exact; opd2 is the zero point of opd1, which is the left matrix of function tt."""
-    require(left.dtype.itemsize == 1, "integer products are simulated for 8-bit operands")
+    require(left.dtype.itemsize == 1, "integer products are simulated for 4-bit and 8-bit operands")
     require(not command["res_add"], "accumulating integers is not simulated")
-    zero_point = element(command["opd0_prec"], command["opd1_sign"]).immediate(command["opd2_addr"])
+    point = element_or_int4(command["opd0_prec"], command["opd1_sign"])
+    zero_point = point.immediate(command["opd2_addr"])
     require(bool(command["opd2_const"]), "the zero point (opd2) must be a constant")
     signed = command["opd0_sign"] | command["opd1_sign"]
     target = element(command["res0_prec"], signed)
@@ -110,9 +120,10 @@ def _mm2_integer(state: State, command: Command, left: Array, right: Array) -> N
 
 
 def mm(state: State, command: Command) -> None:
-    """Matrices in column blocks spread over the lanes; f32 with bias, or 8-bit integers.
+    """Matrices in column blocks spread over the lanes; f32 with bias, or integers.
 
-    Integer products are not shifted: the shift in opd3_addr is that of functions 2 and 3.
+    Products of int16 wrap to 32 bits. Unverified: int4. Integer products are not shifted: the
+    shift in opd3_addr is that of functions 2 and 3.
     """
     left, right, kind0 = _mm_operands(state, command)
     if kind0 is F32:
@@ -121,12 +132,14 @@ def mm(state: State, command: Command) -> None:
     require(
         element(command["res0_prec"]) is I32, "integer products of mm_normal have a 32-bit result"
     )
-    _write_blocks(state, command, _mm_integer(command, kind0, left, right).astype(np.int32), I32)
+    product = _mm_integer(command, kind0, left, right).astype(np.int64)
+    _write_blocks(state, command, product.astype(np.int32), I32)
 
 
 def _mm_integer(command: Command, kind: Element, left: Array, right: Array) -> Array:
-    """Exact; f64 holds every partial sum of 8-bit products."""
-    require(kind.size == 1, "sMM is simulated for f32 and 8-bit integers")
+    """Exact; f64 holds every partial sum of 16-bit products."""
+    requirement = "sMM is simulated for f32 and integers of 4, 8 and (function 1) 16 bits"
+    require(not kind.is_float and kind.size <= 2 - (command.function != 1), requirement)
     require(not command["res_add"], "accumulating integers is not simulated")
     return left.astype(np.float64) @ right.astype(np.float64)
 
@@ -135,7 +148,7 @@ def mm_requantized(state: State, command: Command) -> None:
     """8-bit matrices: saturate(rshift(product + bias, opd3_addr bits 8..15)), rounded half up.
 
     The bias is one 16-bit number per column, signed by `opd2_sign`, in blocks like the right
-    matrix. Function 2 gives a signed result, function 3 (relu) an unsigned one.
+    matrix. Function 2 gives a signed result, function 3 (relu) an unsigned one. Unverified: int4.
     """
     left, right, kind = _mm_operands(state, command)
     total = _mm_integer(command, kind, left, right).astype(np.int64)
@@ -157,8 +170,8 @@ def mm_requantized(state: State, command: Command) -> None:
 def _mm_operands(state: State, command: Command) -> tuple[Array, Array, Element]:
     """Left and right matrix, and the element type of the left one."""
     require(not command["opd0_const"], "a constant left matrix is not simulated")
-    kind0 = element(command["opd0_prec"], command["opd0_sign"])
-    kind1 = element(command["opd0_prec"], command["opd1_sign"])
+    kind0 = element_or_int4(command["opd0_prec"], command["opd0_sign"])
+    kind1 = element_or_int4(command["opd0_prec"], command["opd1_sign"])
     left = _blocks(state, command["opd0_addr"], _left_shape(command), kind0)
     columns = command["opd0_w"] * (command["opd0_c"] - 1) + command["opd1_w"]
     left = left[:, :columns]

@@ -6,8 +6,9 @@ from typing import TypeAlias
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import Array, Element
+from xdsl_tpu.backend.machine.elements import U8, Array, Element
 from xdsl_tpu.backend.machine.memory import Memory, Placed, Quad
+from xdsl_tpu.backend.machine.nibbles import Nibbles, bytes_shape
 from xdsl_tpu.dialects.errors import TpuError
 
 
@@ -21,6 +22,8 @@ class State:
 
     def eu_aligned(self, address: int, shape: Quad, kind: Element) -> Placed:
         """A local tensor whose channel rows are padded to the lane width (layout code 0)."""
+        if kind.packed:
+            return self._nibbles(self.eu_aligned(address, bytes_shape(shape), U8), shape, kind)
         if address % self.chip.eu_bytes:
             raise TpuError(
                 f"EU-aligned tensor at local address {address:#x}: the address must be a "
@@ -30,18 +33,27 @@ class State:
         return self._packed(address, shape, kind, -(-shape[2] * shape[3] // eu) * eu, shape[3])
 
     def compact(self, address: int, shape: Quad, kind: Element) -> Placed:
-        """A local tensor without padding."""
+        """A local tensor without padding (channels of int4 start on whole bytes)."""
+        if kind.packed:
+            return self._nibbles(self.compact(address, bytes_shape(shape), U8), shape, kind)
         return self._packed(address, shape, kind, shape[2] * shape[3], shape[3])
 
     def line_aligned(self, address: int, shape: Quad, kind: Element) -> Placed:
-        """A local tensor whose every row (h) is padded to the lane width."""
+        """A local tensor whose every row (h) is padded to the lane width; not of int4."""
+        require(not kind.packed, "where line-aligned int4 lies is not known")
         eu = self.chip.eu(kind.size)
         row = -(-shape[3] // eu) * eu
         return self._packed(address, shape, kind, shape[2] * row, row)
 
     def local(self, address: int, shape: Quad, strides: Quad, kind: Element) -> Placed:
-        """A local tensor with explicit element strides (layout code 3)."""
+        """A local tensor with explicit element strides (layout code 3); not of int4."""
+        require(not kind.packed, "where int4 with explicit strides (layout 3) lies is not known")
         return self.memory.local.place(address, shape, strides, kind.storage)
+
+    @staticmethod
+    def _nibbles(packed: Placed, shape: Quad, kind: Element) -> Nibbles:
+        signed = kind.limits[0] < 0
+        return Nibbles(packed.shape, packed.spans, packed.views, shape, signed)
 
     def _packed(self, address: int, shape: Quad, kind: Element, channel: int, row: int) -> Placed:
         lane = address // self.chip.local_bytes

@@ -15,7 +15,10 @@ from xdsl_tpu.backend.tensor import Shape4, align, ceil_div
 from xdsl_tpu.dialects.errors import TpuError
 
 ELEMENT_BYTES = {0: 1, 1: 2, 2: 4, 3: 2, 4: 4, 5: 2}
-"""Bytes of an element by precision code; int4 (6) has no place in local memory that is known."""
+"""Bytes of an element by precision code; int4 lies two to a byte."""
+
+INT4 = 6
+"""The precision code of int4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ AccessRule: TypeAlias = Callable[[Command, Chip], Iterator[Access]]
 
 def element_bytes(code: int) -> int:
     """Bytes of an element; raises TpuError for codes without a known size."""
+    if code == INT4:
+        raise TpuError("where int4 lies is known only for sCONV, sMM, sMM2 and casts and copies")
     if code not in ELEMENT_BYTES:
         raise TpuError(f"elements of precision code {code} have no known size")
     return ELEMENT_BYTES[code]
@@ -86,6 +91,23 @@ class Operand:
         return Access(
             self.name, True, self.address, self.shape, strides, self.size, self.writes, alignment
         )
+
+
+def tensor_of(
+    command: Command, name: str, shape: Shape4, code: int, writes: bool = False
+) -> Operand:
+    """The operand at `*_addr` with elements of a precision code."""
+    return Operand(name, command[f"{name}_addr"], shape, element_bytes(code), writes)
+
+
+def tensor_or_int4(
+    command: Command, name: str, shape: Shape4, code: int, writes: bool = False
+) -> Operand:
+    """As `tensor_of`; int4 is a tensor of bytes, a channel's rows one behind the other."""
+    if code != INT4:
+        return tensor_of(command, name, shape, code, writes)
+    n, c, h, w = shape
+    return Operand(name, command[f"{name}_addr"], (n, c, 1, ceil_div(h * w, 2)), 1, writes)
 
 
 def result_shape(command: Command) -> Shape4:

@@ -6,11 +6,14 @@ from dataclasses import replace
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.operands.access import (
+    INT4,
     Access,
     AccessRule,
     Operand,
     element_bytes,
     result_shape,
+    tensor_of,
+    tensor_or_int4,
 )
 from xdsl_tpu.backend.tensor import Shape4, align, ceil_div
 from xdsl_tpu.dialects.errors import TpuError
@@ -20,15 +23,14 @@ _HALF_WORD = 2  # and of i16 ones
 _FREE = 3
 _LANE_TABLE = 4
 _FLOATS = {1, 2, 5}
-
-
-def _tensor(command: Command, name: str, shape: Shape4, code: int, writes: bool = False) -> Operand:
-    return Operand(name, command[f"{name}_addr"], shape, element_bytes(code), writes)
+_INT4_FUNCTIONS = {14, 19}  # of sAR: casts and copies
 
 
 def _laid_out(command: Command, chip: Chip, operand: Operand) -> Access:
     """The layout that the operand's `*_str` field selects."""
     layout = command[f"{operand.name}_str"]
+    if layout and command[f"{operand.name}_prec"] == INT4:
+        raise TpuError(f"{operand.name}_str = {layout}: int4 is known only in layout 0")
     if layout == 0:
         return operand.eu_aligned(chip)
     if layout != _FREE:
@@ -40,13 +42,14 @@ def _laid_out(command: Command, chip: Chip, operand: Operand) -> Access:
 def arith(command: Command, chip: Chip) -> Iterator[Access]:
     """sAR: up to two operands of the result's shape; a third one must be a constant."""
     shape = result_shape(command)
+    place = tensor_or_int4 if command.function in _INT4_FUNCTIONS else tensor_of
     if command["tsk_opd_num"] > 2 and not command["opd2_const"]:
         raise TpuError("the layout of a third operand that is no constant is not known")
     for name in ("opd0", "opd1")[: command["tsk_opd_num"]]:
         if not command[f"{name}_const"]:
-            operand = _tensor(command, name, shape, command[f"{name}_prec"])
+            operand = place(command, name, shape, command[f"{name}_prec"])
             yield _laid_out(command, chip, operand)
-    result = _tensor(command, "res0", shape, command["res0_prec"], writes=True)
+    result = place(command, "res0", shape, command["res0_prec"], writes=True)
     yield _laid_out(command, chip, result)
 
 
@@ -59,17 +62,17 @@ def compare(command: Command, chip: Chip) -> Iterator[Access]:
     codes = {"opd0": "opd0_prec", "opd1": "opd0_prec", "opd2": "opd2_prec", "opd3": "opd2_prec"}
     for name, code in codes.items():
         if not command[f"{name}_const"]:
-            yield _tensor(command, name, shape, command[code]).eu_aligned(chip)
+            yield tensor_of(command, name, shape, command[code]).eu_aligned(chip)
     if command.function in (22, 25):
-        yield _tensor(command, "res0", shape, command["opd0_prec"], writes=True).eu_aligned(chip)
-        yield _tensor(command, "res1", shape, command["opd2_prec"], writes=True).eu_aligned(chip)
+        yield tensor_of(command, "res0", shape, command["opd0_prec"], writes=True).eu_aligned(chip)
+        yield tensor_of(command, "res1", shape, command["opd2_prec"], writes=True).eu_aligned(chip)
     else:
-        yield _tensor(command, "res0", shape, command["opd2_prec"], writes=True).eu_aligned(chip)
+        yield tensor_of(command, "res0", shape, command["opd2_prec"], writes=True).eu_aligned(chip)
 
 
 def taylor(command: Command, chip: Chip) -> Iterator[Access]:
     """sSFU polynomials: every lane of the result has its own coefficients at one offset."""
-    yield _tensor(command, "opd0", result_shape(command), command["opd0_prec"]).eu_aligned(chip)
+    yield tensor_of(command, "opd0", result_shape(command), command["opd0_prec"]).eu_aligned(chip)
     shape = (1, min(command["res0_c"], chip.lanes), 1, command["opd1_n"])
     lane = command["res0_addr"] >> chip.lane_shift
     offset = command["opd1_addr"] & (chip.local_bytes - 1)
@@ -80,13 +83,13 @@ def taylor(command: Command, chip: Chip) -> Iterator[Access]:
 
 def unary(command: Command, chip: Chip) -> Iterator[Access]:
     """One EU-aligned operand and result of one shape."""
-    yield _tensor(command, "opd0", result_shape(command), command["opd0_prec"]).eu_aligned(chip)
+    yield tensor_of(command, "opd0", result_shape(command), command["opd0_prec"]).eu_aligned(chip)
     yield from _result(command, chip)
 
 
 def _result(command: Command, chip: Chip) -> Iterator[Access]:
     shape = result_shape(command)
-    yield _tensor(command, "res0", shape, command["res0_prec"], writes=True).eu_aligned(chip)
+    yield tensor_of(command, "res0", shape, command["res0_prec"], writes=True).eu_aligned(chip)
 
 
 def conv(command: Command, chip: Chip) -> Iterator[Access]:
@@ -97,13 +100,12 @@ def conv(command: Command, chip: Chip) -> Iterator[Access]:
     _check_pads(command)
     n, oc, _, _ = result_shape(command)
     code = command["opd0_prec"]
-    size = element_bytes(code)
     inputs = (n, command["opd0_c"], command["opd0_h"], command["opd0_w"])
-    yield _laid_out(command, chip, _tensor(command, "opd0", inputs, code))
+    yield _laid_out(command, chip, tensor_or_int4(command, "opd0", inputs, code))
     if not command["opd1_const"]:
-        channels = align(command["opd0_c"], chip.cube_channels[size])
+        channels = align(command["opd0_c"], chip.input_channels(code))
         taps = (1, oc, 1, channels * command["opd1_h"] * command["opd1_w"])
-        yield _tensor(command, "opd1", taps, code).compact(chip)
+        yield tensor_or_int4(command, "opd1", taps, code).compact(chip)
     if not command["opd2_const"] and (code in _FLOATS or command.function):
         width = _HALF_WORD if command.function else _WORD
         yield Operand("opd2", command["opd2_addr"], (1, oc, 1, 1), width).compact(chip)
@@ -119,8 +121,8 @@ def _check_pads(command: Command) -> None:
 def _accumulated(command: Command, chip: Chip, shape: Shape4) -> Iterator[Access]:
     """The result, which `res_add` makes an operand too."""
     if command["res_add"]:
-        yield _tensor(command, "res0", shape, command["res0_prec"]).eu_aligned(chip)
-    yield _tensor(command, "res0", shape, command["res0_prec"], writes=True).eu_aligned(chip)
+        yield tensor_of(command, "res0", shape, command["res0_prec"]).eu_aligned(chip)
+    yield tensor_of(command, "res0", shape, command["res0_prec"], writes=True).eu_aligned(chip)
 
 
 def matmul(command: Command, chip: Chip) -> Iterator[Access]:
@@ -132,10 +134,10 @@ def matmul(command: Command, chip: Chip) -> Iterator[Access]:
         rows, depth = depth, rows
     if not command["opd0_const"]:
         left = (command["opd0_n"], blocks, 1, width)
-        whole = _tensor(command, "opd0", left, code).eu_aligned(chip)
-        yield from _column_blocks(whole, last, chip)
+        whole = tensor_or_int4(command, "opd0", left, code).eu_aligned(chip)
+        yield from _column_blocks(whole, ceil_div(last, 2) if code == INT4 else last, chip)
     columns = (command["res0_c"], 1, command["res0_w"])
-    yield _tensor(command, "opd1", (depth, *columns), code).eu_aligned(chip)
+    yield tensor_or_int4(command, "opd1", (depth, *columns), code).eu_aligned(chip)
     requantised = command.function != 1
     if not command["opd2_const"] and (code in _FLOATS or requantised):
         width = _HALF_WORD if requantised else _WORD
@@ -166,11 +168,11 @@ def matmul2(command: Command, chip: Chip) -> Iterator[Access]:
     k = command["opd1_c"] if by_rows else command["opd1_w"]
     if not command["opd0_const"]:
         left = (1, k, 1, n) if command.function == 6 else (1, m, 1, k)
-        yield _tensor(command, "opd0", left, code).eu_aligned(chip)
+        yield tensor_or_int4(command, "opd0", left, code).eu_aligned(chip)
     if not command["opd1_const"]:
         rows = m if command.function == 6 else n
         shape = (1, k, 1, n) if by_rows else (1, rows, 1, k)
-        yield _tensor(command, "opd1", shape, code).eu_aligned(chip)
+        yield tensor_or_int4(command, "opd1", shape, code).eu_aligned(chip)
     yield from _accumulated(command, chip, (1, m, 1, n))
 
 
@@ -180,11 +182,11 @@ def pool(command: Command, chip: Chip) -> Iterator[Access]:
     n, c, _, _ = result_shape(command)
     code = command["opd0_prec"]
     inputs = (n, c, command["opd0_h"], command["opd0_w"])
-    yield _tensor(command, "opd0", inputs, code).eu_aligned(chip)
+    yield tensor_of(command, "opd0", inputs, code).eu_aligned(chip)
     if command.function in (0, 2):
         kernel = (1, c, command["opd1_h"], command["opd1_w"])
         if not command["opd1_const"]:
-            yield _tensor(command, "opd1", kernel, code).compact(chip)
+            yield tensor_of(command, "opd1", kernel, code).compact(chip)
         if not command["opd2_const"]:
             size = element_bytes(code) if code in _FLOATS else _WORD
             yield Operand("opd2", command["opd2_addr"], (1, c, 1, 1), size).compact(chip)
@@ -193,7 +195,7 @@ def pool(command: Command, chip: Chip) -> Iterator[Access]:
 
 def requant(command: Command, chip: Chip) -> Iterator[Access]:
     """sRQ_DQ: parameters are constants or two or three words per channel."""
-    yield _tensor(command, "opd0", result_shape(command), command["opd0_prec"]).eu_aligned(chip)
+    yield tensor_of(command, "opd0", result_shape(command), command["opd0_prec"]).eu_aligned(chip)
     if not command["opd1_const"]:
         table = (1, command["res0_c"], 1, 3 if command.function in (1, 4) else 2)
         yield Operand("opd1", command["opd1_addr"], table, _WORD).eu_aligned(chip)
@@ -204,8 +206,8 @@ def transpose(command: Command, chip: Chip) -> Iterator[Access]:
     """sTRANS_BC 0 and 1: (n, w, h, c) to (n, c, h, w)."""
     n, c, h, w = result_shape(command)
     code = command["res0_prec"]
-    yield _tensor(command, "opd0", (n, w, h, c), code).eu_aligned(chip)
-    result = _tensor(command, "res0", (n, c, h, w), code, writes=True)
+    yield tensor_of(command, "opd0", (n, w, h, c), code).eu_aligned(chip)
+    result = tensor_of(command, "res0", (n, c, h, w), code, writes=True)
     yield result.line_aligned(chip) if command.function == 0 else result.eu_aligned(chip)
 
 
@@ -213,7 +215,7 @@ def lane_move(command: Command, chip: Chip) -> Iterator[Access]:
     """sTRANS_BC 2 and 3: between lanes, all channels or one to many."""
     n, c, h, w = result_shape(command)
     channels = c if command.function == 2 else 1
-    yield _tensor(command, "opd0", (n, channels, h, w), command["res0_prec"]).eu_aligned(chip)
+    yield tensor_of(command, "opd0", (n, channels, h, w), command["res0_prec"]).eu_aligned(chip)
     yield from _result(command, chip)
 
 
@@ -224,7 +226,7 @@ def from_static(command: Command, chip: Chip) -> Iterator[Access]:
     count, width = (w, w) if command.function == 4 else (c, 1)
     source, shape = command["opd0_addr"], (1, 1, 1, count)
     yield Access("opd0", False, source, shape, (0, 0, 0, 1), size, False, size)
-    result = _tensor(command, "res0", (1, c, 1, width), command["res0_prec"], writes=True)
+    result = tensor_of(command, "res0", (1, c, 1, width), command["res0_prec"], writes=True)
     yield result.compact(chip)
 
 
@@ -238,7 +240,7 @@ def select_along_w(command: Command, chip: Chip) -> Iterator[Access]:
     scatters = command.function in (6, 14)
     width = command["opd1_w"] if scatters else w
     used = width if scatters else command["opd0_w"]
-    table = _tensor(command, "opd0", (1, c, 1, used), command["res0_prec"])
+    table = tensor_of(command, "opd0", (1, c, 1, used), command["res0_prec"])
     row = align(command["opd0_w"], chip.eu(table.size))
     per_lane = command["opd0_str"] == _LANE_TABLE
     groups = ceil_div((table.address >> chip.lane_shift) + c, chip.lanes)
@@ -246,17 +248,17 @@ def select_along_w(command: Command, chip: Chip) -> Iterator[Access]:
     index = element_bytes(command["opd1_prec"])
     yield Operand("opd1", command["opd1_addr"], (n, c, 1, width), index).eu_aligned(chip)
     if scatters:
-        yield _tensor(command, "res0", (n, c, 1, w), command["res0_prec"]).eu_aligned(chip)
+        yield tensor_of(command, "res0", (n, c, 1, w), command["res0_prec"]).eu_aligned(chip)
     yield from _result(command, chip)
 
 
 def linear(command: Command, chip: Chip) -> Iterator[Access]:
     """sLIN: one tensor, and one or two compact values per channel; all of the result's type."""
     shape, code = result_shape(command), command["res0_prec"]
-    yield _tensor(command, "opd0", shape, code).eu_aligned(chip)
+    yield tensor_of(command, "opd0", shape, code).eu_aligned(chip)
     for name in ("opd1", "opd2") if command.function == 1 else ("opd1",):
         if not command[f"{name}_const"]:
-            yield _tensor(command, name, (1, shape[1], 1, 1), code).compact(chip)
+            yield tensor_of(command, name, (1, shape[1], 1, 1), code).compact(chip)
     yield from _result(command, chip)
 
 
@@ -264,11 +266,11 @@ def vector(command: Command, chip: Chip) -> Iterator[Access]:
     """sVC: two vectors in blocks over the lanes, and all pairs of their elements."""
     blocks, width, last = command["opd0_c"], command["opd0_w"], command["opd1_w"]
     columns = (command["res0_c"], 1, command["res0_w"])
-    whole = _tensor(command, "opd0", (1, blocks, 1, width), command["opd0_prec"])
+    whole = tensor_of(command, "opd0", (1, blocks, 1, width), command["opd0_prec"])
     yield from _column_blocks(whole.eu_aligned(chip), last, chip)
-    yield _tensor(command, "opd1", (1, *columns), command["opd1_prec"]).eu_aligned(chip)
+    yield tensor_of(command, "opd1", (1, *columns), command["opd1_prec"]).eu_aligned(chip)
     shape = ((blocks - 1) * width + last, *columns)
-    yield _tensor(command, "res0", shape, command["res0_prec"], writes=True).eu_aligned(chip)
+    yield tensor_of(command, "res0", shape, command["res0_prec"], writes=True).eu_aligned(chip)
 
 
 def nothing(command: Command, chip: Chip) -> Iterator[Access]:

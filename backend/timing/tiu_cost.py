@@ -14,17 +14,21 @@ from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.tensor import ceil_div
 from xdsl_tpu.dialects.errors import TpuError
 
-_BYTES = {0: 1, 1: 2, 2: 4, 3: 2, 4: 4, 5: 2}
-"""Element bytes by precision code."""
+_BYTES = {0: 1, 1: 2, 2: 4, 3: 2, 4: 4, 5: 2, 6: 1}
+"""Element bytes by precision code; int4 counts as int8 (an estimate, no data)."""
 
+_INT4 = 6
 _FREE_STRIDES = 3
 _DIV_PASSES = 31  # seen for 3 Newton iterations only
 _RSQRT_PASSES = 30  # the same for 2 and 3 iterations
 
 
 def element_bytes(command: Command, field: str) -> int:
-    """Bytes of the element type in a `*_prec` field."""
-    return _BYTES[command[field]]
+    """Bytes of the element type in a `*_prec` field; raises TpuError for an unknown code."""
+    code = command[field]
+    if code not in _BYTES or (code == _INT4 and field == "src_data_format"):
+        raise TpuError(f"{command.form.name}: no cycle formula for {field} = {code}")
+    return _BYTES[code]
 
 
 def tiu_cycles(command: Command, chip: Chip) -> int:
@@ -118,10 +122,12 @@ def _sfu(command: Command, chip: Chip) -> int:
 
 
 def _conv(command: Command, chip: Chip) -> int:
-    """CONV; that a fused requantisation (functions 1, 2) is free is an estimate, no data."""
+    """CONV; estimates without data: a fused requantisation (functions 1, 2) is free, and int4
+    takes twice as many channels per cycle as int8, the width of its filter blocks.
+    """
     width = element_bytes(command, "opd0_prec")
     pixels = ceil_div(command["res0_h"] * command["res0_w"], chip.cube_outputs[width])
-    channels = ceil_div(command["opd0_c"], chip.cube_channels[width])
+    channels = ceil_div(command["opd0_c"], chip.input_channels(command["opd0_prec"]))
     groups = ceil_div(command["res0_c"], chip.lanes)
     return command["res0_n"] * groups * pixels * channels * command["opd1_h"] * command["opd1_w"]
 
@@ -140,12 +146,12 @@ def _matmul(command: Command, chip: Chip) -> int:
 
 
 def _matmul2(command: Command, chip: Chip) -> int:
-    """MM2; for tt an estimate from nn and nt, no data."""
+    """MM2; for tt an estimate from nn and nt, for int4 as in CONV, no data."""
     width = element_bytes(command, "opd0_prec")
     depth = command["opd1_c"] if command.function == 4 else command["opd1_w"]
     rows = ceil_div(command["res0_c"], chip.lanes)
     columns = ceil_div(command["res0_w"], chip.cube_outputs[width])
-    return rows * columns * ceil_div(depth, chip.cube_channels[width])
+    return rows * columns * ceil_div(depth, chip.input_channels(command["opd0_prec"]))
 
 
 def _pool(command: Command, chip: Chip) -> int:
