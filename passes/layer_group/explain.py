@@ -66,50 +66,62 @@ def explain(
     to know than how much more would do.
     """
     known = {(b.before, b.after): b for b in searcher.boundaries}
-    parts = list(_parts(bases, groups))
     found: list[Explained] = []
-    for (before, first), (after, second) in pairwise(parts):
-        if len(before) == 1 == len(after):
+    for before, after in pairwise(_parts(bases, groups)):
+        if not before.is_group and not after.is_group:
             continue  # two ops that both work from DDR: no group is near
-        one = _between(before, first, after, second, known, searcher, search_shortfall)
-        ends = {"last": name_of(before[-1]) or "", "first": name_of(after[0]) or ""}
+        one = _between(before, after, known, searcher, search_shortfall)
+        ends = {"last": name_of(before.ops[-1]) or "", "first": name_of(after.ops[0]) or ""}
         found.append(replace(one, **ends))
     return found
 
 
-def _parts(
-    bases: Sequence[BaseGroup], groups: Sequence[Group]
-) -> Iterator[tuple[tuple[Operation, ...], BaseGroup]]:
-    """Groups and ops left alone, in order, each with the base group it comes from."""
+@dataclass(frozen=True)
+class _Part:
+    """A group, which may have a single op, or an op that works from DDR; where it comes from."""
+
+    ops: tuple[Operation, ...]
+    base: BaseGroup
+    is_group: bool
+
+    def __str__(self) -> str:
+        first, last = f"'{name_of(self.ops[0])}'", f"'{name_of(self.ops[-1])}'"
+        if not self.is_group:
+            return f"{first} ({self.ops[0].name})"
+        if len(self.ops) == 1:
+            return f"group of 1 op {first} ({self.ops[0].name})"
+        return f"group of {len(self.ops)} ops {first} .. {last}"
+
+
+def _parts(bases: Sequence[BaseGroup], groups: Sequence[Group]) -> Iterator[_Part]:
+    """Groups and ops left alone, in order."""
     group_of = {op: group for group in groups for op in group.ops}
     for base in bases:
-        done: set[Operation] = set()
         for op in base.ops:
             group = group_of.get(op)
-            if op not in done:
-                yield (group.ops if group is not None else (op,)), base
-            done.update(group.ops if group is not None else (op,))
+            if group is None:
+                yield _Part((op,), base, is_group=False)
+            elif op is group.ops[0]:
+                yield _Part(group.ops, base, is_group=True)
 
 
 def _between(
-    before: tuple[Operation, ...],
-    first: BaseGroup,
-    after: tuple[Operation, ...],
-    second: BaseGroup,
+    before: _Part,
+    after: _Part,
     known: Mapping[tuple[Operation, Operation], Boundary],
     searcher: Searcher,
     search_shortfall: bool,
 ) -> Explained:
-    names = (_title(before), _title(after))
-    for base in (second, first):
+    names = (str(before), str(after))
+    for base in (after.base, before.base):
         if base.why_global is not None:
             return Explained(*names, NO_LOCAL_FORM, base.why_global)
-    if first is not second:
-        return Explained(*names, SHAPE_RULE, second.cut or "other rules for their shapes")
-    boundary = known.get((before[-1], after[0]))
+    if before.base is not after.base:
+        return Explained(*names, SHAPE_RULE, after.base.cut or "other rules for their shapes")
+    boundary = known.get((before.ops[-1], after.ops[0]))
     if boundary is not None and boundary.is_choice:
         return Explained(*names, NOT_WORTH_IT, boundary.reason, cycles=boundary.cycles)
-    joined = (before[-1], *after)
+    joined = (before.ops[-1], *after.ops)
     refused = searcher.plan(joined, Secs())
     if isinstance(refused, Group):
         return Explained(*names, NOT_WORTH_IT, "they fit together but are no faster")
@@ -140,12 +152,6 @@ def shortfall(ops: Sequence[Operation], searcher: Searcher) -> int | None:
         middle = (low + high) // 2 // UNIT * UNIT
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high - searcher.chip.local_bytes
-
-
-def _title(ops: Sequence[Operation]) -> str:
-    if len(ops) == 1:
-        return f"'{name_of(ops[0])}' ({ops[0].name})"
-    return f"group of {len(ops)} ops '{name_of(ops[0])}' .. '{name_of(ops[-1])}'"
 
 
 def report(found: Sequence[Explained]) -> str:

@@ -1,20 +1,32 @@
 """What `layer-group="explain=true"` says about boundaries."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.layer_group.small_nets import chain, grouped_by_pass, interrupted, prepared
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.kernels.harness import Case
+from tests.layer_group.random_nets import convolutional, of_tokens
+from tests.layer_group.small_nets import chain, grouped_by_pass, groups_of, interrupted, prepared
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
-from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.chip import CHIPS, load_chip
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, computing_ops
 from xdsl_tpu.passes.layer_group.explain import explain, shortfall
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.values import Secs
+from xdsl_tpu.passes.pipelines import STAGES, run_stage
 
 
 def test_lines_and_json_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,3 +89,89 @@ def test_the_shortfall_is_exact_to_a_unit() -> None:
     for extra, fits in ((over, True), (over - 64, False)):
         chip = replace(small, local_bytes=small.local_bytes + extra)
         assert isinstance(Searcher(chip, scratch).plan(ops, Secs()), Group) is fits
+
+
+TRANSFERS = (tpu.LoadOp, tpu.StoreOp, tpu.YieldOp)
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def borders(module: ModuleOp) -> list[tuple[str, str]]:
+    """From the grouped IR alone: the names of the ops on both sides of every border of a group
+    that has something on the other side."""
+    _, _, function = divided_parts(module)
+    parts = [(list(_computing(op)), op) for op in computing_ops(function.body.block)]
+    return [
+        (before[-1], after[0])
+        for (before, first), (after, second) in pairwise(parts)
+        if isinstance(first, tpu.GroupOp) or isinstance(second, tpu.GroupOp)
+    ]
+
+
+def _computing(op: Operation) -> Iterator[str]:
+    """The names of the ops of a group that compute, or of the op itself."""
+    ops = op.body.block.ops if isinstance(op, tpu.GroupOp) else (op,)
+    return (str(name_of(one)) for one in ops if not isinstance(one, TRANSFERS))
+
+
+def listed(path: Path) -> list[tuple[str, str]]:
+    """The same pairs as the pass wrote them; every entry has a reason."""
+    found = json.loads(path.read_text())["boundaries"]
+    assert all(one["kind"] and one["reason"] for one in found)
+    return [(one["last"], one["first"]) for one in found]
+
+
+LEAN = settings(
+    max_examples=12,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+
+
+@LEAN
+@given(
+    case=st.one_of(convolutional(), of_tokens()),
+    size=st.sampled_from([8192, 32768]),
+    opt=st.sampled_from([1, 2]),
+)
+def test_every_border_of_random_networks_is_listed(
+    case: Case, size: int, opt: int, tmp_path: Path
+) -> None:
+    chip, why = tmp_path / f"lane{size}.toml", tmp_path / "why.json"
+    text = (CHIPS / "bm1684x.toml").read_text(encoding="utf-8")
+    chip.write_text(text.replace("262144", str(size)), encoding="utf-8")
+    module = grouped_by_pass(case, opt=opt, chip=str(chip), explain_file=str(why))
+    assert listed(why) == borders(module)
+
+
+@pytest.mark.parametrize("name", ["swin_t", "mobilenetv2_100"])
+def test_every_border_of_a_real_network_is_listed(name: str, tmp_path: Path) -> None:
+    """Swin-T has groups of a single op beside ops that work from DDR."""
+    why = tmp_path / "why.json"
+    module = import_onnx(EXAMPLES / f"{name}.onnx")
+    for stage in STAGES:
+        run_stage(module, stage, "F16", "bm1684x", boundaries=str(why))
+    assert listed(why) == borders(module)
+    alone = [group for group in groups_of(module) if len(list(_computing(group))) == 1]
+    assert bool(alone) == (name == "swin_t")
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_neighbouring_groups_of_one_op_have_a_boundary(count: int) -> None:
+    """Convolutions that would fit together, each a group of its own, and the rest left alone."""
+    _, _, function = divided_parts(prepared(chain(4)))
+    ops = computing_ops(function.body.block)
+
+    def scratch(*_: object) -> int:
+        return 256
+
+    searcher = Searcher(load_chip(), scratch)
+    groups = [searcher.plan([op], Secs()) for op in ops[:count]]
+    found = explain(base_groups(ops), [g for g in groups if isinstance(g, Group)], searcher)
+    assert [(one.last, one.first) for one in found] == [
+        (f"c{index}", f"c{index + 1}") for index in range(count)
+    ]
+    assert {one.kind for one in found} == {"not worth it"}
+    assert found[0].before == "group of 1 op 'c0' (tpu.Conv2D)"
+    assert found[0].after == "group of 1 op 'c1' (tpu.Conv2D)"
+    assert found[-1].after == f"'c{count}' (tpu.Conv2D)"
