@@ -20,6 +20,7 @@ from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.tpu.op import LocalOp
 from xdsl_tpu.passes.canonicalize.permute_order import Permutation
 from xdsl_tpu.passes.graph import users
 from xdsl_tpu.passes.module_state import text_attribute
@@ -31,6 +32,7 @@ RENAMES = (tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
 
 _TRANSPARENT = (*RENAMES, tpu.CastOp, tpu.LoadOp, tpu.StoreOp)
 _ABSORBED = "absorbed into the strided loads of a group"
+_LOCAL = "in local memory, inside a group"
 _TURNS = ((1, 0), (0, 2, 1))
 """Orders that transpose matrices."""
 
@@ -40,7 +42,9 @@ class Move:
     """One op that only moves data. `bytes` are those of its result, `cycles` those it takes alone.
 
     `order` is the order of a Permute, else empty. An `absorbed` op is not executed: its bytes are
-    0, and its cycles are what the Loads that read through it take longer than plain ones.
+    0, and its cycles are what the Loads that read through it take longer than plain ones. A
+    `local` op stands in a group and works from local memory: it moves no bytes of DDR, and its
+    cycles are those of its commands on all slices.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Move:
     bytes: int
     cycles: int
     absorbed: bool
+    local: bool
     reason: str
 
 
@@ -59,7 +64,7 @@ class ReportTransposesPass(ModulePass):
 
     The table goes to standard error, with `json` also to a file. The IR must be lowered; it does
     not change. Ops listed: Permute, Depth2Space, SwapDimInner, and Reshape, Squeeze or Unsqueeze
-    that copy from one address to another.
+    that copy from one address to another, in DDR or in local memory.
     """
 
     name = "report-transposes"
@@ -84,16 +89,18 @@ def moves(module: ModuleOp, chip: Chip) -> Iterator[Move]:
         if reason is None or (isinstance(op, RENAMES) and _in_place(op)):
             continue
         (result,) = op.results
-        absorbed = is_absorbed(op)
+        absorbed, local = is_absorbed(op), isinstance(op.parent_op(), tpu.GroupOp)
+        where = f"{_ABSORBED}; " if absorbed else f"{_LOCAL}; " if local else ""
         yield Move(
             name=str(name_of(op)),
             op=op.name,
             shape=shape_of(op.operands[0]),
             order=ints(op.order) if isinstance(op, tpu.PermuteOp) else (),
-            bytes=0 if absorbed else size_in_bytes(result),
-            cycles=(_cycles_absorbed if absorbed else _cycles_alone)(op, chip),
+            bytes=0 if absorbed or local else size_in_bytes(result),
+            cycles=_cycles(op, chip),
             absorbed=absorbed,
-            reason=f"{_ABSORBED}; {reason(op)}" if absorbed else reason(op),
+            local=local,
+            reason=where + reason(op),
         )
 
 
@@ -112,27 +119,34 @@ def table(found: list[Move]) -> str:
     sums = f"{cycles:>10,} {size:>10,}  {len(found)} ops, {permutes} of them Permutes"
     if absorbed := sum(move.absorbed for move in found):
         sums += f"; {absorbed} absorbed"
+    if local := sum(move.local for move in found):
+        sums += f"; {local} in local memory"
     lines.append(sums)
     return "\n".join(lines)
 
 
-def _cycles_alone(op: Operation, chip: Chip) -> int:
-    """What the op's kernel takes alone. Imported here, as no other pass needs kernels."""
+def _cycles(op: Operation, chip: Chip) -> int:
+    """What the op takes where it stands. Imports are here, as no other pass needs kernels."""
+    if is_absorbed(op):
+        return import_module("xdsl_tpu.passes.layer_group.absorb").absorbed_cycles(op, chip)
+    if isinstance(op.parent_op(), tpu.GroupOp):
+        return import_module("xdsl_tpu.backend.local.in_group").cycles_in_group(op, chip)
     return import_module("xdsl_tpu.backend.layer_cost").timeline_alone(op, chip).total
 
 
-def _cycles_absorbed(op: Operation, chip: Chip) -> int:
-    """What absorbing costs. Imported here, as only final IR has absorbed ops."""
-    return import_module("xdsl_tpu.passes.layer_group.absorb").absorbed_cycles(op, chip)
-
-
 def _in_place(op: Operation) -> bool:
-    """Whether a Reshape needs no copy: operand and result share an address, or have none."""
+    """Whether a Reshape needs no copy: operand and result share an address, or have none.
+
+    In a group the addresses are those of local memory.
+    """
     places = [_address(value) for value in (op.operands[0], op.results[0])]
     return None in places or places[0] == places[1]
 
 
 def _address(value: SSAValue) -> int | None:
+    maker = value.owner
+    if isinstance(maker, LocalOp) and isinstance(maker.parent_op(), tpu.GroupOp):
+        return None if maker.ginfo is None else maker.ginfo.out_addr.value.data
     kind = value.type
     if isa(kind, TensorType[Attribute]) and isa(kind.encoding, IntegerAttr):
         return kind.encoding.value.data

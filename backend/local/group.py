@@ -188,7 +188,7 @@ class _Group:
         if not isinstance(value.owner, Operation) or value.owner.parent_op() is None:
             raise TpuError(f"'{name_of(value)}' does not come from an op")
         info = ginfo(value.owner)
-        sizes, start = _slice(info, self.sections[index])
+        sizes, start = slice_of(info, self.sections[index])
         arrangement = self.arrangements.get(value, PLAIN)
         shape: Shape4 = (sizes.d * sizes.n, sizes.c, sizes.h, sizes.w)
         full = of_value(value, self.kind, self.chip.lanes)
@@ -223,7 +223,7 @@ class _Group:
         """What a merged operand holds for a slice of its convolution's result."""
         conv = arrangement.conv
         assert conv is not None
-        sizes, start = _slice(ginfo(conv), self.sections[index])
+        sizes, start = slice_of(ginfo(conv), self.sections[index])
         merge = conv.use_3ic_optimize.value.data
         flags = (bool(merge & MERGE_ROWS), bool(merge & MERGE_COLUMNS))
         return merged_views(conv, start, sizes, flags, self.chip.lanes)
@@ -251,7 +251,7 @@ def _buffers(schedule: list[Event]) -> dict[int, list[tuple[int, int]]]:
     return taken
 
 
-def _slice(info: LayerGroupAttr, index: Sections) -> tuple[Ncdhw, Ncdhw]:
+def slice_of(info: LayerGroupAttr, index: Sections) -> tuple[Ncdhw, Ncdhw]:
     """Sizes and start of a slice along all axes; an axis with one entry is not cut."""
     sizes: dict[str, int] = {}
     starts: dict[str, int] = {}

@@ -23,7 +23,8 @@ MAY_IMPORT: dict[str, set[str]] = {
                            "backend.kernels.support", "backend.layer_cost"},
     "passes.verify_layer_groups": {"passes", "dialects", "backend.chip", "backend.local.schedule"},
     # What a transpose that survives costs, by the commands its kernel emits.
-    "passes.report_transposes": {"passes", "dialects", "backend.chip", "backend.layer_cost"},
+    "passes.report_transposes": {"passes", "dialects", "backend.chip", "backend.layer_cost",
+                                 "backend.local.in_group"},
     # So does one that a layout assignment would make.
     "passes.layout.costs": {"passes", "dialects", "backend.chip", "backend.layer_cost"},
     "backend": {"backend", "dialects"},

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.kernels.harness import Case
+from tests.layer_group.small_nets import grouped_by_pass, groups_of
 from tests.layer_group.test_absorb_moves import absorbed, marked, merged, windows
 from tests.passes.real_networks import real_text
 from tests.passes.semantics import Net
@@ -12,12 +13,15 @@ from tests.passes.test_swin_stages import SWIN, VIT, optimized
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.layer_cost import timeline_alone
-from xdsl_tpu.backend.timing import Direction
+from xdsl_tpu.backend.timing import Direction, tiu_cycles
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.absorbed import set_absorbed
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import make_context, module_text, parse_module
+from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.report_transposes import Move, moves
 
@@ -74,9 +78,10 @@ def test_report_is_written_as_json(tmp_path: Path, capsys: pytest.CaptureFixture
     assert module_text(module) == before
     (row,) = json.loads(file.read_text(encoding="utf-8"))
     assert row["order"] == [0, 2, 1]
-    keys = {"name", "op", "shape", "order", "bytes", "cycles", "absorbed", "reason"}
+    keys = {"name", "op", "shape", "order", "bytes", "cycles", "absorbed", "local", "reason"}
     assert set(row) == keys
     assert row["absorbed"] is False
+    assert row["local"] is False
     assert "1 ops, 1 of them Permutes" in capsys.readouterr().err
 
 
@@ -137,3 +142,45 @@ def test_absorbing_costs_less_than_moving(case: Case, names: tuple[str, ...]) ->
         assert 0 <= inside[name].cycles < executed[name].cycles / 10
         assert not executed[name].absorbed
     assert "wide" not in names or inside["wide"].cycles > 0
+
+
+def turning(images: int) -> Case:
+    """Channels to the end of the pixels and back, a roll of the rows, then a turn of the image."""
+    case = Case("f16")
+    image, pixels = (images, 96, 56, 28), (images, 56, 28, 96)
+    value = case.op("tpu.Relu", [case.input("x", image)], {}, "a", image)
+    for name, shape, order in (("end", pixels, "[0, 2, 3, 1]"), ("front", image, "[0, 3, 1, 2]")):
+        value = case.op("tpu.Permute", [value, "none"], {"order": order}, name, shape)
+        value = case.op("tpu.MulConst", [value], {"const_val": "0.5 : f64"}, f"{name}_y", shape)
+    value = case.op("tpu.SwapDimInner", [value], {"offset": "[0, 0, 3, 0]"}, "rolled", image)
+    value = case.op("tpu.Relu", [value], {}, "b", image)
+    turned = (images, 96, 28, 56)
+    value = case.op("tpu.Permute", [value, "none"], {"order": "[0, 1, 3, 2]"}, "turned", turned)
+    case.op("tpu.Relu", [value], {}, "y", turned)
+    return case
+
+
+@pytest.mark.parametrize("images", [1, 24])
+def test_moves_in_groups_cost_their_commands_in_local_memory(images: int) -> None:
+    """Twenty-four images are more than local memory holds, so that the groups work in slices."""
+    module = grouped_by_pass(turning(images))
+    assert any(group.nsecs.value.data > 1 for group in groups_of(module)) == (images > 1)
+    found = {move.name: move for move in report(module)}
+    inside = {str(name_of(op)) for group in groups_of(module) for op in group.body.block.ops}
+    assert {name for name, move in found.items() if move.local} == {"end", "front", "rolled"}
+    assert inside.isdisjoint({"turned"})
+    assert not found["turned"].local
+    assert found["turned"].bytes == images * 96 * 56 * 28 * 2
+    make_pass("address-assign", "").apply(make_context(), module)
+    assert {move.name: move.cycles for move in report(module)} == {
+        name: move.cycles for name, move in found.items()
+    }
+    program = generate(module, weights_of(module), CHIP)
+    for name in ("end", "front", "rolled"):
+        layers = {i for i, layer in enumerate(program.layers) if layer.name == name}
+        pairs = zip(program.tiu, program.tiu_layers, strict=True)
+        issued = sum(tiu_cycles(command, CHIP) for command, layer in pairs if layer in layers)
+        assert found[name].bytes == 0
+        assert found[name].cycles == issued > 0
+        assert found[name].reason.startswith("in local memory, inside a group; ")
+    assert "in local memory" not in found["turned"].reason
