@@ -26,7 +26,7 @@ IR = Path(__file__).parents[1] / "data" / "ir"
 LOWERING = (("convert-top-to-tpu", "mode=F16 chip=bm1684x"),)
 TO_FINAL = (
     ("processor-tpu-optimize", ""),
-    ("weight-reorder", ""),
+    ("weight-reorder", "merge_columns=true"),  # as the vendor's files have it
     ("subnet-divide", ""),
     ("op-reorder", ""),
     ("address-assign", ""),

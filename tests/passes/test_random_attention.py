@@ -29,7 +29,7 @@ def pipeline(mode: str = "F32", off: frozenset[str] = frozenset()) -> str:
     return ",".join(texts)
 
 
-@pytest.mark.parametrize("start", range(0, 100, BATCH))
+@pytest.mark.parametrize("start", range(0, 40, BATCH))
 def test_the_pipeline_changes_no_numbers(start: int) -> None:
     """All tensors that are still there under their names have the numbers they had."""
     for seed in range(start, start + BATCH):
@@ -43,7 +43,7 @@ def test_narrow_formats_are_close(mode: str) -> None:
         assert_same_numbers(network(seed), pipeline(mode), seed, tolerance=tolerance)
 
 
-@pytest.mark.parametrize("start", range(200, 230, BATCH))
+@pytest.mark.parametrize("start", range(200, 220, BATCH))
 def test_any_patterns_can_be_left_out(start: int) -> None:
     """What is left of the patterns is correct without the others."""
     names = sorted({name for one in PASSES for name in patterns_of(one)} - NEEDED)
