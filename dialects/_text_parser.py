@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Attribute, TypeAttribute
-from xdsl.parser import Parser
+from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Input, Span
+from xdsl.utils.lexer import Input, Position, Span
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken
 
 _DEFINITION = re.compile(r"^([#!][\w$.]+)[ \t]*=[ \t]*(\S.*)$", re.MULTILINE)
 
@@ -19,6 +20,32 @@ _TENSOR = re.compile(r'tensor<[^<>"#]*(?:<[^<>"#]*(?:<[^<>"#]*>)?[^<>"#]*>)?[^<>
 _VALUE = re.compile(r"(?:true|false|-?\d+(?: : s?i\d+)?|-?\d+\.\d+(?:[eE][-+]\d+)? : f64)(?=[,}>])")
 _INTEGERS = re.compile(r"\[(?:-?\d+(?:, -?\d+)*)?\]")
 _ENUM = re.compile(r"#tpu<\w+ \w+>")
+
+
+class _Lexer(MLIRLexer):
+    """xDSL's, in time linear in the length of a string literal.
+
+    Where the closing quote is missing, xDSL 0.74's expression tries every way to divide the literal
+    into runs of characters, which for a line of IR never ends. Possessive quantifiers match the
+    same literals and divide them one way only.
+    """
+
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+
+    def _lex_string_literal(self, start_pos: Position) -> MLIRToken:
+        try:
+            return super()._lex_string_literal(start_pos)
+        except ParseError as error:
+            message = "this string has no closing quote on its line, or an unknown escape in it"
+            raise ParseError(error.span, message) from None
+
+
+class _LinearParser(Parser):
+    """An xDSL parser that reads with `_Lexer`."""
+
+    def __init__(self, ctx: Context, source: str, name: str) -> None:
+        super().__init__(ctx, "", name)
+        self._parser_state = ParserState(_Lexer(Input(source, name)))
 
 
 class _Aliases(dict[str, Attribute]):
@@ -41,7 +68,7 @@ class _Aliases(dict[str, Attribute]):
 
     def __missing__(self, name: str) -> Attribute:
         match = self._pending.pop(name)
-        parser = Parser(self._ctx, _from_here(self._source, match), self._file)
+        parser = _LinearParser(self._ctx, _from_here(self._source, match), self._file)
         parser.attribute_aliases = self
         value = parser.parse_type() if name.startswith("!") else parser.parse_attribute()
         if parser.pos != match.end(2) - match.start(2) + len(parser.lexer.input) - len(match[2]):
@@ -62,7 +89,7 @@ def _from_here(source: str, match: re.Match[str]) -> str:
     return "\n" * source.count("\n", 0, line_start) + " " * (match.start(2) - line_start) + match[2]
 
 
-class MlirParser(Parser):
+class MlirParser(_LinearParser):
     """An xDSL parser for text with aliases after their uses and many equal tensor types."""
 
     def __init__(self, ctx: Context, source: str, name: str = "<string>") -> None:

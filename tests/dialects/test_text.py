@@ -99,6 +99,19 @@ def test_text_after_an_alias_is_an_error() -> None:
     assert "net.mlir:3:18" in str(error)
 
 
+@pytest.mark.parametrize("text", ["-" * 4000, "a\\n" * 2000, r"an \escape"])
+@pytest.mark.parametrize(
+    "place", ["{text}\n", "module attributes {{a = {text}\n}} {{}}", "#a = {text}\nmodule {{}}\n"]
+)
+def test_string_without_its_end_is_an_error_where_it_begins(text: str, place: str) -> None:
+    """Also in a long line, which xDSL's own lexer would never finish."""
+    source = place.format(text='"' + text)
+    where = source.index('"') + 1
+    error = error_of(source)
+    assert "this string has no closing quote" in str(error)
+    assert f"net.mlir:1:{where}" in str(error)
+
+
 def test_unknown_ops_are_rejected() -> None:
     error = error_of('module {\n  "tpu.Nothing"() : () -> ()\n}\n')
     assert "tpu.Nothing" in str(error)
