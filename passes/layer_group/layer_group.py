@@ -196,12 +196,13 @@ def _has_split_weight(op: Operation) -> bool:
 
 
 def _none_op(func: FuncOp) -> top.NoneOp:
-    """The function's absent value, made when there is none yet."""
+    """The function's absent value, made when there is none yet, in front of every group."""
     block = func.body.block
-    for op in block.ops:
-        if isinstance(op, top.NoneOp):
-            return op
-    none = top.NoneOp.make(UnknownLoc(), (), result_types=[NoneType()])
+    none = next((op for op in block.ops if isinstance(op, top.NoneOp)), None)
+    if none is None:
+        none = top.NoneOp.make(UnknownLoc(), (), result_types=[NoneType()])
+    else:
+        none.detach()
     first = block.first_op
     if first is None:
         raise TpuError(f"function @{func.sym_name.data} is empty")
