@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,3 +118,39 @@ def test_interrupted_in_the_middle(place: str, command: str, work: Path, tmp_pat
     assert done.stderr.splitlines()[-1] == "error: interrupted"
     assert "Traceback" not in done.stderr
     assert contents(work) == before
+
+
+EARLY = """
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+command, place, *sys.argv[1:] = sys.argv[1:]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Strike(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == place:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Strike())
+from xdsl_tpu.tools import commands
+getattr(commands, command)()
+"""
+"""Runs a console script that gets SIGINT the moment it imports a module."""
+
+
+def console_scripts() -> dict[str, str]:
+    """Names of the console scripts and what they call."""
+    with (Path(__file__).parents[2] / "pyproject.toml").open("rb") as file:
+        return tomllib.load(file)["project"]["scripts"]
+
+
+@pytest.mark.parametrize("name", console_scripts())
+@pytest.mark.parametrize("place", ["xdsl", "numpy"])
+def test_interrupted_while_it_starts(name: str, place: str, tmp_path: Path) -> None:
+    module, _, function = console_scripts()[name].partition(":")
+    assert module == "xdsl_tpu.tools.commands"
+    script = tmp_path / "early.py"
+    script.write_text(EARLY)
+    done = subprocess.run(
+        [os.fspath(SCRIPTS / "python"), str(script), function, place, "none", "--debug"],
+        capture_output=True, text=True, check=False, timeout=WAIT,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
