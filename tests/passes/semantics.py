@@ -103,21 +103,42 @@ def assert_same_numbers(
     module after the passes is returned; it verifies, and its ops have distinct names.
     """
     module = _with_random_weights(network, seed) if isinstance(network, str) else network
-    inputs = _random_inputs(module, seed)
-    before, outputs_before = _run(module, inputs)
-    after_module = parse_module(module_text(module))
-    attach(after_module, _copied(weights_of(module)))
-    for one in parse_pipeline(passes):
-        one.apply(make_context(), after_module)
-        after_module.verify()
-    _check_names(after_module)
-    after, outputs_after = _run(after_module, inputs)
+    inputs = random_inputs(module, seed)
+    before, outputs_before = run(module, inputs)
+    after_module = compiled(module, passes)
+    after, outputs_after = run(after_module, inputs)
     assert len(outputs_before) == len(outputs_after)
     for one, other in zip(outputs_before, outputs_after, strict=True):
         _compare("an output", one, other, tolerance)
     for name in before.keys() & after.keys():
         _compare(f"tensor '{name}'", before[name], after[name], tolerance)
     return after_module
+
+
+def compiled(module: ModuleOp, passes: str) -> ModuleOp:
+    """A copy of a network after `passes`; it verifies, and its ops have distinct names."""
+    after = parse_module(module_text(module))
+    attach(after, _copied(weights_of(module)))
+    for one in parse_pipeline(passes):
+        one.apply(make_context(), after)
+        after.verify()
+    _check_names(after)
+    return after
+
+
+def random_inputs(module: ModuleOp, seed: int) -> dict[str, Array]:
+    """Normal numbers for every input of a network, the same for the same seed."""
+    return {
+        str(name_of(op)): random_array(f"input {name_of(op)}", shape_of(op.output), seed)
+        for op in ops_of(module, top.InputOp)
+    }
+
+
+def run(module: ModuleOp, inputs: dict[str, Array]) -> tuple[dict[str, Array], list[Array]]:
+    """All tensors by their names, and the outputs in order."""
+    seen: dict[str, Array] = {}
+    outputs = run_module(module, inputs, trace=lambda name, array: seen.update({name: array}))
+    return seen, list(outputs.values())
 
 
 def kinds(module: ModuleOp) -> list[str]:
@@ -147,23 +168,10 @@ def _with_random_weights(text: str, seed: int) -> ModuleOp:
     return module
 
 
-def _random_inputs(module: ModuleOp, seed: int) -> dict[str, Array]:
-    return {
-        str(name_of(op)): random_array(f"input {name_of(op)}", shape_of(op.output), seed)
-        for op in ops_of(module, top.InputOp)
-    }
-
-
 def _copied(weights: Weights) -> Weights:
     copied = Weights()
     copied.update(weights)
     return copied
-
-
-def _run(module: ModuleOp, inputs: dict[str, Array]) -> tuple[dict[str, Array], list[Array]]:
-    seen: dict[str, Array] = {}
-    outputs = run_module(module, inputs, trace=lambda name, array: seen.update({name: array}))
-    return seen, list(outputs.values())
 
 
 def _check_names(module: ModuleOp) -> None:
