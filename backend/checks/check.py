@@ -66,6 +66,10 @@ def _operands(
         wrong = list(access_problems(access, segments, chip))
         problems += wrong
         if not any(fault is not Fault.MISALIGNED for fault, _ in wrong):
-            places = regions(access, chip)
+            try:
+                places = regions(access, chip)
+            except TpuError as error:
+                problems.append((Fault.UNKNOWN, str(error)))
+                continue
             touched.append(Touch(access.operand, access.local, access.writes, places))
     return touched, problems

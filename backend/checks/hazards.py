@@ -46,10 +46,10 @@ class Hazards:
         granule = common_granule(r for t in everything if t.local for r in t.regions)
         count = chip.lanes * chip.local_bytes // granule
         self._read, self._stored = (
-            {engine: Shadow(0, np.zeros(count, np.int32), granule) for engine in Engine}
+            {engine: Shadow(np.zeros(count, np.int32), granule) for engine in Engine}
             for _ in range(2)
         )
-        self._written = Written(program, chip, segments, everything)
+        self._written = Written(program, chip, segments)
         self._ordered = dict.fromkeys(Engine, 0)
 
     def findings(self) -> Iterator[Finding]:
@@ -100,7 +100,7 @@ class Hazards:
             if not clashes:
                 continue
             mine = "writes" if touch.writes else "reads"
-            where = describe_bytes(self.chip, True, clashes, shadow.granule)
+            where = describe_bytes(self.chip, clashes, shadow.granule)
             yield Finding(
                 Fault.RACE,
                 place_of(self.program, engine, position),

@@ -7,7 +7,6 @@ from xdsl_tpu.backend.checks.finding import Fault
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.operands import Access
-from xdsl_tpu.backend.operands.region import regions
 from xdsl_tpu.backend.program import Program
 
 _ON_LANE_0 = {"CONV", "MM", "MM2"}
@@ -129,20 +128,24 @@ def _local_range(access: Access, chip: Chip) -> Iterator[Problem]:
 
 
 def _linear_range(access: Access, segments: Sequence[Segment], chip: Chip) -> Iterator[Problem]:
-    (region,) = regions(access, chip)
-    bytes_ = f"bytes {region.start:#x} to {region.end - 1:#x}"
+    start, end = _hull(access)
+    bytes_ = f"bytes {start:#x} to {end - 1:#x}"
     verb = "writes" if access.writes else "reads"
     if access.writes:
-        touched = next(
-            (s for s in segments if not s.writable and _overlap(s, region.start, region.end)), None
-        )
+        touched = next((s for s in segments if not s.writable and _overlap(s, start, end)), None)
         if touched is not None:
             yield Fault.COEFFICIENTS, f"it writes {bytes_}, which are in the {touched.name}"
             return
-    if any(s.holds(region.start, region.end) for s in segments):
+    if any(s.holds(start, end) for s in segments):
         return
     limits = ", ".join(f"{s.name} {s.start:#x} to {s.end - 1:#x}" for s in segments)
     yield Fault.OUTSIDE, f"it {verb} {bytes_}, which are in no part of the program ({limits})"
+
+
+def _hull(access: Access) -> tuple[int, int]:
+    """The first byte of an operand outside local memory, and the one behind the last."""
+    last = sum((n - 1) * step for n, step in zip(access.shape, access.strides, strict=True))
+    return access.address, access.address + (last + 1) * access.size
 
 
 def _overlap(segment: Segment, start: int, end: int) -> bool:

@@ -1,4 +1,4 @@
-"""Facts about every granule of a memory, addressed by the regions of accesses."""
+"""Facts about every granule of local memory, addressed by the regions of accesses."""
 
 import math
 from collections.abc import Iterable
@@ -37,9 +37,8 @@ def common_granule(regions: Iterable[Region]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """`marks` holds one number per `granule` bytes of a memory, from address `base` on."""
+    """`marks` holds one number per `granule` bytes of local memory."""
 
-    base: int
     marks: Marks
     granule: int
 
@@ -47,7 +46,7 @@ class Shadow:
         """The numbers of a region's granules, a view: the loops, then the run."""
         width = self.marks.itemsize
         steps = [step // self.granule * width for step in region.steps]
-        start = (region.start - self.base) // self.granule * width
+        start = region.start // self.granule * width
         sizes = (*region.sizes, region.run // self.granule)
         return np.ndarray(sizes, self.marks.dtype, self.marks, start, (*steps, width))
 
@@ -57,13 +56,10 @@ class Shadow:
         return np.argwhere(wanted) @ steps + region.start
 
 
-def describe_bytes(chip: Chip, local: bool, parts: list[Addresses], granule: int) -> str:
+def describe_bytes(chip: Chip, parts: list[Addresses], granule: int) -> str:
     """Granules in words: `256 bytes of local memory in 0x1200 to 0x127f of lanes 0 to 3`."""
     where = np.unique(np.concatenate(parts))
     count = where.size * granule
-    if not local:
-        end = int(where[-1]) + granule - 1
-        return f"{count} bytes of DDR in {int(where[0]):#x} to {end:#x}"
     lanes, offsets = np.divmod(where, chip.local_bytes)
     end = int(offsets.max()) + granule - 1
     return (

@@ -6,16 +6,9 @@ local memory move the unwritten bytes along, and whoever computes with them is r
 
 from collections.abc import Iterator
 
-import numpy as np
-
+from xdsl_tpu.backend.checks.intervals import Intervals
 from xdsl_tpu.backend.checks.placement import Segment
-from xdsl_tpu.backend.checks.shadow import (
-    Addresses,
-    Shadow,
-    Touch,
-    common_granule,
-    describe_bytes,
-)
+from xdsl_tpu.backend.checks.shadow import Addresses, Shadow, Touch, describe_bytes
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine.memory import Memory
@@ -29,35 +22,51 @@ _MOVES = {("sAR", 19), *(("sTRANS_BC", function) for function in range(4))}
 
 
 class Written:
-    """One byte per byte of local memory, one number per granule of DDR: 1 where written."""
+    """A mark per byte of local memory, and the set of all other addresses that are written."""
 
-    def __init__(
-        self, program: Program, chip: Chip, segments: list[Segment], touches: list[Touch]
-    ) -> None:
+    def __init__(self, program: Program, chip: Chip, segments: list[Segment]) -> None:
         self._chip = chip
+        self._segments = segments
         # A machine over the marks: executing a move moves the marks.
         memory = Memory(chip, b"")
         self._state = State(chip, memory, exact=False)
-        self._local = Shadow(0, memory.local.bytes, 1)
-        self._linear = _linear_shadows(program, segments, touches)
+        self._local = Shadow(memory.local.bytes, 1)
+        self._linear = Intervals()
+        for segment in segments:
+            if not segment.writable:
+                self._linear.add(Region(segment.start, (), (), segment.size))
+        for tensor in program.inputs:
+            self._linear.add(_whole(tensor))
 
     def mark(self, touch: Touch) -> None:
         """The bytes of an operand have been written."""
         for region in touch.regions:
-            self._shadow(touch, region).view(region)[...] = 1
+            if touch.local:
+                self._local.view(region)[...] = 1
+            else:
+                self._linear.add(region)
 
     def missing(self, touch: Touch) -> str | None:
         """In words, the bytes of an operand that nothing has written; each only once."""
+        return self._missing_local(touch) if touch.local else self._missing_linear(touch)
+
+    def _missing_local(self, touch: Touch) -> str | None:
         parts: list[Addresses] = []
-        granule = 1
         for region in touch.regions:
-            shadow = self._shadow(touch, region)
-            granule = shadow.granule
-            view = shadow.view(region)
+            view = self._local.view(region)
             if not view.all():
-                parts.append(shadow.addresses(region, view == 0))
+                parts.append(self._local.addresses(region, view == 0))
                 view[...] = 1
-        return describe_bytes(self._chip, touch.local, parts, granule) if parts else None
+        return describe_bytes(self._chip, parts, self._local.granule) if parts else None
+
+    def _missing_linear(self, touch: Touch) -> str | None:
+        parts = [found for r in touch.regions if (found := self._linear.missing(r)) is not None]
+        if not parts:
+            return None
+        self.mark(touch)
+        count = sum(part.count for part in parts)
+        first, last = min(part.first for part in parts), max(part.last for part in parts)
+        return f"{count} bytes of DDR in {first:#x} to {last:#x}"
 
     def move(self, command: Command, touches: list[Touch]) -> bool:
         """Move the marks as the command moves bytes; false when it does something else."""
@@ -75,7 +84,7 @@ class Written:
         """Outputs that are not written to their end, with the missing bytes in words."""
         for tensor in program.outputs:
             region = _whole(tensor)
-            if any(segment.holds(region.start, region.end) for segment, _ in self._linear):
+            if any(segment.holds(region.start, region.end) for segment in self._segments):
                 text = self.missing(Touch(tensor.name, False, False, (region,)))
                 if text is not None:
                     yield tensor.name, text
@@ -83,37 +92,6 @@ class Written:
     def _complete(self, touches: list[Touch]) -> bool:
         return all(self._local.view(r).all() for touch in touches for r in touch.regions)
 
-    def _shadow(self, touch: Touch, region: Region) -> Shadow:
-        if touch.local:
-            return self._local
-        return next(s for segment, s in self._linear if segment.holds(region.start, region.end))
-
 
 def _whole(tensor: IoTensor) -> Region:
     return Region(tensor.address, (), (), tensor.bytes)
-
-
-def _linear_shadows(
-    program: Program, segments: list[Segment], touches: list[Touch]
-) -> list[tuple[Segment, Shadow]]:
-    """A shadow per segment; coefficients, constants and inputs count as written."""
-    tensors = [_whole(t) for t in (*program.inputs, *program.outputs)]
-    granule = common_granule(
-        [
-            *(region for touch in touches if not touch.local for region in touch.regions),
-            *tensors,
-            *(Region(segment.start, (), (), segment.size) for segment in segments),
-        ]
-    )
-    shadows: list[tuple[Segment, Shadow]] = []
-    for segment in segments:
-        marks = np.zeros(-(-segment.size // granule), np.uint8)
-        if not segment.writable:
-            marks[:] = 1
-        shadows.append((segment, Shadow(segment.start, marks, granule)))
-    for tensor in program.inputs:
-        region = _whole(tensor)
-        for segment, shadow in shadows:
-            if segment.holds(region.start, region.end):
-                shadow.view(region)[...] = 1
-    return shadows

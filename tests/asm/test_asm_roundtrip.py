@@ -154,7 +154,7 @@ def test_a_program_that_blocks_is_printed_to_its_end() -> None:
         "index=[1,9]@0x100004000{9,1} stride_enable=1",
         "AR.add id=1 dep=0 res0=[1,4,2,2]@0x0:f16 opd0=@0x40:f16{compact} opd1=@0x80:f16{offset} "
         "cmd_id_en=3 relu=1",
-        "LAR.2 res0=[3,4]@0x0:i8 opd0=@0x0:ui8 opd1=@0x0:ui8 opd2=const 0x0",
+        "LAR.add res0=[3,4]@0x0:i8 opd0=@0x0:ui8 opd1=@0x0:ui8 opd2=const 0x0",
     ],
     ids=lambda text: text.split(" ")[0],
 )
