@@ -136,10 +136,17 @@ def convert_bias_gelu(context: Context, op: oneflow.FusedBiasAddGeluOp) -> None:
 
 
 def convert_bias_mask_scale(context: Context, op: oneflow.FusedBiasAddMaskScaleOp) -> None:
-    """fused_bias_add_mask_scale -> top.Add, top.Mul, top.MulConst."""
-    masked = context.emit(op, top.MulOp, (_biased(context, op), context.value(op.mask)))
-    scaled = context.times(op, masked, op.scale.value.data)
+    """fused_bias_add_mask_scale -> top.Add, top.Mul, top.MulConst; no top.Mul for rate 0."""
+    value = _biased(context, op)
+    if not _keeps_all(op.mask):
+        value = context.emit(op, top.MulOp, (value, context.value(op.mask)))
+    scaled = context.times(op, value, op.scale.value.data)
     context.finish(op, context.plus(op, scaled, op.add_to_output))
+
+
+def _keeps_all(mask: SSAValue) -> bool:
+    maker = mask.owner
+    return isinstance(maker, oneflow.RandomMaskLikeOp) and maker.rate.value.data == 0.0
 
 
 def convert_mask(context: Context, op: oneflow.RandomMaskLikeOp) -> None:

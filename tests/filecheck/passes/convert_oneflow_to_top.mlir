@@ -60,3 +60,21 @@ oneflow.job @nothing_dropped(%a: tensor<2x5xf32>) -> tensor<2x5xf32> {
   %y, %m = "oneflow.dropout"(%x) {op_name = "drop", rate = 0.0 : f32, seed = 9 : si64} : (tensor<2x5xf32>) -> (tensor<2x5xf32>, tensor<2x5xi8>)
   oneflow.return %y : tensor<2x5xf32>
 }
+
+// -----
+
+// The fused op has no mask to apply either, but still what it adds and its scale.
+
+// CHECK: module @nothing_masked
+// CHECK-NOT: random_masks
+// CHECK: %[[A:.*]] = "top.Add"
+// CHECK-NEXT: "top.MulConst"(%[[A]]) {const_val = 1.500000e+00 : f64
+// CHECK-NOT: "top.Mul"(
+
+oneflow.job @nothing_masked(%a: tensor<2x5xf32>, %b: tensor<5xf32>) -> tensor<2x5xf32> {
+  %x = "oneflow.input"(%a) {op_name = "x"} : (tensor<2x5xf32>) -> tensor<2x5xf32>
+  %m = "oneflow.random_mask_like"(%x) {op_name = "mask", rate = 0.0 : f32, seed = 9 : si64} : (tensor<2x5xf32>) -> tensor<2x5xi8>
+  %v = "oneflow.variable"() {op_name = "v"} : () -> tensor<5xf32>
+  %y = "oneflow.fused_bias_add_mask_scale"(%x, %v, %m) {axis = 1 : si32, op_name = "y", scale = 1.5 : f32} : (tensor<2x5xf32>, tensor<5xf32>, tensor<2x5xi8>) -> tensor<2x5xf32>
+  oneflow.return %y : tensor<2x5xf32>
+}
