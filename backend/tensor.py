@@ -113,8 +113,8 @@ class LocalTensor:
     def span(self, chip: Chip) -> tuple[int, int]:
         """First and last+1 byte used, as offsets within a lane."""
         n, _, h, w = self.shape
-        extents = (n - 1, self.groups(chip) - 1, h - 1, w - 1)
-        last = sum(e * s for e, s in zip(extents, self.strides, strict=True))
+        by_n, by_group, by_h, by_w = self.strides
+        last = (n - 1) * by_n + (self.groups(chip) - 1) * by_group + (h - 1) * by_h + (w - 1) * by_w
         start = self.address & (chip.local_bytes - 1)
         return start, start + (last + 1) * self.dtype.bytes
 
@@ -124,8 +124,9 @@ class LocalTensor:
 
     def at(self, n: int = 0, g: int = 0, h: int = 0, w: int = 0) -> int:
         """Address of the element at these indices (g counts channel groups)."""
-        steps = zip((n, g, h, w), self.strides, strict=True)
-        return self.address + sum(i * s for i, s in steps) * self.dtype.bytes
+        by_n, by_group, by_h, by_w = self.strides
+        elements = n * by_n + g * by_group + h * by_h + w * by_w
+        return self.address + elements * self.dtype.bytes
 
     def window(self, start: Shape4, shape: Shape4, chip: Chip) -> "LocalTensor":
         """The part of `shape` that begins at index `start`; c must start at a lane of group 0

@@ -1,6 +1,6 @@
 """Moves that many patterns make on the graph of ops: users, types, replacements."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeVar
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, NoneType, TensorType, UnknownLoc
@@ -46,13 +46,14 @@ def sole_user(value: SSAValue, kind: type[OpT]) -> OpT | None:
 
 def users(value: SSAValue) -> list[Operation]:
     """The distinct users of a value, in the order of the block."""
-    found = dict.fromkeys(use.operation for use in value.uses)
-    return sorted(found, key=_position)
+    return _in_order(dict.fromkeys(use.operation for use in value.uses))
 
 
 def uses_in_order(value: SSAValue) -> list[Use]:
     """The uses of a value in the order of the block, then of the operands."""
-    return sorted(value.uses, key=lambda use: (_position(use.operation), use.index))
+    uses = list(value.uses)
+    place = {op: place for place, op in enumerate(_in_order({use.operation for use in uses}))}
+    return sorted(uses, key=lambda use: (place[use.operation], use.index))
 
 
 def has_shapes(*values: SSAValue) -> bool:
@@ -141,7 +142,17 @@ def none_before(op: Operation) -> SSAValue:
     return made.output
 
 
-def _position(op: Operation) -> int:
-    """The index of an op in its block."""
-    assert op.parent is not None
-    return op.parent.get_operation_index(op)
+def _in_order(ops: Collection[Operation]) -> list[Operation]:
+    """Ops of one block in its order, found in one walk."""
+    left = set(ops)
+    if len(left) < 2:
+        return list(left)
+    block = next(iter(left)).parent
+    assert block is not None
+    found: list[Operation] = []
+    for op in block.ops:
+        if op in left:
+            found.append(op)
+            if len(found) == len(left):
+                return found
+    raise ValueError("ops of different blocks have no order")

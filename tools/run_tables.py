@@ -9,7 +9,7 @@ from rich.table import Table
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.estimate import program_range
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.report import Closeness, compare_layers, layer_costs
+from xdsl_tpu.backend.report import Closeness, compare_layers
 from xdsl_tpu.backend.timing import Timeline
 from xdsl_tpu.tools.check import unverified
 
@@ -55,7 +55,7 @@ def print_tables(
     wall = (f"{stage} {seconds:.2f}" for stage, seconds in report["wall_seconds"].items())
     summary.add_row("wall seconds", ", ".join(wall))
     console.print(summary)
-    console.print(_layer_table(program, timeline, console.width))
+    console.print(_layer_table(report, console.width))
 
 
 def _on_silicon(program: Program, chip: Chip, timeline: Timeline) -> str:
@@ -95,17 +95,17 @@ def difference_table(report: dict[str, Any], other: dict[str, Any], name: str) -
     return table
 
 
-def _layer_table(program: Program, timeline: Timeline, width: int) -> Table:
+def _layer_table(report: Mapping[str, Any], width: int) -> Table:
     """The layers that moved the end of the run most; narrow terminals show fewer columns."""
     shown = len(LAYER_COLUMNS) if width >= NARROW else 2
     table = Table(title="most expensive layers")
     table.add_column("layer", overflow="fold")
     for heading in LAYER_COLUMNS[:shown]:
         table.add_column(heading, justify="left" if heading == "op" else "right", no_wrap=True)
-    costs = sorted(layer_costs(program, timeline), key=lambda c: -c.elapsed)
-    for cost in costs[:MOST_EXPENSIVE]:
-        share = cost.elapsed / max(1, timeline.total)
-        figures = (f"{cost.elapsed:,}", f"{share:.1%}", cost.layer.op)
-        figures += (f"{cost.tiu:,}", f"{cost.gdma:,}")
-        table.add_row(cost.layer.name, *figures[:shown])
+    rows = sorted(report["layers"], key=lambda row: -row["cycles"])
+    for row in rows[:MOST_EXPENSIVE]:
+        share = row["cycles"] / max(1, report["cycles"])
+        figures = (f"{row['cycles']:,}", f"{share:.1%}", row["op"])
+        figures += (f"{row['bdc_cycles']:,}", f"{row['gdma_cycles']:,}")
+        table.add_row(row["name"], *figures[:shown])
     return table

@@ -7,7 +7,7 @@ another file with the same keys describes another chip with the same instruction
 import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ class Chip:
         """Bytes of one local-memory bank, per lane."""
         return self.local_bytes // self.banks
 
-    @property
+    @cached_property
     def lane_shift(self) -> int:
         """Bit position of the lane number in a local address."""
         return (self.local_bytes - 1).bit_length()

@@ -7,6 +7,7 @@ reads and writes. DDR needs no such tracking, because only the GDMA touches it.
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,8 @@ import numpy.typing as npt
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import FORMS, Command, Engine
 from xdsl_tpu.backend.program import Layer, Program
+
+T = TypeVar("T")
 
 Span = tuple[int, int]
 """First and last+1 byte within a lane."""
@@ -55,6 +58,11 @@ class CommandQueues:
             yield
         finally:
             self._layer = outer
+
+    def alike(self, places: Sequence[T]) -> Iterator[T]:
+        """Places for which a kernel issues the same commands, but for addresses on which no cycles
+        depend: an emitter that only counts may take the first for all."""
+        return iter(places)
 
     def issue(
         self, form: str, fields: dict[str, int], reads: Sequence[Span], writes: Sequence[Span]

@@ -113,10 +113,10 @@ def multiply_heads(
     right = _spread(emitter, right, slots.right, whole)
     direct = is_slotted(chip, out)
     target = out if direct else head_slots(chip, slots.out, out.shape, out.dtype)
-    for batch in range(out.shape[0]):
-        for head in range(out.shape[2]):
-            place = (batch, head)
-            _product(emitter, target, left, right, place, right_transpose, slots, factor)
+    places = [(batch, head) for batch in range(out.shape[0]) for head in range(out.shape[2])]
+    # What a requantisation takes depends on banks.
+    for place in emitter.alike(places) if factor is None else places:
+        _product(emitter, target, left, right, place, right_transpose, slots, factor)
     if not direct:
         emitter.copy(out, target)
 

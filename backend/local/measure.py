@@ -4,7 +4,7 @@ Nothing here estimates: the commands of a kernel, a Load or a Store are generate
 and the cycle model says how long each takes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import cast
@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.emitter.queues import Span
-from xdsl_tpu.backend.isa import FORMS, Command
+from xdsl_tpu.backend.emitter import Emitter, Operand
+from xdsl_tpu.backend.emitter.queues import Span, T
+from xdsl_tpu.backend.isa import FORMS, Command, Engine
 from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, View
 from xdsl_tpu.backend.kernels.support import DdrValue, dtype_of
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalKernel, LocalValue, Scratch
@@ -26,7 +26,7 @@ from xdsl_tpu.backend.local.table import LOCAL_KERNELS
 from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
 from xdsl_tpu.backend.local.views import merged_views
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.tensor import DType, Shape4, aligned, compact
+from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, compact
 from xdsl_tpu.backend.timing import tiu_cycles, transfer
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import RankedTensor
@@ -67,27 +67,45 @@ class Moved:
 
 
 class DryEmitter(Emitter):
-    """Collects commands without the ids and dependencies that a program needs."""
+    """Collects commands without the ids and dependencies that a program needs.
+
+    Commands for places that are alike are made once and counted as often as they would be made.
+    """
 
     def __init__(self, chip: Chip) -> None:
         super().__init__(chip, Program(name="", chip=chip.name, quantize=""))
+        self._commands: list[tuple[Command, int]] = []
+        self._times = 1
+
+    def alike(self, places: Sequence[T]) -> Iterator[T]:
+        """The first place, for which commands count as often as there are places."""
+        outer = self._times
+        self._times = outer * len(places)
+        yield from places[:1]
+        self._times = outer
+
+    def _issue(
+        self, form: str, fields: dict[str, int], out: LocalTensor, *operands: Operand | None
+    ) -> None:
+        self.issue(form, fields, (), ())
 
     def issue(
         self, form: str, fields: dict[str, int], reads: Sequence[Span], writes: Sequence[Span]
     ) -> None:
         """Append the command."""
-        kind = FORMS[form]
-        self.program.queue(kind.engine).append(Command(kind, fields))
+        self._commands.append((Command(FORMS[form], fields), self._times))
 
     @property
     def tiu_cycles(self) -> int:
         """What all commands of the TIU take."""
-        return sum(tiu_cycles(command, self.chip) for command in self.program.tiu)
+        made = (m for m in self._commands if m[0].engine is Engine.TIU)
+        return sum(times * tiu_cycles(command, self.chip) for command, times in made)
 
     @property
     def gdma_cycles(self) -> int:
         """What all transfers take."""
-        return sum(transfer(command, self.chip).cycles for command in self.program.gdma)
+        made = (m for m in self._commands if m[0].engine is Engine.GDMA)
+        return sum(times * transfer(command, self.chip).cycles for command, times in made)
 
 
 def local_kernel(op: Operation) -> LocalKernel:

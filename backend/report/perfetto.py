@@ -1,11 +1,12 @@
 """A timeline in the Trace Event format, which Perfetto and chrome://tracing open.
 
-One track per engine, one for the layers, and counters: DDR bandwidth, utilisation of the array,
+One track per engine, one for the layers of each, and counters: DDR bandwidth, use of the array,
 local memory in use. Times are microseconds at the chip's clock.
 """
 
 import json
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from xdsl_tpu.backend.chip import Chip
@@ -17,7 +18,7 @@ from xdsl_tpu.backend.timing import Event, Timeline
 from xdsl_tpu.backend.timing.gdma_cost import transfer
 
 _TRACKS = {Engine.TIU: 1, Engine.GDMA: 2}
-_LAYER_TRACK = 3
+_LAYER_TRACKS = {Engine.TIU: 3, Engine.GDMA: 4}
 _PROCESS = 1
 
 
@@ -28,7 +29,8 @@ def trace(program: Program, timeline: Timeline, chip: Chip) -> str:
         _named("process_name", 0, f"{program.name} on {chip.name} (1 core)"),
         _named("thread_name", _TRACKS[Engine.TIU], "TIU (BDC)"),
         _named("thread_name", _TRACKS[Engine.GDMA], "GDMA"),
-        _named("thread_name", _LAYER_TRACK, "layers"),
+        _named("thread_name", _LAYER_TRACKS[Engine.TIU], "layers (TIU)"),
+        _named("thread_name", _LAYER_TRACKS[Engine.GDMA], "layers (GDMA)"),
     ]
     for engine in Engine:
         queue, layers = program.queue(engine), program.layer_indices(engine)
@@ -43,7 +45,8 @@ def trace(program: Program, timeline: Timeline, chip: Chip) -> str:
                     **_interval(_TRACKS[engine], event.start, event.cycles, microseconds),
                 }
             )
-    events += _layer_events(program, timeline, microseconds)
+    for engine in Engine:
+        events += _layer_events(program, timeline, engine, microseconds)
     events += _counter_events(program, timeline, chip)
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events})
 
@@ -100,22 +103,25 @@ def _details(command: Command, event: Event, chip: Chip) -> dict[str, Any]:
     return waits | {"result": shape}
 
 
-def _layer_events(program: Program, timeline: Timeline, unit: float) -> list[dict[str, Any]]:
-    """From the first to the last command of each layer; they may overlap, so they are async."""
-    spans: dict[int, tuple[int, int]] = {}
-    for engine in Engine:
-        layers = program.layer_indices(engine)
-        for event in timeline.events[engine]:
-            first, last = spans.get(layers[event.position], (event.start, 0))
-            end = max(last, event.start + event.cycles)
-            spans[layers[event.position]] = (min(first, event.start), end)
-    found: list[dict[str, Any]] = []
-    for index, (start, end) in sorted(spans.items()):
+def _layer_events(
+    program: Program, timeline: Timeline, engine: Engine, unit: float
+) -> Iterator[dict[str, Any]]:
+    """Each run of commands of one layer on an engine, from its first start to its last end.
+
+    Engines work in order, so that runs do not overlap; asynchronous events, which may, would get
+    a track for every name.
+    """
+    layers = program.layer_indices(engine)
+    runs = groupby(timeline.events[engine], key=lambda event: layers[event.position])
+    for index, run in runs:
         if index < 0:
             continue
-        layer = program.layers[index]
-        common = {"cat": "layer", "id": index, "name": layer.name, "pid": _PROCESS}
-        common |= {"tid": _LAYER_TRACK}
-        found.append({"ph": "b", "ts": round(start * unit, 6), "args": {"op": layer.op}, **common})
-        found.append({"ph": "e", "ts": round(end * unit, 6), **common})
-    return found
+        commands = list(run)
+        start, last = commands[0].start, commands[-1]
+        busy = sum(event.cycles for event in commands)
+        yield {
+            "name": program.layers[index].name,
+            "cat": "layer",
+            "args": {"op": program.layers[index].op, "commands": len(commands), "busy": busy},
+            **_interval(_LAYER_TRACKS[engine], start, last.start + last.cycles - start, unit),
+        }

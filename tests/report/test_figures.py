@@ -48,7 +48,7 @@ def test_what_is_hidden_costs_nothing(program: Program, timeline: Timeline) -> N
 def test_trace(program: Program, timeline: Timeline) -> None:
     parsed = json.loads(trace(program, timeline, CHIP))
     events: list[dict[str, Any]] = parsed["traceEvents"]
-    spans = [e for e in events if e["ph"] == "X"]
+    spans = [e for e in events if e["ph"] == "X" and e["cat"] != "layer"]
     assert [e["name"] for e in spans] == [
         "a sAR.copy",
         "b sAR.copy",
@@ -70,8 +70,11 @@ def test_trace(program: Program, timeline: Timeline) -> None:
     assert spans[0]["args"]["result"] == [*SHAPE]
     last = max(e["ts"] + e["dur"] for e in spans)
     assert last == pytest.approx(timeline.total * 1e6 / CHIP.clock_hertz)
-    layers = [(e["name"], e["ph"]) for e in events if e["ph"] in "be"]
-    assert layers == [("a", "b"), ("a", "e"), ("b", "b"), ("b", "e")]
+    layers = [e for e in events if e["ph"] == "X" and e["cat"] == "layer"]
+    assert [(e["tid"], e["name"]) for e in layers] == [(3, "a"), (3, "b"), (4, "a"), (4, "b")]
+    assert [e["args"]["commands"] for e in layers] == [1, 1, 1, 2]
+    assert layers[3]["ts"] == spans[4]["ts"]
+    assert layers[3]["ts"] + layers[3]["dur"] == pytest.approx(last)
 
 
 def test_report_of_equal_and_of_broken_tensors(program: Program, timeline: Timeline) -> None:

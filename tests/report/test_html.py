@@ -170,6 +170,32 @@ def test_sorting(chrome: Chrome) -> None:
     press_head(chrome, "layers", cycles)
 
 
+def test_all_columns_are_in_sight(chrome: Chrome) -> None:
+    """The table of layers needs no scrolling sideways, with the reasons for boundaries in it."""
+    script = (
+        "const box = document.getElementById('layers').parentElement;"
+        "return [box.scrollWidth, box.clientWidth]"
+    )
+    needed, given = evaluate(chrome, script)
+    assert needed <= given
+    column(chrome, "layers", "boundary")
+
+
+def test_labels_in_boxes_are_not_misleading(chrome: Chrome) -> None:
+    """Figures stand whole or not at all; of a name the end is kept."""
+    script = (
+        "const context = {measureText: (text) => ({width: 10 * text.length})};"
+        "return [20, 90, 300].map((width) => [fit(context, ['load 130.6 kB', '130.6 kB'], width),"
+        "  fit(context, '/blocks.0/fc1/MatMul', width)])"
+    )
+    found = evaluate(chrome, (PAGE / "tracks.js").read_text(encoding="utf-8") + script)
+    assert found == [
+        ["", ""],
+        ["130.6 kB", "…1/MatMul"],
+        ["load 130.6 kB", "/blocks.0/fc1/MatMul"],
+    ]
+
+
 def test_filtering(chrome: Chrome, run: tuple[Path, Report, Groups]) -> None:
     field = chrome.find_element(By.ID, "filter")
     field.send_keys("conv2d")

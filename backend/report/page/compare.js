@@ -24,7 +24,7 @@ function drawComparison(model, choose) {
     text: (row) => (row[key] === null ? "–" : count(row[key])) });
   const columns = [
     { title: "layer", kind: "name", value: (row) => row.name },
-    { title: "op", value: (row) => row.op },
+    { title: "op", value: (row) => opName(row.op) },
     number("cycles", "cycles"), number("other", "other_cycles"),
     { ...number("difference", "difference"), value: (row) => Math.abs(row.difference),
       text: (row) => signed(row.difference), paint: (cell, row) => {

@@ -7,11 +7,12 @@ function layerTable(model, choose) {
     (row) => (row.bytes[key] ? bytes(row.bytes[key]) : ""));
   const share = (value) => (row) => (row.bdc_cycles ? percent(value(row)) : "");
   const used = (row) => (row.bdc_cycles ? row.array_cycles / row.bdc_cycles : -1);
+  const grouped = rows.some((row) => row.group || row.boundary);
   const columns = [
     number("#", "in the order of the program", (row) => row.index + 1),
     { title: "layer", kind: "name", value: (row) => row.name },
-    { title: "op", value: (row) => row.op },
-    number("group", "layer group", (row) => row.group, (row) => (row.group ? row.group : "")),
+    { title: "op", value: (row) => opName(row.op) },
+    ...(grouped ? [number("group", "layer group", (row) => row.group, (row) => row.group || "")] : []),
     number("cycles", "by which the layer moved the end of the run", (row) => row.cycles),
     { ...number("share", "of the run's cycles", (row) => row.cycles,
       (row) => percent(row.cycles / Math.max(1, model.total))), paint: paintShare(model) },
@@ -20,10 +21,12 @@ function layerTable(model, choose) {
     { title: "bound", words: "the engine it keeps busy longer", value: bound },
     number("array use", "multiply-accumulates of what the array could do in its compute cycles",
       used, share(used)),
-    moved("load", "load"), moved("store", "store"), moved("DDR to DDR", "ddr_to_ddr"),
+    ...[["load", "load"], ["store", "store"], ["DDR to DDR", "ddr_to_ddr"]]
+      .filter(([, key]) => rows.some((row) => row.bytes[key]))
+      .map(([title, key]) => moved(title, key)),
     number("MACs", "multiply-accumulates", (row) => row.macs, (row) => (row.macs ? short(row.macs) : "")),
-    { title: "boundary", words: "why the layer group ends here, or none begins", kind: "words",
-      value: (row) => row.boundary },
+    ...(grouped ? [{ title: "boundary", words: "why the layer group ends here, or none begins",
+      kind: "words", value: (row) => row.boundary }] : []),
   ];
   const table = new SortedTable(byId("layers"), columns, rows, (row) => choose(row.index, true));
   const filter = byId("filter");
@@ -35,9 +38,11 @@ function layerTable(model, choose) {
   };
   filter.addEventListener("input", apply);
   apply();
-  table.sort(4);
+  table.sort(columns.findIndex((column) => column.title === "cycles"));
   return table;
 }
+
+const opName = (op) => op.replace("tpu.", "");
 
 const bound = (row) => (row.bdc_cycles >= row.gdma_cycles ? "compute" : "DMA");
 

@@ -64,17 +64,18 @@ class Roofline {
 
   drawRoofs(box) {
     const rate = this.model.data.chip.load, knee = this.array / rate, low = this.xs.low;
-    const path = `M${this.xs(low)},${this.ys(Math.max(low * rate, this.ys.low))} ` +
-      `L${this.xs(knee)},${this.ys(this.array)} L${box.right},${this.ys(this.array)}`;
-    const flat = this.ys(this.vector);
+    const start = [this.xs(low), this.ys(Math.max(low * rate, this.ys.low))];
+    const bend = [this.xs(knee), this.ys(this.array)], flat = this.ys(this.vector);
+    const slope = Math.atan2(bend[1] - start[1], bend[0] - start[0]) * 180 / Math.PI;
+    const path = `M${start} L${bend} L${box.right},${bend[1]}`;
     this.svg.append(shape("path", { class: "roof", d: path }),
       shape("line", { class: "roof", "stroke-dasharray": "5 4", x1: this.xs(this.vector / rate),
         x2: box.right, y1: flat, y2: flat }),
-      shape("text", { x: box.right - 4, y: this.ys(this.array) - 6, "text-anchor": "end" },
+      shape("text", { x: box.right - 4, y: bend[1] - 12, "text-anchor": "end" },
         `array: ${short(this.array)} operations per cycle`),
       shape("text", { x: box.right - 4, y: flat - 6, "text-anchor": "end" },
         `lanes: ${short(this.vector)} per cycle`),
-      shape("text", { x: this.xs(low) + 70, y: this.ys(Math.max(low * rate, this.ys.low)) + 4 },
+      shape("text", { x: 40, y: -12, transform: `translate(${start}) rotate(${slope})` },
         `DDR: ${rate} bytes per cycle`));
   }
 

@@ -204,7 +204,8 @@ function drawAxis(view, context) {
     const x = view.x(at);
     context.moveTo(x, AXIS - 5);
     context.lineTo(x, view.height);
-    context.fillText(count(at), x + 4, AXIS / 2);
+    const label = count(at), end = LABEL_WIDTH + view.width;
+    if (x + 4 + context.measureText(label).width <= end) context.fillText(label, x + 4, AXIS / 2);
   }
   context.stroke();
   context.fillText("cycles", 8, AXIS / 2);
@@ -261,7 +262,7 @@ function drawLegend(model) {
     instructionKind(model.data.instructions[i])));
   const ops = model.ops.filter(Boolean).slice(0, PALETTE.length - 1);
   const lines = [
-    ["layers", ops.map((op) => [model.opColour(op), op.replace("tpu.", "")])],
+    ["layers", ops.map((op) => [model.opColour(op), opName(op)])],
     ["compute", INSTRUCTION_WORDS.map((words, kind) => [PALETTE[kind], words])
       .filter((entry, kind) => kinds.has(kind))],
     ["DMA", [["var(--load)", "load"], ["var(--store)", "store"], ["var(--copy)", "DDR to DDR"]]],

@@ -30,7 +30,7 @@ class BoxTrack {
     const width = Math.max(right - left, 0.7);
     context.fillStyle = this.colour(i);
     context.fillRect(left, top + 1, width > 3 ? width - 0.6 : width, this.height - 2);
-    if (width < 34 || !this.title) return;
+    if (width < 18) return;
     context.fillStyle = "#ffffff";
     context.fillText(fit(context, this.title(i), width - 8), left + 4, top + this.height / 2);
   }
@@ -41,11 +41,17 @@ class BoxTrack {
   }
 }
 
-/* The end of a name says most: cut at its beginning. */
-function fit(context, text, width) {
-  const letters = Math.floor(width / 6.9);
-  if (text.length <= letters) return text;
-  return letters < 3 ? "" : `…${text.slice(text.length - letters + 1)}`;
+/* The first of several wordings that is not too wide. A single one may lose its beginning: the end
+   of a layer's name says most. */
+function fit(context, wordings, width) {
+  const fits = (text) => context.measureText(text).width <= width;
+  if (Array.isArray(wordings)) return wordings.find(fits) ?? "";
+  if (fits(wordings)) return wordings;
+  for (let length = Math.min(wordings.length - 1, Math.ceil(width / 3)); length > 2; length--) {
+    const text = `…${wordings.slice(-length)}`;
+    if (fits(text)) return text;
+  }
+  return "";
 }
 
 /* A figure over time as an area: the mean over every pixel. */
@@ -81,7 +87,7 @@ function buildTracks(model) {
   const group = (which) => new BoxTrack(`groups (${which === "tiu" ? "compute" : "DMA"})`, 18,
     model.groups[which].cover,
     (i) => PALETTE[model.groups[which].ids[i] % PALETTE.length],
-    (i) => `group ${model.groups[which].ids[i]}`,
+    (i) => [`group ${model.groups[which].ids[i]}`, String(model.groups[which].ids[i])],
     (i) => describeGroup(model, model.groups[which].ids[i]));
   const layer = (which) => new BoxTrack(`layers (${which === "tiu" ? "compute" : "DMA"})`, 22,
     model.runs[which].cover,
@@ -90,16 +96,20 @@ function buildTracks(model) {
     (i) => describeLayer(model, model.runs[which].ids[i]));
   const tiu = new BoxTrack("compute (TIU)", 34, model.busy.tiu,
     (i) => PALETTE[instructionKind(data.instructions[data.tiu.instruction[i]])],
-    (i) => data.instructions[data.tiu.instruction[i]], (i) => describeCommand(model, "tiu", i));
+    (i) => wordings(data.instructions[data.tiu.instruction[i]]),
+    (i) => describeCommand(model, "tiu", i));
   const gdma = new BoxTrack("DMA (GDMA)", 34, model.busy.gdma,
     (i) => directionColour(data.gdma.direction[i]),
-    (i) => `${data.gdma.direction[i].replaceAll("_", " ")} ${bytes(data.gdma.bytes[i])}`,
+    (i) => [`${data.gdma.direction[i].replaceAll("_", " ")} ${bytes(data.gdma.bytes[i])}`,
+      bytes(data.gdma.bytes[i])],
     (i) => describeCommand(model, "gdma", i));
   const gigabytes = chip.clock_hertz / 1e9;
+  const grouped = model.layers.some((row) => row.group);
+  const ofGroups = (which) => (grouped ? [group(which)] : []);
   return [
-    group("tiu"), layer("tiu"), tiu,
+    ...ofGroups("tiu"), layer("tiu"), tiu,
     new AreaTrack("array utilisation", 30, model.array, 1, () => themed.compute, percent),
-    group("gdma"), layer("gdma"), gdma,
+    ...ofGroups("gdma"), layer("gdma"), gdma,
     new AreaTrack("DDR bandwidth", 30, model.rate, Math.max(chip.load, chip.store),
       () => themed.load, (value) => `${(value * gigabytes).toFixed(1)} GB/s`),
     new AreaTrack("local memory in use", 34, model.local, chip.local_bytes, () => themed.local,
@@ -107,6 +117,9 @@ function buildTracks(model) {
     new BankTrack(model),
   ];
 }
+
+/* Of an instruction: with its form, without. */
+const wordings = (name) => [name, name.split(".")[0]];
 
 function describeCommand(model, which, i) {
   const engine = model.data[which], row = model.layers[engine.layer[i]];
