@@ -37,20 +37,10 @@ def read_groups(path: Path) -> Groups:
             for number, names in enumerate(found["groups"], 1)
             for name in reversed(names)
         }
-        behind = {str(one["last"]): _in_words(one) for one in found["boundaries"]}
-        before = {str(one["first"]): _in_words(one) for one in found["boundaries"]}
+        behind = {str(one["last"]): str(one["reason"]) for one in found["boundaries"]}
+        before = {str(one["first"]): str(one["reason"]) for one in found["boundaries"]}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TpuError(
             f"{path}: not the groups of a compilation; compile again, or remove it"
         ) from error
     return Groups(group_of, behind, before)
-
-
-def _in_words(boundary: Mapping[str, Any]) -> str:
-    """`local memory, over by 128 bytes per lane: activations need ...`."""
-    amount = ""
-    if boundary["over"]:
-        amount = f", over by {boundary['over']:,} bytes per lane"
-    elif boundary["cycles"]:
-        return f"{boundary['kind']} by {boundary['cycles']:,} cycles"
-    return f"{boundary['kind']}{amount}: {boundary['reason']}"

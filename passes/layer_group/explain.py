@@ -14,7 +14,6 @@ from xdsl_tpu.passes.layer_group.allocate import UNIT
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
-from xdsl_tpu.passes.layer_group.values import Secs
 
 NO_LOCAL_FORM = "no local form"
 SHAPE_RULE = "shape rule"
@@ -27,30 +26,34 @@ MOST_TIMES = 64
 
 @dataclass(frozen=True)
 class Explained:
-    """One boundary: the names of the parts on both sides, the kind of reason, the reason.
+    """One boundary: the names of the parts on both sides, the kind of reason, what it was.
 
-    `over` is by how many bytes per lane the joined range does not fit, `cycles` by how many
-    cycles of the cost model joining would be slower. `last` and `first` are the names of the ops
-    beside it.
+    `over` is by how many bytes per lane no group over the boundary fits, straight or in slices;
+    `cycles` by how many cycles of the cost model the network would be slower without it. `last`
+    and `first` are the names of the ops beside it.
     """
 
     before: str
     after: str
     kind: str
-    reason: str
+    detail: str
     over: int = 0
     cycles: int = 0
     last: str = ""
     first: str = ""
 
-    def __str__(self) -> str:
+    @property
+    def reason(self) -> str:
+        """The kind, by how much, and what it was."""
         amount = ""
         if self.kind == LOCAL_MEMORY:
             amount = f", over by {self.over} bytes per lane"
         elif self.kind == NOT_WORTH_IT:
             amount = f" by {self.cycles} cycles"
-        detail = "" if self.kind == NOT_WORTH_IT else f": {self.reason}"
-        return f"{self.before} | {self.after}: {self.kind}{amount}{detail}"
+        return f"{self.kind}{amount}: {self.detail}"
+
+    def __str__(self) -> str:
+        return f"{self.before} | {self.after}: {self.reason}"
 
 
 def explain(
@@ -121,9 +124,11 @@ def _between(
     boundary = known.get((before.ops[-1], after.ops[0]))
     if boundary is not None and boundary.is_choice:
         return Explained(*names, NOT_WORTH_IT, boundary.reason, cycles=boundary.cycles)
-    joined = (before.ops[-1], *after.ops)
-    refused = searcher.plan(joined, Secs())
+    joined = boundary.tried if boundary is not None else (before.ops[-1], *after.ops)
+    refused = searcher.fit(joined)
     if isinstance(refused, Group):
+        if boundary is not None:
+            return Explained(*names, SHAPE_RULE, boundary.reason)
         return Explained(*names, NOT_WORTH_IT, "they fit together but are no faster")
     if search_shortfall:
         over = shortfall(joined, searcher)
@@ -135,7 +140,7 @@ def _between(
 
 
 def shortfall(ops: Sequence[Operation], searcher: Searcher) -> int | None:
-    """How many more bytes per lane local memory would need for ops to be one straight group.
+    """How many more bytes per lane local memory would need for ops to be one group in some form.
 
     None when no amount is enough.
     """
@@ -143,7 +148,7 @@ def shortfall(ops: Sequence[Operation], searcher: Searcher) -> int | None:
 
     def fits(size: int) -> bool:
         larger = replace(searcher, chip=replace(searcher.chip, local_bytes=size), boundaries=[])
-        return isinstance(larger.plan(ops, Secs()), Group)
+        return isinstance(larger.fit(ops), Group)
 
     high = low * MOST_TIMES
     if not fits(high):
@@ -164,8 +169,10 @@ def report(found: Sequence[Explained]) -> str:
 
 
 def write(found: Sequence[Explained], path: Path) -> None:
-    """The same as JSON: `{"boundaries": [..]}`, each with the fields of `Explained`."""
-    text = json.dumps({"boundaries": [asdict(one) for one in found]}, indent=1)
+    """The same as JSON: `{"boundaries": [..]}`, each with the fields of `Explained` and its
+    `reason` as it is printed."""
+    boundaries = [{**asdict(one), "reason": one.reason} for one in found]
+    text = json.dumps({"boundaries": boundaries}, indent=1)
     try:
         path.write_text(text + "\n", encoding="utf-8")
     except OSError as error:

@@ -98,7 +98,10 @@ class LayerGroupPass(ModulePass):
             runs = [base.ops for base in bases if base.why_global is None]
             groups = [group for run in runs for group in searcher.greedy(run)]
         else:
-            groups = OptimalSearch(searcher, prices, bases).run()
+            search = OptimalSearch(searcher, prices, bases)
+            groups = search.run()
+            if self.explain or self.explain_file:
+                search.note_boundaries()
         groups = rechained(groups, chip, prices.scratch)
         self._explain(bases, groups, searcher)
         number = 0

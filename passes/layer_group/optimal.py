@@ -8,6 +8,7 @@ that cannot be loaded ahead.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.ir import Operation
 
@@ -22,7 +23,7 @@ from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
 from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.layer_group.slicing import entering
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
-from xdsl_tpu.passes.tensors import is_weight
+from xdsl_tpu.passes.tensors import is_weight, required_name
 
 SLICED_OPS = 16
 """Groups of several slices hold at most this many ops."""
@@ -63,7 +64,7 @@ class OptimalSearch:
         self.low: list[int] = []
         self.reach: list[int] = []
         self.parts: list[Part] = []
-        self.clocks: list[Clock] = []
+        self._prefixes: list[_Best | None] = []
         self._slices: dict[tuple[int, int], Group | None] = {}
         self._plans: dict[tuple[int, int], Group | None] = {}
         for base in bases:
@@ -74,14 +75,13 @@ class OptimalSearch:
             self.reach += [low + first for first in reach]
 
     def run(self) -> list[Group]:
-        """The groups, in order; why they end is noted with the searcher.
+        """The groups, in order.
 
         How far weights can run ahead is known when the groups are, so a first search finds where
         the ring lies, and a second one the groups.
         """
         self.costs.set_ring([part.group for part in self._planned() if part.group is not None])
         self.parts = self._planned()
-        self._explain()
         return [part.group for part in self.parts if part.group is not None]
 
     def _planned(self) -> list[Part]:
@@ -91,17 +91,20 @@ class OptimalSearch:
         the search repeated.
         """
         while True:
-            best = self._best()
+            best: list[_Best | None] = [_Best(Clock(), 0)]
+            self._extend(best, len(self.ops))
+            self._prefixes = best
             parts: list[Part] = []
             end = len(self.ops)
             while end:
-                chosen = best[end]
+                chosen = _known(best[end])
                 group = chosen.group
                 if chosen.is_straight:
                     group = self._planned_straight(chosen.start, end)
                     if group is None:
                         break
-                parts.append(Part(chosen.start, end, group, best[chosen.start].clock, chosen.clock))
+                before = _known(best[chosen.start]).clock
+                parts.append(Part(chosen.start, end, group, before, chosen.clock))
                 end = chosen.start
             if not end:
                 return parts[::-1]
@@ -113,26 +116,28 @@ class OptimalSearch:
             self._plans[key] = planned if isinstance(planned, Group) else None
         return self._plans[key]
 
-    def _best(self) -> list[_Best]:
-        """For every prefix the fastest partition."""
-        best = [_Best(Clock(), 0)]
-        for end in range(1, len(self.ops) + 1):
-            clock = self.costs.after_alone(best[end - 1].clock, end - 1)
-            options = [_Best(clock, end - 1)]
+    def _extend(self, best: list[_Best | None], until: int) -> None:
+        """For prefixes of up to `until` ops the fastest partition, given those of shorter ones.
+
+        None is a prefix that no partition may have.
+        """
+        for end in range(len(best), until + 1):
+            options: list[_Best] = []
+            if (before := best[end - 1]) is not None:
+                clock = self.costs.after_alone(before.clock, end - 1)
+                options.append(_Best(clock, end - 1))
             if not self.is_global[end - 1]:
                 options += self._straight(end, best)
                 options += self._sliced(end, best)
-            best.append(min(options, key=lambda o: (o.clock.end, o.clock.gdma, o.start)))
-        self.clocks = [one.clock for one in best]
-        return best
+            best.append(min(options, key=_order, default=None))
 
-    def _straight(self, end: int, best: Sequence[_Best]) -> Iterator[_Best]:
+    def _straight(self, end: int, best: Sequence[_Best | None]) -> Iterator[_Best]:
         """Straight groups that end before `end`."""
         for start, cost in self.costs.straight(end, self.reach[end - 1]):
-            if self._plans.get((start, end), True) is None:
+            before = best[start]
+            if before is None or self._plans.get((start, end), True) is None:
                 continue  # it was tried and cannot be planned
-            clock = self.costs.after_straight(best[start].clock, end, cost)
-            yield _Best(clock, start, is_straight=True)
+            yield _Best(self.costs.after_straight(before.clock, end, cost), start, True)
 
     def _straight_from(self, ops: Sequence[Operation]) -> Iterator[int]:
         """For every end the earliest op from which a straight group reaches it."""
@@ -158,16 +163,17 @@ class OptimalSearch:
                 high, step = trial - 1, max(1, step // 4)
         return low
 
-    def _sliced(self, end: int, best: Sequence[_Best]) -> Iterator[_Best]:
+    def _sliced(self, end: int, best: Sequence[_Best | None]) -> Iterator[_Best]:
         """Groups of several slices that reach further back than a straight one."""
         earliest = max(self.low[end - 1], end - SLICED_OPS)
         for start in range(self.reach[end - 1] - 1, earliest - 1, -1):
             group = self._in_slices(start, end)
             if group is None:
                 return
-            cost = self.costs.sliced(group)
-            if cost is not None:
-                clock = self.costs.after_sliced(best[start].clock, group, cost)
+            before = best[start]
+            cost = None if before is None else self.costs.sliced(group)
+            if before is not None and cost is not None:
+                clock = self.costs.after_sliced(before.clock, group, cost)
                 yield _Best(clock, start, group=group)
 
     def _in_slices(self, start: int, end: int) -> Group | None:
@@ -187,21 +193,49 @@ class OptimalSearch:
             if is_weight(v)
         )
 
-    def _explain(self) -> None:
-        """Note why each part begins where it does, unless a base group begins there."""
-        for part in self.parts:
-            start, end = part.start, part.end
-            if start == self.low[start]:
-                continue
-            wider = self.searcher.plan(self.ops[start - 1 : end], Secs())
-            if isinstance(wider, Refusal):
-                self.searcher.note(self.ops, start, wider)
-                continue
-            lost = 0
-            cost = dict(self.costs.straight(end, start - 1)).get(start - 1)
-            if cost is not None:
-                other = self.costs.after_straight(self.clocks[start - 1], end, cost)
-                lost = max(0, round(other.end - part.after.end))
-            before, after = self.ops[start - 1], self.ops[start]
-            boundary = Boundary(before, after, "it is not worth it", cycles=lost, is_choice=True)
-            self.searcher.boundaries.append(boundary)
+    def note_boundaries(self) -> None:
+        """Note with the searcher why a group begins or ends, but for where a base group does."""
+        for before, after in pairwise(self.parts):
+            is_near = before.group is not None or after.group is not None
+            if is_near and after.start != self.low[after.start]:
+                self._note(after)
+
+    def _note(self, part: Part) -> None:
+        """Why `part` begins where it does: what the network costs with a group over that place,
+        or that not even the two ops there fit into one group."""
+        before, after = self.ops[part.start - 1], self.ops[part.start]
+        best = self._over(part.start, part.end)
+        if not best:
+            refused = self.searcher.fit((before, after))
+            if isinstance(refused, Group):
+                refused = Refusal("a kernel cannot work on the slices that fit")
+            self.searcher.note(self.ops, part.start, refused, (before, after))
+            return
+        end, over = part.end, _known(best[part.end])
+        cycles = max(0, round(over.clock.end - part.after.end))
+        while over.start > part.start:
+            end, over = over.start, _known(best[over.start])
+        slices = over.group.secs.total if over.group is not None else 1
+        first, last = (required_name(self.ops[index]) for index in (over.start, end - 1))
+        form = f"in {slices} slices" if slices > 1 else "straight"
+        reason = f"the best group over it, '{first}' .. '{last}' {form}, gives that away"
+        self.searcher.boundaries.append(
+            Boundary(before, after, reason, cycles=cycles, is_choice=True)
+        )
+
+    def _over(self, start: int, end: int) -> list[_Best | None]:
+        """The fastest partitions of prefixes, up to `end`, without a boundary at `start`; empty
+        when no group goes over it."""
+        best = [*self._prefixes[:start], None]
+        self._extend(best, end)
+        return best if best[end] is not None else []
+
+
+def _order(option: _Best) -> tuple[float, float, int]:
+    """The fastest first."""
+    return option.clock.end, option.clock.gdma, option.start
+
+
+def _known(best: _Best | None) -> _Best:
+    assert best is not None, "no partition of this prefix"
+    return best

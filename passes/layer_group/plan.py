@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from xdsl_tpu.passes.layer_group.allocate import Buffer, place
+from xdsl_tpu.passes.layer_group.allocate import UNIT, Buffer, place, rounded
 from xdsl_tpu.passes.layer_group.ring import Stream, next_head, schedule
 from xdsl_tpu.passes.layer_group.values import Refusal
 
@@ -171,12 +171,7 @@ def _straight(
     ]
     slots = schedule(streams, low, capacity, head)
     if slots is None:
-        needed = low + _widest(streams)
-        return Refusal(
-            f"activations ({placement.used} bytes per lane) leave {capacity - low} for weights, "
-            f"{_widest(streams)} are needed at once",
-            needed - capacity,
-        )
+        return _no_room(streams, placement.used, low, capacity)
     address = dict(placement.addresses) | {key: slot.address for key, slot in slots.items()}
     return Plan(
         steps=steps,
@@ -196,6 +191,27 @@ def _needed(buffers: Sequence[Buffer]) -> int:
     placement = place(buffers, 1 << 62)
     assert placement is not None
     return placement.used
+
+
+def _no_room(streams: Sequence[Stream], used: int, low: int, capacity: int) -> Refusal:
+    """Weights that a ring from `low` to `capacity` does not hold; by how much."""
+    left, needed, why = capacity - low, _widest(streams), "are needed at once"
+    if needed <= left:  # they fit side by side, but not in the places where the ring puts them
+        needed, why = _least_ring(streams, left), "are what their ring needs"
+    return Refusal(
+        f"activations ({used} bytes per lane) leave {left} for weights, {needed} {why}",
+        needed - left,
+    )
+
+
+def _least_ring(streams: Sequence[Stream], too_small: int) -> int:
+    """The fewest bytes, a multiple of the alignment, in which a ring holds the weights."""
+    low, high = too_small // UNIT, sum(rounded(stream.size) for stream in streams) // UNIT
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = schedule(streams, 0, middle * UNIT) is not None
+        low, high = (low, middle) if fits else (middle, high)
+    return high * UNIT
 
 
 def _widest(streams: Sequence[Stream]) -> int:

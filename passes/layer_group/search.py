@@ -1,5 +1,6 @@
 """Which ranges of ops are groups, and the greedy search: the longest ones from the end."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -22,8 +23,8 @@ MOST_SLICES = 64
 class Boundary:
     """Why a group does not go on: `after` begins what follows `before`.
 
-    `over` is by how many bytes per lane it does not fit. `is_choice`: it would fit, but is
-    slower by `cycles`.
+    `tried` are the ops across it that could not be one group in any form, by `over` bytes per
+    lane. `is_choice`: they could, but then the whole is done later by `cycles`.
     """
 
     before: Operation
@@ -32,6 +33,7 @@ class Boundary:
     over: int = 0
     cycles: int = 0
     is_choice: bool = False
+    tried: tuple[Operation, ...] = ()
 
 
 @dataclass
@@ -49,16 +51,23 @@ class Searcher:
         while end:
             start, group, refusal = self._longest(ops, end)
             if refusal is not None and start:
-                self.note(ops, start, refusal)
+                self.note(ops, start, refusal, tuple(ops[start - 1 : end]))
             if group is not None:
                 found.append(group)
             end = start
         return found[::-1]
 
-    def note(self, ops: Sequence[Operation], start: int, refusal: Refusal) -> None:
-        self.boundaries.append(
-            Boundary(ops[start - 1], ops[start], refusal.reason, max(0, refusal.over))
-        )
+    def note(
+        self,
+        ops: Sequence[Operation],
+        start: int,
+        refusal: Refusal,
+        tried: tuple[Operation, ...],
+    ) -> None:
+        """A boundary before op `start`, as `tried` were refused."""
+        over = max(0, refusal.over)
+        before, after = ops[start - 1], ops[start]
+        self.boundaries.append(Boundary(before, after, refusal.reason, over, tried=tried))
 
     def _longest(
         self, ops: Sequence[Operation], end: int
@@ -69,7 +78,7 @@ class Searcher:
         start, step = end, 1
         while start > 0:
             trial = max(0, start - step)
-            planned = self._any(ops[trial:end])
+            planned = self.fit(ops[trial:end])
             if isinstance(planned, Group):
                 best, start = planned, trial
                 step *= 2
@@ -82,14 +91,22 @@ class Searcher:
             return end - 1, None, refusal
         return start, best, refusal
 
-    def _any(self, ops: Sequence[Operation]) -> Group | Refusal:
-        """A range as one group, straight if it fits, otherwise in as few slices as fit."""
-        straight = self.plan(ops, Secs())
-        if isinstance(straight, Group):
-            return straight
-        return self.in_slices(ops) or straight
+    def fit(self, ops: Sequence[Operation]) -> Group | Refusal:
+        """A range as one group, straight if it fits, otherwise in as few slices as fit.
+
+        What is refused is refused in every form; the reason is of the form that comes nearest.
+        """
+        nearest = Refusal("")
+        for secs in (Secs(), *self._sections(ops)):
+            planned = self.plan(ops, secs)
+            if isinstance(planned, Group):
+                return planned
+            if not nearest.reason or (0 < planned.over < (nearest.over or math.inf)):
+                nearest = planned
+        return nearest
 
     def in_slices(self, ops: Sequence[Operation]) -> Group | None:
+        """A range as one group in as few slices as fit, at least two."""
         for secs in self._sections(ops):
             planned = self.plan(ops, secs)
             if isinstance(planned, Group):

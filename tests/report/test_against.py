@@ -69,13 +69,11 @@ def test_a_report_without_layers_is_refused(tmp_path: Path) -> None:
 def test_groups_and_the_reasons_of_their_boundaries(tmp_path: Path) -> None:
     path = tmp_path / "groups.json"
     assert read_groups(path).group_of == {}
-    one = {"last": "b", "first": "c", "kind": "local memory", "reason": "too much", "over": 1024}
-    path.write_text(
-        json.dumps({"groups": [["a", "b"], ["c"]], "boundaries": [one | {"cycles": 0}]})
-    )
+    words = "local memory, over by 1024 bytes per lane: too much"
+    one = {"last": "b", "first": "c", "kind": "local memory", "reason": words}
+    path.write_text(json.dumps({"groups": [["a", "b"], ["c"]], "boundaries": [one]}))
     groups = read_groups(path)
     assert dict(groups.group_of) == {"a": 1, "b": 1, "c": 2}
-    words = "local memory, over by 1,024 bytes per lane: too much"
     assert [groups.boundary(name) for name in "abc"] == ["", words, words]
 
 

@@ -1,6 +1,7 @@
 // RUN: sed s/262144/8192/ %S/../../../backend/chip/bm1684x.toml > %t.toml
 // RUN: tpu-opt %s --subnet-divide --layer-group="opt=1 chip=%t.toml explain=true" --verify-layer-groups="chip=%t.toml" 2>%t.why | filecheck %s --check-prefix=TWO
 // RUN: filecheck %s --check-prefix=WHY --input-file %t.why
+// RUN: tpu-opt %s --subnet-divide --layer-group="opt=2 chip=%t.toml explain=true" 2>&1 >/dev/null | filecheck %s --check-prefix=PAIR
 // RUN: tpu-opt %s --subnet-divide --layer-group="opt=1" --verify-layer-groups | filecheck %s --check-prefix=ONE
 // RUN: sed s/262144/16384/ %S/../../../backend/chip/bm1684x.toml > %t.more.toml
 // RUN: tpu-opt %s --subnet-divide --layer-group="opt=1 chip=%t.more.toml" | filecheck %s --check-prefix=ONE
@@ -11,6 +12,8 @@
 // TWO: "tpu.Group"
 // TWO-NOT: "tpu.Group"
 // WHY: group of 2 ops 'a' .. 'b' | group of 3 ops 'c' .. 'e': local memory, over by 4096 bytes per lane
+// Not even the two ops there fit, whatever the others do; in slices they cannot be cut.
+// PAIR: group of 2 ops 'a' .. 'b' | group of 3 ops 'c' .. 'e': local memory, over by 1024 bytes per lane
 // ONE: "tpu.Group"(%arg0) ({
 // ONE: "tpu.Relu"
 // ONE: "tpu.Add"
