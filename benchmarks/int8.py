@@ -120,12 +120,16 @@ def samples(path: Path) -> None:
     np.savez(path, input=np.stack(images).astype(np.float32))
 
 
+def _disabled(names: Sequence[str]) -> list[str | Path]:
+    return [word for name in names for word in ("--disable-pass", name)]
+
+
 def compiled(source: Path, table: Path, out: Path, without: Sequence[str] = ()) -> None:
     """A network in INT8, with some passes and patterns switched off.
 
     A quantize table beside the calibration table (`suggest`) is used.
     """
-    options: list[str | Path] = [word for name in without for word in ("--disable-pass", name)]
+    options: list[str | Path] = _disabled(without)
     modes = table.with_suffix(".qtable")
     if modes.exists():
         options += ["--quantize-table", modes]
@@ -135,15 +139,23 @@ def compiled(source: Path, table: Path, out: Path, without: Sequence[str] = ()) 
     )
 
 
+def calibrated(source: Path, table: Path, without: Sequence[str] = ()) -> None:
+    """The table of a network, of all tensors that are left with some patterns switched off."""
+    samples = table.parent / "samples.npz"
+    run("tpu-calibrate", source, "--dataset", samples, "-o", table, *_disabled(without))
+
+
 def measure(model: str, seeds: int, folder: Path) -> Result:
     """Calibrate and compile once, run once per seed."""
     source, table, out = EXAMPLES / f"{model}.onnx", folder / f"{model}.cali", folder / model
-    run("tpu-calibrate", source, "--dataset", folder / "samples.npz", "-o", table)
+    calibrated(source, table)
     compiled(source, table, out)
     cycles, cosines = accuracy(out, seeds, source)
     result = Result(model, GOALS[model], cycles, cosines)
     if result.goal.least_gain:
         straight = folder / f"{model}_straight"
+        table = straight.with_suffix(".cali")
+        calibrated(source, table, STRAIGHT)
         compiled(source, table, straight, STRAIGHT)
         result.straight_cycles = executed(straight, FIRST_SEED, source)["cycles"]
     if result.goal.mixed_cosine:

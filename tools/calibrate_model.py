@@ -1,6 +1,6 @@
 """From a model and sample inputs to a calibration table; printing nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
 from xdsl_tpu.passes.calibration.observe import BINS, calibrate
 from xdsl_tpu.passes.calibration.table import CalibrationTable
-from xdsl_tpu.passes.pipelines import run_stage
+from xdsl_tpu.passes.pipelines import check_disabled, run_stage
 from xdsl_tpu.passes.tensors import shape_of
 from xdsl_tpu.tools.calibration_data import Dataset, Shapes, dataset
 from xdsl_tpu.tools.compile_model import read_top
@@ -26,10 +26,16 @@ from xdsl_tpu.tools.engines import (
 ENGINES = ("auto", "onnxruntime", "interpreter")
 
 
-def canonical_top(model: Path, input_shapes: Shapes | None = None) -> ModuleOp:
-    """The `top.mlir` that `tpu-compile` makes of a model: its names are those of tables."""
+def canonical_top(
+    model: Path, input_shapes: Shapes | None = None, disable: Collection[str] = ()
+) -> ModuleOp:
+    """The `top.mlir` that `tpu-compile` makes of a model: its names are those of tables.
+
+    `disable` names passes and patterns that are left out. Raises TpuError for unknown ones.
+    """
+    check_disabled(disable)
     module = read_top(model, input_shapes)
-    run_stage(module, "top", "F32", "bm1684x")
+    run_stage(module, "top", "F32", "bm1684x", disable)
     return module
 
 

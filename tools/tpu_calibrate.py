@@ -76,6 +76,13 @@ def _parser() -> argparse.ArgumentParser:
         help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224",
     )
     parser.add_argument(
+        "--disable-pass",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="as in tpu-compile, where patterns that are left out leave other tensors",
+    )
+    parser.add_argument(
         "--suggest-mixed",
         action="store_true",
         help="also look for the fewest layers to keep in F16, and write them as a quantize table "
@@ -138,7 +145,7 @@ def _run(args: argparse.Namespace) -> None:
         check_writable(path)
     console = Console(stderr=True, quiet=args.quiet)
     with console.status(f"reading {args.model.name}"):
-        module = canonical_top(args.model, dict(args.input_shapes))
+        module = canonical_top(args.model, dict(args.input_shapes), args.disable_pass)
         samples = dataset(args.dataset, input_shapes_of(module))
         total = count_samples(samples, args.num) * (1 if args.method == "max" else 2)
         engine = make_engine(module, args.model, args.engine)
@@ -175,7 +182,7 @@ def _suggest(
             status.update(f"looking for layers to keep in F16: {trials} networks tried")
 
         found = suggest_mixed(
-            lambda: canonical_top(args.model, dict(args.input_shapes)),
+            lambda: canonical_top(args.model, dict(args.input_shapes), args.disable_pass),
             table,
             inputs,
             args.target_cosine,

@@ -93,7 +93,8 @@ def _annotate(func: FuncOp, table: CalibrationTable, file: str) -> None:
         more = f"\n  and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise TpuError(
             f"calibration table {file} has no line for {len(missing)} of {wanted} tensors; "
-            f"make a table for this model with tpu-calibrate:{shown}{more}"
+            "make a table for this model with tpu-calibrate, and the same --disable-pass:"
+            f"{shown}{more}"
         )
 
 

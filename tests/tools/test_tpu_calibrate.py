@@ -124,6 +124,24 @@ def test_an_input_without_an_array(call: Run, models: Path, tmp_path: Path) -> N
     assert "no array for input 'image'; it has a, b" in done.err
 
 
+def test_patterns_left_out_leave_other_tensors(
+    call: Run, models: Path, samples: Path, tmp_path: Path
+) -> None:
+    model, table, without = models / "cnn.onnx", tmp_path / "t", ("--disable-pass", "FuseRelu")
+    compiled = ("tpu-compile", model, "--quantize", "INT8", "-o", tmp_path / "out", *without)
+    calibrated = ("tpu-calibrate", model, "--dataset", samples, "-o", table)
+    assert call(*calibrated).status == 0
+    done = call(*compiled, "--calibration-table", table)
+    assert done.status == 1
+    assert "and the same --disable-pass:\n  stem_Conv" in done.err
+    assert call(*calibrated, *without).status == 0
+    assert "\nstem_Conv " in table.read_text()
+    assert call(*compiled, "--calibration-table", table).status == 0
+    done = call(*calibrated, "--disable-pass", "FuseEverything")
+    assert done.status == 1
+    assert "FuseEverything" in done.err
+
+
 def test_int8_needs_a_table_of_this_model(
     call: Run, models: Path, samples: Path, tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@
 // RUN: not tpu-opt %s --import-calibration-table="file=%s" 2>&1 | filecheck %s --check-prefix=DAMAGED
 // RUN: not tpu-opt %s --import-calibration-table="file=%S/Inputs/ranges.cali asymmetric=true" 2>&1 | filecheck %s --check-prefix=ASYM
 
-// CHECK: has no line for 1 of 2 tensors; make a table for this model with tpu-calibrate:
+// CHECK: has no line for 1 of 2 tensors; make a table for this model with tpu-calibrate, and the same --disable-pass:
 // CHECK-NEXT: conv9
 // ABSENT: absent.cali: no such file; make one with tpu-calibrate
 // DAMAGED: expected 'name threshold min max'
