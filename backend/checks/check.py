@@ -3,6 +3,7 @@
 from xdsl_tpu.backend.checks.consistency import contradictions
 from xdsl_tpu.backend.checks.finding import Fault, Finding, Place, place_of
 from xdsl_tpu.backend.checks.hazards import Hazards, Touches
+from xdsl_tpu.backend.checks.own_operand import own_operand_problems
 from xdsl_tpu.backend.checks.placement import (
     Segment,
     access_problems,
@@ -15,7 +16,7 @@ from xdsl_tpu.backend.checks.shadow import Touch
 from xdsl_tpu.backend.checks.structure import deadlock_findings, structure_findings
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
-from xdsl_tpu.backend.operands import accesses
+from xdsl_tpu.backend.operands import Access, accesses
 from xdsl_tpu.backend.operands.region import regions
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects.errors import TpuError
@@ -28,7 +29,8 @@ def check_program(program: Program, chip: Chip) -> list[Finding]:
     misaligned, on the wrong lane, beyond their memory, outside the program's part of DDR or over
     its coefficients; fields that contradict each other; reads of bytes that nothing wrote
     (coefficients, inputs and static memory count as written); bytes of local memory that both
-    engines may touch at the same time, one of them writing. Bytes that nothing wrote are reported
+    engines may touch at the same time, one of them writing; operands that the command itself
+    overwrites before it has read them. Bytes that nothing wrote are reported
     where they are first used: copies and transpositions within local memory only pass them on.
     """
     segments = segments_of(program, chip)
@@ -62,14 +64,18 @@ def _operands(
     problems = list(lane_problems(command, found, chip))
     problems += [(Fault.CONTRADICTION, text) for text in contradictions(command, list(found), chip)]
     touched: list[Touch] = []
+    placed: list[Access] = []
     for access in found:
         wrong = list(access_problems(access, segments, chip))
         problems += wrong
-        if not any(fault is not Fault.MISALIGNED for fault, _ in wrong):
-            try:
-                places = regions(access, chip)
-            except TpuError as error:
-                problems.append((Fault.UNKNOWN, str(error)))
-                continue
-            touched.append(Touch(access.operand, access.local, access.writes, places))
+        if any(fault is not Fault.MISALIGNED for fault, _ in wrong):
+            continue
+        try:
+            places = regions(access, chip)
+        except TpuError as error:
+            problems.append((Fault.UNKNOWN, str(error)))
+            continue
+        touched.append(Touch(access.operand, access.local, access.writes, places))
+        placed.append(access)
+    problems += own_operand_problems(command, placed, chip)
     return touched, problems

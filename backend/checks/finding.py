@@ -16,6 +16,7 @@ class Fault(Enum):
     LANE = "wrong lane"
     OUT_OF_RANGE = "out of range"
     CONTRADICTION = "fields contradict each other"
+    OVERLAP = "overwrites its own operand"
     OUTSIDE = "outside arena and coefficients"
     COEFFICIENTS = "write over coefficients"
     SEQUENCE = "id out of sequence"

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 from tests.machine.golden_traces import Trace, load_trace
 
+from xdsl_tpu.backend.asm import assemble
+from xdsl_tpu.backend.checks import Finding, check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.isa import Command, Engine
@@ -16,6 +18,17 @@ WEIGHTS = CHIP.ddr_base
 ARENA = CHIP.ddr_base + 0x10000
 X, Y = ARENA, ARENA + 0x4000
 SHAPE: Shape4 = (1, 70, 4, 8)
+
+PROGRAM = """
+.program "one command"
+.arena @0x100000000 size=0x100000
+.input "x" [1,1,256,512]@0x100000000:f32
+.layer 0 tpu.Some "here"
+{command}
+.layer none
+SYSID.end id={tiu} dep=0
+sDMA_sys.end_of_stream id={gdma} dep=0
+"""
 
 TRACES = Path(__file__).parents[1] / "data" / "golden" / "traces"
 
@@ -41,6 +54,13 @@ def sample() -> Program:
         emitter.store(contiguous(Y, SHAPE, DType.F16), x)
     emitter.finish()
     return program
+
+
+def findings_of(command: str) -> list[Finding]:
+    """What is found in a program of this one command, in the notation of the assembler."""
+    gdma = command.startswith("DMA")
+    text = PROGRAM.format(command=f"{command} id=1 dep=0", tiu=2 - gdma, gdma=1 + gdma)
+    return check_program(assemble(text), CHIP)
 
 
 def change(program: Program, engine: Engine, identity: int, **fields: int) -> None:

@@ -3,22 +3,10 @@
 import re
 
 import pytest
-from tests.checks.check_samples import CHIP, change, sample
+from tests.checks.check_samples import CHIP, change, findings_of, sample
 
-from xdsl_tpu.backend.asm import assemble
-from xdsl_tpu.backend.checks import Fault, Finding, check_program
+from xdsl_tpu.backend.checks import Fault, check_program
 from xdsl_tpu.backend.isa import Engine
-
-PROGRAM = """
-.program "one command"
-.arena @0x100000000 size=0x100000
-.input "x" [1,1,256,512]@0x100000000:f32
-.layer 0 tpu.Some "here"
-{command}
-.layer none
-SYSID.end id={tiu} dep=0
-sDMA_sys.end_of_stream id={gdma} dep=0
-"""
 
 CONV = (
     "sCONV.conv_normal res0=[1,8,{h},6]@0x2000:f16 opd0=[4,9,9]@0x0:f16 opd1=[3,3]@0x1000 "
@@ -113,23 +101,17 @@ CASES: dict[str, tuple[str, str, str]] = {
 }
 
 
-def findings(command: str) -> list[Finding]:
-    gdma = command.startswith("DMA")
-    text = PROGRAM.format(command=f"{command} id=1 dep=0", tiu=2 - gdma, gdma=1 + gdma)
-    return check_program(assemble(text), CHIP)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_contradiction(name: str) -> None:
     right, wrong, pattern = CASES[name]
-    assert {finding.fault for finding in findings(right)} <= {Fault.UNWRITTEN}
-    found = [str(f) for f in findings(wrong) if f.fault is Fault.CONTRADICTION]
+    assert {finding.fault for finding in findings_of(right)} <= {Fault.UNWRITTEN}
+    found = [str(f) for f in findings_of(wrong) if f.fault is Fault.CONTRADICTION]
     assert any(re.search(pattern, text) for text in found), found
 
 
 def test_an_empty_matrix_is_out_of_range() -> None:
     command = MATRIX.format(rows=8, at="0x8000000", row=64).replace("[0,0,8,64]", "[0,0,8,0]")
-    assert {finding.fault for finding in findings(command)} == {Fault.OUT_OF_RANGE}
+    assert {finding.fault for finding in findings_of(command)} == {Fault.OUT_OF_RANGE}
 
 
 @pytest.mark.parametrize(

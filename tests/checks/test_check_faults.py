@@ -145,6 +145,12 @@ FAULTS: dict[str, tuple[Plant, Fault, str]] = {
         Fault.OUT_OF_RANGE,
         r"is on lane 64 of 64",
     ),
+    "a copy onto its own next rows": (
+        _set(TIU, 2, res0_addr=0x2040),
+        Fault.OVERLAP,
+        r"TIU command 2 \(sAR.copy, layer 'again'\).*res0 overwrites opd0: 64 bytes in 0x2040 to "
+        r"0x207f of lane 0 are written before they are read",
+    ),
     "an empty operand": (_set(TIU, 2, res0_h=0), Fault.OUT_OF_RANGE, r"is empty"),
     "a store behind the arena": (
         _point("dst", 3, ARENA + 0x8000 - 64),
