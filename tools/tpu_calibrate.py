@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.table import CalibrationTable
+from xdsl_tpu.tools.arguments import add_common, add_input_shapes
 from xdsl_tpu.tools.calibrate_model import (
     ENGINES,
     calibrate_model,
@@ -24,7 +24,6 @@ from xdsl_tpu.tools.calibration_data import Dataset, dataset
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_text
 from xdsl_tpu.tools.suggest_mixed import suggest_mixed
-from xdsl_tpu.tools.tpu_compile import parse_shape
 
 METHODS = ("max", "percentile", "kl", "mse")
 
@@ -66,15 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         default="auto",
         help="what runs the model; auto: onnxruntime for .onnx files if installed",
     )
-    parser.add_argument(
-        "--input-shapes",
-        type=parse_shape,
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=SHAPE",
-        help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224",
-    )
+    add_input_shapes(parser)
     parser.add_argument(
         "--disable-pass",
         action="append",
@@ -95,11 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="C",
         help="cosine of the outputs to the float network's that --suggest-mixed shall reach (0.99)",
     )
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser.add_argument(
-        "--version", action="version", version=f"tpu-calibrate {version('xdsl-tpu')}"
-    )
+    add_common(parser)
     return parser
 
 

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 
 from rich.console import Console
@@ -12,23 +11,12 @@ from rich.table import Table
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.pipelines import Quantization
+from xdsl_tpu.tools.arguments import add_common, add_input_shapes
 from xdsl_tpu.tools.compile_model import Compilation, compile_model
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.survey import Unsupported, survey
 
 QUANTIZE = ("F32", "F16", "BF16", "INT8")
-
-
-def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
-    """NAME=1x3x224x224; the name may contain '='."""
-    name, separator, sizes = text.rpartition("=")
-    try:
-        shape = tuple(int(size) for size in sizes.split("x"))
-    except ValueError:
-        shape = ()
-    if not separator or not name or not shape or min(shape) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not of the form NAME=1x3x224x224")
-    return name, shape
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -44,37 +32,8 @@ def _parser() -> argparse.ArgumentParser:
         help=".onnx file, or .mlir file of Top IR or a OneFlow job",
     )
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: MODEL's name")
-    parser.add_argument(
-        "--chip", default="bm1684x", help="chip name or .toml description (default: bm1684x)"
-    )
-    parser.add_argument(
-        "--quantize",
-        type=str.upper,
-        choices=QUANTIZE,
-        default="F16",
-        help="number format of the program (default: F16)",
-    )
-    parser.add_argument(
-        "--calibration-table",
-        type=Path,
-        metavar="FILE",
-        help="ranges of all tensors, as tpu-calibrate writes them; INT8 needs it (QDQ not)",
-    )
-    parser.add_argument(
-        "--quantize-table",
-        type=Path,
-        metavar="FILE",
-        help="lines 'op_name mode' for ops in another number format than --quantize",
-    )
-    parser.add_argument(
-        "--input-shapes",
-        type=parse_shape,
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=SHAPE",
-        help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224",
-    )
+    _add_formats(parser)
+    add_input_shapes(parser)
     parser.add_argument(
         "--weights",
         type=Path,
@@ -98,10 +57,34 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="compile nothing: list every op that is not supported, and what to do about it",
     )
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser.add_argument("--version", action="version", version=f"tpu-compile {version('xdsl-tpu')}")
+    add_common(parser)
     return parser
+
+
+def _add_formats(parser: argparse.ArgumentParser) -> None:
+    """The chip, and the number format of every op."""
+    parser.add_argument(
+        "--chip", default="bm1684x", help="chip name or .toml description (default: bm1684x)"
+    )
+    parser.add_argument(
+        "--quantize",
+        type=str.upper,
+        choices=QUANTIZE,
+        default="F16",
+        help="number format of the program (default: F16)",
+    )
+    parser.add_argument(
+        "--calibration-table",
+        type=Path,
+        metavar="FILE",
+        help="ranges of all tensors, as tpu-calibrate writes them; INT8 needs it (QDQ not)",
+    )
+    parser.add_argument(
+        "--quantize-table",
+        type=Path,
+        metavar="FILE",
+        help="lines 'op_name mode' for ops in another number format than --quantize",
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -7,7 +7,6 @@ import time
 import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 from zipfile import BadZipFile
@@ -34,6 +33,7 @@ from xdsl_tpu.backend.report import (
 )
 from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.arguments import add_common
 from xdsl_tpu.tools.check import check
 from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, comparison_table
 from xdsl_tpu.tools.compile_model import BMODEL, GROUPS
@@ -64,6 +64,26 @@ def _parser() -> argparse.ArgumentParser:
     source.add_argument("--inputs", type=Path, metavar="X.npz", help="input arrays by name")
     source.add_argument("--seed", type=_seed, default=0, metavar="N", help="random inputs (0)")
     parser.add_argument("--outputs", type=Path, metavar="X.npz", help="write the outputs")
+    _add_reports(parser)
+    parser.add_argument("--chip", help="chip name or .toml description (default: the program's)")
+    parser.add_argument(
+        "--numerics",
+        choices=("fast", "exact"),
+        default="fast",
+        help="fast: products summed in f32; exact: in the chip's own order",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="look for races, reads before writes and misplaced operands first; "
+        "stop with status 1 when there are any",
+    )
+    add_common(parser)
+    return parser
+
+
+def _add_reports(parser: argparse.ArgumentParser) -> None:
+    """What is to be compared, written and shown."""
     parser.add_argument(
         "--compare",
         type=Path,
@@ -95,23 +115,6 @@ def _parser() -> argparse.ArgumentParser:
         help="write the program as text (to standard output without X.asm); "
         "it runs only if another output is asked for",
     )
-    parser.add_argument("--chip", help="chip name or .toml description (default: the program's)")
-    parser.add_argument(
-        "--numerics",
-        choices=("fast", "exact"),
-        default="fast",
-        help="fast: products summed in f32; exact: in the chip's own order",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="look for races, reads before writes and misplaced operands first; "
-        "stop with status 1 when there are any",
-    )
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser.add_argument("--version", action="version", version=f"tpu-run {version('xdsl-tpu')}")
-    return parser
 
 
 def _seed(text: str) -> int:

@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 
 from rich.console import Console
@@ -13,6 +12,7 @@ from rich.table import Table
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.pipelines import check_disabled
+from xdsl_tpu.tools.arguments import add_common
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable
 from xdsl_tpu.tools.sweep.grid import Grid, combinations, describe, parse_grid, short_name
@@ -69,9 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         "--scheduler", metavar="ADDRESS", help="a Dask scheduler, as tcp://host:8786, to run them"
     )
     parser.add_argument("--fresh", action="store_true", help="compute finished points again, too")
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser.add_argument("--version", action="version", version=f"tpu-sweep {version('xdsl-tpu')}")
+    add_common(parser)
     return parser
 
 

@@ -1,5 +1,7 @@
 """Channels to the end of each pixel and back, without leaving local memory."""
 
+from collections.abc import Iterator
+
 from xdsl_tpu.backend.local.context import LocalContext
 from xdsl_tpu.backend.tensor import LocalTensor, strided
 from xdsl_tpu.dialects import tpu
@@ -35,35 +37,39 @@ def permute(context: LocalContext) -> None:
 def _to_the_end(context: LocalContext, out: LocalTensor, x: LocalTensor, n: int) -> None:
     chip, scratch = context.chip, context.scratch
     _, channels, height, width = x.shape
-    for c in range(0, channels, chip.lanes):
-        count = min(chip.lanes, channels - c)
-        for y in range(0, height, chip.lanes):
-            rows = min(chip.lanes, height - y)
-            with scratch.temporary():
-                before = scratch.aligned((1, count, width, rows), x.dtype)
-                part = x.window((n, c, y, 0), (1, count, rows, width), chip)
-                context.emitter.copy(before, _swapped(part))
-                after = scratch.aligned((1, rows, width, count), x.dtype)
-                context.emitter.transpose_cw(after, before)
-                target = out.window((n, y, 0, c), after.shape, chip)
-                context.emitter.copy(target, after)
+    for c, count, y, rows in _parts(context, channels, height):
+        before = scratch.aligned((1, count, width, rows), x.dtype)
+        part = x.window((n, c, y, 0), (1, count, rows, width), chip)
+        context.emitter.copy(before, _swapped(part))
+        after = scratch.aligned((1, rows, width, count), x.dtype)
+        context.emitter.transpose_cw(after, before)
+        target = out.window((n, y, 0, c), after.shape, chip)
+        context.emitter.copy(target, after)
 
 
 def _to_the_front(context: LocalContext, out: LocalTensor, x: LocalTensor, n: int) -> None:
     chip, scratch = context.chip, context.scratch
     _, height, width, channels = x.shape
-    for c in range(0, channels, chip.lanes):
-        count = min(chip.lanes, channels - c)
-        for y in range(0, height, chip.lanes):
-            rows = min(chip.lanes, height - y)
-            with scratch.temporary():
-                before = scratch.aligned((1, rows, width, count), x.dtype)
-                part = x.window((n, y, 0, c), before.shape, chip)
-                context.emitter.copy(before, part)
-                after = scratch.aligned((1, count, width, rows), x.dtype)
-                context.emitter.transpose_cw(after, before)
-                target = out.window((n, c, y, 0), (1, count, rows, width), chip)
-                context.emitter.copy(target, _swapped(after))
+    for c, count, y, rows in _parts(context, channels, height):
+        before = scratch.aligned((1, rows, width, count), x.dtype)
+        part = x.window((n, y, 0, c), before.shape, chip)
+        context.emitter.copy(before, part)
+        after = scratch.aligned((1, count, width, rows), x.dtype)
+        context.emitter.transpose_cw(after, before)
+        target = out.window((n, c, y, 0), (1, count, rows, width), chip)
+        context.emitter.copy(target, _swapped(after))
+
+
+def _parts(
+    context: LocalContext, channels: int, height: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """First channel and number of channels, first row and number of rows of what one command
+    exchanges, each with room of its own for temporary tensors."""
+    lanes = context.chip.lanes
+    for c in range(0, channels, lanes):
+        for y in range(0, height, lanes):
+            with context.scratch.temporary():
+                yield c, min(lanes, channels - c), y, min(lanes, height - y)
 
 
 def _swapped(tensor: LocalTensor) -> LocalTensor:

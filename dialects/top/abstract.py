@@ -2,13 +2,14 @@
 
 from abc import ABC
 
-from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.irdl import attr_def, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, default_attr_def
+from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR, NamedOp, is_none
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
+from xdsl_tpu.dialects.top.enums import BINARY_SHIFT, ROUND_MODE
 from xdsl_tpu.dialects.top.layout import Elementwise, ElementwiseUnary
 from xdsl_tpu.dialects.top.traits import InOutSameShape, SupportElementwise
 
@@ -25,6 +26,16 @@ class FusedReluOp(NamedOp, ABC):
 
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
+
+
+class ShiftedOp(NamedOp, ABC):
+    """An integer operation, `mode`, whose exact results are then shifted by `shift`."""
+
+    mode = attr_def(BINARY_SHIFT)
+    shift = attr_def(SI32)
+    is_reverse = default_attr_def(BOOL, False)
+    saturation = default_attr_def(BOOL, True)
+    round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
 
 
 class SameShapeOp(ShapedOp, ABC):

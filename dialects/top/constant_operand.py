@@ -6,8 +6,8 @@ from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, tra
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR
-from xdsl_tpu.dialects.top.abstract import FusedReluOp, SameShapeOp, UnaryOp
-from xdsl_tpu.dialects.top.enums import BINARY_SHIFT, COMPARE_MODE, ROUND_MODE
+from xdsl_tpu.dialects.top.abstract import FusedReluOp, SameShapeOp, ShiftedOp, UnaryOp
+from xdsl_tpu.dialects.top.enums import COMPARE_MODE
 from xdsl_tpu.dialects.top.layout import ElementwiseUnary
 from xdsl_tpu.dialects.top.traits import (
     ScalarConsumer,
@@ -143,16 +143,11 @@ class ClipOp(SameShapeOp):
 
 
 @irdl_op_definition
-class BinaryConstShiftOp(UnaryOp):
+class BinaryConstShiftOp(ShiftedOp, UnaryOp):
     """Integer sum, difference or product with `scale`, then a shift as in BinaryShift."""
 
     name = "top.BinaryConstShift"
 
     scale = attr_def(SI32)
-    mode = attr_def(BINARY_SHIFT)
-    shift = attr_def(SI32)
-    is_reverse = default_attr_def(BOOL, False)
-    saturation = default_attr_def(BOOL, True)
-    round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")
 
     traits = traits_def(SupportElementwise(), SupportEarlyStride())

@@ -12,11 +12,11 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, SI32, default_attr_def
+from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError
-from xdsl_tpu.dialects.top.abstract import BroadcastOp, FusedReluOp
-from xdsl_tpu.dialects.top.enums import BINARY_SHIFT, COMPARE_MODE, ROUND_MODE
+from xdsl_tpu.dialects.top.abstract import BroadcastOp, FusedReluOp, ShiftedOp
+from xdsl_tpu.dialects.top.enums import COMPARE_MODE
 from xdsl_tpu.dialects.top.traits import (
     ScalarConsumer,
     ScalarProducer,
@@ -200,7 +200,7 @@ class LogicalAndOp(SeveralInputsOp):
 
 
 @irdl_op_definition
-class BinaryShiftOp(BroadcastOp):
+class BinaryShiftOp(ShiftedOp, BroadcastOp):
     """Integer sum, difference or product of two tensors, then an arithmetic shift.
 
     Bits shifted out round by `round_mode`; `saturation` clips to the result's type.
@@ -211,8 +211,3 @@ class BinaryShiftOp(BroadcastOp):
     input1 = operand_def(TENSOR)
     input2 = operand_def(TENSOR)
     output = result_def(TENSOR)
-    mode = attr_def(BINARY_SHIFT)
-    shift = attr_def(SI32)
-    is_reverse = default_attr_def(BOOL, False)
-    saturation = default_attr_def(BOOL, True)
-    round_mode = default_attr_def(ROUND_MODE, "HalfAwayFromZero")

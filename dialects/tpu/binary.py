@@ -20,9 +20,16 @@ from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.local_gen import Part, Range, clipped
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
-from xdsl_tpu.dialects.tpu.kinds import BINARY_SHIFT, COMPARE_MODE, REQUANT_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.kinds import COMPARE_MODE, REQUANT_MODE, ROUND_MODE
 from xdsl_tpu.dialects.tpu.local import LocalBroadcast
-from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, Broadcast, FusedReluOp, LocalOp, TpuOp
+from xdsl_tpu.dialects.tpu.op import (
+    RANKED_OR_NONE,
+    Broadcast,
+    FusedReluOp,
+    LocalOp,
+    ShiftedOp,
+    TpuOp,
+)
 from xdsl_tpu.dialects.traits import SupportEarlyStride, SupportFuseRelu
 
 
@@ -174,18 +181,13 @@ class CastAddOp(FusedReluOp):
 
 
 @irdl_op_definition
-class BinaryShiftOp(BroadcastOp):
+class BinaryShiftOp(ShiftedOp, BroadcastOp):
     """Integer sum, difference or product of two tensors, then an arithmetic shift by `shift`."""
 
     name = "tpu.BinaryShift"
 
     input1 = operand_def(RANKED)
     input2 = operand_def(RANKED)
-    mode = attr_def(BINARY_SHIFT)
-    shift = attr_def(SI32)
-    is_reverse = default_attr_def(BOOL, False)
-    saturation = default_attr_def(BOOL, True)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
 
 
 @irdl_op_definition

@@ -6,10 +6,9 @@ from xdsl.irdl import attr_def, irdl_op_definition, opt_attr_def, traits_def
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError
-from xdsl_tpu.dialects.tpu.enums import RoundMode
-from xdsl_tpu.dialects.tpu.kinds import BINARY_SHIFT, COMPARE_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.kinds import COMPARE_MODE
 from xdsl_tpu.dialects.tpu.local import TakesMargins
-from xdsl_tpu.dialects.tpu.op import ElementwiseOp, FusedReluOp, UnaryOp
+from xdsl_tpu.dialects.tpu.op import ElementwiseOp, FusedReluOp, ShiftedOp, UnaryOp
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
@@ -86,17 +85,12 @@ class ReciprocalOp(FusedReluOp, ElementwiseOp):
 
 
 @irdl_op_definition
-class BinaryConstShiftOp(TakesMargins, ElementwiseOp):
+class BinaryConstShiftOp(TakesMargins, ShiftedOp, ElementwiseOp):
     """An integer operation with a number, then an arithmetic shift."""
 
     name = "tpu.BinaryConstShift"
 
     scale = attr_def(SI32)
-    mode = attr_def(BINARY_SHIFT)
-    shift = attr_def(SI32)
-    is_reverse = default_attr_def(BOOL, False)
-    saturation = default_attr_def(BOOL, True)
-    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
 
 
 @irdl_op_definition

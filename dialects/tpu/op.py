@@ -5,10 +5,10 @@ from math import prod
 
 from xdsl.dialects.builtin import NoneType
 from xdsl.ir import SSAValue
-from xdsl.irdl import AttrConstraint, operand_def, opt_attr_def, result_def, traits_def
+from xdsl.irdl import AttrConstraint, attr_def, operand_def, opt_attr_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, default_attr_def
+from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
 from xdsl_tpu.dialects.base import NONE, RANKED, NamedOp, RankedTensor, is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.dialects.interfaces.shape import (
@@ -20,7 +20,8 @@ from xdsl_tpu.dialects.interfaces.shape import (
     known_shape,
 )
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
-from xdsl_tpu.dialects.tpu.kinds import LAYER_GROUP
+from xdsl_tpu.dialects.tpu.enums import RoundMode
+from xdsl_tpu.dialects.tpu.kinds import BINARY_SHIFT, LAYER_GROUP, ROUND_MODE
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
 
 RANKED_OR_NONE: AttrConstraint[RankedTensor | NoneType] = RANKED | NONE
@@ -52,6 +53,16 @@ class FusedReluOp(TpuOp, ABC):
 
     do_relu = default_attr_def(BOOL, False)
     relu_limit = default_attr_def(F64, -1.0)
+
+
+class ShiftedOp(TpuOp, ABC):
+    """An integer operation, `mode`, whose exact results are then shifted by `shift`."""
+
+    mode = attr_def(BINARY_SHIFT)
+    shift = attr_def(SI32)
+    is_reverse = default_attr_def(BOOL, False)
+    saturation = default_attr_def(BOOL, True)
+    round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfAwayFromZero)
 
 
 class SameShape(ShapeInference, ABC):
