@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from figures import json_file, write_json
 from networks import (
     EXAMPLE_NAMES,
     VENDOR_CYCLES,
@@ -25,7 +26,6 @@ from networks import (
     peak_gib,
     source_of,
     wide_console,
-    write_json,
 )
 from rich.table import Table
 
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=EXAMPLE_NAMES, default=EXAMPLE_NAMES)
     parser.add_argument("--quantize", nargs="+", choices=WANTED_COSINE, default=["F16", "F32"])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=json_file)
     args = parser.parse_args()
     console = wide_console(WIDTH)
     results: list[Result] = []

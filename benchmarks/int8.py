@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from figures import json_file, write_json
 from rich.console import Console
 from rich.table import Table
 from swin import FUSIONS, PRODUCTS, SPLIT
@@ -220,7 +221,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Cycles and accuracy in INT8.")
     parser.add_argument("--models", nargs="+", choices=GOALS, default=list(GOALS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=json_file)
     args = parser.parse_args()
     console = Console()
     console.width = max(console.width, WIDTH)  # figures are of no use cut off
@@ -248,7 +249,7 @@ def main() -> None:
             )
     if args.json is not None:
         rows = [asdict(r) | {"gain": r.gain, "missed": r.missed} for r in results]
-        args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        write_json(args.json, rows)
     sys.exit(any(result.missed for result in results))
 
 

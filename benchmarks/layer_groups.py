@@ -15,6 +15,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from figures import json_file, write_json
 from networks import (
     EXAMPLE_NAMES,
     VENDOR_CYCLES,
@@ -25,7 +26,6 @@ from networks import (
     lowest_cosine,
     source_of,
     wide_console,
-    write_json,
 )
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
@@ -138,7 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Cycles of networks with layer groups.")
     parser.add_argument("--models", nargs="+", default=list(EXAMPLE_NAMES), metavar="NAME_OR_ONNX")
     parser.add_argument("--quantize", choices=WANTED_COSINE, default="F16", type=str.upper)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=json_file)
     args = parser.parse_args()
     console = wide_console(150)
     rows: list[Row] = []

@@ -18,7 +18,6 @@ promise is broken: the minimum cut is not optimal, or worse than the greedy rule
 """
 
 import argparse
-import json
 import random
 import sys
 import tempfile
@@ -31,6 +30,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from figures import json_file, write_json  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 from tests.layout.channel_last import make_channel_last  # noqa: E402
@@ -283,7 +283,7 @@ def main() -> None:
     parser.add_argument("--graphs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quantize", choices=("F32", "F16", "BF16"), default="F16")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=json_file)
     args = parser.parse_args()
     try:
         sys.exit(run(args))
@@ -314,7 +314,7 @@ def run(args: argparse.Namespace) -> int:
         tables = {"random_graphs": graphs, "stack": stack, "networks": real, "cycles": cycles}
         figures: dict[str, Any] = {key: [asdict(r) for r in rows] for key, rows in tables.items()}
         figures |= {"not_compiled": refused, "broken": problems}
-        args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        write_json(args.json, figures)
     return int(bool(problems))
 
 

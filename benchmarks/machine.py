@@ -23,6 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from figures import json_file, write_json  # noqa: E402
 from machine_scores import (  # noqa: E402
     CycleFile,
     Scores,
@@ -112,7 +113,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--golden", type=Path, metavar="DIR", help="vectors and streams")
     parser.add_argument("--cycles", type=Path, metavar="DIR", help="cycle data")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
+    parser.add_argument("--json", type=json_file, metavar="FILE", help="write the figures")
     parser.add_argument("--run", nargs=2, metavar=("STREAM", "MODE"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     for folder in () if args.run else (args.golden, args.cycles):
@@ -152,7 +153,20 @@ def main() -> None:
             "streams": [_plain(asdict(item)) for item in streams],
             "unreadable": [asdict(file) for file in unreadable],
         }
-        args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        write_json(args.json, figures)
+    missing = _missing(args, bool(vectors or streams), bool(files))
+    if missing:
+        sys.exit(f"error: {missing}")
+
+
+def _missing(args: argparse.Namespace, has_golden: bool, has_cycles: bool) -> str:
+    """Which folder holds nothing that can be measured, in words."""
+    found: list[str] = []
+    if not has_golden:
+        found.append(f"{args.golden} has no vectors (index.json) and no streams (.npz with 'crc')")
+    if not has_cycles:
+        found.append(f"{args.cycles} has no cycles (.csv.gz) that can be read")
+    return "; ".join(found)
 
 
 def _plain(figures: dict[str, Any]) -> dict[str, Any]:

@@ -82,6 +82,8 @@ def in_words(error: BaseException) -> str:
     """The last part of a message, short enough for a table."""
     if isinstance(error, TpuError):
         return str(error).rsplit(": ", maxsplit=1)[-1][:100]
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"there is no file {Path(error.filename).name}"[:100]
     if isinstance(error, KeyError):
         return f"there is no {error}"[:100]
     return f"{type(error).__name__}: {error}"[:100]
@@ -166,6 +168,8 @@ def cycle_scores(folder: Path, unreadable: list[Unreadable]) -> tuple[Scores, li
     for path in files_below(folder, ".csv.gz"):
         try:
             rows = cycle_rows.read(path)
+            if not rows:
+                raise TpuError("it has no rows")
             vendor = max(int(row["end"]) for row in rows) + 1
         except DAMAGE as error:
             unreadable.append(Unreadable(str(path), in_words(error)))

@@ -83,12 +83,6 @@ def wide_console(columns: int) -> Console:
     return console
 
 
-def write_json(path: Path | None, rows: Sequence[dict[str, Any]]) -> None:
-    """The rows as a JSON file, if one was asked for."""
-    if path is not None:
-        path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-
-
 def _run(tool: str, *arguments: str | Path) -> float:
     """Wall seconds of a tool as a process of its own."""
     command = [str(TOOLS / tool), *map(str, arguments)]

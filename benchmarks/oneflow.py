@@ -18,7 +18,6 @@ explains, a fusion does not save bytes, or the fusion or transfer-layout cost cy
 """
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -31,6 +30,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 import numpy.typing as npt  # noqa: E402
+from figures import json_file, write_json  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 from tests.oneflow.jobs import NETWORKS, job  # noqa: E402
@@ -213,7 +213,7 @@ def main() -> None:
     parser.add_argument("--rates", nargs="+", type=float, default=RATES, metavar="P")
     parser.add_argument("--quantize", nargs="+", choices=TOLERANCE, default=["F32", "F16"])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=json_file)
     args = parser.parse_args()
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as name:
@@ -231,7 +231,7 @@ def main() -> None:
         console.print(f"broken promise: {problem}", highlight=False)
     if args.json is not None:
         figures = {"jobs": [asdict(row) for row in rows], "broken": problems}
-        args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        write_json(args.json, figures)
     sys.exit(bool(problems))
 
 

@@ -10,7 +10,6 @@ Exit status 1 when there is a failed test or a crash.
 """
 
 import argparse
-import json
 import multiprocessing
 import os
 import re
@@ -24,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from figures import json_file, write_json  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.progress import track  # noqa: E402
 from rich.table import Table  # noqa: E402
@@ -110,7 +110,7 @@ def summary(results: Sequence[Outcome]) -> dict[str, object]:
 def main() -> None:
     """Run, print, write."""
     parser = argparse.ArgumentParser(description="The ONNX backend tests on the whole path.")
-    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--json", type=json_file, metavar="FILE")
     parser.add_argument("--only", type=re.compile, metavar="REGEX", help="tests by name")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
@@ -134,7 +134,7 @@ def main() -> None:
     print("passed, by constant inputs:", "; ".join(f"{step}: {steps[step]}" for step in STEPS))
     if args.json is not None:
         figures = {"summary": summary(results), "tests": [asdict(one) for one in results]}
-        args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        write_json(args.json, figures)
     sys.exit(any(one.status in (FAILED, CRASH) for one in results))
 
 

@@ -7,9 +7,9 @@ from xdsl_tpu.dialects.oneflow.base import (
     DATA_TYPE,
     F32,
     F64,
-    ElementwiseOp,
     default_attr_def,
 )
+from xdsl_tpu.dialects.oneflow.elementwise import ElementwiseOp
 from xdsl_tpu.dialects.oneflow.segments import oneflow_op
 
 

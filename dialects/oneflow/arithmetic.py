@@ -14,10 +14,10 @@ from xdsl_tpu.dialects.oneflow.base import (
     BOOL,
     F64,
     SI64,
-    ElementwiseOp,
     OneFlowOp,
     default_attr_def,
 )
+from xdsl_tpu.dialects.oneflow.elementwise import ElementwiseOp
 from xdsl_tpu.dialects.oneflow.layout import BroadcastLayout, SameShapeLayout
 from xdsl_tpu.dialects.oneflow.segments import oneflow_op
 

@@ -48,7 +48,6 @@ from xdsl_tpu.dialects.attrs import (
 from xdsl_tpu.dialects.base import RANKED, NamedOp
 from xdsl_tpu.dialects.interfaces.result_names import ResultNames
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
-from xdsl_tpu.dialects.oneflow.layout import UnaryLayout
 
 F32Attr = FloatAttr[Float32Type]
 
@@ -101,7 +100,6 @@ __all__ = [
     "SI64_ARRAY",
     "TEXT",
     "TEXT_ARRAY",
-    "ElementwiseOp",
     "OneFlowOp",
     "UnaryOp",
     "channel_axis",
@@ -192,12 +190,6 @@ class UnaryOp(OneFlowOp, ABC):
 
     def result_shapes(self) -> tuple[Shape, ...]:
         return (self.shape_of(self.input),)
-
-
-class ElementwiseOp(UnaryOp, ABC):
-    """A function of one element."""
-
-    traits = traits_def(UnaryLayout())
 
 
 def channel_axis(data_format: StringAttr, rank: int) -> int:

@@ -116,6 +116,21 @@ def _write_broken_cycles(folder: Path, name: str) -> None:
     (folder / "text.csv.gz").write_text("no gzip")
 
 
+def test_folders_without_anything_are_one_message(tmp_path: Path) -> None:
+    """Nothing to measure, and no place for the figures."""
+    script = [sys.executable, ROOT / "benchmarks" / "machine.py", "--golden", tmp_path]
+    script += ["--cycles", tmp_path]
+    done = subprocess.run(script, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 1
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith(f"error: {tmp_path} has no vectors (index.json) and no streams")
+    assert line.endswith(f"; {tmp_path} has no cycles (.csv.gz) that can be read")
+    script += ["--json", tmp_path / "none" / "x.json"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 2
+    assert f"--json: there is no folder {tmp_path / 'none'}" in done.stderr
+
+
 def test_what_is_damaged_is_reported(figures: dict[str, Any]) -> None:
     new = figures["vectors"]["sNEW"]
     assert (new["passed"], new["total"], new["refused"]) == (0, 5, 5)

@@ -1,7 +1,7 @@
 """Ops with attributes that number dimensions: the numbers follow a transposition."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
@@ -26,14 +26,12 @@ from xdsl_tpu.dialects.interfaces.layout_rules import (
     shape_of,
 )
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.oneflow.base import OneFlowOp
 from xdsl_tpu.dialects.oneflow.layout.base import (
     OneFlowLayout,
     insert_transpose,
     operand_indices,
 )
-
-if TYPE_CHECKING:
-    from xdsl_tpu.dialects.oneflow.base import OneFlowOp
 
 
 class AxisLayout(OneFlowLayout, AxisRule):
@@ -64,7 +62,7 @@ class ChannelAxisLayout(OneFlowLayout):
     """Operands besides the first that have the shape of the result, where an op has them."""
 
     def slots(self, op: Operation) -> Sequence[Slot]:
-        declared = cast("OneFlowOp", op).get_irdl_definition().operands
+        declared = cast(OneFlowOp, op).get_irdl_definition().operands
         alike = (name for name, _ in declared if name in self.tensors)
         return (*operand_slots(0, *operand_indices(op, *alike)), *result_slots(0))
 

@@ -3,7 +3,7 @@
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
@@ -19,9 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_tpu.dialects.attrs import si32
 from xdsl_tpu.dialects.interfaces.layout import LayoutInterface, Order, Orders, permuted_type
 from xdsl_tpu.dialects.names import OP_NAME
-
-if TYPE_CHECKING:
-    from xdsl_tpu.dialects.oneflow.base import OneFlowOp
+from xdsl_tpu.dialects.oneflow.base import OneFlowOp
 
 PLACEMENT = ("device_name", "device_tag", "hierarchy", "scope_symbol_id")
 """The attributes that say where an op runs."""
@@ -38,7 +36,7 @@ def placement_of(op: Operation) -> Mapping[str, Attribute]:
 
 def operand_indices(op: Operation, *names: str) -> list[int]:
     """Where operands are that are declared as `names`, without those that are absent."""
-    found = (cast("OneFlowOp", op).operand_index(name) for name in names)
+    found = (cast(OneFlowOp, op).operand_index(name) for name in names)
     return [index for index in found if index is not None]
 
 
