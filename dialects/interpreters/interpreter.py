@@ -12,7 +12,6 @@ import numpy.typing as npt
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions, OpImplResult, PythonValues
-from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tpu.dialects import oneflow, top, tpu
@@ -32,6 +31,7 @@ from xdsl_tpu.dialects.interpreters.families import (
     recurrent,
     resize,
 )
+from xdsl_tpu.dialects.interpreters.functions import FuncFunctions
 from xdsl_tpu.dialects.interpreters.oneflow import ONEFLOW_FAMILIES
 from xdsl_tpu.dialects.interpreters.oneflow.structure import JOB_OPS, JobFunctions
 from xdsl_tpu.dialects.interpreters.registry import Rules, functions_of
