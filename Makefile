@@ -48,7 +48,7 @@ lit: $(STAMP) ## FileCheck tests
 	$(BIN)/lit -j $(JOBS) tests/filecheck
 
 pytest: $(STAMP) ## unit and end-to-end tests
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 FUZZ ?= 20000
 fuzz: $(STAMP) ## many random graphs, damaged IR and bmodel files (FUZZ=20000); for a nightly run

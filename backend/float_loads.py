@@ -11,7 +11,6 @@ unless it would take much longer than the gap.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
@@ -47,7 +46,7 @@ def float_loads(program: Program, transfers_before: Before, chip: Chip) -> None:
 
 
 def _with(command: Command, **fields: int) -> Command:
-    return replace(command, fields=dict(command.fields) | fields)
+    return Command(command.form, {**command.fields, **fields})
 
 
 class _Scheduler:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from networks import EXAMPLES, wide_console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
@@ -157,8 +159,22 @@ def table(results: Sequence[Result], title: str) -> Table:
     return shown
 
 
+PIXELS = 1400
+"""Columns of the picture; each shows the share of its time in which an engine works."""
+
+
+def shares(timeline: Timeline, engine: Engine, end: int) -> npt.NDArray[np.float64]:
+    """The share of each of `PIXELS` equal parts of `end` cycles in which the engine works."""
+    events = timeline.events[engine]
+    times = np.array([t for event in events for t in (event.start, event.start + event.cycles)])
+    cycles = np.array([event.cycles for event in events])
+    done = np.cumsum(np.column_stack((np.zeros_like(cycles), cycles)).ravel())
+    edges = np.linspace(0, end, PIXELS + 1)
+    return np.diff(np.interp(edges, times, done)) * PIXELS / end
+
+
 def plot(results: Sequence[Result], path: Path) -> None:
-    """Both engines' busy times, one strip per program; a message without matplotlib."""
+    """How busy both engines are over time, one strip per program; a message without matplotlib."""
     try:
         pyplot: Any = importlib.import_module("matplotlib.pyplot")
     except ImportError:
@@ -166,13 +182,18 @@ def plot(results: Sequence[Result], path: Path) -> None:
         return
     pyplot.switch_backend("agg")
     figure, axes = pyplot.subplots(len(results), 1, sharex=True, figsize=(14, 2 * len(results)))
+    end = max(result.timeline.total for result in results)
+    middles = (np.arange(PIXELS) + 0.5) * end / PIXELS / 1e6
     for axis, result in zip(axes, results, strict=True):
         for row, engine in enumerate(Engine):
-            events = result.timeline.events[engine]
-            bars = [(event.start / 1e6, event.cycles / 1e6) for event in events]
-            axis.broken_barh(bars, (row, 0.8), color=f"C{row}")
-        axis.set_yticks([0.4, 1.4], [engine.name for engine in Engine])
-        axis.set_title(f"{result.stage.title}: {result.timeline.total:,} cycles", loc="left")
+            busy = row + 0.8 * shares(result.timeline, engine, end)
+            axis.fill_between(middles, row, busy, step="mid", linewidth=0, color=f"C{row}")
+        names = [f"{engine.name}\n{result.busy(engine):.0%} busy" for engine in Engine]
+        axis.set_yticks([0.4, 1.4], names)
+        axis.set_xlim(0, end / 1e6)
+        axis.set_ylim(-0.1, 1.9)
+        title = result.stage.title.removeprefix("+ ")
+        axis.set_title(f"{title}: {result.timeline.total:,} cycles", loc="left")
     axes[-1].set_xlabel("million cycles")
     figure.tight_layout()
     figure.savefig(path, dpi=120)

@@ -25,6 +25,10 @@ GRANULE = 64
 """Bytes of local memory that one hazard entry stands for."""
 
 
+FEW = 256
+"""Entries that are looked at faster one by one than by numpy."""
+
+
 class _Accesses:
     """The last command of one engine that read and that wrote each granule of a lane."""
 
@@ -73,11 +77,15 @@ class CommandQueues:
         queue = self.program.queue(engine)
         identity = len(queue) + 1
         fields["cmd_id"] = identity
-        fields["cmd_id_dep"] = self._dependency(engine, reads, writes)
+        before = self._transfers(reads, writes)
+        if engine is Engine.TIU:
+            fields["cmd_id_dep"] = before[-1] if before else 0
+        else:
+            fields["cmd_id_dep"] = self._last_of_tiu(reads, writes)
         fields["cmd_id_en"] = 1
         queue.append(Command(kind, fields))
         self.program.layer_indices(engine).append(self._layer)
-        self.transfers_before[engine].append(self._transfers(reads, writes))
+        self.transfers_before[engine].append(before)
         mine = self._accesses[engine]
         for low, high in _granules(reads):
             mine.read[low:high] = identity
@@ -85,7 +93,8 @@ class CommandQueues:
             mine.written[low:high] = identity
 
     def _transfers(self, reads: Sequence[Span], writes: Sequence[Span]) -> tuple[int, ...]:
-        """The GDMA commands that last wrote what is read, or last touched what is written."""
+        """The GDMA commands that last wrote what is read, or last touched what is written, in
+        order. The last one is what a command of the TIU must wait for."""
         gdma = self._accesses[Engine.GDMA]
         found: set[int] = set()
         for low, high in _granules(reads):
@@ -95,14 +104,13 @@ class CommandQueues:
             found.update(_distinct(gdma.read[low:high]))
         return tuple(sorted(found - {0}))
 
-    def _dependency(self, engine: Engine, reads: Sequence[Span], writes: Sequence[Span]) -> int:
-        """The last command of the other engine that this one must wait for."""
-        other = self._accesses[Engine.GDMA if engine is Engine.TIU else Engine.TIU]
-        last = 0
+    def _last_of_tiu(self, reads: Sequence[Span], writes: Sequence[Span]) -> int:
+        """The last command of the TIU that a transfer must wait for."""
+        tiu, last = self._accesses[Engine.TIU], 0
         for low, high in _granules(reads):
-            last = max(last, int(other.written[low:high].max()))
+            last = max(last, int(tiu.written[low:high].max()))
         for low, high in _granules(writes):
-            last = max(last, int(other.written[low:high].max()), int(other.read[low:high].max()))
+            last = max(last, int(tiu.written[low:high].max()), int(tiu.read[low:high].max()))
         return last
 
     def touched_bytes(self) -> int:
@@ -130,6 +138,8 @@ def _granules(spans: Sequence[Span]) -> Iterator[Span]:
 
 
 def _distinct(numbers: npt.NDArray[np.int64]) -> set[int]:
-    """The different numbers; they come in long runs of the same."""
+    """The different numbers; many come in long runs of the same."""
+    if numbers.size <= FEW:
+        return set(numbers.tolist())
     changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
-    return {int(numbers[0]), *numbers[changes].tolist()} if numbers.size else set()
+    return {int(numbers[0]), *numbers[changes].tolist()}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from xdsl_tpu.backend.isa.forms import FORMS, Engine, Form
 from xdsl_tpu.dialects.errors import TpuError
@@ -47,8 +48,9 @@ def encode(command: Command) -> bytes:
     if form.opcode is None:
         raise EncodingError(f"the opcode of {form.name} is not known")
     word = 0
-    for name, value in (form.fixed | dict(command.fields)).items():
-        field = form.by_name.get(name)
+    by_name = form.by_name
+    for name, value in chain(form.fixed.items(), command.fields.items()):
+        field = by_name.get(name)
         if field is None:
             raise EncodingError(f"{form.name} has no field '{name}'")
         if not 0 <= value <= field.mask:

@@ -29,7 +29,7 @@ class Field:
     offset: int
     width: int
 
-    @property
+    @cached_property
     def mask(self) -> int:
         """The largest value that fits."""
         return (1 << self.width) - 1

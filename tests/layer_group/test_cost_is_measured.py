@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
+from tests.passes.real_networks import example
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.backend.chip import load_chip
@@ -15,14 +15,12 @@ from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.weights import weights_of
-from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.layer_group.clock import Clock, Cost, SlicedCost
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.pipelines import STAGES, run_stage
 from xdsl_tpu.passes.tensors import required_name
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 CHIP = load_chip()
 
 LATER = {
@@ -102,7 +100,7 @@ def compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> Run:
         return found
 
     monkeypatch.setattr(OptimalSearch, "run", watched)
-    module = import_onnx(EXAMPLES / f"{name}.onnx")
+    module = example(name)
     for stage in STAGES:
         run_stage(module, stage, "F16", CHIP.instruction_set)
     return Run(groups, moves[0], ends[0], *_program(module))

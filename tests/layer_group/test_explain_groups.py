@@ -20,6 +20,7 @@ from tests.layer_group.small_nets import (
     prepared,
     residual,
 )
+from tests.passes.real_networks import example
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -27,7 +28,6 @@ from xdsl_tpu.backend.chip import CHIPS, load_chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, computing_ops
 from xdsl_tpu.passes.layer_group.clock import Clock
@@ -122,7 +122,6 @@ def test_what_a_ring_of_weights_lacks_is_exact() -> None:
 
 
 TRANSFERS = (tpu.LoadOp, tpu.StoreOp, tpu.YieldOp)
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def borders(module: ModuleOp) -> list[tuple[str, str]]:
@@ -178,7 +177,7 @@ def test_every_border_of_random_networks_is_listed(
 def test_every_border_of_a_real_network_is_listed(name: str, tmp_path: Path) -> None:
     """Swin-T has groups of a single op beside ops that work from DDR."""
     why = tmp_path / "why.json"
-    module = import_onnx(EXAMPLES / f"{name}.onnx")
+    module = example(name)
     for stage in STAGES:
         run_stage(module, stage, "F16", "bm1684x", boundaries=str(why))
     assert listed(why) == borders(module)

@@ -1,4 +1,5 @@
-"""Real top IR with seeded weights, and what passes make of it, for the tests of this room."""
+"""Real networks: the examples, imported, and real top IR with seeded weights; and what passes
+make of them."""
 
 import gzip
 import zlib
@@ -17,11 +18,13 @@ from xdsl.utils.hints import isa
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import make_context, parse_module
-from xdsl_tpu.dialects.weights import Weights, attach
+from xdsl_tpu.dialects.weights import Weights, attach, weights_of
+from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.pipeline import make_pass
 
 Array = npt.NDArray[Any]
 IR = Path(__file__).parents[1] / "data" / "ir"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 LOWERING = (("convert-top-to-tpu", "mode=F16 chip=bm1684x"),)
 TO_FINAL = (
@@ -31,6 +34,20 @@ TO_FINAL = (
     ("op-reorder", ""),
     ("address-assign", ""),
 )
+
+
+@cache
+def _imported(name: str) -> ModuleOp:
+    return import_onnx(EXAMPLES / f"{name}.onnx")
+
+
+def example(name: str) -> ModuleOp:
+    """A network of examples/ as it is imported, which is done once for all tests."""
+    module = _imported(name).clone()
+    weights = Weights()
+    weights.update(weights_of(_imported(name)))
+    attach(module, weights)
+    return module
 
 
 @cache
@@ -63,12 +80,15 @@ def seeded_weights(module: ModuleOp) -> Weights:
     return weights
 
 
+@cache
 def seeded(name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
     """Normal numbers; matrices and filters are scaled by what each output sums."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     inputs = int(np.prod(shape[1:])) if len(shape) == 4 else shape[0]
     scale = 1.5 / np.sqrt(max(inputs, 1)) if len(shape) > 1 else 0.1
-    return (rng.standard_normal(shape) * scale).astype(np.float32)
+    values = (rng.standard_normal(shape) * scale).astype(np.float32)
+    values.flags.writeable = False
+    return values
 
 
 def apply(module: ModuleOp, *passes: tuple[str, str]) -> ModuleOp:

@@ -1,10 +1,8 @@
 """The three stages from an ONNX file to final IR."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from tests.passes.real_networks import cosine, facts, real_module, real_text
+from tests.passes.real_networks import cosine, example, facts, real_module, real_text
 from tests.passes.test_swin_stages import BLOCKS, between
 from xdsl.dialects.builtin import ModuleOp
 
@@ -14,11 +12,9 @@ from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import module_text, parse_module
 from xdsl_tpu.dialects.weights import weights_of
-from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.pipelines import REQUIRED, STAGES, lower, run_stage
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 REAL = {"top": "", "tpu": "_bm1684x_f16_tpu", "final": "_bm1684x_f16_final"}
 
 _MERGED = "/bn1/act/Clip_output_0_Clip"
@@ -34,7 +30,7 @@ def body(text: str) -> list[str]:
 @pytest.mark.parametrize("name", ["mobilenetv2_100", "resnet50"])
 def test_every_stage_from_onnx_equals_the_real_files(name: str) -> None:
     """`tpu.mlir` line by line; the others op by op, as orders and addresses differ there."""
-    module = import_onnx(EXAMPLES / f"{name}.onnx")
+    module = example(name)
     texts: dict[str, str] = {}
 
     def keep(stage: str, current: ModuleOp) -> None:
@@ -54,7 +50,7 @@ def test_every_stage_from_onnx_equals_the_real_files(name: str) -> None:
 @pytest.mark.parametrize(("name", "most"), [("swin_t", 21), ("vit_small_patch16_224", 1)])
 def test_transformers_keep_their_values_and_lose_their_permutes(name: str, most: int) -> None:
     """No Permute, executed or absorbed, is between the first product and the projection."""
-    module = import_onnx(EXAMPLES / f"{name}.onnx")
+    module = example(name)
     x = np.random.default_rng(3).standard_normal((1, 3, 224, 224)).astype(np.float32)
     (expected,) = run_module(module, [x]).values()
     times = lower(module, "F16", "bm1684x")
@@ -77,7 +73,7 @@ def test_all_passes_exist() -> None:
 
 
 def test_weights_are_exactly_those_the_final_ir_names() -> None:
-    module = import_onnx(EXAMPLES / "mobilenetv2_100.onnx")
+    module = example("mobilenetv2_100")
     lower(module, "F16", "bm1684x")
     named = {name_of(op) for op in module.walk() if isinstance(op, top.WeightOp)}
     assert set(weights_of(module)) == named
@@ -89,7 +85,7 @@ def test_weights_are_exactly_those_the_final_ir_names() -> None:
 
 
 def test_optional_passes_can_be_left_out() -> None:
-    module = import_onnx(EXAMPLES / "mobilenetv2_100.onnx")
+    module = example("mobilenetv2_100")
     times = lower(module, "F16", "bm1684x", disable=("processor-tpu-optimize", "verify-addresses"))
     ran = {one.pass_name for one in times}
     assert "processor-tpu-optimize" not in ran
@@ -98,7 +94,7 @@ def test_optional_passes_can_be_left_out() -> None:
 
 def test_one_pattern_can_be_left_out() -> None:
     """By the name of its class, whichever pass has it; the others still run."""
-    module = import_onnx(EXAMPLES / "mobilenetv2_100.onnx")
+    module = example("mobilenetv2_100")
     times = lower(module, "F16", "bm1684x", disable=("GroupConvToNormalConv",))
     assert [one.pass_name for one in times] == [n for names in STAGES.values() for n in names]
     assert "group = 32" in module_text(module)

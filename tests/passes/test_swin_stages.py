@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.passes.real_networks import Fact, apply, cosine, facts, real_text
+from tests.passes.real_networks import Fact, apply, cosine, example, facts, real_text
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
@@ -16,11 +15,9 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import module_text, parse_module
-from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.pipelines import patterns_of, run_stage
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 SWIN, VIT = "swin_t", "vit_small_patch16_224"
 BLOCKS = 12
 
@@ -34,9 +31,10 @@ OWN = (
 """Patterns that do more than the vendor's compiler on these networks."""
 
 
+@cache
 def optimized(name: str, mode: str, disable: tuple[str, ...] = ()) -> ModuleOp:
-    """The network after `processor-tpu-optimize`."""
-    module = import_onnx(EXAMPLES / f"{name}.onnx")
+    """The network after `processor-tpu-optimize`, for all tests that look at it."""
+    module = example(name)
     for stage in ("top", "tpu"):
         run_stage(module, stage, mode, "bm1684x", disable)
     off = ",".join(sorted(patterns_of("processor-tpu-optimize").intersection(disable)))
@@ -127,7 +125,7 @@ def test_five_dimensional_slices_appear_without_the_patterns_that_replace_them()
 @pytest.mark.parametrize("name", [SWIN, VIT])
 def test_attention_without_permutes_computes_the_same(name: str) -> None:
     x = np.random.default_rng(5).standard_normal((1, 3, 224, 224)).astype(np.float32)
-    (expected,) = run_module(import_onnx(EXAMPLES / f"{name}.onnx"), [x]).values()
+    (expected,) = run_module(example(name), [x]).values()
     for mode, least in (("F32", 0.9999999), ("F16", 0.99999)):
         (actual,) = run_module(optimized(name, mode), [x]).values()
         assert cosine(actual, expected) >= least
@@ -139,7 +137,7 @@ Facts = Mapping[str, Fact]
 @cache
 def swin_stages(disable: tuple[str, ...]) -> Mapping[str, Facts]:
     """What Swin-T's ops are after each stage whose result the vendor prints."""
-    module = import_onnx(EXAMPLES / f"{SWIN}.onnx")
+    module = example(SWIN)
     found: dict[str, Facts] = {}
     for stage, real in (("top", ""), ("tpu", "_bm1684x_f16_tpu")):
         run_stage(module, stage, "F16", "bm1684x", disable)

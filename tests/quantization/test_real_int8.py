@@ -4,13 +4,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.passes.real_networks import apply, facts, real_text
+from tests.passes.real_networks import apply, example, facts, real_text
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import parse_module
 from xdsl_tpu.dialects.weights import Weights, attach, weights_of
-from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.lowering.op_modes import op_modes
 from xdsl_tpu.passes.lowering.quantize_table import quantize_table_text
 from xdsl_tpu.passes.tensors import functions
@@ -22,7 +21,7 @@ AFTER = (("canonicalize", ""), ("weight-fold", ""))
 
 
 def our_top(name: str) -> ModuleOp:
-    return apply(import_onnx(ROOT / "examples" / f"{name}.onnx"), *TOP)
+    return apply(example(name), *TOP)
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 ROOMS = ("dialects", "frontend", "passes", "backend", "tools")
 SUFFIXES = (".py", ".toml", ".json", ".fbs", ".html", ".css", ".js")
 QUIET = ("--quiet", "--disable-pip-version-check")
+INSTALL = ("install", *QUIET, "--no-compile")
 
 
 def run(*command: object, cwd: Path | None = None) -> str:
@@ -98,11 +99,12 @@ def test_zip_archive_of_the_repository_makes_the_same_wheel(wheel: Path, tmp_pat
 
 def test_dialects_need_nothing_but_xdsl(wheel: Path, tmp_path: Path) -> None:
     """A fresh environment with xDSL alone: no numpy, no onnx."""
-    run(sys.executable, "-m", "venv", tmp_path / "env")
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "env")
     binaries = tmp_path / "env" / ("Scripts" if sys.platform == "win32" else "bin")
     python = binaries / "python"
-    run(python, "-m", "pip", "install", *QUIET, f"xdsl=={version('xdsl')}")
-    run(python, "-m", "pip", "install", *QUIET, "--no-deps", wheel)
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    run(*pip, *INSTALL, f"xdsl=={version('xdsl')}")
+    run(*pip, *INSTALL, "--no-deps", wheel)
     probe = (
         "import sys; from importlib.util import find_spec;"
         "from xdsl_tpu.dialects import top, tpu, text;"

@@ -72,4 +72,5 @@ def _panel(panel: Any, grid: Grid, rows: Sequence[tuple[Point, Result]]) -> None
     panel.set_xlabel(short_name(key))
     panel.set_xticks(sorted({x for values in lines.values() for x, _ in values}))
     if lines:
-        panel.legend(fontsize="small")
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
+        panel.legend(fontsize="small", ncols=2, **below)
