@@ -158,7 +158,7 @@ def function_words(form: Form) -> dict[int, str]:
 
 def mnemonic(form: Form, function: int) -> str:
     """`sAR.add`; only the form when it has one function."""
-    if not form.functions and not function:
+    if form.functions in ({}, {0: "0"}) and not function:
         return form.name
     return f"{form.name}.{function_words(form).get(function, function)}"
 

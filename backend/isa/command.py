@@ -70,7 +70,9 @@ def _check_form(command: Command) -> None:
         if command.fields.get(name, value) != value:
             raise EncodingError(f"{form.name}: {name} is {value}, not {command[name]}")
     if form.functions and command.function not in form.functions:
-        known = ", ".join(f"{number} {name}" for number, name in form.functions.items())
+        known = ", ".join(
+            f"{number} {name}".removesuffix(" 0") for number, name in form.functions.items()
+        )
         raise EncodingError(f"{form.name} has no function {command.function}; it has {known}")
 
 

@@ -20,7 +20,7 @@ ADD = "sAR.add id=1 dep=0 res0=[1,4,1,8]@0x40:f16 opd0=@0x0:f16 opd1=const 1.5:f
         ("sSFU.cosine", 1, "sSFU has no function 'cosine'; it has taylor_4x, taylor, normalize"),
         ("sAR.99", 1, "sAR has no function '99'"),
         ("LAR.31", 1, "LAR has no function '31'; it has mul, not, add"),
-        ("DMA_gather.8", 1, "cmd_special_function = 0x8 does not fit in 3 bits"),
+        ("DMA_gather.8", 1, "DMA_gather has no function '8'; it has 0"),
         ("sSEG", 1, "the opcode of sSEG is not known"),
         ("sAR.add rez0=@0", 9, "sAR has no 'rez0'; did you mean 'res0"),
         ("sAR.add opd0_sing=1", 9, "did you mean 'opd0_sign"),

@@ -73,6 +73,7 @@ def test_shared_opcodes_are_told_apart_by_function() -> None:
     [
         ("sMM", {"tsk_eu_typ": 4}, "sMM has no function 4; it has 1 mm_normal, 2 mm_wrq"),
         ("sCMP", {}, "sCMP has no function 0"),
+        ("DMA_scatter", {"cmd_special_function": 1}, "DMA_scatter has no function 1; it has 0"),
         ("LAR", {"tsk_eu_typ": 31}, "LAR has no function 31; it has 0 mul, 1 not, 2 add"),
         ("sAR", {"tsk_typ": 5}, "sAR: tsk_typ is 3, not 5"),
         ("AR", {"cmd_short": 1}, "AR: cmd_short is 0, not 1"),
