@@ -43,6 +43,7 @@ PASSES: dict[str, PassLoader] = {
     "processor-tpu-optimize": _lazy("processor_tpu_optimize.optimize", "ProcessorTpuOptimizePass"),
     "report-transposes": _lazy("report_transposes", "ReportTransposesPass"),
     "shape-infer": _lazy("shape_infer", "ShapeInferPass"),
+    "split-long-rows": _lazy("split_long_rows.split", "SplitLongRowsPass"),
     "strip-io-quant": _lazy("strip_io_quant", "StripIoQuantPass"),
     "subnet-divide": _lazy("subnet_divide", "SubnetDividePass"),
     "tpu-canonicalize": _lazy("canonicalize", "TpuCanonicalizePass"),

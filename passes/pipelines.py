@@ -38,6 +38,7 @@ LOWERING_PIPELINE = (
 FINAL_PIPELINE = (
     "strip-io-quant",
     "processor-tpu-optimize",
+    "split-long-rows",
     "weight-reorder",
     "subnet-divide",
     "op-reorder",
@@ -48,6 +49,15 @@ FINAL_PIPELINE = (
     "verify-layer-groups",
 )
 """From tpu IR to IR with weight layouts and addresses, ready for code generation."""
+
+OF_CHIP = (
+    "split-long-rows",
+    "weight-reorder",
+    "layer-group",
+    "absorb-moves",
+    "verify-layer-groups",
+)
+"""Passes that ask how large a chip's memories are: their option `chip`."""
 
 STAGES = {"top": TOP_PIPELINE, "tpu": LOWERING_PIPELINE, "final": FINAL_PIPELINE}
 """Stage -> passes; the IR after a stage is called `<stage>.mlir`."""
@@ -142,7 +152,7 @@ def run_stage(
     if quantization.quantize_table:
         options["convert-top-to-tpu"] = f"qtable={shlex.quote(quantization.quantize_table)}"
     if description:
-        for name in ("weight-reorder", "layer-group", "absorb-moves", "verify-layer-groups"):
+        for name in OF_CHIP:
             options[name] = f"chip={shlex.quote(description)}"
     if boundaries:
         explain = f" shortfall=false explain_file={shlex.quote(boundaries)}"

@@ -98,14 +98,21 @@ def non_zero(call: Call) -> Array:
 
 
 Reduction = Callable[[Array, tuple[int, ...] | None, bool], Any]
+
+
+def _sum(x: Array, axes: tuple[int, ...] | None, keep: bool) -> Any:
+    """In f64: numpy adds one by one along all but the last axis, which f32 shows."""
+    return x.sum(axes, dtype=np.float64, keepdims=keep)
+
+
 REDUCE: Final[Mapping[str, Reduction]] = {
     "ReduceMin": lambda x, axes, keep: x.min(axes, keepdims=keep),
     "ReduceMax": lambda x, axes, keep: x.max(axes, keepdims=keep),
-    "ReduceMean": lambda x, axes, keep: x.mean(axes, keepdims=keep),
-    "ReduceSum": lambda x, axes, keep: x.sum(axes, keepdims=keep),
+    "ReduceMean": lambda x, axes, keep: x.mean(axes, dtype=np.float64, keepdims=keep),
+    "ReduceSum": _sum,
     "ReduceProd": lambda x, axes, keep: x.prod(axes, keepdims=keep),
-    "ReduceL1": lambda x, axes, keep: np.abs(x).sum(axes, keepdims=keep),
-    "ReduceL2": lambda x, axes, keep: np.sqrt(np.square(x).sum(axes, keepdims=keep)),
+    "ReduceL1": lambda x, axes, keep: _sum(np.abs(x), axes, keep),
+    "ReduceL2": lambda x, axes, keep: np.sqrt(_sum(np.square(x), axes, keep)),
 }
 
 
@@ -113,7 +120,8 @@ def reduce(call: Call) -> Array:
     """Over `axes` by `mode`."""
     x = call.tensor()
     axes = tuple(call.integers("axes")) or None
-    return call.shaped(np.asarray(REDUCE[call.text("mode")](x, axes, call.flag("keepdims"))))
+    result = np.asarray(REDUCE[call.text("mode")](x, axes, call.flag("keepdims")))
+    return call.shaped(result.astype(x.dtype))
 
 
 def variance_rule(call: Call) -> Array:

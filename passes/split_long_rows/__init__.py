@@ -1,0 +1,1 @@
+"""Ops along rows that no lane can hold become ops along parts of them."""

@@ -1,0 +1,78 @@
+"""The pass `split-long-rows`."""
+
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.quant import stored_element
+from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.lowering.context import F32, LoweringContext
+from xdsl_tpu.passes.module_state import State, optional_weights, require_state, text_attribute
+from xdsl_tpu.passes.split_long_rows.rows import Rows
+from xdsl_tpu.passes.split_long_rows.table import SPLITS
+from xdsl_tpu.passes.tensors import element_of, functions
+
+
+@dataclass(frozen=True)
+class SplitLongRowsPass(ModulePass):
+    """Compute along rows that do not fit the memory of a lane in parts.
+
+    Norms, softmax, reductions and pools of whole images keep a row, an image or a group of
+    channels, in one lane. One that is too long for it is computed in f32 by other ops, from sums
+    or maxima of parts, which lie in many lanes:
+
+        %y = "tpu.Reduce"(%x) {axes = [1], mode = "ReduceSum", ..} : (2x40000) -> 2x1
+        %a = "tpu.Reshape"(%x) : (2x40000) -> 2x32x1250x1
+        %b = "tpu.Reduce"(%a) {axes = [2], mode = "ReduceSum", ..} : (2x32x1250x1) -> 2x32x1x1
+        %c = "tpu.Reshape"(%b) : (2x32x1x1) -> 2x32x1
+        %y = "tpu.Reduce"(%c) {axes = [1], mode = "ReduceSum", ..} : (2x32x1) -> 2x1x1, reshaped
+
+    `chip`, a name or a `.toml` description, says how large that memory is; by default
+    `module.chip`.
+    """
+
+    name = "split-long-rows"
+
+    chip: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_state(op, State.TPU_LOWERED, self.name)
+        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        weights = optional_weights(op)
+        for func in functions(op):
+            _split(func, chip, weights)
+
+
+def _split(func: FuncOp, chip: Chip, weights: Weights | None) -> None:
+    entry = func.body.block
+    for op in list(entry.ops):
+        split = SPLITS.get(type(op))
+        if split is None or not _all_float(op):
+            continue
+        context = LoweringContext(F32, weights, entry, Builder(InsertPoint.before(op)))
+        value = split(op, Rows(chip, context))
+        if value is None:
+            continue
+        given = [operand.owner for operand in op.operands]
+        op.results[0].replace_all_uses_with(value)
+        op.detach()
+        op.erase()
+        for weight in given:
+            if isinstance(weight, top.WeightOp) and weight.output.first_use is None:
+                weight.detach()
+                weight.erase()
+
+
+def _all_float(op: Operation) -> bool:
+    """Whether nothing is quantised: 8-bit forms have kernels of their own."""
+    values = (value for value in (*op.operands, *op.results) if not is_none(value))
+    return all(isinstance(stored_element(element_of(value)), AnyFloat) for value in values)

@@ -1,0 +1,81 @@
+// RUN: tpu-opt %s --split-input-file --split-long-rows --no-locations | filecheck %s
+
+// Ten channels of 64x64 are more than a lane holds: sums of parts, then of those.
+// CHECK-LABEL: module @group_norm
+// CHECK: "tpu.Cast"(%{{.*}} -> tensor<1x320x64x64xf32>
+// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<32x40960x1xf32>
+// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<32x[[COUNT:[0-9]+]]x{{[0-9]+}}x1xf32>
+// CHECK-NEXT: "tpu.Reduce"{{.*}}axes = [2]{{.*}}mode = "ReduceSum"
+// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<32x[[COUNT]]x1xf32>
+// CHECK-NEXT: "tpu.Reduce"{{.*}}axes = [1]{{.*}} -> tensor<32x1x1xf32>
+// CHECK-NEXT: "tpu.MulConst"{{.*}}const_val = 2.44{{[0-9]*}}E-5
+// CHECK-NEXT: "tpu.Sub"
+// CHECK-NEXT: "tpu.Mul"
+// CHECK: "tpu.AddConst"
+// CHECK-NEXT: "tpu.Active"{{.*}}RSQRT
+// CHECK-NEXT: "tpu.Mul"{{.*}} -> tensor<32x40960x1xf32>
+// CHECK-NEXT: "tpu.Cast"{{.*}} -> tensor<32x40960x1xf16>
+// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x320x64x64xf16>
+// CHECK-NOT: tpu.GroupNorm
+module @group_norm attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x320x64x64xf16>) -> tensor<1x320x64x64xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x320x64x64xf16>) -> tensor<1x320x64x64xf16> loc("x")
+    %1 = "tpu.GroupNorm"(%0, %n, %n, %n, %n) {num_groups = 32 : i64, eps = 1.0e-05 : f64} : (tensor<1x320x64x64xf16>, none, none, none, none) -> tensor<1x320x64x64xf16> loc("y")
+    return %1 : tensor<1x320x64x64xf16>
+  }
+}
+
+// -----
+
+// A prime number of elements: what is left over is a part of its own.
+// CHECK-LABEL: module @prime
+// CHECK: "tpu.Slice"{{.*}}ends = [2, 50016, 1]{{.*}} -> tensor<2x50016x1xf32>
+// CHECK-NEXT: "tpu.Reshape"
+// CHECK-NEXT: "tpu.Reduce"{{.*}}"ReduceMax"
+// CHECK-NEXT: "tpu.Reshape"
+// CHECK-NEXT: "tpu.Slice"{{.*}}ends = [2, 50021, 1]{{.*}}offset = [0, 50016, 0]{{.*}} -> tensor<2x5x1xf32>
+// CHECK-NEXT: "tpu.Reduce"{{.*}}"ReduceMax"
+// CHECK-NEXT: "tpu.Concat"
+// CHECK-NEXT: "tpu.Reduce"{{.*}}"ReduceMax"
+// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<2xf32>
+module @prime attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<2x50021xf32>) -> tensor<2xf32> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<2x50021xf32>) -> tensor<2x50021xf32> loc("x")
+    %1 = "tpu.Reduce"(%0, %n, %n) {axes = [1], keepdims = false, mode = "ReduceMax"} : (tensor<2x50021xf32>, none, none) -> tensor<2xf32> loc("y")
+    return %1 : tensor<2xf32>
+  }
+}
+
+// -----
+
+// Rows that fit stay, in f16 also longer ones than in f32.
+// CHECK-LABEL: module @short
+// CHECK: "tpu.Softmax"(%{{.*}} -> tensor<2x8000xf32>
+// CHECK: "tpu.Softmax"(%{{.*}} -> tensor<2x14000xf16>
+// CHECK-NOT: tpu.Reduce
+module @short attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<2x8000xf32>, %arg1: tensor<2x14000xf16>) -> (tensor<2x8000xf32>, tensor<2x14000xf16>) {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<2x8000xf32>) -> tensor<2x8000xf32> loc("a")
+    %1 = "top.Input"(%arg1) : (tensor<2x14000xf16>) -> tensor<2x14000xf16> loc("b")
+    %2 = "tpu.Softmax"(%0, %n, %n, %n, %n, %n) {axis = 1 : si32} : (tensor<2x8000xf32>, none, none, none, none, none) -> tensor<2x8000xf32> loc("c")
+    %3 = "tpu.Softmax"(%1, %n, %n, %n, %n, %n) {axis = 1 : si32} : (tensor<2x14000xf16>, none, none, none, none, none) -> tensor<2x14000xf16> loc("d")
+    return %2, %3 : tensor<2x8000xf32>, tensor<2x14000xf16>
+  }
+}
+
+// -----
+
+// Windows smaller than the image are not rows.
+// CHECK-LABEL: module @others
+// CHECK: "tpu.Pool2D"
+// CHECK-NOT: tpu.Reduce
+module @others attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x8x300x300xf32>) -> tensor<1x8x2x2xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<1x8x300x300xf32>) -> tensor<1x8x300x300xf32> loc("x")
+    %1 = "tpu.Pool2D"(%0) {kernel_shape = [150, 150], strides = [150, 150], pads = [0, 0, 0, 0], pool_mode = #tpu<pool_mode Max>} : (tensor<1x8x300x300xf32>) -> tensor<1x8x2x2xf32> loc("y")
+    return %1 : tensor<1x8x2x2xf32>
+  }
+}
