@@ -52,7 +52,7 @@ pytest: $(STAMP) ## unit and end-to-end tests
 
 FUZZ ?= 20000
 fuzz: $(STAMP) ## many random graphs, damaged IR and bmodel files (FUZZ=20000); for a nightly run
-	XDSL_TPU_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q tests/bmodel/test_bmodel_fuzz.py tests/fuzz
+	XDSL_TPU_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q --timeout=0 tests/bmodel/test_bmodel_fuzz.py tests/fuzz
 
 test: lint typecheck lit pytest ## everything continuous integration runs
 

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.codegen import SILENT
 from xdsl_tpu.backend.kernels import KERNELS
 from xdsl_tpu.backend.layer_cost import timeline_alone
@@ -46,15 +46,16 @@ class Survey:
 def survey(
     model: Path,
     quantize: str,
-    chip: Chip,
+    chip_name: str,
     input_shapes: Shapes | None,
     quantization: Quantization,
 ) -> Survey:
     """Look at every op of an ONNX model or Top IR: can it be imported, lowered, and has it a
-    kernel for its shape? Nothing is written.
+    kernel for its shape? Nothing is written. `chip_name` may be a `.toml` description.
 
     Raises TpuError for a file that cannot be read at all.
     """
+    chip = load_chip(chip_name)
     if model.suffix == ".onnx":
         problems = check_onnx(model, input_shapes)
         if problems:
@@ -69,7 +70,7 @@ def survey(
     try:
         run_stage(module, "tpu", mode, name, quantization=quantization)
         # Not run on a module that is half lowered: passes may take its ops for granted.
-        run_stage(module, "final", mode, name, _GROUPING, quantization=quantization)
+        run_stage(module, "final", mode, name, _GROUPING, chip_name, quantization)
         behind = list(_kernel_problems(module, chip))
     except OpsError as error:
         behind = [*error.problems, *_missing_kernels(module)]

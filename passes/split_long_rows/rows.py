@@ -38,7 +38,12 @@ class Rows:
     ctx: LoweringContext
 
     def fits(self, row_bytes: int) -> bool:
-        """Whether rows of which a kernel keeps so many bytes in a lane fit."""
+        """Whether rows of which a kernel keeps so many bytes in a lane fit.
+
+        A memory for which no part is short enough is left to the kernels to refuse.
+        """
+        if self.longest < 2 * SHORTEST:
+            return True
         return row_bytes + MARGIN <= self.chip.local_bytes
 
     @property

@@ -24,6 +24,7 @@ from tests.bmodel.bmodel_samples import (
     with_root,
 )
 from tests.checks.check_samples import CHIP, sample
+from tests.fuzz.limits import limited
 
 from xdsl_tpu.backend.bmodel import read_bmodel
 from xdsl_tpu.backend.bmodel.container import HEADER_BYTES
@@ -75,7 +76,8 @@ def load(path: Path, data: bytes) -> Program | None:
 @SETTINGS
 @given(data=mutations(SAMPLE))
 def test_damaged_files(path: Path, data: bytes) -> None:
-    load(path, data)
+    with limited():
+        load(path, data)
 
 
 VALUES: dict[str, Callable[[Model, int], None]] = {
@@ -188,7 +190,8 @@ def test_damaged_commands(data: st.DataObject) -> None:
         queue[position] = decode(bytes(raw), engine)
     except TpuError:
         return
-    check_program(program, CHIP)
+    with limited():
+        check_program(program, CHIP)
 
 
 def without(*names: str) -> Callable[[Model], None]:

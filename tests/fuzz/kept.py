@@ -1,10 +1,10 @@
-"""Graphs that failed once, shrunk: name -> the graph and the passes left out."""
+"""Graphs that failed once, shrunk: name -> the graph, the passes left out, the number format."""
 
 from tests.fuzz.recipes import Recipe, Step, Weight
 
 PLANES = (2, 4, 3, 4)
 
-KEPT: dict[str, tuple[Recipe, tuple[str, ...]]] = {
+KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], str]] = {
     "reduced dimensions with gaps": (
         Recipe(
             (PLANES,),

@@ -15,8 +15,8 @@ Shape: TypeAlias = tuple[int, ...]
 class Weight:
     """A constant operand: seeded values of a `kind`, or the integers themselves.
 
-    Kinds: `normal` (small), `positive` (0.5 to 1.5), `ints` (exactly `values`), `floats` (the
-    same as float32).
+    Kinds: `normal` (small), `positive` (0.5 to 1.5), `bits` (booleans), `ints` (exactly
+    `values`), `floats` (the same as float32).
     """
 
     shape: Shape
@@ -30,6 +30,8 @@ class Weight:
                 return (0.4 * random.standard_normal(self.shape)).astype(np.float32)
             case "positive":
                 return random.uniform(0.5, 1.5, self.shape).astype(np.float32)
+            case "bits":
+                return random.random(self.shape) < 0.5
             case "ints":
                 return np.array(self.values, np.int64).reshape(self.shape)
             case _:
@@ -38,12 +40,17 @@ class Weight:
 
 @dataclass(frozen=True)
 class Step:
-    """One node: tensors are numbered, the inputs first, then the results of the steps."""
+    """One node: tensors are numbered, the inputs first, then the results of the steps.
+
+    `result` says which of its results is taken: those of TopK and of recurrent nets are several,
+    and indices become floats. A tensor as condition of a Where stands for where it is positive.
+    """
 
     op: str
     inputs: tuple[int | Weight | None, ...]
     shape: Shape
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    result: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,39 +66,80 @@ class Recipe:
         first = len(self.inputs)
         return [n for n in range(first, first + len(self.steps)) if n not in used]
 
-    def model(self, opset: int = 17) -> onnx.ModelProto:
-        """The ONNX model."""
-        random = np.random.default_rng(len(self.steps))
+    def model(
+        self, opset: int = 17, noise: Mapping[int, Any] | None = None, every: bool = False
+    ) -> onnx.ModelProto:
+        """The ONNX model; with `noise`, numbers are added to the results of steps.
+
+        With `every` the result of every step is an output.
+        """
+        graph = _Graph(np.random.default_rng(len(self.steps)))
         names = [f"x{n}" for n in range(len(self.inputs))]
-        shapes = list(self.inputs)
-        nodes: list[onnx.NodeProto] = []
-        constants: list[TensorProto] = []
+        shapes = [*self.inputs, *(step.shape for step in self.steps)]
         for index, step in enumerate(self.steps):
-            result = f"{step.op.lower()}{index}"
-            given: list[str] = []
-            for place, operand in enumerate(step.inputs):
-                if isinstance(operand, Weight):
-                    name = f"w{index}_{place}"
-                    constants.append(numpy_helper.from_array(operand.array(random), name))
-                    given.append(name)
-                else:
-                    given.append("" if operand is None else names[operand])
-            nodes.append(helper.make_node(step.op, given, [result], result, **step.attributes))
-            names.append(result)
-            shapes.append(step.shape)
-        kept = [*range(len(self.inputs)), *self.outputs()]
-        values = [
-            helper.make_tensor_value_info(names[n], TensorProto.FLOAT, shapes[n]) for n in kept
-        ]
+            name = graph.add(index, step, names)
+            if noise is not None:
+                name = graph.node("Add", [name, graph.constant(noise[len(names)], f"n{index}")])
+            names.append(name)
         first = len(self.inputs)
-        graph = helper.make_graph(nodes, "random", values[:first], values[first:], constants)
+        kept = range(first, len(shapes)) if every else self.outputs()
+        inputs, outputs = (
+            [helper.make_tensor_value_info(names[n], TensorProto.FLOAT, shapes[n]) for n in some]
+            for some in (range(first), kept)
+        )
+        made = helper.make_graph(graph.nodes, "random", inputs, outputs, graph.constants)
         opsets = [helper.make_opsetid("", opset)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        return helper.make_model(made, opset_imports=opsets, ir_version=8)
+
+
+@dataclass
+class _Graph:
+    """Nodes and constants of a model being made."""
+
+    random: np.random.Generator
+    nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
+    constants: list[TensorProto] = field(default_factory=list[TensorProto])
+
+    def constant(self, values: Any, name: str) -> str:
+        self.constants.append(numpy_helper.from_array(values, name))
+        return name
+
+    def node(self, op: str, given: list[str], count: int = 1, **attributes: Any) -> str:
+        """A node of so many results; the name of the first."""
+        name = f"{op.lower()}{len(self.nodes)}"
+        results = [name, *(f"{name}_{n}" for n in range(1, count))]
+        self.nodes.append(helper.make_node(op, given, results, name, **attributes))
+        return name
+
+    def add(self, index: int, step: Step, names: list[str]) -> str:
+        """The nodes of a step; the name of its result."""
+        given: list[str] = []
+        for place, operand in enumerate(step.inputs):
+            if isinstance(operand, Weight):
+                values = operand.array(self.random)
+                given.append(self.constant(values, f"w{index}_{place}"))
+            else:
+                given.append("" if operand is None else names[operand])
+        if step.op == "Where" and isinstance(step.inputs[0], int):
+            zero = self.constant(np.zeros((), np.float32), f"zero{index}")
+            given[0] = self.node("Greater", [given[0], zero])
+        count = RESULTS.get(step.op, 1)
+        name = self.node(step.op, given, count, **step.attributes)
+        if step.result:
+            name = f"{name}_{step.result}"
+        if step.op == "TopK" and step.result:
+            name = self.node("Cast", [name], to=TensorProto.FLOAT)
+        return name
+
+
+RESULTS = {"TopK": 2, "RNN": 2, "GRU": 2, "LSTM": 3}
+"""Results of ops that have several."""
 
 
 def feeds(recipe: Recipe) -> dict[str, Any]:
-    """Seeded values for the inputs."""
+    """Seeded values for the inputs, all of them f16 numbers."""
     random = np.random.default_rng(7)
     return {
-        f"x{n}": random.standard_normal(shape, np.float32) for n, shape in enumerate(recipe.inputs)
+        f"x{n}": random.standard_normal(shape).astype(np.float16).astype(np.float32)
+        for n, shape in enumerate(recipe.inputs)
     }

@@ -4,6 +4,7 @@ Values stay within reach of f32: exponents and divisors are made tame by the ste
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any, TypeAlias, TypeVar
 
@@ -330,11 +331,75 @@ def spreading(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
     return Step(kind, (at, Weight((len(shape),), "ints", values)), result)
 
 
+def selecting(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    """One tensor or another, by a constant mask or by the sign of the first input."""
+    shape = shapes[at]
+    fitting = [n for n, other in enumerate(shapes) if _spread(other, shape) == shape]
+    other = _choice(draw, *fitting) if draw(st.booleans()) else Weight(shape[1:])
+    parts = (at, other) if draw(st.booleans()) else (other, at)
+    if _spread(shapes[0], shape) == shape and draw(st.booleans()):
+        return Step("Where", (0, *parts), shape)
+    dims = tuple(size if draw(st.booleans()) else 1 for size in shape)
+    return Step("Where", (Weight(dims, "bits"), *parts), shape)
+
+
+def ranking(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    """The largest or least numbers, of the first input their places, too."""
+    shape = shapes[at]
+    axis = _whole(draw, 0, len(shape) - 1)
+    count = _whole(draw, 1, min(shape[axis], 5))
+    result = (*shape[:axis], count, *shape[axis + 1 :])
+    given = {"axis": axis, "largest": _choice(draw, 1, 0)}
+    place = _choice(draw, 0, 1) if at == 0 else 0
+    return Step("TopK", (at, Weight((1,), "ints", (count,))), result, given, place)
+
+
+def scattering(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    """Some rows put in the place of others, or added to them."""
+    shape = shapes[at]
+    rows = tuple(draw(st.permutations(list(range(shape[0])))))
+    attributes = {"reduction": _choice(draw, "none", "none", "add")}
+    if draw(st.booleans()) and shape[0] > 1:
+        rows = rows[: _whole(draw, 1, shape[0] - 1)]
+        weights = (Weight((len(rows), 1), "ints", rows), Weight((len(rows), *shape[1:])))
+        return Step("ScatterND", (at, *weights), shape, attributes)
+    size = shape[0] + _whole(draw, 0, 3)
+    places = tuple(draw(st.permutations(list(range(size)))))[: shape[0]]
+    data, indices = Weight((size, *shape[1:])), Weight((shape[0], 1), "ints", places)
+    return Step("ScatterND", (data, indices, at), data.shape, attributes)
+
+
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+
+
+def recurrence(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
+    """A few steps of a recurrent net; all outputs, or the last one."""
+    shape = shapes[at]
+    if len(shape) != 3 or shape[0] > 4:
+        return None
+    kind = _choice(draw, *GATES)
+    direction = _choice(draw, "forward", "reverse", "bidirectional")
+    ways = 2 if direction == "bidirectional" else 1
+    hidden, gates = _whole(draw, 1, 9), GATES[kind]
+    weights: list[Weight | None] = [
+        Weight((ways, gates * hidden, shape[2])), Weight((ways, gates * hidden, hidden)),
+        Weight((ways, 2 * gates * hidden)) if draw(st.booleans()) else None,
+    ]  # fmt: skip
+    if draw(st.booleans()):
+        weights += [None, Weight((ways, shape[1], hidden))]
+    attributes: dict[str, Any] = {"hidden_size": hidden, "direction": direction}
+    if kind == "GRU":
+        attributes["linear_before_reset"] = _choice(draw, 0, 1)
+    last = _whole(draw, 0, 2 if kind == "LSTM" else 1)
+    result = (ways, shape[1], hidden) if last else (shape[0], ways, shape[1], hidden)
+    return Step(kind, (at, *weights), result, attributes, last)
+
+
 MAKERS: tuple[Maker, ...] = (
     *(unary, constant_arithmetic, arithmetic, convolution, convolution, pooling, normalisation),
     *(deconvolution, row_convolution, running_sum),
     *(softmax, reduction, product, product, transposition, reshaping, slicing, joining, padding),
-    *(resizing, gathering, spreading),
+    *(resizing, gathering, spreading, selecting, ranking, scattering, recurrence),
 )
 
 _sizes = st.integers(1, 9)
@@ -374,8 +439,5 @@ def _without(inputs: tuple[Shape, ...], steps: Sequence[Step], kept: Sequence[in
             return given
         return numbers[given] if given < len(inputs) else given - shift
 
-    again = (
-        Step(step.op, tuple(map(renumbered, step.inputs)), step.shape, step.attributes)
-        for step in steps
-    )
+    again = (replace(step, inputs=tuple(map(renumbered, step.inputs))) for step in steps)
     return Recipe(tuple(inputs[n] for n in kept), tuple(again))

@@ -1,7 +1,7 @@
-"""Random graphs: compiled in F32 and simulated, they give what onnxruntime gives.
+"""Random graphs: compiled and simulated, they give what onnxruntime gives.
 
-The suite tries 300; `make fuzz` sets XDSL_TPU_FUZZ to try as many as it says, with other random
-numbers each time. What failed once is kept in `kept.py`.
+The suite tries 300 in F32 and 60 in F16; `make fuzz` sets XDSL_TPU_FUZZ to try as many as it
+says, with other random numbers each time. What failed once is kept in `kept.py`.
 """
 
 import os
@@ -10,27 +10,45 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from tests.fuzz.kept import KEPT
+from tests.fuzz.limits import limited
 from tests.fuzz.recipes import Recipe
 from tests.fuzz.running import check
 from tests.fuzz.strategies import recipes
 
 GRAPHS = int(os.environ.get("XDSL_TPU_FUZZ", "0"))
+SEED = int.from_bytes(os.urandom(4)) if GRAPHS else 1
 
 
-@seed(int.from_bytes(os.urandom(4)) if GRAPHS else 1)
-@settings(
-    max_examples=GRAPHS or 300,
-    database=None,
-    deadline=None,
-    print_blob=False,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-@given(recipes(), st.sampled_from(((), (), ("layer-group",))))
+PASSES = st.sampled_from(((), (), ("layer-group",)))
+
+
+def settings_of(graphs: int) -> settings:
+    return settings(
+        max_examples=GRAPHS or graphs,
+        database=None,
+        deadline=None,
+        print_blob=False,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+@seed(SEED)
+@settings_of(300)
+@given(recipes(), PASSES)
 def test_like_onnxruntime(recipe: Recipe, disable: tuple[str, ...]) -> None:
-    check(recipe, disable)
+    with limited():
+        check(recipe, disable)
+
+
+@seed(SEED)
+@settings_of(60)
+@given(recipes(), PASSES)
+def test_close_in_f16(recipe: Recipe, disable: tuple[str, ...]) -> None:
+    with limited():
+        check(recipe, disable, "F16")
 
 
 @pytest.mark.parametrize("name", KEPT)
 def test_what_failed_once(name: str) -> None:
-    recipe, disable = KEPT[name]
-    check(recipe, disable)
+    recipe, disable, *mode = KEPT[name]
+    check(recipe, disable, *mode)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.fuzz.limits import limited
 from tests.tools.small_models import MODELS
 
 from xdsl_tpu.tools.compile_model import compile_model
@@ -114,7 +115,7 @@ def test_one_message_or_a_result(
 ) -> None:
     path = tmp_path / "in.mlir"
     path.write_text(damaged(list(texts.values())[which], changes), "utf-8", "surrogatepass")
-    with pytest.raises(SystemExit) as stopped:
+    with limited(), pytest.raises(SystemExit) as stopped:
         main([str(path), *passes])
     out, err = capsys.readouterr()
     assert stopped.value.code in (0, 1)
