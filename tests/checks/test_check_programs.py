@@ -25,8 +25,8 @@ def test_recorded_streams_are_clean(name: str) -> None:
     [("mobilenetv2_100", "F16"), ("mobilenetv2_100", "F32"), ("swin_t", "F16")],
 )
 def test_compiled_programs_are_clean(name: str, quantize: str, tmp_path: Path) -> None:
+    """It would not be compiled otherwise, see `tests/conftest.py`; and a race would be found."""
     program = compile_model(EXAMPLES / f"{name}.onnx", tmp_path / name, quantize, "bm1684x").program
-    assert [str(finding) for finding in check_program(program, CHIP)] == []
     change(program, Engine.GDMA, _last_store(program), cmd_id_dep=0)
     assert {finding.fault for finding in check_program(program, CHIP)} == {Fault.RACE}
 

@@ -196,6 +196,19 @@ def test_labels_in_boxes_are_not_misleading(chrome: Chrome) -> None:
     ]
 
 
+def test_commands_outside_groups_are_in_no_box(chrome: Chrome) -> None:
+    """Two commands of group 6, two of none, one of 6 again, one of 7."""
+    script = (
+        "class Cover { constructor(starts, cycles) { Object.assign(this, {starts, cycles}); } }"
+        "const keys = [6, 6, null, null, 6, 7];"
+        "const engine = {start: [0, 10, 20, 30, 40, 50], cycles: [9, 9, 9, 9, 9, 5]};"
+        "const {cover, ids} = runs(engine, (i) => keys[i]);"
+        "return [ids, cover.starts, cover.cycles]"
+    )
+    found = evaluate(chrome, (PAGE / "model.js").read_text(encoding="utf-8") + script)
+    assert found == [[6, 6, 7], [0, 40, 50], [19, 9, 5]]
+
+
 def test_filtering(chrome: Chrome, run: tuple[Path, Report, Groups]) -> None:
     field = chrome.find_element(By.ID, "filter")
     field.send_keys("conv2d")

@@ -3,6 +3,7 @@ const count = (value) => Math.round(value).toLocaleString("en-US");
 const percent = (value) => `${(100 * value).toFixed(1)}%`;
 
 function bytes(value) {
+  if (value >= 1e9) return `${(value / 1e9).toFixed(2)} GB`;
   if (value >= 1e6) return `${(value / 1e6).toFixed(2)} MB`;
   if (value >= 1e3) return `${(value / 1e3).toFixed(1)} kB`;
   return `${value} B`;

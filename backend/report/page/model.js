@@ -6,13 +6,14 @@ async function unpack() {
   return new Response(stream).json();
 }
 
-/* Commands that follow each other and belong together, as intervals from first to last. */
+/* Commands that follow each other and belong together, as intervals from first to last; those
+   whose key is null belong to nothing. */
 function runs(engine, key) {
   const found = { starts: [], cycles: [], ids: [] };
   let last = null;
   engine.start.forEach((start, i) => {
     const id = key(i), end = start + engine.cycles[i];
-    if (id === last) {
+    if (id !== null && id === last) {
       found.cycles[found.cycles.length - 1] = end - found.starts[found.starts.length - 1];
     } else if (id !== null) {
       found.starts.push(start);

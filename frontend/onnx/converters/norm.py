@@ -54,28 +54,6 @@ def _statistics(context: Context, node: Node, axes: list[int]) -> None:
             context.bind(name, value)
 
 
-def convert_lp_norm(context: Context, node: Node) -> None:
-    """LpNormalization -> x over its length along an axis, 0 where that is 0."""
-    x, shape = context.value(node.inputs[0]), context.shape(node.inputs[0])
-    axis = node.attribute("axis", -1) % len(shape)
-    mode = {1: "ReduceL1", 2: "ReduceL2"}[node.attribute("p", 2)]
-    kept = [1 if place == axis else size for place, size in enumerate(shape)]
-    how = {"axes": [axis], "keepdims": True, "mode": mode}
-    length = context.step(node, "length", top.ReduceOp, [x], kept, **how)
-    zero = context.step(
-        node,
-        "zero",
-        top.CompareConstOp,
-        [length],
-        kept,
-        mode="Equal",
-        const_val=0.0,
-        inversed=False,
-    )
-    divisor = context.step(node, "divisor", top.AddOp, [length, zero], kept)
-    context.emit(node, top.DivOp, [x, divisor])
-
-
 def convert_pixel_norm(context: Context, node: Node) -> None:
     """PixelNormalization, a recognised idiom -> top.PixelNorm."""
     parameters = _affine(context, node, context.shape(node.inputs[0])[1])
@@ -170,7 +148,6 @@ CONVERTERS: dict[str, Converter] = {
     "LRN": convert_lrn,
     "LayerNormalization": convert_layer_norm,
     "LogSoftmax": convert_softmax,
-    "LpNormalization": convert_lp_norm,
     "PixelNormalization": convert_pixel_norm,
     "RMSNormalization": convert_rms_norm,
     "Softmax": convert_softmax,
