@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.codegen import generate
@@ -39,13 +39,15 @@ class LayerComparison:
 
     `to_float` compares it with the float network (None where that has no such tensor),
     `to_interpreter` with the interpreter on the same quantised IR: equal but for the rounding of
-    float operations. `low` and `high` are the extremes of the float tensor, `threshold` is the
+    float operations. `storage` is the format of its numbers in memory (`i8`, `u8`, `f16`), `type`
+    the whole element type. `low` and `high` are the extremes of the float tensor, `threshold` is the
     magnitude that the program's type can hold (None for types without one).
     """
 
     name: str
     op: str
     type: str
+    storage: str
     to_float: Closeness | None
     to_interpreter: Closeness
     low: float
@@ -121,6 +123,7 @@ def _row(
         name=name,
         op=getattr(owner, "name", ""),
         type=str(element).removeprefix("!"),
+        storage=_storage(element),
         to_float=None if wanted is None else closeness(numbers, wanted),
         to_interpreter=closeness(numbers, exact.reshape(numbers.shape) * scale),
         low=float(shown.min(initial=0)),
@@ -137,6 +140,16 @@ def _numbers(stored: Array, value: SSAValue) -> Array:
     if stored.dtype == np.uint16:  # bf16
         return (stored.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return stored.astype(np.float64)
+
+
+def _storage(element: Attribute) -> str:
+    match element:
+        case UniformType():
+            return f"{'i' if is_signed(element) else 'u'}{element.storage.width.data}"
+        case CalibratedType():
+            return str(element.expressed)
+        case _:
+            return str(element)
 
 
 def _threshold(value: SSAValue) -> float | None:
@@ -165,7 +178,7 @@ def comparison_table(rows: Sequence[LayerComparison]) -> Table:
         same = row.to_interpreter.max_abs_error == 0
         held = "" if row.threshold is None else f" / {row.threshold:.4g}"
         table.add_row(
-            f"{row.name} ({row.op}, {row.type})",
+            f"{row.name} ({row.op.removeprefix('tpu.')}, {row.storage})",
             far,
             "equal" if same else _shortly(row.to_interpreter),
             f"{row.low:.4g} .. {row.high:.4g}{held}",

@@ -35,6 +35,8 @@ def compared(call: Run, program: Path) -> list[dict[str, Any]]:
     done = call("tpu-run", program, "--compare-layers", "--report", report, "--seed", 5)
     assert done.status == 0, done.err
     assert "layers are bad (cosine below 0.99)" in done.out
+    assert ", i8)" in " ".join(done.out.split())
+    assert "quant." not in done.out
     return json.loads(report.read_text())["layer_comparison"]
 
 
