@@ -258,3 +258,67 @@ func.func @join_a_relu(%arg0: tensor<1x6x6xf32>) -> tensor<1x6x6xf32> {
 // CHECK-NEXT: %3 = "top.Slice"(%1, %0, %0, %0){{.*}}hasparamConvert_axes = [1]{{.*}}offset = [0, 0, 0]{{.*}}-> tensor<1x2x6xf32>
 // CHECK-NEXT: %4 = "top.Concat"(%2, %3){{.*}}do_relu = true{{.*}}-> tensor<1x6x6xf32>
 // CHECK-NEXT: return %4
+
+// -----
+
+// Refused: what comes first is no part of anything.
+func.func @join_something_else(%arg0: tensor<1x6x6xf32>, %arg1: tensor<1x4x6xf32>) -> tensor<1x6x6xf32> {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<1x6x6xf32>) -> tensor<1x6x6xf32>
+  %2 = "top.Input"(%arg1) : (tensor<1x4x6xf32>) -> tensor<1x4x6xf32>
+  %3 = "top.Slice"(%1, %0, %0, %0) {ends = [1, 2, 6], hasparamConvert_axes = [1], offset = [0, 0, 0], steps = [1, 1, 1]} : (tensor<1x6x6xf32>, none, none, none) -> tensor<1x2x6xf32>
+  %4 = "top.Concat"(%2, %3) : (tensor<1x4x6xf32>, tensor<1x2x6xf32>) -> tensor<1x6x6xf32>
+  return %4 : tensor<1x6x6xf32>
+}
+
+// CHECK-LABEL: func.func @join_something_else
+// CHECK-NOT: top.SwapDimInner
+// CHECK: "top.Concat"
+
+// -----
+
+// Refused: rows and columns are cut, and joined along the rows.
+func.func @join_other_columns(%arg0: tensor<1x6x12xf32>) -> tensor<1x12x6xf32> {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<1x6x12xf32>) -> tensor<1x6x12xf32>
+  %2 = "top.Slice"(%1, %0, %0, %0) {ends = [1, 6, 12], hasparamConvert_axes = [2], offset = [0, 0, 6], steps = [1, 1, 1]} : (tensor<1x6x12xf32>, none, none, none) -> tensor<1x6x6xf32>
+  %3 = "top.Slice"(%1, %0, %0, %0) {ends = [1, 6, 6], hasparamConvert_axes = [2], offset = [0, 0, 0], steps = [1, 1, 1]} : (tensor<1x6x12xf32>, none, none, none) -> tensor<1x6x6xf32>
+  %4 = "top.Concat"(%2, %3) : (tensor<1x6x6xf32>, tensor<1x6x6xf32>) -> tensor<1x12x6xf32>
+  return %4 : tensor<1x12x6xf32>
+}
+
+// CHECK-LABEL: func.func @join_other_columns
+// CHECK-NOT: top.SwapDimInner
+// CHECK: "top.Concat"
+
+// -----
+
+// Refused: both parts are cut along the columns, too, and the second begins elsewhere.
+func.func @join_shifted_columns(%arg0: tensor<1x6x6xf32>) -> tensor<1x6x5xf32> {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<1x6x6xf32>) -> tensor<1x6x6xf32>
+  %2 = "top.Slice"(%1, %0, %0, %0) {ends = [1, 6, 5], hasparamConvert_axes = [1, 2], offset = [0, 2, 0], steps = [1, 1, 1]} : (tensor<1x6x6xf32>, none, none, none) -> tensor<1x4x5xf32>
+  %3 = "top.Slice"(%1, %0, %0, %0) {ends = [1, 2, 6], hasparamConvert_axes = [1, 2], offset = [0, 0, 1], steps = [1, 1, 1]} : (tensor<1x6x6xf32>, none, none, none) -> tensor<1x2x5xf32>
+  %4 = "top.Concat"(%2, %3) : (tensor<1x4x5xf32>, tensor<1x2x5xf32>) -> tensor<1x6x5xf32>
+  return %4 : tensor<1x6x5xf32>
+}
+
+// CHECK-LABEL: func.func @join_shifted_columns
+// CHECK-NOT: top.SwapDimInner
+// CHECK: "top.Concat"
+
+// -----
+
+// Refused: as many rows as there were, but the second row comes twice and the first not at all.
+func.func @join_a_row_twice(%arg0: tensor<1x6x6xf32>) -> tensor<1x6x6xf32> {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<1x6x6xf32>) -> tensor<1x6x6xf32>
+  %2 = "top.Slice"(%1, %0, %0, %0) {ends = [1, 6, 6], hasparamConvert_axes = [1], offset = [0, 2, 0], steps = [1, 1, 1]} : (tensor<1x6x6xf32>, none, none, none) -> tensor<1x4x6xf32>
+  %3 = "top.Slice"(%1, %0, %0, %0) {ends = [1, 3, 6], hasparamConvert_axes = [1], offset = [0, 1, 0], steps = [1, 1, 1]} : (tensor<1x6x6xf32>, none, none, none) -> tensor<1x2x6xf32>
+  %4 = "top.Concat"(%2, %3) : (tensor<1x4x6xf32>, tensor<1x2x6xf32>) -> tensor<1x6x6xf32>
+  return %4 : tensor<1x6x6xf32>
+}
+
+// CHECK-LABEL: func.func @join_a_row_twice
+// CHECK-NOT: top.SwapDimInner
+// CHECK: "top.Concat"

@@ -597,3 +597,98 @@ func.func @whole_the_right_side_is_computed(%arg0: tensor<4x5x16xf32>, %arg1: te
 // CHECK-NEXT: %12 = "top.Squeeze"(%11){{.*}}axes = [2]{{.*}}-> tensor<4x5x2x8xf32>
 // CHECK-NEXT: %13 = "top.Abs"(%12){{.*}}-> tensor<4x5x2x8xf32>
 // CHECK-NEXT: return %7, %10, %13
+
+// -----
+
+// Refused: the weight is used transposed, so its parts are rows.
+func.func @whole_right_transposed(%arg0: tensor<4x5x16xf32>) -> (tensor<4x5x16xf32>, tensor<4x5x32xf32>) {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<4x5x16xf32>) -> tensor<4x5x16xf32>
+  %2 = "top.Weight"() : () -> tensor<48x16xf32> loc("w")
+  %3 = "top.MatMul"(%1, %2, %0) {right_transpose = true} : (tensor<4x5x16xf32>, tensor<48x16xf32>, none) -> tensor<4x5x48xf32>
+  %4 = "top.Slice"(%3, %0, %0, %0) {ends = [4, 5, 16], hasparamConvert_axes = [2], offset = [0, 0, 0], steps = [1, 1, 1]} : (tensor<4x5x48xf32>, none, none, none) -> tensor<4x5x16xf32>
+  %5 = "top.Slice"(%3, %0, %0, %0) {ends = [4, 5, 48], hasparamConvert_axes = [2], offset = [0, 0, 16], steps = [1, 1, 1]} : (tensor<4x5x48xf32>, none, none, none) -> tensor<4x5x32xf32>
+  return %4, %5 : tensor<4x5x16xf32>, tensor<4x5x32xf32>
+}
+
+// CHECK-LABEL: func.func @whole_right_transposed
+// CHECK: "top.MatMul"({{.*}}right_transpose = true{{.*}}-> tensor<4x5x48xf32>
+// CHECK-NEXT: "top.Slice"
+// CHECK-NEXT: "top.Slice"
+
+// -----
+
+// Refused: the bias is computed.
+func.func @whole_bias_is_computed(%arg0: tensor<4x5x16xf32>, %arg1: tensor<48xf32>) -> (tensor<4x5x16xf32>, tensor<4x5x32xf32>) {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<4x5x16xf32>) -> tensor<4x5x16xf32>
+  %2 = "top.Weight"() : () -> tensor<16x48xf32> loc("w")
+  %b = "top.Input"(%arg1) : (tensor<48xf32>) -> tensor<48xf32>
+  %3 = "top.MatMul"(%1, %2, %b) : (tensor<4x5x16xf32>, tensor<16x48xf32>, tensor<48xf32>) -> tensor<4x5x48xf32>
+  %4 = "top.Slice"(%3, %0, %0, %0) {ends = [4, 5, 16], hasparamConvert_axes = [2], offset = [0, 0, 0], steps = [1, 1, 1]} : (tensor<4x5x48xf32>, none, none, none) -> tensor<4x5x16xf32>
+  %5 = "top.Slice"(%3, %0, %0, %0) {ends = [4, 5, 48], hasparamConvert_axes = [2], offset = [0, 0, 16], steps = [1, 1, 1]} : (tensor<4x5x48xf32>, none, none, none) -> tensor<4x5x32xf32>
+  return %4, %5 : tensor<4x5x16xf32>, tensor<4x5x32xf32>
+}
+
+// CHECK-LABEL: func.func @whole_bias_is_computed
+// CHECK: "top.MatMul"({{.*}}-> tensor<4x5x48xf32>
+// CHECK-NEXT: "top.Slice"
+// CHECK-NEXT: "top.Slice"
+
+// -----
+
+// Refused: the parts are of different dimensions.
+func.func @whole_cuts_of_two_dimensions(%arg0: tensor<4x5x16xf32>) -> (tensor<4x5x1x2x8xf32>, tensor<4x5x3x1x8xf32>) {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<4x5x16xf32>) -> tensor<4x5x16xf32>
+  %2 = "top.Weight"() : () -> tensor<16x48xf32> loc("w")
+  %3 = "top.MatMul"(%1, %2, %0) : (tensor<4x5x16xf32>, tensor<16x48xf32>, none) -> tensor<4x5x48xf32>
+  %4 = "top.Reshape"(%3) {shape = [4, 5, 3, 2, 8]} : (tensor<4x5x48xf32>) -> tensor<4x5x3x2x8xf32>
+  %5 = "top.Slice"(%4, %0, %0, %0) {ends = [4, 5, 1, 2, 8], hasparamConvert_axes = [2], offset = [0, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<4x5x3x2x8xf32>, none, none, none) -> tensor<4x5x1x2x8xf32>
+  %6 = "top.Slice"(%4, %0, %0, %0) {ends = [4, 5, 3, 2, 8], hasparamConvert_axes = [3], offset = [0, 0, 0, 1, 0], steps = [1, 1, 1, 1, 1]} : (tensor<4x5x3x2x8xf32>, none, none, none) -> tensor<4x5x3x1x8xf32>
+  return %5, %6 : tensor<4x5x1x2x8xf32>, tensor<4x5x3x1x8xf32>
+}
+
+// CHECK-LABEL: func.func @whole_cuts_of_two_dimensions
+// CHECK: "top.MatMul"({{.*}}-> tensor<4x5x48xf32>
+// CHECK-NEXT: "top.Reshape"
+// CHECK-NEXT: "top.Slice"
+// CHECK-NEXT: "top.Slice"
+
+// -----
+
+// Refused: as many columns as there are, but some twice and some not at all.
+func.func @whole_overlap_and_gap(%arg0: tensor<4x5x16xf32>) -> (tensor<4x5x32xf32>, tensor<4x5x16xf32>) {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<4x5x16xf32>) -> tensor<4x5x16xf32>
+  %2 = "top.Weight"() : () -> tensor<16x48xf32> loc("w")
+  %3 = "top.MatMul"(%1, %2, %0) : (tensor<4x5x16xf32>, tensor<16x48xf32>, none) -> tensor<4x5x48xf32>
+  %4 = "top.Slice"(%3, %0, %0, %0) {ends = [4, 5, 32], hasparamConvert_axes = [2], offset = [0, 0, 0], steps = [1, 1, 1]} : (tensor<4x5x48xf32>, none, none, none) -> tensor<4x5x32xf32>
+  %5 = "top.Slice"(%3, %0, %0, %0) {ends = [4, 5, 32], hasparamConvert_axes = [2], offset = [0, 0, 16], steps = [1, 1, 1]} : (tensor<4x5x48xf32>, none, none, none) -> tensor<4x5x16xf32>
+  return %4, %5 : tensor<4x5x32xf32>, tensor<4x5x16xf32>
+}
+
+// CHECK-LABEL: func.func @whole_overlap_and_gap
+// CHECK: "top.MatMul"({{.*}}-> tensor<4x5x48xf32>
+// CHECK-NEXT: "top.Slice"
+// CHECK-NEXT: "top.Slice"
+
+// -----
+
+// Refused: the first part takes every other column, up to where the second begins.
+func.func @whole_every_other_column(%arg0: tensor<4x5x16xf32>) -> (tensor<4x5x2x16xf32>, tensor<4x5x1x16xf32>) {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<4x5x16xf32>) -> tensor<4x5x16xf32>
+  %2 = "top.Weight"() : () -> tensor<16x48xf32> loc("w")
+  %3 = "top.MatMul"(%1, %2, %0) : (tensor<4x5x16xf32>, tensor<16x48xf32>, none) -> tensor<4x5x48xf32>
+  %4 = "top.Reshape"(%3) {shape = [4, 5, 3, 16]} : (tensor<4x5x48xf32>) -> tensor<4x5x3x16xf32>
+  %5 = "top.Slice"(%4, %0, %0, %0) {ends = [4, 5, 3, 16], hasparamConvert_axes = [2], offset = [0, 0, 0, 0], steps = [1, 1, 2, 1]} : (tensor<4x5x3x16xf32>, none, none, none) -> tensor<4x5x2x16xf32>
+  %6 = "top.Slice"(%4, %0, %0, %0) {ends = [4, 5, 3, 16], hasparamConvert_axes = [2], offset = [0, 0, 2, 0], steps = [1, 1, 1, 1]} : (tensor<4x5x3x16xf32>, none, none, none) -> tensor<4x5x1x16xf32>
+  return %5, %6 : tensor<4x5x2x16xf32>, tensor<4x5x1x16xf32>
+}
+
+// CHECK-LABEL: func.func @whole_every_other_column
+// CHECK: "top.MatMul"({{.*}}-> tensor<4x5x48xf32>
+// CHECK-NEXT: "top.Reshape"
+// CHECK-NEXT: "top.Slice"
+// CHECK-NEXT: "top.Slice"
