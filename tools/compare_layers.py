@@ -40,8 +40,8 @@ class LayerComparison:
     `to_float` compares it with the float network (None where that has no such tensor),
     `to_interpreter` with the interpreter on the same quantised IR: equal but for the rounding of
     float operations. `storage` is the format of its numbers in memory (`i8`, `u8`, `f16`), `type`
-    the whole element type. `low` and `high` are the extremes of the float tensor, `threshold` is the
-    magnitude that the program's type can hold (None for types without one).
+    the whole element type. `low` and `high` are the extremes of the float tensor, `threshold` is
+    the magnitude that the program's type can hold (None for types without one).
     """
 
     name: str
