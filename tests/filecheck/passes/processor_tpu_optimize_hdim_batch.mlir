@@ -485,3 +485,57 @@ func.func @bias(%arg0: tensor<2x7x3x5xf32>, %arg1: tensor<2x5x3x6xf32>) -> tenso
 // CHECK: %4 = "tpu.MatMul"(%1, %2, %3, %0, %0){{.*}}do_relu = true{{.*}}hdim_is_batch = true{{.*}}-> tensor<2x7x3x6xf32>
 // CHECK-NEXT: %5 = "tpu.Permute"(%4, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<2x3x7x6xf32>
 // CHECK-NEXT: return %5
+
+// -----
+
+// Refused: another product reads the weight as it is.
+func.func @refused_weight_is_shared(%arg0: tensor<2x7x3x5xf32>, %arg1: tensor<2x3x4x5xf32>) -> (tensor<2x3x7x6xf32>, tensor<2x3x4x6xf32>) {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<2x7x3x5xf32>) -> tensor<2x7x3x5xf32>
+  %2 = "top.Input"(%arg1) : (tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %3 = "tpu.Permute"(%1, %0) {order = [0, 2, 1, 3]} : (tensor<2x7x3x5xf32>, none) -> tensor<2x3x7x5xf32>
+  %4 = "top.Weight"() : () -> tensor<2x3x5x6xf32> loc("v1")
+  %5 = "tpu.MatMul"(%3, %4, %0, %0, %0) : (tensor<2x3x7x5xf32>, tensor<2x3x5x6xf32>, none, none, none) -> tensor<2x3x7x6xf32>
+  %6 = "tpu.MatMul"(%2, %4, %0, %0, %0) : (tensor<2x3x4x5xf32>, tensor<2x3x5x6xf32>, none, none, none) -> tensor<2x3x4x6xf32>
+  return %5, %6 : tensor<2x3x7x6xf32>, tensor<2x3x4x6xf32>
+}
+
+// CHECK-LABEL: func.func @refused_weight_is_shared
+// CHECK: "tpu.Permute"
+// CHECK-NOT: hdim_is_batch = true
+// CHECK: "tpu.MatMul"({{.*}}-> tensor<2x3x7x6xf32>
+// CHECK-NOT: hdim_is_batch = true
+// CHECK: return
+
+// -----
+
+// Refused: the product reads heads as they lie already, so what is permuted is something else.
+func.func @refused_reads_heads_already(%arg0: tensor<2x3x5x5xf32>, %arg1: tensor<2x5x3x6xf32>) -> tensor<2x5x3x6xf32> {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %2 = "top.Input"(%arg1) : (tensor<2x5x3x6xf32>) -> tensor<2x5x3x6xf32>
+  %3 = "tpu.Permute"(%1, %0) {order = [0, 2, 1, 3]} : (tensor<2x3x5x5xf32>, none) -> tensor<2x5x3x5xf32>
+  %4 = "tpu.MatMul"(%3, %2, %0, %0, %0) {hdim_is_batch = true} : (tensor<2x5x3x5xf32>, tensor<2x5x3x6xf32>, none, none, none) -> tensor<2x5x3x6xf32>
+  return %4 : tensor<2x5x3x6xf32>
+}
+
+// CHECK-LABEL: func.func @refused_reads_heads_already
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1, 3]
+// CHECK-NEXT: %4 = "tpu.MatMul"(%3, %2, {{.*}}hdim_is_batch = true{{.*}}-> tensor<2x5x3x6xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Five dimensions have other heads.
+func.func @refused_five_dimensions(%arg0: tensor<1x7x2x3x5xf32>, %arg1: tensor<1x2x3x5x6xf32>) -> tensor<1x2x3x7x6xf32> {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<1x7x2x3x5xf32>) -> tensor<1x7x2x3x5xf32>
+  %2 = "top.Input"(%arg1) : (tensor<1x2x3x5x6xf32>) -> tensor<1x2x3x5x6xf32>
+  %3 = "tpu.Permute"(%1, %0) {order = [0, 2, 3, 1, 4]} : (tensor<1x7x2x3x5xf32>, none) -> tensor<1x2x3x7x5xf32>
+  %4 = "tpu.MatMul"(%3, %2, %0, %0, %0) : (tensor<1x2x3x7x5xf32>, tensor<1x2x3x5x6xf32>, none, none, none) -> tensor<1x2x3x7x6xf32>
+  return %4 : tensor<1x2x3x7x6xf32>
+}
+
+// CHECK-LABEL: func.func @refused_five_dimensions
+// CHECK-NOT: hdim_is_batch = true
+// CHECK: return
