@@ -510,19 +510,21 @@ func.func @refused_weight_is_shared(%arg0: tensor<2x7x3x5xf32>, %arg1: tensor<2x
 // -----
 
 // Refused: the product reads heads as they lie already, so what is permuted is something else.
-func.func @refused_reads_heads_already(%arg0: tensor<2x3x5x5xf32>, %arg1: tensor<2x5x3x6xf32>) -> tensor<2x5x3x6xf32> {
+func.func @refused_reads_heads_already(%arg0: tensor<2x3x5x5xf32>, %arg1: tensor<2x3x5x6xf32>) -> tensor<2x5x3x6xf32> {
   %0 = "top.None"() : () -> none
   %1 = "top.Input"(%arg0) : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
-  %2 = "top.Input"(%arg1) : (tensor<2x5x3x6xf32>) -> tensor<2x5x3x6xf32>
+  %2 = "top.Input"(%arg1) : (tensor<2x3x5x6xf32>) -> tensor<2x3x5x6xf32>
   %3 = "tpu.Permute"(%1, %0) {order = [0, 2, 1, 3]} : (tensor<2x3x5x5xf32>, none) -> tensor<2x5x3x5xf32>
-  %4 = "tpu.MatMul"(%3, %2, %0, %0, %0) {hdim_is_batch = true} : (tensor<2x5x3x5xf32>, tensor<2x5x3x6xf32>, none, none, none) -> tensor<2x5x3x6xf32>
-  return %4 : tensor<2x5x3x6xf32>
+  %4 = "tpu.Permute"(%2, %0) {order = [0, 2, 1, 3]} : (tensor<2x3x5x6xf32>, none) -> tensor<2x5x3x6xf32>
+  %5 = "tpu.MatMul"(%3, %4, %0, %0, %0) {hdim_is_batch = true} : (tensor<2x5x3x5xf32>, tensor<2x5x3x6xf32>, none, none, none) -> tensor<2x5x3x6xf32>
+  return %5 : tensor<2x5x3x6xf32>
 }
 
 // CHECK-LABEL: func.func @refused_reads_heads_already
 // CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1, 3]
-// CHECK-NEXT: %4 = "tpu.MatMul"(%3, %2, {{.*}}hdim_is_batch = true{{.*}}-> tensor<2x5x3x6xf32>
-// CHECK-NEXT: return %4
+// CHECK-NEXT: %4 = "tpu.Permute"(%2, %0){{.*}}order = [0, 2, 1, 3]
+// CHECK-NEXT: %5 = "tpu.MatMul"(%3, %4, {{.*}}hdim_is_batch = true{{.*}}-> tensor<2x5x3x6xf32>
+// CHECK-NEXT: return %5
 
 // -----
 
