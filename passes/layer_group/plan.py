@@ -182,7 +182,7 @@ def _straight(
         scratch=_scratch(ops, placement.addresses),
         scratch_bytes={op.key: op.scratch for op in ops if op.scratch},
         activations=placement.used,
-        head=next_head(streams, slots, low),
+        head=next_head(streams, slots, low, head),
     )
 
 

@@ -64,8 +64,10 @@ def schedule(
     return slots
 
 
-def next_head(weights: Sequence[Stream], slots: Mapping[object, Slot], low: int) -> int:
-    """Where the ring goes on after these weights."""
+def next_head(
+    weights: Sequence[Stream], slots: Mapping[object, Slot], low: int, head: int | None = None
+) -> int:
+    """Where the ring goes on after these weights: where it was (`head`) when there are none."""
     if not weights:
-        return low
+        return max(low, head or 0)
     return slots[weights[-1].key].address + rounded(weights[-1].size)

@@ -146,3 +146,16 @@ def test_the_ring_goes_on_from_group_to_group() -> None:
     second = plan_straight(ops, items, 1024, ring_low=256, head=first.head)
     assert isinstance(second, Plan)
     assert second.address["w"] == 384
+
+
+def test_a_group_without_weights_leaves_the_ring_where_it_was() -> None:
+    """Else the weights of the next group would wait for those of the one before."""
+    items: dict[object, Item] = {
+        "x": Item("x", Role.INPUT, 64, "x"),
+        "y": Item("y", Role.INTERNAL, 64, "y", stored=True),
+    }
+    ops = [Step("op", ("x",), ("y",))]
+    for head, expected in ((None, 256), (384, 384), (128, 256)):
+        plan = plan_straight(ops, items, 1024, ring_low=256, head=head)
+        assert isinstance(plan, Plan)
+        assert plan.head == expected
