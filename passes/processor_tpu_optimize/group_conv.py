@@ -10,13 +10,17 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.interpreters.layouts import ic_parallel
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.interpreters.layouts import FilterShape, ic_parallel, is_depthwise
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.tensors import element_bytes, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import change_weight
 
 Array = npt.NDArray[Any]
 FILTER = 1
+
+FARTHEST = 15
+"""Strides and pads are four-bit fields of a command."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,14 @@ class GroupConvToNormalConv(RewritePattern):
     The new filter is zero outside the blocks of the groups. The matrix unit reads 64 bytes of
     input channels at once anyway, so as long as all channels fit in them (32 of 16 bits) the
     zeros cost nothing. f32 has no parallel channels and stays.
+
+    So does one filter for each channel, unless `merge_depthwise`: the pooling unit takes as many
+    pixels of a channel at once as fit into 64 bytes, the matrix unit four. But the former cannot
+    move windows farther than 15.
     """
 
     weights: Weights | None
+    merge_depthwise: bool = False
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tpu.Conv2DOp, rewriter: PatternRewriter) -> None:
@@ -36,6 +45,9 @@ class GroupConvToNormalConv(RewritePattern):
         if group == 1 or not is_weight(op.filter):
             return
         if channels > ic_parallel(element_bytes(op.filter)):
+            return
+        depthwise = is_depthwise(FilterShape(*shape_of(op.filter)), group)
+        if depthwise and not self.merge_depthwise and _within_reach(op):
             return
         out_channels, _, height, width = shape_of(op.filter)
         change_weight(
@@ -48,6 +60,11 @@ class GroupConvToNormalConv(RewritePattern):
         )
         op.group = IntegerAttr(1, i64)
         rewriter.notify_op_modified(op)
+
+
+def _within_reach(op: tpu.Conv2DOp) -> bool:
+    """Whether the pooling unit can take the strides and pads."""
+    return max(*ints(op.strides), *ints(op.pads)) <= FARTHEST
 
 
 def dense_filter(group: int) -> Callable[[Array], Array]:

@@ -1,7 +1,7 @@
 """The pass `processor-tpu-optimize`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from xdsl.context import Context
@@ -19,7 +19,7 @@ from xdsl_tpu.passes.module_state import (
     text_attribute,
     weight_file_name,
 )
-from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
+from xdsl_tpu.passes.pattern_table import PatternPass, PatternsByOp, PatternTable, rewrite
 from xdsl_tpu.passes.processor_tpu_optimize import (
     fit_permute,
     hdim_batch,
@@ -87,11 +87,14 @@ class ProcessorTpuOptimizePass(PatternPass):
 
     `precision` is that of the 16-bit kernels, from here to code generation: `close` and `full`
     are recorded in the module, `fast` leaves what the module says (see `dialects.precision`).
+    `merge_depthwise=true` makes dense filters of few depthwise ones, too, as the vendor does; the
+    matrix unit then takes several times as long as the pooling unit.
     """
 
     name = "processor-tpu-optimize"
 
     precision: Literal["fast", "close", "full"] = "fast"
+    merge_depthwise: bool = False
 
     @classmethod
     def table(cls, weights: Weights | None) -> PatternTable:
@@ -101,8 +104,18 @@ class ProcessorTpuOptimizePass(PatternPass):
         require_state(op, State.TPU_LOWERED, self.name)
         if self.precision != "fast":
             set_module_attributes(op, {precision.ATTRIBUTE: StringAttr(self.precision)})
-        rewrite(op, self.enabled(optional_weights(op)))
+        enabled = self.enabled(optional_weights(op))
+        rewrite(op, _with_depthwise(enabled) if self.merge_depthwise else enabled)
         chip, mode = (text_attribute(op, f"module.{key}") for key in ("chip", "mode"))
         if "module.weight_file" in op.attributes and chip and mode:
             file = weight_file_name(op, "tpu_lowered", chip, mode)
             set_module_attributes(op, {"module.weight_file": StringAttr(file)})
+
+
+def _with_depthwise(patterns: PatternsByOp) -> PatternsByOp:
+    """The same patterns, but filters of single channels become dense, too."""
+    of_convolutions = [
+        replace(one, merge_depthwise=True) if isinstance(one, GroupConvToNormalConv) else one
+        for one in patterns.patterns[tpu.Conv2DOp]
+    ]
+    return PatternsByOp({**patterns.patterns, tpu.Conv2DOp: of_convolutions})

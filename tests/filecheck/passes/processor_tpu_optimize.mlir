@@ -1,11 +1,31 @@
 // RUN: tpu-opt %s --split-input-file --processor-tpu-optimize | filecheck %s
+// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize="merge_depthwise=true" | filecheck %s --check-prefix=ALL
 
 // 32 channels fit into one read of the matrix unit: the groups become one dense filter.
 // CHECK-LABEL: module @few
 // CHECK: "top.Weight"() : () -> tensor<32x32x3x3xf16> loc([[W:#loc[0-9]+]])
 // CHECK: "tpu.Conv2D"({{.*}}group = 1 : i64
-// CHECK: [[W]] = loc("dw_filter_g2normal")
+// CHECK: [[W]] = loc("conv_filter_g2normal")
 module @few attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x32x8x8xf16>) -> tensor<1x32x6x6xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x32x8x8xf16>) -> tensor<1x32x8x8xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<32x2x3x3xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 16 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x32x8x8xf16>, tensor<32x2x3x3xf16>, none) -> tensor<1x32x6x6xf16> loc("conv")
+    return %2 : tensor<1x32x6x6xf16>
+  }
+}
+
+// -----
+
+// One filter for each channel is the pooling unit's.
+// CHECK-LABEL: module @depthwise
+// CHECK: tensor<32x1x3x3xf16>
+// CHECK: group = 32 : i64
+// ALL-LABEL: module @depthwise
+// ALL: tensor<32x32x3x3xf16>
+// ALL: group = 1 : i64
+module @depthwise attributes {module.state = "TPU_LOWERED"} {
   func.func @main(%arg0: tensor<1x32x8x8xf16>) -> tensor<1x32x6x6xf16> {
     %n = "top.None"() : () -> none loc(unknown)
     %0 = "top.Input"(%arg0) : (tensor<1x32x8x8xf16>) -> tensor<1x32x8x8xf16> loc("x")
@@ -17,17 +37,33 @@ module @few attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
-// One channel more and the filter stays.
-// CHECK-LABEL: module @more
-// CHECK: tensor<33x1x3x3xf16>
-// CHECK: group = 33 : i64
-module @more attributes {module.state = "TPU_LOWERED"} {
-  func.func @main(%arg0: tensor<1x33x8x8xf16>) -> tensor<1x33x6x6xf16> {
+// But not with windows farther apart than it can say.
+// CHECK-LABEL: module @far
+// CHECK: tensor<2x2x3x3xf16>
+// CHECK: group = 1 : i64
+module @far attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x2x33x33xf16>) -> tensor<1x2x2x2xf16> {
     %n = "top.None"() : () -> none loc(unknown)
-    %0 = "top.Input"(%arg0) : (tensor<1x33x8x8xf16>) -> tensor<1x33x8x8xf16> loc("x")
-    %1 = "top.Weight"() : () -> tensor<33x1x3x3xf16> loc("w")
-    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 33 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x33x8x8xf16>, tensor<33x1x3x3xf16>, none) -> tensor<1x33x6x6xf16> loc("dw")
-    return %2 : tensor<1x33x6x6xf16>
+    %0 = "top.Input"(%arg0) : (tensor<1x2x33x33xf16>) -> tensor<1x2x33x33xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<2x1x3x3xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 2 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [16, 16], with_bias = false} : (tensor<1x2x33x33xf16>, tensor<2x1x3x3xf16>, none) -> tensor<1x2x2x2xf16> loc("dw")
+    return %2 : tensor<1x2x2x2xf16>
+  }
+}
+
+// -----
+
+// Two channels more and the filter stays.
+// CHECK-LABEL: module @more
+// CHECK: tensor<34x2x3x3xf16>
+// CHECK: group = 17 : i64
+module @more attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x34x8x8xf16>) -> tensor<1x34x6x6xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x34x8x8xf16>) -> tensor<1x34x8x8xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<34x2x3x3xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 17 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x34x8x8xf16>, tensor<34x2x3x3xf16>, none) -> tensor<1x34x6x6xf16> loc("conv")
+    return %2 : tensor<1x34x6x6xf16>
   }
 }
 
