@@ -12,21 +12,14 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.local.table import LOCAL_KERNELS
-from xdsl_tpu.dialects import top, tpu
-from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.address_assign.assign import divided_parts
-from xdsl_tpu.passes.layer_group.base_groups import (
-    BaseGroup,
-    base_groups,
-    computing_ops,
-    why_global,
-)
+from xdsl_tpu.passes.layer_group.base_groups import BaseGroup, base_groups, computing_ops
 from xdsl_tpu.passes.layer_group.build import build_group
 from xdsl_tpu.passes.layer_group.explain import explain, report, write
-from xdsl_tpu.passes.layer_group.lmem_size import MERGED_TAPS
+from xdsl_tpu.passes.layer_group.local_rules import why_not_local
 from xdsl_tpu.passes.layer_group.model import Group, rechained
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.packs import pack_weights
@@ -34,7 +27,7 @@ from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.module_state import text_attribute
-from xdsl_tpu.passes.tensors import element_bytes, is_weight, shape_of
+from xdsl_tpu.passes.tensors import is_weight
 
 
 @dataclass(frozen=True)
@@ -116,7 +109,7 @@ class LayerGroupPass(ModulePass):
             return f"{op.name} is kept global by option"
         if not self.split_weights and _has_split_weight(op):
             return "its weight would be cut with its result; split_weights=false forbids that"
-        return _why_global(op)
+        return why_not_local(op)
 
     def _check_options(self) -> None:
         """Raise TpuError for a search or an output format that this pass does not have."""
@@ -138,57 +131,6 @@ class LayerGroupPass(ModulePass):
             print(report(found), file=sys.stderr)
         if self.explain_file:
             write(found, Path(self.explain_file))
-
-
-LARGEST_STRIDE = 15
-"""Strides are four-bit fields of a command."""
-
-
-def _why_global(op: Operation) -> str | None:
-    """An op's own word, and whether there is a kernel for it."""
-    reason = why_global(op)
-    if reason is not None:
-        return reason
-    if op.name not in LOCAL_KERNELS:
-        return f"{op.name} has no local kernel"
-    if isinstance(op, tpu.Conv2DOp) and _is_far(op):
-        return f"a stride of {max(ints(op.strides))} takes several commands"
-    if isinstance(op, tpu.CastOp) and _is_cast_better_once(op):
-        return "a convolution loads its result several times over, and the operand is wider"
-    return None
-
-
-STORE_COST = 1.3
-"""Cycles of a byte on its way to DDR, over those of one on its way back (54 over 41 a cycle)."""
-
-
-def _is_cast_better_once(cast: tpu.CastOp) -> bool:
-    """Whether an image that is loaded once per filter row should be cast before, over DDR.
-
-    In the group all its copies are loaded in the wide type.
-    """
-    user = next((use.operation for use in cast.output.uses), None)
-    if not isinstance(user, tpu.Conv2DOp) or not cast.output.has_one_use():
-        return False
-    if not user.use_3ic_optimize.value.data & MERGED_TAPS:
-        return False
-    rows = ints(user.kernel_shape)[0] / ints(user.strides)[0]
-    wide, narrow = element_bytes(cast.input), element_bytes(cast.output)
-    return wide + STORE_COST * narrow + rows * narrow < rows * wide
-
-
-def _is_far(conv: tpu.Conv2DOp) -> bool:
-    """Whether windows are farther apart than one command can say.
-
-    Merged rows need no stride. Where windows lie side by side in rows of their own, 8-bit kernels
-    take every window as a row.
-    """
-    strides, merged = ints(conv.strides), conv.use_3ic_optimize.value.data & MERGED_TAPS
-    if max(strides) <= LARGEST_STRIDE:
-        return False
-    beside = strides[-1] == ints(conv.kernel_shape)[-1] and not any(ints(conv.pads))
-    whole = shape_of(conv.input)[-1] == shape_of(conv.output)[-1] * strides[-1]
-    return not (merged == 1 and element_bytes(conv.filter) == 1 and beside and whole)
 
 
 def _has_split_weight(op: Operation) -> bool:

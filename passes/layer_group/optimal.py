@@ -84,6 +84,10 @@ class OptimalSearch:
         self.parts = self._planned()
         return [part.group for part in self.parts if part.group is not None]
 
+    def cycles(self) -> float:
+        """When the best partition is done; weights run ahead as far as local memory has room."""
+        return self._planned()[-1].after.end
+
     def _planned(self) -> list[Part]:
         """The best partition, all groups planned.
 

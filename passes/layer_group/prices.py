@@ -105,6 +105,10 @@ class Prices:
             self._signature_of[op] = number
         return number
 
+    def forget(self, op: Operation) -> None:
+        """Make a new signature for an op whose attributes or types have changed."""
+        self._signature_of.pop(op, None)
+
     def _once(self, key: Hashable, made: Callable[[], _T]) -> _T:
         if key not in self._known:
             self._known[key] = made()
@@ -210,12 +214,18 @@ class Prices:
 
         Nothing for an op without a kernel: it is refused when commands are generated.
         """
+        return self._alone(op) or Alone(0, 0, 0)
 
-        def made() -> Alone:
+    def has_kernel(self, op: Operation) -> bool:
+        """Whether there are commands for an op by itself."""
+        return self._alone(op) is not None
+
+    def _alone(self, op: Operation) -> Alone | None:
+        def made() -> Alone | None:
             try:
                 found = run_alone(op, self.chip)
             except TpuError:
-                return Alone(0, 0, 0)
+                return None
             line = found.timeline
             return Alone(line.total, line.busy[Engine.GDMA], found.local_bytes)
 

@@ -27,14 +27,10 @@ filters are never merged. A filter that is not a weight keeps its shape.
 from xdsl.dialects.builtin import IntegerAttr, i64
 
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.layouts import (
-    MERGE_BOTH,
-    MERGE_HEIGHT,
     FilterShape,
-    choose_3ic,
     is_depthwise,
     reorder_conv_filter,
     reordered_filter_shape,
@@ -42,18 +38,15 @@ from xdsl_tpu.dialects.interpreters.layouts import (
 from xdsl_tpu.dialects.weights import Weights, as_float32, from_float32
 from xdsl_tpu.passes.tensors import element_bytes, element_of, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import change_weight
+from xdsl_tpu.passes.weight_reorder.merge_rule import with_flags
 
-BROADCAST_IN_LOCAL_MEMORY = 0x10
-KEEP_SHARED_INPUT = 0x20
 FILTER, BIAS = 1, 2
 
 
-def reorder_conv(
-    op: tpu.Conv2DOp, weights: Weights | None, use_3ic: bool, merge_columns: bool = False
-) -> None:
+def reorder_conv(op: tpu.Conv2DOp, weights: Weights | None, mode: int) -> None:
     """Lay out the filter and the bias of a 2-D convolution; sets `use_3ic_optimize`.
 
-    Rows and columns are both merged into the channels only with `merge_columns`.
+    `mode` says what to merge into the channels: 0 to 3 as above.
     """
     if not is_weight(op.filter):
         return
@@ -65,8 +58,7 @@ def reorder_conv(
     shape, group = FilterShape(*dims), op.group.value.data
     size = element_bytes(op.filter)
     depthwise = is_depthwise(shape, group)
-    mode = _mode_3ic(op, shape, size, merge_columns) if use_3ic and not depthwise else 0
-    op.use_3ic_optimize = IntegerAttr(mode, i64)
+    op.use_3ic_optimize = IntegerAttr(with_flags(op, mode), i64)
     moved = size < 4 and not depthwise
     change_weight(
         op,
@@ -95,21 +87,3 @@ def _reorder_bias(op: tpu.Conv2DOp, weights: Weights | None, to_filter_type: boo
         name=f"{required_name(op)}_reordered",
         element=new,
     )
-
-
-def _mode_3ic(op: tpu.Conv2DOp, shape: FilterShape, size: int, merge_columns: bool) -> int:
-    """The value of `use_3ic_optimize` for a filter that is not depthwise.
-
-    A merged column takes a load of the whole image of its own, since its runs stay dense. That
-    costs more than the cube gains by it: the first layers wait for their input.
-    """
-    dilated = op.dilations is not None and any(step != 1 for step in ints(op.dilations))
-    if op.group.value.data != 1 or dilated:
-        return 0
-    mode = choose_3ic(shape.ic, shape.kh, shape.kw, size)
-    if mode == MERGE_BOTH and not merge_columns:
-        mode = MERGE_HEIGHT
-    if mode == 0:
-        return 0
-    shared = KEEP_SHARED_INPUT if not op.input.has_one_use() else 0
-    return mode | BROADCAST_IN_LOCAL_MEMORY | shared

@@ -27,10 +27,7 @@ from xdsl_tpu.dialects.interpreters.coefficients import (
     merge_coefficients,
 )
 from xdsl_tpu.dialects.interpreters.layouts import (
-    MERGE_BOTH,
-    MERGE_HEIGHT,
     FilterShape,
-    choose_3ic,
     is_depthwise,
     reorder_conv_filter,
     reordered_filter_shape,
@@ -38,25 +35,17 @@ from xdsl_tpu.dialects.interpreters.layouts import (
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.graph import none_before
 from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
+from xdsl_tpu.passes.weight_reorder.merge_rule import with_flags
 
 Array = npt.NDArray[Any]
-
-SHARED_INPUT = 0x30
-"""Flags of `use_3ic_optimize`: the input is spread out in local memory and must survive that."""
 
 _BYTES = 1
 
 
-def merge_conv(
-    op: tpu.Conv2DOp,
-    weights: Weights | None,
-    use_3ic: bool,
-    of_chip: Lanes,
-    merge_columns: bool = False,
-) -> None:
+def merge_conv(op: tpu.Conv2DOp, weights: Weights | None, of_chip: Lanes, mode: int) -> None:
     """Merge the coefficients of a convolution whose filter has 8 bits; sets `use_3ic_optimize`.
 
-    Rows and columns are both merged into the channels only with `merge_columns`.
+    `mode` says what to merge into the channels, as for other convolutions.
 
     Raises TpuError for a filter or bias that is no weight, and for missing or surplus factors.
     """
@@ -69,7 +58,6 @@ def merge_conv(
         raise TpuError(f"{where}: its filter has shape {dims}, not [oc, ic, kh, kw]")
     shape, group = FilterShape(*dims), op.group.value.data
     depthwise = is_depthwise(shape, group)
-    mode = _mode_3ic(op, shape, merge_columns) if use_3ic and group == 1 else 0
     row = reordered_filter_shape(shape, _BYTES, group, mode)
     layout = CoefficientLayout(shape.oc, row[2] * row[3], has_bias, depthwise, of_chip)
     requant = _requantisation(op, shape.oc, where)
@@ -99,10 +87,10 @@ def _requantisation(op: tpu.Conv2DOp, channels: int, where: str) -> Array:
 
 def _use(op: tpu.Conv2DOp, merged: top.WeightOp, mode: int, weights: Weights | None) -> None:
     old = [value for value in (op.filter, op.bias) if not is_none(value)]
+    op.use_3ic_optimize = IntegerAttr(with_flags(op, mode), i64)
     op.operands[1] = merged.output
     op.operands[2] = none_before(op)
     op.coeff_merged = BoolAttr.from_bool(True)
-    op.use_3ic_optimize = IntegerAttr(mode, i64)
     op.multiplier = op.rshift = None
     for value in old:
         if not value.uses and isinstance(value.owner, top.WeightOp):
@@ -110,17 +98,3 @@ def _use(op: tpu.Conv2DOp, merged: top.WeightOp, mode: int, weights: Weights | N
                 weights.pop(required_name(value))
             value.owner.detach()
             value.owner.erase()
-
-
-def _mode_3ic(op: tpu.Conv2DOp, shape: FilterShape, merge_columns: bool) -> int:
-    """The value of `use_3ic_optimize` for a convolution of one group.
-
-    A merged column takes a load of the whole image of its own, since its runs stay dense. That
-    costs more than the cube gains by it: the first layers wait for their input.
-    """
-    if op.dilations is not None and any(step != 1 for step in ints(op.dilations)):
-        return 0
-    mode = choose_3ic(shape.ic, shape.kh, shape.kw, _BYTES)
-    if mode == MERGE_BOTH and not merge_columns:
-        mode = MERGE_HEIGHT
-    return mode | SHARED_INPUT if mode and not op.input.has_one_use() else mode

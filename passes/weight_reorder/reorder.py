@@ -6,9 +6,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interpreters.coefficients import Lanes
+from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.module_state import (
     State,
     optional_weights,
@@ -16,9 +17,10 @@ from xdsl_tpu.passes.module_state import (
     set_module_attributes,
     text_attribute,
 )
-from xdsl_tpu.passes.tensors import element_bytes
 from xdsl_tpu.passes.weight_reorder.conv import reorder_conv
 from xdsl_tpu.passes.weight_reorder.matmul import reorder_matmul
+from xdsl_tpu.passes.weight_reorder.merge_choice import choose_merges
+from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, merge_by_rule
 from xdsl_tpu.passes.weight_reorder.quantized_conv import merge_conv
 
 
@@ -33,34 +35,54 @@ class WeightReorderPass(ModulePass):
         %y = "tpu.Conv2D"(%x, %m, %none) {coeff_merged = true, ..}
             : (.., tensor<1x64x1x640xsi8>, none)
 
-    `use_3ic=false` keeps the filters of first layers from being merged with kernel rows and
-    columns. They are merged with rows alone where rows and columns would fit, unless
-    `merge_columns=true`: every merged column is loaded once more. Coefficients of 8-bit
-    convolutions are merged for the lanes of `chip`, a name or a `.toml` description, by default
-    `module.chip`.
+    Filters of few channels may have kernel rows merged into the channels. That fills the cube
+    better, but loads the input once for each row: it is done where the ops around are done
+    earlier with it, by measured cycles. `measure=false` does it wherever it fills the cube
+    better, `use_3ic=false` nowhere. `merge_columns=true` merges columns, too, wherever they fit:
+    the vendor's choice, which is not measured. Coefficients of 8-bit convolutions are merged for
+    the lanes of `chip`, a name or a `.toml` description, by default `module.chip`.
     """
 
     name = "weight-reorder"
 
     use_3ic: bool = True
     merge_columns: bool = False
+    measure: bool = True
     chip: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_LOWERED, self.name)
         weights = optional_weights(op)
         chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
-        of_chip = Lanes(chip.lanes, chip.eu_bytes)
+        mergeable: dict[tpu.Conv2DOp, int] = {}
         for inner in list(op.walk()):
-            if isinstance(inner, tpu.Conv2DOp) and _is_quantized(inner):
-                merge_conv(inner, weights, self.use_3ic, of_chip, self.merge_columns)
-            elif isinstance(inner, tpu.Conv2DOp):
-                reorder_conv(inner, weights, self.use_3ic, self.merge_columns)
+            if isinstance(inner, tpu.Conv2DOp):
+                mode = merge_by_rule(inner, self.merge_columns) if self.use_3ic else 0
+                if mode:
+                    mergeable[inner] = mode
+                else:
+                    _reorder(inner, weights, chip, 0)
             elif isinstance(inner, tpu.MatMulOp):
                 reorder_matmul(inner, weights)
+        if self.measure and not self.merge_columns:
+            mergeable = _worth_it(mergeable, chip)
+        for conv, mode in mergeable.items():
+            _reorder(conv, weights, chip, mode)
         set_module_attributes(op, {"module.state": StringAttr(State.TPU_REORDERED)})
 
 
-def _is_quantized(op: tpu.Conv2DOp) -> bool:
-    """Whether coefficients are still to be merged: an 8-bit filter of its own."""
-    return element_bytes(op.filter) == 1 and not bool(op.coeff_merged)
+def _reorder(conv: tpu.Conv2DOp, weights: Weights | None, chip: Chip, mode: int) -> None:
+    if is_quantized(conv):
+        merge_conv(conv, weights, Lanes(chip.lanes, chip.eu_bytes), mode)
+    else:
+        reorder_conv(conv, weights, mode)
+
+
+def _worth_it(mergeable: dict[tpu.Conv2DOp, int], chip: Chip) -> dict[tpu.Conv2DOp, int]:
+    """What is merged of what could be, function by function."""
+    blocks = dict.fromkeys(block for conv in mergeable if (block := conv.parent) is not None)
+    chosen: dict[tpu.Conv2DOp, int] = {}
+    for block in blocks:
+        inside = {conv: mode for conv, mode in mergeable.items() if conv.parent is block}
+        chosen |= choose_merges(block, inside, chip)
+    return chosen

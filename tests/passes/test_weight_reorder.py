@@ -101,7 +101,7 @@ def test_depthwise_keeps_the_order_and_takes_a_16_bit_bias() -> None:
     ],
 )
 def test_which_3ic_mode_is_chosen(filters: tuple[int, ...], value: int, last: int) -> None:
-    _, op = reordered(conv(filters[1], filters), "F16")
+    _, op = reordered(conv(filters[1], filters), "F16", "measure=false")
     assert op.use_3ic_optimize.value.data == value
     assert shape_of(op.filter) == (1, 5, 1, last)
 
@@ -118,7 +118,7 @@ def test_dilated_and_grouped_filters_are_never_merged() -> None:
         conv(3, (5, 3, 3, 3), dilations=(2, 2)),
         conv(6, (4, 3, 3, 3), group=2),
     ):
-        _, op = reordered(sample, "F16")
+        _, op = reordered(sample, "F16", "measure=false")
         assert op.use_3ic_optimize.value.data == 0
 
 
@@ -146,7 +146,7 @@ def test_convolutions_compute_the_same_with_reordered_weights(sample: Sample, mo
     module, inputs = module_of(sample)
     apply(module, ("convert-top-to-tpu", f"mode={mode} chip=bm1684x"))
     (before,) = run_module(module, inputs).values()
-    apply(module, ("weight-reorder", ""))
+    apply(module, ("weight-reorder", "measure=false"))
     (after,) = run_module(module, inputs).values()
     if sample.attributes["group"] == 40 and mode != "F32":  # its bias is rounded
         assert cosine(before, after) > 0.9999

@@ -1,4 +1,5 @@
-// RUN: tpu-opt %s --split-input-file --weight-reorder | filecheck %s
+// RUN: tpu-opt %s --split-input-file --weight-reorder="measure=false" | filecheck %s
+// RUN: tpu-opt %s --split-input-file --weight-reorder | filecheck %s --check-prefix=COST
 // RUN: tpu-opt %s --split-input-file --weight-reorder="use_3ic=false" | filecheck %s --check-prefix=OFF
 // RUN: tpu-opt %s --split-input-file --weight-reorder="merge_columns=true" | filecheck %s --check-prefix=BOTH
 
@@ -10,6 +11,8 @@
 // CHECK: use_3ic_optimize = 17 : i64
 // CHECK-DAG: [[F]] = loc("conv_filter_reorderd")
 // CHECK-DAG: [[B]] = loc("b")
+// COST-LABEL: module @first
+// COST: use_3ic_optimize = 0 : i64
 // BOTH-LABEL: module @first
 // BOTH: "top.Weight"() : () -> tensor<1x8x1x32xf16>
 // BOTH: use_3ic_optimize = 19 : i64
@@ -85,6 +88,8 @@ module @matmul attributes {module.state = "TPU_LOWERED"} {
 // CHECK-NOT: multiplier
 // CHECK-SAME: use_3ic_optimize = 1 : i64
 // CHECK: [[M]] = loc("conv_merge")
+// COST-LABEL: module @quantised
+// COST: use_3ic_optimize = 1 : i64
 // OFF-LABEL: module @quantised
 // OFF: tensor<1x64x1x3200xsi8>
 module @quantised attributes {module.state = "TPU_LOWERED"} {
@@ -113,5 +118,41 @@ module @rows_only attributes {module.state = "TPU_LOWERED"} {
     %2 = "top.Weight"() : () -> tensor<1x2x1x1xi32> loc("b")
     %3 = "tpu.Conv2D"(%0, %1, %2) {kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], multiplier = [3, 3], rshift = [9, 9], with_bias = true} : (tensor<1x3x8x8x!quant.uniform<i8:f32, 0.04>>, tensor<2x3x3x3xsi8>, tensor<1x2x1x1xi32>) -> tensor<1x2x6x6x!quant.uniform<u8:f32, 0.02>> loc("conv")
     return %3 : tensor<1x2x6x6x!quant.uniform<u8:f32, 0.02>>
+  }
+}
+
+// -----
+
+// 16 channels of 3 rows fill the cube better, but the convolution before must store its result then.
+// CHECK-LABEL: module @behind_another
+// CHECK: use_3ic_optimize = 0 : i64
+// CHECK: use_3ic_optimize = 17 : i64
+// COST-LABEL: module @behind_another
+// COST: use_3ic_optimize = 0 : i64
+// COST: use_3ic_optimize = 0 : i64
+module @behind_another attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x64x32x32xf16>) -> tensor<1x16x32x32xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x64x32x32xf16>) -> tensor<1x64x32x32xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<16x64x1x1xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {kernel_shape = [1, 1], pads = [0, 0, 0, 0], strides = [1, 1], use_3ic_optimize = 0 : i64, with_bias = false} : (tensor<1x64x32x32xf16>, tensor<16x64x1x1xf16>, none) -> tensor<1x16x32x32xf16> loc("a")
+    %3 = "top.Weight"() : () -> tensor<16x16x3x3xf16> loc("v")
+    %4 = "tpu.Conv2D"(%2, %3, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1], use_3ic_optimize = 0 : i64, with_bias = false} : (tensor<1x16x32x32xf16>, tensor<16x16x3x3xf16>, none) -> tensor<1x16x32x32xf16> loc("b")
+    return %4 : tensor<1x16x32x32xf16>
+  }
+}
+
+// -----
+
+// An image is loaded in any case.
+// COST-LABEL: module @on_an_image
+// COST: use_3ic_optimize = 17 : i64
+module @on_an_image attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x3x64x64xf16>) -> tensor<1x64x32x32xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x3x64x64xf16>) -> tensor<1x3x64x64xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<64x3x7x7xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {kernel_shape = [7, 7], pads = [3, 3, 3, 3], strides = [2, 2], use_3ic_optimize = 0 : i64, with_bias = false} : (tensor<1x3x64x64xf16>, tensor<64x3x7x7xf16>, none) -> tensor<1x64x32x32xf16> loc("a")
+    return %2 : tensor<1x64x32x32xf16>
   }
 }

@@ -1,0 +1,114 @@
+"""Whether merging kernel rows or columns into channels is worth its loads, by measured cycles.
+
+A merged convolution has its input loaded once for each row of the filter, so it cannot take it
+from the local memory of its group: the op before must store it. That often pays for images, which
+come from DDR anyway, and seldom behind other ops.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, NoneType, TensorType, UnknownLoc, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout, Lanes
+from xdsl_tpu.dialects.interpreters.layouts import FilterShape, reordered_filter_shape
+from xdsl_tpu.passes.layer_group.base_groups import computing_ops
+from xdsl_tpu.passes.layer_group.window import WindowCosts
+from xdsl_tpu.passes.tensors import element_bytes, element_of, required_name, shape_of
+from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, with_flags
+
+LONGEST_WINDOW = 10
+"""Ops that are looked at around a convolution."""
+
+BEHIND_INPUT, BEHIND_OP = 8, 2
+"""How many ops behind a convolution are in its window. What is stored at the end of a window counts
+in either case, although the ops of the network may not store there; behind images, whose results
+are large, the window ends where less is stored."""
+
+
+def choose_merges(
+    block: Block, possible: Mapping[tpu.Conv2DOp, int], chip: Chip
+) -> dict[tpu.Conv2DOp, int]:
+    """For convolutions of a block what to merge: what is possible, or nothing.
+
+    Weights of all other ops must be laid out already. Convolutions are decided in order; those to
+    come count as not merged. What has no kernel without merging, such as windows farther apart than
+    a command can say, is merged.
+    """
+    ops, costs = computing_ops(block), WindowCosts(chip)
+    trials = {conv: _Trial(conv, chip, costs) for conv in possible}
+    chosen: dict[tpu.Conv2DOp, int] = {}
+    for trial in trials.values():
+        trial.lay_out(0)
+    for conv, mode in possible.items():
+        window = _window(ops, conv)
+        plain = costs.cycles(window)
+        trials[conv].lay_out(mode)
+        is_plain = math.isfinite(plain) and plain <= costs.cycles(window)
+        chosen[conv] = 0 if is_plain else mode
+        trials[conv].lay_out(chosen[conv])
+    for trial in trials.values():
+        trial.restore()
+    return chosen
+
+
+def _window(ops: Sequence[Operation], conv: tpu.Conv2DOp) -> Sequence[Operation]:
+    """A convolution with what makes its input, behind casts, what else reads that, and some ops
+    behind."""
+    position = {op: index for index, op in enumerate(ops)}
+    end = position[conv]
+    start, behind = end, BEHIND_INPUT
+    value: SSAValue = conv.input
+    readers: list[int] = []
+    while (owner := value.owner) in position:
+        assert isinstance(owner, Operation)
+        start = position[owner]
+        readers += [position[use.operation] for use in value.uses if use.operation in position]
+        if not isinstance(owner, tpu.CastOp):
+            behind = BEHIND_OP
+            break
+        value = owner.input
+    start = max(start, end - LONGEST_WINDOW + 1)
+    near = [reader for reader in readers if reader < start + LONGEST_WINDOW]
+    return ops[start : max([end + behind, *near]) + 1]
+
+
+class _Trial:
+    """A convolution as it will be when its filter is laid out one way or the other."""
+
+    def __init__(self, op: tpu.Conv2DOp, chip: Chip, costs: WindowCosts) -> None:
+        self.op, self.chip, self.costs = op, chip, costs
+        self.operands, self.attributes = list(op.operands), dict(op.attributes)
+        self.quantized = is_quantized(op)
+
+    def restore(self) -> None:
+        """Make the op again what it was."""
+        for place, value in enumerate(self.operands):
+            self.op.operands[place] = value
+        self.op.attributes = dict(self.attributes)
+        self.costs.changed(self.op)
+
+    def lay_out(self, mode: int) -> None:
+        """Give the op types and attributes of the merge `mode`; its filter has no data."""
+        self.restore()
+        op, filter_ = self.op, self.operands[1]
+        flags = IntegerAttr(with_flags(op, mode), i64)
+        shape = FilterShape(*shape_of(filter_))
+        target = reordered_filter_shape(shape, element_bytes(filter_), 1, mode)
+        if self.quantized:
+            lanes = Lanes(self.chip.lanes, self.chip.eu_bytes)
+            has_bias = not is_none(self.operands[2])
+            row = target[2] * target[3]
+            target = CoefficientLayout(shape.oc, row, has_bias, False, lanes).shape
+            op.operands[2] = top.NoneOp.make(UnknownLoc(), (), result_types=[NoneType()]).output
+            op.coeff_merged = BoolAttr.from_bool(True)
+            op.multiplier = op.rshift = None
+        trial = top.WeightOp.make(
+            required_name(filter_), (), result_types=(TensorType(element_of(filter_), target),)
+        )
+        op.operands[1] = trial.output
+        op.use_3ic_optimize = flags

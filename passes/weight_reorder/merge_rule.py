@@ -1,0 +1,51 @@
+"""Which few-channel filters can have kernel rows or columns merged into their channels."""
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.interpreters.layouts import (
+    MERGE_BOTH,
+    MERGE_HEIGHT,
+    MERGE_NOTHING,
+    FilterShape,
+    choose_3ic,
+)
+from xdsl_tpu.passes.tensors import element_bytes, is_weight, shape_of
+
+BROADCAST_IN_LOCAL_MEMORY = 0x10
+KEEP_SHARED_INPUT = 0x20
+MERGED_BITS = MERGE_BOTH
+
+
+def is_quantized(op: tpu.Conv2DOp) -> bool:
+    """Whether coefficients are still to be merged: an 8-bit filter of its own."""
+    return element_bytes(op.filter) == 1 and not bool(op.coeff_merged)
+
+
+def merge_by_rule(op: tpu.Conv2DOp, merge_columns: bool) -> int:
+    """The low two bits of `use_3ic_optimize` that fill the parallel channels best.
+
+    Rows and columns are both merged only with `merge_columns`, else rows alone: a merged column
+    takes a load of the whole image of its own, since its runs stay dense. That costs more than the
+    cube gains by it, because first layers wait for their input. Dilated and grouped filters, and
+    those that are no weights, are never merged.
+    """
+    if not is_weight(op.filter) or op.group.value.data != 1:
+        return MERGE_NOTHING
+    dims = shape_of(op.filter)
+    dilated = op.dilations is not None and any(step != 1 for step in ints(op.dilations))
+    if dilated or len(dims) != 4:
+        return MERGE_NOTHING
+    shape = FilterShape(*dims)
+    mode = choose_3ic(shape.ic, shape.kh, shape.kw, element_bytes(op.filter))
+    return MERGE_HEIGHT if mode == MERGE_BOTH and not merge_columns else mode
+
+
+def with_flags(op: tpu.Conv2DOp, mode: int) -> int:
+    """The value of `use_3ic_optimize`: what is merged, and who spreads out an input that has
+    several users."""
+    if mode == MERGE_NOTHING:
+        return 0
+    shared = not op.input.has_one_use()
+    if is_quantized(op):
+        return mode | (BROADCAST_IN_LOCAL_MEMORY | KEEP_SHARED_INPUT if shared else 0)
+    return mode | BROADCAST_IN_LOCAL_MEMORY | (KEEP_SHARED_INPUT if shared else 0)

@@ -1,0 +1,101 @@
+"""Filter rows are merged into channels where the whole is done earlier with it."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from tests.kernels.harness import Case
+from tests.local.test_local_cnn import conv
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.text import make_context
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.pipelines import FINAL_PIPELINE
+from xdsl_tpu.passes.weight_reorder.merge_choice import choose_merges
+from xdsl_tpu.passes.weight_reorder.merge_rule import merge_by_rule
+
+RULE, NEVER, CHOSEN = "measure=false", "use_3ic=false", ""
+
+
+def residual(size: int, blocks: int) -> Case:
+    """A convolution of an image, then blocks of two convolutions of 16 channels around an Add."""
+    case = Case("f16", seed=4)
+    image, inner = (1, 3, size, size), (1, 16, size, size)
+    pads = (1, 1, 1, 1)
+    x = conv(case, case.input("x", image), "first", (image, inner), (3, 3), pads=pads)
+    for number in range(blocks):
+        y = conv(case, x, f"a{number}", (inner, inner), (3, 3), pads=pads, relu=-1.0)
+        y = conv(case, y, f"b{number}", (inner, inner), (3, 3), pads=pads)
+        x = case.op("tpu.Add", [x, y], {}, f"sum{number}", inner)
+    return case
+
+
+def stem(size: int) -> Case:
+    """7 x 7 windows of a large image."""
+    case = Case("f16", seed=5)
+    image, out = (1, 3, size, size), (1, 64, size // 2, size // 2)
+    small = (1, 64, size // 4, size // 4)
+    a = conv(case, case.input("x", image), "a", (image, out), (7, 7), (2, 2), (3, 3, 3, 3))
+    conv(case, a, "y", (out, small), (3, 3), (2, 2), (1, 1, 1, 1))
+    return case
+
+
+def modes(module: ModuleOp) -> list[int]:
+    convs = [op for op in module.walk() if isinstance(op, tpu.Conv2DOp)]
+    return [op.use_3ic_optimize.value.data & 3 for op in convs]
+
+
+@cache
+def final(name: str, options: str) -> tuple[list[int], int]:
+    """What is merged, and the cycles of the program."""
+    module = (residual(32, 2) if name == "residual" else stem(128)).module()
+    for step in FINAL_PIPELINE:
+        make_pass(step, options if step == "weight-reorder" else "").apply(make_context(), module)
+    chip = load_chip()
+    program = generate(module, weights_of(module), chip)
+    return modes(module), simulate(program.tiu, program.gdma, chip).total
+
+
+def test_convolutions_behind_others_stay_in_their_group() -> None:
+    assert final("residual", RULE)[0] == [1] * 5
+    assert final("residual", CHOSEN)[0][1:] == [0] * 4
+
+
+def test_an_image_with_large_windows_is_merged() -> None:
+    assert final("stem", CHOSEN)[0] == [1, 0]
+
+
+@pytest.mark.parametrize("name", ["residual", "stem"])
+def test_the_choice_is_about_as_fast_as_the_better_rule(name: str) -> None:
+    _, cycles = final(name, CHOSEN)
+    rules = [final(name, options)[1] for options in (RULE, NEVER)]
+    assert cycles <= 1.02 * min(rules)
+    assert cycles < 0.8 * max(rules)
+
+
+def test_results_are_the_same() -> None:
+    case = residual(8, 1)
+    (before,) = run_module(case.module(), case.inputs).values()
+    for options in (RULE, CHOSEN):
+        module = case.module()
+        make_pass("weight-reorder", options).apply(make_context(), module)
+        (after,) = run_module(module, case.inputs).values()
+        np.testing.assert_array_equal(before, after)
+
+
+def test_choosing_changes_nothing() -> None:
+    """Ops get the types of both variants while they are measured."""
+    module = residual(16, 1).module()
+    before = str(module)
+    convs = [op for op in module.walk() if isinstance(op, tpu.Conv2DOp)]
+    (block,) = {op.parent for op in convs}
+    assert block is not None
+    chosen = choose_merges(block, {op: merge_by_rule(op, False) for op in convs}, load_chip())
+    assert list(chosen) == convs
+    assert str(module) == before
