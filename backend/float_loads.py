@@ -21,7 +21,7 @@ from xdsl_tpu.backend.timing.gdma_cost import address
 LOOK_AHEAD = 256
 """How many coefficient loads are considered at a time."""
 
-WORTH_WAITING = 0.5
+WORTH_WAITING = 0.75
 """A load goes first if the gap it fills is at least this share of its cycles."""
 
 Before = dict[Engine, list[tuple[int, ...]]]
