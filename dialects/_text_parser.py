@@ -16,7 +16,10 @@ _DEFINITION = re.compile(r"^([#!][\w$.]+)[ \t]*=[ \t]*(\S.*)$", re.MULTILINE)
 
 # Spellings that mean the same wherever they stand and that a module repeats all the time: no
 # aliases and no strings in them. `!quant` element types nest brackets up to two deep.
-_TENSOR = re.compile(r'tensor<[^<>"#]*(?:<[^<>"#]*(?:<[^<>"#]*>)?[^<>"#]*>)?[^<>"#]*>')
+# Possessive quantifiers give up at once on a bracket that is never closed.
+_INSIDE = r'[^<>"#]*+'
+_NESTED = rf"(?:<{_INSIDE}(?:<{_INSIDE}>)?+{_INSIDE}>)?+"
+_TENSOR = re.compile(f"tensor<{_INSIDE}{_NESTED}{_INSIDE}>")
 _VALUE = re.compile(r"(?:true|false|-?\d+(?: : s?i\d+)?|-?\d+\.\d+(?:[eE][-+]\d+)? : f64)(?=[,}>])")
 _INTEGERS = re.compile(r"\[(?:-?\d+(?:, -?\d+)*)?\]")
 _ENUM = re.compile(r"#tpu<\w+ \w+>")

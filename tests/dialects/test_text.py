@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
+from tests.fuzz.limits import limited
 from xdsl.dialects.builtin import AnyFloat, BFloat16Type, f16, f32, f64
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import ParseError
@@ -167,3 +168,11 @@ def test_both_zeros_are_remembered() -> None:
 )
 def test_floats_as_llvm_prints_them(value: float, float_type: AnyFloat, text: str) -> None:
     assert float_text(value, float_type) == text
+
+
+@pytest.mark.parametrize("start", ["tensor<", "tensor<1x!quant.x<", "tensor<!quant.x<a<"])
+def test_a_bracket_that_is_never_closed(start: str) -> None:
+    """In time that grows with the text's length, not with its square."""
+    text = f"func.func @main(%x: {start}{'b' * 400_000}"
+    with limited(), pytest.raises(ParseError):
+        parse_module(text)

@@ -1,7 +1,9 @@
 """tpu-compile --check: every op that cannot be compiled, all at once, and nothing written."""
 
+import json
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from tests.tools.running import Run
@@ -103,3 +105,24 @@ def test_rewrites_name_ops_that_exist(op: str) -> None:
     free = {"Identity", "Constant", "Dropout", "If"}
     assert not [word for word in named if word not in CONVERTERS | COMPOSED and word not in free]
     assert op == "?" or op in schemas | {"Optional"}
+
+
+def test_the_memory_of_the_chip_that_is_given_counts(call: Run, tmp_path: Path) -> None:
+    """A channel that fits a lane of the BM1684X is split for a smaller one."""
+    b = Builder(3)
+    scale, bias = (b.constant(name, np.array([0.5, 2.0])) for name in ("scale", "bias"))
+    y = b.node("InstanceNormalization", ["x", scale, bias], "y")
+    shape = (1, 2, 60, 90)
+    model = write(tmp_path / "m.onnx", b.model({"x": shape}, {y: shape}))
+    chip = describe(tmp_path / "small.toml", {"262144": "65536"}, name="SMALL")
+    done = call("tpu-compile", "--check", model, "--chip", chip)
+    assert done.status == 0
+    assert "ops can be compiled (F16, SMALL)" in done.out
+    out = tmp_path / "out"
+    assert call("tpu-compile", model, "--chip", chip, "-o", out, "--quiet").status == 0
+    file = tmp_path / "report.json"
+    compared = ("--compare", model, "--report", file)
+    assert call("tpu-run", out, "--chip", chip, "--check", *compared, "--quiet").status == 0
+    (figures,) = json.loads(file.read_text())["comparison"]["tensors"].values()
+    assert figures["max_abs_error"] < 1e-4
+    assert (out / "final.mlir").read_text().count("tpu.Reduce") >= 4
