@@ -9,7 +9,7 @@ CANDIDATES := $(or $(PYTHON),python3.12 python3.11 python3.13 python3.14 python3
 # A name on the path may be a stand-in that only prints advice, or lack what venv needs: try it.
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help install demo test lint typecheck lit pytest clean
+.PHONY: help install demo test lint typecheck lit pytest fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
