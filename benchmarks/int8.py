@@ -1,9 +1,10 @@
-"""INT8: cycles and accuracy of the example networks, calibrated, compiled and run as a user would.
+"""INT8: cycles and accuracy of networks, calibrated, compiled and run as a user would.
 
-usage: python benchmarks/int8.py [--models NAME ...] [--seeds N] [--json FILE]
+usage: python benchmarks/int8.py [--models NAME_OR_ONNX ...] [--seeds N] [--json FILE]
 
-Every network is calibrated by `tpu-calibrate` (method max) on four inputs of a fixed seed, compiled
-by `tpu-compile` and run by `tpu-run` on inputs of other seeds. Cosines are those of the outputs
+A model is the name of an example or an ONNX file with float inputs of fixed shape. Every network
+is calibrated by `tpu-calibrate` (method max) on four inputs of a fixed seed, compiled by
+`tpu-compile` and run by `tpu-run` on inputs of other seeds. Cosines are those of the outputs
 against onnxruntime in float. Swin-T is also compiled without groups and with all its transposes,
 and with the quantize table that `tpu-calibrate --suggest-mixed` proposes for a cosine of 0.99.
 """
@@ -19,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 from figures import json_file, write_json
+from networks import ToolFailure, source_of
 from rich.console import Console
 from rich.table import Table
 from swin import FUSIONS, PRODUCTS, SPLIT
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 TOOLS = Path(sys.executable).parent
 
 CALIBRATION_SEEDS = (0, 1, 2, 3)
@@ -45,9 +47,9 @@ class Goal:
     vendor_cycles: int | None
     """What the vendor's compiler (tpu-mlir 1.30.2) estimates for its own program; it has none
     for Swin-T, on which it stops."""
-    floor_cycles: int
+    floor_cycles: int | None
     """Of weights loaded once and products at full rate, by the same rules."""
-    most_cycles: int
+    most_cycles: int | None
     least_cosine: float
     least_gain: float = 0.0
     """Of cycles over the network with all transposes and no groups."""
@@ -61,6 +63,9 @@ GOALS = {
     "resnet50": Goal(593_430, 480_000, 550_000, 0.98),
     "mobilenetv2_100": Goal(175_774, 130_000, 150_000, 0.95),
 }
+
+OTHER = Goal(None, None, None, 0.98)
+"""Of networks that are no examples."""
 
 
 @dataclass
@@ -92,7 +97,7 @@ class Result:
     def missed(self) -> list[str]:
         """Which goals were not reached."""
         found: list[str] = []
-        if self.cycles > self.goal.most_cycles:
+        if self.goal.most_cycles is not None and self.cycles > self.goal.most_cycles:
             found.append("cycles")
         if min(self.cosines) < self.goal.least_cosine:
             found.append("cosine")
@@ -115,10 +120,24 @@ def run(*command: str | Path) -> None:
         sys.exit(f"{command[0]} failed:\n{done.stderr}")
 
 
-def samples(path: Path) -> None:
-    """Write the calibration data."""
-    images = [np.random.RandomState(seed).randn(3, 224, 224) for seed in CALIBRATION_SEEDS]
-    np.savez(path, input=np.stack(images).astype(np.float32))
+def samples(source: Path, path: Path) -> None:
+    """Write the calibration data of a network.
+
+    Raises:
+        ToolFailure: an input is not float or has no fixed shape.
+    """
+    graph = onnx.ModelProto.FromString(source.read_bytes()).graph
+    weights = {one.name for one in graph.initializer}
+    inputs = [one for one in graph.input if one.name not in weights]
+    random = [np.random.RandomState(seed) for seed in CALIBRATION_SEEDS]
+    data: dict[str, np.ndarray[Any, Any]] = {}
+    for one in inputs:
+        kind = one.type.tensor_type
+        shape = [size.dim_value for size in kind.shape.dim]
+        if kind.elem_type != onnx.TensorProto.FLOAT or not all(shape):
+            raise ToolFailure(f"{source.name}: input '{one.name}' is not float of a fixed shape")
+        data[one.name] = np.stack([own.randn(*shape[1:]) for own in random]).astype(np.float32)
+    np.savez(path, allow_pickle=False, **data)
 
 
 def _disabled(names: Sequence[str]) -> list[str | Path]:
@@ -148,13 +167,16 @@ def calibrated(source: Path, table: Path, without: Sequence[str] = ()) -> None:
 
 def measure(model: str, seeds: int, folder: Path) -> Result:
     """Calibrate and compile once, run once per seed."""
-    source, table, out = EXAMPLES / f"{model}.onnx", folder / f"{model}.cali", folder / model
+    source = source_of(model)
+    name = source.stem
+    table, out = folder / f"{name}.cali", folder / name
+    samples(source, folder / "samples.npz")
     calibrated(source, table)
     compiled(source, table, out)
     cycles, cosines = accuracy(out, seeds, source)
-    result = Result(model, GOALS[model], cycles, cosines)
+    result = Result(name, GOALS.get(name, OTHER), cycles, cosines)
     if result.goal.least_gain:
-        straight = folder / f"{model}_straight"
+        straight = folder / f"{name}_straight"
         table = straight.with_suffix(".cali")
         calibrated(source, table, STRAIGHT)
         compiled(source, table, straight, STRAIGHT)
@@ -206,8 +228,8 @@ def table(results: list[Result]) -> Table:
         shown.add_row(
             result.model,
             "-" if goal.vendor_cycles is None else f"{goal.vendor_cycles:,}",
-            f"{goal.floor_cycles:,}",
-            f"{goal.most_cycles:,}",
+            "-" if goal.floor_cycles is None else f"{goal.floor_cycles:,}",
+            "-" if goal.most_cycles is None else f"{goal.most_cycles:,}",
             f"{result.cycles:,}",
             f"{goal.least_cosine}",
             f"{min(result.cosines):.5f}",
@@ -219,7 +241,7 @@ def table(results: list[Result]) -> Table:
 def main() -> None:
     """Measure, print, and exit with status 1 when a goal is missed."""
     parser = argparse.ArgumentParser(description="Cycles and accuracy in INT8.")
-    parser.add_argument("--models", nargs="+", choices=GOALS, default=list(GOALS))
+    parser.add_argument("--models", nargs="+", default=list(GOALS), metavar="NAME_OR_ONNX")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--json", type=json_file)
     args = parser.parse_args()
@@ -227,10 +249,12 @@ def main() -> None:
     console.width = max(console.width, WIDTH)  # figures are of no use cut off
     results: list[Result] = []
     with tempfile.TemporaryDirectory() as name, console.status("") as status:
-        samples(Path(name) / "samples.npz")
         for model in args.models:
             status.update(model)
-            results.append(measure(model, args.seeds, Path(name)))
+            try:
+                results.append(measure(model, args.seeds, Path(name)))
+            except ToolFailure as failure:
+                sys.exit(str(failure))
     console.print(table(results))
     for result in results:
         if result.straight_cycles is not None:
