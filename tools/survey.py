@@ -1,6 +1,6 @@
 """What of a model cannot be compiled: every op at once, before any program is made."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.tpu import Tpu
 from xdsl_tpu.frontend.onnx import NodeFacts, check_onnx, nearest_rewrite, node_facts
-from xdsl_tpu.passes.pipelines import Quantization, run_stage
+from xdsl_tpu.passes.pipelines import Quantization, check_disabled, run_stage
 from xdsl_tpu.tools.compile_model import Shapes, read_top
 
 _GROUPING = ("layer-group", "absorb-moves", "verify-addresses", "verify-layer-groups")
@@ -49,28 +49,35 @@ def survey(
     chip_name: str,
     input_shapes: Shapes | None,
     quantization: Quantization,
+    weights: Path | None = None,
+    disable: Collection[str] = (),
+    transfer_layout: str | None = None,
 ) -> Survey:
     """Look at every op of an ONNX model or Top IR: can it be imported, lowered, and has it a
-    kernel for its shape? Nothing is written. `chip_name` may be a `.toml` description.
+    kernel for its shape? Nothing is written. `chip_name` may be a `.toml` description; the other
+    arguments are those of `compile_model`.
 
     Raises TpuError for a file that cannot be read at all.
     """
+    check_disabled(disable)
     chip = load_chip(chip_name)
     if model.suffix == ".onnx":
         problems = check_onnx(model, input_shapes)
         if problems:
             found = (_of_node(p.where, p.reason, p.node) for p in problems)
             return Survey(tuple(found), 0)
-    module = read_top(model, input_shapes)
+    module = read_top(model, input_shapes, weights)
     origin = node_facts(model) if model.suffix == ".onnx" else _nowhere
     mode, name = (quantize, chip.instruction_set)
-    run_stage(module, "top", mode, name, quantization=quantization)
+    run_stage(
+        module, "top", mode, name, disable, chip_name, quantization, transfer_layout=transfer_layout
+    )
     ops = sum(1 for op in _ops(module) if op.name not in SILENT)
     types = {name_of(op) or "": _types(op) for op in _ops(module)}
     try:
-        run_stage(module, "tpu", mode, name, quantization=quantization)
+        run_stage(module, "tpu", mode, name, disable, quantization=quantization)
         # Not run on a module that is half lowered: passes may take its ops for granted.
-        run_stage(module, "final", mode, name, _GROUPING, chip_name, quantization)
+        run_stage(module, "final", mode, name, (*_GROUPING, *disable), chip_name, quantization)
         behind = list(_kernel_problems(module, chip))
     except OpsError as error:
         behind = [*error.problems, *_missing_kernels(module)]

@@ -132,7 +132,14 @@ def _check(args: argparse.Namespace) -> None:
     console = Console(stderr=True, quiet=args.quiet)
     with console.status(f"{args.model.name}: looking at every op"):
         found = survey(
-            args.model, args.quantize, args.chip, dict(args.input_shapes), _quantization(args)
+            args.model,
+            args.quantize,
+            args.chip,
+            dict(args.input_shapes),
+            _quantization(args),
+            args.weights,
+            args.disable_pass,
+            args.transfer_layout,
         )
     if not found.problems:
         if not args.quiet:

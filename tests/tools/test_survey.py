@@ -126,3 +126,22 @@ def test_the_memory_of_the_chip_that_is_given_counts(call: Run, tmp_path: Path) 
     (figures,) = json.loads(file.read_text())["comparison"]["tensors"].values()
     assert figures["max_abs_error"] < 1e-4
     assert (out / "final.mlir").read_text().count("tpu.Reduce") >= 4
+    done = call("tpu-compile", "--check", model, "--disable-pass", "split-long-rows", "--quiet")
+    assert done.status == 0  # on the BM1684X
+    done = call(
+        *("tpu-compile", "--check", model, "--chip", chip, "--disable-pass", "split-long-rows")
+    )
+    assert done.status == 1
+    assert "local memory is too small" in done.out
+
+
+def test_other_options_count(call: Run, models: Path, tmp_path: Path) -> None:
+    """What cannot be compiled because of its options is no model that can be compiled."""
+    done = call("tpu-compile", "--check", models / "cnn.onnx", "--disable-pass", "canonicalise")
+    assert done.status == 1
+    assert "did you mean 'canonicalize'" in done.err
+    ir = tmp_path / "m.mlir"
+    ir.write_text("module {}")
+    done = call("tpu-compile", "--check", ir, "--weights", tmp_path / "gone.npz")
+    assert done.status == 1
+    assert "gone.npz" in done.err
