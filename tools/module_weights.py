@@ -3,6 +3,8 @@
 import math
 import os
 import shutil
+import stat
+import sys
 from collections.abc import Sequence
 from itertools import chain, count
 from pathlib import Path
@@ -88,29 +90,49 @@ def save_weights(
     """Leave each module's weights beside the output, so that text and weights stay together.
 
     Weights that passes changed are saved under `module.weight_file` in the directory of
-    `output`, or in the current one for standard output; never over a file they were read
-    from, in which case the module gets a new name for them. Unchanged weights of an input
-    elsewhere are copied when there is an output file. Every file that was not there before is
-    added to `new`.
+    `output`, or in the current one for standard output and pipes, which a line on standard error
+    says; never over a file they were read from, in which case the module gets a new name for
+    them. Text that nothing keeps, on a terminal or the null device, leaves no file. Unchanged
+    weights of an input elsewhere are copied when there is an output file. Every file that was not
+    there before is added to `new`.
     """
     written: set[Path] = set()
+    beside = output.parent if output and (output.is_file() or not output.exists()) else None
     for module in modules:
         weights = attached_weights(module)
         name = _weight_file(module)
         if name is None:
             continue
-        place = Path() if output is None else output.parent
-        if weights is not None and weights.changed:
+        if weights is None or not weights.changed:
+            if beside is not None:
+                _copy(directory / name, beside / name, new)
+        elif beside is None and _is_only_shown(output):
+            _note(f"changed weights ({name}) are not saved: the output goes to no file")
+        else:
             taken = written | {path.resolve() for path in weights.files}
-            target = next(path for path in _candidates(place / name) if path.resolve() not in taken)
+            candidates = _candidates((beside or Path()) / name)
+            target = next(path for path in candidates if path.resolve() not in taken)
             _drop_unused(module, weights)
             if not target.exists():
                 new.append(target)
             weights.save(target)
             written.add(target.resolve())
             _rename(module, target.name)
-        elif output is not None and (output.is_file() or not output.exists()):
-            _copy(directory / name, place / name, new)
+            if beside is None:
+                _note(f"changed weights are saved in {target}")
+
+
+def _is_only_shown(output: Path | None) -> bool:
+    """Whether nothing keeps a text written there: a terminal, the null device."""
+    try:
+        found = os.fstat(sys.stdout.fileno()) if output is None else output.stat()
+    except OSError:  # a standard output that is none of the system's
+        return False
+    return stat.S_ISCHR(found.st_mode)
+
+
+def _note(message: str) -> None:
+    print(f"note: {message}", file=sys.stderr)
 
 
 def _drop_unused(module: ModuleOp, weights: Weights) -> None:

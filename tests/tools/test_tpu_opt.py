@@ -1,6 +1,8 @@
 """`tpu-opt` in process: what it reads, writes, says and returns."""
 
+import contextlib
 import io
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -258,7 +260,7 @@ def test_verification_can_be_left_out(run: Run) -> None:
 def test_changed_weights_are_saved_beside_the_output_under_a_new_name(run: Run) -> None:
     before = Path("w.npz").read_bytes()
     outcome = run("in.mlir", "--canonicalize", "-o", "out.mlir")
-    assert (outcome.status, outcome.out) == (0, "")
+    assert outcome == Outcome(0, "", "")
     assert files() == {"in.mlir", "w.npz", "out.mlir", "w_1.npz"}
     assert Path("w.npz").read_bytes() == before
     assert 'module.weight_file = "w_1.npz"' in Path("out.mlir").read_text()
@@ -286,8 +288,35 @@ def test_weights_for_standard_output_are_saved_here(run: Run) -> None:
     Path("sub").mkdir()
     for name in ("in.mlir", "w.npz"):
         Path(name).rename(f"sub/{name}")
-    assert 'module.weight_file = "w.npz"' in run("sub/in.mlir", "--canonicalize").out
+    outcome = run("sub/in.mlir", "--canonicalize")
+    assert 'module.weight_file = "w.npz"' in outcome.out
+    assert outcome.err == "note: changed weights are saved in w.npz\n"
     assert files() == {"sub", "w.npz"}
+    assert run("--canonicalize", stdin=outcome.out).err == ""  # what a pipe reads is whole
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_weights_of_text_that_nothing_keeps_are_not_saved(run: Run, terminal: bool) -> None:
+    message = "note: changed weights (w.npz) are not saved: the output goes to no file\n"
+    if terminal:
+        other, ours = os.openpty()
+        with os.fdopen(ours, "w") as stream, contextlib.redirect_stdout(stream):
+            outcome = run("in.mlir", "--canonicalize")
+        os.close(other)
+    else:
+        outcome = run("in.mlir", "--canonicalize", "-o", "/dev/null")
+    assert (outcome.status, outcome.err) == (0, message)
+    assert files() == {"in.mlir", "w.npz"}
+
+
+def test_weights_for_a_pipe_are_saved_here(run: Run) -> None:
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    outcome = run("in.mlir", "--canonicalize", "-o", "pipe")
+    assert b'weight_file = "w_1.npz"' in os.read(reader, 1 << 16)
+    os.close(reader)
+    assert outcome.err == "note: changed weights are saved in w_1.npz\n"
+    assert files() == {"in.mlir", "w.npz", "w_1.npz", "pipe"}
 
 
 def test_weights_of_parts_do_not_overwrite_each_other(run: Run) -> None:
