@@ -264,3 +264,118 @@ func.func @three_rotations(%arg_x: tensor<1x3x4x5xf32>) -> tensor<*xf32> {
 // CHECK: %1 = "top.SwapDimInner"(%0){{.*}}offset = [0, 1, 1, 0]{{.*}}-> tensor<1x3x4x5xf32>
 // CHECK-NEXT: %2 = "top.SwapDimInner"(%1){{.*}}offset = [0, 0, 0, 2]{{.*}}-> tensor<1x3x4x5xf32>
 // CHECK-NEXT: return %2 : tensor<1x3x4x5xf32>
+
+// -----
+
+// The first Permute is there for something else anyway.
+func.func @inverse_permute_used(%arg_x: tensor<2x3x4x5xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %x = "top.Input"(%arg_x) : (tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32> loc("x")
+  %a = "top.Permute"(%x) {order = [0, 2, 3, 1]} : (tensor<2x3x4x5xf32>) -> tensor<*xf32> loc("a")
+  %b = "top.Permute"(%a) {order = [0, 3, 1, 2]} : (tensor<*xf32>) -> tensor<*xf32> loc("b")
+  %y = "top.Abs"(%b) : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  %z = "top.Abs"(%a) : (tensor<*xf32>) -> tensor<*xf32> loc("z")
+  return %y, %z : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @inverse_permute_used
+// CHECK: %1 = "top.Permute"(%0){{.*}}order = [0, 2, 3, 1]{{.*}}-> tensor<2x4x5x3xf32>
+// CHECK-NEXT: %2 = "top.Permute"(%1){{.*}}order = [0, 3, 1, 2]{{.*}}-> tensor<2x3x4x5xf32>
+// CHECK-NEXT: %3 = "top.Abs"(%2){{.*}}-> tensor<2x3x4x5xf32>
+// CHECK-NEXT: %4 = "top.Abs"(%1){{.*}}-> tensor<2x4x5x3xf32>
+// CHECK-NEXT: return %3, %4
+
+// -----
+
+// Seven dimensions are left alone, even where two steps would do.
+func.func @seven_dimensions(%arg_x: tensor<1x1x4x5x3x2x6xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x1x4x5x3x2x6xf32>) -> tensor<1x1x4x5x3x2x6xf32> loc("x")
+  %y = "top.Permute"(%x) {order = [0, 1, 4, 2, 5, 3, 6]} : (tensor<1x1x4x5x3x2x6xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @seven_dimensions
+// CHECK: %1 = "top.Permute"(%0){{.*}}order = [0, 1, 4, 2, 5, 3, 6]{{.*}}-> tensor<1x1x3x4x2x5x6xf32>
+// CHECK-NEXT: return %1
+
+// -----
+
+// No two steps of at most four dimensions do it.
+func.func @six_dimensions_turned(%arg_x: tensor<2x3x4x5x6x7xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<2x3x4x5x6x7xf32>) -> tensor<2x3x4x5x6x7xf32> loc("x")
+  %y = "top.Permute"(%x) {order = [0, 4, 3, 2, 1, 5]} : (tensor<2x3x4x5x6x7xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @six_dimensions_turned
+// CHECK: %1 = "top.Permute"(%0){{.*}}order = [0, 4, 3, 2, 1, 5]{{.*}}-> tensor<2x6x5x4x3x7xf32>
+// CHECK-NEXT: return %1
+
+// -----
+
+// The six dimensions are given, not split off.
+func.func @shuffle_of_six(%arg_x: tensor<1x3x2x2x4x5xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x3x2x2x4x5xf32>) -> tensor<1x3x2x2x4x5xf32> loc("x")
+  %b = "top.Permute"(%x) {order = [0, 1, 4, 2, 5, 3]} : (tensor<1x3x2x2x4x5xf32>) -> tensor<*xf32> loc("b")
+  %y = "top.Reshape"(%b) {shape = [1, 3, 8, 10]} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @shuffle_of_six
+// CHECK: %1 = "top.Permute"(%0){{.*}}order = [0, 2, 3, 1, 4, 5]{{.*}}-> tensor<1x2x2x3x4x5xf32>
+// CHECK-NEXT: %2 = "top.Permute"(%1){{.*}}order = [0, 3, 4, 1, 5, 2]{{.*}}-> tensor<1x3x4x2x5x2xf32>
+// CHECK-NEXT: %3 = "top.Reshape"(%2){{.*}}-> tensor<1x3x8x10xf32>
+// CHECK-NEXT: return %3
+
+// -----
+
+// The six dimensions are not joined.
+func.func @shuffle_stays_six(%arg_x: tensor<1x12x4x5xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x12x4x5xf32>) -> tensor<1x12x4x5xf32> loc("x")
+  %a = "top.Reshape"(%x) {shape = [1, 3, 2, 2, 4, 5]} : (tensor<1x12x4x5xf32>) -> tensor<*xf32> loc("a")
+  %b = "top.Permute"(%a) {order = [0, 1, 4, 2, 5, 3]} : (tensor<*xf32>) -> tensor<*xf32> loc("b")
+  %y = "top.Abs"(%b) : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @shuffle_stays_six
+// CHECK: %1 = "top.Reshape"(%0){{.*}}-> tensor<1x3x2x2x4x5xf32>
+// CHECK-NEXT: %2 = "top.Permute"(%1){{.*}}order = [0, 2, 3, 1, 4, 5]{{.*}}-> tensor<1x2x2x3x4x5xf32>
+// CHECK-NEXT: %3 = "top.Permute"(%2){{.*}}order = [0, 3, 4, 1, 5, 2]{{.*}}-> tensor<1x3x4x2x5x2xf32>
+// CHECK-NEXT: %4 = "top.Abs"(%3){{.*}}-> tensor<1x3x4x2x5x2xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// The pixels are not those of an image before.
+func.func @shuffle_of_merged_pixels(%arg_x: tensor<1x12x20xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x12x20xf32>) -> tensor<1x12x20xf32> loc("x")
+  %a = "top.Reshape"(%x) {shape = [1, 3, 2, 2, 4, 5]} : (tensor<1x12x20xf32>) -> tensor<*xf32> loc("a")
+  %b = "top.Permute"(%a) {order = [0, 1, 4, 2, 5, 3]} : (tensor<*xf32>) -> tensor<*xf32> loc("b")
+  %y = "top.Reshape"(%b) {shape = [1, 3, 8, 10]} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @shuffle_of_merged_pixels
+// CHECK: %1 = "top.Reshape"(%0){{.*}}-> tensor<1x3x2x2x4x5xf32>
+// CHECK-NEXT: %2 = "top.Permute"(%1){{.*}}order = [0, 2, 3, 1, 4, 5]{{.*}}-> tensor<1x2x2x3x4x5xf32>
+// CHECK-NEXT: %3 = "top.Permute"(%2){{.*}}order = [0, 3, 4, 1, 5, 2]{{.*}}-> tensor<1x3x4x2x5x2xf32>
+// CHECK-NEXT: %4 = "top.Reshape"(%3){{.*}}-> tensor<1x3x8x10xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// The pixels are not those of an image behind.
+func.func @shuffle_to_merged_pixels(%arg_x: tensor<1x12x4x5xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x12x4x5xf32>) -> tensor<1x12x4x5xf32> loc("x")
+  %a = "top.Reshape"(%x) {shape = [1, 3, 2, 2, 4, 5]} : (tensor<1x12x4x5xf32>) -> tensor<*xf32> loc("a")
+  %b = "top.Permute"(%a) {order = [0, 1, 4, 2, 5, 3]} : (tensor<*xf32>) -> tensor<*xf32> loc("b")
+  %y = "top.Reshape"(%b) {shape = [1, 3, 80]} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @shuffle_to_merged_pixels
+// CHECK: %1 = "top.Reshape"(%0){{.*}}-> tensor<1x3x2x2x4x5xf32>
+// CHECK-NEXT: %2 = "top.Permute"(%1){{.*}}order = [0, 2, 3, 1, 4, 5]{{.*}}-> tensor<1x2x2x3x4x5xf32>
+// CHECK-NEXT: %3 = "top.Permute"(%2){{.*}}order = [0, 3, 4, 1, 5, 2]{{.*}}-> tensor<1x3x4x2x5x2xf32>
+// CHECK-NEXT: %4 = "top.Reshape"(%3){{.*}}-> tensor<1x3x80xf32>
+// CHECK-NEXT: return %4

@@ -322,3 +322,41 @@ func.func @join_a_row_twice(%arg0: tensor<1x6x6xf32>) -> tensor<1x6x6xf32> {
 // CHECK-LABEL: func.func @join_a_row_twice
 // CHECK-NOT: top.SwapDimInner
 // CHECK: "top.Concat"
+
+// -----
+
+// Refused: where the first part begins is computed.
+func.func @join_computed_tail(%arg_x: tensor<1x6x4xf32>, %arg_o: tensor<3xf32>) -> tensor<1x6x4xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x6x4xf32>) -> tensor<1x6x4xf32> loc("x")
+  %o = "top.Input"(%arg_o) : (tensor<3xf32>) -> tensor<3xf32> loc("o")
+  %a = "top.Slice"(%x, %o, %n, %n) {offset = [0, 2, 0], ends = [1, 6, 4], steps = [1, 1, 1]} : (tensor<1x6x4xf32>, tensor<3xf32>, none, none) -> tensor<1x4x4xf32> loc("a")
+  %b = "top.Slice"(%x, %n, %n, %n) {offset = [0, 0, 0], ends = [1, 2, 4], steps = [1, 1, 1]} : (tensor<1x6x4xf32>, none, none, none) -> tensor<1x2x4xf32> loc("b")
+  %y = "top.Concat"(%a, %b) {axis = 1 : si32} : (tensor<1x4x4xf32>, tensor<1x2x4xf32>) -> tensor<1x6x4xf32> loc("y")
+  return %y : tensor<1x6x4xf32>
+}
+
+// CHECK-LABEL: func.func @join_computed_tail
+// CHECK: %3 = "top.Slice"(%1, %2, %0, %0){{.*}}offset = [0, 2, 0]{{.*}}-> tensor<1x4x4xf32>
+// CHECK-NEXT: %4 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 0, 0]{{.*}}-> tensor<1x2x4xf32>
+// CHECK-NEXT: %5 = "top.Concat"(%3, %4){{.*}}axis = 1{{.*}}-> tensor<1x6x4xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: where the second part begins is computed.
+func.func @join_computed_head(%arg_x: tensor<1x6x4xf32>, %arg_o: tensor<3xf32>) -> tensor<1x6x4xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x6x4xf32>) -> tensor<1x6x4xf32> loc("x")
+  %o = "top.Input"(%arg_o) : (tensor<3xf32>) -> tensor<3xf32> loc("o")
+  %a = "top.Slice"(%x, %n, %n, %n) {offset = [0, 2, 0], ends = [1, 6, 4], steps = [1, 1, 1]} : (tensor<1x6x4xf32>, none, none, none) -> tensor<1x4x4xf32> loc("a")
+  %b = "top.Slice"(%x, %o, %n, %n) {offset = [0, 0, 0], ends = [1, 2, 4], steps = [1, 1, 1]} : (tensor<1x6x4xf32>, tensor<3xf32>, none, none) -> tensor<1x2x4xf32> loc("b")
+  %y = "top.Concat"(%a, %b) {axis = 1 : si32} : (tensor<1x4x4xf32>, tensor<1x2x4xf32>) -> tensor<1x6x4xf32> loc("y")
+  return %y : tensor<1x6x4xf32>
+}
+
+// CHECK-LABEL: func.func @join_computed_head
+// CHECK: %3 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 2, 0]{{.*}}-> tensor<1x4x4xf32>
+// CHECK-NEXT: %4 = "top.Slice"(%1, %2, %0, %0){{.*}}offset = [0, 0, 0]{{.*}}-> tensor<1x2x4xf32>
+// CHECK-NEXT: %5 = "top.Concat"(%3, %4){{.*}}axis = 1{{.*}}-> tensor<1x6x4xf32>
+// CHECK-NEXT: return %5

@@ -692,3 +692,61 @@ func.func @whole_every_other_column(%arg0: tensor<4x5x16xf32>) -> (tensor<4x5x2x
 // CHECK-NEXT: "top.Reshape"
 // CHECK-NEXT: "top.Slice"
 // CHECK-NEXT: "top.Slice"
+
+// -----
+
+// Refused: the product merges its rows.
+func.func @whole_rows_merged(%arg_x: tensor<4x5x16xf32>) -> (tensor<20x16xf32>, tensor<20x32xf32>) {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x5x16xf32>) -> tensor<4x5x16xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<16x48xf32> loc("w")
+  %r = "top.MatMul"(%x, %w, %n) {keep_dims = false} : (tensor<4x5x16xf32>, tensor<16x48xf32>, none) -> tensor<20x48xf32> loc("r")
+  %a = "top.Slice"(%r, %n, %n, %n) {offset = [0, 0], ends = [20, 16], steps = [1, 1]} : (tensor<20x48xf32>, none, none, none) -> tensor<20x16xf32> loc("a")
+  %b = "top.Slice"(%r, %n, %n, %n) {offset = [0, 16], ends = [20, 48], steps = [1, 1]} : (tensor<20x48xf32>, none, none, none) -> tensor<20x32xf32> loc("b")
+  return %a, %b : tensor<20x16xf32>, tensor<20x32xf32>
+}
+
+// CHECK-LABEL: func.func @whole_rows_merged
+// CHECK: %3 = "top.MatMul"(%1, %2, %0){{.*}}keep_dims = false{{.*}}-> tensor<20x48xf32>
+// CHECK-NEXT: %4 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 0]{{.*}}-> tensor<20x16xf32>
+// CHECK-NEXT: %5 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 16]{{.*}}-> tensor<20x32xf32>
+// CHECK-NEXT: return %4, %5
+
+// -----
+
+// Refused: where the second part begins is computed.
+func.func @whole_cut_is_computed(%arg_x: tensor<20x16xf32>, %arg_o: tensor<2xf32>) -> (tensor<20x16xf32>, tensor<20x32xf32>) {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<20x16xf32>) -> tensor<20x16xf32> loc("x")
+  %o = "top.Input"(%arg_o) : (tensor<2xf32>) -> tensor<2xf32> loc("o")
+  %w = "top.Weight"() : () -> tensor<16x48xf32> loc("w")
+  %r = "top.MatMul"(%x, %w, %n) : (tensor<20x16xf32>, tensor<16x48xf32>, none) -> tensor<20x48xf32> loc("r")
+  %a = "top.Slice"(%r, %n, %n, %n) {offset = [0, 0], ends = [20, 16], steps = [1, 1]} : (tensor<20x48xf32>, none, none, none) -> tensor<20x16xf32> loc("a")
+  %b = "top.Slice"(%r, %o, %n, %n) {offset = [0, 16], ends = [20, 48], steps = [1, 1]} : (tensor<20x48xf32>, tensor<2xf32>, none, none) -> tensor<20x32xf32> loc("b")
+  return %a, %b : tensor<20x16xf32>, tensor<20x32xf32>
+}
+
+// CHECK-LABEL: func.func @whole_cut_is_computed
+// CHECK: %4 = "top.MatMul"(%1, %3, %0){{.*}}-> tensor<20x48xf32>
+// CHECK-NEXT: %5 = "top.Slice"(%4, %0, %0, %0){{.*}}offset = [0, 0]{{.*}}-> tensor<20x16xf32>
+// CHECK-NEXT: %6 = "top.Slice"(%4, %2, %0, %0){{.*}}offset = [0, 16]{{.*}}-> tensor<20x32xf32>
+// CHECK-NEXT: return %5, %6
+
+// -----
+
+// Refused: the result is transposed, so that its columns are rows of the product.
+func.func @whole_output_transposed(%arg_x: tensor<48x16xf32>) -> (tensor<20x16xf32>, tensor<20x32xf32>) {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<48x16xf32>) -> tensor<48x16xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<16x20xf32> loc("w")
+  %r = "top.MatMul"(%x, %w, %n) {output_transpose = true} : (tensor<48x16xf32>, tensor<16x20xf32>, none) -> tensor<20x48xf32> loc("r")
+  %a = "top.Slice"(%r, %n, %n, %n) {offset = [0, 0], ends = [20, 16], steps = [1, 1]} : (tensor<20x48xf32>, none, none, none) -> tensor<20x16xf32> loc("a")
+  %b = "top.Slice"(%r, %n, %n, %n) {offset = [0, 16], ends = [20, 48], steps = [1, 1]} : (tensor<20x48xf32>, none, none, none) -> tensor<20x32xf32> loc("b")
+  return %a, %b : tensor<20x16xf32>, tensor<20x32xf32>
+}
+
+// CHECK-LABEL: func.func @whole_output_transposed
+// CHECK: %3 = "top.MatMul"(%1, %2, %0){{.*}}output_transpose = true{{.*}}-> tensor<20x48xf32>
+// CHECK-NEXT: %4 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 0]{{.*}}-> tensor<20x16xf32>
+// CHECK-NEXT: %5 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 16]{{.*}}-> tensor<20x32xf32>
+// CHECK-NEXT: return %4, %5

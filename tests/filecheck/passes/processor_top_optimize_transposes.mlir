@@ -300,3 +300,37 @@ func.func @left_batches(%arg0: tensor<4x2x5xf32>, %arg1: tensor<2x6x4xf32>) -> t
 // CHECK: %3 = "top.Permute"(%1){{.*}}order = [1, 2, 0]{{.*}}-> tensor<2x5x4xf32>
 // CHECK-NEXT: %4 = "top.MatMul"(%3, %2, %0){{.*}}right_transpose = true{{.*}}-> tensor<2x5x6xf32>
 // CHECK-NEXT: return %4
+
+// -----
+
+// Refused: the product reads heads as they lie, so that other dimensions are its columns.
+func.func @right_refused_reads_heads(%arg_x: tensor<2x5x3x4xf32>, %arg_w: tensor<2x4x6x3xf32>) -> tensor<2x5x3x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3x4xf32>) -> tensor<2x5x3x4xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<2x4x6x3xf32>) -> tensor<2x4x6x3xf32> loc("w")
+  %p = "top.Permute"(%w) {order = [0, 1, 3, 2]} : (tensor<2x4x6x3xf32>) -> tensor<2x4x3x6xf32> loc("p")
+  %y = "top.MatMul"(%x, %p, %n) {hdim_is_batch = true} : (tensor<2x5x3x4xf32>, tensor<2x4x3x6xf32>, none) -> tensor<2x5x3x6xf32> loc("y")
+  return %y : tensor<2x5x3x6xf32>
+}
+
+// CHECK-LABEL: func.func @right_refused_reads_heads
+// CHECK: %3 = "top.Permute"(%2){{.*}}order = [0, 1, 3, 2]{{.*}}-> tensor<2x4x3x6xf32>
+// CHECK-NEXT: %4 = "top.MatMul"(%1, %3, %0){{.*}}hdim_is_batch = true{{.*}}-> tensor<2x5x3x6xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused likewise.
+func.func @left_refused_reads_heads(%arg_x: tensor<2x4x5x3xf32>, %arg_w: tensor<2x6x3x4xf32>) -> tensor<2x5x3x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x4x5x3xf32>) -> tensor<2x4x5x3xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<2x6x3x4xf32>) -> tensor<2x6x3x4xf32> loc("w")
+  %p = "top.Permute"(%x) {order = [0, 1, 3, 2]} : (tensor<2x4x5x3xf32>) -> tensor<2x4x3x5xf32> loc("p")
+  %y = "top.MatMul"(%p, %w, %n) {hdim_is_batch = true, left_transpose = true, right_transpose = true} : (tensor<2x4x3x5xf32>, tensor<2x6x3x4xf32>, none) -> tensor<2x5x3x6xf32> loc("y")
+  return %y : tensor<2x5x3x6xf32>
+}
+
+// CHECK-LABEL: func.func @left_refused_reads_heads
+// CHECK: %3 = "top.Permute"(%1){{.*}}order = [0, 1, 3, 2]{{.*}}-> tensor<2x4x3x5xf32>
+// CHECK-NEXT: %4 = "top.MatMul"(%3, %2, %0){{.*}}hdim_is_batch = true{{.*}}left_transpose = true{{.*}}right_transpose = true{{.*}}-> tensor<2x5x3x6xf32>
+// CHECK-NEXT: return %4

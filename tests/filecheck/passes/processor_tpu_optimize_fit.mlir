@@ -127,3 +127,157 @@ func.func @other_order(%arg0: tensor<5x7x3xf32>, %arg1: tensor<1x3x5x6xf32>) -> 
   return %y : tensor<1x3x7x6xf32>
 }
 }
+
+// -----
+
+// Refused: the product reads heads as they lie already.
+func.func @fit_reads_heads(%arg_x: tensor<3x7x5xf32>, %arg_w: tensor<1x5x3x6xf32>) -> tensor<1x7x3x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<3x7x5xf32>) -> tensor<3x7x5xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<1x5x3x6xf32>) -> tensor<1x5x3x6xf32> loc("w")
+  %p = "tpu.Permute"(%x, %n) {order = [1, 0, 2]} : (tensor<3x7x5xf32>, none) -> tensor<7x3x5xf32> loc("p")
+  %r = "tpu.Reshape"(%p) {shape = [1, 7, 3, 5]} : (tensor<7x3x5xf32>) -> tensor<1x7x3x5xf32> loc("r")
+  %y = "tpu.MatMul"(%r, %w, %n, %n, %n) {hdim_is_batch = true} : (tensor<1x7x3x5xf32>, tensor<1x5x3x6xf32>, none, none, none) -> tensor<1x7x3x6xf32> loc("y")
+  return %y : tensor<1x7x3x6xf32>
+}
+
+// CHECK-LABEL: func.func @fit_reads_heads
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [1, 0, 2]{{.*}}-> tensor<7x3x5xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%3){{.*}}-> tensor<1x7x3x5xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%4, %2, %0, %0, %0){{.*}}hdim_is_batch = true{{.*}}-> tensor<1x7x3x6xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: the result is transposed.
+func.func @fit_output_transposed(%arg_x: tensor<7x3x5xf32>, %arg_w: tensor<1x3x5x6xf32>) -> tensor<1x3x6x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<7x3x5xf32>) -> tensor<7x3x5xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<1x3x5x6xf32>) -> tensor<1x3x5x6xf32> loc("w")
+  %p = "tpu.Permute"(%x, %n) {order = [1, 0, 2]} : (tensor<7x3x5xf32>, none) -> tensor<3x7x5xf32> loc("p")
+  %r = "tpu.Reshape"(%p) {shape = [1, 3, 7, 5]} : (tensor<3x7x5xf32>) -> tensor<1x3x7x5xf32> loc("r")
+  %y = "tpu.MatMul"(%r, %w, %n, %n, %n) {output_transpose = true} : (tensor<1x3x7x5xf32>, tensor<1x3x5x6xf32>, none, none, none) -> tensor<1x3x6x7xf32> loc("y")
+  return %y : tensor<1x3x6x7xf32>
+}
+
+// CHECK-LABEL: func.func @fit_output_transposed
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [1, 0, 2]{{.*}}-> tensor<3x7x5xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%3){{.*}}-> tensor<1x3x7x5xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%4, %2, %0, %0, %0){{.*}}output_transpose = true{{.*}}-> tensor<1x3x6x7xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: the product merges its rows.
+func.func @fit_rows_merged(%arg_x: tensor<7x3x5xf32>, %arg_w: tensor<1x3x5x6xf32>) -> tensor<21x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<7x3x5xf32>) -> tensor<7x3x5xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<1x3x5x6xf32>) -> tensor<1x3x5x6xf32> loc("w")
+  %p = "tpu.Permute"(%x, %n) {order = [1, 0, 2]} : (tensor<7x3x5xf32>, none) -> tensor<3x7x5xf32> loc("p")
+  %r = "tpu.Reshape"(%p) {shape = [1, 3, 7, 5]} : (tensor<3x7x5xf32>) -> tensor<1x3x7x5xf32> loc("r")
+  %y = "tpu.MatMul"(%r, %w, %n, %n, %n) {keep_dims = false} : (tensor<1x3x7x5xf32>, tensor<1x3x5x6xf32>, none, none, none) -> tensor<21x6xf32> loc("y")
+  return %y : tensor<21x6xf32>
+}
+
+// CHECK-LABEL: func.func @fit_rows_merged
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [1, 0, 2]{{.*}}-> tensor<3x7x5xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%3){{.*}}-> tensor<1x3x7x5xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%4, %2, %0, %0, %0){{.*}}keep_dims = false{{.*}}-> tensor<21x6xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: five dimensions.
+func.func @fit_five_dimensions(%arg_x: tensor<7x3x5xf32>, %arg_w: tensor<1x1x3x5x6xf32>) -> tensor<1x1x3x7x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<7x3x5xf32>) -> tensor<7x3x5xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<1x1x3x5x6xf32>) -> tensor<1x1x3x5x6xf32> loc("w")
+  %p = "tpu.Permute"(%x, %n) {order = [1, 0, 2]} : (tensor<7x3x5xf32>, none) -> tensor<3x7x5xf32> loc("p")
+  %r = "tpu.Reshape"(%p) {shape = [1, 1, 3, 7, 5]} : (tensor<3x7x5xf32>) -> tensor<1x1x3x7x5xf32> loc("r")
+  %y = "tpu.MatMul"(%r, %w, %n, %n, %n) : (tensor<1x1x3x7x5xf32>, tensor<1x1x3x5x6xf32>, none, none, none) -> tensor<1x1x3x7x6xf32> loc("y")
+  return %y : tensor<1x1x3x7x6xf32>
+}
+
+// CHECK-LABEL: func.func @fit_five_dimensions
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [1, 0, 2]{{.*}}-> tensor<3x7x5xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%3){{.*}}-> tensor<1x1x3x7x5xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%4, %2, %0, %0, %0){{.*}}-> tensor<1x1x3x7x6xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: one matrix for all heads.
+func.func @fit_heads_broadcast(%arg_x: tensor<7x3x5xf32>, %arg_w: tensor<1x1x5x6xf32>) -> tensor<1x3x7x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<7x3x5xf32>) -> tensor<7x3x5xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<1x1x5x6xf32>) -> tensor<1x1x5x6xf32> loc("w")
+  %p = "tpu.Permute"(%x, %n) {order = [1, 0, 2]} : (tensor<7x3x5xf32>, none) -> tensor<3x7x5xf32> loc("p")
+  %r = "tpu.Reshape"(%p) {shape = [1, 3, 7, 5]} : (tensor<3x7x5xf32>) -> tensor<1x3x7x5xf32> loc("r")
+  %y = "tpu.MatMul"(%r, %w, %n, %n, %n) : (tensor<1x3x7x5xf32>, tensor<1x1x5x6xf32>, none, none, none) -> tensor<1x3x7x6xf32> loc("y")
+  return %y : tensor<1x3x7x6xf32>
+}
+
+// CHECK-LABEL: func.func @fit_heads_broadcast
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [1, 0, 2]{{.*}}-> tensor<3x7x5xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%3){{.*}}-> tensor<1x3x7x5xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%4, %2, %0, %0, %0){{.*}}-> tensor<1x3x7x6xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: rows and columns swap, which sizes alone do not tell from rows and heads.
+func.func @fit_equal_sizes(%arg_x: tensor<4x4x4xf32>, %arg_w: tensor<1x4x4x6xf32>) -> tensor<1x4x4x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x4x4xf32>) -> tensor<4x4x4xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<1x4x4x6xf32>) -> tensor<1x4x4x6xf32> loc("w")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1]} : (tensor<4x4x4xf32>, none) -> tensor<4x4x4xf32> loc("p")
+  %r = "tpu.Reshape"(%p) {shape = [1, 4, 4, 4]} : (tensor<4x4x4xf32>) -> tensor<1x4x4x4xf32> loc("r")
+  %y = "tpu.MatMul"(%r, %w, %n, %n, %n) : (tensor<1x4x4x4xf32>, tensor<1x4x4x6xf32>, none, none, none) -> tensor<1x4x4x6xf32> loc("y")
+  return %y : tensor<1x4x4x6xf32>
+}
+
+// CHECK-LABEL: func.func @fit_equal_sizes
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1]{{.*}}-> tensor<4x4x4xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%3){{.*}}-> tensor<1x4x4x4xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%4, %2, %0, %0, %0){{.*}}-> tensor<1x4x4x6xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: the one Permute would take two steps on the chip.
+func.func @two_steps(%arg_x: tensor<6x8x10xf32>) -> tensor<5x3x2x2x2x4xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<6x8x10xf32>) -> tensor<6x8x10xf32> loc("x")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1]} : (tensor<6x8x10xf32>, none) -> tensor<6x10x8xf32> loc("p")
+  %r = "tpu.Reshape"(%p) {shape = [2, 3, 2, 5, 2, 4]} : (tensor<6x10x8xf32>) -> tensor<2x3x2x5x2x4xf32> loc("r")
+  %q = "tpu.Permute"(%r, %n) {order = [3, 1, 4, 0, 2, 5]} : (tensor<2x3x2x5x2x4xf32>, none) -> tensor<5x3x2x2x2x4xf32> loc("q")
+  %y = "tpu.MinConst"(%q) {const_val = 1.0 : f64} : (tensor<5x3x2x2x2x4xf32>) -> tensor<5x3x2x2x2x4xf32> loc("y")
+  return %y : tensor<5x3x2x2x2x4xf32>
+}
+
+// CHECK-LABEL: func.func @two_steps
+// CHECK: %2 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1]{{.*}}-> tensor<6x10x8xf32>
+// CHECK-NEXT: %3 = "tpu.Reshape"(%2){{.*}}-> tensor<2x3x2x5x2x4xf32>
+// CHECK-NEXT: %4 = "tpu.Permute"(%3, %0){{.*}}order = [3, 1, 4, 0, 2, 5]{{.*}}-> tensor<5x3x2x2x2x4xf32>
+// CHECK-NEXT: %5 = "tpu.MinConst"(%4){{.*}}-> tensor<5x3x2x2x2x4xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: the Reshape joins parts of two dimensions, though there are as many as before.
+func.func @sizes_exchanged(%arg_x: tensor<2x4x6xf32>) -> tensor<4x2x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x4x6xf32>) -> tensor<2x4x6xf32> loc("x")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1]} : (tensor<2x4x6xf32>, none) -> tensor<2x6x4xf32> loc("p")
+  %r = "tpu.Reshape"(%p) {shape = [2, 4, 6]} : (tensor<2x6x4xf32>) -> tensor<2x4x6xf32> loc("r")
+  %q = "tpu.Permute"(%r, %n) {order = [1, 0, 2]} : (tensor<2x4x6xf32>, none) -> tensor<4x2x6xf32> loc("q")
+  %y = "tpu.MinConst"(%q) {const_val = 1.0 : f64} : (tensor<4x2x6xf32>) -> tensor<4x2x6xf32> loc("y")
+  return %y : tensor<4x2x6xf32>
+}
+
+// CHECK-LABEL: func.func @sizes_exchanged
+// CHECK: %2 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1]{{.*}}-> tensor<2x6x4xf32>
+// CHECK-NEXT: %3 = "tpu.Reshape"(%2){{.*}}-> tensor<2x4x6xf32>
+// CHECK-NEXT: %4 = "tpu.Permute"(%3, %0){{.*}}order = [1, 0, 2]{{.*}}-> tensor<4x2x6xf32>
+// CHECK-NEXT: %5 = "tpu.MinConst"(%4){{.*}}-> tensor<4x2x6xf32>
+// CHECK-NEXT: return %5

@@ -541,3 +541,59 @@ func.func @refused_five_dimensions(%arg0: tensor<1x7x2x3x5xf32>, %arg1: tensor<1
 // CHECK-LABEL: func.func @refused_five_dimensions
 // CHECK-NOT: hdim_is_batch = true
 // CHECK: return
+
+// -----
+
+// An operand of one row is worth more than it would be if it had to be permuted.
+func.func @one_row_wide(%arg_x: tensor<2x3x1x500xf32>, %arg_w: tensor<2x500x3x1xf32>) -> tensor<2x3x1x1xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x3x1x500xf32>) -> tensor<2x3x1x500xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<2x500x3x1xf32>) -> tensor<2x500x3x1xf32> loc("w")
+  %q = "tpu.Permute"(%w, %n) {order = [0, 2, 1, 3]} : (tensor<2x500x3x1xf32>, none) -> tensor<2x3x500x1xf32> loc("q")
+  %y = "tpu.MatMul"(%x, %q, %n, %n, %n) : (tensor<2x3x1x500xf32>, tensor<2x3x500x1xf32>, none, none, none) -> tensor<2x3x1x1xf32> loc("y")
+  return %y : tensor<2x3x1x1xf32>
+}
+
+// CHECK-LABEL: func.func @one_row_wide
+// CHECK: %3 = "tpu.Reshape"(%1){{.*}}-> tensor<2x1x3x500xf32>
+// CHECK-NEXT: %4 = "tpu.MatMul"(%3, %2, %0, %0, %0){{.*}}hdim_is_batch = true{{.*}}-> tensor<2x1x3x1xf32>
+// CHECK-NEXT: %5 = "tpu.Reshape"(%4){{.*}}-> tensor<2x3x1x1xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: the right operand has no dimension of heads, if its first two are as large as batch and heads.
+func.func @refused_three_dimensions(%arg_x: tensor<3x7x3x3xf32>, %arg_w: tensor<3x3x6xf32>) -> tensor<3x3x7x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<3x7x3x3xf32>) -> tensor<3x7x3x3xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<3x3x6xf32>) -> tensor<3x3x6xf32> loc("w")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<3x7x3x3xf32>, none) -> tensor<3x3x7x3xf32> loc("p")
+  %y = "tpu.MatMul"(%p, %w, %n, %n, %n) : (tensor<3x3x7x3xf32>, tensor<3x3x6xf32>, none, none, none) -> tensor<3x3x7x6xf32> loc("y")
+  return %y : tensor<3x3x7x6xf32>
+}
+
+// CHECK-LABEL: func.func @refused_three_dimensions
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<3x3x7x3xf32>
+// CHECK-NEXT: %4 = "tpu.MatMul"(%3, %2, %0, %0, %0){{.*}}-> tensor<3x3x7x6xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: another product reads the left weight as it is.
+func.func @refused_left_weight_is_shared(%arg_a: tensor<2x5x3x6xf32>, %arg_b: tensor<2x3x5x4xf32>) -> (tensor<2x3x7x6xf32>, tensor<2x3x7x4xf32>) {
+  %n = "top.None"() : () -> none
+  %a = "top.Input"(%arg_a) : (tensor<2x5x3x6xf32>) -> tensor<2x5x3x6xf32> loc("a")
+  %b = "top.Input"(%arg_b) : (tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32> loc("b")
+  %p = "tpu.Permute"(%a, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x6xf32>, none) -> tensor<2x3x5x6xf32> loc("p")
+  %w = "top.Weight"() : () -> tensor<2x3x7x5xf32> loc("v2")
+  %y = "tpu.MatMul"(%w, %p, %n, %n, %n) : (tensor<2x3x7x5xf32>, tensor<2x3x5x6xf32>, none, none, none) -> tensor<2x3x7x6xf32> loc("y")
+  %z = "tpu.MatMul"(%w, %b, %n, %n, %n) : (tensor<2x3x7x5xf32>, tensor<2x3x5x4xf32>, none, none, none) -> tensor<2x3x7x4xf32> loc("z")
+  return %y, %z : tensor<2x3x7x6xf32>, tensor<2x3x7x4xf32>
+}
+
+// CHECK-LABEL: func.func @refused_left_weight_is_shared
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<2x3x5x6xf32>
+// CHECK-NEXT: %4 = "top.Weight"(){{.*}}-> tensor<2x3x7x5xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%4, %3, %0, %0, %0){{.*}}-> tensor<2x3x7x6xf32>
+// CHECK-NEXT: %6 = "tpu.MatMul"(%4, %2, %0, %0, %0){{.*}}-> tensor<2x3x7x4xf32>
+// CHECK-NEXT: return %5, %6

@@ -483,3 +483,148 @@ func.func @moves_nothing(%arg0: tensor<2x1x3x4xf32>) -> tensor<2x3x1x4xf32> {
 // CHECK: %1 = "tpu.Reshape"(%0){{.*}}-> tensor<2x3x1x4xf32>
 // CHECK-NEXT: %2 = "tpu.MinConst"(%1){{.*}}-> tensor<2x3x1x4xf32>
 // CHECK-NEXT: return %2
+
+// -----
+
+// Refused: a third value is not permuted.
+func.func @sum_of_three(%arg_x: tensor<2x5x3x7xf32>, %arg_z: tensor<2x5x3x7xf32>, %arg_v: tensor<2x7x5x3xf32>) -> tensor<2x7x5x3xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %z = "top.Input"(%arg_z) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("z")
+  %v = "top.Input"(%arg_v) : (tensor<2x7x5x3xf32>) -> tensor<2x7x5x3xf32> loc("v")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 3, 1, 2]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x7x5x3xf32> loc("p")
+  %q = "tpu.Permute"(%z, %n) {order = [0, 3, 1, 2]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x7x5x3xf32> loc("q")
+  %s = "tpu.Add"(%p, %q, %v) : (tensor<2x7x5x3xf32>, tensor<2x7x5x3xf32>, tensor<2x7x5x3xf32>) -> tensor<2x7x5x3xf32> loc("s")
+  return %s : tensor<2x7x5x3xf32>
+}
+
+// CHECK-LABEL: func.func @sum_of_three
+// CHECK: %4 = "tpu.Permute"(%1, %0){{.*}}order = [0, 3, 1, 2]{{.*}}-> tensor<2x7x5x3xf32>
+// CHECK-NEXT: %5 = "tpu.Permute"(%2, %0){{.*}}order = [0, 3, 1, 2]{{.*}}-> tensor<2x7x5x3xf32>
+// CHECK-NEXT: %6 = "tpu.Add"(%4, %5, %3){{.*}}-> tensor<2x7x5x3xf32>
+// CHECK-NEXT: return %6
+
+// -----
+
+// Refused likewise, with a Permute behind that undoes both.
+func.func @around_three(%arg_x: tensor<2x5x3x7xf32>, %arg_z: tensor<2x5x3x7xf32>, %arg_v: tensor<2x7x5x3xf32>) -> tensor<2x5x3x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %z = "top.Input"(%arg_z) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("z")
+  %v = "top.Input"(%arg_v) : (tensor<2x7x5x3xf32>) -> tensor<2x7x5x3xf32> loc("v")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 3, 1, 2]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x7x5x3xf32> loc("p")
+  %q = "tpu.Permute"(%z, %n) {order = [0, 3, 1, 2]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x7x5x3xf32> loc("q")
+  %s = "tpu.Add"(%p, %q, %v) : (tensor<2x7x5x3xf32>, tensor<2x7x5x3xf32>, tensor<2x7x5x3xf32>) -> tensor<2x7x5x3xf32> loc("s")
+  %r = "tpu.Permute"(%s, %n) {order = [0, 2, 3, 1]} : (tensor<2x7x5x3xf32>, none) -> tensor<2x5x3x7xf32> loc("r")
+  %y = "tpu.MinConst"(%r) {const_val = 1.0 : f64} : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("y")
+  return %y : tensor<2x5x3x7xf32>
+}
+
+// CHECK-LABEL: func.func @around_three
+// CHECK: %4 = "tpu.Permute"(%1, %0){{.*}}order = [0, 3, 1, 2]{{.*}}-> tensor<2x7x5x3xf32>
+// CHECK-NEXT: %5 = "tpu.Permute"(%2, %0){{.*}}order = [0, 3, 1, 2]{{.*}}-> tensor<2x7x5x3xf32>
+// CHECK-NEXT: %6 = "tpu.Add"(%4, %5, %3){{.*}}-> tensor<2x7x5x3xf32>
+// CHECK-NEXT: %7 = "tpu.Permute"(%6, %0){{.*}}order = [0, 2, 3, 1]{{.*}}-> tensor<2x5x3x7xf32>
+// CHECK-NEXT: %8 = "tpu.MinConst"(%7){{.*}}-> tensor<2x5x3x7xf32>
+// CHECK-NEXT: return %8
+
+// -----
+
+// Refused: what the Reshapes make is repeated along different dimensions.
+func.func @sum_of_rows_and_columns(%arg_x: tensor<2x5x3xf32>, %arg_z: tensor<2x5x3xf32>) -> tensor<30x30xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3xf32>) -> tensor<2x5x3xf32> loc("x")
+  %z = "top.Input"(%arg_z) : (tensor<2x5x3xf32>) -> tensor<2x5x3xf32> loc("z")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1]} : (tensor<2x5x3xf32>, none) -> tensor<2x3x5xf32> loc("p")
+  %q = "tpu.Permute"(%z, %n) {order = [0, 2, 1]} : (tensor<2x5x3xf32>, none) -> tensor<2x3x5xf32> loc("q")
+  %a = "tpu.Reshape"(%p) {shape = [1, 30]} : (tensor<2x3x5xf32>) -> tensor<1x30xf32> loc("a")
+  %b = "tpu.Reshape"(%q) {shape = [30, 1]} : (tensor<2x3x5xf32>) -> tensor<30x1xf32> loc("b")
+  %s = "tpu.Add"(%a, %b) : (tensor<1x30xf32>, tensor<30x1xf32>) -> tensor<30x30xf32> loc("s")
+  return %s : tensor<30x30xf32>
+}
+
+// CHECK-LABEL: func.func @sum_of_rows_and_columns
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1]{{.*}}-> tensor<2x3x5xf32>
+// CHECK-NEXT: %4 = "tpu.Permute"(%2, %0){{.*}}order = [0, 2, 1]{{.*}}-> tensor<2x3x5xf32>
+// CHECK-NEXT: %5 = "tpu.Reshape"(%3){{.*}}-> tensor<1x30xf32>
+// CHECK-NEXT: %6 = "tpu.Reshape"(%4){{.*}}-> tensor<30x1xf32>
+// CHECK-NEXT: %7 = "tpu.Add"(%5, %6){{.*}}-> tensor<30x30xf32>
+// CHECK-NEXT: return %7
+
+// -----
+
+// Refused: different orders, which sizes do not tell.
+func.func @sum_equal_sizes(%arg_x: tensor<2x5x5x5xf32>, %arg_z: tensor<2x5x5x5xf32>) -> tensor<2x5x5x5xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x5x5xf32>) -> tensor<2x5x5x5xf32> loc("x")
+  %z = "top.Input"(%arg_z) : (tensor<2x5x5x5xf32>) -> tensor<2x5x5x5xf32> loc("z")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 3, 1, 2]} : (tensor<2x5x5x5xf32>, none) -> tensor<2x5x5x5xf32> loc("p")
+  %q = "tpu.Permute"(%z, %n) {order = [0, 3, 2, 1]} : (tensor<2x5x5x5xf32>, none) -> tensor<2x5x5x5xf32> loc("q")
+  %s = "tpu.Add"(%p, %q) : (tensor<2x5x5x5xf32>, tensor<2x5x5x5xf32>) -> tensor<2x5x5x5xf32> loc("s")
+  return %s : tensor<2x5x5x5xf32>
+}
+
+// CHECK-LABEL: func.func @sum_equal_sizes
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 3, 1, 2]{{.*}}-> tensor<2x5x5x5xf32>
+// CHECK-NEXT: %4 = "tpu.Permute"(%2, %0){{.*}}order = [0, 3, 2, 1]{{.*}}-> tensor<2x5x5x5xf32>
+// CHECK-NEXT: %5 = "tpu.Add"(%3, %4){{.*}}-> tensor<2x5x5x5xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: one of both is repeated.
+func.func @around_broadcast(%arg_x: tensor<2x5x3x7xf32>, %arg_z: tensor<1x3x7x5xf32>) -> tensor<2x5x3x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %z = "top.Input"(%arg_z) : (tensor<1x3x7x5xf32>) -> tensor<1x3x7x5xf32> loc("z")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 3, 1, 2]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x7x5x3xf32> loc("p")
+  %q = "tpu.Permute"(%z, %n) {order = [0, 2, 3, 1]} : (tensor<1x3x7x5xf32>, none) -> tensor<1x7x5x3xf32> loc("q")
+  %s = "tpu.Add"(%p, %q) : (tensor<2x7x5x3xf32>, tensor<1x7x5x3xf32>) -> tensor<2x7x5x3xf32> loc("s")
+  %r = "tpu.Permute"(%s, %n) {order = [0, 2, 3, 1]} : (tensor<2x7x5x3xf32>, none) -> tensor<2x5x3x7xf32> loc("r")
+  %y = "tpu.MinConst"(%r) {const_val = 1.0 : f64} : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("y")
+  return %y : tensor<2x5x3x7xf32>
+}
+
+// CHECK-LABEL: func.func @around_broadcast
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 3, 1, 2]{{.*}}-> tensor<2x7x5x3xf32>
+// CHECK-NEXT: %4 = "tpu.Permute"(%2, %0){{.*}}order = [0, 2, 3, 1]{{.*}}-> tensor<1x7x5x3xf32>
+// CHECK-NEXT: %5 = "tpu.Add"(%3, %4){{.*}}-> tensor<2x7x5x3xf32>
+// CHECK-NEXT: %6 = "tpu.Permute"(%5, %0){{.*}}order = [0, 2, 3, 1]{{.*}}-> tensor<2x5x3x7xf32>
+// CHECK-NEXT: %7 = "tpu.MinConst"(%6){{.*}}-> tensor<2x5x3x7xf32>
+// CHECK-NEXT: return %7
+
+// -----
+
+// Refused: a third value is not permuted.
+func.func @weight_of_three(%arg_x: tensor<2x5x3x7xf32>, %arg_v: tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %v = "top.Input"(%arg_v) : (tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> loc("v")
+  %w = "top.Weight"() : () -> tensor<1x3x5x7xf32> loc("bias3")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x3x5x7xf32> loc("p")
+  %s = "tpu.Add"(%p, %w, %v) : (tensor<2x3x5x7xf32>, tensor<1x3x5x7xf32>, tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> loc("s")
+  return %s : tensor<2x3x5x7xf32>
+}
+
+// CHECK-LABEL: func.func @weight_of_three
+// CHECK: %4 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<2x3x5x7xf32>
+// CHECK-NEXT: %5 = "tpu.Add"(%4, %3, %2){{.*}}-> tensor<2x3x5x7xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: the Permute is there for something else anyway.
+func.func @fuse_used(%arg_x: tensor<2x5x3x7xf32>) -> (tensor<2x5x3x7xf32>, tensor<2x7x5x3xf32>) {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 3, 1, 2]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x7x5x3xf32> loc("p")
+  %q = "tpu.Permute"(%p, %n) {order = [0, 2, 3, 1]} : (tensor<2x7x5x3xf32>, none) -> tensor<2x5x3x7xf32> loc("q")
+  %y = "tpu.MinConst"(%q) {const_val = 1.0 : f64} : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("y")
+  return %y, %p : tensor<2x5x3x7xf32>, tensor<2x7x5x3xf32>
+}
+
+// CHECK-LABEL: func.func @fuse_used
+// CHECK: %2 = "tpu.Permute"(%1, %0){{.*}}order = [0, 3, 1, 2]{{.*}}-> tensor<2x7x5x3xf32>
+// CHECK-NEXT: %3 = "tpu.Permute"(%2, %0){{.*}}order = [0, 2, 3, 1]{{.*}}-> tensor<2x5x3x7xf32>
+// CHECK-NEXT: %4 = "tpu.MinConst"(%3){{.*}}-> tensor<2x5x3x7xf32>
+// CHECK-NEXT: return %4, %2

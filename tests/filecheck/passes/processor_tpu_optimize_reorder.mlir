@@ -455,3 +455,38 @@ func.func @mask_rank(%arg0: tensor<2x5x3x7xf32>, %arg1: tensor<5x7xf32>) -> tens
 // CHECK-NEXT: %6 = "tpu.Permute"(%5, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<2x5x3x7xf32>
 // CHECK-NEXT: %7 = "tpu.MinConst"(%6){{.*}}-> tensor<2x5x3x7xf32>
 // CHECK-NEXT: return %7
+
+// -----
+
+// Refused: a third value is not permuted.
+func.func @mask_of_three(%arg_x: tensor<2x5x3x7xf32>, %arg_m: tensor<2x1x5x7xf32>, %arg_v: tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %m = "top.Input"(%arg_m) : (tensor<2x1x5x7xf32>) -> tensor<2x1x5x7xf32> loc("m")
+  %v = "top.Input"(%arg_v) : (tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> loc("v")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x3x5x7xf32> loc("p")
+  %s = "tpu.Add"(%p, %m, %v) : (tensor<2x3x5x7xf32>, tensor<2x1x5x7xf32>, tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> loc("s")
+  return %s : tensor<2x3x5x7xf32>
+}
+
+// CHECK-LABEL: func.func @mask_of_three
+// CHECK: %4 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<2x3x5x7xf32>
+// CHECK-NEXT: %5 = "tpu.Add"(%4, %2, %3){{.*}}-> tensor<2x3x5x7xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: a weight in front of what is permuted.
+func.func @mask_is_a_weight(%arg_x: tensor<2x5x3x7xf32>) -> tensor<2x3x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<2x1x5x7xf32> loc("mask")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x3x5x7xf32> loc("p")
+  %s = "tpu.Sub"(%w, %p) : (tensor<2x1x5x7xf32>, tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> loc("s")
+  return %s : tensor<2x3x5x7xf32>
+}
+
+// CHECK-LABEL: func.func @mask_is_a_weight
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<2x3x5x7xf32>
+// CHECK-NEXT: %4 = "tpu.Sub"(%2, %3){{.*}}-> tensor<2x3x5x7xf32>
+// CHECK-NEXT: return %4

@@ -262,3 +262,170 @@ func.func @ones_matrix(%arg0: tensor<5x4xf32>, %arg1: tensor<4x7xf32>) -> tensor
 // CHECK-NEXT: %5 = "tpu.MatMul"(%2, %4, %0, %0, %0){{.*}}-> tensor<1x5x7xf32>
 // CHECK-NEXT: %6 = "tpu.MinConst"(%5){{.*}}-> tensor<1x5x7xf32>
 // CHECK-NEXT: return %6
+
+// -----
+
+// Refused: dimensions are joined, not split.
+func.func @part_of_merged(%arg_x: tensor<4x3x16xf32>) -> tensor<16xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x3x16xf32>) -> tensor<4x3x16xf32> loc("x")
+  %r = "tpu.Reshape"(%x) {shape = [12, 16]} : (tensor<4x3x16xf32>) -> tensor<12x16xf32> loc("r")
+  %s = "tpu.Slice"(%r, %n, %n, %n, %n) {offset = [1, 0], ends = [2, 16], steps = [1, 1]} : (tensor<12x16xf32>, none, none, none, none) -> tensor<1x16xf32> loc("s")
+  %y = "tpu.Squeeze"(%s) {axes = [0]} : (tensor<1x16xf32>) -> tensor<16xf32> loc("y")
+  return %y : tensor<16xf32>
+}
+
+// CHECK-LABEL: func.func @part_of_merged
+// CHECK: %2 = "tpu.Reshape"(%1){{.*}}-> tensor<12x16xf32>
+// CHECK-NEXT: %3 = "tpu.Slice"(%2, %0, %0, %0, %0){{.*}}offset = [1, 0]{{.*}}-> tensor<1x16xf32>
+// CHECK-NEXT: %4 = "tpu.Squeeze"(%3){{.*}}-> tensor<16xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: the dimensions in front are split differently.
+func.func @part_of_columns_behind(%arg_x: tensor<6x4x10xf32>) -> tensor<4x6x5xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<6x4x10xf32>) -> tensor<6x4x10xf32> loc("x")
+  %r = "tpu.Reshape"(%x) {shape = [4, 6, 2, 5]} : (tensor<6x4x10xf32>) -> tensor<4x6x2x5xf32> loc("r")
+  %s = "tpu.Slice"(%r, %n, %n, %n, %n) {offset = [0, 0, 1, 0], ends = [4, 6, 2, 5], steps = [1, 1, 1, 1]} : (tensor<4x6x2x5xf32>, none, none, none, none) -> tensor<4x6x1x5xf32> loc("s")
+  %y = "tpu.Squeeze"(%s) {axes = [2]} : (tensor<4x6x1x5xf32>) -> tensor<4x6x5xf32> loc("y")
+  return %y : tensor<4x6x5xf32>
+}
+
+// CHECK-LABEL: func.func @part_of_columns_behind
+// CHECK: %2 = "tpu.Reshape"(%1){{.*}}-> tensor<4x6x2x5xf32>
+// CHECK-NEXT: %3 = "tpu.Slice"(%2, %0, %0, %0, %0){{.*}}offset = [0, 0, 1, 0]{{.*}}-> tensor<4x6x1x5xf32>
+// CHECK-NEXT: %4 = "tpu.Squeeze"(%3){{.*}}-> tensor<4x6x5xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: which part is computed.
+func.func @part_is_computed(%arg_x: tensor<4x5x48xf32>, %arg_o: tensor<5xf32>) -> tensor<4x5x2x8xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x5x48xf32>) -> tensor<4x5x48xf32> loc("x")
+  %o = "top.Input"(%arg_o) : (tensor<5xf32>) -> tensor<5xf32> loc("o")
+  %r = "tpu.Reshape"(%x) {shape = [4, 5, 3, 2, 8]} : (tensor<4x5x48xf32>) -> tensor<4x5x3x2x8xf32> loc("r")
+  %s = "tpu.Slice"(%r, %o, %n, %n, %n) {offset = [0, 0, 1, 0, 0], ends = [4, 5, 2, 2, 8], steps = [1, 1, 1, 1, 1]} : (tensor<4x5x3x2x8xf32>, tensor<5xf32>, none, none, none) -> tensor<4x5x1x2x8xf32> loc("s")
+  %y = "tpu.Squeeze"(%s) {axes = [2]} : (tensor<4x5x1x2x8xf32>) -> tensor<4x5x2x8xf32> loc("y")
+  return %y : tensor<4x5x2x8xf32>
+}
+
+// CHECK-LABEL: func.func @part_is_computed
+// CHECK: %3 = "tpu.Reshape"(%1){{.*}}-> tensor<4x5x3x2x8xf32>
+// CHECK-NEXT: %4 = "tpu.Slice"(%3, %2, %0, %0, %0){{.*}}offset = [0, 0, 1, 0, 0]{{.*}}-> tensor<4x5x1x2x8xf32>
+// CHECK-NEXT: %5 = "tpu.Squeeze"(%4){{.*}}-> tensor<4x5x2x8xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: a part of the rows as well.
+func.func @part_of_two_dimensions(%arg_x: tensor<4x5x48xf32>) -> tensor<4x3x2x8xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x5x48xf32>) -> tensor<4x5x48xf32> loc("x")
+  %r = "tpu.Reshape"(%x) {shape = [4, 5, 3, 2, 8]} : (tensor<4x5x48xf32>) -> tensor<4x5x3x2x8xf32> loc("r")
+  %s = "tpu.Slice"(%r, %n, %n, %n, %n) {offset = [0, 2, 1, 0, 0], ends = [4, 5, 2, 2, 8], steps = [1, 1, 1, 1, 1]} : (tensor<4x5x3x2x8xf32>, none, none, none, none) -> tensor<4x3x1x2x8xf32> loc("s")
+  %y = "tpu.Squeeze"(%s) {axes = [2]} : (tensor<4x3x1x2x8xf32>) -> tensor<4x3x2x8xf32> loc("y")
+  return %y : tensor<4x3x2x8xf32>
+}
+
+// CHECK-LABEL: func.func @part_of_two_dimensions
+// CHECK: %2 = "tpu.Reshape"(%1){{.*}}-> tensor<4x5x3x2x8xf32>
+// CHECK-NEXT: %3 = "tpu.Slice"(%2, %0, %0, %0, %0){{.*}}offset = [0, 2, 1, 0, 0]{{.*}}-> tensor<4x3x1x2x8xf32>
+// CHECK-NEXT: %4 = "tpu.Squeeze"(%3){{.*}}-> tensor<4x3x2x8xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: the dimensions behind are split differently.
+func.func @part_with_rows_changed_behind(%arg_x: tensor<12x4x6xf32>) -> tensor<4x6x4xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<12x4x6xf32>) -> tensor<12x4x6xf32> loc("x")
+  %r = "tpu.Reshape"(%x) {shape = [3, 4, 6, 4]} : (tensor<12x4x6xf32>) -> tensor<3x4x6x4xf32> loc("r")
+  %s = "tpu.Slice"(%r, %n, %n, %n, %n) {offset = [1, 0, 0, 0], ends = [2, 4, 6, 4], steps = [1, 1, 1, 1]} : (tensor<3x4x6x4xf32>, none, none, none, none) -> tensor<1x4x6x4xf32> loc("s")
+  %y = "tpu.Squeeze"(%s) {axes = [0]} : (tensor<1x4x6x4xf32>) -> tensor<4x6x4xf32> loc("y")
+  return %y : tensor<4x6x4xf32>
+}
+
+// CHECK-LABEL: func.func @part_with_rows_changed_behind
+// CHECK: %2 = "tpu.Reshape"(%1){{.*}}-> tensor<3x4x6x4xf32>
+// CHECK-NEXT: %3 = "tpu.Slice"(%2, %0, %0, %0, %0){{.*}}offset = [1, 0, 0, 0]{{.*}}-> tensor<1x4x6x4xf32>
+// CHECK-NEXT: %4 = "tpu.Squeeze"(%3){{.*}}-> tensor<4x6x4xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: the product reads heads as they lie.
+func.func @ones_of_heads(%arg_x: tensor<6x5x4xf32>, %arg_w: tensor<4x5x7xf32>) -> tensor<1x6x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<6x5x4xf32>) -> tensor<6x5x4xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<4x5x7xf32>) -> tensor<4x5x7xf32> loc("w")
+  %a = "tpu.Reshape"(%x) {shape = [1, 6, 5, 4]} : (tensor<6x5x4xf32>) -> tensor<1x6x5x4xf32> loc("a")
+  %b = "tpu.Reshape"(%w) {shape = [1, 4, 5, 7]} : (tensor<4x5x7xf32>) -> tensor<1x4x5x7xf32> loc("b")
+  %y = "tpu.MatMul"(%a, %b, %n, %n, %n) {hdim_is_batch = true} : (tensor<1x6x5x4xf32>, tensor<1x4x5x7xf32>, none, none, none) -> tensor<1x6x5x7xf32> loc("y")
+  return %y : tensor<1x6x5x7xf32>
+}
+
+// CHECK-LABEL: func.func @ones_of_heads
+// CHECK: %3 = "tpu.Reshape"(%1){{.*}}-> tensor<1x6x5x4xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%2){{.*}}-> tensor<1x4x5x7xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%3, %4, %0, %0, %0){{.*}}hdim_is_batch = true{{.*}}-> tensor<1x6x5x7xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: the product merges its rows.
+func.func @ones_rows_merged(%arg_x: tensor<6x5x4xf32>, %arg_w: tensor<6x4x7xf32>) -> tensor<30x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<6x5x4xf32>) -> tensor<6x5x4xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<6x4x7xf32>) -> tensor<6x4x7xf32> loc("w")
+  %a = "tpu.Reshape"(%x) {shape = [1, 6, 5, 4]} : (tensor<6x5x4xf32>) -> tensor<1x6x5x4xf32> loc("a")
+  %b = "tpu.Reshape"(%w) {shape = [1, 6, 4, 7]} : (tensor<6x4x7xf32>) -> tensor<1x6x4x7xf32> loc("b")
+  %y = "tpu.MatMul"(%a, %b, %n, %n, %n) {keep_dims = false} : (tensor<1x6x5x4xf32>, tensor<1x6x4x7xf32>, none, none, none) -> tensor<30x7xf32> loc("y")
+  return %y : tensor<30x7xf32>
+}
+
+// CHECK-LABEL: func.func @ones_rows_merged
+// CHECK: %3 = "tpu.Reshape"(%1){{.*}}-> tensor<1x6x5x4xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%2){{.*}}-> tensor<1x6x4x7xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%3, %4, %0, %0, %0){{.*}}keep_dims = false{{.*}}-> tensor<30x7xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: the ones are where the other operand is repeated.
+func.func @ones_repeat(%arg_x: tensor<6x5x4xf32>, %arg_w: tensor<6x4x7xf32>) -> tensor<6x6x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<6x5x4xf32>) -> tensor<6x5x4xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<6x4x7xf32>) -> tensor<6x4x7xf32> loc("w")
+  %a = "tpu.Reshape"(%x) {shape = [1, 6, 5, 4]} : (tensor<6x5x4xf32>) -> tensor<1x6x5x4xf32> loc("a")
+  %b = "tpu.Reshape"(%w) {shape = [6, 1, 4, 7]} : (tensor<6x4x7xf32>) -> tensor<6x1x4x7xf32> loc("b")
+  %y = "tpu.MatMul"(%a, %b, %n, %n, %n) : (tensor<1x6x5x4xf32>, tensor<6x1x4x7xf32>, none, none, none) -> tensor<6x6x5x7xf32> loc("y")
+  return %y : tensor<6x6x5x7xf32>
+}
+
+// CHECK-LABEL: func.func @ones_repeat
+// CHECK: %3 = "tpu.Reshape"(%1){{.*}}-> tensor<1x6x5x4xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%2){{.*}}-> tensor<6x1x4x7xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%3, %4, %0, %0, %0){{.*}}-> tensor<6x6x5x7xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: before the Reshapes the operands have other batches.
+func.func @ones_repeated_before(%arg_x: tensor<6x5x4xf32>, %arg_w: tensor<6x1x4x7xf32>) -> tensor<1x1x6x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<6x5x4xf32>) -> tensor<6x5x4xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<6x1x4x7xf32>) -> tensor<6x1x4x7xf32> loc("w")
+  %a = "tpu.Reshape"(%x) {shape = [1, 1, 6, 5, 4]} : (tensor<6x5x4xf32>) -> tensor<1x1x6x5x4xf32> loc("a")
+  %b = "tpu.Reshape"(%w) {shape = [1, 1, 6, 4, 7]} : (tensor<6x1x4x7xf32>) -> tensor<1x1x6x4x7xf32> loc("b")
+  %y = "tpu.MatMul"(%a, %b, %n, %n, %n) : (tensor<1x1x6x5x4xf32>, tensor<1x1x6x4x7xf32>, none, none, none) -> tensor<1x1x6x5x7xf32> loc("y")
+  return %y : tensor<1x1x6x5x7xf32>
+}
+
+// CHECK-LABEL: func.func @ones_repeated_before
+// CHECK: %3 = "tpu.Reshape"(%1){{.*}}-> tensor<1x1x6x5x4xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%2){{.*}}-> tensor<1x1x6x4x7xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%3, %4, %0, %0, %0){{.*}}-> tensor<1x1x6x5x7xf32>
+// CHECK-NEXT: return %5
