@@ -52,7 +52,7 @@ class Result:
     @property
     def passed(self) -> bool:
         """Whether every seed is close enough."""
-        return min(self.cosines) >= self.wanted_cosine
+        return all(cosine >= self.wanted_cosine for cosine in self.cosines)
 
 
 def measure(model: str, quantize: str, seeds: int, folder: Path) -> Result:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,19 @@ def json_file(text: str) -> Path:
 
 
 def write_json(path: Path | None, figures: Any) -> None:
-    """The figures as a file, if one was asked for."""
+    """The figures as a file, if one was asked for; what is infinite or not a number is null."""
     if path is not None:
-        path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(_plain(figures), indent=1, allow_nan=False)
+        path.write_text(text + "\n", encoding="utf-8")
+
+
+def _plain(figures: Any) -> Any:
+    match figures:
+        case dict():
+            return {key: _plain(value) for key, value in figures.items()}  # pyright: ignore
+        case list() | tuple():
+            return [_plain(value) for value in figures]  # pyright: ignore
+        case float() if not math.isfinite(figures):
+            return None
+        case _:
+            return figures

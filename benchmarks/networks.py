@@ -1,6 +1,7 @@
 """The example networks, what they are measured against, and the tools run as a user runs them."""
 
 import json
+import math
 import resource
 import subprocess
 import sys
@@ -67,8 +68,9 @@ def executed(source: Path, out: Path, seed: int) -> tuple[float, dict[str, Any]]
 
 
 def lowest_cosine(report: dict[str, Any]) -> float:
-    """The lowest cosine of all outputs in a report of `executed`."""
-    return min(tensor["cosine"] for tensor in report["comparison"]["tensors"].values())
+    """The lowest cosine of all outputs in a report of `executed`; NaN if one is not a number."""
+    cosines = [tensor["cosine"] for tensor in report["comparison"]["tensors"].values()]
+    return math.nan if None in cosines else min(cosines)
 
 
 def peak_gib() -> float:

@@ -61,12 +61,13 @@ class LayerComparison:
         return far or not self.to_interpreter.cosine >= BAD_COSINE
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for a report; an infinite ratio (equal tensors) is None."""
+        """Plain values for a report; None where a figure is infinite or not a number."""
         figures: dict[str, Any] = asdict(self) | {"bad": self.is_bad}
-        for key in ("to_float", "to_interpreter"):
-            close = figures[key]
-            if close is not None and not np.isfinite(close["sqnr_db"]):
-                close["sqnr_db"] = None
+        for key in ("low", "high"):
+            if not np.isfinite(figures[key]):
+                figures[key] = None
+        figures["to_float"] = None if self.to_float is None else self.to_float.as_dict()
+        figures["to_interpreter"] = self.to_interpreter.as_dict()
         return figures
 
 

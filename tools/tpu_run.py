@@ -171,6 +171,7 @@ def _run(args: argparse.Namespace) -> None:
         with _timed(seconds, "layers"), console.status("comparing layers"):
             layers = compare_layers(args.program, program, chip, inputs)
     report = run_report(program, chip, timeline, comparison, seconds)
+    _count_not_finite(outputs, program, report, console)
     if layers:
         report["layer_comparison"] = [row.as_dict() for row in layers]
     _write(args, program, chip, timeline, outputs, report, against)
@@ -180,6 +181,22 @@ def _run(args: argparse.Namespace) -> None:
             Console().print(comparison_table(layers))
         if against is not None and args.against is not None:
             Console().print(difference_table(report, against, args.against.name))
+
+
+def _count_not_finite(
+    outputs: Arrays, program: Program, report: dict[str, Any], console: Console
+) -> None:
+    """Note in the report how many numbers of each output are NaN or infinite, and warn of them."""
+    for name, value in outputs.items():
+        count = int(np.count_nonzero(~np.isfinite(value))) if value.dtype.kind == "f" else 0
+        report["outputs"][name]["not_finite"] = count
+        if count:
+            console.print(
+                f"warning: {count:,} of the {value.size:,} numbers of output '{name}' are NaN or "
+                f"infinite in {program.quantize} (F16 ends at 65,504; BF16 and F32 reach 3e38): "
+                "--compare-layers lists the first layer where it happens",
+                highlight=False,
+            )
 
 
 def _asks_for_a_run(args: argparse.Namespace) -> bool:

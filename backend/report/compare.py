@@ -1,5 +1,6 @@
 """How close two tensors are."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,15 +17,19 @@ class Closeness:
     max_abs_error: float
     sqnr_db: float
 
-    def as_dict(self) -> dict[str, float]:
-        """Plain values for a report."""
-        return asdict(self)
+    def as_dict(self) -> dict[str, float | None]:
+        """Plain values for a report. JSON has neither infinity (the noise ratio of equal tensors)
+        nor NaN: both become None."""
+        return {key: value if math.isfinite(value) else None for key, value in asdict(self).items()}
 
 
 def closeness(value: npt.NDArray[Any], reference: npt.NDArray[Any]) -> Closeness:
     """Compare a tensor with its reference, in f64. NaN anywhere makes all figures NaN."""
-    a = value.astype(np.float64).ravel()
-    b = reference.astype(np.float64).ravel()
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        return _closeness(value.astype(np.float64).ravel(), reference.astype(np.float64).ravel())
+
+
+def _closeness(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> Closeness:
     difference = a - b
     scale = float(np.linalg.norm(a) * np.linalg.norm(b))
     same = bool(np.array_equal(a, b))

@@ -1,6 +1,5 @@
 """The report of one run, as plain values."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -26,7 +25,7 @@ def run_report(
     compared = None
     if comparison is not None:
         reference, tensors = comparison
-        figures = {name: _finite(close.as_dict()) for name, close in tensors.items()}
+        figures = {name: close.as_dict() for name, close in tensors.items()}
         compared = {"reference": reference, "tensors": figures}
     moved = {d.value: timeline.bytes_moved[d] for d in REPORTED}
     rows = layer_rows(program, timeline, chip)
@@ -61,8 +60,3 @@ def run_report(
         "wall_seconds": {stage: round(seconds, 3) for stage, seconds in wall_seconds.items()},
         "layers": [row.as_dict() for row in rows],
     }
-
-
-def _finite(figures: dict[str, float]) -> dict[str, float | None]:
-    """JSON has neither infinity (the noise ratio of equal tensors) nor NaN: both become null."""
-    return {k: v if math.isfinite(v) else None for k, v in figures.items()}

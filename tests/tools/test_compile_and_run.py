@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from tests.tools.running import Run
 
 from xdsl_tpu.backend.bmodel import read_bmodel
@@ -82,7 +83,7 @@ def check_report(report: dict[str, Any]) -> None:
     assert report["milliseconds"] == pytest.approx(report["cycles"] / 1e6)
     assert list(report["comparison"]["tensors"]) == list(report["outputs"])
     for name, entry in report["outputs"].items():
-        assert set(entry) == {"shape", "dtype"}
+        assert set(entry) == {"shape", "dtype", "not_finite"}
         closeness = report["comparison"]["tensors"][name]
         assert set(closeness) == {"cosine", "max_abs_error", "sqnr_db"}
         assert COSINE["F16"] <= closeness["cosine"] <= 1 + 1e-9
@@ -247,3 +248,31 @@ def test_help_and_version(name: str, call: Run) -> None:
     assert shown.status == 0
     assert "usage" in shown.out
     assert call(name, "--version").out.startswith(f"{name} 0.1")
+
+
+def test_results_that_are_not_finite_are_said(call: Run, tmp_path: Path) -> None:
+    """Numbers beyond F16's range, and none where the range suffices."""
+    model, report = tmp_path / "large.onnx", tmp_path / "report.json"
+    value = helper.make_tensor_value_info
+    nodes = [
+        helper.make_node("Mul", ["x", "factor"], ["large"]),
+        helper.make_node("Relu", ["large"], ["y"]),
+    ]
+    factor = numpy_helper.from_array(np.array([1e4], np.float32), "factor")
+    inputs, outputs = ([value(name, TensorProto.FLOAT, [1, 4, 8])] for name in "xy")
+    graph = helper.make_graph(nodes, "g", inputs, outputs, [factor])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    model.write_bytes(made.SerializeToString())
+    x = np.full((1, 4, 8), 2.0, np.float32)
+    x[0, 1] = 10
+    np.savez(tmp_path / "x.npz", x=x)
+    for quantize, count in (("F16", 8), ("F32", 0)):
+        out = tmp_path / quantize
+        assert call("tpu-compile", model, "--quantize", quantize, "-o", out).status == 0
+        arguments = ("--inputs", tmp_path / "x.npz", "--compare", model, "--compare-layers")
+        done = call("tpu-run", out, *arguments, "--report", report)
+        assert done.status == 0, done.err
+        warned = f"warning: {count} of the 32 numbers" in " ".join(done.err.split())
+        assert warned == (count > 0)
+        (output,) = load(report)["outputs"].values()
+        assert output["not_finite"] == count
