@@ -24,7 +24,9 @@ class Timeline {
   /* Show a range, kept within the run and at least a few cycles long. */
   show(from, to) {
     const total = Math.max(1, this.model.total);
-    const length = Math.min(total, Math.max(8, to - from));
+    const wanted = Math.max(8, to - from);
+    // Rounding of a zoom and its opposite leaves no sliver at the ends.
+    const length = wanted > total * (1 - 1e-9) ? total : wanted;
     this.from = Math.min(Math.max(0, (from + to - length) / 2), total - length);
     this.to = this.from + length;
     const range = byId("range");
