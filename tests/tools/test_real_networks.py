@@ -1,10 +1,17 @@
 """The example networks through the installed tools: closeness to onnxruntime, cycles."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from tests.tools.running import Run
+
+from xdsl_tpu.backend.bmodel import read_bmodel
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.operands import accesses
+from xdsl_tpu.backend.operands.region import regions
+from xdsl_tpu.backend.program import Program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -40,3 +47,27 @@ def test_closeness(name: str, quantize: str, cosine: float, tool: Run, tmp_path:
     assert cosine <= tensor["cosine"] <= 1 + 1e-9
     assert figures["gdma"]["bytes"]["load"] > PARAMETERS[name] * (2 if quantize == "F16" else 4)
     assert figures["cycles"] < figures["bdc"]["busy_cycles"] + figures["gdma"]["busy_cycles"]
+    check_coefficients(read_bmodel(out / "model.bmodel"))
+
+
+def check_coefficients(program: Program) -> None:
+    """No load of weights has runs under 64 bytes; weights lie in the order they are loaded in.
+
+    Biases and depthwise filters of convolutions are in packs, other vectors are loaded by the row.
+    A weight that is loaded ahead of others changes the order, as do the strips of a product.
+    """
+    chip = load_chip()
+    first = program.coefficient_address
+    image = range(first, first + len(program.coefficients))
+    loads = [
+        access
+        for command in program.gdma
+        for access in accesses(command, chip)
+        if not access.local and not access.writes and access.address in image
+    ]
+    short = [load for load in loads if min(part.run for part in regions(load, chip)) < 64]
+    assert len(loads) > 50
+    assert short == []
+    order = list(dict.fromkeys(load.address for load in loads))
+    back = sum(after < before for before, after in pairwise(order))
+    assert back <= len(order) * 0.03

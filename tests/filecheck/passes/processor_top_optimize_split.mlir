@@ -750,3 +750,22 @@ func.func @whole_output_transposed(%arg_x: tensor<48x16xf32>) -> (tensor<20x16xf
 // CHECK-NEXT: %4 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 0]{{.*}}-> tensor<20x16xf32>
 // CHECK-NEXT: %5 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 16]{{.*}}-> tensor<20x32xf32>
 // CHECK-NEXT: return %4, %5
+
+// -----
+
+// Refused: a weight of its own for each batch.
+func.func @whole_batches_of_weights(%arg_x: tensor<4x5x16xf32>) -> (tensor<4x5x16xf32>, tensor<4x5x32xf32>) {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x5x16xf32>) -> tensor<4x5x16xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x16x48xf32> loc("w")
+  %r = "top.MatMul"(%x, %w, %n) : (tensor<4x5x16xf32>, tensor<4x16x48xf32>, none) -> tensor<4x5x48xf32> loc("r")
+  %a = "top.Slice"(%r, %n, %n, %n) {offset = [0, 0, 0], ends = [4, 5, 16], steps = [1, 1, 1]} : (tensor<4x5x48xf32>, none, none, none) -> tensor<4x5x16xf32> loc("a")
+  %b = "top.Slice"(%r, %n, %n, %n) {offset = [0, 0, 16], ends = [4, 5, 48], steps = [1, 1, 1]} : (tensor<4x5x48xf32>, none, none, none) -> tensor<4x5x32xf32> loc("b")
+  return %a, %b : tensor<4x5x16xf32>, tensor<4x5x32xf32>
+}
+
+// CHECK-LABEL: func.func @whole_batches_of_weights
+// CHECK: %3 = "top.MatMul"(%1, %2, %0){{.*}}-> tensor<4x5x48xf32>
+// CHECK-NEXT: %4 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 0, 0]{{.*}}-> tensor<4x5x16xf32>
+// CHECK-NEXT: %5 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 0, 16]{{.*}}-> tensor<4x5x32xf32>
+// CHECK-NEXT: return %4, %5

@@ -334,3 +334,112 @@ func.func @left_refused_reads_heads(%arg_x: tensor<2x4x5x3xf32>, %arg_w: tensor<
 // CHECK: %3 = "top.Permute"(%1){{.*}}order = [0, 1, 3, 2]{{.*}}-> tensor<2x4x3x5xf32>
 // CHECK-NEXT: %4 = "top.MatMul"(%3, %2, %0){{.*}}hdim_is_batch = true{{.*}}left_transpose = true{{.*}}right_transpose = true{{.*}}-> tensor<2x5x3x6xf32>
 // CHECK-NEXT: return %4
+
+// -----
+
+// Refused: batches swap, too, which their sizes do not tell.
+func.func @right_refused_equal_batches_swap(%arg_x: tensor<3x3x5x4xf32>, %arg_w: tensor<3x3x6x4xf32>) -> tensor<3x3x5x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<3x3x5x4xf32>) -> tensor<3x3x5x4xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<3x3x6x4xf32>) -> tensor<3x3x6x4xf32> loc("w")
+  %p = "top.Permute"(%w) {order = [1, 0, 3, 2]} : (tensor<3x3x6x4xf32>) -> tensor<3x3x4x6xf32> loc("p")
+  %y = "top.MatMul"(%x, %p, %n) : (tensor<3x3x5x4xf32>, tensor<3x3x4x6xf32>, none) -> tensor<3x3x5x6xf32> loc("y")
+  return %y : tensor<3x3x5x6xf32>
+}
+
+// CHECK-LABEL: func.func @right_refused_equal_batches_swap
+// CHECK: %3 = "top.Permute"(%2){{.*}}order = [1, 0, 3, 2]{{.*}}-> tensor<3x3x4x6xf32>
+// CHECK-NEXT: %4 = "top.MatMul"(%1, %3, %0){{.*}}-> tensor<3x3x5x6xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: all dimensions move, which their sizes do not tell.
+func.func @right_refused_equal_sizes(%arg_x: tensor<4x5x4xf32>, %arg_w: tensor<4x4x4xf32>) -> tensor<4x5x4xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x5x4xf32>) -> tensor<4x5x4xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<4x4x4xf32>) -> tensor<4x4x4xf32> loc("w")
+  %p = "top.Permute"(%w) {order = [1, 2, 0]} : (tensor<4x4x4xf32>) -> tensor<4x4x4xf32> loc("p")
+  %y = "top.MatMul"(%x, %p, %n) : (tensor<4x5x4xf32>, tensor<4x4x4xf32>, none) -> tensor<4x5x4xf32> loc("y")
+  return %y : tensor<4x5x4xf32>
+}
+
+// CHECK-LABEL: func.func @right_refused_equal_sizes
+// CHECK: %3 = "top.Permute"(%2){{.*}}order = [1, 2, 0]{{.*}}-> tensor<4x4x4xf32>
+// CHECK-NEXT: %4 = "top.MatMul"(%1, %3, %0){{.*}}-> tensor<4x5x4xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: the columns move in front of the heads, of which there are as many.
+func.func @right_refused_columns_in_front(%arg_x: tensor<2x3x5x3xf32>, %arg_w: tensor<2x3x4x3xf32>) -> tensor<2x3x5x4xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x3x5x3xf32>) -> tensor<2x3x5x3xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<2x3x4x3xf32>) -> tensor<2x3x4x3xf32> loc("w")
+  %p = "top.Permute"(%w) {order = [0, 3, 1, 2]} : (tensor<2x3x4x3xf32>) -> tensor<2x3x3x4xf32> loc("p")
+  %y = "top.MatMul"(%x, %p, %n) : (tensor<2x3x5x3xf32>, tensor<2x3x3x4xf32>, none) -> tensor<2x3x5x4xf32> loc("y")
+  return %y : tensor<2x3x5x4xf32>
+}
+
+// CHECK-LABEL: func.func @right_refused_columns_in_front
+// CHECK: %3 = "top.Permute"(%2){{.*}}order = [0, 3, 1, 2]{{.*}}-> tensor<2x3x3x4xf32>
+// CHECK-NEXT: %4 = "top.MatMul"(%1, %3, %0){{.*}}-> tensor<2x3x5x4xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: a sum reads it as its second operand.
+func.func @right_used_in_a_sum(%arg_w: tensor<3x3xf32>, %arg_x: tensor<4x3xf32>, %arg_v: tensor<3x3xf32>) -> (tensor<4x3xf32>, tensor<3x3xf32>) {
+  %n = "top.None"() : () -> none
+  %w = "top.Input"(%arg_w) : (tensor<3x3xf32>) -> tensor<3x3xf32> loc("w")
+  %x = "top.Input"(%arg_x) : (tensor<4x3xf32>) -> tensor<4x3xf32> loc("x")
+  %v = "top.Input"(%arg_v) : (tensor<3x3xf32>) -> tensor<3x3xf32> loc("v")
+  %p = "top.Permute"(%w) {order = [1, 0]} : (tensor<3x3xf32>) -> tensor<3x3xf32> loc("p")
+  %y = "top.MatMul"(%x, %p, %n) : (tensor<4x3xf32>, tensor<3x3xf32>, none) -> tensor<4x3xf32> loc("y")
+  %z = "top.Add"(%v, %p) : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32> loc("z")
+  return %y, %z : tensor<4x3xf32>, tensor<3x3xf32>
+}
+
+// CHECK-LABEL: func.func @right_used_in_a_sum
+// CHECK: %4 = "top.Permute"(%1){{.*}}order = [1, 0]{{.*}}-> tensor<3x3xf32>
+// CHECK-NEXT: %5 = "top.MatMul"(%2, %4, %0){{.*}}-> tensor<4x3xf32>
+// CHECK-NEXT: %6 = "top.Add"(%3, %4){{.*}}-> tensor<3x3xf32>
+// CHECK-NEXT: return %5, %6
+
+// -----
+
+// Refused: something else reads the left operand.
+func.func @left_used_other(%arg_x: tensor<2x4x5xf32>, %arg_w: tensor<2x6x4xf32>) -> (tensor<2x5x6xf32>, tensor<2x5x4xf32>) {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x4x5xf32>) -> tensor<2x4x5xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<2x6x4xf32>) -> tensor<2x6x4xf32> loc("w")
+  %p = "top.Permute"(%x) {order = [0, 2, 1]} : (tensor<2x4x5xf32>) -> tensor<2x5x4xf32> loc("p")
+  %y = "top.MatMul"(%p, %w, %n) {right_transpose = true} : (tensor<2x5x4xf32>, tensor<2x6x4xf32>, none) -> tensor<2x5x6xf32> loc("y")
+  %z = "top.Abs"(%p) : (tensor<2x5x4xf32>) -> tensor<2x5x4xf32> loc("z")
+  return %y, %z : tensor<2x5x6xf32>, tensor<2x5x4xf32>
+}
+
+// CHECK-LABEL: func.func @left_used_other
+// CHECK: %3 = "top.Permute"(%1){{.*}}order = [0, 2, 1]{{.*}}-> tensor<2x5x4xf32>
+// CHECK-NEXT: %4 = "top.MatMul"(%3, %2, %0){{.*}}right_transpose = true{{.*}}-> tensor<2x5x6xf32>
+// CHECK-NEXT: %5 = "top.Abs"(%3){{.*}}-> tensor<2x5x4xf32>
+// CHECK-NEXT: return %4, %5
+
+// -----
+
+// Refused: the shapes are not known.
+func.func @right_refused_unknown(%arg_x: tensor<5x4xf32>, %arg_v: tensor<6x4xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<5x4xf32>) -> tensor<5x4xf32> loc("x")
+  %v = "top.Input"(%arg_v) : (tensor<6x4xf32>) -> tensor<6x4xf32> loc("v")
+  %w = "top.Abs"(%v) : (tensor<6x4xf32>) -> tensor<*xf32> loc("w")
+  %p = "top.Permute"(%w) {order = [1, 0]} : (tensor<*xf32>) -> tensor<*xf32> loc("p")
+  %y = "top.MatMul"(%x, %p, %n) : (tensor<5x4xf32>, tensor<*xf32>, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @right_refused_unknown
+// CHECK: %3 = "top.Abs"(%2){{.*}}-> tensor<*xf32>
+// CHECK-NEXT: %4 = "top.Permute"(%3){{.*}}order = [1, 0]{{.*}}-> tensor<*xf32>
+// CHECK-NEXT: %5 = "top.MatMul"(%1, %4, %0){{.*}}-> tensor<*xf32>
+// CHECK-NEXT: return %5
