@@ -99,10 +99,11 @@ def test_kernel_dimensions_merged_into_channels(mode: int, conv: Conv) -> None:
     assert command == merged
 
 
-def test_rows_alone_are_merged_by_default() -> None:
+def test_rows_alone_are_merged_by_the_rule() -> None:
     """A merged column would load the image once more."""
-    _, conv = MERGED["mobile stem, both"]
-    result = outcome(conv, "f16")
+    case = MERGED["mobile stem, both"][1].case("f16")
+    case.options["weight-reorder"] = "measure=false"
+    result = check(case)
     assert {(c["opd1_h"], c["opd1_w"]) for c in result.program.tiu if "CONV" in c.form.name} == {
         (1, 3)
     }
