@@ -197,3 +197,186 @@ func.func @tiles(%arg_x: tensor<2x3xf32>) -> tensor<*xf32> {
 // CHECK-LABEL: func.func @tiles
 // CHECK: %1 = "top.Tile"(%0){{.*}}tile = [3, 2]{{.*}}-> tensor<6x6xf32>
 // CHECK-NEXT: return %1 : tensor<6x6xf32>
+
+// -----
+
+// Refused: together the steps go backwards.
+func.func @part_of_what_is_backwards(%arg_x: tensor<4x8xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("x")
+  %a = "top.Slice"(%x, %n, %n, %n) {offset = [0, 6], ends = [4, 1], steps = [1, -1]} : (tensor<4x8xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %y = "top.Slice"(%a, %n, %n, %n) {offset = [0, 1], ends = [4, 4], steps = [1, 1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @part_of_what_is_backwards
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 6]{{.*}}-> tensor<4x5xf32>
+// CHECK-NEXT: %3 = "top.Slice"(%2, %0, %0, %0){{.*}}offset = [0, 1]{{.*}}-> tensor<4x3xf32>
+// CHECK-NEXT: return %3
+
+// -----
+
+// Refused: a part goes backwards, not the whole dimension.
+func.func @part_backwards(%arg_x: tensor<4x8xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("x")
+  %y = "top.Slice"(%x, %n, %n, %n) {offset = [0, 6], ends = [4, 1], steps = [1, -1]} : (tensor<4x8xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @part_backwards
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 6]{{.*}}-> tensor<4x5xf32>
+// CHECK-NEXT: return %2
+
+// -----
+
+// Refused: two dimensions go backwards.
+func.func @two_backwards(%arg_x: tensor<4x8xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("x")
+  %y = "top.Slice"(%x, %n, %n, %n) {offset = [3, 7], ends = [-5, -9], steps = [-1, -1]} : (tensor<4x8xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @two_backwards
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [3, 7]{{.*}}-> tensor<4x8xf32>
+// CHECK-NEXT: return %2
+
+// -----
+
+// Refused: no Reverse of five dimensions.
+func.func @five_backwards(%arg_x: tensor<1x2x3x4x8xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x2x3x4x8xf32>) -> tensor<1x2x3x4x8xf32> loc("x")
+  %y = "top.Slice"(%x, %n, %n, %n) {offset = [0, 0, 0, 0, 7], ends = [1, 2, 3, 4, -9], steps = [1, 1, 1, 1, -1]} : (tensor<1x2x3x4x8xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @five_backwards
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 0, 0, 0, 7]{{.*}}-> tensor<1x2x3x4x8xf32>
+// CHECK-NEXT: return %2
+
+// -----
+
+// Refused: the convolution moves by two.
+func.func @crop_with_strides(%arg_x: tensor<1x3x9x9xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x9x9xf32>) -> tensor<1x3x9x9xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x3x3xf32> loc("w")
+  %c = "top.Conv"(%x, %w, %n) {kernel_shape = [3, 3], pads = [2, 2, 2, 2], strides = [2, 2], group = 1 : i64} : (tensor<1x3x9x9xf32>, tensor<4x3x3x3xf32>, none) -> tensor<*xf32> loc("c")
+  %y = "top.Slice"(%c, %n, %n, %n) {offset = [0, 0, 1, 1], ends = [1, 4, 5, 5], steps = [1, 1, 1, 1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @crop_with_strides
+// CHECK: %3 = "top.Conv"(%1, %2, %0){{.*}}-> tensor<1x4x6x6xf32>
+// CHECK-NEXT: %4 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 0, 1, 1]{{.*}}-> tensor<1x4x4x4xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: every other row.
+func.func @crop_in_steps(%arg_x: tensor<1x3x9x9xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x9x9xf32>) -> tensor<1x3x9x9xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x3x3xf32> loc("w")
+  %c = "top.Conv"(%x, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1], group = 1 : i64} : (tensor<1x3x9x9xf32>, tensor<4x3x3x3xf32>, none) -> tensor<*xf32> loc("c")
+  %y = "top.Slice"(%c, %n, %n, %n) {offset = [0, 0, 0, 0], ends = [1, 4, 9, 9], steps = [1, 1, 2, 1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @crop_in_steps
+// CHECK: %3 = "top.Conv"(%1, %2, %0){{.*}}-> tensor<1x4x9x9xf32>
+// CHECK-NEXT: %4 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 0, 0, 0]{{.*}}-> tensor<1x4x5x9xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: negative numbers become zero.
+func.func @neighbours_and_relu(%arg_x: tensor<4x10xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x10xf32>) -> tensor<4x10xf32> loc("x")
+  %a = "top.Slice"(%x, %n, %n, %n) {offset = [0, 0], ends = [4, 4], steps = [1, 1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %b = "top.Slice"(%x, %n, %n, %n) {offset = [0, 4], ends = [4, 10], steps = [1, 1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("b")
+  %y = "top.Concat"(%a, %b) {axis = 1 : si32, do_relu = true} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @neighbours_and_relu
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 0]{{.*}}-> tensor<4x4xf32>
+// CHECK-NEXT: %3 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 4]{{.*}}-> tensor<4x6xf32>
+// CHECK-NEXT: %4 = "top.Concat"(%2, %3){{.*}}axis = 1{{.*}}-> tensor<4x10xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: a third part comes from elsewhere.
+func.func @neighbours_and_another(%arg_x: tensor<4x10xf32>, %arg_v: tensor<4x3xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x10xf32>) -> tensor<4x10xf32> loc("x")
+  %v = "top.Input"(%arg_v) : (tensor<4x3xf32>) -> tensor<4x3xf32> loc("v")
+  %a = "top.Slice"(%x, %n, %n, %n) {offset = [0, 0], ends = [4, 4], steps = [1, 1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %b = "top.Slice"(%x, %n, %n, %n) {offset = [0, 4], ends = [4, 10], steps = [1, 1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("b")
+  %y = "top.Concat"(%a, %b, %v) {axis = 1 : si32} : (tensor<*xf32>, tensor<*xf32>, tensor<4x3xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @neighbours_and_another
+// CHECK: %3 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 0]{{.*}}-> tensor<4x4xf32>
+// CHECK-NEXT: %4 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 4]{{.*}}-> tensor<4x6xf32>
+// CHECK-NEXT: %5 = "top.Concat"(%3, %4, %2){{.*}}axis = 1{{.*}}-> tensor<4x13xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: the parts are of different rows.
+func.func @neighbours_of_rows(%arg_x: tensor<4x10xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x10xf32>) -> tensor<4x10xf32> loc("x")
+  %a = "top.Slice"(%x, %n, %n, %n) {offset = [0, 0], ends = [2, 4], steps = [1, 1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %b = "top.Slice"(%x, %n, %n, %n) {offset = [2, 4], ends = [4, 10], steps = [1, 1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("b")
+  %y = "top.Concat"(%a, %b) {axis = 1 : si32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @neighbours_of_rows
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 0]{{.*}}-> tensor<2x4xf32>
+// CHECK-NEXT: %3 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [2, 4]{{.*}}-> tensor<2x6xf32>
+// CHECK-NEXT: %4 = "top.Concat"(%2, %3){{.*}}axis = 1{{.*}}-> tensor<2x10xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: every element, then every other.
+func.func @neighbours_in_steps(%arg_x: tensor<4x10xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x10xf32>) -> tensor<4x10xf32> loc("x")
+  %a = "top.Slice"(%x, %n, %n, %n) {offset = [0, 0], ends = [4, 4], steps = [1, 1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %b = "top.Slice"(%x, %n, %n, %n) {offset = [0, 4], ends = [4, 10], steps = [1, 2]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("b")
+  %y = "top.Concat"(%a, %b) {axis = 1 : si32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @neighbours_in_steps
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 0]{{.*}}-> tensor<4x4xf32>
+// CHECK-NEXT: %3 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 4]{{.*}}-> tensor<4x3xf32>
+// CHECK-NEXT: %4 = "top.Concat"(%2, %3){{.*}}axis = 1{{.*}}-> tensor<4x7xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: both go backwards.
+func.func @neighbours_backwards(%arg_x: tensor<4x10xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x10xf32>) -> tensor<4x10xf32> loc("x")
+  %a = "top.Slice"(%x, %n, %n, %n) {offset = [0, 9], ends = [4, 5], steps = [1, -1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %b = "top.Slice"(%x, %n, %n, %n) {offset = [0, 5], ends = [4, -11], steps = [1, -1]} : (tensor<4x10xf32>, none, none, none) -> tensor<*xf32> loc("b")
+  %y = "top.Concat"(%a, %b) {axis = 1 : si32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @neighbours_backwards
+// CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 9]{{.*}}-> tensor<4x4xf32>
+// CHECK-NEXT: %3 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 5]{{.*}}-> tensor<4x6xf32>
+// CHECK-NEXT: %4 = "top.Concat"(%2, %3){{.*}}axis = 1{{.*}}-> tensor<4x10xf32>
+// CHECK-NEXT: return %4

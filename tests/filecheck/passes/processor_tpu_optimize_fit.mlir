@@ -281,3 +281,22 @@ func.func @sizes_exchanged(%arg_x: tensor<2x4x6xf32>) -> tensor<4x2x6xf32> {
 // CHECK-NEXT: %4 = "tpu.Permute"(%3, %0){{.*}}order = [1, 0, 2]{{.*}}-> tensor<4x2x6xf32>
 // CHECK-NEXT: %5 = "tpu.MinConst"(%4){{.*}}-> tensor<4x2x6xf32>
 // CHECK-NEXT: return %5
+
+// -----
+
+// Refused likewise: as many rows as there are columns, so that batch and heads seem the same.
+func.func @fit_reads_heads_of_equal_sizes(%arg_x: tensor<3x5x5xf32>, %arg_w: tensor<1x5x3x6xf32>) -> tensor<1x5x3x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<3x5x5xf32>) -> tensor<3x5x5xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<1x5x3x6xf32>) -> tensor<1x5x3x6xf32> loc("w")
+  %p = "tpu.Permute"(%x, %n) {order = [1, 0, 2]} : (tensor<3x5x5xf32>, none) -> tensor<5x3x5xf32> loc("p")
+  %r = "tpu.Reshape"(%p) {shape = [1, 5, 3, 5]} : (tensor<5x3x5xf32>) -> tensor<1x5x3x5xf32> loc("r")
+  %y = "tpu.MatMul"(%r, %w, %n, %n, %n) {hdim_is_batch = true} : (tensor<1x5x3x5xf32>, tensor<1x5x3x6xf32>, none, none, none) -> tensor<1x5x3x6xf32> loc("y")
+  return %y : tensor<1x5x3x6xf32>
+}
+
+// CHECK-LABEL: func.func @fit_reads_heads_of_equal_sizes
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [1, 0, 2]{{.*}}-> tensor<5x3x5xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%3){{.*}}-> tensor<1x5x3x5xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%4, %2, %0, %0, %0){{.*}}hdim_is_batch = true{{.*}}-> tensor<1x5x3x6xf32>
+// CHECK-NEXT: return %5

@@ -120,3 +120,29 @@ module @high attributes {module.high_precision = true, module.state = "TPU_LOWER
     return %4 : tensor<4x8xf16>
   }
 }
+
+// -----
+
+// bf16 in front or behind, or a function of bf16: types that the f16 form does not have.
+// CHECK-LABEL: module @mixed
+// CHECK: mode = #tpu<active_mode GELU>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK: mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK: mode = #tpu<active_mode TANH>} : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
+module @mixed attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8xf16>, %arg1: tensor<4x8xbf16>) -> (tensor<4x8xf16>, tensor<4x8xbf16>) {
+    %0 = "top.Input"(%arg0) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<4x8xbf16>) -> tensor<4x8xbf16> loc("y")
+    %2 = "tpu.Cast"(%1) : (tensor<4x8xbf16>) -> tensor<4x8xf32> loc("y_f32")
+    %3 = "tpu.Active"(%2) {mode = #tpu<active_mode GELU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("gelu")
+    %4 = "tpu.Cast"(%3) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("gelu_f16")
+    %5 = "tpu.Cast"(%0) : (tensor<4x8xf16>) -> tensor<4x8xf32> loc("x_f32")
+    %6 = "tpu.Active"(%5) {mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("silu")
+    %7 = "tpu.Cast"(%6) : (tensor<4x8xf32>) -> tensor<4x8xbf16> loc("silu_bf16")
+    %8 = "tpu.Cast"(%0) : (tensor<4x8xf16>) -> tensor<4x8xbf16> loc("x_bf16")
+    %9 = "tpu.Active"(%8) {mode = #tpu<active_mode TANH>} : (tensor<4x8xbf16>) -> tensor<4x8xbf16> loc("tanh")
+    %10 = "tpu.Cast"(%9) : (tensor<4x8xbf16>) -> tensor<4x8xf16> loc("tanh_f16")
+    %11 = "tpu.Add"(%4, %10) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum")
+    %12 = "tpu.Add"(%7, %1) : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16> loc("other")
+    return %11, %12 : tensor<4x8xf16>, tensor<4x8xbf16>
+  }
+}

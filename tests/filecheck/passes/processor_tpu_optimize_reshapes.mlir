@@ -429,3 +429,95 @@ func.func @ones_repeated_before(%arg_x: tensor<6x5x4xf32>, %arg_w: tensor<6x1x4x
 // CHECK-NEXT: %4 = "tpu.Reshape"(%2){{.*}}-> tensor<1x1x6x4x7xf32>
 // CHECK-NEXT: %5 = "tpu.MatMul"(%3, %4, %0, %0, %0){{.*}}-> tensor<1x1x6x5x7xf32>
 // CHECK-NEXT: return %5
+
+// -----
+
+// Refused: a one goes, and what is cut was a dimension before.
+func.func @part_of_a_dimension_behind_one(%arg_x: tensor<4x1x3x16xf32>) -> tensor<4x16xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x1x3x16xf32>) -> tensor<4x1x3x16xf32> loc("x")
+  %r = "tpu.Reshape"(%x) {shape = [4, 3, 16]} : (tensor<4x1x3x16xf32>) -> tensor<4x3x16xf32> loc("r")
+  %s = "tpu.Slice"(%r, %n, %n, %n, %n) {offset = [0, 1, 0], ends = [4, 2, 16], steps = [1, 1, 1]} : (tensor<4x3x16xf32>, none, none, none, none) -> tensor<4x1x16xf32> loc("s")
+  %y = "tpu.Squeeze"(%s) {axes = [1]} : (tensor<4x1x16xf32>) -> tensor<4x16xf32> loc("y")
+  return %y : tensor<4x16xf32>
+}
+
+// CHECK-LABEL: func.func @part_of_a_dimension_behind_one
+// CHECK: %2 = "tpu.Reshape"(%1){{.*}}-> tensor<4x3x16xf32>
+// CHECK-NEXT: %3 = "tpu.Slice"(%2, %0, %0, %0, %0){{.*}}offset = [0, 1, 0]{{.*}}-> tensor<4x1x16xf32>
+// CHECK-NEXT: %4 = "tpu.Squeeze"(%3){{.*}}-> tensor<4x16xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: a part of the columns inside as well.
+func.func @part_of_inner_columns(%arg_x: tensor<4x5x48xf32>) -> tensor<4x5x2x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x5x48xf32>) -> tensor<4x5x48xf32> loc("x")
+  %r = "tpu.Reshape"(%x) {shape = [4, 5, 3, 2, 8]} : (tensor<4x5x48xf32>) -> tensor<4x5x3x2x8xf32> loc("r")
+  %s = "tpu.Slice"(%r, %n, %n, %n, %n) {offset = [0, 0, 1, 0, 2], ends = [4, 5, 2, 2, 8], steps = [1, 1, 1, 1, 1]} : (tensor<4x5x3x2x8xf32>, none, none, none, none) -> tensor<4x5x1x2x6xf32> loc("s")
+  %y = "tpu.Squeeze"(%s) {axes = [2]} : (tensor<4x5x1x2x6xf32>) -> tensor<4x5x2x6xf32> loc("y")
+  return %y : tensor<4x5x2x6xf32>
+}
+
+// CHECK-LABEL: func.func @part_of_inner_columns
+// CHECK: %2 = "tpu.Reshape"(%1){{.*}}-> tensor<4x5x3x2x8xf32>
+// CHECK-NEXT: %3 = "tpu.Slice"(%2, %0, %0, %0, %0){{.*}}offset = [0, 0, 1, 0, 2]{{.*}}-> tensor<4x5x1x2x6xf32>
+// CHECK-NEXT: %4 = "tpu.Squeeze"(%3){{.*}}-> tensor<4x5x2x6xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: the Slice takes two of three, the Squeeze takes another dimension.
+func.func @part_of_two_and_a_one(%arg_x: tensor<4x5x48xf32>) -> tensor<4x5x2x16xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x5x48xf32>) -> tensor<4x5x48xf32> loc("x")
+  %r = "tpu.Reshape"(%x) {shape = [4, 5, 3, 1, 16]} : (tensor<4x5x48xf32>) -> tensor<4x5x3x1x16xf32> loc("r")
+  %s = "tpu.Slice"(%r, %n, %n, %n, %n) {offset = [0, 0, 0, 0, 0], ends = [4, 5, 2, 1, 16], steps = [1, 1, 1, 1, 1]} : (tensor<4x5x3x1x16xf32>, none, none, none, none) -> tensor<4x5x2x1x16xf32> loc("s")
+  %y = "tpu.Squeeze"(%s) {axes = [3]} : (tensor<4x5x2x1x16xf32>) -> tensor<4x5x2x16xf32> loc("y")
+  return %y : tensor<4x5x2x16xf32>
+}
+
+// CHECK-LABEL: func.func @part_of_two_and_a_one
+// CHECK: %2 = "tpu.Reshape"(%1){{.*}}-> tensor<4x5x3x1x16xf32>
+// CHECK-NEXT: %3 = "tpu.Slice"(%2, %0, %0, %0, %0){{.*}}offset = [0, 0, 0, 0, 0]{{.*}}-> tensor<4x5x2x1x16xf32>
+// CHECK-NEXT: %4 = "tpu.Squeeze"(%3){{.*}}-> tensor<4x5x2x16xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused likewise: as many rows as there are columns, so that batches seem the same.
+func.func @ones_of_heads_of_equal_sizes(%arg_x: tensor<4x5x4xf32>, %arg_w: tensor<4x5x7xf32>) -> tensor<1x4x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x5x4xf32>) -> tensor<4x5x4xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<4x5x7xf32>) -> tensor<4x5x7xf32> loc("w")
+  %a = "tpu.Reshape"(%x) {shape = [1, 4, 5, 4]} : (tensor<4x5x4xf32>) -> tensor<1x4x5x4xf32> loc("a")
+  %b = "tpu.Reshape"(%w) {shape = [1, 4, 5, 7]} : (tensor<4x5x7xf32>) -> tensor<1x4x5x7xf32> loc("b")
+  %y = "tpu.MatMul"(%a, %b, %n, %n, %n) {hdim_is_batch = true} : (tensor<1x4x5x4xf32>, tensor<1x4x5x7xf32>, none, none, none) -> tensor<1x4x5x7xf32> loc("y")
+  return %y : tensor<1x4x5x7xf32>
+}
+
+// CHECK-LABEL: func.func @ones_of_heads_of_equal_sizes
+// CHECK: %3 = "tpu.Reshape"(%1){{.*}}-> tensor<1x4x5x4xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%2){{.*}}-> tensor<1x4x5x7xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%3, %4, %0, %0, %0){{.*}}hdim_is_batch = true{{.*}}-> tensor<1x4x5x7xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: ones change places, none is put in.
+func.func @ones_move(%arg_x: tensor<1x6x5x4xf32>, %arg_w: tensor<1x6x4x7xf32>) -> tensor<6x1x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x6x5x4xf32>) -> tensor<1x6x5x4xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<1x6x4x7xf32>) -> tensor<1x6x4x7xf32> loc("w")
+  %a = "tpu.Reshape"(%x) {shape = [6, 1, 5, 4]} : (tensor<1x6x5x4xf32>) -> tensor<6x1x5x4xf32> loc("a")
+  %b = "tpu.Reshape"(%w) {shape = [6, 1, 4, 7]} : (tensor<1x6x4x7xf32>) -> tensor<6x1x4x7xf32> loc("b")
+  %y = "tpu.MatMul"(%a, %b, %n, %n, %n) : (tensor<6x1x5x4xf32>, tensor<6x1x4x7xf32>, none, none, none) -> tensor<6x1x5x7xf32> loc("y")
+  return %y : tensor<6x1x5x7xf32>
+}
+
+// CHECK-LABEL: func.func @ones_move
+// CHECK: %3 = "tpu.Reshape"(%1){{.*}}-> tensor<6x1x5x4xf32>
+// CHECK-NEXT: %4 = "tpu.Reshape"(%2){{.*}}-> tensor<6x1x4x7xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%3, %4, %0, %0, %0){{.*}}-> tensor<6x1x5x7xf32>
+// CHECK-NEXT: return %5

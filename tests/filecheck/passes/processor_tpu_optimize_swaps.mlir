@@ -469,3 +469,84 @@ func.func @fill_shares_its_weight(%arg_x: tensor<2x5x3x7xf32>) -> (tensor<2x5x3x
 // CHECK-NEXT: %6 = "tpu.MinConst"(%5){{.*}}-> tensor<2x5x3x7xf32>
 // CHECK-NEXT: %7 = "tpu.MinConst"(%2){{.*}}-> tensor<2x3x5x7xf32>
 // CHECK-NEXT: return %6, %7
+
+// -----
+
+// A part goes to a product, in front of which the Permute comes.
+func.func @part_for_a_product(%arg_x: tensor<2x7x3x5xf32>, %arg_w: tensor<2x3x5x60xf32>) -> tensor<2x3x5x60xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x7x3x5xf32>) -> tensor<2x7x3x5xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<2x3x5x60xf32>) -> tensor<2x3x5x60xf32> loc("w")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x7x3x5xf32>, none) -> tensor<2x3x7x5xf32> loc("p")
+  %s = "tpu.Slice"(%p, %n, %n, %n, %n) {offset = [0, 0, 2, 0], ends = [2, 3, 7, 5], axes = [], steps = [1, 1, 1, 1]} : (tensor<2x3x7x5xf32>, none, none, none, none) -> tensor<2x3x5x5xf32> loc("s")
+  %y = "tpu.MatMul"(%s, %w, %n, %n, %n) : (tensor<2x3x5x5xf32>, tensor<2x3x5x60xf32>, none, none, none) -> tensor<2x3x5x60xf32> loc("y")
+  return %y : tensor<2x3x5x60xf32>
+}
+
+// CHECK-LABEL: func.func @part_for_a_product
+// CHECK: %3 = "tpu.Slice"(%1, %0, %0, %0, %0){{.*}}offset = [0, 2, 0, 0]{{.*}}-> tensor<2x5x3x5xf32>
+// CHECK-NEXT: %4 = "tpu.Permute"(%3, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<2x3x5x5xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%4, %2, %0, %0, %0){{.*}}-> tensor<2x3x5x60xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// Refused: how much comes around is computed.
+func.func @pad_is_computed(%arg_x: tensor<2x5x3x7xf32>, %arg_c: tensor<8xf32>) -> tensor<2x6x3x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %c = "top.Input"(%arg_c) : (tensor<8xf32>) -> tensor<8xf32> loc("c")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x3x5x7xf32> loc("p")
+  %t = "tpu.Pad"(%p, %c, %n, %n, %n) {paddings = [0, 0, 1, 0, 0, 0, 0, 0]} : (tensor<2x3x5x7xf32>, tensor<8xf32>, none, none, none) -> tensor<2x3x6x7xf32> loc("t")
+  %q = "tpu.Permute"(%t, %n) {order = [0, 2, 1, 3]} : (tensor<2x3x6x7xf32>, none) -> tensor<2x6x3x7xf32> loc("q")
+  %y = "tpu.MinConst"(%q) {const_val = 1.0 : f64} : (tensor<2x6x3x7xf32>) -> tensor<2x6x3x7xf32> loc("y")
+  return %y : tensor<2x6x3x7xf32>
+}
+
+// CHECK-LABEL: func.func @pad_is_computed
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<2x3x5x7xf32>
+// CHECK-NEXT: %4 = "tpu.Pad"(%3, %2, %0, %0, %0){{.*}}paddings = [0, 0, 1, 0, 0, 0, 0, 0]{{.*}}-> tensor<2x3x6x7xf32>
+// CHECK-NEXT: %5 = "tpu.Permute"(%4, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<2x6x3x7xf32>
+// CHECK-NEXT: %6 = "tpu.MinConst"(%5){{.*}}-> tensor<2x6x3x7xf32>
+// CHECK-NEXT: return %6
+
+// -----
+
+// Refused: how often it is repeated is computed.
+func.func @tile_is_computed(%arg_x: tensor<2x7x3x5xf32>, %arg_w: tensor<1x5x3x6xf32>, %arg_c: tensor<4xf32>) -> tensor<2x3x7x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x7x3x5xf32>) -> tensor<2x7x3x5xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<1x5x3x6xf32>) -> tensor<1x5x3x6xf32> loc("w")
+  %c = "top.Input"(%arg_c) : (tensor<4xf32>) -> tensor<4xf32> loc("c")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x7x3x5xf32>, none) -> tensor<2x3x7x5xf32> loc("p")
+  %q = "tpu.Permute"(%w, %n) {order = [0, 2, 1, 3]} : (tensor<1x5x3x6xf32>, none) -> tensor<1x3x5x6xf32> loc("q")
+  %t = "tpu.Tile"(%q, %c, %n) {tile = [2, 1, 1, 1]} : (tensor<1x3x5x6xf32>, tensor<4xf32>, none) -> tensor<2x3x5x6xf32> loc("t")
+  %y = "tpu.MatMul"(%p, %t, %n, %n, %n) : (tensor<2x3x7x5xf32>, tensor<2x3x5x6xf32>, none, none, none) -> tensor<2x3x7x6xf32> loc("y")
+  return %y : tensor<2x3x7x6xf32>
+}
+
+// CHECK-LABEL: func.func @tile_is_computed
+// CHECK: %4 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<2x3x7x5xf32>
+// CHECK-NEXT: %5 = "tpu.Permute"(%2, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<1x3x5x6xf32>
+// CHECK-NEXT: %6 = "tpu.Tile"(%5, %3, %0){{.*}}tile = [2, 1, 1, 1]{{.*}}-> tensor<2x3x5x6xf32>
+// CHECK-NEXT: %7 = "tpu.MatMul"(%4, %6, %0, %0, %0){{.*}}-> tensor<2x3x7x6xf32>
+// CHECK-NEXT: return %7
+
+// -----
+
+// Refused: the Tile has no dimension of heads, if its first two are as large as batch and heads.
+func.func @tile_of_three_dimensions(%arg_x: tensor<3x7x3x3xf32>, %arg_w: tensor<1x3x6xf32>) -> tensor<3x3x7x6xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<3x7x3x3xf32>) -> tensor<3x7x3x3xf32> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<1x3x6xf32>) -> tensor<1x3x6xf32> loc("w")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<3x7x3x3xf32>, none) -> tensor<3x3x7x3xf32> loc("p")
+  %t = "tpu.Tile"(%w, %n) {tile = [3, 1, 1]} : (tensor<1x3x6xf32>, none) -> tensor<3x3x6xf32> loc("t")
+  %y = "tpu.MatMul"(%p, %t, %n, %n, %n) : (tensor<3x3x7x3xf32>, tensor<3x3x6xf32>, none, none, none) -> tensor<3x3x7x6xf32> loc("y")
+  return %y : tensor<3x3x7x6xf32>
+}
+
+// CHECK-LABEL: func.func @tile_of_three_dimensions
+// CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<3x3x7x3xf32>
+// CHECK-NEXT: %4 = "tpu.Tile"(%2, %0){{.*}}tile = [3, 1, 1]{{.*}}-> tensor<3x3x6xf32>
+// CHECK-NEXT: %5 = "tpu.MatMul"(%3, %4, %0, %0, %0){{.*}}-> tensor<3x3x7x6xf32>
+// CHECK-NEXT: return %5
