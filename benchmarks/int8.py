@@ -243,7 +243,7 @@ def table(results: list[Result]) -> Table:
 
 
 def main() -> None:
-    """Measure, print, and exit with status 1 when a goal is missed."""
+    """Measure, print, and exit with status 1 when a goal is missed or a network fails."""
     parser = argparse.ArgumentParser(description="Cycles and accuracy in INT8.")
     parser.add_argument("--models", nargs="+", default=list(GOALS), metavar="NAME_OR_ONNX")
     parser.add_argument("--seeds", type=int, default=3)
@@ -252,13 +252,15 @@ def main() -> None:
     console = Console()
     console.width = max(console.width, WIDTH)  # figures are of no use cut off
     results: list[Result] = []
+    failed = False
     with tempfile.TemporaryDirectory() as name, console.status("") as status:
         for model in args.models:
             status.update(model)
             try:
                 results.append(measure(model, args.seeds, Path(name)))
             except ToolFailure as failure:
-                sys.exit(str(failure))
+                failed = True
+                print(f"{model}: {failure}", file=sys.stderr)
     console.print(table(results))
     for result in results:
         if result.straight_cycles is not None:
@@ -278,7 +280,7 @@ def main() -> None:
     if args.json is not None:
         rows = [asdict(r) | {"gain": r.gain, "missed": r.missed} for r in results]
         write_json(args.json, rows)
-    sys.exit(any(result.missed for result in results))
+    sys.exit(failed or any(result.missed for result in results))
 
 
 if __name__ == "__main__":

@@ -76,6 +76,24 @@ def is_depthwise(shape: FilterShape, group: int) -> bool:
     return group > 1 and shape.ic == 1 and shape.oc == group
 
 
+def filter_blocks(shape: FilterShape, group: int, element_bytes: int) -> int:
+    """How many blocks of output channels (one for each lane) by input channels (`ic_parallel`) the
+    matrix unit goes through for one kernel position: its time is proportional to them."""
+    per_group = math.ceil(shape.oc / group / LANES)
+    return group * per_group * math.ceil(shape.ic / ic_parallel(element_bytes))
+
+
+def dense_filter_blocks(shape: FilterShape, group: int, element_bytes: int) -> int:
+    """The same for the filter over all channels that is zero between the groups."""
+    dense = FilterShape(shape.oc, shape.ic * group, shape.kh, shape.kw)
+    return filter_blocks(dense, 1, element_bytes)
+
+
+def fills_lanes(shape: FilterShape, group: int) -> bool:
+    """Whether every group's output channels take whole rounds of lanes."""
+    return (shape.oc // group) % LANES == 0
+
+
 def reordered_filter_shape(
     shape: FilterShape, element_bytes: int, group: int = 1, use_3ic: int = 0
 ) -> tuple[int, int, int, int]:

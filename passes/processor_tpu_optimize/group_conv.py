@@ -1,18 +1,28 @@
 """Convolutions with a few channels in groups become dense ones."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.interpreters.layouts import FilterShape, ic_parallel, is_depthwise
+from xdsl_tpu.dialects.interpreters.layouts import (
+    FilterShape,
+    dense_filter_blocks,
+    fills_lanes,
+    filter_blocks,
+    ic_parallel,
+    is_depthwise,
+)
 from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.module_state import text_attribute
 from xdsl_tpu.passes.tensors import element_bytes, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import change_weight
 
@@ -28,10 +38,12 @@ class GroupConvToNormalConv(RewritePattern):
     """conv(x, w: [oc, ic/g, kh, kw]) {group = g} -> conv(x, w': [oc, ic, kh, kw]) {group = 1}.
 
     The new filter is zero outside the blocks of the groups. The matrix unit reads 64 bytes of
-    input channels at once anyway, so as long as all channels fit in them (32 of 16 bits) the
-    zeros cost nothing. f32 has no parallel channels and stays.
+    input channels for 64 output channels at once anyway, so as long as all channels fit in them (32
+    of 16 bits) the zeros cost nothing, and where many small groups leave most of them empty the
+    dense filter saves more of its time than loading the zeros takes. In 8 bits, groups that do not
+    fill whole rounds of lanes have no kernel. f32 has no parallel channels and stays.
 
-    So does one filter for each channel, unless `merge_depthwise`: the pooling unit takes as many
+    One filter for each channel stays, too, unless `merge_depthwise`: the pooling unit takes as many
     pixels of a channel at once as fit into 64 bytes, the matrix unit four. But the former cannot
     move windows farther than 15.
     """
@@ -44,9 +56,11 @@ class GroupConvToNormalConv(RewritePattern):
         group, channels = op.group.value.data, shape_of(op.input)[1]
         if group == 1 or not is_weight(op.filter):
             return
-        if channels > ic_parallel(element_bytes(op.filter)):
+        filter_ = FilterShape(*shape_of(op.filter))
+        width_of = element_bytes(op.filter)
+        depthwise = is_depthwise(filter_, group)
+        if channels > ic_parallel(width_of) and (depthwise or not _pays(op, filter_, group)):
             return
-        depthwise = is_depthwise(FilterShape(*shape_of(op.filter)), group)
         if depthwise and not self.merge_depthwise and _within_reach(op):
             return
         out_channels, _, height, width = shape_of(op.filter)
@@ -60,6 +74,22 @@ class GroupConvToNormalConv(RewritePattern):
         )
         op.group = IntegerAttr(1, i64)
         rewriter.notify_op_modified(op)
+
+
+def _pays(op: tpu.Conv2DOp, filter_: FilterShape, group: int) -> bool:
+    """Whether the dense filter takes less time, its loading included, or groups have no kernel."""
+    width = element_bytes(op.filter)
+    if width == 1 and not fills_lanes(filter_, group):
+        return True
+    module = op.get_toplevel_object()
+    name = text_attribute(module, "module.chip") if isinstance(module, ModuleOp) else None
+    chip = load_chip(name or "bm1684x")
+    n, _, rows, columns = shape_of(op.output)
+    blocks = filter_blocks(filter_, group, width) - dense_filter_blocks(filter_, group, width)
+    rounds = math.ceil(n * rows * columns / chip.cube_outputs[width])
+    saved = blocks * filter_.kh * filter_.kw * rounds
+    zeros = (group - 1) * math.prod(shape_of(op.filter)) * width
+    return saved > zeros / chip.load_bytes_per_cycle
 
 
 def _within_reach(op: tpu.Conv2DOp) -> bool:

@@ -127,6 +127,22 @@ def test_operands_of_one_weight_share_a_quantised_copy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("channels", "group", "in_int8"), [(112, 4, True), (128, 2, True), (512, 32, False)]
+)
+def test_groups_that_a_dense_filter_slows_down_are_f16(
+    channels: int, group: int, in_int8: bool, tmp_path: Path
+) -> None:
+    """In 8 bits a group fills whole rounds of lanes, or the filter gets zeros between groups."""
+    attributes = {"kernel_shape": [1, 1], "strides": [1, 1], "pads": [0] * 4, "group": group}
+    filter_ = W(normal(channels, channels // group, 1, 1))
+    sample = Sample(top.ConvOp, [X(normal(1, channels, 3, 3)), filter_, None], attributes)
+    module, inputs, (expected,) = int8_module(sample, tmp_path)
+    assert kinds(module) == ({"tpu.Conv2D"} if in_int8 else set())
+    (found,) = run_module(module, inputs).values()
+    assert np.abs(found - expected).max() < 4 * float(np.abs(expected).max()) / 127
+
+
+@pytest.mark.parametrize(
     ("patch", "size", "in_int8"), [(16, 48, True), (16, 50, False), (32, 64, False), (8, 24, True)]
 )
 def test_patches_farther_apart_than_8_bit_kernels_can_take_are_f16(

@@ -8,7 +8,17 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.interpreters.layouts import MERGE_BOTH, MERGE_HEIGHT, choose_3ic
+from xdsl_tpu.dialects.interpreters.layouts import (
+    MERGE_BOTH,
+    MERGE_HEIGHT,
+    FilterShape,
+    choose_3ic,
+    dense_filter_blocks,
+    fills_lanes,
+    filter_blocks,
+    ic_parallel,
+    is_depthwise,
+)
 from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, UNSIGNED_MAX, result_element, step_of
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
@@ -45,6 +55,8 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     assert isinstance(op, top.ConvOp)
     step = step_of(op.input)
     if len(op.kernel_shape) > 2 or not is_weight(op.filter) or step is None or _is_far(op):
+        return None
+    if _is_faster_in_f16(op):
         return None
     has_bias = not is_none(op.bias)
     if has_bias and not is_weight(op.bias):
@@ -106,6 +118,17 @@ def _scale_of_dead_input(weights: Array, bias: Array | None) -> float:
     bias_max = 0.0 if bias is None else float(np.abs(bias).max())
     largest = bias_max if bias_max > DEAD else float(np.abs(weights).max())
     return largest / SIGNED_MAX
+
+
+def _is_faster_in_f16(op: top.ConvOp) -> bool:
+    """Whether small groups, which 8 bits can only do as a dense filter, take less time in F16."""
+    group, channels = op.group.value.data, shape_of(op.input)[1]
+    shape = (*shape_of(op.filter), 1)[:4]
+    filter_ = FilterShape(shape[0], shape[1], shape[2], shape[3])
+    if group == 1 or is_depthwise(filter_, group) or fills_lanes(filter_, group):
+        return False
+    dense = dense_filter_blocks(filter_, group, 1)
+    return channels > ic_parallel(1) and dense > filter_blocks(filter_, group, 2)
 
 
 def _is_far(op: top.ConvOp) -> bool:

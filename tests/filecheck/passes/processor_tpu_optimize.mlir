@@ -53,10 +53,10 @@ module @far attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
-// Two channels more and the filter stays.
+// Two channels more take two reads for all 17 groups together, and 17 for one after the other.
 // CHECK-LABEL: module @more
-// CHECK: tensor<34x2x3x3xf16>
-// CHECK: group = 17 : i64
+// CHECK: tensor<34x34x3x3xf16>
+// CHECK: group = 1 : i64
 module @more attributes {module.state = "TPU_LOWERED"} {
   func.func @main(%arg0: tensor<1x34x8x8xf16>) -> tensor<1x34x6x6xf16> {
     %n = "top.None"() : () -> none loc(unknown)
@@ -64,6 +64,69 @@ module @more attributes {module.state = "TPU_LOWERED"} {
     %1 = "top.Weight"() : () -> tensor<34x2x3x3xf16> loc("w")
     %2 = "tpu.Conv2D"(%0, %1, %n) {group = 17 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x34x8x8xf16>, tensor<34x2x3x3xf16>, none) -> tensor<1x34x6x6xf16> loc("conv")
     return %2 : tensor<1x34x6x6xf16>
+  }
+}
+
+// -----
+
+// One window is done before the zeros are loaded.
+// CHECK-LABEL: module @small_image
+// CHECK: tensor<34x2x3x3xf16>
+// CHECK: group = 17 : i64
+module @small_image attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x34x3x3xf16>) -> tensor<1x34x1x1xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x34x3x3xf16>) -> tensor<1x34x3x3xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<34x2x3x3xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 17 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x34x3x3xf16>, tensor<34x2x3x3xf16>, none) -> tensor<1x34x1x1xf16> loc("conv")
+    return %2 : tensor<1x34x1x1xf16>
+  }
+}
+
+// -----
+
+// Two groups that fill the channels of a read take as long as the dense filter.
+// CHECK-LABEL: module @full_groups
+// CHECK: tensor<64x32x3x3xf16>
+// CHECK: group = 2 : i64
+module @full_groups attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x64x30x30xf16>) -> tensor<1x64x28x28xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x64x30x30xf16>) -> tensor<1x64x30x30xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<64x32x3x3xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 2 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x64x30x30xf16>, tensor<64x32x3x3xf16>, none) -> tensor<1x64x28x28xf16> loc("conv")
+    return %2 : tensor<1x64x28x28xf16>
+  }
+}
+
+// -----
+
+// In 8 bits 17 channels of a group have no kernel of their own, 64 have one.
+// CHECK-LABEL: module @no_kernel
+// CHECK: tensor<68x68x3x3xi8>
+// CHECK: group = 1 : i64
+module @no_kernel attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x68x3x3xi8>) -> tensor<1x68x1x1xi8> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x68x3x3xi8>) -> tensor<1x68x3x3xi8> loc("x")
+    %1 = "top.Weight"() : () -> tensor<68x17x3x3xi8> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 4 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x68x3x3xi8>, tensor<68x17x3x3xi8>, none) -> tensor<1x68x1x1xi8> loc("conv")
+    return %2 : tensor<1x68x1x1xi8>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @whole_lanes
+// CHECK: tensor<128x64x3x3xi8>
+// CHECK: group = 2 : i64
+module @whole_lanes attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x128x3x3xi8>) -> tensor<1x128x1x1xi8> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x128x3x3xi8>) -> tensor<1x128x3x3xi8> loc("x")
+    %1 = "top.Weight"() : () -> tensor<128x64x3x3xi8> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 2 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x128x3x3xi8>, tensor<128x64x3x3xi8>, none) -> tensor<1x128x1x1xi8> loc("conv")
+    return %2 : tensor<1x128x1x1xi8>
   }
 }
 
