@@ -200,3 +200,32 @@ func.func @neighbours(%arg_x: tensor<4x10xf32>, %arg_o: tensor<2xf32>) -> tensor
 // CHECK-NEXT: %4 = "top.Slice"(%1, %2, %0, %0){{.*}}offset = [0, 4]{{.*}}-> tensor<4x6xf32>
 // CHECK-NEXT: %5 = "top.Concat"(%3, %4){{.*}}axis = 1{{.*}}-> tensor<4x10xf32>
 // CHECK-NEXT: return %5
+
+// -----
+
+// DropEmptyConcatInputs: nobody knows what is empty.
+func.func @joined(%arg_z: tensor<4x8xf32>) -> tensor<*xf32> {
+  %z = "top.Input"(%arg_z) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("z")
+  %x = "top.Abs"(%z) : (tensor<4x8xf32>) -> tensor<*xf32> loc("x")
+  %y = "top.Concat"(%x, %x) {axis = 0 : si32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @joined
+// CHECK: %1 = "top.Abs"(%0){{.*}}-> tensor<*xf32>
+// CHECK-NEXT: %2 = "top.Concat"(%1, %1){{.*}}axis = 0{{.*}}-> tensor<*xf32>
+// CHECK-NEXT: return %2
+
+// -----
+
+// ConcatWeights: the numbers are not there.
+func.func @weights_without_numbers() -> tensor<6x8xf32> {
+  %v = "top.Weight"() : () -> tensor<4x8xf32> loc("v")
+  %w = "top.Weight"() : () -> tensor<2x8xf32> loc("w")
+  %y = "top.Concat"(%v, %w) {axis = 0 : si32} : (tensor<4x8xf32>, tensor<2x8xf32>) -> tensor<6x8xf32> loc("y")
+  return %y : tensor<6x8xf32>
+}
+
+// CHECK-LABEL: func.func @weights_without_numbers
+// CHECK: %2 = "top.Concat"(%0, %1){{.*}}axis = 0{{.*}}-> tensor<6x8xf32>
+// CHECK-NEXT: return %2

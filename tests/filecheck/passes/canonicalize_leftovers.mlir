@@ -225,3 +225,30 @@ func.func @columns_first(%arg_x: tensor<1x3x2x8x8xf32>) -> tensor<*xf32> {
 // CHECK-LABEL: func.func @columns_first
 // CHECK: top.Permute
 // CHECK: "top.Conv"
+
+// -----
+
+// Refused: negative numbers of the weights become zero.
+func.func @weights_and_relu() -> tensor<*xf32> {
+  %v = "top.Weight"() : () -> tensor<1x4xf32> loc("ones_1x4")
+  %y = "top.Concat"(%v, %v) {axis = 0 : si32, do_relu = true} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @weights_and_relu
+// CHECK: %2 = "top.Concat"(%0, %1){{.*}}axis = 0{{.*}}-> tensor<2x4xf32>
+// CHECK-NEXT: return %2
+
+// -----
+
+// Refused: one part is computed.
+func.func @weight_and_another(%arg_x: tensor<1x4xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("x")
+  %v = "top.Weight"() : () -> tensor<1x4xf32> loc("ones_1x4")
+  %y = "top.Concat"(%v, %x) {axis = 0 : si32} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @weight_and_another
+// CHECK: %2 = "top.Concat"(%1, %0){{.*}}axis = 0{{.*}}-> tensor<2x4xf32>
+// CHECK-NEXT: return %2

@@ -177,14 +177,14 @@ module @matmul attributes {module.state = "TPU_LOWERED"} {
 // -----
 
 // Refused: zeros cannot be put into a filter that is computed.
-func.func @filter_is_computed(%arg_x: tensor<1x4x8x8xf32>, %arg_w: tensor<4x2x3x3xf32>) -> tensor<1x4x8x8xf32> {
+func.func @filter_is_computed(%arg_x: tensor<1x4x8x8xf16>, %arg_w: tensor<4x2x3x3xf16>) -> tensor<1x4x8x8xf16> {
   %n = "top.None"() : () -> none
-  %x = "top.Input"(%arg_x) : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> loc("x")
-  %w = "top.Input"(%arg_w) : (tensor<4x2x3x3xf32>) -> tensor<4x2x3x3xf32> loc("w")
-  %y = "tpu.Conv2D"(%x, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1], group = 2 : i64, with_bias = false} : (tensor<1x4x8x8xf32>, tensor<4x2x3x3xf32>, none) -> tensor<1x4x8x8xf32> loc("y")
-  return %y : tensor<1x4x8x8xf32>
+  %x = "top.Input"(%arg_x) : (tensor<1x4x8x8xf16>) -> tensor<1x4x8x8xf16> loc("x")
+  %w = "top.Input"(%arg_w) : (tensor<4x2x3x3xf16>) -> tensor<4x2x3x3xf16> loc("w")
+  %y = "tpu.Conv2D"(%x, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1], group = 2 : i64, with_bias = false} : (tensor<1x4x8x8xf16>, tensor<4x2x3x3xf16>, none) -> tensor<1x4x8x8xf16> loc("y")
+  return %y : tensor<1x4x8x8xf16>
 }
 
 // CHECK-LABEL: func.func @filter_is_computed
-// CHECK: %3 = "tpu.Conv2D"(%1, %2, %0){{.*}}-> tensor<1x4x8x8xf32>
+// CHECK: %3 = "tpu.Conv2D"(%1, %2, %0){{.*}}-> tensor<1x4x8x8xf16>
 // CHECK-NEXT: return %3
