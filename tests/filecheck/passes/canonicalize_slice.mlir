@@ -275,23 +275,6 @@ func.func @crop_with_strides(%arg_x: tensor<1x3x9x9xf32>) -> tensor<*xf32> {
 
 // -----
 
-// Refused: every other row.
-func.func @crop_in_steps(%arg_x: tensor<1x3x9x9xf32>) -> tensor<*xf32> {
-  %n = "top.None"() : () -> none
-  %x = "top.Input"(%arg_x) : (tensor<1x3x9x9xf32>) -> tensor<1x3x9x9xf32> loc("x")
-  %w = "top.Weight"() : () -> tensor<4x3x3x3xf32> loc("w")
-  %c = "top.Conv"(%x, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1], group = 1 : i64} : (tensor<1x3x9x9xf32>, tensor<4x3x3x3xf32>, none) -> tensor<*xf32> loc("c")
-  %y = "top.Slice"(%c, %n, %n, %n) {offset = [0, 0, 0, 0], ends = [1, 4, 9, 9], steps = [1, 1, 2, 1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
-  return %y : tensor<*xf32>
-}
-
-// CHECK-LABEL: func.func @crop_in_steps
-// CHECK: %3 = "top.Conv"(%1, %2, %0){{.*}}-> tensor<1x4x9x9xf32>
-// CHECK-NEXT: %4 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 0, 0, 0]{{.*}}-> tensor<1x4x5x9xf32>
-// CHECK-NEXT: return %4
-
-// -----
-
 // Refused: negative numbers become zero.
 func.func @neighbours_and_relu(%arg_x: tensor<4x10xf32>) -> tensor<*xf32> {
   %n = "top.None"() : () -> none
@@ -379,4 +362,38 @@ func.func @neighbours_backwards(%arg_x: tensor<4x10xf32>) -> tensor<*xf32> {
 // CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 9]{{.*}}-> tensor<4x4xf32>
 // CHECK-NEXT: %3 = "top.Slice"(%1, %0, %0, %0){{.*}}offset = [0, 5]{{.*}}-> tensor<4x6xf32>
 // CHECK-NEXT: %4 = "top.Concat"(%2, %3){{.*}}axis = 1{{.*}}-> tensor<4x10xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: every other row, if no more are lost than padding has.
+func.func @crop_in_steps(%arg_x: tensor<1x3x3x3xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x3x3xf32>) -> tensor<1x3x3x3xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x3x3xf32> loc("w")
+  %c = "top.Conv"(%x, %w, %n) {kernel_shape = [3, 3], pads = [2, 2, 2, 2], strides = [1, 1], group = 1 : i64} : (tensor<1x3x3x3xf32>, tensor<4x3x3x3xf32>, none) -> tensor<*xf32> loc("c")
+  %y = "top.Slice"(%c, %n, %n, %n) {offset = [0, 0, 0, 0], ends = [1, 4, 5, 5], steps = [1, 1, 2, 1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @crop_in_steps
+// CHECK: %3 = "top.Conv"(%1, %2, %0){{.*}}-> tensor<1x4x5x5xf32>
+// CHECK-NEXT: %4 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 0, 0, 0]{{.*}}-> tensor<1x4x3x5xf32>
+// CHECK-NEXT: return %4
+
+// -----
+
+// Refused: channels are lost, too.
+func.func @crop_of_channels(%arg_x: tensor<1x3x3x3xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x3x3xf32>) -> tensor<1x3x3x3xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x3x3xf32> loc("w")
+  %c = "top.Conv"(%x, %w, %n) {kernel_shape = [3, 3], pads = [2, 2, 2, 2], strides = [1, 1], group = 1 : i64} : (tensor<1x3x3x3xf32>, tensor<4x3x3x3xf32>, none) -> tensor<*xf32> loc("c")
+  %y = "top.Slice"(%c, %n, %n, %n) {offset = [0, 1, 1, 1], ends = [1, 4, 4, 4], steps = [1, 1, 1, 1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @crop_of_channels
+// CHECK: %3 = "top.Conv"(%1, %2, %0){{.*}}-> tensor<1x4x5x5xf32>
+// CHECK-NEXT: %4 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 1, 1, 1]{{.*}}-> tensor<1x3x3x3xf32>
 // CHECK-NEXT: return %4
