@@ -944,3 +944,31 @@ func.func @reshape_merges_and_splits(%arg0: tensor<4x5x16xf32>) -> (tensor<8x5x4
 // CHECK-LABEL: func.func @reshape_merges_and_splits
 // CHECK: "top.Slice"({{.*}} : (tensor<3x8x5x4x2xf32>, none, none, none) -> tensor<1x8x5x4x2xf32>
 // CHECK: return
+
+// -----
+
+// Refused: where a part begins is computed, whatever its attributes say.
+func.func @a_part_begins_where_an_input_says(%arg0: tensor<4x5x16xf32>, %arg1: tensor<5xf32>) -> (tensor<4x2x5x8xf32>, tensor<4x2x5x8xf32>, tensor<4x2x5x8xf32>) {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<4x5x16xf32>) -> tensor<4x5x16xf32>
+  %s = "top.Input"(%arg1) : (tensor<5xf32>) -> tensor<5xf32>
+  %2 = "top.Weight"() : () -> tensor<16x48xf32> loc("w")
+  %3 = "top.MatMul"(%1, %2, %0) : (tensor<4x5x16xf32>, tensor<16x48xf32>, none) -> tensor<4x5x48xf32>
+  %4 = "top.Reshape"(%3) {shape = [4, 5, 3, 2, 8]} : (tensor<4x5x48xf32>) -> tensor<4x5x3x2x8xf32>
+  %5 = "top.Permute"(%4) {order = [2, 0, 3, 1, 4]} : (tensor<4x5x3x2x8xf32>) -> tensor<3x4x2x5x8xf32>
+  %6 = "top.Slice"(%5, %s, %0, %0) {ends = [1, 4, 2, 5, 8], hasparamConvert_axes = [0], offset = [0, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x4x2x5x8xf32>, tensor<5xf32>, none, none) -> tensor<1x4x2x5x8xf32>
+  %7 = "top.Squeeze"(%6) {axes = [0]} : (tensor<1x4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
+  %8 = "top.Abs"(%7) : (tensor<4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
+  %9 = "top.Slice"(%5, %0, %0, %0) {ends = [2, 4, 2, 5, 8], hasparamConvert_axes = [0], offset = [1, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x4x2x5x8xf32>, none, none, none) -> tensor<1x4x2x5x8xf32>
+  %10 = "top.Squeeze"(%9) {axes = [0]} : (tensor<1x4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
+  %11 = "top.Abs"(%10) : (tensor<4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
+  %12 = "top.Slice"(%5, %0, %0, %0) {ends = [3, 4, 2, 5, 8], hasparamConvert_axes = [0], offset = [2, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x4x2x5x8xf32>, none, none, none) -> tensor<1x4x2x5x8xf32>
+  %13 = "top.Squeeze"(%12) {axes = [0]} : (tensor<1x4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
+  %14 = "top.Abs"(%13) : (tensor<4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
+  return %8, %11, %14 : tensor<4x2x5x8xf32>, tensor<4x2x5x8xf32>, tensor<4x2x5x8xf32>
+}
+
+// CHECK-LABEL: func.func @a_part_begins_where_an_input_says
+// CHECK: "top.MatMul"({{.*}}-> tensor<4x5x48xf32>
+// CHECK: "top.Slice"({{.*}} : (tensor<3x4x2x5x8xf32>, tensor<5xf32>, none, none) -> tensor<1x4x2x5x8xf32>
+// CHECK: return
