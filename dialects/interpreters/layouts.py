@@ -10,6 +10,7 @@ width of an element decides the grouping (a bf16 filter may be held as uint16 or
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +63,12 @@ class FilterShape:
     ic: int
     kh: int
     kw: int
+
+    @classmethod
+    def of(cls, dims: Sequence[int]) -> FilterShape:
+        """Of `[oc, ic/group, kh, kw]`, or `[oc, ic/group, kh]`: a 1-D image is a column."""
+        oc, ic, kh, kw = (*dims, 1)[:4]
+        return cls(oc, ic, kh, kw)
 
     def merged(self, use_3ic: int) -> tuple[int, int]:
         """(input channels, kernel positions) after the 3ic merge."""

@@ -56,18 +56,18 @@ class GroupConvToNormalConv(RewritePattern):
         group, channels = op.group.value.data, shape_of(op.input)[1]
         if group == 1 or not is_weight(op.filter):
             return
-        filter_ = FilterShape(*shape_of(op.filter))
+        filter_ = FilterShape.of(shape_of(op.filter))
         width_of = element_bytes(op.filter)
         depthwise = is_depthwise(filter_, group)
         if channels > ic_parallel(width_of) and (depthwise or not _pays(op, filter_, group)):
             return
         if depthwise and not self.merge_depthwise and _within_reach(op):
             return
-        out_channels, _, height, width = shape_of(op.filter)
+        out_channels, _, *kernel = shape_of(op.filter)
         change_weight(
             op,
             FILTER,
-            (out_channels, channels, height, width),
+            (out_channels, channels, *kernel),
             dense_filter(group),
             self.weights,
             name=f"{required_name(op)}_filter_g2normal",
@@ -84,9 +84,9 @@ def _pays(op: tpu.Conv2DOp, filter_: FilterShape, group: int) -> bool:
     module = op.get_toplevel_object()
     name = text_attribute(module, "module.chip") if isinstance(module, ModuleOp) else None
     chip = load_chip(name or "bm1684x")
-    n, _, rows, columns = shape_of(op.output)
+    n, _, *image = shape_of(op.output)
     blocks = filter_blocks(filter_, group, width) - dense_filter_blocks(filter_, group, width)
-    rounds = math.ceil(n * rows * columns / chip.cube_outputs[width])
+    rounds = math.ceil(n * math.prod(image) / chip.cube_outputs[width])
     saved = blocks * filter_.kh * filter_.kw * rounds
     zeros = (group - 1) * math.prod(shape_of(op.filter)) * width
     return saved > zeros / chip.load_bytes_per_cycle

@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.interpreters import SUPPORTED_OPS, run_module
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.passes.calibration.observe import calibrate
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS
-from xdsl_tpu.passes.tensors import element_of
+from xdsl_tpu.passes.tensors import element_of, shape_of
 
 Array = npt.NDArray[Any]
 
@@ -138,6 +138,19 @@ def test_groups_that_a_dense_filter_slows_down_are_f16(
     sample = Sample(top.ConvOp, [X(normal(1, channels, 3, 3)), filter_, None], attributes)
     module, inputs, (expected,) = int8_module(sample, tmp_path)
     assert kinds(module) == ({"tpu.Conv2D"} if in_int8 else set())
+    (found,) = run_module(module, inputs).values()
+    assert np.abs(found - expected).max() < 4 * float(np.abs(expected).max()) / 127
+
+
+@pytest.mark.parametrize(("channels", "group"), [(6, 2), (128, 32)])
+def test_groups_of_columns_get_a_dense_filter(channels: int, group: int, tmp_path: Path) -> None:
+    attributes = {"kernel_shape": [3], "strides": [1], "pads": [1, 1], "group": group}
+    filter_ = W(normal(channels, channels // group, 3))
+    sample = Sample(top.ConvOp, [X(normal(1, channels, 20)), filter_, None], attributes)
+    module, inputs, (expected,) = int8_module(sample, tmp_path)
+    apply(module, ("processor-tpu-optimize", ""))
+    (conv,) = (op for op in module.walk() if isinstance(op, tpu.Conv2DOp))
+    assert shape_of(conv.filter) == (channels, channels, 3)
     (found,) = run_module(module, inputs).values()
     assert np.abs(found - expected).max() < 4 * float(np.abs(expected).max()) / 127
 

@@ -123,8 +123,7 @@ def _scale_of_dead_input(weights: Array, bias: Array | None) -> float:
 def _is_faster_in_f16(op: top.ConvOp) -> bool:
     """Whether small groups, which 8 bits can only do as a dense filter, take less time in F16."""
     group, channels = op.group.value.data, shape_of(op.input)[1]
-    shape = (*shape_of(op.filter), 1)[:4]
-    filter_ = FilterShape(shape[0], shape[1], shape[2], shape[3])
+    filter_ = FilterShape.of(shape_of(op.filter))
     if group == 1 or is_depthwise(filter_, group) or fills_lanes(filter_, group):
         return False
     dense = dense_filter_blocks(filter_, group, 1)
