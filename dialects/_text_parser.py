@@ -5,7 +5,15 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FusedLoc,
+    IntegerAttr,
+    LocationAttr,
+    ModuleOp,
+    NoneAttr,
+    i64,
+)
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -49,6 +57,17 @@ class _LinearParser(Parser):
     def __init__(self, ctx: Context, source: str, name: str) -> None:
         super().__init__(ctx, "", name)
         self._parser_state = ParserState(_Lexer(Input(source, name)))
+
+    def _parse_location(self) -> LocationAttr:
+        """As xDSL's, and fused locations with metadata: `fused<"pass">[#loc1, #loc2]`."""
+        if self.parse_optional_keyword("fused") is None:
+            return super()._parse_location()
+        metadata: Attribute = NoneAttr()
+        if self.parse_optional_punctuation("<") is not None:
+            metadata = self.parse_attribute()
+            self.parse_punctuation(">")
+        parts = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
+        return FusedLoc(ArrayAttr[Attribute](parts), metadata)
 
 
 class _Aliases(dict[str, Attribute]):

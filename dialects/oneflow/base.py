@@ -46,7 +46,6 @@ from xdsl_tpu.dialects.attrs import (
     default_attr_def,
 )
 from xdsl_tpu.dialects.base import RANKED, NamedOp
-from xdsl_tpu.dialects.interfaces.result_names import ResultNames
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
 
 F32Attr = FloatAttr[Float32Type]
@@ -142,7 +141,7 @@ class ElementsKind(Kind[DenseIntOrFPElementsAttr[Any]]):
 ELEMENTS = ElementsKind()
 
 
-class OneFlowOp(ShapeInference, NamedOp, ResultNames, ABC):
+class OneFlowOp(ShapeInference, NamedOp, ABC):
     """An op of a job: its name, where it runs, and verified shapes.
 
     `op_name` names the op's tensors; other attributes say on which devices it runs. All of them
@@ -155,14 +154,6 @@ class OneFlowOp(ShapeInference, NamedOp, ResultNames, ABC):
     scope_symbol_id = opt_attr_def(I64_INT)
     hierarchy = opt_attr_def(I64_ARRAY)
     output_lbns = opt_attr_def(TEXT_ARRAY)
-
-    def result_names(self) -> tuple[str, ...]:
-        """Names as OneFlow's generated printers give them: to ops declared with several results."""
-        declared = self.get_irdl_definition().results
-        if len(declared) < 2:
-            return ()
-        present = (name for name, _ in declared if getattr(self, name) is not None)
-        return tuple(present)[: len(self.results)]
 
     def operand_index(self, name: str) -> int | None:
         """Where the operand declared as `name` is among `operands`; None when it is absent.

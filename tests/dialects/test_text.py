@@ -5,27 +5,41 @@ from pathlib import Path
 
 import pytest
 from tests.fuzz.limits import limited
-from xdsl.dialects.builtin import AnyFloat, BFloat16Type, f16, f32, f64
+from xdsl.dialects.builtin import AnyFloat, BFloat16Type, ModuleOp, f16, f32, f64
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.irdl import (
+    AttrSizedResultSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_result_def,
+    var_result_def,
+)
 from xdsl.utils.exceptions import ParseError
 
 from xdsl_tpu.dialects._text_floats import float_text
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import fused_loc, name_loc, name_of, names_of
-from xdsl_tpu.dialects.text import has_locations, module_text, parse_module, read_module
+from xdsl_tpu.dialects.text import (
+    has_locations,
+    make_context,
+    module_text,
+    parse_module,
+    read_module,
+)
 
 NAMED = """\
-#loc = loc(unknown)
 #loc1 = loc("x")
 module {
   func.func @main(%arg0: tensor<1x4xf32> loc("x")) -> tensor<1x2xf32> {
-    %0:2 = "tpu.TopK"(%arg0, %arg0, %arg0, %arg0, %arg0) \
+    %values, %indices = "tpu.TopK"(%arg0, %arg0, %arg0, %arg0, %arg0) \
 {K = 2 : i64, axis = 1 : i64, largest = true, sorted = true} : \
 (tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>) \
 -> (tensor<1x2xf32>, tensor<1x2xsi32>) loc(#loc4)
-    return %0#0 : tensor<1x2xf32> loc(#loc)
+    return %values : tensor<1x2xf32> loc(#loc)
   } loc(#loc)
 } loc(#loc)
+#loc = loc(unknown)
 #loc2 = loc("values")
 #loc3 = loc("indices")
 #loc4 = loc(fused[#loc2, #loc3])
@@ -39,6 +53,62 @@ def test_aliases_after_their_uses_and_fused_names() -> None:
     assert name_of(topk) == "values"
     assert names_of(topk) == ("values", "indices")
     assert name_of(topk.operands[0]) == "x"
+
+
+def test_results_may_have_any_names_in_the_text() -> None:
+    other = NAMED.replace("%values, %indices =", "%a, %b =").replace("return %values", "return %a")
+    packed = NAMED.replace("%values, %indices =", "%4:2 =").replace("return %values", "return %4#0")
+    assert other != NAMED != packed
+    assert module_text(parse_module(other)) == module_text(parse_module(packed)) == NAMED
+
+
+@irdl_op_definition
+class Several(IRDLOperation):
+    name = "test.several"
+    outs = var_result_def()
+    mask = opt_result_def()
+    irdl_options = (AttrSizedResultSegments(),)
+
+
+@pytest.mark.parametrize(
+    ("outs", "mask", "expected"),
+    [
+        (2, 1, ("%outs:2, %mask", "%outs_0:2, %mask_1")),
+        (1, 1, ("%outs, %mask", "%outs_0, %mask_1")),
+        (2, 0, ("%outs:2", "%outs_0:2")),
+        (0, 1, ("%mask", "%mask_0")),
+    ],
+)
+def test_variadic_result_beside_others_is_a_pack_with_a_name(
+    outs: int, mask: int, expected: tuple[str, str]
+) -> None:
+    """The name is that of the pack, and an absent result takes none: `OpAsmOpInterface`."""
+    ops = [Several.build(result_types=[[f32] * outs, [f32] * mask]) for _ in range(2)]
+    lines = module_text(ModuleOp(list[Operation](ops))).splitlines()[1:3]
+    assert [line.split(" = ")[0].strip() for line in lines] == list(expected)
+
+
+def test_op_with_a_wrong_number_of_results_still_prints() -> None:
+    """As an error shows it; the verifier says what is wrong."""
+    segments = Several.build(result_types=[[f32], [f32]]).attributes
+    op = Several.create(result_types=[f32, f32, f32], attributes=segments)
+    assert "%0:3 = " in module_text(ModuleOp([op]))
+
+
+def test_arguments_of_later_blocks_are_numbered_like_results() -> None:
+    text = """\
+module {
+  "test.loop"() ({
+  ^bb0(%arg0: i32):
+    "test.branch"(%arg0) : (i32) -> ()
+  ^bb1(%0: i32):
+    %1 = "test.add"(%0) : (i32) -> i32
+  }) : () -> ()
+}
+"""
+    ctx = make_context()
+    ctx.allow_unregistered = True
+    assert module_text(parse_module(text, ctx=ctx)) == text
 
 
 def test_built_locations_equal_parsed_ones() -> None:

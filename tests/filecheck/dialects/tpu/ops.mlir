@@ -16,8 +16,7 @@ module @names {
 #loc2 = loc("conv")
 #loc3 = loc("softmax")
 
-// CHECK:      #loc = loc(unknown)
-// CHECK-NEXT: #loc1 = loc("x")
+// CHECK:      #loc1 = loc("x")
 // CHECK-NEXT: module @names {
 // CHECK-NEXT:   func.func @main(%arg0: tensor<1x8x6x6xf16> loc("x")) -> tensor<1x4x6x6xf16> {
 // CHECK-NEXT:     %0 = "top.None"() : () -> none loc(#loc)
@@ -28,6 +27,7 @@ module @names {
 // CHECK-NEXT:     return %4 : tensor<1x4x6x6xf16> loc(#loc)
 // CHECK-NEXT:   } loc(#loc)
 // CHECK-NEXT: } loc(#loc)
+// CHECK-NEXT: #loc = loc(unknown)
 // CHECK-NEXT: #loc2 = loc("w")
 // CHECK-NEXT: #loc3 = loc("conv")
 // CHECK-NEXT: #loc4 = loc("softmax")
