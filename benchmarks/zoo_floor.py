@@ -1,0 +1,117 @@
+"""Cycles that no program of a network beats: what must move once, what must be multiplied.
+
+Counted on the network (`top.mlir`), not on a program of it: weights of equal content once, however
+often they are used (the steps of an LSTM), and of a table the rows that are looked up.
+"""
+
+import hashlib
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.report.work import array_peak
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.interfaces.shape import known_shape
+from xdsl_tpu.dialects.interpreters.runner import find_main
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.text import read_module
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.tools.module_weights import attach_to_model
+
+BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
+"""Of a weight, by number format."""
+
+HOST_BYTES = 4
+"""Of an element of an input or output: they are f32, or int32."""
+
+_TABLES = (top.GatherOp, top.GatherElementsOp, top.GatherNDOp)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a network must do: elements of its weights, of what it takes and gives, products."""
+
+    weights: int
+    inputs: int
+    outputs: int
+    macs: int
+
+    def cycles(self, quantize: str) -> int:
+        """The larger of moving all of it once at DDR's rate and of multiplying at full rate."""
+        chip = load_chip("bm1684x")
+        width = BYTES[quantize]
+        moved = self.weights * width + (self.inputs + self.outputs) * HOST_BYTES
+        ddr = moved / (chip.load_bytes_per_cycle / chip.tensor_derate)
+        return math.ceil(max(ddr, self.macs / array_peak(chip, width)))
+
+
+def needs_of(path: Path) -> Needs:
+    """Those of the `top.mlir` in a folder that `tpu-compile` wrote.
+
+    Raises TpuError when it cannot be read.
+    """
+    module = read_module(path)
+    attach_to_model(module, path)
+    main = find_main(module)[1]
+    ops = list(main.body.block.ops)
+    returned = ops[-1].operands
+    return Needs(
+        weights=_weights(module, ops),
+        inputs=sum(map(_elements, main.args)),
+        outputs=sum(map(_elements, returned)),
+        macs=sum(map(_macs, ops)),
+    )
+
+
+def _elements(value: SSAValue) -> int:
+    return math.prod(known_shape(value.type) or ())
+
+
+def _weights(module: ModuleOp, ops: list[Operation]) -> int:
+    """Elements that any order of the ops must load."""
+    arrays = weights_of(module)
+    sizes: dict[bytes, int] = {}
+    for op in ops:
+        if not isinstance(op, top.WeightOp):
+            continue
+        array = arrays[name_of(op) or ""]
+        key = hashlib.sha256(repr(array.shape).encode() + array.tobytes()).digest()
+        sizes[key] = max(sizes.get(key, 0), _read(op.results[0]))
+    return sum(sizes.values())
+
+
+def _read(weight: SSAValue) -> int:
+    """Elements of a weight that are read: those of a table, if it is only looked up in, are as
+    many as the result has."""
+    read = 0
+    for use in weight.uses:
+        is_table = isinstance(use.operation, _TABLES) and use.index == 0
+        read += _elements(use.operation.results[0] if is_table else weight)
+    return min(read, _elements(weight))
+
+
+def _macs(op: Operation) -> int:
+    """Multiply-accumulates of a convolution or product, by its definition."""
+    if not isinstance(op, top.ConvOp | top.DeconvOp | top.MatMulOp):
+        return 0
+    taken, factor = op.operands[0], known_shape(op.operands[1].type) or ()
+    match op:
+        case top.ConvOp():  # filter [oc, ic / group, *kernel]
+            return _elements(op.results[0]) * math.prod(factor[1:])
+        case top.DeconvOp():  # the same from the input's side
+            given = known_shape(op.results[0].type) or (0, 0)
+            channels = given[1] // op.group.value.data
+            return _elements(taken) * channels * math.prod(factor[2:])
+        case top.MatMulOp():
+            return _elements(op.results[0]) * _depth(op, factor)
+
+
+def _depth(op: top.MatMulOp, right: tuple[int, ...]) -> int:
+    """K, which the right side has whatever the left one's shape."""
+    if op.right_transpose.value.data or len(right) == 1:
+        return right[-1]
+    return right[1] if op.hdim_is_batch.value.data else right[-2]
