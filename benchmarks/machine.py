@@ -7,7 +7,8 @@ recorded streams (`.npz` files with a `crc` array), in the formats of tests/data
 --cycles: any folder of `.csv.gz` files in the format of tests/data/cycles, with or without a
 `totals.csv`.
 
-What is damaged counts as failed, and files that cannot be read are listed. Where examples/ has a
+What is damaged counts as failed, and files that cannot be read are listed. The last line is
+"everything passed" (exit status 0), or a list of what did not (1). Where examples/ has a
 stream's network and onnxruntime is installed, the time of one inference there is given as well;
 the machine computes what a chip would, so it is no match for it.
 """
@@ -33,6 +34,7 @@ from machine_scores import (  # noqa: E402
     vector_scores,
 )
 from machine_streams import Stream, run_once, stream, traces  # noqa: E402
+from machine_verdict import shortcomings, verdict  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
@@ -157,6 +159,9 @@ def main() -> None:
     missing = _missing(args, bool(vectors or streams), bool(files))
     if missing:
         sys.exit(f"error: {missing}")
+    missed = shortcomings(vectors, rows, files, streams)
+    print(verdict(missed, unreadable))
+    sys.exit(1 if missed or unreadable else 0)
 
 
 def _missing(args: argparse.Namespace, has_golden: bool, has_cycles: bool) -> str:

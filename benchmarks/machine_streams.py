@@ -54,6 +54,16 @@ class Stream:
     onnxruntime_seconds: float | None = None
     problem: str = ""
 
+    @property
+    def shortcoming(self) -> str:
+        """What differs from the recording in exact mode, in words."""
+        if self.problem:
+            return self.problem
+        if self.passed < self.commands:
+            return f"{self.commands - self.passed:,} of {self.commands:,} results"
+        equal, _, recorded = self.snapshots.partition(" / ")
+        return "" if equal == recorded or not recorded else f"memory snapshots: {self.snapshots}"
+
 
 def traces(folder: Path, unreadable: list[Unreadable]) -> Iterator[Path]:
     """The recorded streams below a folder."""

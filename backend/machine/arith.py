@@ -36,6 +36,9 @@ from xdsl_tpu.backend.machine.state import (
     views_of,
 )
 
+_SHIFTER_BITS = 0x1F
+"""The bits of an amount that a 32-bit shifter reads."""
+
 
 def _operand(state: State, command: Command, name: str, kind: Element) -> Placed | Array:
     if command[f"{name}_const"]:
@@ -222,31 +225,46 @@ def _bitwise(operation: np.ufunc) -> Executor:
 
 
 def _shifting(compute: Callable[[Array, Array, int, int], Array], signed: bool) -> Executor:
-    """`compute(values, amount, bits, mode)`; the amount in opd1 is int8, negative = right."""
+    """`compute(values, amount, bits, mode)`: the amount is the low byte of opd1, negative = right.
+
+    The values have the sign that `opd0_sign` says where it matters (`signed`).
+    """
 
     def execute(state: State, command: Command) -> None:
-        kind = element(command["res0_prec"], int(signed))
+        kind = element(command["res0_prec"], command["opd0_sign"] if signed else 0)
         require(not kind.is_float, "shifts are for integers")
         require(command["opd0_prec"] == command["res0_prec"], "shifts keep the element type")
         amounts = element(command["opd1_prec"], 1)
+        require(not amounts.is_float, "an amount of a shift is an integer")
         bits, mode = 8 * kind.size, command["opd2_n_str"]
-        apply(state, command, (kind, kind, amounts), lambda a, b: compute(a, b, bits, mode))
+        apply(
+            state,
+            command,
+            (kind, kind, amounts),
+            lambda a, b: compute(a, _low_byte(b), bits, mode),
+        )
 
     return execute
 
 
+def _low_byte(amount: Array) -> npt.NDArray[np.int64]:
+    """What the shifters read of an amount, as a signed number."""
+    return amount.astype(np.int8).astype(np.int64)
+
+
 def _shift_bits(values: Array, amount: Array, bits: int, mode: int) -> Array:
-    """Left shifts drop bits, right shifts round."""
+    """Left shifts drop bits and take the low five bits of the amount, right shifts round."""
     wide: npt.NDArray[np.int64] = values.astype(np.int64)
-    amount = amount.astype(np.int64)
-    left = np.clip(amount, 0, bits)
+    left = np.maximum(amount, 0) & _SHIFTER_BITS
     return shift_right(wide, np.maximum(-amount, 0), mode) << left
 
 
 def _rotate(values: Array, amount: Array, bits: int, mode: int) -> Array:
+    """Both halves take the low five bits of their amount, so short types lose bits."""
     wide = values.astype(np.int64)
-    left = amount.astype(np.int64) % bits
-    return (wide << left) | (wide >> (bits - left))
+    far, near = np.abs(amount), bits - np.abs(amount)
+    left, right = np.where(amount < 0, near, far), np.where(amount < 0, far, near)
+    return (wide << (left & _SHIFTER_BITS)) | (wide >> (right & _SHIFTER_BITS))
 
 
 def _select(condition: Callable[[Array, Array], Array]) -> Executor:

@@ -44,9 +44,23 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         check=False,
         timeout=300,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
     assert "recorded streams" in done.stdout
-    return json.loads(out.read_text())
+    *_, report = done.stdout.partition("did not pass:\n")
+    return json.loads(out.read_text()) | {"report": report.splitlines()}
+
+
+def test_everything_passed(tmp_path: Path) -> None:
+    """The shipped recordings of attention and of one network's cycles."""
+    for name in ("traces/fa_tiny_decode.npz", "traces/fa_tiny_prefill.npz"):
+        (tmp_path / Path(name).name).symlink_to(DATA / "golden" / name)
+    name = "cycles_mobilenetv2_100_F16.csv.gz"
+    (tmp_path / name).symlink_to(DATA / "cycles" / name)
+    script = [sys.executable, ROOT / "benchmarks" / "machine.py"]
+    script += ["--golden", tmp_path, "--cycles", tmp_path]
+    done = subprocess.run(script, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "everything passed"
 
 
 def _write_bad_vector(folder: Path) -> None:
@@ -143,6 +157,19 @@ def test_what_is_damaged_is_reported(figures: dict[str, Any]) -> None:
     assert "left, too few for a command" in cut["problem"]
     unreadable = {Path(item["file"]).name for item in figures["unreadable"]}
     assert unreadable == {"index.json", "no_archive.npz", "text.csv.gz"}
+
+
+def test_what_did_not_pass_is_listed(figures: dict[str, Any]) -> None:
+    report = "\n".join(figures["report"])
+    for line in (
+        "vectors of sNEW: 5 of 5",
+        "cycle rows of NEW: 1 of 1",
+        "cycles of program_broken: there is no 'NEW'",
+        "stream vit_start: 1 of 40 results",
+        "text.csv.gz: ",
+    ):
+        assert line in report
+    assert "everything passed" not in report
 
 
 def test_vectors(figures: dict[str, Any]) -> None:
