@@ -17,12 +17,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.dialects.interpreters import TensorInterpreter, run_module
+from xdsl_tpu.dialects.interpreters.elements import conform
 from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.tools.reference import typed_input
 
 Array = npt.NDArray[Any]
 Show = Callable[[str, Array], None]
@@ -48,10 +51,12 @@ def onnxruntime_engine(module: ModuleOp, model: Path) -> Engine:
     """Tensors by onnxruntime where the ONNX model has them; `module` is its canonical top IR."""
     session, counterparts = _session(module, model)
     wanted = sorted(set(counterparts.values()))
+    types = {one.name: one.type for one in session.get_inputs()}
 
     def run(inputs: Mapping[str, Array], show: Show) -> None:
+        feeds = {name: typed_input(inputs, name, kind) for name, kind in types.items()}
         try:
-            values = dict(zip(wanted, session.run(wanted, dict(inputs)), strict=True))
+            values = dict(zip(wanted, session.run(wanted, feeds), strict=True))
         except Exception as error:  # onnxruntime raises many types, none of them documented
             raise TpuError(f"{model}: onnxruntime cannot run it: {error}") from error
         _complete(module, inputs, {name: values[t] for name, t in counterparts.items()}, show)
@@ -91,7 +96,8 @@ def _session(module: ModuleOp, model: Path) -> tuple[Any, dict[str, str]]:
     return session, counterparts
 
 
-_WITHOUT_VALUES = (top.InputOp, top.WeightOp, top.NoneOp)
+_CONSTANT = (top.WeightOp, top.NoneOp)
+_WITHOUT_VALUES = (top.InputOp, *_CONSTANT)
 
 
 def _complete(
@@ -103,7 +109,7 @@ def _complete(
     interpreter.dying = {}
     values: dict[SSAValue, Any] = {}
     for argument, name in zip(main.args, input_names(main), strict=True):
-        values[argument] = np.asarray(inputs[name], np.float32)
+        values[argument] = conform(np.asarray(inputs[name]), argument.type)
     for op in main.body.block.ops:
         if not op.results:
             continue
@@ -113,15 +119,20 @@ def _complete(
         for result, value in zip(op.results, results, strict=True):
             values[result] = value
             name = name_of(result)
-            if name is not None and not isinstance(op, top.WeightOp | top.NoneOp):
+            if name is not None and value is not None and not isinstance(op, _CONSTANT):
                 show(name, value)
 
 
-def _known_results(op: Operation, known: Mapping[str, Array]) -> tuple[Array, ...] | None:
-    found: list[Array] = []
+def _known_results(op: Operation, known: Mapping[str, Array]) -> tuple[Array | None, ...] | None:
+    """What onnxruntime gave for all results that are there; masks and ids in the type of top IR,
+    which has numbers for them where ONNX has truth values."""
+    found: list[Array | None] = []
     for result in op.results:
+        if is_none(result):
+            found.append(None)
+            continue
         value, shape = known.get(name_of(result) or ""), known_shape(result.type)
         if value is None or shape is None or value.size != np.prod(shape):
             return None
-        found.append(value.reshape(shape))
+        found.append(conform(value.reshape(shape), result.type))
     return tuple(found) or None

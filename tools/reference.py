@@ -48,7 +48,7 @@ def _onnxruntime(model: Path, inputs: Mapping[str, Array]) -> list[Array]:
     options.log_severity_level = 3
     try:
         session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-        feeds = {i.name: _typed(inputs, i.name, i.type) for i in session.get_inputs()}
+        feeds = {i.name: typed_input(inputs, i.name, i.type) for i in session.get_inputs()}
         return [np.asarray(value) for value in session.run(None, feeds)]
     except TpuError:
         raise
@@ -60,10 +60,14 @@ _TYPES: dict[str, Any] = {
     "tensor(float16)": np.float16,
     "tensor(int64)": np.int64,
     "tensor(int32)": np.int32,
+    "tensor(uint8)": np.uint8,
+    "tensor(bool)": np.bool_,
+    "tensor(double)": np.float64,
 }
 
 
-def _typed(inputs: Mapping[str, Array], name: str, kind: str) -> Array:
+def typed_input(inputs: Mapping[str, Array], name: str, kind: str) -> Array:
+    """An input as onnxruntime wants it, which calls its type `kind`; TpuError if it is missing."""
     if name not in inputs:
         raise TpuError(
             f"the reference has an input '{name}', the program has none of that name: "

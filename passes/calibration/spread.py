@@ -6,7 +6,7 @@ result's range (backward), which is the better one behind a ReLU; elsewhere the 
 the operand's (forward). The order of steps is that of tpu-mlir.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
@@ -84,9 +84,14 @@ def drop_ranges(func: FuncOp) -> None:
                 Rewriter.replace_value_with_new_type(op.results[place], plain)
 
 
-def spread_calibration(func: FuncOp) -> None:
-    """Adjust the calibrated types of one function of top IR, in place."""
-    ops = list(func.body.block.ops)
+def spread_calibration(func: FuncOp, floats: Collection[Operation] = ()) -> None:
+    """Adjust the calibrated types of one function of top IR, in place.
+
+    Parts that are cut out in one of the `floats`, ops that compute on floats, keep their own
+    ranges: that of the whole tensor may be far larger.
+    """
+    apart = {op for op in floats if isinstance(op, top.SliceOp | top.SplitOp)}
+    ops = [op for op in func.body.block.ops if op not in apart]
     _forward(_of(ops, (top.ReshapeOp, top.PermuteOp)))
     _each(_of(ops, KEEP_SIGN), _keep_sign)
     _each(_of(ops, (top.AddOp,)), _keep_sum_unsigned)

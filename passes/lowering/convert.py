@@ -23,7 +23,7 @@ from xdsl_tpu.passes.calibration.spread import (
 from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
-from xdsl_tpu.passes.lowering.op_modes import FALLBACK, op_modes, refuse_unknown_names
+from xdsl_tpu.passes.lowering.op_modes import float_mode, op_modes, refuse_unknown_names
 from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
 from xdsl_tpu.passes.lowering.table import LOWERINGS
 from xdsl_tpu.passes.module_state import (
@@ -77,8 +77,8 @@ class ConvertTopToTpuPass(ModulePass):
             (complete_ranges if int8 else drop_ranges)(func)
         modes = [op_modes(func, mode, table, weights) for func in functions(op)]
         if int8:
-            for func in functions(op):
-                spread_calibration(func)
+            for func, one in zip(functions(op), modes, strict=True):
+                spread_calibration(func, {part for part in one if one[part] != "INT8"})
         problems = [
             problem
             for func, one in zip(functions(op), modes, strict=True)
@@ -174,7 +174,7 @@ def _lower_op(op: Operation, mode: str, ctx: LoweringContext) -> Sequence[SSAVal
             lowered = lower_int8(op, ctx)
             if lowered is not None:
                 return lowered
-        mode = FALLBACK
+        mode = float_mode(op)
     ctx.element = MODES[mode]
     lowering = LOWERINGS.get(type(op))
     if lowering is None:

@@ -13,6 +13,7 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.graph import module_of
+from xdsl_tpu.passes.lowering.fine_parts import NEVER, TOO_FINE, fine_ops
 from xdsl_tpu.passes.lowering.table import STAY
 from xdsl_tpu.passes.tensors import is_weight, required_name
 
@@ -22,12 +23,12 @@ FALLBACK = "F16"
 TOO_DIFFERENT = 64
 """Ratio of thresholds above which 8 bits cannot hold both operands of a sum."""
 
-TOO_FINE = 16
-"""Ratio of a tensor's threshold to that of a few of its rows above which sums of the whole tensor
-are no place for 8 bits: the rows would have less than eight steps."""
+F16_REACH = 2.0**15
+"""Magnitudes up to which 16-bit floats are trusted with a tensor seen in calibration: half of
+the largest f16, because other inputs may give larger numbers."""
 
-NEVER = 1e-8
-"""A threshold below which the ratio says nothing."""
+PRODUCTS = (top.ConvOp, top.DeconvOp, top.MatMulOp)
+"""Ops that take far longer in F32 than in 16 bits."""
 
 
 def op_modes(
@@ -39,11 +40,12 @@ def op_modes(
     tensors whose thresholds differ by more than 64 run in F16: the smaller one would be lost
     in the other's steps. So do the sums behind a Concat that puts in a weight far smaller than the
     rest, as vision transformers do with their class token: each row is normalised by itself, and
-    what is read in the end is that one. `module.high_precision` keeps means and Softmax in F32.
+    what is read in the end is that one; and so does whatever makes tensors with parts far smaller
+    than the rest (`fine_parts`). `module.high_precision` keeps means and Softmax in F32.
     """
     precise = _high_precision(func)
     modes: dict[Operation, str] = {}
-    fine = _fine_sums(func, weights) if mode == "INT8" else set[Operation]()
+    fine = _fine_sums(func, weights) | fine_ops(func) if mode == "INT8" else set[Operation]()
     for op in func.body.block.ops:
         if op.dialect_name() != top.Top.name or isinstance(op, STAY):
             continue
@@ -51,9 +53,21 @@ def op_modes(
         if said is None and precise and isinstance(op, top.AvgPoolOp | top.SoftmaxOp):
             said = "F32"
         if said is None and mode == "INT8" and (op in fine or _loses_an_operand(op, weights)):
-            said = FALLBACK
+            said = float_mode(op)
         modes[op] = said or mode
     return modes
+
+
+def float_mode(op: Operation) -> str:
+    """What an op without an 8-bit form is computed in, given the ranges of its tensors.
+
+    F16, unless one of them reaches beyond it: then F32, and BF16 for products.
+    """
+    values = (*op.operands, *op.results)
+    known = [one for one in map(range_of, values) if one is not None]
+    if not any(one.threshold > F16_REACH for one in known):
+        return FALLBACK
+    return "BF16" if isinstance(op, PRODUCTS) else "F32"
 
 
 def refuse_unknown_names(table: Mapping[str, str], module: ModuleOp, source: str) -> None:

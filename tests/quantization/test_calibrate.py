@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
+import onnx.parser
 import pytest
 from tests.tools.small_models import write_models
 
@@ -13,6 +15,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.methods import METHODS, Histogram, mse
 from xdsl_tpu.passes.calibration.observe import BINS, LEAST, calibrate
 from xdsl_tpu.passes.calibration.table import CalibrationTable, read_table
+from xdsl_tpu.passes.pipelines import Quantization, run_stage
 from xdsl_tpu.tools.calibrate_model import (
     calibrate_model,
     canonical_top,
@@ -105,6 +108,56 @@ def test_both_engines_see_the_same(name: str, tmp_path: Path) -> None:
     for one, other in zip(fast.thresholds.values(), slow.thresholds.values(), strict=True):
         assert one.threshold == pytest.approx(other.threshold, rel=2e-6)
         assert one.min == pytest.approx(other.min, abs=2e-6 * other.threshold)
+
+
+MASKED = """<ir_version: 9, opset_import: ["" : 17]>
+agraph (float[2,6] x, int64[2,6] mask) => (float[2,6] y)
+<float[1] low = {-9.0}, float[1] one = {1.0}> {
+    seen = Cast<to = 9>(mask)
+    hidden = Not(seen)
+    kept = Cast<to = 1>(seen)
+    shown = Mul(x, kept)
+    shut = Where(hidden, low, shown)
+    y = Add(shut, one)
+}"""
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "interpreter"])
+def test_masks_get_the_lines_that_a_compilation_wants(engine: str, tmp_path: Path) -> None:
+    """onnxruntime has truth values and int64 where top IR has numbers."""
+    model = tmp_path / "masked.onnx"
+    onnx.save(onnx.parser.parse_model(MASKED), str(model))
+    x = np.random.default_rng(1).standard_normal((2, 6)).astype(np.float32)
+    np.savez(tmp_path / "data.npz", x=x, mask=np.array([[1, 1, 1, 0, 0, 0]] * 2))
+    module = canonical_top(model)
+    source = make_engine(module, model, engine)
+    table = calibrate_model(module, source, tmp_path / "data.npz", "max", None, 99.0)
+    (tmp_path / "table").write_text(table.text())
+    lowered = canonical_top(model)
+    run_stage(
+        *(lowered, "tpu", "INT8", "bm1684x"), quantization=Quantization(str(tmp_path / "table"))
+    )
+    assert table.thresholds["y_Add"].min == -8.0
+
+
+def test_results_that_are_left_out_have_no_line(tmp_path: Path) -> None:
+    """Of a TopK whose positions nobody reads."""
+    model = tmp_path / "top.onnx"
+    text = """<ir_version: 9, opset_import: ["" : 17]>
+    agraph (float[2,6] x) => (float[2,2] y) <int64[1] k = {2}> {
+        relu = Relu(x)
+        y, places = TopK(relu, k)
+    }"""
+    onnx.save(onnx.parser.parse_model(text), str(model))
+    np.save(tmp_path / "x.npy", np.random.default_rng(2).standard_normal((2, 6)))
+    module = canonical_top(model)
+    tables = [
+        calibrate_model(
+            module, make_engine(module, model, one), tmp_path / "x.npy", "max", None, 99.0
+        ).thresholds
+        for one in ("onnxruntime", "interpreter")
+    ]
+    assert list(tables[0]) == list(tables[1])
 
 
 def test_a_real_table_is_equal_to_six_digits(tmp_path: Path) -> None:

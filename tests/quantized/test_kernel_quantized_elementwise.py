@@ -54,6 +54,28 @@ def test_factors_and_constants(op: str, kinds: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("kinds", [("i8", "i8"), ("u8", "u8"), ("u8", "i8"), ("i8", "u8")])
+@pytest.mark.parametrize("factor", [-1, -97, -127])
+def test_negative_factors(factor: int, kinds: tuple[str, str]) -> None:
+    """Of an unsigned operand for an unsigned result nothing is left but zeros."""
+    case = QuantCase()
+    x = case.integers("x", SHAPE, KINDS[kinds[0]])
+    shift = 0 if factor == -1 else 6
+    case.op(
+        *("tpu.MulShift", [x], {"multiplier": f"{factor} : si32", "rshift": f"{shift} : si32"}),
+        *("y", SHAPE, KINDS[kinds[1]]),
+    )
+    check(case)
+
+
+@pytest.mark.parametrize("kinds", [("i8", "u8"), ("u8", "i8")])
+def test_sums_with_negative_coefficients(kinds: tuple[str, str]) -> None:
+    case = QuantCase()
+    a, b = (case.integers(name, SHAPE, KINDS[kind]) for name, kind in zip("ab", kinds, strict=True))
+    case.op("tpu.Add", [a, b], {"multipliers": "[-97, 64]", "rshifts": "[7, 7]"}, "y", SHAPE, S8)
+    check(case)
+
+
+@pytest.mark.parametrize("kinds", [("i8", "i8"), ("u8", "u8"), ("u8", "i8"), ("i8", "u8")])
 def test_relu(kinds: tuple[str, str]) -> None:
     case = QuantCase()
     x = case.integers("x", SHAPE, KINDS[kinds[0]])

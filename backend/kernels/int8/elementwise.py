@@ -24,7 +24,7 @@ from xdsl_tpu.dialects.interpreters.numerics.integers import fits_f16
 from xdsl_tpu.dialects.quant import UniformType
 
 _BYTE = 127
-"""The largest multiplier of an 8-bit instruction."""
+"""The largest magnitude of a multiplier of an 8-bit instruction."""
 
 Narrow = Callable[[Emitter, LocalTensor], None]
 """Computes into a tensor that may be signed, 16 bits wide or the result itself."""
@@ -50,8 +50,10 @@ def _signed(types: Types) -> bool:
 
 
 def _check_factors(op: Operation, *factors: int) -> None:
-    if any(not 0 <= factor <= _BYTE for factor in factors):
-        raise TpuError(f"{where(op)}: multipliers {list(factors)} are not all in 0 to {_BYTE}")
+    if any(abs(factor) > _BYTE for factor in factors):
+        raise TpuError(
+            f"{where(op)}: multipliers {list(factors)} are not all in -{_BYTE} to {_BYTE}"
+        )
 
 
 def _finish(emitter: Emitter, work: Work, op: Operation, types: Types, compute: Narrow) -> None:
@@ -130,11 +132,15 @@ def _product(op: Operation, types: Types) -> ElementWise:
 
 
 def _scaled(op: Operation, types: Types) -> ElementWise:
-    """tpu.MulShift: one instruction, through 16 bits where signs disagree."""
+    """tpu.MulShift: one instruction, through 16 bits where signs disagree.
+
+    A negative factor counts as an operand with a sign.
+    """
     assert isinstance(op, tpu.MulShiftOp)
     factor, shift = op.multiplier.value.data, op.rshift.value.data
     _check_factors(op, factor)
     _relu(op)
+    types = _as_signed(types) if factor < 0 else types
 
     def compute(emitter: Emitter, work: Work) -> None:
         def narrow(emitter: Emitter, target: LocalTensor) -> None:

@@ -42,6 +42,9 @@ from xdsl_tpu.passes.tensors import is_weight, required_name, shape_of
 LONGEST_STRIDE = 15
 """Between windows, as far as a command can say."""
 
+MOST_PADDING, MOST_DILATION = 15, 16
+"""What a command can say of either; F16 writes more padding out (`lowering/conv.py`)."""
+
 DEAD = 1e-5
 """A scale of an input, or the largest bias, up to which it counts as always zero."""
 
@@ -131,15 +134,18 @@ def _is_faster_in_f16(op: top.ConvOp) -> bool:
 
 
 def _is_far(op: top.ConvOp) -> bool:
-    """Whether windows are farther apart than the 8-bit kernels can take.
+    """Whether windows are farther apart, or reach farther out, than the 8-bit kernels can take.
 
     Rows that `weight-reorder` will merge need no stride. Columns can be any distance apart when
     their windows lie side by side.
     """
-    strides, kernel = ints(op.strides), ints(op.kernel_shape)
+    strides, kernel, pads = ints(op.strides), ints(op.kernel_shape), ints(op.pads)
+    dilations = () if op.dilations is None else ints(op.dilations)
+    if max(pads, default=0) > MOST_PADDING or max(dilations, default=1) > MOST_DILATION:
+        return True
     if max(strides) <= LONGEST_STRIDE:
         return False
-    dilated = op.dilations is not None and any(step != 1 for step in ints(op.dilations))
+    dilated = any(step != 1 for step in dilations)
     if len(kernel) < 2 or op.group.value.data > 1 or dilated:
         return True
     shape = shape_of(op.input)

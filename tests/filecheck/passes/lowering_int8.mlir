@@ -118,3 +118,43 @@ module @coarse_row attributes {module.weight_file = "weights.npz"} {
     return %4 : tensor<5x!quant.calibrated<f32<-4.0:4.0>>>
   }
 }
+
+// -----
+
+// A denominator that is cut out of a product of numerators keeps its own range and 16 bits, and so
+// does the product; a part whose range is much like the whole's is cut from the integers.
+// CHECK-LABEL: module @fine
+// CHECK: "tpu.MatMul"({{.*}} -> tensor<4x6x!quant.calibrated<f16<-1.000000e+03:1.000000e+03>>>
+// CHECK: "tpu.Slice"({{.*}} -> tensor<4x1x!quant.calibrated<f16<0.000000e+00:1.000000e+01>>>
+// CHECK: "tpu.MatMul"({{.*}} -> tensor<4x6x!quant.uniform<i8
+// CHECK: "tpu.Slice"({{.*}} -> tensor<4x1x!quant.uniform<i8
+module @fine attributes {module.weight_file = "weights.npz"} {
+  func.func @main(%arg0: tensor<4x8xf32>) -> (tensor<4x1x!quant.calibrated<f32<0.0:10.0>>>, tensor<4x1x!quant.calibrated<f32<0.0:100.0>>>) {
+    %0 = "top.None"() : () -> none
+    %1 = "top.Input"(%arg0) : (tensor<4x8xf32>) -> tensor<4x8x!quant.calibrated<f32<-1.0:1.0>>> loc("x")
+    %2 = "top.Weight"() : () -> tensor<8x6xf32> loc("random_8x6")
+    %3 = "top.MatMul"(%1, %2, %0) : (tensor<4x8x!quant.calibrated<f32<-1.0:1.0>>>, tensor<8x6xf32>, none) -> tensor<4x6x!quant.calibrated<f32<-1000.0:1000.0>>> loc("both")
+    %4 = "top.Slice"(%3, %0, %0, %0) {axes = [], ends = [4, 6], offset = [0, 5], steps = [1, 1]} : (tensor<4x6x!quant.calibrated<f32<-1000.0:1000.0>>>, none, none, none) -> tensor<4x1x!quant.calibrated<f32<0.0:10.0>>> loc("below")
+    %5 = "top.MatMul"(%1, %2, %0) : (tensor<4x8x!quant.calibrated<f32<-1.0:1.0>>>, tensor<8x6xf32>, none) -> tensor<4x6x!quant.calibrated<f32<-1000.0:1000.0>>> loc("other")
+    %6 = "top.Slice"(%5, %0, %0, %0) {axes = [], ends = [4, 6], offset = [0, 5], steps = [1, 1]} : (tensor<4x6x!quant.calibrated<f32<-1000.0:1000.0>>>, none, none, none) -> tensor<4x1x!quant.calibrated<f32<0.0:100.0>>> loc("part")
+    return %4, %6 : tensor<4x1x!quant.calibrated<f32<0.0:10.0>>>, tensor<4x1x!quant.calibrated<f32<0.0:100.0>>>
+  }
+}
+
+// -----
+
+// What has no 8-bit form runs in F16, but in F32 where a range is beyond f16; an input that pads
+// more than a command can is convolved in F16.
+// CHECK-LABEL: module @wide
+// CHECK: "tpu.LayerNorm"({{.*}} -> tensor<1x3x8x8x!quant.calibrated<f32<
+// CHECK: "tpu.Conv2D"({{.*}} -> tensor<1x4x46x46x!quant.calibrated<f16<
+module @wide attributes {module.weight_file = "weights.npz"} {
+  func.func @main(%arg0: tensor<1x3x8x8xf32>) -> tensor<1x4x46x46x!quant.calibrated<f32<-9.0:9.0>>> {
+    %0 = "top.None"() : () -> none
+    %1 = "top.Input"(%arg0) : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8x!quant.calibrated<f32<-1.0e+06:1.0e+06>>> loc("x")
+    %2 = "top.LayerNorm"(%1, %0, %0) {axis = 3 : si32, eps = 1.0e-05 : f64, normalized_shape = [8]} : (tensor<1x3x8x8x!quant.calibrated<f32<-1.0e+06:1.0e+06>>>, none, none) -> tensor<1x3x8x8x!quant.calibrated<f32<-4.0:4.0>>> loc("norm")
+    %3 = "top.Weight"() : () -> tensor<4x3x3x3xf32> loc("random_4x3x3x3")
+    %4 = "top.Conv"(%2, %3, %0) {kernel_shape = [3, 3], pads = [20, 20, 20, 20], strides = [1, 1]} : (tensor<1x3x8x8x!quant.calibrated<f32<-4.0:4.0>>>, tensor<4x3x3x3xf32>, none) -> tensor<1x4x46x46x!quant.calibrated<f32<-9.0:9.0>>> loc("far")
+    return %4 : tensor<1x4x46x46x!quant.calibrated<f32<-9.0:9.0>>>
+  }
+}
