@@ -14,6 +14,9 @@ class ModuleInfo:
     base_dir: Path | None = None
     """The directory that file names in the module are relative to."""
 
+    weight_file: Path | None = None
+    """The weight file that its text named when it was read, in use or not."""
+
     ends_with_blank_line: bool = False
     """Whether its text ended in an empty line, as some tools write it."""
 

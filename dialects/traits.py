@@ -52,6 +52,10 @@ class ScalarConsumer(OpTrait):
     """An operand may be a scalar."""
 
 
+class StoredValues(OpTrait):
+    """The numbers of the result are an entry of the weight file, under the name of the op."""
+
+
 class OwnResult(MemoryEffect):
     """Removable when unused, but never the same as another op that looks alike.
 

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.module_info import module_info
+from xdsl_tpu.dialects.traits import StoredValues
 
 Array = npt.NDArray[Any]
 
@@ -214,23 +215,58 @@ def attached_weights(module: ModuleOp) -> Weights | None:
 def weights_of(module: ModuleOp) -> Weights:
     """The weights attached to `module`; those of its `module.weight_file` when none are yet.
 
-    The file is looked for where the module was read from, else in the current directory.
+    The file is looked for where the module was read from, else in the current directory. A module
+    none of whose ops needs any has none, whether it names a file or not.
 
     Raises:
-        TpuError: the module names no file, or the file cannot be read.
+        TpuError: ops need weights and the module names no file, or the file cannot be read.
     """
-    if (attached := _ATTACHED.get(module)) is not None:
-        return attached
-    file = module.attributes.get(WEIGHT_FILE)
-    if not isinstance(file, StringAttr):
+    if (weights := known_weights(module)) is None:
         name = f"@{module.sym_name.data}" if module.sym_name else "without a name"
         raise TpuError(
             f"module {name} has no weights: give it the attribute {WEIGHT_FILE}, "
             'for example "model.npz", or attach weights to it'
         )
-    weights = Weights((module_info(module).base_dir or Path.cwd()) / file.data)
+    return weights
+
+
+def known_weights(module: ModuleOp) -> Weights | None:
+    """As `weights_of`, but None when nothing says where the weights are that ops need.
+
+    Such IR, written by hand, has weights of known type and unknown value.
+
+    Raises:
+        TpuError: the file cannot be read.
+    """
+    if (attached := _ATTACHED.get(module)) is not None:
+        return attached
+    file, needed = _named_file(module), needs_weights(module)
+    if file is None and needed:
+        return None
+    weights = Weights() if file is None or not (needed or file.is_file()) else Weights(file)
     attach(module, weights)
     return weights
+
+
+def needs_weights(module: ModuleOp) -> bool:
+    """Whether any op has its numbers in the weight file."""
+    return any(op.has_trait(StoredValues, value_if_unregistered=False) for op in module.walk())
+
+
+def rename_weights(module: ModuleOp, name: str) -> None:
+    """Let the module name another file; what is in the one named so far stays its weights."""
+    file = _named_file(module)
+    if attached_weights(module) is None and file is not None and file.is_file():
+        attach(module, Weights(file))
+    attributes = {**module.attributes, WEIGHT_FILE: StringAttr(name)}
+    module.attributes = dict(sorted(attributes.items()))
+
+
+def _named_file(module: ModuleOp) -> Path | None:
+    file = module.attributes.get(WEIGHT_FILE)
+    if not isinstance(file, StringAttr):
+        return None
+    return (module_info(module).base_dir or Path.cwd()) / file.data
 
 
 def weights_around(op: Operation) -> Weights | None:
@@ -240,9 +276,7 @@ def weights_around(op: Operation) -> Weights | None:
         outermost = parent
     if not isinstance(outermost, ModuleOp):
         return None
-    if attached_weights(outermost) is None and WEIGHT_FILE not in outermost.attributes:
-        return None
-    return weights_of(outermost)
+    return known_weights(outermost)
 
 
 def as_float32(array: Array, element: Attribute) -> npt.NDArray[np.float32]:

@@ -10,18 +10,12 @@ from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import Float32Type, TensorType, f32
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects.interfaces.shape import constants_from
 from xdsl_tpu.dialects.top import WeightOp
-from xdsl_tpu.dialects.weights import (
-    WEIGHT_FILE,
-    Weights,
-    as_float32,
-    attached_weights,
-    weights_of,
-)
+from xdsl_tpu.dialects.weights import Weights, as_float32, known_weights, weights_of
 from xdsl_tpu.passes.graph import module_of, producer
 from xdsl_tpu.passes.tensors import element_of, required_name, shape_of
 
@@ -35,7 +29,7 @@ def values_of(value: SSAValue) -> Floats | None:
         TpuError: the weight file is missing, or has no array of this name.
     """
     weight = producer(value, WeightOp)
-    weights = None if weight is None else _known_weights(module_of(weight))
+    weights = None if weight is None else known_weights(module_of(weight))
     if weight is None or weights is None:
         return None
     array = weights[required_name(weight)]
@@ -65,7 +59,7 @@ def make_weight(near: Operation, name: str, values: npt.NDArray[np.floating]) ->
 
 def copy_weight(weight: WeightOp, name: str) -> WeightOp:
     """The same weight once more under another name."""
-    if (weights := _known_weights(module_of(weight))) is not None:
+    if (weights := known_weights(module_of(weight))) is not None:
         weights[name] = weights[required_name(weight)]
     copied = weight.clone()
     copied.location = WeightOp.make(name, (), result_types=[weight.output.type]).location
@@ -98,10 +92,3 @@ def known_constants() -> Generator[None]:
 def _elements(value: SSAValue) -> Sequence[float] | None:
     values = values_of(value)
     return None if values is None else [float(number) for number in values.reshape(-1)]
-
-
-def _known_weights(module: ModuleOp) -> Weights | None:
-    """The module's weights; None when nothing says where they are."""
-    if attached_weights(module) is None and WEIGHT_FILE not in module.attributes:
-        return None
-    return weights_of(module)

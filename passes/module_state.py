@@ -7,7 +7,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.str_enum import StrEnum
 
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.weights import WEIGHT_FILE, Weights, attached_weights, weights_of
+from xdsl_tpu.dialects.weights import WEIGHT_FILE, known_weights, rename_weights
 
 
 class State(StrEnum):
@@ -42,14 +42,17 @@ def set_module_attributes(module: ModuleOp, changes: Mapping[str, Attribute]) ->
     module.attributes = dict(sorted({**module.attributes, **changes}.items()))
 
 
-def optional_weights(module: ModuleOp) -> Weights | None:
-    """The module's weights; None when it has none and names no file: then it has types only."""
-    if attached_weights(module) is None and WEIGHT_FILE not in module.attributes:
-        return None
-    return weights_of(module)
+def name_weight_file(module: ModuleOp, stage: str, given: str = "") -> None:
+    """Let the module name the weight file of a stage, or the `given` one.
 
-
-def weight_file_name(module: ModuleOp, stage: str, chip: str, mode: str) -> str:
-    """The file name of a stage's weights, such as `resnet50_tpu_lowered_bm1684x_f16_weight.npz`."""
-    name = module.sym_name.data if module.sym_name else "module"
-    return f"{name}_{stage}_{chip}_{mode.lower()}_weight.npz"
+    The name is like `resnet50_tpu_lowered_bm1684x_f16_weight.npz`. A module that names no file
+    and has no weights goes on without.
+    """
+    if WEIGHT_FILE not in module.attributes and not known_weights(module):
+        return
+    chip, mode = (text_attribute(module, f"module.{key}") for key in ("chip", "mode"))
+    if not given and chip and mode:
+        name = module.sym_name.data if module.sym_name else "module"
+        given = f"{name}_{stage}_{chip}_{mode.lower()}_weight.npz"
+    if given:
+        rename_weights(module, given)

@@ -11,8 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters import SUPPORTED_OPS, TensorInterpreter
-from xdsl_tpu.dialects.weights import Weights
-from xdsl_tpu.passes.module_state import optional_weights
+from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.tensors import element_of, functions, is_weight, required_name
 from xdsl_tpu.passes.weight_data import stored_as
 
@@ -30,7 +29,7 @@ class WeightFoldPass(ModulePass):
     name = "weight-fold"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        weights = optional_weights(op)
+        weights = known_weights(op)
         if weights is None:
             return
         interpreter = TensorInterpreter.of(op, weights)

@@ -25,7 +25,7 @@ from xdsl_tpu.dialects.weights import WEIGHT_FILE, weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import FLOAT, Quantization, check_disabled, run_stage
-from xdsl_tpu.tools.module_weights import attach_to_model, check_weights
+from xdsl_tpu.tools.module_weights import attach_to_model, check_weights, name_weights
 from xdsl_tpu.tools.verify import verify
 
 STAGES = ("top", "tpu", "final")
@@ -239,11 +239,12 @@ def _write_groups(module: ModuleOp, boundaries: Path, path: Path) -> None:
 
 
 def _write_stage(module: ModuleOp, folder: Path, stage: str) -> None:
-    """`<stage>.mlir` and its weights under the name the module gives."""
+    """`<stage>.mlir` and its weights under the name the module gives.
+
+    A module without weights that names no file for them leaves none.
+    """
     weights = weights_of(module)
-    name = module.attributes.get(WEIGHT_FILE)
-    if not isinstance(name, StringAttr):
-        raise TpuError(f"the module has no '{WEIGHT_FILE}' after stage {stage}")
-    weights.save(folder / Path(name.data).name)
+    if weights or WEIGHT_FILE in module.attributes:
+        weights.save(folder / Path(name_weights(module)).name)
     with (folder / f"{stage}.mlir").open("w", encoding="utf-8") as stream:
         print_module(module, stream)

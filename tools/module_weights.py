@@ -18,7 +18,14 @@ from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.oneflow import VariableOp
 from xdsl_tpu.dialects.top import WeightOp
-from xdsl_tpu.dialects.weights import WEIGHT_FILE, Weights, attach, attached_weights, weights_of
+from xdsl_tpu.dialects.weights import (
+    WEIGHT_FILE,
+    Weights,
+    attach,
+    attached_weights,
+    rename_weights,
+    weights_of,
+)
 
 
 def attach_weights(module: ModuleOp, directory: Path, weight_file: str | None) -> None:
@@ -27,12 +34,14 @@ def attach_weights(module: ModuleOp, directory: Path, weight_file: str | None) -
     They are in its `module.weight_file` in `directory`, which is not opened yet, or in
     `weight_file` when that is given (which a module that names no file takes as its own).
     """
-    module_info(module).base_dir = directory.resolve()
+    info, named = module_info(module), _weight_file(module)
+    info.base_dir = directory.resolve()
+    info.weight_file = None if named is None else info.base_dir / named
     if weight_file is None:
         return
     attach(module, Weights(weight_file))
-    if _weight_file(module) is None:
-        _rename(module, Path(weight_file).name)
+    if named is None:
+        rename_weights(module, Path(weight_file).name)
 
 
 def attach_to_model(module: ModuleOp, model: Path, given: Path | None = None) -> None:
@@ -89,12 +98,13 @@ def save_weights(
 ) -> None:
     """Leave each module's weights beside the output, so that text and weights stay together.
 
-    Weights that passes changed are saved under `module.weight_file` in the directory of
-    `output`, or in the current one for standard output and pipes, which a line on standard error
-    says; never over a file they were read from, in which case the module gets a new name for
-    them. Text that nothing keeps, on a terminal or the null device, leaves no file. Unchanged
-    weights of an input elsewhere are copied when there is an output file. Every file that was not
-    there before is added to `new`.
+    Weights that passes changed, and those of files that the module does not name (any more), are
+    saved under `module.weight_file` in the directory of `output`, or in the current one for
+    standard output and pipes, which a line on standard error says; never over a file they were
+    read from or the input names, in which case the module gets a new name for them. Text that
+    nothing keeps, on a terminal or the null device, leaves no file. Unchanged weights of an input
+    elsewhere are copied when there is an output file. Every file that was not there before is
+    added to `new`.
     """
     written: set[Path] = set()
     beside = output.parent if output and (output.is_file() or not output.exists()) else None
@@ -102,14 +112,16 @@ def save_weights(
         weights = attached_weights(module)
         name = _weight_file(module)
         if name is None:
-            continue
-        if weights is None or not weights.changed:
+            if not weights:
+                continue
+            name = name_weights(module)
+        if weights is None or not _must_be_saved(weights, directory / name):
             if beside is not None:
                 _copy(directory / name, beside / name, new)
         elif beside is None and _is_only_shown(output):
             _note(f"changed weights ({name}) are not saved: the output goes to no file")
         else:
-            taken = written | {path.resolve() for path in weights.files}
+            taken = written | _read_from(module, weights)
             candidates = _candidates((beside or Path()) / name)
             target = next(path for path in candidates if path.resolve() not in taken)
             _drop_unused(module, weights)
@@ -117,9 +129,30 @@ def save_weights(
                 new.append(target)
             weights.save(target)
             written.add(target.resolve())
-            _rename(module, target.name)
+            rename_weights(module, target.name)
             if beside is None:
                 _note(f"changed weights are saved in {target}")
+
+
+def name_weights(module: ModuleOp) -> str:
+    """The weight file of a module; one that names none gets a name."""
+    if (name := _weight_file(module)) is None:
+        name = f"{module.sym_name.data if module.sym_name else 'module'}_weight.npz"
+        rename_weights(module, name)
+    return name
+
+
+def _must_be_saved(weights: Weights, named: Path) -> bool:
+    """Whether the arrays are not those of the file `named`."""
+    if weights.changed:
+        return True
+    return bool(weights.files) and named.resolve() not in map(Path.resolve, weights.files)
+
+
+def _read_from(module: ModuleOp, weights: Weights) -> set[Path]:
+    """The files of the input, which stay as they are."""
+    named = module_info(module).weight_file
+    return {path.resolve() for path in (*weights.files, *([named] if named else ()))}
 
 
 def _is_only_shown(output: Path | None) -> bool:
@@ -162,8 +195,3 @@ def _copy(source: Path, target: Path, new: list[Path]) -> None:
 def _weight_file(module: ModuleOp) -> str | None:
     attribute = module.attributes.get(WEIGHT_FILE)
     return attribute.data if isinstance(attribute, StringAttr) else None
-
-
-def _rename(module: ModuleOp, name: str) -> None:
-    attributes = {**module.attributes, WEIGHT_FILE: StringAttr(name)}
-    module.attributes = dict(sorted(attributes.items()))

@@ -55,7 +55,7 @@ def run_module(
         inputs = {**_random_masks(module, main), **inputs}
     arguments = _arguments(main, inputs, allow_nan)
     if weights is None:
-        weights = weights_of(module) if _has_weights(inner) else {}
+        weights = weights_of(module)
     listeners = () if trace is None else (TraceListener(trace),)
     interpreter = TensorInterpreter.of(inner, weights, listeners)
     results = interpreter.call_op(main, tuple(arguments))
@@ -126,10 +126,6 @@ def _source_name(module: ModuleOp, value: SSAValue) -> str | None:
             index = value.index if isinstance(value, OpResult) else 0
             return _source_name(module, returned.arguments[index])
     return name_of(value)
-
-
-def _has_weights(module: ModuleOp) -> bool:
-    return any(isinstance(op, top.WeightOp | oneflow.VariableOp) for op in module.walk())
 
 
 def _arguments(

@@ -34,7 +34,7 @@ from xdsl_tpu.dialects.oneflow.base import (
 from xdsl_tpu.dialects.oneflow.layout import ElementsLayout, VariableLayout
 from xdsl_tpu.dialects.oneflow.segments import oneflow_op
 from xdsl_tpu.dialects.sbp import ParallelSignatureAttr
-from xdsl_tpu.dialects.traits import OwnResult
+from xdsl_tpu.dialects.traits import OwnResult, StoredValues
 
 
 class _SystemOp(OneFlowOp, ABC):
@@ -107,7 +107,7 @@ class VariableOp(_SystemOp):
     integer_initializer = opt_attr_def(SI64)
     parallel = opt_attr_def(ParallelSignatureAttr)
 
-    traits = traits_def(OwnResult(), VariableLayout())
+    traits = traits_def(OwnResult(), StoredValues(), VariableLayout())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         return self._with_control(self.shape_of_result())

@@ -16,7 +16,7 @@ from xdsl_tpu.dialects.top.enums import (
     STORE_MODE,
 )
 from xdsl_tpu.dialects.top.layout import WeightLayout
-from xdsl_tpu.dialects.top.traits import OwnResult
+from xdsl_tpu.dialects.top.traits import OwnResult, StoredValues
 
 PACK_FIELDS = 4
 """Entries of `WeightOp.pack`."""
@@ -80,7 +80,7 @@ class WeightOp(NamedOp):
     inline_bytes = opt_attr_def(TEXT)
     pack = opt_attr_def(I64_ARRAY)
 
-    traits = traits_def(OwnResult(), WeightLayout())
+    traits = traits_def(OwnResult(), StoredValues(), WeightLayout())
 
     def verify_(self) -> None:
         super().verify_()

@@ -19,10 +19,9 @@ from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, plan
 from xdsl_tpu.passes.address_assign.views import root_of, view_of
 from xdsl_tpu.passes.module_state import (
     State,
+    name_weight_file,
     require_state,
     set_module_attributes,
-    text_attribute,
-    weight_file_name,
 )
 from xdsl_tpu.passes.tensors import size_in_bytes, tensor_type
 from xdsl_tpu.passes.types import set_type
@@ -65,11 +64,8 @@ class AddressAssignPass(ModulePass):
         subfunc.update_function_type()
         _copy_addresses_to_caller(main, subfunc)
         _record_sizes(inner, coeff_size, arena_size)
-        chip, mode = (text_attribute(op, f"module.{key}") for key in ("chip", "mode"))
         set_module_attributes(op, {"module.state": StringAttr(State.TPU_ADDRESSED)})
-        if "module.weight_file" in op.attributes and chip and mode:
-            file = weight_file_name(op, "tpu_addressed", chip, mode)
-            set_module_attributes(op, {"module.weight_file": StringAttr(file)})
+        name_weight_file(op, "tpu_addressed")
 
     def _place_coefficients(self, subfunc: FuncOp) -> int:
         address = COEFF_ADDRESS

@@ -29,6 +29,21 @@ from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.module_state import text_attribute
 from xdsl_tpu.passes.tensors import is_weight
 
+_NO_CACHE = "the search keeps no cache: every compilation searches"
+_NO_DUMP = "explain and explain_file tell of the search"
+
+WITHOUT_EFFECT: dict[str, str] = {
+    "group_by_cores": "the chip has one core",
+    "lgcache": _NO_CACHE,
+    "enable_lghash": _NO_CACHE,
+    "lghash_dir": _NO_CACHE,
+    "debugger": _NO_DUMP,
+    "debugger_filename": _NO_DUMP,
+    "disable_group_overlap": "weights are loaded ahead where local memory allows",
+    "config_filename": "opt, keep_global and split_weights configure the search",
+}
+"""Options of the vendor's pass that are accepted and do nothing, and why."""
+
 
 @dataclass(frozen=True)
 class LayerGroupPass(ModulePass):
@@ -50,9 +65,9 @@ class LayerGroupPass(ModulePass):
     (`tpu.Softmax,..`) that shall work from DDR.
 
     The other options are those of the vendor's pass, accepted so that its command lines work.
-    They change nothing here: the chip has one core, the search keeps no cache and no dump, and
-    weights are loaded ahead whatever `disable_group_overlap` says. Only a `compress_mode` is
-    refused, since a program that asks for one would move other bytes.
+    They have no effect, which a line on stderr says for those that are given, and why: the chip
+    has one core, the search keeps no cache and no dump, and weights are loaded ahead. Only a
+    `compress_mode` is refused, since a program that asks for one would move other bytes.
     """
 
     name = "layer-group"
@@ -64,18 +79,19 @@ class LayerGroupPass(ModulePass):
     shortfall: bool = True
     split_weights: bool = True
     keep_global: tuple[str, ...] = ()
-    group_by_cores: str = "auto"
     compress_mode: str = "none"
-    lgcache: str = "true"
-    enable_lghash: str = "false"
-    lghash_dir: str = ""
-    debugger: int = 0
-    debugger_filename: str = ""
-    disable_group_overlap: bool = False
-    config_filename: str = ""
+    group_by_cores: str | None = None
+    lgcache: str | None = None
+    enable_lghash: str | None = None
+    lghash_dir: str | None = None
+    debugger: int | None = None
+    debugger_filename: str | None = None
+    disable_group_overlap: bool | None = None
+    config_filename: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self._check_options()
+        self._note_options_without_effect()
         if self.opt == 0:
             return
         chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
@@ -120,6 +136,12 @@ class LayerGroupPass(ModulePass):
                 f"layer-group: compress_mode={self.compress_mode}: this chip moves activations "
                 "uncompressed; leave it out or give none"
             )
+
+    def _note_options_without_effect(self) -> None:
+        given = [name for name in WITHOUT_EFFECT if getattr(self, name) is not None]
+        for reason in dict.fromkeys(WITHOUT_EFFECT[name] for name in given):
+            names = ", ".join(name for name in given if WITHOUT_EFFECT[name] == reason)
+            print(f"note: layer-group: no effect: {names} ({reason})", file=sys.stderr)
 
     def _explain(
         self, bases: Sequence[BaseGroup], groups: Sequence[Group], searcher: Searcher

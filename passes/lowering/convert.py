@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
-from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.calibration.spread import (
     complete_ranges,
@@ -28,11 +28,10 @@ from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
 from xdsl_tpu.passes.lowering.table import LOWERINGS
 from xdsl_tpu.passes.module_state import (
     State,
-    optional_weights,
+    name_weight_file,
     require_state,
     set_module_attributes,
     text_attribute,
-    weight_file_name,
 )
 from xdsl_tpu.passes.tensors import functions, required_name
 
@@ -67,7 +66,7 @@ class ConvertTopToTpuPass(ModulePass):
         require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
         mode, chip = self._mode(op), self._chip(op)
         self._refuse_unsupported_options()
-        weights = optional_weights(op)
+        weights = known_weights(op)
         table = read_quantize_table(self.qtable) if self.qtable else {}
         refuse_unknown_names(table, op, self.qtable)
         int8 = "INT8" in (mode, *table.values())
@@ -92,7 +91,8 @@ class ConvertTopToTpuPass(ModulePass):
             func.update_function_type()
         if weights is not None:
             _drop_unnamed_data(op, weights)
-        set_module_attributes(op, self._module_attributes(op, mode, chip))
+        set_module_attributes(op, self._module_attributes(mode, chip))
+        name_weight_file(op, "tpu_lowered", self.weight_file_name)
 
     def _mode(self, module: ModuleOp) -> str:
         mode = self.mode or text_attribute(module, "module.mode")
@@ -128,8 +128,8 @@ class ConvertTopToTpuPass(ModulePass):
         if self.matmul_perchannel or self.gelu_mode != defaults.gelu_mode:
             raise TpuError(f"{self.name}: matmul_perchannel and gelu_mode are not supported")
 
-    def _module_attributes(self, module: ModuleOp, mode: str, chip: str) -> dict[str, Attribute]:
-        attributes: dict[str, Attribute] = {
+    def _module_attributes(self, mode: str, chip: str) -> dict[str, Attribute]:
+        return {
             "module.state": StringAttr(State.TPU_LOWERED),
             "module.mode": StringAttr(mode),
             "module.chip": StringAttr(chip),
@@ -137,10 +137,6 @@ class ConvertTopToTpuPass(ModulePass):
             "module.q_group_size": IntegerAttr(self.q_group_size, i64),
             "module.q_symmetric": BoolAttr.from_bool(self.q_symmetric),
         }
-        if "module.weight_file" in module.attributes:
-            name = self.weight_file_name or weight_file_name(module, "tpu_lowered", chip, mode)
-            attributes["module.weight_file"] = StringAttr(name)
-        return attributes
 
 
 def _lower(

@@ -10,14 +10,12 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import RewritePattern
 
 from xdsl_tpu.dialects import precision, tpu
-from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.module_state import (
     State,
-    optional_weights,
+    name_weight_file,
     require_state,
     set_module_attributes,
-    text_attribute,
-    weight_file_name,
 )
 from xdsl_tpu.passes.pattern_table import PatternPass, PatternsByOp, PatternTable, rewrite
 from xdsl_tpu.passes.processor_tpu_optimize import (
@@ -104,12 +102,9 @@ class ProcessorTpuOptimizePass(PatternPass):
         require_state(op, State.TPU_LOWERED, self.name)
         if self.precision != "fast":
             set_module_attributes(op, {precision.ATTRIBUTE: StringAttr(self.precision)})
-        enabled = self.enabled(optional_weights(op))
+        enabled = self.enabled(known_weights(op))
         rewrite(op, _with_depthwise(enabled) if self.merge_depthwise else enabled)
-        chip, mode = (text_attribute(op, f"module.{key}") for key in ("chip", "mode"))
-        if "module.weight_file" in op.attributes and chip and mode:
-            file = weight_file_name(op, "tpu_lowered", chip, mode)
-            set_module_attributes(op, {"module.weight_file": StringAttr(file)})
+        name_weight_file(op, "tpu_lowered")
 
 
 def _with_depthwise(patterns: PatternsByOp) -> PatternsByOp:

@@ -14,9 +14,9 @@ from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.quant import stored_element
-from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext
-from xdsl_tpu.passes.module_state import State, optional_weights, require_state, text_attribute
+from xdsl_tpu.passes.module_state import State, require_state, text_attribute
 from xdsl_tpu.passes.split_long_rows.rows import Rows
 from xdsl_tpu.passes.split_long_rows.table import SPLITS
 from xdsl_tpu.passes.tensors import element_of, functions
@@ -47,7 +47,7 @@ class SplitLongRowsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_LOWERED, self.name)
         chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
-        weights = optional_weights(op)
+        weights = known_weights(op)
         for func in functions(op):
             _split(func, chip, weights)
 

@@ -9,10 +9,9 @@ from xdsl.passes import ModulePass
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interpreters.coefficients import Lanes
-from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.module_state import (
     State,
-    optional_weights,
     require_state,
     set_module_attributes,
     text_attribute,
@@ -52,7 +51,7 @@ class WeightReorderPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_LOWERED, self.name)
-        weights = optional_weights(op)
+        weights = known_weights(op)
         chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
         mergeable: dict[tpu.Conv2DOp, int] = {}
         for inner in list(op.walk()):

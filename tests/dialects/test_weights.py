@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from xdsl.dialects.builtin import BFloat16Type, f16, f32, i8
+from xdsl.dialects.builtin import BFloat16Type, StringAttr, f16, f32, i8
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.text import parse_module, read_module
 from xdsl_tpu.dialects.weights import (
+    WEIGHT_FILE,
     Weights,
     as_float32,
     attach,
     from_float32,
+    known_weights,
+    needs_weights,
+    rename_weights,
     weights_of,
 )
 
@@ -197,9 +202,39 @@ def test_attached_weights_and_directory(file: Path) -> None:
     assert weights_of(other) is memory
 
 
+ONE_WEIGHT = '{\n  %0 = "top.Weight"() : () -> tensor<2xf32> loc("w")\n}\n'
+
+
 def test_module_that_names_no_weights() -> None:
+    module = parse_module(f"module @net {ONE_WEIGHT}")
+    assert known_weights(module) is None
     with pytest.raises(TpuError, match=r"module @net has no weights: .*module\.weight_file"):
-        weights_of(parse_module("module @net {\n}\n"))
+        weights_of(module)
+
+
+def test_module_that_needs_no_weights_has_none(file: Path) -> None:
+    nameless = parse_module("module @net {\n}\n")
+    assert not needs_weights(nameless)
+    assert len(weights_of(nameless)) == 0
+    assert weights_of(nameless) is weights_of(nameless)
+    absent = parse_module('module attributes {module.weight_file = "absent.npz"} {\n}\n')
+    assert len(weights_of(absent)) == 0
+    present = parse_module('module attributes {module.weight_file = "net.npz"} {\n}\n')
+    module_info(present).base_dir = file.parent
+    assert weights_of(present).files == (file,)
+
+
+def test_renamed_weights_stay_those_of_the_file(file: Path) -> None:
+    text = f'module attributes {{module.weight_file = "{file.name}"}} {ONE_WEIGHT}'
+    module = parse_module(text)
+    module_info(module).base_dir = file.parent
+    rename_weights(module, "other.npz")
+    assert module.attributes[WEIGHT_FILE] == StringAttr("other.npz")
+    assert weights_of(module).files == (file,)
+    nowhere = parse_module(text.replace(file.name, "absent.npz"))
+    rename_weights(nowhere, "other.npz")
+    with pytest.raises(TpuError, match=r"other\.npz does not exist"):
+        weights_of(nowhere)
 
 
 def test_bf16_is_stored_as_uint16_and_rounds_to_nearest_even() -> None:

@@ -1,8 +1,9 @@
 """What `layer-group="explain=true"` says about boundaries."""
 
+import inspect
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +33,7 @@ from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, computing_ops
 from xdsl_tpu.passes.layer_group.clock import Clock
 from xdsl_tpu.passes.layer_group.explain import explain, shortfall
+from xdsl_tpu.passes.layer_group.layer_group import WITHOUT_EFFECT, LayerGroupPass
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.prices import Prices
@@ -57,6 +59,32 @@ def test_lines_and_json_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_nothing_is_printed_unless_asked(capsys: pytest.CaptureFixture[str]) -> None:
     grouped_by_pass(interrupted())
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT_EFFECT))
+def test_options_without_effect_say_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever they are set to, also to what the vendor's pass takes when it is told nothing."""
+    values: dict[str, object] = {"debugger": 0, "disable_group_overlap": False}
+    grouped_by_pass(interrupted(), **{name: values.get(name, "")})
+    note = f"note: layer-group: no effect: {name} ({WITHOUT_EFFECT[name]})\n"
+    assert capsys.readouterr().err == note
+
+
+def test_options_without_effect_for_one_reason_share_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    grouped_by_pass(interrupted(), opt=1, group_by_cores="auto", lgcache="true", lghash_dir="x")
+    cores, cache = capsys.readouterr().err.splitlines()
+    assert "no effect: group_by_cores (the chip has one core)" in cores
+    assert "no effect: lgcache, lghash_dir (the search keeps no cache" in cache
+
+
+def test_every_other_option_has_an_effect() -> None:
+    """An option that nothing reads is one of those that say so."""
+    source = inspect.getsource(inspect.getmodule(LayerGroupPass) or LayerGroupPass)
+    options = {field.name for field in fields(LayerGroupPass) if field.init}
+    read = {name for name in options if f"self.{name}" in source}
+    assert options - read == set(WITHOUT_EFFECT)
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

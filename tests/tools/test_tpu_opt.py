@@ -332,6 +332,64 @@ def test_weights_from_another_file(run: Run) -> None:
     assert run("--canonicalize", "--weights", "other.npz", stdin=text).status == 0
 
 
+LOWER = ("--processor-assign=chip=bm1684x mode=F16", "--convert-top-to-tpu=weightFileName=mine.npz")
+
+
+def named_weights(text: str) -> dict[str, list[float]]:
+    """What is in the file that a text names."""
+    (name,) = re.findall(r'weight_file = "([^"]*)"', Path(text).read_text())
+    with np.load(Path(text).parent / name) as saved:
+        return {key: saved[key].astype(float).ravel().tolist() for key in saved}
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_passes_that_rename_the_weight_file_keep_the_weights(run: Run, together: bool) -> None:
+    """`processor-tpu-optimize` and `address-assign` name the file after their stage."""
+    steps = [*LOWER, "--processor-tpu-optimize", "--weight-reorder"]
+    steps += ["--subnet-divide", "--address-assign"]
+    last = "in.mlir"
+    for number, flags in enumerate(
+        [steps] if together else [LOWER, *([step] for step in steps[2:])]
+    ):
+        output = f"out{number}.mlir"
+        assert run(last, *flags, "-o", output) == Outcome(0, "", "")
+        found = named_weights(output)
+        assert sorted(found) == ["w1_f16", "w2_f16"]
+        assert found["w2_f16"] == [0.5, 0, 0, 0]
+        last = output
+    assert 'weight_file = "m_tpu_addressed_bm1684x_f16_weight.npz"' in Path(last).read_text()
+    if not together:
+        assert 'weight_file = "mine.npz"' in Path("out0.mlir").read_text()
+
+
+def test_renamed_weights_go_with_the_output(run: Run) -> None:
+    assert run("in.mlir", *LOWER, "-o", "tpu.mlir").status == 0
+    outcome = run("tpu.mlir", "--processor-tpu-optimize")
+    name = "m_tpu_lowered_bm1684x_f16_weight.npz"
+    assert outcome.err == f"note: changed weights are saved in {name}\n"
+    assert name in outcome.out
+    Path("sub").mkdir()
+    assert run("tpu.mlir", "--processor-tpu-optimize", "-o", "sub/opt.mlir").status == 0
+    assert named_weights("sub/opt.mlir") == named_weights("tpu.mlir")
+
+
+def test_given_weights_are_those_that_the_output_names(run: Run) -> None:
+    np.savez("other.npz", w1=np.ones(4, np.float32), w2=np.ones(4, np.float32))
+    before = Path("w.npz").read_bytes()
+    assert run("in.mlir", "--weights", "other.npz", "-o", "out.mlir") == Outcome(0, "", "")
+    assert named_weights("out.mlir") == {"w1": [1] * 4, "w2": [1] * 4}
+    assert Path("w.npz").read_bytes() == before
+
+
+def test_weights_of_a_module_that_named_no_file_get_one(run: Run) -> None:
+    text = BARE.replace(' attributes {module.weight_file = "w.npz"}', "")
+    text = re.sub(r".*top.Weight.*\n", "", text).replace("(%0, %1)", "(%0, %0)")
+    text = text.replace("(%2, %3)", "(%2, %2)").replace("tensor<1x4xf32>", "tensor<2x4xf32>")
+    assert run("-o", "out.mlir", stdin=text).status == 0
+    assert files() == {"in.mlir", "w.npz", "out.mlir"}
+    assert "weight_file" not in Path("out.mlir").read_text()
+
+
 def test_failure_after_a_pass_leaves_nothing(run: Run) -> None:
     outcome = run("in.mlir", "--canonicalize", "--weight-fold", "-o", "/nonexistent/out.mlir")
     assert "error: " in outcome.err

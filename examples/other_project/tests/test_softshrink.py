@@ -55,7 +55,6 @@ def test_from_the_op_to_the_chip(tmp_path: Path) -> None:
     lowered = tmp_path / "top.mlir"
     done = run("tpu-opt", FILE, "--lower-extras", "--shape-infer", "-o", lowered)
     assert done.returncode == 0, done.stderr
-    np.savez(tmp_path / "softshrink_top_f32_all_origin_weight.npz")
     done = run("tpu-compile", lowered, "-o", tmp_path / "out", "--quantize", "F32", "--quiet")
     assert done.returncode == 0, done.stderr
     done = run("tpu-run", tmp_path / "out", "--check", "--compare", lowered)

@@ -1,8 +1,12 @@
 // RUN: tpu-opt %s --subnet-divide --layer-group="explain=true" --verify-layer-groups 2>%t | filecheck %s
 // RUN: filecheck %s --check-prefix=WHY --input-file %t
-// RUN: tpu-opt %s --subnet-divide --layer-group="opt=1 lgcache=true group_by_cores=auto" | filecheck %s
+// RUN: tpu-opt %s --subnet-divide --layer-group="opt=1 lgcache=true group_by_cores=auto" 2>%t | filecheck %s
+// RUN: filecheck %s --check-prefix=NOTE --input-file %t
 // RUN: tpu-opt %s --subnet-divide --layer-group="opt=0" | filecheck %s --check-prefix=NONE
 // RUN: not tpu-opt %s --subnet-divide --layer-group="compress_mode=activation" 2>&1 | filecheck %s --check-prefix=BAD
+
+// NOTE: note: layer-group: no effect: group_by_cores (the chip has one core)
+// NOTE-NEXT: note: layer-group: no effect: lgcache (the search keeps no cache: every compilation searches)
 
 // The permute moves data across lanes, so it stands between two groups.
 // CHECK: func.func @subfunc_0
