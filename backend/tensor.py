@@ -52,13 +52,19 @@ class DType(Enum):
         return np.dtype("u2") if self is DType.BF16 else np.dtype(_NUMPY[self.label])
 
     def bits(self, value: float) -> int:
-        """The bit pattern of a constant operand, in the low bits of a 32-bit word."""
+        """The bit pattern of a constant operand, in the low bits of a 32-bit word.
+
+        A number too large for f16 becomes its largest, as those of weights do."""
         if self is DType.BF16:
             word = struct.unpack("<I", struct.pack("<f", value))[0]
             return (word + 0x7FFF + ((word >> 16) & 1)) >> 16
+        if self is DType.F16 and math.isfinite(value):
+            value = min(max(value, -LARGEST_F16), LARGEST_F16)
         array: npt.NDArray[np.generic] = np.asarray(value).astype(self.numpy)
         return int.from_bytes(array.tobytes(), "little")
 
+
+LARGEST_F16 = 65504.0
 
 _NUMPY = {
     "i8": "i1",

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from xdsl_tpu.backend.bmodel.flatbuffer import write_root
-from xdsl_tpu.backend.isa import Command, Engine, encode
+from xdsl_tpu.backend.isa import Command, EncodingError, Engine, encode
 from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.backend.tensor import DType, align
+from xdsl_tpu.dialects.errors import TpuError
 
 MAGIC = 0xFF55AAEE
 HEADER_BYTES = 64
@@ -58,11 +59,14 @@ class _Sections:
 
 
 def write_bmodel(program: Program, path: Path) -> None:
-    """Write a program to a bmodel file, atomically. Raises OSError when that is impossible."""
+    """Write a program to a bmodel file, atomically.
+
+    Raises OSError when that is impossible, TpuError for a command whose fields do not fit.
+    """
     sections = _Sections()
     coefficients = program.coefficients.tobytes()
     coeff_range = sections.add(coefficients)
-    queues = {e: _queue_bytes(program.queue(e)) for e in Engine}
+    queues = {e: _queue_bytes(program, e) for e in Engine}
     ranges = {e: sections.add(queues[e]) for e in Engine}
     group = {
         "bdc_num": len(program.tiu),
@@ -124,9 +128,23 @@ def _write_atomically(path: Path, chunks: list[bytes]) -> None:
         raise
 
 
-def _queue_bytes(commands: list[Command]) -> bytes:
-    data = b"".join(encode(command) for command in commands)
+def _queue_bytes(program: Program, engine: Engine) -> bytes:
+    commands = zip(program.queue(engine), program.layer_indices(engine), strict=True)
+    data = b"".join(_encoded(program, command, layer) for command, layer in commands)
     return data + bytes(align(len(data), QUEUE_UNIT) - len(data))
+
+
+def _encoded(program: Program, command: Command, layer: int) -> bytes:
+    """The bytes of a command; an error names the layer it comes from."""
+    try:
+        return encode(command)
+    except EncodingError as error:
+        if layer < 0:
+            raise
+        place = program.layers[layer]
+        raise TpuError(
+            f"{place.op} '{place.name}': its sizes are beyond what one command holds: {error}"
+        ) from error
 
 
 def _tensor(tensor: IoTensor, hidden: int) -> dict[str, Any]:

@@ -10,6 +10,9 @@ from xdsl_tpu.dialects.errors import TpuError
 Operand = LocalTensor | float
 """A tensor, or a constant in the precision of the other operand."""
 
+STRIDE_END = 1 << 16
+"""Stride fields of TIU commands have 16 bits."""
+
 
 class Arith(Enum):
     """Two-operand functions of the AR form."""
@@ -185,7 +188,7 @@ class TiuEmitter(CommandQueues):
             signs = {"opd0_sign": int(x.dtype.signed), "opd1_sign": int(weight.dtype.signed)}
             fields |= signs
         if x.layout is Layout.FREE:
-            fields |= {"opd0_str": 3} | _strides("opd0", x.strides)
+            fields |= {"opd0_str": 3} | self._strides("opd0", x.strides, x)
         self._issue("sCONV", fields, out, x, weight, bias, out if accumulate else None)
 
     def mm2(
@@ -283,7 +286,7 @@ class TiuEmitter(CommandQueues):
         fields = _result_shape(out) | {"tsk_eu_typ": function, "tsk_opd_num": operands}
         fields |= {"res0_prec": out.dtype.code, "res0_addr": out.address}
         if out.layout is not Layout.ALIGNED:
-            fields |= {"res0_str": 3} | _strides("res0", out.strides)
+            fields |= {"res0_str": 3} | self._strides("res0", out.strides, out)
         return fields
 
     def _operand(
@@ -299,7 +302,20 @@ class TiuEmitter(CommandQueues):
         if operand.layout is Layout.ALIGNED and operand.shape == out.shape:
             return fields
         strides = _broadcast_strides(operand, out.shape, self.chip.lanes)
-        return fields | {f"{name}_str": 3} | _strides(name, strides)
+        return fields | {f"{name}_str": 3} | self._strides(name, strides, out)
+
+    def _strides(self, name: str, strides: Shape4, like: LocalTensor) -> dict[str, int]:
+        """Stride fields of an operand with the extents of `like`. A stride by which no element is
+        reached (its extent is 1) and that does not fit in its field becomes the widest of the
+        others that do, or 1."""
+        n, _, h, w = like.shape
+        extents = (n, like.groups(self.chip), h, w)
+        fitting = max((s for s in strides if s < STRIDE_END), default=1)
+        written = (
+            fitting if extent == 1 and stride >= STRIDE_END else stride
+            for stride, extent in zip(strides, extents, strict=True)
+        )
+        return {f"{name}_{axis}_str": s for axis, s in zip("nchw", written, strict=True)}
 
     def _issue_ar(self, fields: dict[str, int], out: LocalTensor, *operands: Operand) -> None:
         self._issue("sAR", fields, out, *operands)
@@ -318,10 +334,6 @@ def _result_shape(out: LocalTensor) -> dict[str, int]:
 
 def _addresses(out: LocalTensor, a: LocalTensor) -> dict[str, int]:
     return {"res0_addr": out.address, "opd0_addr": a.address}
-
-
-def _strides(name: str, strides: Shape4) -> dict[str, int]:
-    return {f"{name}_{axis}_str": s for axis, s in zip("nchw", strides, strict=True)}
 
 
 def _constant_or_address(name: str, operand: Operand, dtype: DType) -> dict[str, int]:

@@ -84,7 +84,7 @@ class InterpOp(ShapedOp):
 class GridSamplerOp(ShapedOp):
     """The input N, C, spatial at the positions that `grid` N, new spatial, rank holds.
 
-    Positions go from -1 to 1 over the input; `mode` 0 is bilinear and 1 nearest;
+    Positions go from -1 to 1 over the input; `mode` 0 is bilinear, 1 nearest and 2 bicubic;
     `padding_mode` 0 is zeros, 1 border, 2 reflection (ONNX operators, GridSample).
     """
 

@@ -16,6 +16,7 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.dilation import Window, phased, without_idle_taps
 from xdsl_tpu.passes.lowering.steps import Array, Steps
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
@@ -23,33 +24,13 @@ MOST_PADDING = 15
 """Elements that a command can pad on a side; more are written out."""
 
 
-@dataclass(frozen=True)
-class _Window:
-    """How a filter slides over one dimension of its input."""
-
-    kernel: int
-    stride: int
-    before: int
-    after: int
-    dilation: int
-
-    @property
-    def reach(self) -> int:
-        """Input elements between the first and the last tap."""
-        return (self.kernel - 1) * self.dilation
-
-    def positions(self, size: int) -> int:
-        """Outputs along an input of `size`."""
-        return (size + self.before + self.after - self.reach - 1) // self.stride + 1
-
-
-def _windows(op: "top.ConvOp | top.DeconvOp") -> list[_Window]:
+def _windows(op: "top.ConvOp | top.DeconvOp") -> list[Window]:
     kernel, strides, pads = ints(op.kernel_shape), ints(op.strides), ints(op.pads)
     rank = len(kernel)
     dilations = (ints(op.dilations) if op.dilations is not None else ()) or (1,) * rank
     pads = pads or (0,) * 2 * rank
     return [
-        _Window(kernel[i], strides[i], pads[i], pads[rank + i], dilations[i]) for i in range(rank)
+        Window(kernel[i], strides[i], pads[i], pads[rank + i], dilations[i]) for i in range(rank)
     ]
 
 
@@ -58,12 +39,17 @@ def _conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     assert isinstance(op, top.ConvOp)
     windows = _windows(op)
     most = max(max(w.before, w.after) for w in windows)
-    if len(windows) < 3 and (most <= MOST_PADDING or not is_weight(op.filter)):
+    is_plain = most <= MOST_PADDING and not any(w.is_far for w in windows)
+    is_known = is_none(op.bias) or is_weight(op.bias)
+    if len(windows) < 3 and is_plain and is_known:
         operands = (op.input, ctx.as_type(op.filter, ctx.element), op.bias)
         with_bias = not is_none(op.bias)
         return build(op, ctx, tpu.Conv2DOp, operands, ctx.element, with_bias=with_bias)
     do = Steps(op, ctx)
-    return [_Convolution(do, op.group.value.data).emit(op.input, _filter(do, op), op.bias, windows)]
+    convolution = _Convolution(do, op.group.value.data)
+    if is_weight(op.filter) and is_known:
+        return [convolution.emit(op.input, _filter(do, op), op.bias, windows)]
+    return [convolution.emit_computed(op.input, op.filter, op.bias, windows)]
 
 
 def _filter(do: Steps, op: "top.ConvOp | top.DeconvOp") -> Array:
@@ -88,7 +74,7 @@ def _deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     )
     x = _spread(do, op.input, [w.stride for w in windows])
     turned = [
-        _Window(w.kernel, 1, w.reach - w.before, w.reach - w.after + e - (w.stride - 1), w.dilation)
+        Window(w.kernel, 1, w.reach - w.before, w.reach - w.after + e - (w.stride - 1), w.dilation)
         for w, e in zip(windows, extra, strict=True)
     ]
     group = op.group.value.data
@@ -144,24 +130,66 @@ class _Convolution:
     group: int
 
     def emit(
-        self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[_Window]
+        self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[Window]
     ) -> SSAValue:
         """The op's result; `weights` are (OC, C / group, kernel)."""
         windows = list(windows)
         if len(windows) == 3:
             x, windows[0] = self._fitted(x, windows, 0)
             return self._by_planes(x, weights, bias, windows)
+        weights, windows = without_idle_taps(weights, windows, shape_of(x)[2:])
         x, windows = self._within_reach(x, windows)
+        if any(window.is_far for window in windows):
+            return self._far(x, weights, bias, windows)
         if len(windows) == 2:
             return self._conv2d(x, weights, bias, windows, "")
-        element, column = self.do.ctx.element, _Window(1, 1, 0, 0, 1)
+        element, column = self.do.ctx.element, Window(1, 1, 0, 0, 1)
         x = self.do.reshaped("image", x, (*shape_of(x), 1), element)
         y = self._conv2d(x, weights[..., None], bias, [*windows, column], "convolved")
         return self.do.last(tpu.ReshapeOp, [y], element, shape=list(shape_of(y)[:-1]))
 
+    def emit_computed(
+        self, x: SSAValue, weights: SSAValue, bias: SSAValue, windows: Sequence[Window]
+    ) -> SSAValue:
+        """The op's result for a filter or a bias that is computed."""
+        do, element = self.do, self.do.ctx.element
+        if len(windows) > 2:
+            raise do.refuse("a filter or bias over three dimensions must be constant")
+        if any(window.is_far for window in windows):
+            raise do.refuse("a filter whose taps are more than 16 apart must be constant")
+        x, windows = self._within_reach(x, list(windows))
+        weights = do.ctx.as_type(weights, element)
+        if is_none(bias) or is_weight(bias):
+            return self._conv2d(x, weights, bias, windows, "")
+        y = self._conv2d(x, weights, do.ctx.none(), windows, "convolved")
+        one = (1, shape_of(y)[1], *(1,) * len(windows))
+        term = do.reshaped("bias", do.ctx.as_type(bias, element), one, element)
+        op = do.op
+        assert isinstance(op, top.ConvOp | top.DeconvOp)
+        relu = {"do_relu": op.do_relu, "relu_limit": op.relu_limit}
+        return do.last(tpu.AddOp, [y, term], element, **relu)
+
+    def _far(
+        self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[Window]
+    ) -> SSAValue:
+        """Over images of the elements that are taps of each other."""
+        do, element, rank = self.do, self.do.ctx.element, len(windows)
+        windows = list(windows)
+        for index, window in enumerate(windows):
+            if window.is_far:
+                x, windows[index] = self._fitted(x, windows, index)
+        if rank == 1:
+            x = do.reshaped("image", x, (*shape_of(x), 1), element)
+            weights, windows = weights[..., None], [*windows, Window(1, 1, 0, 0, 1)]
+        y = phased(
+            do, x, windows, lambda x, inner: self._conv2d(x, weights, bias, inner, "convolved")
+        )
+        shape = shape_of(y)[: 2 + rank]
+        return do.last(tpu.ReshapeOp, [y], element, shape=list(shape))
+
     def _fitted(
-        self, x: SSAValue, windows: Sequence[_Window], index: int
-    ) -> tuple[SSAValue, _Window]:
+        self, x: SSAValue, windows: Sequence[Window], index: int
+    ) -> tuple[SSAValue, Window]:
         """One dimension with its padding written out, or cut where that is negative."""
         do, window, axis = self.do, windows[index], 2 + index
         shape, rank = list(shape_of(x)), len(shape_of(x))
@@ -177,7 +205,7 @@ class _Convolution:
             x = _padded(do, f"padded{index}", x, ends[0], ends[1], shape)
         return x, replace(window, before=0, after=0)
 
-    def _within_reach(self, x: SSAValue, windows: list[_Window]) -> tuple[SSAValue, list[_Window]]:
+    def _within_reach(self, x: SSAValue, windows: list[Window]) -> tuple[SSAValue, list[Window]]:
         """Padding that a command cannot say is written out."""
         for index, window in enumerate(windows):
             pads = window.before, window.after
@@ -186,15 +214,22 @@ class _Convolution:
         return x, windows
 
     def _conv2d(
-        self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[_Window], label: str
+        self,
+        x: SSAValue,
+        weights: Array | SSAValue,
+        bias: SSAValue,
+        windows: Sequence[Window],
+        label: str,
     ) -> SSAValue:
-        """One Conv2D; with a label a step."""
+        """One Conv2D; with a label a step. A filter of numbers becomes a weight."""
         do, op = self.do, self.do.op
         assert isinstance(op, top.ConvOp | top.DeconvOp)
         sizes = shape_of(x)
         places = [w.positions(n) for w, n in zip(windows, sizes[2:], strict=True)]
-        shape = (sizes[0], weights.shape[0], *places)
-        operands = (x, do.weight("filter", weights, do.ctx.element), bias)
+        if not isinstance(weights, SSAValue):
+            weights = do.weight("filter", weights, do.ctx.element)
+        shape = (sizes[0], shape_of(weights)[0], *places)
+        operands = (x, weights, bias)
         options: dict[str, Any] = {
             "kernel_shape": [w.kernel for w in windows],
             "strides": [w.stride for w in windows],
@@ -210,7 +245,7 @@ class _Convolution:
         return do.last(tpu.Conv2DOp, operands, do.ctx.element, **options)
 
     def _by_planes(
-        self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[_Window]
+        self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[Window]
     ) -> SSAValue:
         """Planes that a filter looks at together become channels of one image (N * D')."""
         do, element, group = self.do, self.do.ctx.element, self.group

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.lowering.common import build, follow, same
 from xdsl_tpu.passes.lowering.context import CannotLowerError, LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.steps import Steps
 from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
 
 
@@ -59,15 +61,25 @@ def _split(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     return parts
 
 
+def _reverse(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """reverse(x) -> Gather(x) by indices from the last to the first."""
+    assert isinstance(op, top.ReverseOp)
+    shape, do = shape_of(op.input), Steps(op, ctx)
+    axis = op.axis.value.data % len(shape)
+    order = do.indices("order", np.arange(shape[axis])[::-1])
+    return [
+        do.last(tpu.GatherOp, [ctx.as_type(op.input, ctx.element), order], ctx.element, axis=axis)
+    ]
+
+
 LOWERINGS: Lowerings = {
     top.ConcatOp: same(tpu.ConcatOp),
     top.Depth2SpaceOp: same(tpu.Depth2SpaceOp),
     top.FlattenOp: _flatten,
-    top.GridSamplerOp: same(tpu.GridSamplerOp, in_f32=True),
     top.PadOp: _pad,
     top.PermuteOp: same(tpu.PermuteOp),
     top.ReshapeOp: follow(tpu.ReshapeOp),
-    top.ReverseOp: same(tpu.ReverseOp),
+    top.ReverseOp: _reverse,
     top.ShuffleChannelOp: same(tpu.ShuffleChannelOp),
     top.SliceOp: _slice,
     top.SplitOp: _split,

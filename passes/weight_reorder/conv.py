@@ -21,16 +21,26 @@ columns so that P parallel channels are better used. Its low two bits:
 
 The flags above them say who spreads the input out: 0x10 the convolution itself, on data already
 in local memory; 0x20 in addition when the input has several users and must stay as it is. f32
-filters are never merged. A filter that is not a weight keeps its shape.
+filters are never merged. A filter that is computed is brought into its layout by ops in front of
+the convolution.
 """
 
-from xdsl.dialects.builtin import IntegerAttr, i64
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.base import is_none
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.base import NamedOp, is_none
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.layouts import (
     FilterShape,
+    ic_parallel,
     is_depthwise,
     reorder_conv_filter,
     reordered_filter_shape,
@@ -49,6 +59,7 @@ def reorder_conv(op: tpu.Conv2DOp, weights: Weights | None, mode: int) -> None:
     `mode` says what to merge into the channels: 0 to 3 as above.
     """
     if not is_weight(op.filter):
+        reorder_computed(op, weights)
         return
     dims = shape_of(op.filter)
     if len(dims) != 4:
@@ -70,6 +81,72 @@ def reorder_conv(op: tpu.Conv2DOp, weights: Weights | None, mode: int) -> None:
     )
     if not is_none(op.bias) and is_weight(op.bias):
         _reorder_bias(op, weights, to_filter_type=depthwise and size < 4)
+
+
+def reorder_computed(op: tpu.Conv2DOp, weights: Weights | None) -> None:
+    """Lay out a 16-bit filter that is computed.
+
+    filter (oc, ic, kh, kw) -> Pad (oc, blocks * P, k) -> Permute of (oc, blocks, P, k) to
+    (oc, blocks, k, P) -> Reshape (1, oc, 1, blocks * k * P)
+    """
+    oc, ic, *kernel = shape_of(op.filter)
+    shape, group = FilterShape(oc, ic, kernel[0], math.prod(kernel[1:])), op.group.value.data
+    size, depthwise = element_bytes(op.filter), is_depthwise(shape, group)
+    if not is_none(op.bias) and is_weight(op.bias):
+        _reorder_bias(op, weights, to_filter_type=depthwise and size < 4)
+    if size >= 4 or depthwise:
+        return
+    lanes, taps = ic_parallel(size), math.prod(kernel)
+    blocks = -(-ic // lanes)
+    made = _Made(op)
+    x = made.reshaped("taps", op.filter, (oc, ic, taps))
+    if blocks * lanes != ic:
+        paddings = [0, 0, 0, 0, blocks * lanes - ic, 0]
+        x = made.op("filled", tpu.PadOp, x, (oc, blocks * lanes, taps), paddings=paddings)
+    x = made.reshaped("blocks", x, (oc, blocks, lanes, taps))
+    order = [0, 1, 3, 2]
+    x = made.op("turned", tpu.PermuteOp, x, (oc, blocks, taps, lanes), order=order)
+    x = made.reshaped("reordered", x, reordered_filter_shape(shape, size, group, 0))
+    op.operands[FILTER] = x
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Ops in front of a convolution, of its filter's element type."""
+
+    conv: tpu.Conv2DOp
+
+    def op(
+        self,
+        label: str,
+        kind: type[NamedOp],
+        x: SSAValue,
+        shape: Sequence[int],
+        /,
+        **attributes: Any,
+    ) -> SSAValue:
+        """One op, called `<convolution>_filter_<label>`."""
+        declared = [name for name, _ in kind.get_irdl_definition().operands]
+        none = [self._none()] * (len(declared) - 1) if kind is not tpu.ReshapeOp else []
+        if kind is tpu.PadOp:
+            attributes = {"val": 0.0, **attributes}
+        made = kind.make(
+            f"{required_name(self.conv)}_filter_{label}",
+            (x, *none),
+            result_types=[TensorType(element_of(x), tuple(shape))],
+            **attributes,
+        )
+        Builder(InsertPoint.before(self.conv)).insert(made)
+        return made.results[0]
+
+    def reshaped(self, label: str, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """The same elements in another shape."""
+        return self.op(label, tpu.ReshapeOp, x, shape, shape=list(shape))
+
+    def _none(self) -> SSAValue:
+        block = self.conv.parent
+        assert block is not None
+        return next(op.results[0] for op in block.ops if isinstance(op, top.NoneOp))
 
 
 def _reorder_bias(op: tpu.Conv2DOp, weights: Weights | None, to_filter_type: bool) -> None:

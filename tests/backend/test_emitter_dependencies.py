@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.emitter import GRANULE, Arith, CommandQueues, Emitter
-from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.isa import Engine, decode, encode
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, aligned, contiguous
+from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, aligned, contiguous, strided
 from xdsl_tpu.backend.timing import simulate
 
 CHIP = load_chip()
@@ -191,3 +191,16 @@ def test_double_buffers_overlap(program: Program, emitter: Emitter) -> None:
     timeline = simulate(program.tiu, program.gdma, CHIP)
     serial = timeline.busy[Engine.TIU] + timeline.busy[Engine.GDMA]
     assert timeline.total < 0.8 * serial
+
+
+def test_a_stride_that_reaches_no_element_fits_its_field(
+    program: Program, emitter: Emitter
+) -> None:
+    """One batch whose stride is beyond 16 bits: every field holds, and the values are the same."""
+    wide = strided(0, (1, 2, 3, 5), (72192, 15, 5, 1), DType.F16)
+    emitter.copy(aligned(CHIP, 1024, wide.shape, DType.F16), wide)
+    (command,) = program.tiu
+    assert decode(encode(command), Engine.TIU).fields == {
+        k: v for k, v in command.fields.items() if v
+    }
+    assert [command[f"opd0_{axis}_str"] for axis in "chw"] == [15, 5, 1]

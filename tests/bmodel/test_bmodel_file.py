@@ -15,7 +15,7 @@ from xdsl_tpu.backend.bmodel.flatbuffer import read_root, write_root
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.program import IoTensor, Program
-from xdsl_tpu.backend.tensor import DType, aligned, contiguous
+from xdsl_tpu.backend.tensor import DType, aligned, contiguous, strided
 from xdsl_tpu.dialects.errors import TpuError
 
 CHIP = load_chip()
@@ -139,6 +139,20 @@ def test_nothing_is_left_when_writing_fails(program: Program, tmp_path: Path) ->
     with pytest.raises(IsADirectoryError):
         write_bmodel(program, target)
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_field_that_does_not_fit_names_the_layer(tmp_path: Path) -> None:
+    """Two batches further apart than a stride field says."""
+    chip = load_chip()
+    program = Program("wide", chip.name, "F16")
+    emitter = Emitter(chip, program)
+    wide = strided(0, (2, 4, 1, 8), (70000, 8, 8, 1), DType.F16)
+    with emitter.layer("blocks.3/copy", "tpu.Reshape"):
+        emitter.copy(aligned(chip, 4096, wide.shape, DType.F16), wide)
+    emitter.finish()
+    with pytest.raises(TpuError, match=r"tpu\.Reshape 'blocks\.3/copy'.*opd0_n_str = 70000"):
+        write_bmodel(program, tmp_path / "m.bmodel")
+    assert list(tmp_path.iterdir()) == []
 
 
 def with_table(program: Program, path: Path, change: Callable[[dict[str, Any]], None]) -> None:

@@ -229,7 +229,7 @@ def test_resize_to_sizes_and_of_one_dimension(agree: Agree) -> None:
     agree(node, {"x": X[:, :, 0]}, {"s": np.array([1, 4, 15])}, tolerance=1e-4)
 
 
-@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("align", [0, 1])
 def test_grid_sample(agree: Agree, mode: str, padding: str, align: int) -> None:

@@ -248,7 +248,7 @@ def test_upsample_repeats_pixels(run_op: Run, run_onnx: Run, normal: Make) -> No
     close(run_op(top.UpsampleOp, [x], scale_h=2, scale_w=3)[0], expected)
 
 
-@pytest.mark.parametrize("mode", ["linear", "nearest"])
+@pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
 @pytest.mark.parametrize(("padding", "number"), [("zeros", 0), ("border", 1), ("reflection", 2)])
 @pytest.mark.parametrize("align", [True, False])
 def test_grid_sample(
@@ -267,7 +267,7 @@ def test_grid_sample(
     (found,) = run_op(
         top.GridSamplerOp,
         [x, grid],
-        mode=int(mode == "nearest"),
+        mode=("linear", "nearest", "cubic").index(mode),
         padding_mode=number,
         align_corners=align,
     )

@@ -224,6 +224,21 @@ MOVEMENTS = [
         [X(normal(1, 2, 5, 5)), X(inside(1, 3, 3, 2))],
         {"mode": 0, "padding_mode": 0, "align_corners": False},
     ),
+    *(
+        Sample(
+            top.GridSamplerOp,
+            [X(normal(2, 3, *sizes)), X(1.3 * inside(2, *sizes[1:], 3, len(sizes)))],
+            {"mode": mode, "padding_mode": padding, "align_corners": align},
+        )
+        for sizes, mode, padding, align in (
+            ((5, 4), 0, 1, True),
+            ((5, 4), 0, 2, False),
+            ((1, 6), 0, 2, True),
+            ((3, 4, 5), 0, 0, False),
+            ((5, 4), 2, 0, True),
+            ((5, 4), 2, 2, False),
+        )
+    ),
     Sample(
         top.InterpOp,
         [X(normal(1, 2, 3, 5)), None],

@@ -10,6 +10,7 @@ from tests.tools.running import Run
 from tests.tools.small_models import Builder
 from tests.tools.test_custom_chip import describe
 
+from xdsl_tpu.backend.kernels import KERNELS
 from xdsl_tpu.frontend.onnx import nearest_rewrite
 from xdsl_tpu.frontend.onnx.compose import COMPOSED
 from xdsl_tpu.frontend.onnx.converters import CONVERTERS
@@ -48,19 +49,21 @@ def test_all_unknown_ops_at_once(call: Run, tmp_path: Path) -> None:
     assert "Traceback" not in done.err
 
 
-def test_what_lowering_and_kernels_refuse_is_listed_together(call: Run, tmp_path: Path) -> None:
-    """The power of a negative number has no lowering, GridSample no kernel; Relu is fine."""
+def test_what_lowering_and_kernels_refuse_is_listed_together(
+    call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The power of a negative number has no lowering, LeakyRelu here no kernel; Relu is fine."""
+    monkeypatch.delitem(KERNELS, "tpu.LeakyRelu")
     b = Builder(1)
     x = b.node("Pow", [b.constant("base", -2.0), "x"], "power")
-    b.node("GridSample", [b.node("Relu", [x], "relu"), "grid"], "sample")
-    sample = b.model({"x": (1, 1, 2, 8), "grid": (1, 3, 3, 2)}, {"sample": (1, 1, 3, 3)})
-    model = write(tmp_path / "m.onnx", sample)
+    b.node("LeakyRelu", [b.node("Relu", [x], "relu")], "leaky")
+    model = write(tmp_path / "m.onnx", b.model({"x": (1, 4, 8)}, {"leaky": (1, 4, 8)}))
     done = call("tpu-compile", "--check", model, "--quiet")
     assert done.status == 1
     assert "is not positive" in done.out
-    assert "    power (opset 17) of tensor<1x1x2x8xf32>" in done.out
-    assert "tpu.GridSampler: no kernel" in done.out
-    assert "    sample (opset 17) of tensor<1x1x2x8xf32>, tensor<1x3x3x2xf32>" in done.out
+    assert "    power (opset 17) of tensor<1x4x8xf32>" in done.out
+    assert "tpu.LeakyRelu: no kernel" in done.out
+    assert "    leaky (opset 17) of tensor<1x4x8xf32>" in done.out
     assert "2 problems" in done.err
 
 

@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters.call import Call
-from xdsl_tpu.dialects.interpreters.numerics.resize import grid_sample, interpolate_axis
+from xdsl_tpu.dialects.interpreters.numerics.grid_sample import grid_sample
+from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
 from xdsl_tpu.dialects.interpreters.registry import Rules
 
 Array = npt.NDArray[Any]
@@ -45,7 +46,7 @@ def sample(call: Call) -> Array:
     return grid_sample(
         call.tensor(),
         call.tensor(1),
-        nearest=call.integer("mode") == 1,
+        mode=call.integer("mode"),
         padding_mode=call.integer("padding_mode"),
         align_corners=call.flag("align_corners"),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -57,52 +56,3 @@ def max_unpool(x: Array, mask: Array, scale_h: int, scale_w: int) -> Array:
     out = np.zeros((n, c, h * scale_h * w * scale_w), x.dtype)
     np.put_along_axis(out, mask.reshape(n, c, -1).astype(np.intp), x.reshape(n, c, -1), -1)
     return out.reshape(n, c, h * scale_h, w * scale_w)
-
-
-def _reflect(position: Array, low: float, high: float) -> Array:
-    span = high - low
-    if span <= 0:
-        return np.zeros_like(position)
-    folded = np.abs(np.mod(position - low, 2 * span))
-    return low + np.where(folded > span, 2 * span - folded, folded)
-
-
-def _unnormalised(grid: Array, size: int, padding_mode: int, align_corners: bool) -> Array:
-    """-1..1 -> positions in a dimension of `size`, with borders and reflections applied."""
-    if align_corners:
-        position = (grid + 1) * 0.5 * (size - 1)
-        low, high = 0.0, size - 1.0
-    else:
-        position = ((grid + 1) * size - 1) * 0.5
-        low, high = -0.5, size - 0.5
-    if padding_mode == 2:
-        position = _reflect(position, low, high)
-    return position if padding_mode == 0 else np.clip(position, 0, size - 1)
-
-
-def grid_sample(
-    x: Array, grid: Array, nearest: bool, padding_mode: int, align_corners: bool
-) -> Array:
-    """`x` `[n, c, *sizes]` read at `grid` `[n, *out, rank]`, whose last entry is x, y(, z).
-
-    `padding_mode` 0 reads zeros outside, 1 the border, 2 the reflection.
-    """
-    sizes = x.shape[2:]
-    batch: Array = np.expand_dims(np.arange(len(x), dtype=np.intp), tuple(range(1, grid.ndim - 1)))
-    positions = [
-        _unnormalised(grid[..., -1 - i], size, padding_mode, align_corners)
-        for i, size in enumerate(sizes)
-    ]
-    floors = [np.rint(p) if nearest else np.floor(p) for p in positions]
-    out = np.zeros((x.shape[0], *grid.shape[1:-1], x.shape[1]), x.dtype)
-    for corner in itertools.product((0,) if nearest else (0, 1), repeat=len(sizes)):
-        weight = np.ones(grid.shape[:-1], x.dtype)
-        index: list[npt.NDArray[np.intp]] = []
-        for shift, floor, position, size in zip(corner, floors, positions, sizes, strict=True):
-            place = floor + shift
-            if not nearest:
-                weight = weight * (1 - np.abs(position - place))
-            weight = weight * ((place >= 0) & (place < size))
-            index.append(np.clip(place, 0, size - 1).astype(np.intp))
-        out += x[(batch, slice(None), *index)] * weight[..., None]
-    return np.moveaxis(out, -1, 1)

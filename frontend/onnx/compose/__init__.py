@@ -1,6 +1,14 @@
 """Ops that are written out in others before they are converted: one table, one file per family."""
 
-from xdsl_tpu.frontend.onnx.compose import einsum, functions, linear, products, recurrent
+from xdsl_tpu.frontend.onnx.compose import (
+    einsum,
+    functions,
+    linear,
+    products,
+    recurrent,
+    special,
+    transposed,
+)
 from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
 
 COMPOSED: dict[str, Composition] = {
@@ -9,6 +17,8 @@ COMPOSED: dict[str, Composition] = {
     **linear.COMPOSED,
     **products.COMPOSED,
     **recurrent.COMPOSED,
+    **special.COMPOSED,
+    **transposed.COMPOSED,
 }
 """ONNX op type to the function that writes such a node out."""
 

@@ -24,20 +24,20 @@ class Body:
     def __init__(self, graph: Graph, node: Node) -> None:
         self.node = node
         self.protos: list[onnx.NodeProto] = []
-        self._graph = graph
+        self.graph = graph
         self._count = 0
 
     def shape(self, index: int) -> tuple[int, ...]:
         """Static shape of input `index`."""
-        return self._graph.shape(self.node.inputs[index])
+        return self.graph.shape(self.node.inputs[index])
 
     def is_float(self, index: int) -> bool:
         """Whether input `index` holds floating-point numbers."""
-        return self._graph.types[self.node.inputs[index]].is_float
+        return self.graph.types[self.node.inputs[index]].is_float
 
     def value(self, index: int) -> Array | None:
         """The value of input `index` when it is constant."""
-        return self._graph.constant(self.node.input(index))
+        return self.graph.constant(self.node.input(index))
 
     def numbers(self, index: int, what: str) -> list[int] | None:
         """The integers of a constant input; None when it is absent.
@@ -47,7 +47,7 @@ class Body:
         name = self.node.input(index)
         if not name:
             return None
-        value = self._graph.constant(name)
+        value = self.graph.constant(name)
         if value is None:
             raise UnsupportedNode(f"its {what} ('{name}') must be constant")
         return [int(item) for item in value.reshape(-1)]

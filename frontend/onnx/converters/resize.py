@@ -172,10 +172,8 @@ def _resize_by_products(
 
 def convert_grid_sample(context: Context, node: Node) -> None:
     """GridSample -> top.GridSampler."""
-    modes = {"bilinear": 0, "linear": 0, "nearest": 1}
+    modes = {"bilinear": 0, "linear": 0, "nearest": 1, "bicubic": 2, "cubic": 2}
     mode = node.attribute("mode", "bilinear")
-    if mode not in modes:
-        raise UnsupportedNode(f"{mode} sampling is not supported")
     paddings = ("zeros", "border", "reflection")
     context.emit(
         node,

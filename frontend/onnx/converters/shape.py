@@ -61,20 +61,45 @@ def convert_transpose(context: Context, node: Node) -> None:
 
 
 def convert_slice(context: Context, node: Node) -> None:
-    """Slice with constant bounds -> top.Slice; bounds beyond any tensor become INT_END."""
+    """Slice with constant bounds -> top.Slice; bounds beyond any tensor become INT_END.
+
+    Axes walked backwards are gathered first, but for one whole one, which is a top.Reverse.
+    """
     offset = context.numbers(node.inputs[1], "starts") or []
     ends = context.numbers(node.inputs[2], "ends") or []
     axes = context.numbers(node.input(3), "axes") or [*range(len(offset))]
     steps = context.numbers(node.input(4), "steps") or [1] * len(offset)
+    x = context.value(node.inputs[0])
+    sizes = [*context.shape(node.inputs[0])]
+    axes = [axis % len(sizes) for axis in axes]
+    in_order = sorted(zip(axes, offset, ends, steps, strict=True))
+    axes, offset, ends, steps = ([*column] for column in zip(*in_order, strict=True))
+    for place, axis in enumerate(axes):
+        whole = slice(offset[place], ends[place], steps[place]).indices(sizes[axis])
+        reverses = len(axes) == 1 and whole == (sizes[axis] - 1, -1, -1)
+        if steps[place] >= 0 or reverses:
+            continue
+        x = _backwards(context, node, x, sizes, axis, range(*whole))
+        offset[place], ends[place], steps[place] = 0, INT_END, 1
     context.emit(
         node,
         top.SliceOp,
-        [context.value(node.inputs[0]), *[context.none] * 3],
+        [x, *[context.none] * 3],
         offset=[_bounded(value) for value in offset],
         ends=[_bounded(value) for value in ends],
         axes=axes,
         steps=steps,
     )
+
+
+def _backwards(
+    context: Context, node: Node, x: SSAValue, sizes: list[int], axis: int, chosen: range
+) -> SSAValue:
+    """The chosen indices of one axis, in their order; `sizes` become those of the result."""
+    sizes[axis] = len(chosen)
+    indices = context.weight(f"{node.output}_indices{axis}", np.array(chosen))
+    operands = [x, indices]
+    return context.step(node, f"backwards{axis}", top.GatherOp, operands, sizes, axis=axis)
 
 
 def _bounded(value: int) -> int:
@@ -152,17 +177,39 @@ def convert_pad(context: Context, node: Node) -> None:
     for index, axis in enumerate(axes):
         pads[axis % rank] = given[index]
         pads[axis % rank + rank] = given[index + len(axes)]
+    x = context.value(node.inputs[0])
+    if min(pads) < 0:
+        if mode != "constant":
+            raise UnsupportedNode(f"negative pads with mode '{mode}' are not supported")
+        x, pads = _cropped(context, node, pads)
+        if not any(pads):
+            context.bind(node.output, x)
+            return
     if mode == "wrap":
         _wrap(context, node, pads)
         return
     context.emit(
         node,
         top.PadOp,
-        [context.value(node.inputs[0])],
+        [x],
         paddings=pads,
         val=context.number(node.input(2), "value") or 0.0,
         mode=mode,
     )
+
+
+def _cropped(context: Context, node: Node, pads: list[int]) -> tuple[SSAValue, list[int]]:
+    """The input without what negative pads cut off, and the pads that are left."""
+    shape = context.shape(node.inputs[0])
+    starts = [max(0, -n) for n in pads[: len(shape)]]
+    ends = [n - max(0, -m) for n, m in zip(shape, pads[len(shape) :], strict=True)]
+    sizes = [end - start for start, end in zip(starts, ends, strict=True)]
+    if min(sizes) <= 0:
+        raise UnsupportedNode("its negative pads leave nothing of the input")
+    operands = [context.value(node.inputs[0]), *[context.none] * 3]
+    options = {"offset": starts, "ends": ends, "steps": [1] * len(shape)}
+    x = context.step(node, "cropped", top.SliceOp, operands, sizes, **options)
+    return x, [max(0, n) for n in pads]
 
 
 def _wrap(context: Context, node: Node, pads: list[int]) -> None:

@@ -1,0 +1,154 @@
+"""Convolutions whose taps lie further apart than a command can say.
+
+Elements that are p apart are the rows of p smaller images: a dilation of p q over one image is one
+of q over those. Taps that meet padding only are left out first.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.passes.lowering.steps import Array, Steps
+from xdsl_tpu.passes.tensors import shape_of
+
+MOST_DILATION = 16
+"""Distance between taps that a command can say."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """How a filter slides over one dimension of its input."""
+
+    kernel: int
+    stride: int
+    before: int
+    after: int
+    dilation: int
+
+    @property
+    def reach(self) -> int:
+        """Input elements between the first and the last tap."""
+        return (self.kernel - 1) * self.dilation
+
+    def positions(self, size: int) -> int:
+        """Outputs along an input of `size`."""
+        return (size + self.before + self.after - self.reach - 1) // self.stride + 1
+
+    @property
+    def is_far(self) -> bool:
+        """Whether its taps lie too far apart."""
+        return self.kernel > 1 and self.dilation > MOST_DILATION
+
+
+def without_idle_taps(
+    weights: Array, windows: Sequence[Window], sizes: Sequence[int]
+) -> tuple[Array, list[Window]]:
+    """Filter and windows without the first and last taps that meet nothing but padding.
+
+    `sizes` are those of the input's spatial dimensions. Only far windows are looked at.
+    """
+    left: list[Window] = []
+    for index, (window, size) in enumerate(zip(windows, sizes, strict=True)):
+        if not window.is_far:
+            left.append(window)
+            continue
+        last = (window.positions(size) - 1) * window.stride
+        taps = np.arange(window.kernel) * window.dilation - window.before
+        used = np.flatnonzero((taps < size) & (taps + last >= 0))
+        first, end = (int(used[0]), int(used[-1]) + 1) if used.size else (0, 1)
+        weights = np.ascontiguousarray(weights.take(range(first, end), 2 + index))
+        cut = first * window.dilation, (window.kernel - end) * window.dilation
+        left.append(
+            replace(
+                window,
+                kernel=end - first,
+                before=window.before - cut[0],
+                after=window.after - cut[1],
+                dilation=window.dilation if end - first > 1 else 1,
+            )
+        )
+    return weights, left
+
+
+@dataclass(frozen=True)
+class _Phases:
+    """How one axis was taken apart."""
+
+    axis: int
+    count: int
+    stride: int
+    positions: int
+
+
+def phased(
+    do: Steps,
+    x: SSAValue,
+    windows: Sequence[Window],
+    convolve: Callable[[SSAValue, list[Window]], SSAValue],
+) -> SSAValue:
+    """`convolve` on images of every p-th row and column, put together again.
+
+    `x` (N, C, spatial) has its padding written out along far windows.
+    """
+    inner, apart = list(windows), list[_Phases]()
+    for index, window in enumerate(windows):
+        if not window.is_far:
+            continue
+        count = next(
+            p
+            for p in range(2, window.dilation + 1)
+            if not window.dilation % p and window.dilation // p <= MOST_DILATION
+        )
+        places = window.positions(shape_of(x)[2 + index])
+        apart.append(_Phases(2 + index, count, window.stride, places))
+        x = _taken_apart(do, x, apart[-1])
+        inner[index] = replace(window, stride=1, dilation=window.dilation // count)
+    y = convolve(x, inner)
+    for phases in reversed(apart):
+        y = _put_together(do, y, phases)
+    return y
+
+
+def _taken_apart(do: Steps, x: SSAValue, phases: _Phases) -> SSAValue:
+    """(N, .., L, ..) -> (N p, .., L / p, ..), zeros behind the last row."""
+    element, axis, count = do.ctx.element, phases.axis, phases.count
+    shape = list(shape_of(x))
+    rows = -(-shape[axis] // count)
+    if rest := rows * count - shape[axis]:
+        paddings = [0] * 2 * len(shape)
+        paddings[len(shape) + axis] = rest
+        shape[axis] += rest
+        none = [do.ctx.none()] * 4
+        x = do.step(
+            f"filled{axis}", tpu.PadOp, [x, *none], shape, element, paddings=paddings, val=0.0
+        )
+    split = (*shape[:axis], rows, count, *shape[axis + 1 :])
+    x = do.reshaped(f"split{axis}", x, split, element)
+    order = [0, axis + 1, *(a for a in range(1, len(split)) if a != axis + 1)]
+    moved = [split[a] for a in order]
+    x = do.step(f"phases{axis}", tpu.PermuteOp, [x], moved, element, order=order)
+    return do.reshaped(f"images{axis}", x, (moved[0] * count, *moved[2:]), element)
+
+
+def _put_together(do: Steps, y: SSAValue, phases: _Phases) -> SSAValue:
+    """(N p, .., L', ..) -> (N, .., positions, ..): every stride-th of L' p places."""
+    element, axis, count = do.ctx.element, phases.axis, phases.count
+    shape = list(shape_of(y))
+    split = [shape[0] // count, count, *shape[1:]]
+    y = do.reshaped(f"parts{axis}", y, split, element)
+    order = [0, *range(2, axis + 2), 1, *range(axis + 2, len(split))]
+    moved = [split[a] for a in order]
+    y = do.step(f"joined{axis}", tpu.PermuteOp, [y], moved, element, order=order)
+    whole = [*moved[:axis], moved[axis] * count, *moved[axis + 2 :]]
+    y = do.reshaped(f"places{axis}", y, whole, element)
+    part = [*whole[:axis], phases.positions, *whole[axis + 1 :]]
+    steps = [phases.stride if a == axis else 1 for a in range(len(part))]
+    if part == whole:
+        return y
+    ends = [(n - 1) * s + 1 for n, s in zip(part, steps, strict=True)]
+    none = [do.ctx.none()] * 4
+    options = {"offset": [0] * len(part), "ends": ends, "steps": steps}
+    return do.step(f"kept{axis}", tpu.SliceOp, [y, *none], part, element, **options)
