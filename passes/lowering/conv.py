@@ -166,8 +166,7 @@ class _Convolution:
         term = do.reshaped("bias", do.ctx.as_type(bias, element), one, element)
         op = do.op
         assert isinstance(op, top.ConvOp | top.DeconvOp)
-        relu = {"do_relu": op.do_relu, "relu_limit": op.relu_limit}
-        return do.last(tpu.AddOp, [y, term], element, **relu)
+        return do.last(tpu.AddOp, [y, term], element, do_relu=op.do_relu, relu_limit=op.relu_limit)
 
     def _far(
         self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[Window]

@@ -72,8 +72,10 @@ def convert_slice(context: Context, node: Node) -> None:
     x = context.value(node.inputs[0])
     sizes = [*context.shape(node.inputs[0])]
     axes = [axis % len(sizes) for axis in axes]
-    in_order = sorted(zip(axes, offset, ends, steps, strict=True))
-    axes, offset, ends, steps = ([*column] for column in zip(*in_order, strict=True))
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    axes, offset, ends, steps = (
+        [column[place] for place in order] for column in (axes, offset, ends, steps)
+    )
     for place, axis in enumerate(axes):
         whole = slice(offset[place], ends[place], steps[place]).indices(sizes[axis])
         reverses = len(axes) == 1 and whole == (sizes[axis] - 1, -1, -1)
