@@ -1,6 +1,6 @@
 """Running a program on the machine model: inputs in, outputs out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,13 +8,16 @@ import numpy.typing as npt
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine import Machine, Numerics
+from xdsl_tpu.backend.machine import Machine, Numerics, Outside, describe
 from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.random_masks import random_mask
 
 Array = npt.NDArray[Any]
+
+MARKED = 1 << 30
+"""Rows from here on stand for indices of several dimensions, one of which is outside its own."""
 
 
 def check_fits(program: Program, chip: Chip) -> None:
@@ -48,14 +51,17 @@ def run_program(
 
     bf16 tensors are arrays of their 16 bits. Random masks of the program are made here unless
     `inputs` has them. Raises TpuError for a missing, unknown or ill-shaped input, or one with NaN
-    or infinity.
+    or infinity, and for indices outside the tables they are read by.
     """
 
     def observe(machine: Machine, command: Command) -> None:
         if on_command is not None:
             on_command(command)
 
-    memory = execute(program, chip, inputs, observe, numerics).memory
+    machine = execute(program, chip, inputs, observe, numerics)
+    if machine.outside:
+        raise TpuError(_outside(program, machine.outside))
+    memory = machine.memory
     return {t.name: memory.read(t.address, t.shape, t.dtype.numpy) for t in program.outputs}
 
 
@@ -81,6 +87,26 @@ def execute(
         raise TpuError(f"no such input: {', '.join(unknown)}; {_signature(program)}")
     machine.run(program.tiu, program.gdma, lambda command: on_command(machine, command))
     return machine
+
+
+def _outside(program: Program, found: Sequence[Outside]) -> str:
+    """The first index outside its table, where, and how many more there are."""
+    first = found[0]
+    place = describe(first.command)
+    commands = program.queue(first.command.engine)
+    layers = program.layer_indices(first.command.engine)
+    at = next((n for n, command in enumerate(commands) if command is first.command), -1)
+    if 0 <= at < len(layers) and layers[at] >= 0:
+        layer = program.layers[layers[at]]
+        place = f"layer '{layer.name}' ({layer.op}), {place}"
+    what = f"index {first.index} is outside its table of {first.rows} rows"
+    if first.index >= MARKED:
+        what = f"an index is outside its dimension of a table of {first.rows} elements or rows"
+    elif first.index < 0:  # kernels have added the rows to what counts from the end
+        what = f"index {first.index - first.rows} is outside its table of {first.rows} rows"
+    total = sum(one.count for one in found)
+    more = f" ({total} such indices)" if total > 1 else ""
+    return f"{place}: {what}{more}; check the ids or positions that the network is given"
 
 
 def random_masks(program: Program) -> dict[str, Array]:
@@ -118,9 +144,10 @@ def _checked(tensor: IoTensor, inputs: Mapping[str, Array]) -> Array:
             f"input '{tensor.name}' is missing: give {list(tensor.shape)} of {tensor.dtype.label} "
             f"(given: {given})"
         )
-    allowed = "biuf" if tensor.dtype.is_float else "biu"
-    if value.dtype.kind not in allowed:
+    if value.dtype.kind not in "biuf":
         raise TpuError(f"input '{tensor.name}' holds {value.dtype}, not {tensor.dtype.label}")
+    if not tensor.dtype.is_float:
+        _refuse_other_than_integers(tensor, value)
     if value.shape != tensor.shape:
         raise TpuError(
             f"input '{tensor.name}' has shape {list(value.shape)}, "
@@ -132,6 +159,18 @@ def _checked(tensor: IoTensor, inputs: Mapping[str, Array]) -> Array:
         words = np.ascontiguousarray(value, np.float32).view(np.uint32)
         return ((words + 0x7FFF + ((words >> 16) & 1)) >> 16).astype(np.uint16)
     return np.ascontiguousarray(value, dtype=tensor.dtype.numpy)
+
+
+def _refuse_other_than_integers(tensor: IoTensor, value: Array) -> None:
+    """TpuError for numbers that an integer type does not hold; whole floats are integers."""
+    limits = np.iinfo(str(tensor.dtype.numpy))
+    held = (value >= limits.min) & (value <= limits.max)
+    if value.dtype.kind == "f":
+        held &= np.trunc(value) == value
+    if not held.all():
+        raise TpuError(
+            f"input '{tensor.name}' has {value[~held][0]}, which {tensor.dtype.label} does not hold"
+        )
 
 
 def _signature(program: Program) -> str:

@@ -58,6 +58,8 @@ class DType(Enum):
         if self is DType.BF16:
             word = struct.unpack("<I", struct.pack("<f", value))[0]
             return (word + 0x7FFF + ((word >> 16) & 1)) >> 16
+        if not self.is_float:
+            return int(value) & ((1 << 8 * self.bytes) - 1)
         if self is DType.F16 and math.isfinite(value):
             value = min(max(value, -LARGEST_F16), LARGEST_F16)
         array: npt.NDArray[np.generic] = np.asarray(value).astype(self.numpy)

@@ -1,6 +1,6 @@
 """What is known about a module besides its text; it follows the module object, not its clones."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -19,6 +19,9 @@ class ModuleInfo:
 
     ends_with_blank_line: bool = False
     """Whether its text ended in an empty line, as some tools write it."""
+
+    notes: list[str] = field(default_factory=list[str])
+    """What passes want its user to know, a line each."""
 
 
 _INFO: WeakKeyDictionary[ModuleOp, ModuleInfo] = WeakKeyDictionary()

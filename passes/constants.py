@@ -13,6 +13,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import Float32Type, TensorType, f32
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.interfaces.shape import constants_from
 from xdsl_tpu.dialects.top import WeightOp
 from xdsl_tpu.dialects.weights import Weights, as_float32, known_weights, weights_of
@@ -23,24 +24,31 @@ Floats = npt.NDArray[np.float32]
 
 
 def values_of(value: SSAValue) -> Floats | None:
-    """The numbers of a weight, in its type's shape; None of anything that is not known.
+    """The numbers of a weight of floats, in its type's shape; None of anything that is not known.
 
     Raises:
         TpuError: the weight file is missing, or has no array of this name.
     """
-    weight = producer(value, WeightOp)
-    weights = None if weight is None else known_weights(module_of(weight))
-    if weight is None or weights is None:
+    if is_integer_tensor(value) or (array := _stored(value)) is None:
         return None
-    array = weights[required_name(weight)]
-    return as_float32(array, element_of(weight.output)).reshape(shape_of(weight.output))
+    return as_float32(array, element_of(value)).reshape(shape_of(value))
+
+
+def whole_numbers_of(value: SSAValue) -> npt.NDArray[np.int64] | None:
+    """The numbers of a weight of integers, or of floats that are to be used as such.
+
+    None of anything that is not known. Raises TpuError as `values_of`.
+    """
+    floats = values_of(value)
+    array = _stored(value) if floats is None else floats
+    return None if array is None else array.astype(np.int64).reshape(shape_of(value))
 
 
 def number_of(value: SSAValue) -> float | None:
     """The number in a weight of one element; None of anything else."""
     if not isinstance(value.owner, WeightOp) or int(np.prod(shape_of(value))) != 1:
         return None
-    values = values_of(value)
+    values = whole_numbers_of(value) if is_integer_tensor(value) else values_of(value)
     return None if values is None else float(values.reshape(-1)[0])
 
 
@@ -90,5 +98,12 @@ def known_constants() -> Generator[None]:
 
 
 def _elements(value: SSAValue) -> Sequence[float] | None:
-    values = values_of(value)
+    values = whole_numbers_of(value) if is_integer_tensor(value) else values_of(value)
     return None if values is None else [float(number) for number in values.reshape(-1)]
+
+
+def _stored(value: SSAValue) -> npt.NDArray[np.generic] | None:
+    """The array of a weight as the file holds it."""
+    weight = producer(value, WeightOp)
+    weights = None if weight is None else known_weights(module_of(weight))
+    return None if weight is None or weights is None else weights[required_name(weight)]

@@ -11,11 +11,16 @@ from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.weights import Weights, from_float32
+from xdsl_tpu.dialects.weights import Weights, as_float32, from_float32
 from xdsl_tpu.passes.tensors import element_of, required_name, shape_of
 
 Array = npt.NDArray[Any]
 Change = Callable[[Array], Array]
+
+
+def as_numbers(stored: Array, element: Attribute) -> Array:
+    """A stored array as numbers: integers as they are, all else in float32."""
+    return stored if isinstance(element, IntegerType) else as_float32(stored, element)
 
 
 def stored_as(values: Array, element: Attribute, *, clip: bool = False) -> Array:
@@ -28,7 +33,7 @@ def stored_as(values: Array, element: Attribute, *, clip: bool = False) -> Array
     if clip and isinstance(element, Float16Type):
         limit = np.float32(np.finfo(np.float16).max)
         values = np.clip(values, -limit, limit)
-    return from_float32(values, element)
+    return from_float32(values.astype(np.float32, copy=False), element)
 
 
 def change_weight(

@@ -17,6 +17,7 @@ from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.oneflow import JobOp
 from xdsl_tpu.dialects.text import make_context, print_module, read_module
@@ -39,11 +40,15 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 @dataclass
 class Compilation:
-    """What was made: the program and seconds per stage (a stage's passes are `stage/pass`)."""
+    """What was made: the program and seconds per stage (a stage's passes are `stage/pass`).
+
+    `notes` are what passes want the user to know.
+    """
 
     program: Program
     chip: Chip
     seconds: dict[str, float] = field(default_factory=dict[str, float])
+    notes: list[str] = field(default_factory=list[str])
 
     def summary(self) -> dict[str, Any]:
         """What `compile.json` holds."""
@@ -53,6 +58,7 @@ class Compilation:
             "chip": program.chip,
             "quantize": program.quantize,
             "seconds": {stage: round(value, 3) for stage, value in self.seconds.items()},
+            "notes": self.notes,
             "instructions": {"bdc": len(program.tiu) - 1, "gdma": len(program.gdma) - 1},
             "memory": {
                 "coefficients": int(program.coefficients.size),
@@ -188,7 +194,7 @@ def _compile(
     done = timed("write bmodel")
     write_bmodel(program, folder / BMODEL)
     done()
-    result = Compilation(program, chip, seconds)
+    result = Compilation(program, chip, seconds, module_info(module).notes)
     (folder / SUMMARY).write_text(json.dumps(result.summary(), indent=1) + "\n", encoding="utf-8")
     return result
 

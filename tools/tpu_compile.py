@@ -122,6 +122,8 @@ def _run(args: argparse.Namespace) -> None:
             args.weights,
             args.transfer_layout,
         )
+    for note in result.notes:
+        print(f"note: {note}", file=sys.stderr)
     if not args.quiet:
         _print_summary(result, output)
 

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkExcepti
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.text import has_locations, parse_module, print_module
 from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.pipeline import make_pass, parse_pipeline
@@ -159,6 +160,8 @@ class TpuOptMain(xDSLOptMain):
                 self._dump(module, "After", module_pass)
             if self.args.verify_each or index == len(self._passes) - 1:
                 self._verify(module, f"the result of {module_pass.name}")
+        for note in module_info(module).notes:
+            print(f"note: {note}", file=sys.stderr)
 
     def _verify(self, module: ModuleOp, what: str) -> None:
         if self.args.disable_verify:

@@ -6,13 +6,14 @@ are not equal numbers, -0 differs from 0.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter, Operand
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, element_wise
 from xdsl_tpu.backend.kernels.support import KernelContext, where
-from xdsl_tpu.backend.tensor import LocalTensor
+from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -35,6 +36,10 @@ def _above(
         e.select(Compare.GREATER, out, a, b, yes, no)
         return
     assert isinstance(b, LocalTensor)
+    if not b.dtype.is_float:  # the lowest integer has no negative
+        e.copy(spare, a)
+        e.select(Compare.GREATER, out, spare, b, yes, no)
+        return
     _negate(e, spare, b)
     e.select(Compare.GREATER, out, spare, -a, yes, no)
 
@@ -184,6 +189,9 @@ def _choice(
     def compute(e: Emitter, out: LocalTensor, given: Sequence[LocalTensor], room: Room) -> None:
         rest = list(given[1:])
         yes, no = (rest.pop(0) if c is None else c for c in constants)
+        if not given[0].dtype.is_float:
+            e.select(Compare.EQUAL, out, given[0], 0.0, no, yes)
+            return
         e.absolute(room[0], given[0])
         e.select(Compare.GREATER, out, room[0], 0.0, yes, no)
 
@@ -199,21 +207,33 @@ def _layer(
 ) -> None:
     """Emit a layer whose operands are written out to the shape of the result where they repeat.
 
-    Raises TpuError when the types differ: they are compared and chosen as they are.
+    The truth of integers may be wanted as a float: it is cast. Raises TpuError when other types
+    differ: they are compared and chosen as they are.
     """
     out = context.value(op.results[0])
     operands = [context.value(value) for value in values]
-    if any(operand.dtype is not out.dtype for operand in operands):
-        kinds = ", ".join(operand.dtype.label for operand in operands)
-        raise TpuError(f"{where(op)}: operands of {kinds} for a result of {out.dtype.label}")
+    kinds = {operand.dtype for operand in operands}
+    truth = kinds == {DType.I32} and out.dtype.is_float
+    if kinds != {out.dtype} and not truth:
+        shown = ", ".join(operand.dtype.label for operand in operands)
+        raise TpuError(f"{where(op)}: operands of {shown} for a result of {out.dtype.label}")
 
     def run(e: Emitter, work: Work) -> None:
-        room, written = work.scratch[:ROOM], work.scratch[ROOM:]
+        room, written = work.scratch[:ROOM], work.scratch[ROOM : ROOM + len(operands)]
         given = [_whole(e, x, r) for x, r in zip(work.operands, written, strict=True)]
-        compute(e, work.out, given, room)
+        if not truth:
+            compute(e, work.out, given, room)
+            return
+        whole, *floats = work.scratch[ROOM + len(operands) :]
+        compute(e, whole, given, room)
+        for source, target in pairwise((whole, *floats, work.out)):
+            e.cast(target, source)
 
-    scratch = tuple(Scratch(out.dtype) for _ in range(ROOM + len(operands)))
-    element_wise(context, out, operands, ElementWise(run, scratch))
+    scratch = [Scratch(kind) for kind in [*kinds] * (ROOM + len(operands))]
+    if truth:  # integers become 16-bit floats by way of f32
+        scratch.append(Scratch(DType.I32))
+        scratch += [Scratch(DType.F32)] if out.dtype is not DType.F32 else []
+    element_wise(context, out, operands, ElementWise(run, tuple(scratch)))
 
 
 ROOM = 3

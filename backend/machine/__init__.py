@@ -2,5 +2,15 @@
 
 from xdsl_tpu.backend.machine.machine import Machine, Numerics, describe, static_image
 from xdsl_tpu.backend.machine.memory import LocalMemory, Memory, Placed
+from xdsl_tpu.backend.machine.state import Outside
 
-__all__ = ["LocalMemory", "Machine", "Memory", "Numerics", "Placed", "describe", "static_image"]
+__all__ = [
+    "LocalMemory",
+    "Machine",
+    "Memory",
+    "Numerics",
+    "Outside",
+    "Placed",
+    "describe",
+    "static_image",
+]

@@ -9,7 +9,7 @@ from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine.dma import address_of, check_plain, default_strides
 from xdsl_tpu.backend.machine.elements import U32, Array, Element, raw_element
 from xdsl_tpu.backend.machine.memory import Placed, Quad
-from xdsl_tpu.backend.machine.state import Executors, State, require
+from xdsl_tpu.backend.machine.state import Executors, Outside, State, require
 
 
 def _place(state: State, command: Command, side: str, shape: Quad, kind: Element) -> Placed:
@@ -30,6 +30,12 @@ def _index(state: State, command: Command, channels: int, rows: int) -> Array:
     return np.broadcast_to(index[0, :, :, 0], (channels, rows)).astype(np.int64)
 
 
+def _note_outside(state: State, command: Command, index: Array, inside: Array, rows: int) -> None:
+    if not inside.all():
+        first = np.array(index[~inside][0], np.uint32).view(np.int32)
+        state.outside.append(Outside(command, int(first), rows, int(np.count_nonzero(~inside))))
+
+
 def _channels(command: Command) -> int:
     return max(command["src_csize"], command["index_csize"])
 
@@ -47,6 +53,7 @@ def gather(state: State, command: Command) -> None:
     )
     index = _index(state, command, channels, rows)
     inside = index < shape[2]
+    _note_outside(state, command, index, inside, shape[2])
     picked = np.take_along_axis(source[0], np.where(inside, index, 0)[..., None], 1)
     fill = kind.immediate(command["constant_value"])
     values = np.where(inside[..., None], picked, fill)
@@ -70,7 +77,9 @@ def scatter(state: State, command: Command) -> None:
     index = _index(state, command, channels, rows)
     target = _place(state, command, "dst", (1, channels, target_rows, width), kind)
     result = target.read().copy()
-    for channel, row in zip(*np.nonzero(index < target_rows), strict=True):
+    inside = index < target_rows
+    _note_outside(state, command, index, inside, target_rows)
+    for channel, row in zip(*np.nonzero(inside), strict=True):
         result[0, channel, index[channel, row]] = values[channel, row]
     target.write(result)
 

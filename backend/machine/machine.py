@@ -11,7 +11,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.isa.replay import replay
 from xdsl_tpu.backend.machine.memory import Memory
-from xdsl_tpu.backend.machine.state import State
+from xdsl_tpu.backend.machine.state import Outside, State
 from xdsl_tpu.backend.machine.table import EXECUTORS
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -41,6 +41,14 @@ class Machine:
     def __init__(self, chip: Chip, numerics: Numerics = "fast") -> None:
         self.memory = Memory(chip, static_image())
         self._state = State(chip, self.memory, numerics == "exact")
+
+    @property
+    def outside(self) -> Sequence[Outside]:
+        """The gathers and scatters so far that met indices outside their tables.
+
+        The chip goes on: such rows are filled with a constant, or not written.
+        """
+        return self._state.outside
 
     def execute(self, command: Command) -> None:
         """Carry out one command.

@@ -1,7 +1,7 @@
 """What an executor works on, and how it finds its operands."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl_tpu.backend.chip import Chip
@@ -13,12 +13,24 @@ from xdsl_tpu.dialects.errors import TpuError
 
 
 @dataclass(frozen=True)
+class Outside:
+    """A command met indices that name no row: how many, and the first of them."""
+
+    command: Command
+    index: int
+    rows: int
+    count: int
+
+
+@dataclass(frozen=True)
 class State:
-    """The chip, its memories and the numerics mode; executors change nothing else."""
+    """The chip, its memories, the numerics mode and what was noticed; executors change nothing
+    else."""
 
     chip: Chip
     memory: Memory
     exact: bool
+    outside: list[Outside] = field(default_factory=list[Outside])
 
     def eu_aligned(self, address: int, shape: Quad, kind: Element) -> Placed:
         """A local tensor whose channel rows are padded to the lane width (layout code 0)."""

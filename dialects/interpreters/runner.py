@@ -17,6 +17,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.elements import (
     conform,
     element_type,
+    integer_dtype,
     is_integer,
     static_shape,
 )
@@ -158,7 +159,8 @@ def _checked(name: str, array: Array, type_: Attribute, allow_nan: bool) -> Arra
     """An input as values of its type; refused where that would change or hide something."""
     wants_integers = is_integer(element_type(type_))
     is_float = array.dtype.kind == "f" and array.dtype.itemsize <= 4
-    if array.dtype.kind not in "iub" and (wants_integers or not is_float):
+    whole = array.dtype.kind == "f" and bool((np.trunc(array) == array).all())
+    if array.dtype.kind not in "iub" and not (whole if wants_integers else is_float):
         wanted = "integers" if wants_integers else "float32"
         raise TpuError(
             f"input {name!r} has elements of {array.dtype}; convert it to {wanted} first"
@@ -168,5 +170,16 @@ def _checked(name: str, array: Array, type_: Attribute, allow_nan: bool) -> Arra
         raise TpuError(f"input {name!r} has shape {array.shape}, the module takes {shape}")
     if not allow_nan and array.dtype.kind == "f" and np.isnan(array).any():
         raise TpuError(f"input {name!r} contains NaN; pass allow_nan=True if that is meant")
+    if wants_integers and (far := _beyond(array, type_)) is not None:
+        raise TpuError(f"input {name!r} has {far}, which {element_type(type_)} does not hold")
     with np.errstate(over="ignore"):
         return conform(array, type_)
+
+
+def _beyond(array: Array, type_: Attribute) -> int | None:
+    """A number that an integer type does not hold."""
+    element = element_type(type_)
+    assert is_integer(element)
+    limits = np.iinfo(integer_dtype(element))
+    far = array[(array < limits.min) | (array > limits.max)]
+    return int(far.flat[0]) if far.size else None

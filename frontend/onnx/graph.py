@@ -25,6 +25,11 @@ class ValueType:
         """Whether elements are floating-point numbers."""
         return self.dtype in FLOATS
 
+    @property
+    def is_integer(self) -> bool:
+        """Whether elements are integers; booleans are not."""
+        return self.dtype.startswith(("int", "uint"))
+
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType, f32
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
@@ -71,7 +71,8 @@ def import_onnx(source: Source, input_shapes: InputShapes | None = None) -> Modu
     Models in QDQ form give calibrated types and state TOP_CALIBRATED.
     `source` is a path or a loaded model; weights of a stripped model are filled in, those in
     files beside the model are read from there. `input_shapes` gives the sizes of dynamic
-    dimensions by input name. All tensors are float32: integers and booleans are numbers.
+    dimensions by input name. Integers are 32-bit integers, all other tensors float32; booleans
+    are the numbers 0 and 1.
 
     Raises TpuError, which lists everything that is wrong: an unreadable or invalid model,
     dynamic dimensions, unsupported nodes, missing or non-finite weights.
@@ -126,11 +127,12 @@ def _graph(
 
 def _convert(graph: Graph, problems: list[Problem]) -> _Converted:
     """The function of a graph; nodes that cannot be converted are added to `problems`."""
-    arguments = [TensorType(f32, graph.shape(name) or (1,)) for name in graph.inputs]
-    block = Block(arg_types=arguments)
+    block = Block()
     context = Context(graph, block)
     for index, name in enumerate(graph.inputs):
+        block.insert_arg(context.type_of(graph.shape(name), name), index)
         _add_input(context, block, index, name)
+    arguments = [argument.type for argument in block.args]
     problems += _convert_nodes(context, graph)
     if problems:
         return _Converted(context, FuncOp("main", ((), ()), Region(Block())))

@@ -6,6 +6,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.canonicalize.common import unit_coefficients
 from xdsl_tpu.passes.constants import number_of
 from xdsl_tpu.passes.graph import has_shapes, sole_producer
+from xdsl_tpu.passes.tensors import shape_of
 
 
 class CompareToCompareConst(RewritePattern):
@@ -17,7 +18,7 @@ class CompareToCompareConst(RewritePattern):
             return
         for value, other, inversed in ((op.lhs, op.rhs, False), (op.rhs, op.lhs, True)):
             number = number_of(other)
-            if number is None or value.type != op.output.type:
+            if number is None or shape_of(value) != shape_of(op.output):
                 continue
             constant = top.CompareConstOp.make(
                 op.location,

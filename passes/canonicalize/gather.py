@@ -8,7 +8,7 @@ from xdsl_tpu.dialects.interfaces.shape_rules import Cut
 from xdsl_tpu.passes.canonicalize.common import reshape
 from xdsl_tpu.passes.canonicalize.slice import set_cuts
 from xdsl_tpu.passes.canonicalize.split import slice_along
-from xdsl_tpu.passes.constants import values_of
+from xdsl_tpu.passes.constants import whole_numbers_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, none_for, rebuilt, tensor_like
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
@@ -23,7 +23,7 @@ class GatherToSlice(RewritePattern):
     def match_and_rewrite(self, op: top.GatherOp, rewriter: PatternRewriter) -> None:
         if is_weight(op.input) or not has_shapes(op.input, op.output):
             return
-        if (values := values_of(op.indices)) is None:
+        if (values := whole_numbers_of(op.indices)) is None:
             return
         shape = shape_of(op.input)
         axis = op.axis.value.data % len(shape)

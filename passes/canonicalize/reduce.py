@@ -6,6 +6,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
+from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.passes.canonicalize.common import reshape
 from xdsl_tpu.passes.graph import has_shapes, rebuilt, sole_producer
 from xdsl_tpu.passes.tensors import shape_of
@@ -28,14 +29,14 @@ class ReduceToReshape(RewritePattern):
 class ReduceToPool(RewritePattern):
     """Reduce(x: NxCxHxW) {ReduceMean, axes = [2, 3]} -> AvgPool(x) {kernel = [H, W]}.
 
-    ReduceMax becomes MaxPool.
+    ReduceMax becomes MaxPool. Integers have no pool.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.ReduceOp, rewriter: PatternRewriter) -> None:
         pools = {"ReduceMean": top.AvgPoolOp, "ReduceMax": top.MaxPoolOp}
         pool = pools.get(op.mode.data)
-        if pool is None or not has_shapes(op.input, op.output):
+        if pool is None or not has_shapes(op.input, op.output) or is_integer_tensor(op.input):
             return
         if len(shape_of(op.input)) != 4 or ints(op.axes) not in ((2, 3), (-2, -1)):
             return

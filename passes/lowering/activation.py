@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import Value
 from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.tpu import ActiveMode
 from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import (
@@ -128,10 +129,13 @@ def _pow(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     return [step(tpu.MulOp, name, base, power)]
 
 
-def _truncate(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """Cast of a float to an integer towards zero -> sign(x) * floor(|x|): it stays a float."""
+def _cast(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """Cast of integers to floats, in f32; of floats to integers towards zero that are still
+    called floats -> sign(x) * floor(|x|)."""
     assert isinstance(op, top.CastOp)
     name, step = required_name(op), _f32_steps(op, ctx)
+    if is_integer_tensor(op.input) and "INT" not in op.to.data:
+        return build(op, ctx, tpu.CastOp, (op.input,), F32, keep=False)
     if "INT" not in op.to.data or op.round_mode.data != "TowardsZero":
         raise CannotLowerError(f"{op.name} '{name}': only a cast to integers towards zero")
     sign = step(tpu.ActiveOp, f"{name}_sign", op.input, mode=ActiveMode.SIGN)
@@ -235,7 +239,7 @@ def _f32_steps(op: Operation, ctx: LoweringContext) -> Callable[..., SSAValue]:
 LOWERINGS: Lowerings = {
     **{op: _active(mode, in_f32=True) for op, mode in IN_F32.items()},
     **{op: _active(mode, in_f32=False) for op, mode in IN_MODE.items()},
-    top.CastOp: _truncate,
+    top.CastOp: _cast,
     top.EluOp: _elu,
     top.GELUOp: _gelu,
     top.HardSigmoidOp: _hard_sigmoid,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
@@ -11,10 +12,14 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.integers import INTEGER, is_integer_element, is_integer_tensor
 from xdsl_tpu.dialects.quant import CalibratedType, UniformType
 from xdsl_tpu.passes.calibration.steps import quantised
-from xdsl_tpu.passes.lowering.context import F32, I32
+from xdsl_tpu.passes.lowering.context import F32
 from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
+
+COMPARISONS = (tpu.CompareOp, tpu.CompareConstOp)
+"""Ops that compare integers as such, and give truth values of any type."""
 
 INDEX_OPERANDS: Mapping[type[Operation], int] = {
     tpu.GatherOp: 1,
@@ -23,7 +28,7 @@ INDEX_OPERANDS: Mapping[type[Operation], int] = {
     tpu.ScatterElementsOp: 1,
     tpu.ScatterNDOp: 1,
 }
-"""Which operand is an index, and therefore i32."""
+"""Which operand is an index, and therefore an integer."""
 
 F32_INPUTS = (tpu.ArgOp, tpu.TopKOp)
 """Ops that read f32 although their first result may be an index."""
@@ -50,8 +55,16 @@ class _Casts:
         return self.made[key]
 
 
-def insert_casts(func: FuncOp) -> None:
-    """Cast operands to the element type their op computes in, and results of `func` to f32.
+class Narrowed(NamedTuple):
+    """A value that is cast to shorter elements."""
+
+    name: str
+    element: Attribute
+
+
+def insert_casts(func: FuncOp) -> list[Narrowed]:
+    """Cast operands to the element type their op computes in, and results of `func` to f32 (but
+    integers).
 
     A cast is called `<value><user>_<type>`, at the function's end `<value>_f32`, and stands
     right after the value. Weights need none: lowering made copies of the right type.
@@ -59,8 +72,10 @@ def insert_casts(func: FuncOp) -> None:
         %1 = Active(%0 : f32)            %1 = Active(%0 : f32)
         %2 = MatMul(%1, ..) : f16   ->   %c = Cast(%1) : f16   loc("actmatmul_f16")
                                          %2 = MatMul(%c, ..) : f16
+
+    Gives the values that are cast to fewer bits, those of integers and f32.
     """
-    casts = _Casts()
+    casts, narrowed = _Casts(), list[Narrowed]()
     for op in list(func.body.block.ops):
         for place, value in enumerate(op.operands):
             if not isinstance(value.type, TensorType) or is_weight(value):
@@ -71,7 +86,10 @@ def insert_casts(func: FuncOp) -> None:
                 continue
             user = "" if isinstance(op, ReturnOp) else required_name(op)
             name = f"{required_name(value)}{user}_{_short(element)}"
+            if element_of(value) == F32 or is_integer_tensor(value):
+                narrowed.append(Narrowed(required_name(value), element))
             op.operands[place] = casts.cast(value, element, name)
+    return narrowed
 
 
 def _cast_to(wanted: Attribute, value: SSAValue, op: Operation) -> Attribute | None:
@@ -91,6 +109,8 @@ def _cast_to(wanted: Attribute, value: SSAValue, op: Operation) -> Attribute | N
                 f"'{required_name(value)}' has no calibrated range: add it to the table"
             )
         return target
+    if is_integer_element(wanted) and is_integer_element(element):
+        return None
     wanted, stored = _uncalibrated(wanted), _uncalibrated(element)
     return None if wanted == stored else wanted
 
@@ -106,12 +126,16 @@ def _short(element: Attribute) -> str:
 
 def wanted_element(op: Operation, place: int) -> Attribute | None:
     """The element type `op` needs at operand `place`; None when any will do."""
+    if isinstance(op, ReturnOp) and is_integer_tensor(op.operands[place]):
+        return None
     if isinstance(op, (ReturnOp, *F32_INPUTS)):
         return F32
     if op.dialect_name() != tpu.Tpu.name or isinstance(op, ANY_INPUT) or not op.results:
         return None
     if INDEX_OPERANDS.get(type(op)) == place:
-        return I32
+        return INTEGER
+    if isinstance(op, COMPARISONS) and any(map(is_integer_tensor, (*op.operands, *op.results))):
+        return INTEGER
     return element_of(op.results[0])
 
 

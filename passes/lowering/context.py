@@ -26,9 +26,9 @@ from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.calibration.steps import result_element
 from xdsl_tpu.passes.tensors import element_of, required_name, shape_of
-from xdsl_tpu.passes.weight_data import stored_as
+from xdsl_tpu.passes.weight_data import as_numbers, stored_as
 
-F32, F16, BF16, I32 = Float32Type(), Float16Type(), BFloat16Type(), IntegerType(32)
+F32, F16, BF16 = Float32Type(), Float16Type(), BFloat16Type()
 
 INT8 = IntegerType(8)
 """Stands for the 8-bit quantised type that the calibrated range of a result calls for."""
@@ -105,7 +105,7 @@ class LoweringContext:
         name = f"{required_name(weight)}_{element}"
         result_type = TensorType(element, shape_of(value))
         if self.weights is not None:
-            array = self.weights[required_name(weight)]
+            array = as_numbers(self.weights[required_name(weight)], element_of(value))
             self.weights[name] = stored_as(array, element, clip=True)
         return self.add(top.WeightOp.make(name, (), result_types=(result_type,)))[0]
 

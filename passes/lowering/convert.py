@@ -13,6 +13,8 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
+from xdsl_tpu.dialects.integers import INTEGER
+from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.calibration.spread import (
@@ -23,6 +25,8 @@ from xdsl_tpu.passes.calibration.spread import (
 from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
+from xdsl_tpu.passes.lowering.integers import INTEGERS, gives_integers, round_others
+from xdsl_tpu.passes.lowering.notes import approximated, named_bounds, rounded
 from xdsl_tpu.passes.lowering.op_modes import float_mode, op_modes, refuse_unknown_names
 from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
 from xdsl_tpu.passes.lowering.table import LOWERINGS
@@ -72,8 +76,11 @@ class ConvertTopToTpuPass(ModulePass):
         int8 = "INT8" in (mode, *table.values())
         if int8:
             self._require_calibration(op, weights)
+        notes: list[str] = []
         for func in functions(op):
             (complete_ranges if int8 else drop_ranges)(func)
+            notes += approximated(round_others(func))
+        bounds = [named_bounds(func, weights) for func in functions(op)]
         modes = [op_modes(func, mode, table, weights) for func in functions(op)]
         if int8:
             for func, one in zip(functions(op), modes, strict=True):
@@ -85,14 +92,15 @@ class ConvertTopToTpuPass(ModulePass):
         ]
         if problems:
             raise OpsError(f"{len(problems)} ops cannot be lowered to tpu", problems)
-        for func in functions(op):
-            insert_casts(func)
+        for func, known in zip(functions(op), bounds, strict=True):
+            notes += rounded(insert_casts(func), known)
             _drop_unused_weights(func)
             func.update_function_type()
         if weights is not None:
             _drop_unnamed_data(op, weights)
         set_module_attributes(op, self._module_attributes(mode, chip))
         name_weight_file(op, "tpu_lowered", self.weight_file_name)
+        module_info(op).notes += notes
 
     def _mode(self, module: ModuleOp) -> str:
         mode = self.mode or text_attribute(module, "module.mode")
@@ -164,6 +172,9 @@ def _lower(
 
 def _lower_op(op: Operation, mode: str, ctx: LoweringContext) -> Sequence[SSAValue]:
     """Build what replaces `op`: in 8 bits where the mode says so and there is such a form."""
+    if gives_integers(op):
+        ctx.element = INTEGER
+        return INTEGERS[type(op)](op, ctx)
     if mode == "INT8":
         ctx.element, lower_int8 = MODES[mode], INT8_LOWERINGS.get(type(op))
         if lower_int8 is not None and has_ranges(op):

@@ -1,7 +1,7 @@
 """Reading and writing by index: all forms become rows of a matrix, numbered in i32.
 
-The position of an element is a whole number computed in f32, which is exact up to 2^24, or when
-the program is made if the indices are constant.
+The position of an element is computed in integers, when the program is made if the indices are
+constant. An index outside its dimension becomes a row outside the matrix, which a run reports.
 """
 
 import math
@@ -12,13 +12,14 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.integers import INTEGER
 from xdsl_tpu.passes.lowering.common import build
-from xdsl_tpu.passes.lowering.context import F32, I32, LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.steps import Array, Steps
 from xdsl_tpu.passes.tensors import element_of, shape_of
 
-EXACT = 1 << 24
-"""Positions up to this are exact in f32."""
+OUTSIDE = 1 << 30
+"""Added to what is outside its dimension: no matrix has so many rows."""
 
 MOST_ROUNDS = 64
 """Updates of one element that a scatter applies one after the other."""
@@ -42,30 +43,35 @@ def _gather(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     if known is None:
         indices = _from_start(do, op.indices, np.array([size]))
     elif known.min(initial=0) < 0:
-        indices = do.indices("from_start", np.where(known < 0, known + size, known))
+        indices = do.integers("from_start", np.where(known < 0, known + size, known))
     else:
-        indices = ctx.as_type(op.indices, I32)
+        indices = ctx.as_type(op.indices, INTEGER)
     return build(op, ctx, tpu.GatherOp, (ctx.as_type(op.input, ctx.element), indices), ctx.element)
 
 
 def _from_start(do: Steps, indices: SSAValue, sizes: Array) -> SSAValue:
-    """Indices from the end, which are negative, as indices from the start; f32 in and out."""
+    """Indices from the end, which are negative, as indices from the start."""
     shape = shape_of(indices)
-    negative = do.step(
-        "negative",
-        tpu.CompareConstOp,
-        [indices],
-        shape,
-        mode="Less",
-        const_val=0.0,
-        inversed=False,
-    )
+    negative = do.compared_with("negative", indices, 0, "Less")
     if sizes.size == 1:
         size = float(sizes.item())
-        shift = do.step("shift", tpu.MulConstOp, [negative], shape, const_val=size)
+        shift = do.step("shift", tpu.MulConstOp, [negative], shape, INTEGER, const_val=size)
     else:
-        shift = do.step("shift", tpu.MulOp, [negative, do.weight("sizes", sizes)], shape)
-    return do.step("from_start", tpu.AddOp, [indices, shift], shape)
+        operands = [negative, do.integers("sizes", sizes)]
+        shift = do.step("shift", tpu.MulOp, operands, shape, INTEGER)
+    return do.step("from_start", tpu.AddOp, [indices, shift], shape, INTEGER)
+
+
+def _outside(do: Steps, indices: SSAValue, sizes: Array) -> SSAValue:
+    """1 where an index from the start is outside its dimension."""
+    shape = shape_of(indices)
+    below = do.compared_with("below", indices, 0, "Less")
+    if sizes.size == 1:
+        above = do.compared_with("above", indices, int(sizes.item()), "GreaterOrEqual")
+    else:
+        limits = do.integers("limits", sizes)
+        above = do.compared("above", indices, limits, "GreaterOrEqual", INTEGER)
+    return do.step("outside", tpu.AddOp, [below, above], shape, INTEGER)
 
 
 def _linear(
@@ -82,17 +88,31 @@ def _linear(
         whole = known.astype(np.int64)
         whole = np.where(whole < 0, whole + np.array(sizes), whole)
         linear = (whole * np.array(strides)).sum(-1) + base
-        return do.indices("rows", np.broadcast_to(linear, shape[:-1]).reshape(rows))
-    if math.prod(sizes) * strides[-1] > EXACT or base.max(initial=0) > EXACT:
-        raise do.refuse(f"positions beyond {EXACT} cannot be computed from indices")
+        return do.integers("rows", np.broadcast_to(linear, shape[:-1]).reshape(rows))
     value = _from_start(do, indices, np.array(sizes))
-    scaled = do.step("scaled", tpu.MulOp, [value, do.weight("strides", np.array(strides))], shape)
-    total = do.reduced("total", scaled, len(shape) - 1, "ReduceSum")
-    flat = do.reshaped("flat", total, shape[:-1], F32)
+    far = _outside(do, value, np.array(sizes))
+    steps = do.integers("strides", np.array(strides))
+    scaled = do.step("scaled", tpu.MulOp, [value, steps], shape, INTEGER)
+    total = _summed(do, "total", scaled)
     if base.any():
-        start = do.weight("base", base)
-        flat = do.step("position", tpu.AddOp, [flat, start], shape[:-1])
-    return do.reshaped("rows", flat, (rows,), F32)
+        start = do.integers("base", base)
+        total = do.step("position", tpu.AddOp, [total, start], shape[:-1], INTEGER)
+    beyond = do.compared_with("beyond", _summed(do, "outside_of", far), 0, "Greater")
+    marked = {"x_is_const": True, "x_const_val": float(OUTSIDE)}
+    operands = [beyond, do.ctx.none(), total]
+    flat = do.step("checked", tpu.WhereOp, operands, shape[:-1], INTEGER, **marked)
+    return do.reshaped("rows", flat, (rows,), INTEGER)
+
+
+def _summed(do: Steps, label: str, value: SSAValue) -> SSAValue:
+    """Integers added up over the last dimension, which goes."""
+    *rest, count = shape_of(value)
+    axis = len(rest)
+    parts = [do.cut(f"{label}{n}", value, axis, n, n + 1, INTEGER) for n in range(count)]
+    total = parts[0]
+    if count > 1:
+        total = do.step(f"{label}_sum", tpu.AddOp, parts, (*rest, 1), INTEGER)
+    return do.reshaped(label, total, rest, INTEGER)
 
 
 def _strides(shape: Sequence[int]) -> list[int]:
@@ -109,13 +129,13 @@ def _element_rows(do: Steps, indices: SSAValue, shape: Sequence[int], axis: int)
             steps = np.arange(places[other]) * stride
             base += steps.reshape(-1, *(1,) * (len(places) - 1 - other))
     if do.values(indices) is None:
-        indices = do.reshaped("column", indices, (*places, 1), F32)
+        indices = do.reshaped("column", indices, (*places, 1), element_of(indices))
         return _linear(do, indices, [shape[axis]], [strides[axis]], base)
     known = do.values(indices)
     assert known is not None
     whole = known.astype(np.int64)
     linear = np.where(whole < 0, whole + shape[axis], whole) * strides[axis] + base
-    return do.indices("rows", linear.reshape(-1))
+    return do.integers("rows", linear.reshape(-1))
 
 
 def _rows_read(do: Steps, x: SSAValue, rows: SSAValue, count: int, width: int) -> SSAValue:
@@ -195,8 +215,8 @@ def _rows_written(
         raise do.refuse(f"{len(rounds)} updates of one place are too many to join")
     target, options = COMBINE[reduction]
     for number, chosen in enumerate(rounds):
-        at = do.indices(f"at{number}", known[chosen])
-        which = do.indices(f"which{number}", chosen)
+        at = do.integers(f"at{number}", known[chosen])
+        which = do.integers(f"which{number}", chosen)
         shape = (len(chosen), width)
         old = do.step(f"old{number}", tpu.GatherOp, [table, at], shape, element, axis=0)
         new = do.step(f"new{number}", tpu.GatherOp, [news, which], shape, element, axis=0)

@@ -66,7 +66,7 @@ def _reverse(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     assert isinstance(op, top.ReverseOp)
     shape, do = shape_of(op.input), Steps(op, ctx)
     axis = op.axis.value.data % len(shape)
-    order = do.indices("order", np.arange(shape[axis])[::-1])
+    order = do.integers("order", np.arange(shape[axis])[::-1])
     return [
         do.last(tpu.GatherOp, [ctx.as_type(op.input, ctx.element), order], ctx.element, axis=axis)
     ]

@@ -9,10 +9,12 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.graph import module_of
+from xdsl_tpu.passes.lowering.exact import exact_ops
 from xdsl_tpu.passes.lowering.fine_parts import NEVER, TOO_FINE, fine_ops
 from xdsl_tpu.passes.lowering.table import STAY
 from xdsl_tpu.passes.tensors import is_weight, required_name
@@ -41,15 +43,21 @@ def op_modes(
     in the other's steps. So do the sums behind a Concat that puts in a weight far smaller than the
     rest, as vision transformers do with their class token: each row is normalised by itself, and
     what is read in the end is that one; and so does whatever makes tensors with parts far smaller
-    than the rest (`fine_parts`). `module.high_precision` keeps means and Softmax in F32.
+    than the rest (`fine_parts`). Arithmetic on positions that ends in an angle or an integer runs
+    in F32 in every mode (`exact`). `module.high_precision` keeps means and Softmax in F32.
     """
     precise = _high_precision(func)
     modes: dict[Operation, str] = {}
     fine = _fine_sums(func, weights) | fine_ops(func) if mode == "INT8" else set[Operation]()
+    exact = exact_ops(func)
     for op in func.body.block.ops:
         if op.dialect_name() != top.Top.name or isinstance(op, STAY):
             continue
         said = _said(op, table)
+        if said is None and op in exact:
+            said = "F32"
+        if said is None and mode == "INT8" and any(map(is_integer_tensor, op.results)):
+            said = FALLBACK
         if said is None and precise and isinstance(op, top.AvgPoolOp | top.SoftmaxOp):
             said = "F32"
         if said is None and mode == "INT8" and (op in fine or _loses_an_operand(op, weights)):

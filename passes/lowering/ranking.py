@@ -1,6 +1,7 @@
-"""Where the largest elements are: ArgMax and TopK as comparisons and sums, in f32.
+"""Where the largest elements are: ArgMax and TopK as comparisons and sums.
 
-Positions are whole numbers in f32, exact up to 2^24.
+Floats are compared in f32, integers as such. Positions are whole numbers in f32, exact up to 2^24,
+and become integers where the result is said to hold integers.
 """
 
 import math
@@ -11,9 +12,11 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.integers import INTEGER, is_integer_tensor
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.integer_steps import reduced_integers
 from xdsl_tpu.passes.lowering.steps import Steps, along
-from xdsl_tpu.passes.tensors import shape_of
+from xdsl_tpu.passes.tensors import element_of, shape_of
 
 MOST_PAIRS = 1 << 25
 """Pairs of elements that TopK compares with each other; 128 MiB for each of its tensors."""
@@ -25,8 +28,7 @@ def _arg(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     do, shape = Steps(op, ctx), shape_of(op.input)
     axis, largest = op.axis.value.data % len(shape), op.mode.data == "ArgMax"
     mode, last = "ReduceMax" if largest else "ReduceMin", bool(op.select_last_index.value.data)
-    keep = bool(op.keepdims.value.data)
-    best = do.reduced("best", op.input, axis, mode)
+    best = best_along(do, "best", op.input, axis, mode)
     found = do.compared("found", op.input, best, "Equal")
     places = do.weight("places", along(shape, axis, np.arange(shape[axis])))
     outside = -1.0 if last else float(shape[axis])
@@ -39,11 +41,13 @@ def _arg(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         y_const_val=outside,
     )
     order = "ReduceMax" if last else "ReduceMin"
-    index = do.last(tpu.ReduceOp, [where], axes=[axis], keepdims=keep, mode=order)
-    if is_none(op.values):
-        return [index, op.values]
-    options = {"axes": [axis], "keepdims": keep, "mode": mode}
-    return [index, do.last(tpu.ReduceOp, [op.input], result=1, **options)]
+    kept = do.reduced("index", where, axis, order)
+    results = [_positions(do, kept, 0), op.values]
+    if not is_none(op.values):
+        element = element_of(best)
+        sizes = list(shape_of(op.values))
+        results[1] = do.last(tpu.ReshapeOp, [best], element, result=1, shape=sizes)
+    return results
 
 
 def _top_k(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
@@ -58,8 +62,9 @@ def _top_k(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     count = next(shape_of(r)[axis] for r in op.results if not is_none(r))
     if outer * size * size * inner > MOST_PAIRS:
         raise do.refuse(f"{size} elements in each of {outer * inner} rows are too many to rank")
-    mine = do.reshaped("mine", op.input, (outer, size, 1, inner), F32)
-    other = do.reshaped("other", op.input, (outer, 1, size, inner), F32)
+    element = INTEGER if is_integer_tensor(op.input) else F32
+    mine = do.reshaped("mine", op.input, (outer, size, 1, inner), element)
+    other = do.reshaped("other", op.input, (outer, 1, size, inner), element)
     sign = "Greater" if op.largest.value.data else "Less"
     before = do.compared("before", other, mine, sign)
     before_or_same = do.compared("before_or_same", other, mine, f"{sign}OrEqual")
@@ -78,22 +83,35 @@ def _top_k(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
             tpu.WhereOp,
             [hit, other, ctx.none()],
             chosen,
+            element,
             y_is_const=True,
             y_const_val=0.0,
         )
-        results[0] = _total(do, "value", part, 0)
+        total = best_along(do, "value", part, 2, "ReduceSum")
+        shape = list(shape_of(op.values))
+        results[0] = do.last(tpu.ReshapeOp, [total], element, shape=shape)
     if not is_none(op.indices):
         positions = do.weight("positions", np.arange(size).reshape(1, 1, size, 1))
         part = do.step("position", tpu.MulOp, [hit, positions], chosen)
-        results[1] = _total(do, "index", part, 1)
+        results[1] = _positions(do, do.reduced("index", part, 2, "ReduceSum"), 1)
     return results
 
 
-def _total(do: Steps, label: str, value: SSAValue, result: int) -> SSAValue:
-    """The sum over the compared elements, in the shape of a result."""
-    total = do.reduced(label, value, 2, "ReduceSum")
-    shape = list(shape_of(do.op.results[result]))
-    return do.last(tpu.ReshapeOp, [total], result=result, shape=shape)
+def best_along(do: Steps, label: str, value: SSAValue, axis: int, mode: str) -> SSAValue:
+    """The largest, smallest or sum of elements along an axis, which stays as 1."""
+    if is_integer_tensor(value):
+        return reduced_integers(do, label, value, [axis], mode)
+    return do.reduced(label, value, axis, mode)
+
+
+def _positions(do: Steps, found: SSAValue, result: int) -> SSAValue:
+    """Positions in f32 as a result of the op."""
+    old = do.op.results[result]
+    shape = list(shape_of(old))
+    if not is_integer_tensor(old):
+        return do.last(tpu.ReshapeOp, [found], result=result, shape=shape)
+    shaped = do.reshaped(f"positions{result}", found, shape, F32)
+    return do.last(tpu.CastOp, [shaped], INTEGER, result=result)
 
 
 LOWERINGS: Lowerings = {top.ArgOp: _arg, top.TopKOp: _top_k}

@@ -11,8 +11,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.integers import INTEGER
 from xdsl_tpu.passes.lowering.common import missing_operands
-from xdsl_tpu.passes.lowering.context import F32, I32, CannotLowerError, LoweringContext
+from xdsl_tpu.passes.lowering.context import F32, CannotLowerError, LoweringContext
 from xdsl_tpu.passes.tensors import required_name, shape_of
 from xdsl_tpu.passes.weight_data import stored_as
 
@@ -80,17 +81,13 @@ class Steps:
         """A constant called `<name>_<label>`."""
         name = f"{self.name}_{label}"
         if self.ctx.weights is not None:
-            self.ctx.weights[name] = stored_as(values.astype(np.float32), element)
+            self.ctx.weights[name] = stored_as(values, element)
         result = TensorType(element, values.shape)
         return self.ctx.add(top.WeightOp.make(name, (), result_types=(result,)))[0]
 
-    def indices(self, label: str, values: Array) -> SSAValue:
-        """As `weight`, of integers of any size in i32."""
-        name = f"{self.name}_{label}"
-        if self.ctx.weights is not None:
-            self.ctx.weights[name] = values.astype(np.int32)
-        result = TensorType(I32, values.shape)
-        return self.ctx.add(top.WeightOp.make(name, (), result_types=(result,)))[0]
+    def integers(self, label: str, values: Array) -> SSAValue:
+        """As `weight`, of integers."""
+        return self.weight(label, values, INTEGER)
 
     def values(self, value: SSAValue) -> Array | None:
         """The numbers of a weight; None for what is computed, or without weights at hand."""
@@ -115,10 +112,30 @@ class Steps:
             label, tpu.ReduceOp, [value], shape, element, axes=[axis], keepdims=True, mode=mode
         )
 
-    def compared(self, label: str, a: SSAValue, b: SSAValue, mode: str) -> SSAValue:
+    def compared(
+        self, label: str, a: SSAValue, b: SSAValue, mode: str, element: Attribute = F32
+    ) -> SSAValue:
         """1 where the comparison holds; shapes broadcast."""
         shape = np.broadcast_shapes(shape_of(a), shape_of(b))
-        return self.step(label, tpu.CompareOp, [a, b], shape, mode=mode)
+        return self.step(label, tpu.CompareOp, [a, b], shape, element, mode=mode)
+
+    def compared_with(
+        self, label: str, x: SSAValue, number: float, mode: str, element: Attribute = INTEGER
+    ) -> SSAValue:
+        """1 where `x mode number` holds."""
+        options = {"mode": mode, "const_val": float(number), "inversed": False}
+        return self.step(label, tpu.CompareConstOp, [x], shape_of(x), element, **options)
+
+    def cut(
+        self, label: str, x: SSAValue, axis: int, start: int, end: int, element: Attribute
+    ) -> SSAValue:
+        """Elements start..end along an axis."""
+        shape = shape_of(x)
+        ends = [end if place == axis else size for place, size in enumerate(shape)]
+        offset = [start if place == axis else 0 for place in range(len(shape))]
+        sizes = [b - a for a, b in zip(offset, ends, strict=True)]
+        cut = {"offset": offset, "ends": ends, "steps": [1] * len(shape)}
+        return self.step(label, tpu.SliceOp, [x], sizes, element, **cut)
 
 
 def along(shape: Shape, axis: int, values: Array) -> Array:

@@ -136,11 +136,11 @@ def test_missing_values(model_of: ModelOf) -> None:
         import_onnx(model)
 
 
-def test_integers_that_float32_cannot_hold(model_of: ModelOf) -> None:
+def test_integers_beyond_32_bits(model_of: ModelOf) -> None:
     node = helper.make_node("Add", ["x", "c"], ["y"])
     values = {"x": np.zeros(2, np.int64)}
-    model = model_of([node], values, {"c": np.array([1, 2**24 + 1])}, ["y"], 17)
-    with pytest.raises(TpuError, match="integers that float32 cannot hold"):
+    model = model_of([node], values, {"c": np.array([1, 2**31])}, ["y"], 17)
+    with pytest.raises(TpuError, match="integers beyond 32 bits"):
         import_onnx(model)
 
 

@@ -129,10 +129,10 @@ def test_biases_of_convolutions_stay_f32_those_of_products_do_not() -> None:
         assert element_types(module, target) == kinds
 
 
-def test_indices_become_i32() -> None:
+def test_indices_become_integers() -> None:
     module, _ = module_of(next(sample for sample in SAMPLES if str(sample) == "Gather"))
     apply(module, ("convert-top-to-tpu", "mode=F16 chip=bm1684x"))
-    assert element_types(module, "tpu.Gather") == ["f16", "i32", "f16"]
+    assert element_types(module, "tpu.Gather") == ["f16", "si32", "f16"]
 
 
 def test_a_sigmoid_with_scale_is_refused() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.interpreters.call import Call, Rule
 from xdsl_tpu.dialects.interpreters.numerics.normalization import affine, per_channel
 from xdsl_tpu.dialects.interpreters.registry import Rules
@@ -73,11 +74,18 @@ def binary(function: Binary) -> Rule:
     return lambda call: function(call.tensor(0), call.tensor(1))
 
 
+def _beside(x: Array, number: float) -> tuple[Array, float]:
+    """A tensor and a number to compute with: integers in 64 bits beside a whole number."""
+    if x.dtype.kind == "f" or not float(number).is_integer():
+        return x, number
+    return x.astype(np.int64), int(number)
+
+
 def with_constant(function: Binary, attribute: str = "const_val") -> Rule:
     """The operand and a constant attribute; the constant first when `is_reverse` is set."""
 
     def rule(call: Call) -> Array:
-        x, constant = call.tensor(), call.number(attribute)
+        x, constant = _beside(call.tensor(), call.number(attribute))
         reverse = call.has("is_reverse") and call.flag("is_reverse")
         return function(constant, x) if reverse else function(x, constant)
 
@@ -85,9 +93,15 @@ def with_constant(function: Binary, attribute: str = "const_val") -> Rule:
 
 
 def divide(call: Call) -> Array:
-    """First over second, or the other way round."""
+    """First over second, or the other way round; of integers without the fraction."""
     left, right = call.tensors()
-    return right / left if call.flag("is_reverse") else left / right
+    if call.has("is_reverse") and call.flag("is_reverse"):
+        left, right = right, left
+    if left.dtype.kind == "f" or right.dtype.kind == "f":
+        return left / right
+    wide = left.astype(np.int64)
+    rest = np.fmod(wide, right)
+    return np.where(right == 0, 0, (wide - rest) // np.where(right == 0, 1, right))
 
 
 def reciprocal(call: Call) -> Array:
@@ -102,7 +116,10 @@ def constant_power(call: Call) -> Array:
 
 def clip(call: Call) -> Array:
     """Clamped to min .. max."""
-    return np.clip(call.tensor(), np.float32(call.number("min")), np.float32(call.number("max")))
+    x, low, high = call.tensor(), call.number("min"), call.number("max")
+    if x.dtype.kind != "f":
+        return np.clip(x.astype(np.int64), int(low), int(high))
+    return np.clip(x, np.float32(low), np.float32(high))
 
 
 def compare(call: Call) -> Array:
@@ -116,15 +133,22 @@ def compare_constant(call: Call) -> Array:
     x, constant = call.tensor(), call.number("const_val")
     if call.text("mode") == "Not":
         return np.logical_not(x).astype(np.float32)
-    sides = (constant, x) if call.flag("inversed") else (x, constant)
+    x, constant = _beside(x, constant)
+    sides: tuple[Any, Any] = (constant, x) if call.flag("inversed") else (x, constant)
     return np.asarray(COMPARE[call.text("mode")](*sides)).astype(np.float32)
 
 
 def select(call: Call) -> Array:
     """The second where the first is not zero, else the third; either may be a constant."""
-    chosen = call.number("x_const_val") if call.flag("x_is_const") else call.tensor(1)
-    other = call.number("y_const_val") if call.flag("y_is_const") else call.tensor(2)
-    return np.where(call.tensor() != 0, chosen, other)
+    return np.where(call.tensor() != 0, _branch(call, "x", 1), _branch(call, "y", 2))
+
+
+def _branch(call: Call, letter: str, index: int) -> Array:
+    """A branch of a Where: a tensor, or a number (whole where the result holds integers)."""
+    if not call.flag(f"{letter}_is_const"):
+        return call.tensor(index)
+    number = call.number(f"{letter}_const_val")
+    return np.asarray(int(number) if is_integer_tensor(call.op.results[0]) else number)
 
 
 def masked_fill(call: Call) -> Array:

@@ -102,7 +102,8 @@ Reduction = Callable[[Array, tuple[int, ...] | None, bool], Any]
 
 def _sum(x: Array, axes: tuple[int, ...] | None, keep: bool) -> Any:
     """In f64: numpy adds one by one along all but the last axis, which f32 shows."""
-    return x.sum(axes, dtype=np.float64, keepdims=keep)
+    wide = np.float64 if x.dtype.kind == "f" else np.int64
+    return x.sum(axes, dtype=wide, keepdims=keep)
 
 
 REDUCE: Final[Mapping[str, Reduction]] = {

@@ -97,13 +97,14 @@ def arg_extreme(
     values = np.take_along_axis(x, index, axis)
     if not keepdims:
         index, values = index.squeeze(axis), values.squeeze(axis)
-    return index.astype(x.dtype), values
+    return index, values
 
 
 def sort(x: Array, axis: int, descending: bool) -> tuple[Array, Array]:
     """Values in order and where they came from; equal ones stay in their order."""
-    index = np.argsort(-x if descending else x, axis, kind="stable")
-    return np.take_along_axis(x, index, axis), index.astype(x.dtype)
+    order = x.astype(np.int64) if x.dtype.kind == "i" else x
+    index = np.argsort(-order if descending else order, axis, kind="stable")
+    return np.take_along_axis(x, index, axis), index
 
 
 def top_k(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
@@ -115,5 +116,5 @@ def top_k(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
 
 def non_zero(x: Array, row_major: bool) -> Array:
     """Positions of non-zero elements: one a row `[count, rank]`, else one a column."""
-    places = np.argwhere(x).astype(np.float32)
+    places = np.argwhere(x)
     return places if row_major else places.T

@@ -4,6 +4,7 @@ import numpy as np
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.integers import HIGHEST, LOWEST
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
 from xdsl_tpu.frontend.onnx.graph import Node
 
@@ -36,6 +37,8 @@ PLAIN: dict[str, type[NamedOp]] = {
 }
 """Ops that `top` has with the same meaning and no parameters."""
 
+FLOAT_LIMITS = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
+
 GELU_MODES = {"none": "normal", "tanh": "tanh", "sigm": "sigm"}
 
 
@@ -54,12 +57,13 @@ def convert_clip(context: Context, node: Node) -> None:
     x = context.value(node.inputs[0])
     low = context.number(node.input(1), "lower bound")
     high = context.number(node.input(2), "upper bound")
-    largest = float(np.finfo(np.float32).max)
+    integers = context.graph.types[node.output].is_integer
+    lowest, largest = (LOWEST, HIGHEST) if integers else FLOAT_LIMITS
     if low == 0.0 and (high is None or high > 0.0):
         limit = -1.0 if high is None or high >= largest else high
         context.emit(node, top.ReluOp, [x], relu_limit=limit)
         return
-    low = -largest if low is None else max(low, -largest)
+    low = lowest if low is None else max(low, lowest)
     high = largest if high is None else min(high, largest)
     context.emit(node, top.ClipOp, [x], min=min(low, high), max=high)
 

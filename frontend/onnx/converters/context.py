@@ -10,12 +10,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.integers import HIGHEST, INTEGER, LOWEST, is_integer_tensor
 from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
-LARGEST_EXACT = 1 << 24
-"""float32, which carries every tensor here, is exact for integers up to this."""
+TRUTHS = (top.CompareOp, top.CompareConstOp)
+"""Ops that give truth values, in f32, whatever they compare."""
+
+INDEXED = (top.GatherOp, top.ScatterElementsOp, top.ScatterNDOp)
+"""Ops that give elements of their first operand, whatever their indices are."""
 
 INT_END = (1 << 31) - 1024
 """How `top` writes "up to the end"; larger ONNX bounds become this."""
@@ -55,19 +59,21 @@ class Context:
         return self._values[name]
 
     def weight(self, name: str, data: Array, scale_of: str | None = None) -> SSAValue:
-        """A weight with this name and these values, as float32; made once.
+        """A weight with this name and these values, as float32 or, of integers, int32; made once.
 
         `scale_of` is the constant it comes from, if the scales of its integers still apply.
-        Raises UnsupportedNode for NaN and for numbers float32 cannot hold.
+        Raises UnsupportedNode for NaN and for numbers these types cannot hold.
         """
         if name in self.weights:
             return self._values[name]
-        values = np.ascontiguousarray(as_float32(name, data)).reshape(data.shape or (1,))
+        integers = data.dtype.kind in "iu"
+        stored = as_int32(name, data) if integers else as_float32(name, data)
+        values = np.ascontiguousarray(stored).reshape(data.shape or (1,))
         scale = None if scale_of is None else self.graph.scales.get(scale_of)
         op = top.WeightOp.make(
             name,
             (),
-            result_types=[TensorType(f32, values.shape)],
+            result_types=[TensorType(INTEGER if integers else f32, values.shape)],
             scale=None if scale is None else [float(one) for one in scale],
         )
         self._block.add_op(op)
@@ -130,9 +136,29 @@ class Context:
         /,
         **attributes: Any,
     ) -> SSAValue:
-        """Build an op on the way to the outputs of `node`; `label` makes its name unique."""
+        """Build an op on the way to the outputs of `node`; `label` makes its name unique.
+
+        What is computed of integers is integers, but for truth values.
+        """
         name = f"{node.output}_{node.op_type}_{label}"
-        made = op.make(name, operands, result_types=[self.type_of(shape)], **attributes)
+        data = operands[:1] if op in INDEXED else operands
+        whole = op not in TRUTHS and any(map(is_integer_tensor, data))
+        element = INTEGER if whole else f32
+        return self.typed(name, op, operands, element, shape, **attributes)
+
+    def typed(
+        self,
+        name: str,
+        op: type[NamedOp],
+        operands: Sequence[SSAValue],
+        element: Attribute,
+        shape: Sequence[int],
+        /,
+        **attributes: Any,
+    ) -> SSAValue:
+        """Build an op of one result, with this name, element type and shape."""
+        kind = TensorType(element, tuple(shape) or (1,))
+        made = op.make(name, operands, result_types=[kind], **attributes)
         self._add(made)
         return made.results[0]
 
@@ -148,20 +174,27 @@ class Context:
         self._block.add_op(op)
 
     def type_of(self, shape: Sequence[int], name: str = "") -> Attribute:
-        """The type of a float32 tensor; one element when there are no dimensions.
+        """The type of ONNX value `name` in `shape`; one element when there are no dimensions.
 
-        ONNX value `name` may have a range from quantisation.
+        Integers are `INTEGER`, all else float32, which may have a range from quantisation.
         """
-        found = self.graph.ranges.get(name)
-        element = f32 if found is None else CalibratedType.of(f32, *found)
+        found, kind = self.graph.ranges.get(name), self.graph.types.get(name)
+        element: Attribute = f32 if found is None else CalibratedType.of(f32, *found)
+        if found is None and kind is not None and kind.is_integer:
+            element = INTEGER
         return TensorType(element, tuple(shape) or (1,))
+
+
+def as_int32(name: str, data: Array) -> Array:
+    """Integers of a weight in int32; UnsupportedNode when they do not fit."""
+    if data.size and (int(data.max()) > HIGHEST or int(data.min()) < LOWEST):
+        raise UnsupportedNode(f"constant '{name}' has integers beyond 32 bits")
+    return data.astype(np.int32)
 
 
 def as_float32(name: str, data: Array) -> Array:
     """Values of a weight in float32; UnsupportedNode when they do not survive that."""
-    if data.dtype.kind in "iu" and data.size and np.abs(data).max() > LARGEST_EXACT:
-        raise UnsupportedNode(f"constant '{name}' has integers that float32 cannot hold")
-    if data.dtype.kind not in "iufb" and data.dtype.name not in ("bfloat16",):
+    if data.dtype.kind not in "fb" and data.dtype.name not in ("bfloat16",):
         raise UnsupportedNode(f"constant '{name}' has elements of type {data.dtype.name}")
     with np.errstate(over="ignore"):
         values = data.astype(np.float32, copy=False)

@@ -53,15 +53,11 @@ def convert_sub(context: Context, node: Node) -> None:
 def convert_div(context: Context, node: Node) -> None:
     """Div: c / x -> top.Reciprocal(c); x / c -> top.MulConst(1 / c); else top.Div.
 
-    The quotient of integers loses its fraction.
+    The quotient of integers is a top.Div of integers, which loses its fraction.
     """
     left, right = node.inputs
-    if not context.graph.types[node.output].is_float:
-        shape = context.shape(node.output)
-        nudged = _nudged(context, node, left, context.value(left), left)
-        operands = [nudged, context.value(right)]
-        quotient = context.step(node, "quotient", top.DivOp, operands, shape)
-        context.emit(node, top.CastOp, [quotient], **TRUNCATED)
+    if context.graph.types[node.output].is_integer:
+        context.emit(node, top.DivOp, [context.value(left), context.value(right)])
         return
     number = _scalar_side(context, node, left)
     if number is not None:
@@ -72,19 +68,6 @@ def convert_div(context: Context, node: Node) -> None:
         context.emit(node, top.MulConstOp, [context.value(left)], const_val=1.0 / number)
         return
     context.emit(node, top.DivOp, [context.value(left), context.value(right)])
-
-
-def _nudged(context: Context, node: Node, name: str, value: SSAValue, sign_of: str) -> SSAValue:
-    """An integer half a step on in the direction of the sign of another.
-
-    Its quotient by an integer then lies between two integers, never on one, where a rounding
-    error of the division would cost a whole step.
-    """
-    own, other = context.shape(name), context.shape(sign_of)
-    sign = context.step(node, "sign", top.SignOp, [context.value(sign_of)], other)
-    half = context.step(node, "half", top.MulConstOp, [sign], other, const_val=0.5)
-    shape = np.broadcast_shapes(own, other)
-    return context.step(node, "nudged", top.AddOp, [value, half], shape)
 
 
 def _scalar_side(context: Context, node: Node, name: str) -> float | None:
@@ -113,18 +96,13 @@ def convert_pow(context: Context, node: Node) -> None:
 
 
 def convert_mod(context: Context, node: Node) -> None:
-    """Mod of integers -> a - b * Floor(a / b). Floats, and fmod: the remainder of |a| and |b|."""
+    """Mod of integers -> top.Remainder, or top.Mod with fmod. Floats: what |a| and |b| leave."""
     left, right = node.inputs
     a, b = context.value(left), context.value(right)
-    shape = context.shape(node.output)
-    if context.graph.types[node.output].is_float or node.attribute("fmod", 0):
+    if not context.graph.types[node.output].is_integer:
         _remainder_of_sizes(context, node, a, b)
         return
-    operands = [_nudged(context, node, left, a, right), b]
-    quotient = context.step(node, "quotient", top.DivOp, operands, shape)
-    whole = context.step(node, "whole", top.FloorOp, [quotient], shape)
-    multiple = context.step(node, "multiple", top.MulOp, [whole, b], shape)
-    context.emit(node, top.SubOp, [a, multiple])
+    context.emit(node, top.ModOp if node.attribute("fmod", 0) else top.RemainderOp, [a, b])
 
 
 def _remainder_of_sizes(context: Context, node: Node, a: SSAValue, b: SSAValue) -> None:
@@ -217,7 +195,8 @@ def convert_where(context: Context, node: Node) -> None:
 
 
 def convert_cast(context: Context, node: Node) -> None:
-    """Cast: to integers -> top.Cast towards zero; to bool -> != 0; otherwise the value itself."""
+    """Cast: to bool -> != 0; between numbers that are held differently -> top.Cast, floats to
+    integers towards zero; otherwise the value itself."""
     source = context.graph.types[node.inputs[0]]
     target = context.graph.types[node.output]
     value = context.value(node.inputs[0])
@@ -225,12 +204,14 @@ def convert_cast(context: Context, node: Node) -> None:
         context.emit(
             node, top.CompareConstOp, [value], mode="NotEqual", const_val=0.0, inversed=False
         )
-    elif source.is_float and not target.is_float:
-        if target.dtype not in ("int32", "int64"):
-            raise UnsupportedNode(f"a cast from {source.dtype} to {target.dtype} is not supported")
-        context.emit(node, top.CastOp, [value], **TRUNCATED)
-    else:
+    elif source.is_integer == target.is_integer:
         context.bind(node.output, value)
+    elif source.is_integer:
+        context.emit(node, top.CastOp, [value], to="F32")
+    elif source.is_float and target.dtype not in ("int32", "int64"):
+        raise UnsupportedNode(f"a cast from {source.dtype} to {target.dtype} is not supported")
+    else:
+        context.emit(node, top.CastOp, [value], **TRUNCATED)
 
 
 CONVERTERS: dict[str, Converter] = {

@@ -6,7 +6,9 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.integers import INTEGER, is_integer_tensor
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
+from xdsl_tpu.frontend.onnx.converters.elementwise import TRUNCATED
 from xdsl_tpu.frontend.onnx.graph import Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
@@ -122,7 +124,10 @@ def convert_top_k(context: Context, node: Node) -> None:
 
 
 def convert_one_hot(context: Context, node: Node) -> None:
-    """OneHot -> compare the indices with 0, 1, .. and -depth, .., then scale 0/1 to off/on."""
+    """OneHot -> compare the indices with 0, 1, .. and -depth, .., then scale 0/1 to off/on.
+
+    Integer results are scaled as integers.
+    """
     depth = context.numbers(node.inputs[1], "depth")
     values = context.graph.constant(node.inputs[2])
     if depth is None or values is None:
@@ -137,10 +142,14 @@ def convert_one_hot(context: Context, node: Node) -> None:
     hits: list[SSAValue] = []
     for label, first in (("from_start", 0), ("from_end", -depth[0])):
         places = np.arange(first, first + depth[0]).reshape(-1, *[1] * (len(shape) - axis - 1))
-        weight = context.weight(f"{node.output}_{label}", places)
+        kind = np.int64 if is_integer_tensor(indices) else np.float32
+        weight = context.weight(f"{node.output}_{label}", places.astype(kind))
         operands = [indices, weight]
         hits.append(context.step(node, label, top.CompareOp, operands, shape, mode="Equal"))
     hit = context.step(node, "hit", top.AddOp, hits, shape)
+    if context.graph.types[node.output].is_integer:
+        name = f"{node.output}_OneHot_whole"
+        hit = context.typed(name, top.CastOp, [hit], INTEGER, shape, **TRUNCATED)
     scaled = context.step(node, "scaled", top.MulConstOp, [hit], shape, const_val=on - off)
     context.emit(node, top.AddConstOp, [scaled], const_val=off)
 

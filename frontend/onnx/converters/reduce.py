@@ -6,6 +6,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
 from xdsl_tpu.frontend.onnx.converters.products import product_along
 from xdsl_tpu.frontend.onnx.graph import Node
@@ -70,16 +71,37 @@ def convert_arg(context: Context, node: Node) -> None:
 
 
 def convert_cumsum(context: Context, node: Node) -> None:
-    """CumSum -> top.CumSum; exclusive and reverse sums -> a product with a triangle of ones."""
+    """CumSum -> top.CumSum; exclusive and reverse sums -> a product with a triangle of ones, or
+    of integers, which no product is exact for, the total - sum + x and the sum - x."""
     axes, shape = context.numbers(node.inputs[1], "axis") or [0], context.shape(node.inputs[0])
     axis, x = axes[0] % len(shape), context.value(node.inputs[0])
     exclusive, reverse = node.attribute("exclusive", 0), node.attribute("reverse", 0)
     if not exclusive and not reverse:
         context.emit(node, top.CumSumOp, [x, context.none], axis=axis)
         return
+    if is_integer_tensor(x):
+        _integer_cumsum(context, node, x, axis, exclusive=bool(exclusive), reverse=bool(reverse))
+        return
     ones = np.tri(shape[axis], k=-1 if exclusive else 0)
     total = product_along(context, node, x, shape, axis, ones if reverse else ones.T)
     context.emit(node, top.ReshapeOp, [total], shape=shape)
+
+
+def _integer_cumsum(
+    context: Context, node: Node, x: SSAValue, axis: int, *, exclusive: bool, reverse: bool
+) -> None:
+    shape = context.shape(node.inputs[0])
+    sums = context.step(node, "sums", top.CumSumOp, [x, context.none], shape, axis=axis)
+    if not reverse:
+        context.emit(node, top.SubOp, [sums, x])
+        return
+    kept = [1 if place == axis else size for place, size in enumerate(shape)]
+    total = _kept(context, node, "total", x, [axis], kept, "ReduceSum")
+    if exclusive:
+        context.emit(node, top.SubOp, [total, sums])
+        return
+    before = context.step(node, "before", top.SubOp, [sums, x], shape)
+    context.emit(node, top.SubOp, [total, before])
 
 
 def _axes(context: Context, node: Node) -> list[int]:

@@ -1,0 +1,29 @@
+"""Which tensors hold integers.
+
+Ids, indices, positions and what is computed of them have elements of `INTEGER` in `top` and `tpu`
+alike, whatever number format a network is lowered to: the chip computes on 32-bit integers, and
+no float holds them all. Truth values are not integers here: 0 and 1 are exact in every float.
+"""
+
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
+
+INTEGER = IntegerType(32, Signedness.SIGNED)
+"""The element type of integer tensors, as the vendor's language models have it."""
+
+LOWEST, HIGHEST = -(1 << 31), (1 << 31) - 1
+"""The numbers it holds; arithmetic beyond them wraps, as on the chip."""
+
+EXACT_IN_F32 = 1 << 24
+"""Magnitudes up to this are exact in f32."""
+
+
+def is_integer_element(element: Attribute) -> bool:
+    """Whether an element type is that of 32-bit integers, of either spelling (si32, i32)."""
+    return element in (INTEGER, IntegerType(32))
+
+
+def is_integer_tensor(value: SSAValue) -> bool:
+    """Whether a value is a tensor of 32-bit integers."""
+    return isa(value.type, TensorType[Attribute]) and is_integer_element(value.type.element_type)
