@@ -13,6 +13,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.chip.identity import figures_of
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.float_loads import float_loads
 from xdsl_tpu.backend.kernels import KERNELS
@@ -59,6 +60,7 @@ def generate(
     program.coefficients = _coefficients(function, weights, inner, chip)
     program.inputs = [_io(argument) for argument in function.body.block.args]
     program.random_masks = masks_of(module)
+    program.chip_figures = figures_of(chip)
     _emit(function, program, chip, [] if places is None else places)
     return program
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.chip import Chip, known_chips, load_chip
+from xdsl_tpu.backend.chip.identity import check_same_layout, figures_of
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine import Machine, Numerics, Outside, describe
 from xdsl_tpu.backend.program import IoTensor, Program
@@ -18,6 +19,9 @@ Array = npt.NDArray[Any]
 
 MARKED = 1 << 30
 """Rows from here on stand for indices of several dimensions, one of which is outside its own."""
+
+_USUAL_CHIP = "BM1684X"
+"""Whose programs other tools write."""
 
 
 def check_fits(program: Program, chip: Chip) -> None:
@@ -38,6 +42,19 @@ def check_fits(program: Program, chip: Chip) -> None:
                 f"the {what} ({size} bytes at {address:#x}) is not within the {chip.ddr_bytes} "
                 f"bytes of DDR that {chip.name} has from {chip.ddr_base:#x} on"
             )
+
+
+def check_chip(program: Program, chip: Chip) -> None:
+    """Raise TpuError unless the program was made for a chip with the figures of this one.
+
+    A program that does not note its chip is for the one that it names, or else for a BM1684X.
+    """
+    if program.chip_figures:
+        check_same_layout(program.chip_figures, chip)
+        return
+    name = program.chip if program.chip.lower() in known_chips() else _USUAL_CHIP
+    assumed = f" (it does not say what it is for: a {name} is assumed)"
+    check_same_layout(figures_of(load_chip(name)), chip, assumed)
 
 
 def run_program(
@@ -77,6 +94,8 @@ def execute(
     Raises TpuError as `run_program`.
     """
     inputs = {**random_masks(program), **inputs}
+    if program.chip_figures:
+        check_same_layout(program.chip_figures, chip)
     check_fits(program, chip)
     machine = Machine(chip, numerics)
     machine.memory.write(program.coefficient_address, program.coefficients)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,8 @@ class Program:
     `tiu` and `gdma` are the queues in issue order, end commands included. `tiu_layers` and
     `gdma_layers` give, for every command, the index of its layer in `layers` (-1: none).
     `random_masks` says which inputs are masks that the host makes before it runs the program.
+    `chip_figures` are those it was made with (`backend/chip/identity.py`); none for programs of
+    others, which are for a BM1684X.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Program:
     inputs: list[IoTensor] = field(default_factory=list[IoTensor])
     outputs: list[IoTensor] = field(default_factory=list[IoTensor])
     random_masks: dict[str, RandomMask] = field(default_factory=dict[str, RandomMask])
+    chip_figures: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def queue(self, engine: Engine) -> list[Command]:
         """The commands of one engine."""

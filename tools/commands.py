@@ -3,11 +3,15 @@
 Importing a tool takes up to a second, most of the time that a wrong command line costs. Ctrl-C in
 that second has nothing to undo, so it ends the process at once: an exception could be caught, or
 turned into another, by whatever module is being imported.
+
+Python's warnings are for those who change a tool: users get none, unless they ask (`python -W`,
+PYTHONWARNINGS).
 """
 
 import os
 import signal
 import sys
+import warnings
 from importlib import import_module
 from typing import NoReturn
 
@@ -18,6 +22,8 @@ def _stop(number: int, frame: object) -> NoReturn:
 
 
 def _run(module: str) -> NoReturn:
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:  # else whoever started us ignores it
         signal.signal(signal.SIGINT, _stop)

@@ -27,11 +27,12 @@ from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import FLOAT, Quantization, check_disabled, run_stage
 from xdsl_tpu.tools.module_weights import attach_to_model, check_weights, name_weights
+from xdsl_tpu.tools.provenance import COMPILED, compilation, weight_hashes
 from xdsl_tpu.tools.verify import verify
 
 STAGES = ("top", "tpu", "final")
 BMODEL = "model.bmodel"
-SUMMARY = "compile.json"
+SUMMARY = COMPILED
 GROUPS = "groups.json"
 TOP_STATES = ("TOP_F32", "TOP_CALIBRATED")
 
@@ -42,13 +43,15 @@ Shapes = Mapping[str, tuple[int, ...]]
 class Compilation:
     """What was made: the program and seconds per stage (a stage's passes are `stage/pass`).
 
-    `notes` are what passes want the user to know.
+    `notes` are what passes want the user to know, `origin` is where it comes from
+    (`provenance.compilation`).
     """
 
     program: Program
     chip: Chip
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     notes: list[str] = field(default_factory=list[str])
+    origin: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def summary(self) -> dict[str, Any]:
         """What `compile.json` holds."""
@@ -57,6 +60,7 @@ class Compilation:
             "model": program.name,
             "chip": program.chip,
             "quantize": program.quantize,
+            **self.origin,
             "seconds": {stage: round(value, 3) for stage, value in self.seconds.items()},
             "notes": self.notes,
             "instructions": {"bdc": len(program.tiu) - 1, "gdma": len(program.gdma) - 1},
@@ -79,12 +83,13 @@ def compile_model(
     quantization: Quantization = FLOAT,
     weights: Path | None = None,
     transfer_layout: str | None = None,
+    command: str | None = None,
 ) -> Compilation:
     """Compile an ONNX file, or a MLIR file of Top IR or a OneFlow job, into the folder `output`.
 
     Files appear there only when everything has succeeded. `on_stage` is called as each stage
-    begins. `transfer_layout` are options of that pass, which does not run without them. Raises
-    TpuError, or an xDSL error for malformed IR.
+    begins. `transfer_layout` are options of that pass, which does not run without them. `command`
+    is the command line, for `compile.json`. Raises TpuError, or an xDSL error for malformed IR.
     """
     check_disabled(disable)
     chip = load_chip(chip_name)
@@ -101,6 +106,7 @@ def compile_model(
             quantization,
             weights,
             transfer_layout,
+            command,
         )
         output.mkdir(exist_ok=True)
         for file in sorted(scratch.iterdir()):
@@ -153,6 +159,7 @@ def _compile(
     quantization: Quantization,
     weights: Path | None,
     transfer_layout: str | None,
+    command: str | None,
 ) -> Compilation:
     seconds: dict[str, float] = {}
 
@@ -167,6 +174,7 @@ def _compile(
 
     done = timed("import")
     module = read_top(model, input_shapes, weights)
+    hashes = weight_hashes(model, module, weights)
     done()
     boundaries = folder / "boundaries.json"
     for stage in STAGES:
@@ -194,7 +202,8 @@ def _compile(
     done = timed("write bmodel")
     write_bmodel(program, folder / BMODEL)
     done()
-    result = Compilation(program, chip, seconds, module_info(module).notes)
+    origin = compilation(command, model, hashes, quantization, chip, folder / BMODEL)
+    result = Compilation(program, chip, seconds, module_info(module).notes, origin)
     (folder / SUMMARY).write_text(json.dumps(result.summary(), indent=1) + "\n", encoding="utf-8")
     return result
 

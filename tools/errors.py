@@ -1,9 +1,12 @@
-"""How every tool reports what went wrong: one message on standard error and exit status 1."""
+"""How every tool reports what went wrong: one message on standard error and an exit status."""
 
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
@@ -13,8 +16,32 @@ _LONGEST_QUOTED_LINE = 200
 """Source lines of IR run to thousands of characters; longer ones are not shown."""
 
 
+FAILURE, USAGE, NOT_FINITE, DIFFERENT = 1, 2, 3, 4
+"""Exit statuses; a signal's is 128 and its number. `docs/tools.md` says what they mean."""
+
+
 class UsageError(TpuError):
-    """A wrong command line: exit status 2 instead of 1."""
+    """A wrong command line."""
+
+
+class NotFiniteError(TpuError):
+    """The outputs of a run, which are written, have numbers that are NaN or infinite."""
+
+
+class DifferentError(TpuError):
+    """The outputs of a run, which are written, are not as close to the reference as asked for."""
+
+
+class Ended(BaseException):
+    """The process was asked to end by a signal; what was begun is cleaned up on the way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+ENDED = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+"""Signals that ask a process to end, and how the message calls it."""
 
 
 def describe(error: BaseException) -> str:
@@ -41,21 +68,55 @@ def guarded(work: Callable[[], None], *, show_traceback: bool = False) -> int:
     With `show_traceback` the Python traceback precedes the message.
     """
     try:
-        work()
+        with _cleaning_up():
+            work()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (head, less) has gone: nothing to report
         _flush_or_discard()
         return 1
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
-        return 130
+        return 128 + signal.SIGINT
+    except Ended as ended:
+        print(f"error: {ENDED[signal.Signals(ended.number)]}", file=sys.stderr)
+        return 128 + ended.number
     except Exception as error:
         if show_traceback:
             traceback.print_exc()
         print(f"error: {describe(error)}", file=sys.stderr)
         _flush_or_discard()
-        return 2 if isinstance(error, UsageError) else 1
+        return next((s for kind, s in _STATUSES.items() if isinstance(error, kind)), FAILURE)
     return 0
+
+
+_STATUSES: dict[type[Exception], int] = {
+    UsageError: USAGE,
+    NotFiniteError: NOT_FINITE,
+    DifferentError: DIFFERENT,
+}
+
+
+@contextmanager
+def _cleaning_up() -> Generator[None]:
+    """Signals that would end the process at once raise `Ended` instead.
+
+    One that whoever started us ignores, or handles, stays as it is.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours = [number for number in ENDED if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _end(number: int, frame: object) -> None:
+    raise Ended(number)
 
 
 def _flush_or_discard() -> None:

@@ -2,12 +2,10 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.table import CalibrationTable
@@ -23,6 +21,7 @@ from xdsl_tpu.tools.calibrate_model import (
 from xdsl_tpu.tools.calibration_data import Dataset, dataset
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_text
+from xdsl_tpu.tools.progress import counting, working
 from xdsl_tpu.tools.suggest_mixed import suggest_mixed
 
 METHODS = ("max", "percentile", "kl", "mse")
@@ -131,12 +130,12 @@ def _run(args: argparse.Namespace) -> None:
     for path in (args.output, mixed)[: 2 if args.suggest_mixed else 1]:
         check_writable(path)
     console = Console(stderr=True, quiet=args.quiet)
-    with console.status(f"reading {args.model.name}"):
+    with working(console, f"reading {args.model.name}"):
         module = canonical_top(args.model, dict(args.input_shapes), args.disable_pass)
         samples = dataset(args.dataset, input_shapes_of(module))
         total = count_samples(samples, args.num) * (1 if args.method == "max" else 2)
         engine = make_engine(module, args.model, args.engine)
-    with _progress(console, total) as advance:
+    with counting(console, "calibrating", total) as advance:
         table = calibrate_model(
             module, engine, args.dataset, args.method, args.num, args.percentile, advance
         )
@@ -161,12 +160,12 @@ def _suggest(
     limit = SAMPLES if args.num is None else min(SAMPLES, args.num)
     inputs = [sample for _, sample in samples.samples(limit)]
     trials = 0
-    with console.status("looking for layers to keep in F16") as status:
+    with working(console, "looking for layers to keep in F16") as update:
 
         def on_trial() -> None:
             nonlocal trials
             trials += 1
-            status.update(f"looking for layers to keep in F16: {trials} networks tried")
+            update(f"looking for layers to keep in F16: {trials} networks tried")
 
         found = suggest_mixed(
             lambda: canonical_top(args.model, dict(args.input_shapes), args.disable_pass),
@@ -180,16 +179,3 @@ def _suggest(
         gained = f"cosine {found.cosine_before:.6f} -> {found.cosine_after:.6f}"
         cost = f"cycles {found.cycles_before:,} -> {found.cycles_after:,}"
         print(f"{len(found.layers)} layers in F16, written to {path}: {gained}, {cost}")
-
-
-@contextmanager
-def _progress(console: Console, total: int) -> Generator[Callable[[], None]]:
-    columns = (
-        TextColumn("calibrating"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("calibrating", total=total)
-        yield lambda: progress.advance(task)

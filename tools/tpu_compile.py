@@ -14,6 +14,8 @@ from xdsl_tpu.passes.pipelines import Quantization
 from xdsl_tpu.tools.arguments import add_common, add_input_shapes
 from xdsl_tpu.tools.compile_model import Compilation, compile_model
 from xdsl_tpu.tools.errors import guarded
+from xdsl_tpu.tools.progress import working
+from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.survey import Unsupported, survey
 
 QUANTIZE = ("F32", "F16", "BF16", "INT8")
@@ -90,10 +92,11 @@ def _add_formats(parser: argparse.ArgumentParser) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
     args = _parser().parse_args(argv)
-    sys.exit(guarded(lambda: _run(args), show_traceback=args.debug))
+    command = command_line("tpu-compile", argv)
+    sys.exit(guarded(lambda: _run(args, command), show_traceback=args.debug))
 
 
-def _run(args: argparse.Namespace) -> None:
+def _run(args: argparse.Namespace, command: str) -> None:
     if not args.model.is_file():
         raise TpuError(f"{args.model}: no such file")
     if args.check:
@@ -103,10 +106,10 @@ def _run(args: argparse.Namespace) -> None:
     if output.exists() and not output.is_dir():
         raise TpuError(f"{output}: exists and is no folder; give another with -o")
     console = Console(stderr=True, quiet=args.quiet)
-    with console.status("starting") as status:
+    with working(console, "starting") as update:
 
         def on_stage(stage: str) -> None:
-            status.update(f"{args.model.name}: {stage}")
+            update(f"{args.model.name}: {stage}")
             if not console.is_terminal:
                 console.print(f"{args.model.name}: {stage}", highlight=False)
 
@@ -121,6 +124,7 @@ def _run(args: argparse.Namespace) -> None:
             _quantization(args),
             args.weights,
             args.transfer_layout,
+            command,
         )
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
@@ -132,7 +136,7 @@ def _check(args: argparse.Namespace) -> None:
     """Print what `survey` finds; raise TpuError when that is anything."""
     chip = load_chip(args.chip)
     console = Console(stderr=True, quiet=args.quiet)
-    with console.status(f"{args.model.name}: looking at every op"):
+    with working(console, f"{args.model.name}: looking at every op"):
         found = survey(
             args.model,
             args.quantize,

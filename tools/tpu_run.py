@@ -2,25 +2,23 @@
 
 import argparse
 import json
+import math
 import sys
 import time
-import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from xdsl_tpu.backend.asm import disassemble
 from xdsl_tpu.backend.bmodel import read_bmodel
 from xdsl_tpu.backend.chip import Chip, known_chips, load_chip
-from xdsl_tpu.backend.execute import check_fits, random_inputs, run_program
-from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.chip.identity import other_rates
+from xdsl_tpu.backend.execute import check_chip, check_fits, run_program
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import (
     Closeness,
@@ -39,8 +37,13 @@ from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, compa
 from xdsl_tpu.tools.compile_model import BMODEL, GROUPS
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, text_writer, write_text, write_together
+from xdsl_tpu.tools.progress import counting, working
+from xdsl_tpu.tools.provenance import command_line
+from xdsl_tpu.tools.provenance import run as run_origin
 from xdsl_tpu.tools.reference import reference_outputs
+from xdsl_tpu.tools.run_inputs import run_inputs
 from xdsl_tpu.tools.run_tables import Compared, difference_table, print_tables
+from xdsl_tpu.tools.verdict import Limits, count_not_finite, judge
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 PROGRAM = "DIR|X.bmodel"
@@ -92,6 +95,18 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
         "or with the interpreter on a .mlir file",
     )
     parser.add_argument(
+        "--min-cosine",
+        type=_limit,
+        metavar="X",
+        help="with --compare: exit with status 4 when an output's cosine is below X",
+    )
+    parser.add_argument(
+        "--max-error",
+        type=_limit,
+        metavar="X",
+        help="with --compare: exit with status 4 when an output's max abs error is above X",
+    )
+    parser.add_argument(
         "--compare-layers",
         action="store_true",
         help="compare every layer with the float network and with the interpreter, bad ones "
@@ -123,10 +138,21 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def _limit(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}' is not 0 or a positive number")
+    return value
+
+
 def main(argv: Sequence[str] | None = None) -> None:
-    """Entry point; exits with status 1 and one message on a problem."""
+    """Entry point; exits with one message and a status that is not 0 on a problem."""
     args = _arguments(argv)
-    sys.exit(guarded(lambda: _run(args), show_traceback=args.debug))
+    command = command_line("tpu-run", argv)
+    sys.exit(guarded(lambda: _run(args, command), show_traceback=args.debug))
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -137,41 +163,45 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         args.program, args.disassemble = args.disassemble, STDOUT
     if args.program is None:
         parser.error(f"the following arguments are required: {PROGRAM}")
+    if args.compare is None and (args.min_cosine is not None or args.max_error is not None):
+        parser.error("--min-cosine and --max-error are limits of --compare MODEL, which is missing")
     return args
 
 
-def _run(args: argparse.Namespace) -> None:
+def _run(args: argparse.Namespace, command: str) -> None:
     _check_paths(args)
     against = None if args.against is None else read_report(args.against)
     seconds: dict[str, float] = {}
     console = Console(stderr=True, quiet=args.quiet)
-    with _timed(seconds, "load"), console.status(f"loading {args.program.name}"):
+    with _timed(seconds, "load"), working(console, f"loading {args.program.name}"):
         program = read_bmodel(_bmodel_path(args.program))
-        chip = _chip(args.chip, program)
-        inputs = _inputs(args, program)
+        chip = _chip(args.chip, program, console)
+        inputs = run_inputs(program, args.inputs, args.seed)
     if args.disassemble == STDOUT:
         sys.stdout.write(disassemble(program))
     elif args.disassemble is not None:
         write_text(args.disassemble, disassemble(program))
     if args.check:
-        with console.status(f"checking {args.program.name}"):
+        with working(console, f"checking {args.program.name}"):
             check(program, chip)
     if args.disassemble is not None and not _asks_for_a_run(args):
         return
-    with _timed(seconds, "simulate"), _progress(console, program) as advance:
-        outputs = run_program(program, chip, inputs, args.numerics, advance)
-    with _timed(seconds, "timeline"), console.status("timeline"):
+    total = len(program.tiu) + len(program.gdma)
+    with _timed(seconds, "simulate"), counting(console, "simulating", total) as advance:
+        outputs = run_program(program, chip, inputs, args.numerics, lambda command: advance())
+    with _timed(seconds, "timeline"), working(console, "timeline"):
         timeline = simulate(program.tiu, program.gdma, chip)
     comparison = None
     if args.compare is not None:
-        with _timed(seconds, "reference"), console.status(f"reference: {args.compare.name}"):
+        with _timed(seconds, "reference"), working(console, f"reference: {args.compare.name}"):
             comparison = _compare(args.compare, program, inputs, outputs)
     layers: list[LayerComparison] = []
     if args.compare_layers:
-        with _timed(seconds, "layers"), console.status("comparing layers"):
+        with _timed(seconds, "layers"), working(console, "comparing layers"):
             layers = compare_layers(args.program, program, chip, inputs)
     report = run_report(program, chip, timeline, comparison, seconds)
-    _count_not_finite(outputs, program, report, console)
+    report = _origin(args, command, chip) | report
+    count_not_finite(outputs, report)
     if layers:
         report["layer_comparison"] = [row.as_dict() for row in layers]
     _write(args, program, chip, timeline, outputs, report, against)
@@ -181,22 +211,13 @@ def _run(args: argparse.Namespace) -> None:
             Console().print(comparison_table(layers))
         if against is not None and args.against is not None:
             Console().print(difference_table(report, against, args.against.name))
+    limits = Limits(args.min_cosine, args.max_error)
+    judge(outputs, report, limits, {} if comparison is None else comparison[1])
 
 
-def _count_not_finite(
-    outputs: Arrays, program: Program, report: dict[str, Any], console: Console
-) -> None:
-    """Note in the report how many numbers of each output are NaN or infinite, and warn of them."""
-    for name, value in outputs.items():
-        count = int(np.count_nonzero(~np.isfinite(value))) if value.dtype.kind == "f" else 0
-        report["outputs"][name]["not_finite"] = count
-        if count:
-            console.print(
-                f"warning: {count:,} of the {value.size:,} numbers of output '{name}' are NaN or "
-                f"infinite in {program.quantize} (F16 ends at 65,504; BF16 and F32 reach 3e38): "
-                "--compare-layers lists the first layer where it happens",
-                highlight=False,
-            )
+def _origin(args: argparse.Namespace, command: str, chip: Chip) -> dict[str, Any]:
+    seed = args.seed if args.inputs is None else None
+    return run_origin(command, _bmodel_path(args.program), chip, seed, args.inputs)
 
 
 def _asks_for_a_run(args: argparse.Namespace) -> bool:
@@ -209,30 +230,6 @@ def _timed(seconds: dict[str, float], stage: str) -> Generator[None]:
     start = time.perf_counter()
     yield
     seconds[stage] = time.perf_counter() - start
-
-
-@contextmanager
-def _progress(console: Console, program: Program) -> Generator[Callable[[Command], None]]:
-    """A bar over the commands, redrawn at most every hundredth of the way."""
-    total = len(program.tiu) + len(program.gdma)
-    step = max(1, total // 100)
-    columns = (
-        TextColumn("simulating"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    done = 0
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("simulating", total=total)
-
-        def advance(command: Command) -> None:
-            nonlocal done
-            done += 1
-            if done % step == 0 or done == total:
-                progress.update(task, completed=done)
-
-        yield advance
 
 
 def _check_paths(args: argparse.Namespace) -> None:
@@ -251,15 +248,26 @@ def _check_paths(args: argparse.Namespace) -> None:
             check_writable(path)
 
 
-def _chip(given: str | None, program: Program) -> Chip:
-    """The chip asked for, else the one the program was compiled for."""
+def _chip(given: str | None, program: Program, console: Console) -> Chip:
+    """The chip asked for, else the one the program was compiled for.
+
+    Raises TpuError when the program means something else on it; that times differ is only said.
+    """
     if given is None and program.chip.lower() not in known_chips():
         raise TpuError(
             f"the program was compiled for '{program.chip}', which has no description here: "
             "give its .toml file with --chip"
         )
     chip = load_chip(given or program.chip)
+    check_chip(program, chip)
     check_fits(program, chip)
+    if program.chip_figures and (differ := other_rates(program.chip_figures, chip)):
+        console.print(
+            f"note: compiled for other rates ({'; '.join(differ)}): these are the cycles of this "
+            "program, a program compiled for these rates would take others",
+            highlight=False,
+            soft_wrap=True,
+        )
     return chip
 
 
@@ -268,19 +276,6 @@ def _bmodel_path(program: Path) -> Path:
     if not path.is_file():
         raise TpuError(f"{path}: no such file; tpu-compile MODEL -o {program} makes one")
     return path
-
-
-def _inputs(args: argparse.Namespace, program: Program) -> Arrays:
-    if args.inputs is None:
-        return random_inputs(program, args.seed)
-    try:
-        with args.inputs.open("rb") as stream:
-            archive: Any = np.load(stream, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise TpuError(f"{args.inputs}: one array without a name; save it with np.savez")
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
-        raise TpuError(f"{args.inputs}: no readable .npz file of arrays ({error})") from error
 
 
 def _compare(model: Path, program: Program, inputs: Arrays, outputs: Arrays) -> Compared:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from xdsl_tpu.dialects.errors import TpuError
@@ -15,6 +14,7 @@ from xdsl_tpu.passes.pipelines import check_disabled
 from xdsl_tpu.tools.arguments import add_common
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable
+from xdsl_tpu.tools.progress import counting
 from xdsl_tpu.tools.sweep.grid import Grid, combinations, describe, parse_grid, short_name
 from xdsl_tpu.tools.sweep.plot import check_plot, plot
 from xdsl_tpu.tools.sweep.point import Files, Point, model_files
@@ -164,13 +164,11 @@ def _compute(
         if args.scheduler is None
         else run_on_dask(work, files, args.scheduler)
     )
-    columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("compiling", total=len(work))
+    with counting(console, "compiling", len(work)) as advance:
         for key, result in run:
             results[key] = result
             store.save(key, keyed[key], result)
-            progress.advance(task)
+            advance()
 
 
 def _print(grid: Grid, rows: Sequence[tuple[Point, Result]], folder: Path) -> None:

@@ -2,8 +2,8 @@
 
 The commands and the coefficient image are written as the chip takes them. No firmware is
 included. The layer of each command travels in the `tensor_loc` range, as JSON, so that a
-profile of the file alone can name layers, and with it how to make inputs that are random masks;
-other readers skip it.
+profile of the file alone can name layers, and with it the figures of the chip and how to make
+inputs that are random masks; other readers skip it.
 """
 
 import hashlib
@@ -167,6 +167,8 @@ def _layer_bytes(program: Program) -> bytes:
         "tiu": program.tiu_layers,
         "gdma": program.gdma_layers,
     }
+    if program.chip_figures:
+        layers["chip"] = program.chip_figures
     if program.random_masks:
         masks = program.random_masks.items()
         layers["random_masks"] = {name: [mask.seed, mask.rate] for name, mask in masks}

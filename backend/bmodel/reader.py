@@ -161,6 +161,7 @@ def _read_layers(program: Program, data: memoryview) -> None:
     program.tiu_layers = _layer_indices(tags["tiu"], program, Engine.TIU)
     program.gdma_layers = _layer_indices(tags["gdma"], program, Engine.GDMA)
     program.random_masks = _random_masks(tags.get("random_masks", {}), program)
+    program.chip_figures = _chip_figures(tags.get("chip", {}))
 
 
 def _random_masks(masks: dict[str, Any], program: Program) -> dict[str, RandomMask]:
@@ -172,6 +173,13 @@ def _random_masks(masks: dict[str, Any], program: Program) -> dict[str, RandomMa
             raise ValueError(f"random mask '{name}' is no input, or has no seed and rate")
         found[name] = RandomMask(seed, float(rate))
     return found
+
+
+def _chip_figures(figures: Any) -> dict[str, Any]:
+    """The chip that the program notes; that it is the one at hand is for others to check."""
+    if not isinstance(figures, dict):
+        raise ValueError("the chip of the program is no list of figures")
+    return cast(dict[str, Any], figures)
 
 
 def _layer_indices(indices: list[int], program: Program, engine: Engine) -> list[int]:

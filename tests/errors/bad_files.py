@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from tests.tools.small_models import cnn, dynamic, transformer, unsupported
+from tests.tools.small_models import Builder, cnn, dynamic, transformer, unsupported
 
 from xdsl_tpu.backend.chip import CHIPS
 from xdsl_tpu.tools.compile_model import compile_model
@@ -229,6 +229,7 @@ def _write_chips(folder: Path) -> None:
     (folder / "words.toml").write_text(text.replace("count = 64 ", 'count = "many" '))
     tiny = text.replace("bytes_per_lane = 262144", "bytes_per_lane = 64")
     (folder / "tiny.toml").write_text(tiny.replace("banks = 16", "banks = 4"))
+    (folder / "lanes.toml").write_text(text.replace("count = 64 ", "count = 32 "))
     (folder / "little_ddr.toml").write_text(
         text.replace("bytes = 0x1_0000_0000 ", "bytes = 0x1000 ")
     )
@@ -263,6 +264,11 @@ def _write_programs(folder: Path) -> None:
     compile_model(folder / "cnn.onnx", folder / "compiled", "F16", "bm1684x")
     data = (folder / "compiled" / "model.bmodel").read_bytes()
     (folder / "good.bmodel").write_bytes(data)
+    b = Builder(1)
+    large = b.model({"x": (1, 8)}, {b.node("Mul", ["x", b.constant("by", 1e6)], "y"): (1, 8)})
+    (folder / "large.onnx").write_bytes(large.SerializeToString())
+    compile_model(folder / "large.onnx", folder / "large", "F16", "bm1684x")
+    (folder / "large.bmodel").write_bytes((folder / "large" / "model.bmodel").read_bytes())
     (folder / "cut.bmodel").write_bytes(data[:-1000])
     (folder / "head.bmodel").write_bytes(data[:10])
     (folder / "empty.bmodel").write_bytes(b"")

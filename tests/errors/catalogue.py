@@ -143,6 +143,8 @@ PROGRAMS = _cases(RUN, 1, {
     "a damaged description": ("table.bmodel", ("table.bmodel",)),
     "damaged commands": ("commands.bmodel", ("commands.bmodel",)),
     "a chip that is not known": ("good.bmodel --chip bm9999", ("'bm9999'", "bm1684x")),
+    "a chip that the program is not for": (
+        "good.bmodel --chip lanes.toml", ("lanes is 64 there, 32 here", "--chip", "compile")),
     "an input of another shape": (
         "good.bmodel --inputs fewer_channels.npz", ("'image'", "[1, 2, 40, 24]", "[1, 3, 40, 24]")),
     "NaN in an input": ("good.bmodel --inputs holes.npz", ("'image'", "NaN")),
@@ -169,6 +171,18 @@ PROGRAMS = _cases(RUN, 1, {
     "a comparison with no report": ("good.bmodel --against none.json", ("none.json", "--report")),
     "a comparison with text as report": ("good.bmodel --against text.json", ("text.json", "--report")),
     "a comparison with half a report": ("good.bmodel --against report.json", ("report.json", "anew")),
+})  # fmt: skip
+
+NOT_FINITE = _cases(RUN, 3, {
+    "numbers that F16 does not hold": (
+        "large.bmodel", ("8 of the 8 numbers of output 'y_Mul_f32'", "NaN or infinite", "F16")),
+})  # fmt: skip
+
+DIFFERENT = _cases(RUN, 4, {
+    "outputs that are not close enough": (
+        "good.bmodel --compare cnn.onnx --min-cosine 1", ("not close enough", "cosine 0.99", "below 1")),
+    "an error that is too large": (
+        "good.bmodel --compare cnn.onnx --max-error 1e-9", ("not close enough", "above 1e-09")),
 })  # fmt: skip
 
 PASSES = _cases(OPT, 1, {
@@ -220,6 +234,8 @@ USAGE = (
         "no program": ("", ("bmodel",)),
         "a seed that is no number": ("good.bmodel --seed x", ("'x'",)),
         "a seed and inputs": ("good.bmodel --seed 1 --inputs image.npz", ("not allowed",)),
+        "a limit without a comparison": ("good.bmodel --min-cosine 0.9", ("--compare",)),
+        "a limit that is no number": ("good.bmodel --compare cnn.onnx --min-cosine x", ("'x'",)),
         "unknown numerics": ("good.bmodel --numerics perfect", ("perfect",)),
     }),
     *_cases(OPT, 2, {
@@ -238,15 +254,29 @@ USAGE = (
 )  # fmt: skip
 
 CATALOGUE = (
-    *(*MODELS, *IR, *CHIPS, *TABLES, *OUTPUTS, *PROGRAMS, *PASSES, *SAMPLES, *GRIDS, *USAGE),
+    *(
+        *MODELS,
+        *IR,
+        *CHIPS,
+        *TABLES,
+        *OUTPUTS,
+        *PROGRAMS,
+        *NOT_FINITE,
+        *DIFFERENT,
+        *PASSES,
+        *SAMPLES,
+        *GRIDS,
+        *USAGE,
+    ),
 )
 
 INTRODUCTION = """\
 # Errors
 
 Wrong input gives one message on standard error, which names the layer or the file and says what to
-do. The exit status is 1, or 2 for wrong usage, and 130 for Ctrl-C. No file is left behind, and an older one stays
-as it was, also when the disk gets full or Ctrl-C comes in the middle.
+do. The exit status is 1, or 2 for wrong usage; 3 and 4 are those of runs whose outputs are not finite or not
+close enough ([all of them](tools.md#exit-status)). No file is left behind, and an older one stays
+as it was, also when the disk gets full, Ctrl-C comes in the middle, or SIGTERM or SIGHUP does.
 `--debug` shows the Python traceback as well.
 
 These are tested (`tests/errors`). A message holds the words in the last column, among others.

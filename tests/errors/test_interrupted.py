@@ -1,4 +1,4 @@
-"""A full disk and Ctrl-C in the middle of the work, in processes of their own."""
+"""A full disk, Ctrl-C and SIGTERM in the middle of the work, in processes of their own."""
 
 import json
 import os
@@ -81,22 +81,36 @@ def test_a_disk_that_gets_full(command: tuple[str, ...], work: Path) -> None:
 INTERRUPT = """
 import os, signal, sys
 from importlib import import_module
-module, function, tool, *arguments = sys.argv[1:]
+number, module, function, tool, *arguments = sys.argv[1:]
+number = int(number)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 main = import_module("xdsl_tpu.tools." + tool.replace("-", "_"))
 place = import_module(module)
 def struck(*given, **named):
-    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), number)
     signal.pause()
 setattr(place, function, struck)
 main.main(arguments)
 """
-"""Runs a tool that gets SIGINT the moment it calls a function."""
+"""Runs a tool that gets a signal the moment it calls a function."""
+
+ENDS = {
+    signal.SIGINT: "error: interrupted",
+    signal.SIGTERM: "error: terminated",
+    signal.SIGHUP: "error: hung up",
+}
 
 
 @pytest.mark.parametrize(
-    ("place", "command"),
+    ("number", "place", "command"),
     [
+        (signal.SIGTERM, "xdsl_tpu.tools.compile_model write_bmodel",
+         "tpu-compile cnn.onnx -o new/out --quiet"),
+        (signal.SIGTERM, "xdsl_tpu.tools.tpu_run trace",
+         "tpu-run cnn --outputs o.npz --timeline t.json --quiet"),
+        (signal.SIGHUP, "xdsl_tpu.tools.tpu_opt print_module",
+         "tpu-opt cnn/tpu.mlir --weight-reorder -o o.mlir"),
+        *((signal.SIGINT, *case) for case in (
         ("xdsl_tpu.tools.compile_model generate", "tpu-compile cnn.onnx -o out --quiet"),
         ("xdsl_tpu.tools.compile_model write_bmodel", "tpu-compile cnn.onnx -o new/out --quiet"),
         ("xdsl_tpu.tools.tpu_run run_program", "tpu-run cnn --outputs o.npz --quiet"),
@@ -104,18 +118,22 @@ main.main(arguments)
         ("xdsl_tpu.tools.tpu_calibrate calibrate_model",
          "tpu-calibrate cnn.onnx --dataset image.npz -o table --quiet"),
         ("xdsl_tpu.tools.tpu_opt print_module", "tpu-opt cnn/tpu.mlir --weight-reorder -o o.mlir"),
+        )),
     ],
 )  # fmt: skip
-def test_interrupted_in_the_middle(place: str, command: str, work: Path, tmp_path: Path) -> None:
+def test_ended_in_the_middle(
+    number: signal.Signals, place: str, command: str, work: Path, tmp_path: Path
+) -> None:
     before = contents(work)
     script = tmp_path / "interrupt.py"
     script.write_text(INTERRUPT)
     done = subprocess.run(
-        [os.fspath(SCRIPTS / "python"), str(script), *place.split(), *command.split()],
+        [os.fspath(SCRIPTS / "python"), str(script), str(int(number)), *place.split(),
+         *command.split()],
         cwd=work, capture_output=True, text=True, check=False, timeout=WAIT,
     )  # fmt: skip
-    assert done.returncode == 130, done.stderr
-    assert done.stderr.splitlines()[-1] == "error: interrupted"
+    assert done.returncode == 128 + number, done.stderr
+    assert done.stderr.splitlines()[-1] == ENDS[number]
     assert "Traceback" not in done.stderr
     assert contents(work) == before
 

@@ -17,8 +17,9 @@ COSINE = {"F32": 0.99999, "F16": 0.9999, "BF16": 0.999}
 SMALL = ("cnn", "transformer", "wide_pads")
 
 REPORT_KEYS = {
-    "": "model chip quantize cycles milliseconds floor usage bdc gdma local_memory outputs "
-    "comparison wall_seconds layers",
+    "": "version command seed hashes model chip quantize cycles milliseconds floor usage bdc gdma "
+    "local_memory outputs comparison wall_seconds layers",
+    "hashes": "program model weights calibration_table quantize_table chip inputs",
     "floor": "array compute ddr dma",
     "usage": "both exposed_dma exposed_compute idle",
     "bdc": "instructions busy_cycles macs",
@@ -100,7 +101,7 @@ def check_report(report: dict[str, Any]) -> None:
 def check_summary(summary: dict[str, Any], report: dict[str, Any]) -> None:
     """compile.json: time per stage, instruction counts, memory."""
     keys = {"model", "chip", "quantize", "seconds", "notes", "instructions", "memory"}
-    assert set(summary) == keys
+    assert set(summary) == keys | {"version", "command", "seed", "hashes"}
     assert {"import", "top", "tpu", "final", "codegen", "write bmodel"} <= set(summary["seconds"])
     counts = {engine: report[engine]["instructions"] for engine in ("bdc", "gdma")}
     assert summary["instructions"] == counts
@@ -271,8 +272,10 @@ def test_results_that_are_not_finite_are_said(call: Run, tmp_path: Path) -> None
         assert call("tpu-compile", model, "--quantize", quantize, "-o", out).status == 0
         arguments = ("--inputs", tmp_path / "x.npz", "--compare", model, "--compare-layers")
         done = call("tpu-run", out, *arguments, "--report", report)
-        assert done.status == 0, done.err
-        warned = f"warning: {count} of the 32 numbers" in " ".join(done.err.split())
-        assert warned == (count > 0)
+        assert done.status == (3 if count else 0), done.err
+        said = f"error: {count} of the 32 numbers of output 'y_Relu_f32' are NaN or infinite"
+        assert (said in done.err) == (count > 0)
+        quiet = call("tpu-run", out, "--inputs", tmp_path / "x.npz", "--quiet")
+        assert (quiet.status, quiet.err) == (done.status, done.err)
         (output,) = load(report)["outputs"].values()
         assert output["not_finite"] == count

@@ -14,14 +14,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import onnx
-from onnx import external_data_helper
-
 from xdsl_tpu.backend.report import run_report
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.compile_model import compile_model
 from xdsl_tpu.tools.errors import describe
+from xdsl_tpu.tools.provenance import external_files
 
 Files = Mapping[str, bytes]
 """A model's files by name, the model itself first."""
@@ -79,12 +77,7 @@ def _companions(model: Path) -> list[str]:
         return sorted(path.name for path in model.parent.glob("*.npz"))
     if model.suffix != ".onnx":
         raise TpuError(f"{model}: neither .onnx nor .mlir; give an ONNX model or Top IR")
-    try:
-        proto = onnx.ModelProto.FromString(model.read_bytes())
-    except Exception as error:  # protobuf's errors have no common class
-        raise TpuError(f"{model}: not an ONNX model: {error}") from error
-    tensors = [t for t in proto.graph.initializer if external_data_helper.uses_external_data(t)]
-    return sorted({external_data_helper.ExternalDataInfo(t).location for t in tensors})
+    return external_files(model)
 
 
 def run_point(point: Point, files: Files) -> dict[str, Any]:
