@@ -84,6 +84,8 @@ def _ends(op: Operation, of_integers: bool) -> bool:
     """Whether an op on positions is where exactness ends."""
     if isinstance(op, top.CastOp):
         return "INT" in op.to.data
+    if isinstance(op, COMPARISONS) and any(map(is_integer_tensor, op.operands)):
+        return False  # these are compared as they are
     return isinstance(op, ANGLES) or (of_integers and isinstance(op, (*COMPARISONS, *STEPS)))
 
 
