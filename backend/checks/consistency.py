@@ -26,7 +26,10 @@ def contradictions(command: Command, found: list[Access], chip: Chip) -> Iterato
 
 
 def _window(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
-    """The result of a window must not need more rows and columns than there are with the pads."""
+    """The result has as many rows and columns as windows fit in opd0 with the pads.
+
+    The C model takes them to be so many: with more windows it writes beyond its buffers.
+    """
     if command["pad_mode"]:
         yield f"pad_mode is {command['pad_mode']}; what it pads with is not known"
     for axis, step, before, after in (("h", "y", "up", "dn"), ("w", "x", "lf", "rt")):
@@ -42,6 +45,12 @@ def _window(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
             yield (
                 f"res0_{axis} = {command[f'res0_{axis}']} needs {needed} elements of opd0 along "
                 f"{axis}, there are {given} with the pads"
+            )
+        elif given - needed >= stride:
+            yield (
+                f"res0_{axis} = {command[f'res0_{axis}']} uses {needed} elements of opd0 along "
+                f"{axis}, but {(given - reach) // stride + 1} windows fit in the {given} with the "
+                f"pads: opd0_{axis} must end with the last window"
             )
 
 
@@ -83,8 +92,14 @@ def _in_lane(access: Access, chip: Chip) -> list[tuple[int, int]]:
 
 
 def _dma(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
-    """Without `nchw_copy` a copy reshapes: as many elements on both sides."""
+    """A copy steps along w where it is in DDR, as the C model divides by the stride, also of one
+    element; without `nchw_copy` it reshapes: as many elements on both sides."""
     sides = {a.operand: a.shape for a in found}
+    if command.function == 0 and command["stride_enable"]:
+        for access in found:
+            filled = access.operand == "src" and command["fill_constant_en"]
+            if not access.local and not access.strides[3] and not filled:
+                yield f"{access.operand}_wstride is 0 (of a single element it must be 1)"
     if command.function == 0 and {"src", "dst"} <= sides.keys():
         here, there = (math.prod(sides[side]) for side in ("src", "dst"))
         if here != there:
@@ -92,7 +107,8 @@ def _dma(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
 
 
 def _matrix(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
-    """One side is local; its rows, at their distance, fit a lane (as the C-model asserts)."""
+    """One side is local; its rows, at their distance, end within a lane (the C model asserts it,
+    of a single row, too)."""
     local = local_sides(command, chip)
     if len(local) != 1:
         where = "both sides" if local else "neither side"
@@ -103,10 +119,11 @@ def _matrix(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
         yield "a matrix can be transposed on its way to local memory only"
     rows = max((access.shape[0] for access in found if access.operand == side), default=0)
     step = command[f"{side}_nstride"] * element_bytes(command["src_data_format"])
-    if rows * step > chip.local_bytes:
+    start = command[f"{side}_start_addr_l32"] % chip.local_bytes
+    if start + rows * step > chip.local_bytes:
         yield (
-            f"{rows} rows that are {step} bytes ({side}_nstride) apart take {rows * step} bytes "
-            f"of a lane of {chip.local_bytes}"
+            f"{rows} rows that are {step} bytes ({side}_nstride) apart from byte {start:#x} on end "
+            f"at byte {start + rows * step:#x} of a lane of {chip.local_bytes:#x}"
         )
 
 

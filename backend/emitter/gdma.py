@@ -1,6 +1,10 @@
 """GDMA commands: moving tensors between DDR and local memory (instruction reference, 5.12)."""
 
-from xdsl_tpu.backend.emitter.queues import CommandQueues, Span
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Literal
+
+from xdsl_tpu.backend.emitter.queues import CommandQueues
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, ceil_div
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -45,15 +49,35 @@ class GdmaEmitter(CommandQueues):
         """
         rows, columns = source.shape[2:]
         self._check_matrix(target, (columns, rows) if transpose else (rows, columns))
-        fields = self._matrix_fields("dst", target, source)
-        fields |= {"cmd_special_function": int(transpose)}
-        self.issue("DMA_matrix", fields, [], [target.span(self.chip)])
+        for local, part in self._parts(target, source, "w" if transpose else "h"):
+            fields = self._matrix_fields("dst", local, part)
+            fields |= {"cmd_special_function": int(transpose)}
+            self.issue("DMA_matrix", fields, [], [local.span(self.chip)])
 
     def store_matrix(self, target: GlobalTensor, source: LocalTensor) -> None:
         """The inverse of `load_matrix`."""
         self._check_matrix(source, (target.shape[2], target.shape[3]))
-        fields = self._matrix_fields("src", source, target)
-        self.issue("DMA_matrix", fields, [source.span(self.chip)], [])
+        for local, part in self._parts(source, target, "h"):
+            fields = self._matrix_fields("src", local, part)
+            self.issue("DMA_matrix", fields, [local.span(self.chip)], [])
+
+    def _parts(
+        self, local: LocalTensor, ddr: GlobalTensor, axis: Literal["h", "w"]
+    ) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
+        """The matrix, or its last row apart, which lies along `axis` in DDR: the C model asserts
+        that all rows, the room behind the last one too, end within the lane."""
+        rows = local.shape[0]
+        start, _ = local.span(self.chip)
+        end = start + rows * local.strides[0] * local.dtype.bytes
+        if rows == 1 or end <= self.chip.local_bytes:
+            yield local, ddr
+            return
+        for first, count in ((0, rows - 1), (rows - 1, 1)):
+            here, sizes = ((first, 0), (count, ddr.shape[3]))
+            if axis == "w":
+                here, sizes = ((0, first), (ddr.shape[2], count))
+            part = replace(local, address=local.at(first), shape=(count, *local.shape[1:]))
+            yield part, ddr.window((0, 0, *here), (1, 1, *sizes))
 
     def _check_matrix(self, local: LocalTensor, matrix: tuple[int, int]) -> None:
         rows, blocks, height, width = local.shape
@@ -67,11 +91,11 @@ class GdmaEmitter(CommandQueues):
         rows, blocks, _, width = local.shape
         if local.dtype.bytes != ddr.dtype.bytes:
             raise TpuError(f"DMA matrix: {ddr.dtype.label} and {local.dtype.label}")
-        # The C-model asserts that rows * stride fits local memory, of a single row, too.
-        row_stride = local.strides[0] if rows > 1 else local.groups(self.chip) * local.strides[1]
         fields = {"stride_enable": 1, "src_data_format": _format(local.dtype)} | _ALL_LANES
         fields |= _address(local_side, self._absolute(local)) | _address(ddr_side, ddr.address)
         fields |= {f"{local_side}_nsize": rows, f"{local_side}_csize": blocks}
+        # The distance of a single row means nothing, but the C model asserts that it fits a lane.
+        row_stride = local.strides[0] if rows > 1 else width
         fields |= {f"{local_side}_wsize": width, f"{local_side}_nstride": row_stride}
         fields |= {f"{local_side}_cstride": local.strides[1]}
         fields |= {f"{ddr_side}_hsize": ddr.shape[2], f"{ddr_side}_wsize": ddr.shape[3]}
@@ -115,13 +139,10 @@ class GdmaEmitter(CommandQueues):
     def _copy(self, target: Place, source: Place) -> None:
         if target.shape != source.shape:
             raise TpuError(f"DMA copy: shapes differ, {source.shape} to {target.shape}")
-        reads: list[Span] = []
-        writes: list[Span] = []
-        if isinstance(source, LocalTensor):
-            reads.append(source.span(self.chip))
-        if isinstance(target, LocalTensor):
-            writes.append(target.span(self.chip))
-        self.issue("DMA_tensor", self._tensor_fields(target, source), reads, writes)
+        for to, of in _with_steps_along_w(target, source):
+            reads = [of.span(self.chip)] if isinstance(of, LocalTensor) else []
+            writes = [to.span(self.chip)] if isinstance(to, LocalTensor) else []
+            self.issue("DMA_tensor", self._tensor_fields(to, of), reads, writes)
 
     def _tensor_fields(self, target: Place, source: Place) -> dict[str, int]:
         if target.dtype.bytes != source.dtype.bytes:
@@ -130,13 +151,50 @@ class GdmaEmitter(CommandQueues):
         fields |= _ALL_LANES | _sizes("src", source.shape)
         for side, tensor in (("src", source), ("dst", target)):
             fields |= _address(side, self._absolute(tensor))
-            fields |= {f"{side}_{a}stride": s for a, s in zip(_AXES, tensor.strides, strict=True)}
+            *steps, along_w = tensor.strides
+            steps.append(along_w if tensor.shape[3] > 1 else 1)  # the C model divides by it
+            fields |= {f"{side}_{a}stride": s for a, s in zip(_AXES, steps, strict=True)}
         return fields
 
     def _absolute(self, tensor: Place) -> int:
         if isinstance(tensor, LocalTensor):
             return self.chip.local_base + tensor.address
         return tensor.address
+
+
+def _with_steps_along_w(target: Place, source: Place) -> Iterator[tuple[Place, Place]]:
+    """The same copy, with w exchanged for another axis where elements in DDR repeat along it.
+
+    The C model divides by the w stride of a side in DDR, so that it must not be 0.
+    """
+    if target.shape[3] == 1 or all(_steps(side, 3) for side in (target, source)):
+        yield target, source
+        return
+    for axis in (2, 0):
+        if target.shape[axis] == 1 or all(_steps(side, axis) for side in (target, source)):
+            yield _exchanged(target, axis), _exchanged(source, axis)
+            return
+    for image in range(target.shape[0]):
+        yield from _with_steps_along_w(_image(target, image), _image(source, image))
+
+
+def _steps(side: Place, axis: int) -> bool:
+    return isinstance(side, LocalTensor) or side.strides[axis] != 0
+
+
+def _exchanged(side: Place, axis: int) -> Place:
+    """A tensor whose w takes the place of another axis, seen with explicit strides."""
+    order = [0, 1, 2, 3]
+    order[axis], order[3] = 3, axis
+    n, c, h, w = (side.shape[i] for i in order)
+    by_n, by_c, by_h, by_w = (side.strides[i] for i in order)
+    side = side.free() if isinstance(side, LocalTensor) else side
+    return replace(side, shape=(n, c, h, w), strides=(by_n, by_c, by_h, by_w))
+
+
+def _image(side: Place, image: int) -> Place:
+    offset = image * side.strides[0] * side.dtype.bytes
+    return replace(side, address=side.address + offset, shape=(1, *side.shape[1:]))
 
 
 def _format(dtype: DType) -> int:

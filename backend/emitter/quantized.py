@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.emitter.tiu import Operand, Rounding, TiuEmitter, Window
+from xdsl_tpu.backend.emitter.tiu import Operand, Rounding, TiuEmitter
+from xdsl_tpu.backend.emitter.window import Window
 from xdsl_tpu.backend.tensor import DType, Layout, LocalTensor, ceil_div
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -124,9 +125,8 @@ class QuantizedEmitter(TiuEmitter):
     ) -> None:
         """out = saturate(round(sum over the window * multiplier / 2^shift)), 8 bits (5.7)."""
         multiplier, shift = factor
-        fields = self._pool_fields(1, out, x, window) | {"opd2_n_str": rounding.value}
-        fields |= {"opd1_const": 1, "opd1_addr": multiplier & 0xFF, "opd2_addr": shift & 0xFF}
-        self._issue("sPorD", fields, out, x)
+        fields = {"opd2_n_str": rounding.value, "opd1_const": 1, "opd1_addr": multiplier & 0xFF}
+        self._pool(1, out, x, window, fields | {"opd2_addr": shift & 0xFF})
 
 
 def _right_shift(shift: int, rounding: Rounding) -> dict[str, int]:

@@ -1,9 +1,11 @@
 """TIU commands: one method per instruction form (instruction reference, section 5)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from enum import Enum
+from types import MappingProxyType
 
 from xdsl_tpu.backend.emitter.queues import CommandQueues
+from xdsl_tpu.backend.emitter.window import Piece, Window, one_by_one, read_part
 from xdsl_tpu.backend.tensor import DType, Layout, LocalTensor, Shape4
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -45,33 +47,6 @@ class Compare(Enum):
 
     GREATER = 23
     EQUAL = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A sliding window: kernel and stride (y, x), pads (top, bottom, left, right), dilation."""
-
-    kernel: tuple[int, int]
-    stride: tuple[int, int] = (1, 1)
-    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
-    dilation: tuple[int, int] = (1, 1)
-
-    def fields(self) -> dict[str, int]:
-        """The command fields common to convolution and pooling."""
-        (kh, kw), (sy, sx), (dy, dx) = self.kernel, self.stride, self.dilation
-        up, down, left, right = self.pads
-        return {
-            "opd1_h": kh,
-            "opd1_w": kw,
-            "res_op_y_str": sy,
-            "res_op_x_str": sx,
-            "opd0_up_pad": up,
-            "opd0_dn_pad": down,
-            "opd0_lf_pad": left,
-            "opd0_rt_pad": right,
-            "opd1_y_ins0": dy - 1,
-            "opd1_x_ins0": dx - 1,
-        }
 
 
 class TiuEmitter(CommandQueues):
@@ -177,6 +152,7 @@ class TiuEmitter(CommandQueues):
         `accumulate` adds to an f32 `out`. The sums of 8-bit integers are exact, in an i32 `out`,
         and have no bias: `accumulate` onto it.
         """
+        x, window = read_part(out, x, window, self.chip)
         _, c, h, w = x.shape
         fields = _result_shape(out) | window.fields() | {"opd0_c": c, "opd0_h": h, "opd0_w": w}
         fields |= {"res0_prec": out.dtype.code, "opd0_prec": x.dtype.code, "opd3_const": 1}
@@ -225,24 +201,20 @@ class TiuEmitter(CommandQueues):
         element type, which is also the type of the accumulator (5.7).
 
         Of 8-bit integers the bias and (exact) `out` are i32."""
-        fields = self._pool_fields(0, out, x, window) | {"opd1_addr": weight.address}
-        if not x.dtype.is_float:
-            fields["opd1_sign"] = int(weight.dtype.signed)
-        fields |= {"opd2_const": 1} if bias is None else {"opd2_addr": bias.address}
-        self._issue("sPorD", fields, out, x, weight, bias)
+        fields: dict[str, int] = {} if x.dtype.is_float else {"opd1_sign": int(weight.dtype.signed)}
+        fields |= {"opd2_const": int(bias is None)}
+        self._pool(0, out, x, window, fields, {"opd1": weight, "opd2": bias})
 
     def avg_pool(self, out: LocalTensor, x: LocalTensor, window: Window, scale: float) -> None:
         """Sum over the window of x * scale, in x's element type (5.7)."""
-        fields = self._pool_fields(1, out, x, window) | {"opd2_n_str": Rounding.HALF_UP.value}
-        fields |= {"opd1_const": 1, "opd1_addr": x.dtype.bits(scale)}
-        self._issue("sPorD", fields, out, x)
+        fields = {"opd2_n_str": Rounding.HALF_UP.value, "opd1_const": 1}
+        self._pool(1, out, x, window, fields | {"opd1_addr": x.dtype.bits(scale)})
 
     def max_pool(self, out: LocalTensor, x: LocalTensor, window: Window) -> None:
         """Maximum over the window; pads never win (5.7)."""
         lowest = {DType.F16: 0xFBFF, DType.F32: 0xFF7FFFFF, DType.BF16: 0xFF7F, DType.I8: 0x80}
-        fields = self._pool_fields(4, out, x, window)
-        fields |= {"opd3_addr": lowest.get(x.dtype, 0) if any(window.pads) else 0}
-        self._issue("sPorD", fields, out, x)
+        value = lowest.get(x.dtype, 0) if any(window.pads) else 0
+        self._pool(4, out, x, window, {"opd3_addr": value})
 
     def lane_copy(self, out: LocalTensor, a: LocalTensor) -> None:
         """Copy between lanes, EU-aligned; costs one pass per channel (5.10)."""
@@ -267,15 +239,26 @@ class TiuEmitter(CommandQueues):
         fields |= {"opd0_c": a.shape[1], "opd0_w": a.shape[3]}
         self._issue("sTRANS_BC", fields | _addresses(out, a), out, a)
 
-    def _pool_fields(
-        self, function: int, out: LocalTensor, x: LocalTensor, window: Window
-    ) -> dict[str, int]:
-        fields = _result_shape(out) | window.fields() | _addresses(out, x)
-        fields |= {"tsk_eu_typ": function, "opd0_h": x.shape[2], "opd0_w": x.shape[3]}
-        fields |= {"res0_prec": out.dtype.code, "opd0_prec": x.dtype.code, "opd3_const": 1}
-        if not x.dtype.is_float:
-            fields["opd0_sign"] = int(x.dtype.signed)
-        return fields
+    def _pool(
+        self,
+        function: int,
+        out: LocalTensor,
+        x: LocalTensor,
+        window: Window,
+        more: dict[str, int],
+        parameters: Mapping[str, LocalTensor | None] = MappingProxyType({}),
+    ) -> None:
+        """One command; one for each image and group of lanes where the rows that are read do not
+        lie as those of a tensor of their size would: the form has no strides."""
+        part, inner = read_part(out, x, window, self.chip)
+        pieces = [Piece(out, part, parameters)]
+        if part.layout is not x.layout:
+            pieces = list(one_by_one(pieces[0], self.chip))
+        for piece in pieces:
+            fields = _pool_fields(function, piece.out, piece.x, inner) | more
+            given = {name: t for name, t in piece.parameters.items() if t is not None}
+            fields |= {f"{name}_addr": t.address for name, t in given.items()}
+            self._issue("sPorD", fields, piece.out, piece.x, *given.values())
 
     def _issue_sfu(self, fields: dict[str, int], out: LocalTensor, *inputs: LocalTensor) -> None:
         fields |= _result_shape(out) | _addresses(out, inputs[0])
@@ -325,6 +308,15 @@ class TiuEmitter(CommandQueues):
     ) -> None:
         reads = [o.span(self.chip) for o in operands if isinstance(o, LocalTensor)]
         self.issue(form, fields, reads, [out.span(self.chip)])
+
+
+def _pool_fields(function: int, out: LocalTensor, x: LocalTensor, window: Window) -> dict[str, int]:
+    fields = _result_shape(out) | window.fields() | _addresses(out, x)
+    fields |= {"tsk_eu_typ": function, "opd0_h": x.shape[2], "opd0_w": x.shape[3]}
+    fields |= {"res0_prec": out.dtype.code, "opd0_prec": x.dtype.code, "opd3_const": 1}
+    if not x.dtype.is_float:
+        fields["opd0_sign"] = int(x.dtype.signed)
+    return fields
 
 
 def _result_shape(out: LocalTensor) -> dict[str, int]:

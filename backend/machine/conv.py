@@ -11,7 +11,14 @@ import numpy as np
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine.elements import F32, I32, Array, Element, element, element_or_int4
 from xdsl_tpu.backend.machine.rounding import shift
-from xdsl_tpu.backend.machine.state import Executors, State, first_lane, require, result_shape
+from xdsl_tpu.backend.machine.state import (
+    Executors,
+    State,
+    first_lane,
+    laid_out,
+    require,
+    result_shape,
+)
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
 from xdsl_tpu.backend.machine.windows import window_of
 
@@ -84,12 +91,11 @@ def _parts(
 ) -> Iterator[Part]:
     """The full channel blocks, then the rest; filler channels of the weights are left out."""
     require(not command["opd1_const"], "a constant kernel is not simulated")
-    require(command["opd0_str"] == 0, f"opd0_str {command['opd0_str']}: only 0 is simulated")
     n, oc, _, _ = result_shape(command)
     channels, cube = command["opd0_c"], state.chip.input_channels(command["opd0_prec"])
     window = window_of(command)
     shape = (n, channels, command["opd0_h"], command["opd0_w"])
-    inputs = kind.load(first_lane(state.eu_aligned(command["opd0_addr"], shape, kind)).read())
+    inputs = kind.load(first_lane(laid_out(state, command, "opd0", shape, kind)).read())
     windows = window.sliding(window.padded(np.ascontiguousarray(inputs, dtype), fill.astype(dtype)))
     blocks = -(-channels // cube)
     weights = _weights(state, command, (oc, blocks, window.taps, cube), kind).astype(dtype)

@@ -94,8 +94,12 @@ def result_shape(command: Command) -> Quad:
 
 def short_tensor(state: State, command: Command, operand: str, kind: Element) -> Placed:
     """A tensor of the result's shape with the layout its `*_str` field selects (0 or 3)."""
+    return laid_out(state, command, operand, result_shape(command), kind)
+
+
+def laid_out(state: State, command: Command, operand: str, shape: Quad, kind: Element) -> Placed:
+    """A tensor with the layout its `*_str` field selects (0 or 3)."""
     address, layout = command[f"{operand}_addr"], command[f"{operand}_str"]
-    shape = result_shape(command)
     if layout == 0:
         return state.eu_aligned(address, shape, kind)
     if layout != 3:

@@ -56,7 +56,7 @@ CASES: dict[str, tuple[str, str, str]] = {
         MATRIX.format(rows=8, at="0x8000000", row=8192),
         MATRIX.format(rows=8, at="0x8000000", row=8193),
         r"GDMA command 1 \(DMA_matrix.matrix, layer 'here'\).*8 rows that are "
-        r"32772 bytes \(dst_nstride\) apart take 262176 bytes of a lane of 262144",
+        r"32772 bytes \(dst_nstride\) apart from byte 0x0 on end at byte 0x40020 of a lane of 0x40000",
     ),
     "a single row that is as far from the next": (
         MATRIX.format(rows=1, at="0x8000000", row=65536),
