@@ -52,11 +52,27 @@ CASES: dict[str, tuple[str, str, str]] = {
         POOL.format(k=2, dilation=1),
         r"res0_w = 3 needs 7 elements of opd0 along w, there are 6",
     ),
+    "a convolution with rows that no window reads": (
+        CONV.format(h=9, step=1).replace("[1,8,9,6]", "[1,8,9,7]"),
+        CONV.format(h=8, step=1).replace("[1,8,8,6]", "[1,8,8,7]"),
+        r"res0_h = 8 uses 10 elements of opd0 along h, but 9 windows fit in the 11 with the pads",
+    ),
+    "a pool with columns that no window reads": (
+        POOL.format(k=2, dilation=0).replace("[6,6]", "[6,7]"),
+        POOL.format(k=2, dilation=0).replace("[6,6]", "[6,8]"),
+        r"res0_w = 3 uses 6 elements of opd0 along w, but 4 windows fit in the 8 with the pads: "
+        r"opd0_w must end with the last window",
+    ),
     "rows of a matrix that take more than a lane": (
         MATRIX.format(rows=8, at="0x8000000", row=8192),
         MATRIX.format(rows=8, at="0x8000000", row=8193),
         r"GDMA command 1 \(DMA_matrix.matrix, layer 'here'\).*8 rows that are "
-        r"32772 bytes \(dst_nstride\) apart from byte 0x0 on end at byte 0x40020 of a lane of 0x40000",
+        r"32772 bytes \(dst_nstride\) apart from byte 0x0 on end at byte 0x40020 of a lane",
+    ),
+    "rows of a matrix behind an offset in the lane": (
+        MATRIX.format(rows=8, at="0x8000080", row=8188),
+        MATRIX.format(rows=8, at="0x8000100", row=8188),
+        r"8 rows that are 32752 bytes .* from byte 0x100 on end at byte 0x40080 of a lane",
     ),
     "a single row that is as far from the next": (
         MATRIX.format(rows=1, at="0x8000000", row=65536),
