@@ -25,6 +25,7 @@ from xdsl_tpu.backend.value_places import ValuePlace
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
+from xdsl_tpu.dialects.input_ranges import ranges_of
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.random_masks import masks_of
 from xdsl_tpu.dialects.top.packs import pack_of
@@ -60,6 +61,7 @@ def generate(
     program.coefficients = _coefficients(function, weights, inner, chip)
     program.inputs = [_io(argument) for argument in function.body.block.args]
     program.random_masks = masks_of(module)
+    program.input_ranges = ranges_of(module)
     program.chip_figures = figures_of(chip)
     _emit(function, program, chip, [] if places is None else places)
     return program

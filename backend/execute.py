@@ -13,6 +13,7 @@ from xdsl_tpu.backend.machine import Machine, Numerics, Outside, describe
 from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.input_ranges import TRUTH, InputRange
 from xdsl_tpu.dialects.random_masks import random_mask
 
 Array = npt.NDArray[Any]
@@ -138,20 +139,27 @@ def random_masks(program: Program) -> dict[str, Array]:
 
 
 def random_inputs(program: Program, seed: int) -> dict[str, Array]:
-    """Standard normal values for every input (small integers for integer ones), in order.
+    """Standard normal values for every input that is not ids, positions or masks, in order.
 
-    Inputs that are random masks have seeds of their own: `run_program` makes them.
+    Those are whole numbers from `program.input_ranges`; without one, 32-bit integers are 0 and 1,
+    and bytes 0 to 99. Inputs that are random masks have seeds of their own: `run_program` makes
+    them.
     """
     generator = np.random.default_rng(seed)
     values: dict[str, Array] = {}
     for tensor in program.inputs:
         if tensor.name in program.random_masks:
             continue
-        if tensor.dtype.is_float:
+        known = program.input_ranges.get(tensor.name)
+        if known is None and tensor.dtype.is_float:
             values[tensor.name] = generator.standard_normal(tensor.shape, np.float32)
-        else:
-            values[tensor.name] = generator.integers(0, 100, tensor.shape)
+            continue
+        chosen = known or (TRUTH if tensor.dtype.bytes == 4 else _SMALL)
+        values[tensor.name] = generator.integers(chosen.low, chosen.high, tensor.shape)
     return values
+
+
+_SMALL = InputRange(0, 100)
 
 
 def _checked(tensor: IoTensor, inputs: Mapping[str, Array]) -> Array:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.tensor import DType
+from xdsl_tpu.dialects.input_ranges import InputRange
 from xdsl_tpu.dialects.random_masks import RandomMask
 
 
@@ -42,6 +43,7 @@ class Program:
     `tiu` and `gdma` are the queues in issue order, end commands included. `tiu_layers` and
     `gdma_layers` give, for every command, the index of its layer in `layers` (-1: none).
     `random_masks` says which inputs are masks that the host makes before it runs the program.
+    `input_ranges` are the numbers that inputs may be which are ids, positions or masks.
     `chip_figures` are those it was made with (`backend/chip/identity.py`); none for programs of
     others, which are for a BM1684X.
     """
@@ -61,6 +63,7 @@ class Program:
     inputs: list[IoTensor] = field(default_factory=list[IoTensor])
     outputs: list[IoTensor] = field(default_factory=list[IoTensor])
     random_masks: dict[str, RandomMask] = field(default_factory=dict[str, RandomMask])
+    input_ranges: dict[str, InputRange] = field(default_factory=dict[str, InputRange])
     chip_figures: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def queue(self, engine: Engine) -> list[Command]:

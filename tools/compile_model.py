@@ -24,6 +24,7 @@ from xdsl_tpu.dialects.text import make_context, print_module, read_module
 from xdsl_tpu.dialects.tpu import GroupOp
 from xdsl_tpu.dialects.weights import WEIGHT_FILE, weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
+from xdsl_tpu.passes.input_ranges import record_input_ranges
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import FLOAT, Quantization, check_disabled, run_stage
 from xdsl_tpu.tools.module_weights import attach_to_model, check_weights, name_weights
@@ -174,6 +175,7 @@ def _compile(
 
     done = timed("import")
     module = read_top(model, input_shapes, weights)
+    record_input_ranges(module)
     hashes = weight_hashes(model, module, weights)
     done()
     boundaries = folder / "boundaries.json"

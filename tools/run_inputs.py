@@ -2,26 +2,38 @@
 
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.utils.exceptions import ParseError, VerifyException
 
 from xdsl_tpu.backend.execute import random_inputs
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.input_ranges import InputRange
+from xdsl_tpu.dialects.text import read_module
+from xdsl_tpu.passes.input_ranges import input_ranges
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-def run_inputs(program: Program, given: Path | None, seed: int) -> Arrays:
-    """The arrays of the npz file `given`, or random ones.
+IR_SUFFIXES = ("_tpu.mlir", ".mlir")
+"""Of IR beside a bmodel called NAME.bmodel, or tpu.mlir, which says what its inputs are."""
 
-    Raises TpuError when the file is no such file.
+
+def run_inputs(path: Path, program: Program, given: Path | None, seed: int) -> Arrays:
+    """The arrays of the npz file `given`, or random ones for the program, which is in `path`.
+
+    A program that does not note which inputs are ids may have IR beside it that tells, as the
+    vendor's compiler leaves it. Raises TpuError when `given` is no such file.
     """
     if given is None:
+        if not program.chip_figures:  # others made it
+            program = replace(program, input_ranges=_ranges_beside(path, program))
         return random_inputs(program, seed)
     try:
         with given.open("rb") as stream:
@@ -31,3 +43,18 @@ def run_inputs(program: Program, given: Path | None, seed: int) -> Arrays:
             return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise TpuError(f"{given}: no readable .npz file of arrays ({error})") from error
+
+
+def _ranges_beside(path: Path, program: Program) -> dict[str, InputRange]:
+    """What the IR beside a bmodel says of the program's inputs; nothing where there is none."""
+    names = [path.stem + suffix for suffix in IR_SUFFIXES]
+    files = [path.with_name(name) for name in (*names, "tpu.mlir")]
+    found = next((file for file in files if file.is_file()), None)
+    if found is None:
+        return {}
+    try:
+        ranges = input_ranges(read_module(found))
+    except (TpuError, VerifyException, ParseError):  # it is only asked for advice
+        return {}
+    inputs = {tensor.name for tensor in program.inputs}
+    return {name: one for name, one in ranges.items() if name in inputs}

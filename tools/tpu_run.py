@@ -176,7 +176,7 @@ def _run(args: argparse.Namespace, command: str) -> None:
     with _timed(seconds, "load"), working(console, f"loading {args.program.name}"):
         program = read_bmodel(_bmodel_path(args.program))
         chip = _chip(args.chip, program, console)
-        inputs = run_inputs(program, args.inputs, args.seed)
+        inputs = run_inputs(_bmodel_path(args.program), program, args.inputs, args.seed)
     if args.disassemble == STDOUT:
         sys.stdout.write(disassemble(program))
     elif args.disassemble is not None:

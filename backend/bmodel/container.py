@@ -3,7 +3,7 @@
 The commands and the coefficient image are written as the chip takes them. No firmware is
 included. The layer of each command travels in the `tensor_loc` range, as JSON, so that a
 profile of the file alone can name layers, and with it the figures of the chip and how to make
-inputs that are random masks; other readers skip it.
+inputs that are random masks, ids or positions; other readers skip it.
 """
 
 import hashlib
@@ -169,6 +169,9 @@ def _layer_bytes(program: Program) -> bytes:
     }
     if program.chip_figures:
         layers["chip"] = program.chip_figures
+    if program.input_ranges:
+        ranges = program.input_ranges.items()
+        layers["input_ranges"] = {name: [one.low, one.high] for name, one in ranges}
     if program.random_masks:
         masks = program.random_masks.items()
         layers["random_masks"] = {name: [mask.seed, mask.rate] for name, mask in masks}

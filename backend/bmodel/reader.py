@@ -18,6 +18,7 @@ from xdsl_tpu.backend.bmodel.flatbuffer import read_root
 from xdsl_tpu.backend.isa import Command, Engine, decode_stream
 from xdsl_tpu.backend.program import IoTensor, Layer, Program
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.input_ranges import InputRange
 from xdsl_tpu.dialects.random_masks import RandomMask
 
 ADDRESS_BITS = 40
@@ -25,6 +26,8 @@ ADDRESS_BITS = 40
 
 _DTYPES = {code: dtype for dtype, code in DATA_TYPES.items()}
 _DAMAGE = (struct.error, LookupError, OverflowError, RecursionError, TypeError, ValueError)
+_LARGEST = 1 << 62
+"""Of the numbers that an input may be."""
 _NOWHERE = {"start": 0, "size": 0}
 
 
@@ -161,6 +164,7 @@ def _read_layers(program: Program, data: memoryview) -> None:
     program.tiu_layers = _layer_indices(tags["tiu"], program, Engine.TIU)
     program.gdma_layers = _layer_indices(tags["gdma"], program, Engine.GDMA)
     program.random_masks = _random_masks(tags.get("random_masks", {}), program)
+    program.input_ranges = _input_ranges(tags.get("input_ranges", {}), program)
     program.chip_figures = _chip_figures(tags.get("chip", {}))
 
 
@@ -172,6 +176,18 @@ def _random_masks(masks: dict[str, Any], program: Program) -> dict[str, RandomMa
         if name not in inputs or type(seed) is not int or not 0.0 <= float(rate) <= 1.0:
             raise ValueError(f"random mask '{name}' is no input, or has no seed and rate")
         found[name] = RandomMask(seed, float(rate))
+    return found
+
+
+def _input_ranges(ranges: dict[str, Any], program: Program) -> dict[str, InputRange]:
+    """The numbers that each input may be which is not just any."""
+    inputs = {tensor.name for tensor in program.inputs}
+    found: dict[str, InputRange] = {}
+    for name, (low, high) in ranges.items():
+        limited = all(type(one) is int and abs(one) <= _LARGEST for one in (low, high))
+        if name not in inputs or not limited or low >= high:
+            raise ValueError(f"the range of '{name}' is of no input, or is no range")
+        found[name] = InputRange(low, high)
     return found
 
 

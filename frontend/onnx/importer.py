@@ -13,6 +13,7 @@ from xdsl.ir import Block, Region
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.input_ranges import INPUT_RANGES, TRUTH, ranges_attribute
 from xdsl_tpu.dialects.weights import Weights, attach
 from xdsl_tpu.frontend.onnx.build import GraphBuilder
 from xdsl_tpu.frontend.onnx.converters import CONVERTERS, Context
@@ -194,6 +195,10 @@ def _module(name: str, converted: _Converted) -> ModuleOp:
         {key: StringAttr(value) for key, value in attributes.items()},
         StringAttr(name),
     )
+    graph = converted.context.graph
+    truths = [one for one in graph.inputs if graph.types[one].dtype == "bool"]
+    if truths:  # their tensors are float32, like those of any number
+        module.attributes[INPUT_RANGES] = ranges_attribute(dict.fromkeys(truths, TRUTH))
     weights = Weights()
     weights.update(converted.context.weights)
     attach(module, weights)
