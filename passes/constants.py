@@ -11,9 +11,9 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import Float32Type, TensorType, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from xdsl_tpu.dialects.integers import is_integer_tensor
+from xdsl_tpu.dialects.integers import is_integer_element, is_integer_tensor
 from xdsl_tpu.dialects.interfaces.shape import constants_from
 from xdsl_tpu.dialects.top import WeightOp
 from xdsl_tpu.dialects.weights import Weights, as_float32, known_weights, weights_of
@@ -44,6 +44,14 @@ def whole_numbers_of(value: SSAValue) -> npt.NDArray[np.int64] | None:
     return None if array is None else array.astype(np.int64).reshape(shape_of(value))
 
 
+def constant_of(value: SSAValue) -> npt.NDArray[np.generic] | None:
+    """The numbers of a weight as the interpreter takes them: int32 or float32."""
+    if not is_integer_tensor(value):
+        return values_of(value)
+    whole = whole_numbers_of(value)
+    return None if whole is None else whole.astype(np.int32)
+
+
 def number_of(value: SSAValue) -> float | None:
     """The number in a weight of one element; None of anything else."""
     if not isinstance(value.owner, WeightOp) or int(np.prod(shape_of(value))) != 1:
@@ -57,12 +65,19 @@ def is_f32_weight(value: SSAValue) -> bool:
     return isinstance(value.owner, WeightOp) and isinstance(element_of(value), Float32Type)
 
 
-def make_weight(near: Operation, name: str, values: npt.NDArray[np.floating]) -> WeightOp:
-    """A new f32 weight for use beside `near`, known under `name` or, if taken, `name_1`, ..."""
+def make_weight(
+    near: Operation,
+    name: str,
+    values: npt.NDArray[np.floating] | npt.NDArray[np.integer],
+    element: Attribute = f32,
+) -> WeightOp:
+    """A new weight, of f32 or integers, for use beside `near`, known under `name` or, if taken,
+    `name_1`, ..."""
     weights = weights_of(module_of(near))
     unique = unused_name(weights, name)
-    weights[unique] = np.ascontiguousarray(values, dtype=np.float32)
-    return WeightOp.make(unique, (), result_types=[TensorType(f32, values.shape)])
+    dtype = np.int32 if is_integer_element(element) else np.float32
+    weights[unique] = np.ascontiguousarray(values, dtype=dtype)
+    return WeightOp.make(unique, (), result_types=[TensorType(element, values.shape)])
 
 
 def copy_weight(weight: WeightOp, name: str) -> WeightOp:

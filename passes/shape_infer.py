@@ -27,14 +27,15 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.interfaces.shape import ShapeInference, known_shape
 from xdsl_tpu.dialects.top.abstract import BroadcastOp
 from xdsl_tpu.passes.constants import (
+    constant_of,
     copy_weight,
     known_constants,
     make_weight,
     reshaped_weight,
-    values_of,
 )
 from xdsl_tpu.passes.graph import is_returned, uses_in_order
 from xdsl_tpu.passes.tensors import element_of, functions, required_name, shape_of
@@ -146,16 +147,19 @@ def _is_foldable(op: Operation) -> bool:
     """Whether an op computes the same in every run and its results may become weights.
 
     Expand is left alone, as its result is larger than its operand for no gain, and so is what
-    the function returns; only f32 is computed here.
+    the function returns; only f32 and integers are computed here.
     """
     operands = [operand for operand in op.operands if not is_none(operand)]
     return (
         bool(operands)
-        and all(values_of(operand) is not None for operand in operands)
+        and all(constant_of(operand) is not None for operand in operands)
         and isinstance(op.parent_op(), FuncOp)
         and not isinstance(op, top.ExpandOp)
         and not is_returned(op)
-        and all(isinstance(element_of(result), Float32Type) for result in op.results)
+        and all(
+            isinstance(element_of(result), Float32Type) or is_integer_tensor(result)
+            for result in op.results
+        )
     )
 
 
@@ -165,10 +169,10 @@ def _fold(op: Operation) -> None:
 
     if type(op) not in SUPPORTED_OPS or op.regions:
         return
-    inputs = tuple(values_of(operand) for operand in op.operands)
+    inputs = tuple(constant_of(operand) for operand in op.operands)
     computed = TensorInterpreter.of(ModuleOp([]), {}).run_op(op, inputs)
     folded = [
-        make_weight(op, required_name(result), values)
+        make_weight(op, required_name(result), values, element_of(result))
         for result, values in zip(op.results, computed, strict=True)
     ]
     sources = dict.fromkeys(op.operands)

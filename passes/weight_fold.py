@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters import SUPPORTED_OPS, TensorInterpreter
+from xdsl_tpu.dialects.quant import stored_element
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.tensors import element_of, functions, is_weight, required_name
 from xdsl_tpu.passes.weight_data import stored_as
@@ -57,7 +58,7 @@ def _fold(op: Operation, interpreter: TensorInterpreter, weights: Weights) -> No
     assert block is not None
     for result, values in zip(op.results, interpreter.run_op(op, inputs), strict=True):
         name = required_name(result)
-        weights[name] = stored_as(values, element_of(result))
+        weights[name] = stored_as(values, stored_element(element_of(result)))
         folded = top.WeightOp.make(name, (), result_types=(result.type,))
         block.insert_op_before(folded, op)
         result.replace_all_uses_with(folded.output)

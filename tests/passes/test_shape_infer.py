@@ -14,7 +14,7 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import make_context, parse_module
-from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.dialects.weights import Weights, attach, weights_of
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -118,6 +118,37 @@ def test_expansions_and_results_are_not_folded(kind: type[Operation]) -> None:
     else:
         y = net.op(top.SinOp, "y", (w,))
     assert ops_of(net.module(y), kind)
+
+
+def test_rows_of_a_constant_table_by_constant_integers_are_folded() -> None:
+    """Sums of integers are computed as such: 2^31 - 3, and the third row from the end."""
+    module = parse_module("""
+module @m attributes {module.state = "TOP_F32", module.weight_file = "w.npz"} {
+  func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<2xsi32>) -> (tensor<2x3xf32>, tensor<2xsi32>) {
+    %0 = "top.Input"(%arg0) : (tensor<2x3xf32>) -> tensor<2x3xf32> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<2xsi32>) -> tensor<2xsi32> loc("n")
+    %2 = "top.Weight"() : () -> tensor<5x3xf32> loc("table")
+    %3 = "top.Weight"() : () -> tensor<2xsi32> loc("one")
+    %4 = "top.Weight"() : () -> tensor<2xsi32> loc("two")
+    %5 = "top.Weight"() : () -> tensor<2xsi32> loc("places")
+    %6 = "top.Add"(%3, %4) : (tensor<2xsi32>, tensor<2xsi32>) -> tensor<2xsi32> loc("sum")
+    %7 = "top.Gather"(%2, %5) {axis = 0 : si32} : (tensor<5x3xf32>, tensor<2xsi32>) -> tensor<2x3xf32> loc("rows")
+    %8 = "top.Add"(%0, %7) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32> loc("y")
+    %9 = "top.Mul"(%1, %6) : (tensor<2xsi32>, tensor<2xsi32>) -> tensor<2xsi32> loc("z")
+    return %8, %9 : tensor<2x3xf32>, tensor<2xsi32>
+  }
+}
+""")  # noqa: E501
+    table = np.arange(15, dtype=np.float32).reshape(5, 3)
+    weights = Weights()
+    weights.update({"table": table, "one": np.array([2**31 - 4, 1], np.int32)})
+    weights.update({"two": np.ones(2, np.int32), "places": np.array([-3, 1], np.int32)})
+    attach(module, weights)
+    make_pass("shape-infer").apply(make_context(), module)
+    assert kinds(module) == ["Add", "Mul"]
+    assert weights["sum"].tolist() == [2**31 - 3, 2]
+    assert weights["sum"].dtype == np.int32
+    assert np.array_equal(weights["rows"], table[[2, 1]])
 
 
 def test_unused_ops_go() -> None:
