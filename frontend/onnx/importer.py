@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import onnx
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.input_ranges import INPUT_RANGES, TRUTH, ranges_attribute
+from xdsl_tpu.dialects.integers import INTEGER
 from xdsl_tpu.dialects.weights import Weights, attach
 from xdsl_tpu.frontend.onnx.build import GraphBuilder
 from xdsl_tpu.frontend.onnx.converters import CONVERTERS, Context
@@ -131,7 +132,8 @@ def _convert(graph: Graph, problems: list[Problem]) -> _Converted:
     block = Block()
     context = Context(graph, block)
     for index, name in enumerate(graph.inputs):
-        block.insert_arg(context.type_of(graph.shape(name), name), index)
+        element = INTEGER if graph.types[name].is_integer else f32
+        block.insert_arg(TensorType(element, graph.shape(name) or (1,)), index)
         _add_input(context, block, index, name)
     arguments = [argument.type for argument in block.args]
     problems += _convert_nodes(context, graph)

@@ -75,3 +75,20 @@ module @total attributes {module.state = "TOP_F32"} {
     return %1 : tensor<1xsi32>
   }
 }
+
+// -----
+
+// Ids in f32, as other importers write them, stay f32 until they are an index.
+// CHECK-LABEL: module @ids
+// CHECK: [[I:%.*]] = "tpu.AddConst"({{.*}}) {{.*}} : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: [[C:%.*]] = "tpu.Cast"([[I]]) {{.*}} : (tensor<4xf32>) -> tensor<4xsi32>
+// CHECK: "tpu.Gather"({{.*}}) {{.*}} : (tensor<9000x2xf16>, tensor<4xsi32>, none) -> tensor<4x2xf16>
+module @ids attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<9000x2xf32>) -> tensor<4x2xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<4xf32>) -> tensor<4xf32> loc("ids")
+    %1 = "top.Input"(%arg1) : (tensor<9000x2xf32>) -> tensor<9000x2xf32> loc("table")
+    %2 = "top.AddConst"(%0) {const_val = 3.000000e+00 : f64} : (tensor<4xf32>) -> tensor<4xf32> loc("moved")
+    %3 = "top.Gather"(%1, %2) {axis = 0 : si32} : (tensor<9000x2xf32>, tensor<4xf32>) -> tensor<4x2xf32> loc("rows")
+    return %3 : tensor<4x2xf32>
+  }
+}
