@@ -148,3 +148,22 @@ def test_slices_that_go_backwards(
     node = helper.make_node("Slice", ["x", "s", "e", "a", "t"], ["y"])
     bounds = dict(zip("seat", map(np.array, (starts, ends, axes, steps)), strict=True))
     agree(node, {"x": random(5, 7)}, bounds)
+
+
+@pytest.mark.parametrize("onesided", [0, 1])
+@pytest.mark.parametrize("has_window", [False, True])
+def test_transform_of_frames(agree: Agree, onesided: int, has_window: bool) -> None:
+    names = ["x", "step", "w" if has_window else "", "n"]
+    node = helper.make_node("STFT", names, ["y"], onesided=onesided)
+    constants: dict[str, Array] = {"step": np.array(3), "n": np.array(8)}
+    if has_window:
+        constants["w"] = np.hanning(8).astype(np.float32)
+    agree(node, {"x": random(2, 30, 1)}, constants)
+
+
+def test_a_smooth_resize_without_what_is_outside(agree: Agree) -> None:
+    """How PyTorch writes antialiasing: the weights of the border are normalised again."""
+    node = helper.make_node(
+        "Resize", ["x", "", "", "s"], ["y"], mode="linear", antialias=1, exclude_outside=1
+    )
+    agree(node, {"x": random(1, 3, 12, 11)}, {"s": np.array([1, 3, 5, 4])}, opset=18)

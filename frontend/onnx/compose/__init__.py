@@ -7,6 +7,7 @@ from xdsl_tpu.frontend.onnx.compose import (
     products,
     recurrent,
     special,
+    spectrum,
     transposed,
 )
 from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
@@ -18,6 +19,7 @@ COMPOSED: dict[str, Composition] = {
     **products.COMPOSED,
     **recurrent.COMPOSED,
     **special.COMPOSED,
+    **spectrum.COMPOSED,
     **transposed.COMPOSED,
 }
 """ONNX op type to the function that writes such a node out."""

@@ -62,13 +62,14 @@ def _sampling(context: Context, node: Node, axis: int) -> Sampling:
     mode = node.attribute("mode", "nearest")
     if mode not in MODES:
         raise UnsupportedNode(f"mode '{mode}' is not supported")
+    is_smooth = bool(node.attribute("antialias", 0)) and mode != "nearest"
     how = Sampling(
         mode,
         node.attribute("coordinate_transformation_mode", "half_pixel"),
         node.attribute("nearest_mode", "round_prefer_floor"),
         node.attribute("cubic_coeff_a", -0.75),
-        bool(node.attribute("exclude_outside", 0)) and mode == "cubic",
-        bool(node.attribute("antialias", 0)) and mode != "nearest",
+        bool(node.attribute("exclude_outside", 0)) and (mode == "cubic" or is_smooth),
+        is_smooth,
     )
     if not _crops(how):
         return how
