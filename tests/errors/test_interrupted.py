@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -136,6 +137,30 @@ def test_ended_in_the_middle(
     assert done.stderr.splitlines()[-1] == ENDS[number]
     assert "Traceback" not in done.stderr
     assert contents(work) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_sweep_ends_its_workers(number: signal.Signals, work: Path, tmp_path: Path) -> None:
+    """They remove what they made, and none goes on."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    command = ["tpu-sweep", "cnn.onnx", "-o", tmp_path / "sweep", "--jobs", "1", "--quiet"]
+    command += ["--chip-grid", "lanes=32,64 ddr_load=20,30,40,50,60"]
+    process = subprocess.Popen(
+        [str(SCRIPTS / "tpu-sweep"), *map(str, command[1:])],
+        cwd=work, env=os.environ | {"TMPDIR": str(temporary)}, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    end = time.monotonic() + WAIT
+    while not list(temporary.glob("*/tpu-sweep-*")):
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=WAIT)
+    assert process.returncode == 128 + number
+    assert said.splitlines()[-1] == ENDS[number]
+    assert not list(temporary.iterdir())
 
 
 EARLY = """

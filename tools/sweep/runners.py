@@ -5,6 +5,7 @@ own point: locally each point has a process to itself, and Dask gives up on a ta
 several workers without touching the others.
 """
 
+import os
 import pickle
 import subprocess
 import sys
@@ -31,9 +32,17 @@ def run_locally(work: Work, files: Mapping[str, Files], jobs: int) -> Iterator[t
 
     def one(point: Point) -> Result:
         command = [sys.executable, "-m", "xdsl_tpu.tools.sweep.runners"]
-        with tempfile.TemporaryFile() as problems:
+        # Its temporary files are in a folder of ours: a process that is killed cannot remove any.
+        with (
+            tempfile.TemporaryFile() as problems,
+            tempfile.TemporaryDirectory(prefix="tpu-sweep-worker-") as scratch,
+        ):
             with subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=problems
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=problems,
+                env=os.environ | {"TMPDIR": scratch},
             ) as process:
                 running.add(process)
                 out, _ = process.communicate(pickle.dumps((point, files[point.model])))
