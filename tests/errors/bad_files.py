@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 from tests.tools.small_models import Builder, cnn, dynamic, transformer, unsupported
 
 from xdsl_tpu.backend.chip import CHIPS
@@ -21,6 +21,8 @@ NET = (
     "func.func @main(%%a: tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> {\n"
     '%%0 = "top.None"() : () -> none\n%s\n}\n}\n'
 )
+ROWS = """<ir_version: 8, opset_import: ["": 17]>
+small (int64[2] ids, float[4, 8] rows) => (float[2, 8] y) { y = Gather(rows, ids) }"""
 INPUT = '%1 = "top.Input"(%a) : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> loc("in")\n'
 
 
@@ -269,6 +271,9 @@ def _write_programs(folder: Path) -> None:
     (folder / "large.onnx").write_bytes(large.SerializeToString())
     compile_model(folder / "large.onnx", folder / "large", "F16", "bm1684x")
     (folder / "large.bmodel").write_bytes((folder / "large" / "model.bmodel").read_bytes())
+    (folder / "ids.onnx").write_bytes(parser.parse_model(ROWS).SerializeToString())
+    compile_model(folder / "ids.onnx", folder / "rows", "F16", "bm1684x")
+    (folder / "ids.bmodel").write_bytes((folder / "rows" / "model.bmodel").read_bytes())
     (folder / "cut.bmodel").write_bytes(data[:-1000])
     (folder / "head.bmodel").write_bytes(data[:10])
     (folder / "empty.bmodel").write_bytes(b"")
@@ -296,6 +301,9 @@ def _write_arrays(folder: Path) -> None:
     save("image", image=image)
     save("fewer_channels", image=image[:, :2])
     save("holes", image=holes)
+    rows = np.ones((4, 8), np.float32)
+    save("beyond", ids=np.array([1, 4]), rows=rows)
+    save("wide", ids=np.array([1, 1 << 31]), rows=rows)
     save("renamed", picture=image)
     save("extra", image=image, other=image)
     save("letters", image=np.full(IMAGE, "a"))

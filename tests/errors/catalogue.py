@@ -148,6 +148,9 @@ PROGRAMS = _cases(RUN, 1, {
     "an input of another shape": (
         "good.bmodel --inputs fewer_channels.npz", ("'image'", "[1, 2, 40, 24]", "[1, 3, 40, 24]")),
     "NaN in an input": ("good.bmodel --inputs holes.npz", ("'image'", "NaN")),
+    "an index outside its table": (
+        "ids.bmodel --inputs beyond.npz", ("'y_Gather'", "index 4", "table of 4 rows")),
+    "an integer beyond 32 bits": ("ids.bmodel --inputs wide.npz", ("'ids'", "2147483648", "i32")),
     "an input of another name": ("good.bmodel --inputs renamed.npz", ("'image'", "picture")),
     "one input too many": ("good.bmodel --inputs extra.npz", ("other", "takes image")),
     "no inputs at all": ("good.bmodel --inputs no_arrays.npz", ("'image'",)),
