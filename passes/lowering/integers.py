@@ -90,17 +90,17 @@ def _power(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """x to a small whole power: squares multiplied."""
     assert isinstance(op, top.PowOp)
     do, shape = Steps(op, ctx), shape_of(op.output)
-    left, product = int(op.exponent.value.data), None
+    left, factors = int(op.exponent.value.data), list[SSAValue]()
     (square,) = _ready([op.input], ctx)
     while left:
         if left % 2:
-            factors = [square] if product is None else [product, square]
-            product = do.step(f"product{left}", tpu.MulOp, factors, shape, INTEGER)
+            factors.append(square)
         left //= 2
         if left:
             square = do.step(f"square{left}", tpu.MulOp, [square, square], shape, INTEGER)
-    assert product is not None
-    return _named(do, product)
+    if len(factors) > 1:
+        factors = [do.step("product", tpu.MulOp, factors, shape, INTEGER)]
+    return _named(do, factors[0])
 
 
 def _reduce(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:

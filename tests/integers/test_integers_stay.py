@@ -17,7 +17,7 @@ B = np.array([[3, -5, 2, 4], [-16777217, 70000, 7, -1]])
 
 
 def node(op: str, given: str, result: str, **attributes: Any) -> onnx.NodeProto:
-    return helper.make_node(op, given.split(), [result], result, **attributes)
+    return helper.make_node(op, given.split(), result.split(), result, **attributes)
 
 
 def wrapped(values: Array) -> Array:
@@ -41,6 +41,11 @@ def test_arithmetic_on_integers(mode: str, tmp_path: Path) -> None:
         node("ArgMax", "a", "best", axis=1),
         node("Abs", "b", "abs"),
         node("Neg", "b", "neg"),
+        node("Mod", "b thousand", "small"),
+        node("Pow", "small three_times", "cube"),
+        node("TopK", "a two", "largest top", axis=1),
+        node("Trilu", "a", "half", upper=0),
+        node("ReduceProd", "small", "product", axes=[1], keepdims=1),
         node("Relu", "x", "floats"),
     ]
     constants: Feeds = {
@@ -49,8 +54,11 @@ def test_arithmetic_on_integers(mode: str, tmp_path: Path) -> None:
         "three": np.array([3, -4, 1]),
         "axis": np.array([1]),
         "one": np.array(1),
+        "two": np.array([2]),
+        "thousand": np.array(1000),
+        "three_times": np.array(3),
     }
-    names = [one.output[0] for one in nodes]
+    names = [name for one in nodes for name in one.output]
     truths = {"less": "bool", "equal": "bool", "floats": "float32"}
     made = model(nodes, feeds, constants, {n: truths.get(n, "int64") for n in names})
     values = found(made, feeds, mode, tmp_path)
