@@ -161,7 +161,7 @@ class _Convolution:
         weights = do.ctx.as_type(weights, element)
         if is_none(bias) or is_weight(bias):
             return self._conv2d(x, weights, bias, windows, "")
-        y = self._conv2d(x, weights, do.ctx.none(), windows, "convolved")
+        y = self._conv2d(x, weights, do.ctx.none(), windows, "convolved", is_last=False)
         one = (1, shape_of(y)[1], *(1,) * len(windows))
         term = do.reshaped("bias", do.ctx.as_type(bias, element), one, element)
         op = do.op
@@ -219,8 +219,12 @@ class _Convolution:
         bias: SSAValue,
         windows: Sequence[Window],
         label: str,
+        is_last: bool = True,
     ) -> SSAValue:
-        """One Conv2D; with a label a step. A filter of numbers becomes a weight."""
+        """One Conv2D; with a label a step. A filter of numbers becomes a weight.
+
+        Something is still to be added unless it `is_last`: what clamps the result comes later.
+        """
         do, op = self.do, self.do.op
         assert isinstance(op, top.ConvOp | top.DeconvOp)
         sizes = shape_of(x)
@@ -236,9 +240,9 @@ class _Convolution:
             "dilations": [w.dilation for w in windows],
             "group": self.group,
             "with_bias": not is_none(bias),
-            "do_relu": op.do_relu,
-            "relu_limit": op.relu_limit,
         }
+        if is_last:
+            options |= {"do_relu": op.do_relu, "relu_limit": op.relu_limit}
         if label:
             return do.step(label, tpu.Conv2DOp, operands, shape, do.ctx.element, **options)
         return do.last(tpu.Conv2DOp, operands, do.ctx.element, **options)

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, NoneType, TensorType, UnknownLoc, i64
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -146,7 +146,11 @@ class _Made:
     def _none(self) -> SSAValue:
         block = self.conv.parent
         assert block is not None
-        return next(op.results[0] for op in block.ops if isinstance(op, top.NoneOp))
+        found = next((op for op in block.ops if isinstance(op, top.NoneOp)), None)
+        if found is None:
+            found = top.NoneOp.make(UnknownLoc(), (), result_types=(NoneType(),))
+            Builder(InsertPoint.at_start(block)).insert(found)
+        return found.output
 
 
 def _reorder_bias(op: tpu.Conv2DOp, weights: Weights | None, to_filter_type: bool) -> None:

@@ -91,6 +91,32 @@ CONVOLUTIONS = [
     ),
     Sample(top.ConvOp, [X(normal(1, 2, 4, 5, 5)), W(normal(3, 2, 2, 2, 2)), W(normal(3))], CUBE),
     Sample(top.DeconvOp, [X(normal(1, 4, 5, 5)), W(normal(3, 4, 3, 3)), W(normal(3))], CONV),
+    Sample(
+        top.ConvOp,
+        [X(normal(2, 4, 75, 44)), W(normal(6, 2, 3, 3)), W(normal(6))],
+        CONV | {"group": 2, "dilations": (34, 19), "pads": (20, 19, 3, 40), "strides": (2, 3)},
+    ),
+    Sample(
+        top.ConvOp,
+        [X(normal(1, 4, 9, 9)), W(normal(6, 4, 3, 3)), None],
+        CONV | {"dilations": (17, 18), "pads": (17, 18, 17, 36)},
+    ),
+    Sample(
+        top.ConvOp,
+        [X(normal(1, 3, 90)), W(normal(5, 3, 3)), W(normal(5))],
+        {
+            "kernel_shape": (3,),
+            "strides": (1,),
+            "pads": (50, 0),
+            "dilations": (37,),
+            "group": 1,
+        },
+    ),
+    Sample(
+        top.ConvOp,
+        [X(normal(1, 4, 9, 9)), X(normal(6, 4, 3, 3)), X(normal(6))],
+        CONV | {"pads": (17, 1, 2, 20), "do_relu": True},
+    ),
 ]
 
 ELEMENTWISE = [

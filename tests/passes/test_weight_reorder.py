@@ -202,3 +202,26 @@ def test_a_shared_bias_gets_one_copy_for_each_user() -> None:
     np.testing.assert_array_equal(before, after)
     convs = [op for op in module.walk() if isinstance(op, tpu.Conv2DOp)]
     assert [shape_of(op.bias) for op in convs] == [(1, 6, 1, 1)] * 2
+
+
+@pytest.mark.parametrize("mode", ["F32", "F16"])
+@pytest.mark.parametrize(
+    ("filters", "group"), [((5, 40, 3, 2), 1), ((6, 2, 3, 3), 2), ((4, 1, 3, 3), 4)]
+)
+def test_a_computed_filter_is_laid_out_by_ops(
+    mode: str, filters: tuple[int, ...], group: int
+) -> None:
+    """The same values, read from the layout that a filter of numbers has."""
+    sample = conv(filters[1] * group, filters, group)
+    x, weights, bias = sample.operands
+    assert isinstance(weights, W)
+    computed = Sample(top.ConvOp, [x, X(weights.array), bias], sample.attributes)
+    module, inputs = module_of(computed)
+    expected = list(run_module(module, inputs).values())
+    apply(module, ("convert-top-to-tpu", f"mode={mode} chip=bm1684x"), ("weight-reorder", ""))
+    (op,) = (op for op in module.walk() if isinstance(op, tpu.Conv2DOp))
+    _, constant = reordered(sample, mode, "use_3ic=false")
+    is_moved = mode == "F16" and group != filters[0]
+    assert shape_of(op.filter) == (shape_of(constant.filter) if is_moved else filters)
+    for ours, theirs in zip(run_module(module, inputs).values(), expected, strict=True):
+        assert cosine(ours, theirs) > 0.99999
