@@ -197,13 +197,15 @@ def _integer_sums(
     signed = command["opd0_sign"] | command["opd1_sign"]
     target = element(command["res0_prec"], signed)
     require(not target.is_float, "an integer convolution has an integer result")
-    sums = _products(parts)
+    sums = _products(parts).astype(np.int64)
     if command["res_add"]:
         require(target.size == I32.size, "accumulating needs a 32-bit result")
         old = state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), target).read()
         sums = sums + old.reshape(n, oc, oh * ow)
+    if target.size == I32.size:
+        return target, sums.astype(np.uint32).view(np.int32)  # they wrap (measured)
     limits = np.iinfo(target.storage)
-    return target, np.clip(sums, float(limits.min), float(limits.max))
+    return target, np.clip(sums, int(limits.min), int(limits.max))
 
 
 EXECUTORS: Executors = {

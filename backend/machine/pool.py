@@ -114,6 +114,9 @@ def _integer_sums(
         y, x = divmod(tap, kw)
         total += windows[..., y, x].astype(np.int64) * kernel[:, :, y, x, None, None]
     total += _bias(state, command, element(4, 1))
+    total = (
+        total.astype(np.uint32).view(np.int32).astype(np.int64)
+    )  # 32 bits, which wrap (measured)
     limits = np.iinfo(target.storage)
     amount = np.asarray(-(command["res1_addr"] >> 8 & 0xFF))
     low, high = int(limits.min), int(limits.max)

@@ -14,7 +14,8 @@ from xdsl_tpu.backend.operands import RULES, Access, accesses
 from xdsl_tpu.backend.operands.region import Region, regions
 
 CHIP = load_chip("bm1684x")
-VECTORS = list(vectors(Path(__file__).parents[1] / "data" / "golden" / "unit"))
+_DATA = Path(__file__).parents[1] / "data" / "golden"
+VECTORS = [vector for name in ("unit", "more") for vector in vectors(_DATA / name)]
 SYSTEM = 1 << 50
 """Added to addresses outside local memory, so that the two spaces do not mix."""
 

@@ -1,7 +1,7 @@
 """Every simulated command against the vendor's C model, bit by bit.
 
-The vectors in tests/data/golden/unit run by default; the environment variable XDSL_TPU_GOLDEN
-names other folders with an index.json (separated like PATH) for the full set.
+The vectors in tests/data/golden (unit, more) run by default; the environment variable
+XDSL_TPU_GOLDEN names other folders with an index.json (separated like PATH) for the full set.
 """
 
 import os
@@ -16,8 +16,9 @@ from xdsl_tpu.backend.machine import Machine, Numerics
 from xdsl_tpu.backend.machine.status import UNVERIFIED_FUNCTIONS, is_unverified
 from xdsl_tpu.backend.machine.table import EXECUTORS
 
-_SHIPPED = Path(__file__).parents[1] / "data" / "golden" / "unit"
-_FOLDERS = os.environ.get("XDSL_TPU_GOLDEN", str(_SHIPPED)).split(os.pathsep)
+_DATA = Path(__file__).parents[1] / "data" / "golden"
+_SHIPPED = os.pathsep.join(str(_DATA / name) for name in ("unit", "more"))
+_FOLDERS = os.environ.get("XDSL_TPU_GOLDEN", _SHIPPED).split(os.pathsep)
 _VECTORS = [vector for folder in _FOLDERS for vector in vectors(Path(folder))]
 
 _BLAS_FORMS = {"sCONV", "sMM", "sMM2"}
@@ -70,7 +71,7 @@ def _magnitudes(machine: Machine, vector: Vector) -> list[Array]:
 
 
 def test_every_executor_has_a_vector() -> None:
-    covered = {(vector.form, vector.function) for vector in vectors(_SHIPPED)}
+    covered = {(vector.form, vector.function) for vector in vectors(_DATA / "unit")}
     markers = {key for key in EXECUTORS if key[0] in ("SYSID", "sDMA_sys")}
     assert covered == set(EXECUTORS) - markers - UNVERIFIED_FUNCTIONS
 
