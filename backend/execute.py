@@ -94,6 +94,18 @@ def execute(
 
     Raises TpuError as `run_program`.
     """
+    machine = loaded(program, chip, inputs, numerics)
+    machine.run(program.tiu, program.gdma, lambda command: on_command(machine, command))
+    return machine
+
+
+def loaded(
+    program: Program, chip: Chip, inputs: Mapping[str, Array], numerics: Numerics = "fast"
+) -> Machine:
+    """The machine before the first command: coefficients and inputs are in its memory.
+
+    Raises TpuError as `run_program`.
+    """
     inputs = {**random_masks(program), **inputs}
     if program.chip_figures:
         check_same_layout(program.chip_figures, chip)
@@ -105,7 +117,6 @@ def execute(
     unknown = sorted(set(inputs) - {t.name for t in program.inputs})
     if unknown:
         raise TpuError(f"no such input: {', '.join(unknown)}; {_signature(program)}")
-    machine.run(program.tiu, program.gdma, lambda command: on_command(machine, command))
     return machine
 
 
@@ -119,14 +130,19 @@ def _outside(program: Program, found: Sequence[Outside]) -> str:
     if 0 <= at < len(layers) and layers[at] >= 0:
         layer = program.layers[layers[at]]
         place = f"layer '{layer.name}' ({layer.op}), {place}"
-    what = f"index {first.index} is outside its table of {first.rows} rows"
-    if first.index >= MARKED:
-        what = f"an index is outside its dimension of a table of {first.rows} elements or rows"
-    elif first.index < 0:  # kernels have added the rows to what counts from the end
-        what = f"index {first.index - first.rows} is outside its table of {first.rows} rows"
+    what = index_outside(first)
     total = sum(one.count for one in found)
     more = f" ({total} such indices)" if total > 1 else ""
     return f"{place}: {what}{more}; check the ids or positions that the network is given"
+
+
+def index_outside(one: Outside) -> str:
+    """The first index of a command that names no row of its table, in words."""
+    if one.index >= MARKED:
+        return f"an index is outside its dimension of a table of {one.rows} elements or rows"
+    # Kernels have added the rows to what counts from the end.
+    index = one.index if one.index >= 0 else one.index - one.rows
+    return f"index {index} is outside its table of {one.rows} rows"
 
 
 def random_masks(program: Program) -> dict[str, Array]:

@@ -16,7 +16,7 @@ _LONGEST_QUOTED_LINE = 200
 """Source lines of IR run to thousands of characters; longer ones are not shown."""
 
 
-FAILURE, USAGE, NOT_FINITE, DIFFERENT = 1, 2, 3, 4
+FAILURE, USAGE, NOT_FINITE, DIFFERENT, FOUND_BAD = 1, 2, 3, 4, 5
 """Exit statuses; a signal's is 128 and its number. `docs/tools.md` says what they mean."""
 
 
@@ -30,6 +30,10 @@ class NotFiniteError(TpuError):
 
 class DifferentError(TpuError):
     """The outputs of a run, which are written, are not as close to the reference as asked for."""
+
+
+class FoundBadError(TpuError):
+    """`tpu-run --find-bad` has found a command whose numbers go wrong."""
 
 
 class Ended(BaseException):
@@ -93,6 +97,7 @@ _STATUSES: dict[type[Exception], int] = {
     UsageError: USAGE,
     NotFiniteError: NOT_FINITE,
     DifferentError: DIFFERENT,
+    FoundBadError: FOUND_BAD,
 }
 
 

@@ -37,6 +37,7 @@ from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, compa
 from xdsl_tpu.tools.compile_model import BMODEL, GROUPS
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, text_writer, write_text, write_together
+from xdsl_tpu.tools.find_bad import add_find_bad, find_bad, refuse_other_reports
 from xdsl_tpu.tools.progress import counting, working
 from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.provenance import run as run_origin
@@ -81,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         help="look for races, reads before writes and misplaced operands first; "
         "stop with status 1 when there are any",
     )
+    add_find_bad(parser)
     add_common(parser)
     return parser
 
@@ -184,9 +186,13 @@ def _run(args: argparse.Namespace, command: str) -> None:
     if args.check:
         with working(console, f"checking {args.program.name}"):
             check(program, chip)
+    total = len(program.tiu) + len(program.gdma)
+    if args.find_bad:
+        with counting(console, "simulating", total) as advance:
+            find_bad(args, program, chip, inputs, advance, _origin(args, command, chip))
+        return
     if args.disassemble is not None and not _asks_for_a_run(args):
         return
-    total = len(program.tiu) + len(program.gdma)
     with _timed(seconds, "simulate"), counting(console, "simulating", total) as advance:
         outputs = run_program(program, chip, inputs, args.numerics, lambda command: advance())
     with _timed(seconds, "timeline"), working(console, "timeline"):
@@ -234,6 +240,8 @@ def _timed(seconds: dict[str, float], stage: str) -> Generator[None]:
 
 def _check_paths(args: argparse.Namespace) -> None:
     """Refuse what would only fail after the simulation."""
+    if args.find_bad:
+        refuse_other_reports(args)
     if args.compare is not None and not args.compare.is_file():
         raise TpuError(f"{args.compare}: no such file to compare with")
     if args.against is not None and not args.against.is_file():
