@@ -19,7 +19,7 @@ OK, WRONG, FAILED = "ok", "wrong", "failed"
 LEAST_COSINE = {"F32": 0.999999, "F16": 0.9999, "BF16": 0.9999, "INT8": 0.99}
 """Format -> the lowest cosine against onnxruntime that counts as the same output."""
 
-CALIBRATE = ("--suggest-mixed", "--target-cosine", str(LEAST_COSINE["INT8"]))
+CALIBRATE = ("--method", "auto", "--suggest-mixed", "--target-cosine", str(LEAST_COSINE["INT8"]))
 """What brings a network to INT8 in one command."""
 
 RAN = (0, 3, 4)

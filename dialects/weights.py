@@ -207,6 +207,15 @@ def attach(module: ModuleOp, weights: Weights, base_dir: str | Path | None = Non
         module_info(module).base_dir = Path(base_dir)
 
 
+def clone_with_weights(module: ModuleOp) -> ModuleOp:
+    """A copy of a module with the same weights; what changes in one leaves the other alone."""
+    copy, weights = module.clone(), Weights()
+    for name, array in weights_of(module).items():
+        weights[name] = array
+    attach(copy, weights, module_info(module).base_dir)
+    return copy
+
+
 def attached_weights(module: ModuleOp) -> Weights | None:
     """The weights attached to `module` or opened by `weights_of` before; None without any."""
     return _ATTACHED.get(module)

@@ -149,8 +149,10 @@ def run_stage(
     if quantization.calibration_table:
         file = shlex.quote(quantization.calibration_table)
         options["import-calibration-table"] = f"file={file}"
+        options["convert-top-to-tpu"] = f"bias_corrections={file}"
     if quantization.quantize_table:
-        options["convert-top-to-tpu"] = f"qtable={shlex.quote(quantization.quantize_table)}"
+        modes = f"qtable={shlex.quote(quantization.quantize_table)}"
+        options["convert-top-to-tpu"] = f"{modes} {options.get('convert-top-to-tpu', '')}"
     if description:
         for name in OF_CHIP:
             options[name] = f"chip={shlex.quote(description)}"

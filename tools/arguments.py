@@ -35,3 +35,14 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     shown = f"{parser.prog} {version('xdsl-tpu')}"
     parser.add_argument("--version", action="version", version=shown)
+
+
+def cosine(text: str) -> float:
+    """A cosine to reach: between 0 and 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not between 0 and 1")
+    return value

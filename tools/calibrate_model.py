@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
-from xdsl_tpu.passes.calibration.observe import BINS, calibrate
+from xdsl_tpu.passes.calibration.observe import BINS, Observation
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.passes.pipelines import check_disabled, run_stage
 from xdsl_tpu.passes.tensors import shape_of
@@ -22,6 +22,7 @@ from xdsl_tpu.tools.engines import (
     interpreter_engine,
     onnxruntime_engine,
 )
+from xdsl_tpu.tools.random_samples import RANDOM, RandomSamples
 
 ENGINES = ("auto", "onnxruntime", "interpreter")
 
@@ -57,17 +58,23 @@ def make_engine(module: ModuleOp, model: Path, engine: str) -> Engine:
     return onnxruntime_engine(module, model)
 
 
-def calibrate_model(
-    module: ModuleOp,
+Samples = Dataset | RandomSamples
+
+
+def samples_for(module: ModuleOp, data: Path) -> Samples:
+    """The samples of a file or folder, or random ones: those that are called `random`."""
+    if str(data) == RANDOM and not data.exists():
+        return RandomSamples(module)
+    return dataset(data, input_shapes_of(module))
+
+
+def observe(
     engine: Engine,
-    data: Path,
-    method: str,
-    limit: int | None,
-    percentile: float,
+    samples: Samples,
+    limit: int | None = None,
     on_sample: Callable[[], None] = lambda: None,
-) -> CalibrationTable:
-    """The table of a canonical top module on the first `limit` samples of a file or folder."""
-    samples = dataset(data, input_shapes_of(module))
+) -> tuple[Observation, int]:
+    """What a network's tensors hold on the first `limit` samples, and how many those were."""
     seen = 0
 
     def run(show: Callable[[str, npt.NDArray[Any]], None]) -> None:
@@ -81,17 +88,31 @@ def calibrate_model(
             seen += 1
             on_sample()
 
-    table = calibrate(run, method, percentile)
-    table.header = _header(module, method, seen)
+    return Observation.of(run), seen
+
+
+def calibrate_model(
+    module: ModuleOp,
+    engine: Engine,
+    data: Path,
+    method: str,
+    limit: int | None,
+    percentile: float,
+    on_sample: Callable[[], None] = lambda: None,
+) -> CalibrationTable:
+    """The table of a canonical top module on the first `limit` samples of a file or folder."""
+    observed, count = observe(engine, samples_for(module, data), limit, on_sample)
+    table = observed.table(method, percentile)
+    table.header = header(module, method, count)
     return table
 
 
-def count_samples(samples: Dataset, limit: int | None) -> int:
+def count_samples(samples: Samples, limit: int | None) -> int:
     """How many samples there are to run; reads every file once, which also checks them."""
     return sum(1 for _ in samples.samples(limit))
 
 
-def _header(module: ModuleOp, method: str, samples: int) -> list[str]:
+def header(module: ModuleOp, method: str, samples: int) -> list[str]:
     """Comments as tpu-mlir's tools write and look for them."""
     name = module.sym_name.data if module.sym_name else "module"
     return [

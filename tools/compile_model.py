@@ -27,6 +27,7 @@ from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.input_ranges import record_input_ranges
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import FLOAT, Quantization, check_disabled, run_stage
+from xdsl_tpu.tools.float_layers import Layers, layers_of
 from xdsl_tpu.tools.module_weights import attach_to_model, check_weights, name_weights
 from xdsl_tpu.tools.provenance import COMPILED, compilation, weight_hashes
 from xdsl_tpu.tools.verify import verify
@@ -53,6 +54,8 @@ class Compilation:
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     notes: list[str] = field(default_factory=list[str])
     origin: dict[str, Any] = field(default_factory=dict[str, Any])
+    layers: Layers | None = None
+    """In what the layers of an INT8 program compute."""
 
     def summary(self) -> dict[str, Any]:
         """What `compile.json` holds."""
@@ -64,6 +67,7 @@ class Compilation:
             **self.origin,
             "seconds": {stage: round(value, 3) for stage, value in self.seconds.items()},
             "notes": self.notes,
+            **({} if self.layers is None else {"layers": self.layers.summary()}),
             "instructions": {"bdc": len(program.tiu) - 1, "gdma": len(program.gdma) - 1},
             "memory": {
                 "coefficients": int(program.coefficients.size),
@@ -179,6 +183,7 @@ def _compile(
     hashes = weight_hashes(model, module, weights)
     done()
     boundaries = folder / "boundaries.json"
+    layers: Layers | None = None
     for stage in STAGES:
         done = timed(stage)
         for one in run_stage(
@@ -194,6 +199,8 @@ def _compile(
         ):
             seconds[f"{stage}/{one.pass_name}"] = one.seconds
         done()
+        if quantize == "INT8" and stage == "tpu":
+            layers = layers_of(module)
         done = timed(f"write {stage}.mlir")
         _write_stage(module, folder, stage)
         done()
@@ -205,7 +212,7 @@ def _compile(
     write_bmodel(program, folder / BMODEL)
     done()
     origin = compilation(command, model, hashes, quantization, chip, folder / BMODEL)
-    result = Compilation(program, chip, seconds, module_info(module).notes, origin)
+    result = Compilation(program, chip, seconds, module_info(module).notes, origin, layers)
     (folder / SUMMARY).write_text(json.dumps(result.summary(), indent=1) + "\n", encoding="utf-8")
     return result
 

@@ -2,29 +2,35 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.table import CalibrationTable
-from xdsl_tpu.tools.arguments import add_common, add_input_shapes
+from xdsl_tpu.tools.arguments import add_common, add_input_shapes, cosine
 from xdsl_tpu.tools.calibrate_model import (
     ENGINES,
+    Samples,
     calibrate_model,
     canonical_top,
     count_samples,
-    input_shapes_of,
     make_engine,
+    samples_for,
 )
-from xdsl_tpu.tools.calibration_data import Dataset, dataset
+from xdsl_tpu.tools.engines import Engine
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_text
+from xdsl_tpu.tools.mixing.automatic import AUTO, Quantised, Wanted
+from xdsl_tpu.tools.mixing.network import Network
 from xdsl_tpu.tools.progress import counting, working
-from xdsl_tpu.tools.suggest_mixed import suggest_mixed
+from xdsl_tpu.tools.quantise_model import described, kept, modes_text, quantise_model
 
-METHODS = ("max", "percentile", "kl", "mse")
+METHODS = ("max", "percentile", "kl", "mse", AUTO)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -38,8 +44,9 @@ def _parser() -> argparse.ArgumentParser:
         "--dataset",
         type=Path,
         required=True,
-        metavar="DIR|X.npz",
-        help="sample inputs: arrays by input name, one sample or several each",
+        metavar="DIR|X.npz|random",
+        help="sample inputs: arrays by input name, one sample or several each; random: eight of "
+        "noise, and of ids within their tables",
     )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="TABLE", help="the table to write"
@@ -48,7 +55,8 @@ def _parser() -> argparse.ArgumentParser:
         "--method",
         choices=METHODS,
         default="max",
-        help="max keeps the largest magnitude; percentile, kl and mse may clip outliers (max)",
+        help="max keeps the largest magnitude; percentile, kl and mse may clip outliers; auto "
+        "takes the one whose network is closest to the float one on two samples (max)",
     )
     parser.add_argument(
         "--percentile",
@@ -73,14 +81,20 @@ def _parser() -> argparse.ArgumentParser:
         help="as in tpu-compile, where patterns that are left out leave other tensors",
     )
     parser.add_argument(
+        "--bias-correction",
+        action="store_true",
+        help="also measure the mean error of every output channel, which INT8 takes from its bias; "
+        "method auto does so where it helps",
+    )
+    parser.add_argument(
         "--suggest-mixed",
         action="store_true",
-        help="also look for the fewest layers to keep in F16, and write them as a quantize table "
-        "beside TABLE, with suffix .qtable",
+        help="also look for layers to keep in F16 (or wider) that cost few cycles, and write them "
+        "as a quantize table beside TABLE, with suffix .qtable",
     )
     parser.add_argument(
         "--target-cosine",
-        type=_cosine,
+        type=cosine,
         default=0.99,
         metavar="C",
         help="cosine of the outputs to the float network's that --suggest-mixed shall reach (0.99)",
@@ -96,16 +110,6 @@ def _percent(text: str) -> float:
         value = 0.0
     if not 0 < value <= 100:
         raise argparse.ArgumentTypeError(f"'{text}' is not between 0 and 100")
-    return value
-
-
-def _cosine(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not between 0 and 1")
     return value
 
 
@@ -132,50 +136,82 @@ def _run(args: argparse.Namespace) -> None:
     console = Console(stderr=True, quiet=args.quiet)
     with working(console, f"reading {args.model.name}"):
         module = canonical_top(args.model, dict(args.input_shapes), args.disable_pass)
-        samples = dataset(args.dataset, input_shapes_of(module))
-        total = count_samples(samples, args.num) * (1 if args.method == "max" else 2)
+        samples = samples_for(module, args.dataset)
         engine = make_engine(module, args.model, args.engine)
+        total = count_samples(samples, args.num) * (1 if args.method == "max" else 2)
+    if args.suggest_mixed or args.bias_correction or args.method == AUTO:
+        _quantise(args, console, module, engine, samples, mixed)
+        return
     with counting(console, "calibrating", total) as advance:
         table = calibrate_model(
             module, engine, args.dataset, args.method, args.num, args.percentile, advance
         )
-    write_text(args.output, table.text())
-    console.print(f"{len(table.thresholds)} tensors, written to {args.output}", highlight=False)
-    if args.suggest_mixed:
-        _suggest(args, console, mixed, table, samples)
+    _write(args.output, table, console)
 
 
-SAMPLES = 2
-"""How many samples accuracy is measured on."""
+def _write(path: Path, table: CalibrationTable, console: Console) -> None:
+    write_text(path, table.text())
+    console.print(f"{len(table.thresholds)} tensors, written to {path}", highlight=False)
 
 
-def _suggest(
+def _quantise(
     args: argparse.Namespace,
     console: Console,
+    module: ModuleOp,
+    engine: Engine,
+    samples: Samples,
     path: Path,
-    table: CalibrationTable,
-    samples: Dataset,
 ) -> None:
-    """Write the quantize table, and say what it is worth and what it costs."""
-    limit = SAMPLES if args.num is None else min(SAMPLES, args.num)
-    inputs = [sample for _, sample in samples.samples(limit)]
-    trials = 0
-    with working(console, "looking for layers to keep in F16") as update:
+    """Write the tables, and say what they are worth and what they cost."""
+    corrects = True if args.bias_correction else (None if args.method == AUTO else False)
+    target = args.target_cosine if args.suggest_mixed else None
+    wanted = Wanted(args.method, args.percentile, corrects, target)
+    with _steps(console, args.model.name) as (on_step, on_trial):
+        found = quantise_model(
+            module, engine, samples, wanted, args.num, on_step=on_step, on_trial=on_trial
+        )
+        cycles = _cycles(module, found) if args.suggest_mixed else None
+    _write(args.output, found.table, console)
+    if cycles is not None:
+        write_text(path, modes_text(found, args.target_cosine, cycles))
+    if args.quiet:
+        return
+    gained = f"cosine {found.cosine:.6f} -> {found.reached:.6f}"
+    if cycles is None:
+        print(f"method {described(found)}: cosine {found.cosine:.6f} on the samples")
+        return
+    cost = f"cycles {cycles[0]:,} -> {cycles[1]:,}"
+    print(f"method {described(found)}; {kept(found.modes)}, written to {path}: {gained}, {cost}")
+
+
+def _cycles(module: ModuleOp, found: Quantised) -> tuple[int, int]:
+    """What the compiled network takes without and with layers in wider formats."""
+    with tempfile.TemporaryDirectory() as folder:
+        network = Network(module, [], Path(folder))
+        before = network.cycles(found.table, {})
+        return before, network.cycles(found.table, found.modes) if found.modes else before
+
+
+@contextmanager
+def _steps(
+    console: Console, name: str
+) -> Generator[tuple[Callable[[str], None], Callable[[], None]]]:
+    """What is being done, and how many networks have been tried."""
+    step, trials = "starting", 0
+    with working(console, step) as update:
+
+        def show() -> None:
+            tried = f": {trials} networks tried" if trials else ""
+            update(f"{name}: {step}{tried}")
+
+        def on_step(text: str) -> None:
+            nonlocal step
+            step = text
+            show()
 
         def on_trial() -> None:
             nonlocal trials
             trials += 1
-            update(f"looking for layers to keep in F16: {trials} networks tried")
+            show()
 
-        found = suggest_mixed(
-            lambda: canonical_top(args.model, dict(args.input_shapes), args.disable_pass),
-            table,
-            inputs,
-            args.target_cosine,
-            on_trial=on_trial,
-        )
-    write_text(path, found.text(args.target_cosine))
-    if not args.quiet:
-        gained = f"cosine {found.cosine_before:.6f} -> {found.cosine_after:.6f}"
-        cost = f"cycles {found.cycles_before:,} -> {found.cycles_after:,}"
-        print(f"{len(found.layers)} layers in F16, written to {path}: {gained}, {cost}")
+        yield on_step, on_trial

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
@@ -11,7 +12,8 @@ from rich.table import Table
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.pipelines import Quantization
-from xdsl_tpu.tools.arguments import add_common, add_input_shapes
+from xdsl_tpu.tools.arguments import add_common, add_input_shapes, cosine
+from xdsl_tpu.tools.calibrated_compile import calibrated
 from xdsl_tpu.tools.compile_model import Compilation, compile_model
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.progress import working
@@ -82,6 +84,19 @@ def _add_formats(parser: argparse.ArgumentParser) -> None:
         help="ranges of all tensors, as tpu-calibrate writes them; INT8 needs it (QDQ not)",
     )
     parser.add_argument(
+        "--calibrate-with",
+        type=Path,
+        metavar="DIR|X.npz|random",
+        help="for INT8 without a table: sample inputs to make it from, as tpu-calibrate takes them",
+    )
+    parser.add_argument(
+        "--min-cosine",
+        type=cosine,
+        metavar="C",
+        help="with --calibrate-with: cosine of the outputs to the float network's that thresholds, "
+        "corrected biases and layers in wider formats shall reach on the samples",
+    )
+    parser.add_argument(
         "--quantize-table",
         type=Path,
         metavar="FILE",
@@ -105,14 +120,28 @@ def _run(args: argparse.Namespace, command: str) -> None:
     output: Path = args.output or Path(args.model.stem)
     if output.exists() and not output.is_dir():
         raise TpuError(f"{output}: exists and is no folder; give another with -o")
+    _check_calibration(args)
     console = Console(stderr=True, quiet=args.quiet)
-    with working(console, "starting") as update:
+    with ExitStack() as stack:
+        update = stack.enter_context(working(console, "starting"))
 
         def on_stage(stage: str) -> None:
             update(f"{args.model.name}: {stage}")
             if not console.is_terminal:
                 console.print(f"{args.model.name}: {stage}", highlight=False)
 
+        quantization, tables = _quantization(args), None
+        if args.calibrate_with is not None:
+            making = calibrated(
+                args.model,
+                args.calibrate_with,
+                args.min_cosine,
+                args.chip,
+                dict(args.input_shapes),
+                args.disable_pass,
+                on_stage,
+            )
+            quantization, tables = stack.enter_context(making)
         result = compile_model(
             args.model,
             output,
@@ -121,15 +150,17 @@ def _run(args: argparse.Namespace, command: str) -> None:
             dict(args.input_shapes),
             args.disable_pass,
             on_stage,
-            _quantization(args),
+            quantization,
             args.weights,
             args.transfer_layout,
             command,
         )
+        if tables is not None:
+            tables.write(output)
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     if not args.quiet:
-        _print_summary(result, output)
+        _print_summary(result, output, "" if tables is None else tables.note)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -180,7 +211,24 @@ def _quantization(args: argparse.Namespace) -> Quantization:
     )
 
 
-def _print_summary(result: Compilation, output: Path) -> None:
+def _check_calibration(args: argparse.Namespace) -> None:
+    """Refuse options that say different things about ranges."""
+    if args.min_cosine is not None and args.calibrate_with is None:
+        raise TpuError("--min-cosine needs samples: give --calibrate-with DIR, X.npz or random")
+    if args.calibrate_with is None:
+        return
+    if args.quantize != "INT8":
+        raise TpuError(f"--calibrate-with is for --quantize INT8, not {args.quantize}")
+    if args.calibration_table is not None or args.quantize_table is not None:
+        raise TpuError("--calibrate-with makes the tables itself; leave the tables out, or it")
+    if args.weights is not None or args.transfer_layout is not None:
+        raise TpuError(
+            "--calibrate-with cannot be used with --weights or --transfer-layout; make a table "
+            "with tpu-calibrate"
+        )
+
+
+def _print_summary(result: Compilation, output: Path, calibration: str = "") -> None:
     program = result.program
     table = Table("stage", "seconds", title=f"{program.name} {program.quantize} on {program.chip}")
     table.columns[1].justify = "right"
@@ -195,4 +243,7 @@ def _print_summary(result: Compilation, output: Path) -> None:
         f"{program.arena_bytes / 2**20:.1f} MiB of activations",
         highlight=False,
     )
+    for line in (calibration, "" if result.layers is None else result.layers.text()):
+        if line:
+            console.print(line, highlight=False)
     console.print(f"written to {output}", highlight=False)

@@ -72,25 +72,43 @@ Run = Callable[[Callable[[str, Array], None]], None]
 """Runs the network on all samples and shows every named tensor of each to a callback."""
 
 
-def calibrate(run: Run, method: str, percentile: float = 99.99) -> CalibrationTable:
-    """The table of a network that `run` runs; methods other than `max` run it twice.
+@dataclass
+class Observation:
+    """What the tensors of a network hold on all samples; its histograms are made when needed."""
 
-    `percentile` is the part of the numbers, in percent, that method percentile keeps.
-    """
-    extremes = Extremes()
-    run(extremes.add)
-    if method == "max":
+    run: Run
+    extremes: Extremes
+    histograms: Histograms | None = None
+
+    @classmethod
+    def of(cls, run: Run) -> "Observation":
+        """The extremes of a network that `run` runs."""
+        extremes = Extremes()
+        run(extremes.add)
+        return cls(run, extremes)
+
+    def table(self, method: str, percentile: float = 99.99) -> CalibrationTable:
+        """The thresholds of a method; the first other than `max` runs the network once more.
+
+        `percentile` is the part of the numbers, in percent, that method percentile keeps.
+        """
+        names, magnitude = self.extremes.low, self.extremes.magnitude
+        if method == "max":
+            thresholds = {name: magnitude(name) for name in names}
+        else:
+            if self.histograms is None:
+                self.histograms = Histograms(self.extremes)
+                self.run(self.histograms.add)
+            seen, choose = self.histograms, METHODS[method]
+            thresholds = {name: choose(seen.of(name), percentile) for name in names}
         return CalibrationTable(
-            {name: _entry(extremes, name, extremes.magnitude(name)) for name in extremes.low}
+            {name: _entry(self.extremes, name, value) for name, value in thresholds.items()}
         )
-    histograms, choose = Histograms(extremes), METHODS[method]
-    run(histograms.add)
-    return CalibrationTable(
-        {
-            name: _entry(extremes, name, choose(histograms.of(name), percentile))
-            for name in extremes.low
-        }
-    )
+
+
+def calibrate(run: Run, method: str, percentile: float = 99.99) -> CalibrationTable:
+    """The table of a network that `run` runs, as `Observation.table` gives it."""
+    return Observation.of(run).table(method, percentile)
 
 
 def _entry(extremes: Extremes, name: str, threshold: float) -> Threshold:

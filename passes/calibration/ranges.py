@@ -7,11 +7,11 @@ Quantisation is symmetric: a range that reaches below zero is quantised to signe
 from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import AnyFloat, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.utils.hints import isa
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.passes.calibration.table import Threshold
 
@@ -77,7 +77,7 @@ def _is_positive(op: Operation) -> bool:
 
 def range_of(value: SSAValue) -> Range | None:
     """The calibrated range of a value; None when it has none."""
-    if not isa(value.type, TensorType[Attribute]):
+    if not is_ranked_tensor(value.type):
         return None
     element = value.type.element_type
     if not isinstance(element, CalibratedType):
@@ -87,7 +87,7 @@ def range_of(value: SSAValue) -> Range | None:
 
 def set_range(value: SSAValue, new: Range) -> None:
     """Give a float tensor a (new) calibrated range."""
-    assert isa(value.type, TensorType[Attribute])
+    assert is_ranked_tensor(value.type)
     element = value.type.element_type
     expressed = element.expressed if isinstance(element, CalibratedType) else element
     assert isinstance(expressed, AnyFloat)

@@ -11,7 +11,7 @@ Blocks that follow the thresholds under a heading such as `#weight_scale` are ke
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -101,6 +101,51 @@ def _entry(line: str, where: str) -> tuple[str, Threshold]:
 
 def _number(text: str) -> float:
     return max(-LARGEST, min(LARGEST, value)) if math.isinf(value := float(text)) else value
+
+
+BIAS_CORRECTIONS = "#bias_correction"
+"""The heading of a block of numbers to add to biases: `name c0,c1,..`, one for each channel."""
+
+
+def with_bias_corrections(
+    table: CalibrationTable, corrections: Mapping[str, Sequence[float]]
+) -> CalibrationTable:
+    """A table with a block of corrections behind its thresholds, in place of one it has."""
+    lines = [
+        f"{name} {','.join(f'{value:.7g}' for value in values)}"
+        for name, values in corrections.items()
+    ]
+    kept = [line for block in _blocks(table) if block[0] != BIAS_CORRECTIONS for line in block]
+    trailer = [*kept, BIAS_CORRECTIONS, *lines] if lines else kept
+    return CalibrationTable(dict(table.thresholds), list(table.header), trailer)
+
+
+def bias_corrections(table: CalibrationTable, source: str = "table") -> dict[str, list[float]]:
+    """Op name -> what is added to its bias, channel by channel; TpuError for a damaged line."""
+    found: dict[str, list[float]] = {}
+    for block in _blocks(table):
+        for line in block[1:] if block[0] == BIAS_CORRECTIONS else ():
+            name, _, numbers = line.rpartition(" ")
+            try:
+                found[name.strip()] = [float(one) for one in numbers.split(",")]
+            except ValueError:
+                found[name.strip()] = [math.nan]
+            if not name.strip() or not all(map(math.isfinite, found[name.strip()])):
+                raise TpuError(
+                    f"{source}: expected 'name c0,c1,..' below {BIAS_CORRECTIONS}, "
+                    f"found '{line.strip()[:120]}'"
+                )
+    return found
+
+
+def _blocks(table: CalibrationTable) -> list[list[str]]:
+    """The lines behind the thresholds, a list from each heading to the next."""
+    blocks: list[list[str]] = []
+    for line in table.trailer:
+        if line.startswith("#") or not blocks:
+            blocks.append([])
+        blocks[-1].append(line)
+    return blocks
 
 
 def missing_names(table: Mapping[str, Threshold], names: Iterable[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """What every lowering function needs: the number format, the weights and a place to build."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -53,6 +53,7 @@ class LoweringContext:
     weights: Weights | None
     entry: Block
     builder: Builder
+    corrections: Mapping[str, Sequence[float]] = field(default_factory=dict[str, Sequence[float]])
     _copies: dict[tuple[SSAValue, Attribute], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
     )

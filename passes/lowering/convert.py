@@ -22,6 +22,7 @@ from xdsl_tpu.passes.calibration.spread import (
     drop_ranges,
     spread_calibration,
 )
+from xdsl_tpu.passes.calibration.table import bias_corrections, read_table
 from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
@@ -50,7 +51,9 @@ class ConvertTopToTpuPass(ModulePass):
     `mode` and `chip` may be left out when `processor-assign` has set them on the module. INT8
     needs calibrated types (`import-calibration-table`) and the weights; ops without an 8-bit
     form run in F16. `qtable` is a file of `op_name mode` lines for ops in another format than
-    `mode`. The other options are those of the vendor's pass and must keep their defaults.
+    `mode`. `bias_corrections` is a calibration table; what it says of the mean errors of ops in 8
+    bits (`#bias_correction`) goes into their biases. The other options are those of the vendor's
+    pass and must keep their defaults.
     """
 
     name = "convert-top-to-tpu"
@@ -58,6 +61,7 @@ class ConvertTopToTpuPass(ModulePass):
     mode: str | None = None
     chip: str | None = None
     qtable: str = ""
+    bias_corrections: str = ""
     weight_file_name: str = ""
     asymmetric: bool = False
     do_winograd: bool = False
@@ -85,10 +89,11 @@ class ConvertTopToTpuPass(ModulePass):
         if int8:
             for func, one in zip(functions(op), modes, strict=True):
                 spread_calibration(func, {part for part in one if one[part] != "INT8"})
+        corrections = _corrections(self.bias_corrections) if int8 else {}
         problems = [
             problem
             for func, one in zip(functions(op), modes, strict=True)
-            for problem in _lower(func, one, weights)
+            for problem in _lower(func, one, weights, corrections)
         ]
         if problems:
             raise OpsError(f"{len(problems)} ops cannot be lowered to tpu", problems)
@@ -147,12 +152,21 @@ class ConvertTopToTpuPass(ModulePass):
         }
 
 
+def _corrections(file: str) -> dict[str, list[float]]:
+    return bias_corrections(read_table(file), file) if file else {}
+
+
 def _lower(
-    func: FuncOp, modes: Mapping[Operation, str], weights: Weights | None
+    func: FuncOp,
+    modes: Mapping[Operation, str],
+    weights: Weights | None,
+    corrections: Mapping[str, Sequence[float]],
 ) -> Iterator[OpProblem]:
     """Lower the ops of `func` that have a mode; gives a problem for each without a lowering."""
     entry = func.body.block
-    ctx = LoweringContext(MODES["F32"], weights, entry, Builder(InsertPoint.at_start(entry)))
+    ctx = LoweringContext(
+        MODES["F32"], weights, entry, Builder(InsertPoint.at_start(entry)), corrections
+    )
     for op in list(entry.ops):
         # The spread of calibration has changed types of values, not ops: modes still apply.
         if op not in modes:

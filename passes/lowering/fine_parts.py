@@ -53,7 +53,7 @@ def fine_ops(func: FuncOp) -> set[Operation]:
             _mark_sources(op.operands[0], found)
         elif isinstance(op, top.DivOp) and not op.is_reverse.value.data:
             _mark_sources(op.inputs[-1], found)
-    uneven = {op for op in ops if isinstance(op, top.ConcatOp) and _is_uneven(op)}
+    uneven: set[Operation] = {op for op in ops if isinstance(op, top.ConcatOp) and _is_uneven(op)}
     for op in ops:
         if isinstance(op, CARRY) and any(value.owner in uneven for value in op.operands):
             uneven.add(op)

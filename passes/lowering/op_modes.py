@@ -16,6 +16,8 @@ from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.graph import module_of
 from xdsl_tpu.passes.lowering.exact import exact_ops
 from xdsl_tpu.passes.lowering.fine_parts import NEVER, TOO_FINE, fine_ops
+from xdsl_tpu.passes.lowering.float_moves import float_moves
+from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
 from xdsl_tpu.passes.lowering.table import STAY
 from xdsl_tpu.passes.tensors import is_weight, required_name
 
@@ -63,7 +65,20 @@ def op_modes(
         if said is None and mode == "INT8" and (op in fine or _loses_an_operand(op, weights)):
             said = float_mode(op)
         modes[op] = said or mode
+    if mode == "INT8":
+        said = {op for op in modes if _said(op, table) is not None}
+        for op in float_moves(func, modes, lambda op: _in_float(op, modes)) - said:
+            modes[op] = float_mode(op)
     return modes
+
+
+def _in_float(op: Operation, modes: Mapping[Operation, str]) -> bool:
+    """Whether an op gets and gives floats: no result of a weight, which is of any type."""
+    if isinstance(op, top.WeightOp):
+        return False
+    if modes.get(op) != "INT8":
+        return True
+    return type(op) not in INT8_LOWERINGS or not has_ranges(op)
 
 
 def float_mode(op: Operation) -> str:

@@ -216,10 +216,64 @@ def test_nothing_is_suggested_where_8_bits_will_do(
     assert all(line[0] == "#" for line in table.read_text().splitlines())
 
 
-def test_a_target_beyond_f16_is_out_of_reach(
+def test_a_target_beyond_f16_takes_f32(
     call: Run, models: Path, samples: Path, tmp_path: Path
 ) -> None:
     done, table = suggested(call, models, samples, tmp_path, 0.9999999999)
+    assert done.status == 0, done.err
+    assert "layers in F32" in done.out
+    modes = [line.split()[1] for line in table.read_text().splitlines() if line[0] != "#"]
+    assert set(modes) == {"F32"}
+
+
+def test_biases_are_corrected(call: Run, models: Path, samples: Path, tmp_path: Path) -> None:
+    """The mean of what each channel of a layer gives comes closer to the float network's."""
+    table = tmp_path / "cnn.cali"
+    options = ("--dataset", samples, "-o", table, "--bias-correction")
+    done = call("tpu-calibrate", models / "cnn.onnx", *options)
+    assert done.status == 0, done.err
+    assert "method max, biases corrected: cosine 0.99" in done.out
+    block = table.read_text().partition("#bias_correction\n")[2].splitlines()
+    assert len(block) >= 2
+    assert all(len(line.split()) == 2 for line in block)
+
+
+def test_one_command_calibrates_and_compiles(
+    call: Run, models: Path, samples: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    options = ("--quantize", "INT8", "--calibrate-with", samples, "--min-cosine", "0.99995")
+    done = call("tpu-compile", models / "cnn.onnx", *options, "-o", out)
+    assert done.status == 0, done.err
+    assert "on the samples" in done.out
+    layers = json.loads((out / "compile.json").read_text())["layers"]
+    assert layers["in_float"]
+    assert {one["mode"] for one in layers["in_float"]} <= {"F16", "BF16", "F32"}
+    assert f"{len(layers['in_float'])} are not: " in done.out.replace("\n", " ")
+    again = tmp_path / "again"
+    tables = ("--calibration-table", out / "calibration.cali")
+    modes = ("--quantize-table", out / "calibration.qtable")
+    done = call(
+        *("tpu-compile", models / "cnn.onnx", "--quantize", "INT8", *tables, *modes, "-o", again)
+    )
+    assert done.status == 0, done.err
+    assert (again / "model.bmodel").read_bytes() == (out / "model.bmodel").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--min-cosine", "0.9"), "--min-cosine needs samples"),
+        (("--quantize", "F16", "--calibrate-with", "random"), "is for --quantize INT8, not F16"),
+        (("--calibrate-with", "random", "--calibration-table", "t"), "makes the tables itself"),
+        (("--calibrate-with", "absent"), "absent: no such file or folder"),
+    ],
+)
+def test_options_of_the_one_command(
+    call: Run, models: Path, tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    out = tmp_path / "out"
+    done = call("tpu-compile", models / "cnn.onnx", "--quantize", "INT8", *options, "-o", out)
     assert done.status == 1
-    assert "a cosine of 0.9999999999 is out of reach" in done.err
-    assert not table.exists()
+    assert message in done.err
+    assert not out.exists()

@@ -32,6 +32,7 @@ from xdsl_tpu.passes.lowering.int8.types import (
     I32,
     SI8,
     UI8,
+    corrected_bias,
     given_scales,
     new_weight,
     numbers_of,
@@ -65,7 +66,8 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     if has_bias and not is_weight(op.bias):
         return None
     weights = numbers_of(op.filter, ctx)
-    bias = numbers_of(op.bias, ctx).reshape(-1) if has_bias else None
+    bias = corrected_bias(op, op.bias, len(weights), ctx)
+    has_bias = bias is not None
     signed = has_bias or float(weights.min(initial=0)) < 0
     scales = given_scales(op.filter, len(weights)) if signed else None
     if scales is None:

@@ -18,6 +18,7 @@ from xdsl_tpu.passes.lowering.int8.scales import (
 from xdsl_tpu.passes.lowering.int8.types import (
     I8,
     I32,
+    corrected_bias,
     given_scales,
     new_weight,
     numbers_of,
@@ -49,8 +50,9 @@ def matmul(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
             return None
         right_scale = step.scale
     unit = right_scale * left.scale
-    if not is_none(bias):
-        units = round_half_away(numbers_of(bias, ctx).astype(np.float64) / unit)
+    corrected = corrected_bias(op, bias, shape_of(op.output)[-1], ctx)
+    if corrected is not None:
+        units = round_half_away(corrected.astype(np.float64) / unit)
         whole = np.clip(units, -(2**31), 2**31 - 1).astype(np.int32)
         rank = len(shape_of(op.output))
         bias = new_weight(ctx, f"{name}_bias_int32", whole.reshape(*[1] * (rank - 1), -1), I32)

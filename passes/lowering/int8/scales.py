@@ -1,5 +1,6 @@
 """Numbers of the quantised domain: scales, and multiplier-and-shift pairs that stand for them."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -45,12 +46,14 @@ def multipliers_and_shifts(
     return [int(m) for m in multipliers], [int(n) for n in shifts]
 
 
+@functools.cache
 def multiplier_and_shift(scale: float, bits: int = 32) -> tuple[int, int]:
     """As `multipliers_and_shifts`, for one scale."""
     (multiplier,), (shift,) = multipliers_and_shifts([scale], bits)
     return multiplier, shift
 
 
+@functools.cache
 def positive_multiplier_and_shift(scale: float, bits: int = 8) -> tuple[int, int]:
     """As `multiplier_and_shift`, with a shift to the right only."""
     (multiplier,), (shift,) = multipliers_and_shifts([scale], bits, first_shift=0)

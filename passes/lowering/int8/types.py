@@ -8,6 +8,8 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import floats
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.weights import as_float32
 from xdsl_tpu.passes.lowering.context import LoweringContext
 from xdsl_tpu.passes.lowering.int8.scales import Array
@@ -23,6 +25,26 @@ def numbers_of(weight: SSAValue, ctx: LoweringContext) -> Array:
     assert ctx.weights is not None
     array = ctx.weights[required_name(weight.owner)]
     return as_float32(array, element_of(weight)).reshape(shape_of(weight))
+
+
+def corrected_bias(
+    op: Operation, bias: SSAValue, channels: int, ctx: LoweringContext
+) -> Array | None:
+    """The numbers of a constant bias, flat, with the correction of this op's mean error if any.
+
+    None when there is neither. Raises TpuError for a correction of another number of channels.
+    """
+    numbers = None if is_none(bias) else numbers_of(bias, ctx).reshape(-1)
+    correction = ctx.corrections.get(required_name(op))
+    if correction is None:
+        return numbers
+    if len(correction) != channels:
+        raise TpuError(
+            f"{op.name} '{required_name(op)}' has {channels} output channels, its bias correction "
+            f"{len(correction)} numbers: make a table for this model with tpu-calibrate"
+        )
+    added = np.array(correction, np.float32)
+    return added if numbers is None else numbers + added
 
 
 def new_weight(ctx: LoweringContext, name: str, values: Array, element: IntegerType) -> SSAValue:

@@ -1,0 +1,1 @@
+"""Which layers of a quantised network to compute in wider formats, and what thresholds to take."""

@@ -1,0 +1,92 @@
+"""The layers of a calibrated network that compute something, and the formats that they can have."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp
+from xdsl.ir import Attribute, Operation
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import is_none, is_ranked_tensor
+from xdsl_tpu.dialects.interpreters.runner import find_main
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.quant import UniformType, stored_element
+from xdsl_tpu.passes.calibration.table import CalibrationTable
+from xdsl_tpu.passes.flops import flops
+from xdsl_tpu.passes.lowering.fine_parts import MOVES, PARTS
+from xdsl_tpu.passes.lowering.op_modes import float_mode
+from xdsl_tpu.passes.tensors import element_of, is_weight, shape_of
+from xdsl_tpu.tools.mixing.network import Network
+from xdsl_tpu.tools.mixing.rounding import STEPLESS, RoundedNetwork, steps_of_lowered
+
+MOVING = (*MOVES, *PARTS, top.InputOp, *STEPLESS)
+"""Ops that compute nothing: they follow their neighbours."""
+
+_NARROW: dict[type[Attribute], str] = {Float16Type: "F16", BFloat16Type: "BF16"}
+
+_MACS, _BYTES = 16384.0, 54.0
+"""Multiplications and bytes that one cycle more is needed for in 16 bits than in 8, about."""
+
+
+def saved(op: Operation) -> float:
+    """Cycles that an op takes less in 8 bits than in 16, roughly."""
+    tensors = [v for v in (*op.operands, *op.results) if is_ranked_tensor(v.type)]
+    return flops(op) / 2 / _MACS + sum(prod(shape_of(v)) for v in tensors) / _BYTES
+
+
+class Layers:
+    """The ops of a calibrated network, and what each computes in when nothing is said."""
+
+    def __init__(self, module: ModuleOp, lowered: ModuleOp, inputs: Mapping[str, Any]) -> None:
+        self.rounded = RoundedNetwork(module, steps_of_lowered(lowered), inputs).prepared()
+        formats = _formats(lowered)
+        self.default: dict[Operation, str] = {}
+        for op in find_main(module)[1].body.block.ops:
+            name = name_of(op.results[0]) if op.results else None
+            if name is not None and name in formats and not isinstance(op, MOVING):
+                self.default[op] = formats[name]
+        self.in_8_bits = [op for op, mode in self.default.items() if mode == "INT8"]
+
+    @classmethod
+    def of(cls, network: Network, table: CalibrationTable) -> "Layers":
+        """Of the network lowered to 8 bits wherever that can be; noise is that of one sample."""
+        return cls(network.calibrated(table), network.lowered(table, {}), network.samples[0])
+
+    def in_float(self) -> dict[Operation, str]:
+        """Formats of all when none is in 8 bits."""
+        return {
+            op: float_mode(op) if mode == "INT8" else mode
+            for op, mode in self.default.items()
+            if mode != "F32"
+        }
+
+    def noise_in(self, modes: Mapping[Operation, str]) -> Callable[[Sequence[Operation]], float]:
+        """The function that measures the noise of some ops in these formats."""
+        return lambda ops: self.rounded.noise({op: modes[op] for op in ops})
+
+    def modes(self, held: Sequence[Operation], floats: Mapping[Operation, str]) -> dict[str, str]:
+        """The lines of a quantize table: `held` are not in 8 bits."""
+        kept = set(held)
+        found: dict[str, str] = {}
+        for op, mode in self.default.items():
+            wanted = floats.get(op, "F32") if mode != "INT8" or op in kept else mode
+            if wanted != mode:
+                found[name_of(op.results[0]) or ""] = wanted
+        return found
+
+
+def _formats(lowered: ModuleOp) -> dict[str, str]:
+    """Tensor name -> the format that the op that makes it computes in."""
+    found: dict[str, str] = {}
+    for op in find_main(lowered)[1].body.block.ops:
+        for result in op.results:
+            name = name_of(result)
+            if name is None or is_none(result) or is_weight(result):
+                continue
+            element = element_of(result)
+            if isinstance(element, UniformType):
+                found[name] = "INT8"
+            else:
+                found[name] = _NARROW.get(type(stored_element(element)), "F32")
+    return found

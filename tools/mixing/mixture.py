@@ -1,0 +1,147 @@
+"""The formats of a network's layers that bring its INT8 program close to the float one.
+
+What rounding to 8 bits does to the outputs is measured run by run of layers on the float network
+(`rounding`, `search`). Those that cost the outputs most for the cycles that they save
+are computed in 16 bits, and checked on the lowered network, in integers; the limit is then moved
+until the target is met by little. Where 16 bits are too few themselves, F32 is chosen
+in the same way.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.ir import Operation
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.passes.calibration.table import CalibrationTable
+from xdsl_tpu.tools.mixing.layers import Layers, saved
+from xdsl_tpu.tools.mixing.network import Network
+from xdsl_tpu.tools.mixing.search import Block, choose, measure
+
+EVALUATIONS = 48
+"""Runs of the float network that are spent on finding where noise comes from."""
+
+FLOAT_SHARE = 0.25
+"""Part of the noise that 16 bits may make; the rest is for 8 bits."""
+
+LOOSEST, TIGHTER, TIGHTEST = 4.0, 0.6, 1 / 32
+"""How far the limit of the noise is moved when it turns out too low or too high, and the step."""
+
+
+WIDER = (1.0, 0.3, 0.1, 0.03, 0.01)
+"""How far the limit of the noise of 16 bits is lowered while it alone is too much."""
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Formats by layer, and the cosine of the lowered network with them."""
+
+    modes: Mapping[str, str]
+    cosine: float
+
+
+def find_mixture(network: Network, table: CalibrationTable, goal: float) -> Mixture:
+    """Formats with which the lowest cosine of any output on any sample is at least `goal`.
+
+    Raises TpuError when even F32 does not reach it.
+    """
+    layers = Layers.of(network, table)
+    limit = 2 * (1 - goal)
+    narrow = layers.in_float()
+    wide = _Wide(layers, network.samples, narrow, FLOAT_SHARE * limit)
+    eight = dict.fromkeys(layers.in_8_bits, "INT8")
+    blocks = measure(layers.in_8_bits, layers.noise_in(eight), limit, EVALUATIONS)
+    for tightness in WIDER:
+        found = _verified(network, table, layers, wide.floats(tightness), blocks, goal)
+        if found is not None:
+            return found
+        if not wide.can_grow:
+            break
+    return _in_f32(network, table, layers, goal)
+
+
+class _Wide:
+    """Which of the layers in 16 bits need F32, for smaller and smaller limits of their noise."""
+
+    def __init__(
+        self,
+        layers: Layers,
+        samples: Sequence[Mapping[str, Any]],
+        narrow: Mapping[Operation, str],
+        limit: float,
+    ) -> None:
+        self.narrow, self.limit = narrow, limit
+        self.blocks: list[Block[Operation]] = []
+        self.can_grow = layers.rounded.noise(narrow) > limit
+        if not self.can_grow:
+            return
+        # A network that 16 bits are too few for differs much from one sample to the next.
+        others = [layers.rounded.on(inputs).prepared() for inputs in samples[1:]]
+        networks = [layers.rounded, *others]
+
+        def noise_of(ops: Sequence[Operation]) -> float:
+            modes = {op: narrow[op] for op in ops}
+            return max(one.noise(modes) for one in networks)
+
+        self.blocks = measure(list(narrow), noise_of, limit, EVALUATIONS)
+
+    def floats(self, tightness: float) -> dict[Operation, str]:
+        """The formats of all layers when none is in 8 bits."""
+        _, held = choose(self.blocks, saved, self.limit * tightness)
+        return {**self.narrow, **dict.fromkeys(held, "F32")}
+
+
+def _verified(
+    network: Network,
+    table: CalibrationTable,
+    layers: Layers,
+    floats: Mapping[Operation, str],
+    blocks: Sequence[Block[Operation]],
+    goal: float,
+) -> Mixture | None:
+    """The fewest layers in float that meet the goal when they are lowered; None when all do not.
+
+    All in float are tried first. Then the limit of the noise of 8 bits is moved: up as
+    long as the goal is met, or down until it is.
+    """
+    best = _tried(network, table, layers.modes(layers.in_8_bits, floats), goal)
+    if best is None:
+        return None
+    share = (1 - FLOAT_SHARE) * 2 * (1 - goal)
+    known: dict[frozenset[Operation], Mixture | None] = {}
+
+    def at(factor: float) -> Mixture | None:
+        _, held = choose(blocks, saved, factor * share)
+        if (key := frozenset(held)) not in known:
+            known[key] = _tried(network, table, layers.modes(held, floats), goal)
+        return known[key]
+
+    factor, found = 1.0, at(1.0)
+    if found is None:
+        while found is None and factor > TIGHTEST:
+            factor *= TIGHTER
+            found = at(factor)
+        return found or best
+    while factor < LOOSEST and (looser := at(2 * factor)) is not None:
+        factor, found = 2 * factor, looser
+    return found
+
+
+def _tried(
+    network: Network, table: CalibrationTable, modes: Mapping[str, str], goal: float
+) -> Mixture | None:
+    """These formats, if the lowered network meets the goal with them."""
+    cosine = network.cosine(table, modes)
+    return Mixture(modes, cosine) if cosine >= goal else None
+
+
+def _in_f32(network: Network, table: CalibrationTable, layers: Layers, goal: float) -> Mixture:
+    modes = layers.modes(layers.in_8_bits, dict.fromkeys(layers.in_float(), "F32"))
+    cosine = network.cosine(table, modes)
+    if cosine < goal:
+        raise TpuError(
+            f"a cosine of {goal:g} is out of reach: with all {len(modes)} layers in F32 it is "
+            f"{cosine:.6f}"
+        )
+    return Mixture(modes, cosine)

@@ -1,0 +1,96 @@
+"""A network that is lowered to 8 bits again and again: with other tables, and other mixtures."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.report import closeness
+from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.text import make_context
+from xdsl_tpu.dialects.weights import clone_with_weights, weights_of
+from xdsl_tpu.passes.calibration.table import CalibrationTable
+from xdsl_tpu.passes.lowering.quantize_table import quantize_table_text
+from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.pipelines import Quantization, run_stage
+
+Array = npt.NDArray[Any]
+Inputs = Mapping[str, Array]
+Modes = Mapping[str, str]
+"""Op name -> number format, for ops in another than INT8."""
+
+
+class Network:
+    """Canonical top IR, sample inputs, and the float network's outputs on them.
+
+    `top` is never changed. `folder` is for tables. `on_trial` is called after every network that
+    has been lowered and run, or compiled.
+    """
+
+    def __init__(
+        self,
+        top: ModuleOp,
+        samples: Sequence[Inputs],
+        folder: Path,
+        chip_name: str = "bm1684x",
+        on_trial: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.top = top
+        self.samples = samples
+        self.folder = folder
+        self.chip_name = chip_name
+        self.chip = load_chip(chip_name)
+        self.on_trial = on_trial
+        self.expected = [list(run_module(top, inputs).values()) for inputs in samples]
+
+    def calibrated(self, table: CalibrationTable) -> ModuleOp:
+        """Top IR with the ranges of a table, as `convert-top-to-tpu` will see it."""
+        module, context = clone_with_weights(self.top), make_context()
+        chip = self.chip.instruction_set
+        for name, options in (
+            ("processor-assign", f"mode=INT8 chip={chip}"),
+            ("import-calibration-table", f'file="{self._written(table)}"'),
+            ("processor-top-optimize", ""),
+        ):
+            make_pass(name, options).apply(context, module)
+        return module
+
+    def lowered(self, table: CalibrationTable, modes: Modes) -> ModuleOp:
+        """Tpu IR in INT8, but for the ops that `modes` names."""
+        module = clone_with_weights(self.top)
+        qtable = self.folder / "modes"
+        qtable.write_text(quantize_table_text(modes), encoding="utf-8")
+        tables = Quantization(str(self._written(table)), str(qtable) if modes else "")
+        run_stage(module, "tpu", "INT8", self.chip.instruction_set, quantization=tables)
+        return module
+
+    def cosine(self, table: CalibrationTable, modes: Modes) -> float:
+        """The lowest cosine of any output on any sample, by the interpreter; -1 for NaN."""
+        module = self.lowered(table, modes)
+        found: list[float] = []
+        for inputs, expected in zip(self.samples, self.expected, strict=True):
+            outputs = run_module(module, inputs).values()
+            pairs = zip(outputs, expected, strict=True)
+            found += [closeness(ours, theirs).cosine for ours, theirs in pairs]
+        self.on_trial()
+        return float(np.min(np.nan_to_num(found, nan=-1.0)))
+
+    def cycles(self, table: CalibrationTable, modes: Modes) -> int:
+        """What the compiled program takes."""
+        module = self.lowered(table, modes)
+        description = "" if self.chip_name == self.chip.name else self.chip_name
+        run_stage(module, "final", "INT8", self.chip.instruction_set, description=description)
+        program = generate(module, weights_of(module), self.chip)
+        self.on_trial()
+        return simulate(program.tiu, program.gdma, self.chip).total
+
+    def _written(self, table: CalibrationTable) -> Path:
+        path = self.folder / "table"
+        path.write_text(table.text(), encoding="utf-8")
+        return path

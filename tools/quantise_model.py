@@ -1,0 +1,62 @@
+"""From a model and samples to the tables of its INT8 program; printing nothing."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.passes.lowering.quantize_table import quantize_table_text
+from xdsl_tpu.tools.calibrate_model import Samples, header, observe
+from xdsl_tpu.tools.engines import Engine
+from xdsl_tpu.tools.mixing.automatic import Quantised, Wanted, quantise
+from xdsl_tpu.tools.mixing.network import Network
+
+EVALUATED = 2
+"""How many samples accuracy is measured on."""
+
+
+def quantise_model(
+    module: ModuleOp,
+    engine: Engine,
+    samples: Samples,
+    wanted: Wanted,
+    limit: int | None = None,
+    chip_name: str = "bm1684x",
+    on_step: Callable[[str], None] = lambda text: None,
+    on_trial: Callable[[], None] = lambda: None,
+) -> Quantised:
+    """The tables of a canonical top module. Raises TpuError when the target is out of reach."""
+    on_step("running the samples")
+    observed, count = observe(engine, samples, limit)
+    judged = [inputs for _, inputs in samples.samples(min(EVALUATED, count))]
+    with tempfile.TemporaryDirectory() as folder:
+        network = Network(module, judged, Path(folder), chip_name, on_trial)
+        found = quantise(network, observed, wanted, on_step)
+    found.table.header = header(module, described(found), count)
+    return found
+
+
+def described(found: Quantised) -> str:
+    """How the thresholds came about."""
+    return f"{found.method}, biases corrected" if found.corrected else found.method
+
+
+def modes_text(found: Quantised, target: float, cycles: tuple[int, int] | None = None) -> str:
+    """The quantize table; `cycles` are those without and with it."""
+    head = [
+        f"# {kept(found.modes)} for a cosine of {target}",
+        f"# cosine {found.cosine:.6f} without, {found.reached:.6f} with them",
+    ]
+    if cycles is not None:
+        head.append(f"# cycles {cycles[0]} without, {cycles[1]} with them")
+    return "\n".join(head) + "\n" + quantize_table_text(found.modes)
+
+
+def kept(modes: Mapping[str, str]) -> str:
+    """How many layers are in which format, in words."""
+    counts = {mode: list(modes.values()).count(mode) for mode in ("F16", "BF16", "F32")}
+    words = [f"{count} in {mode}" for mode, count in counts.items() if count]
+    if len(words) > 1:
+        return f"{len(modes)} layers in wider formats ({', '.join(words)})"
+    return f"{len(modes)} layers in {next(iter(modes.values()), 'F16')}"
