@@ -40,7 +40,8 @@ def op_modes(
 ) -> dict[Operation, str]:
     """The mode of every top op that is lowered.
 
-    The quantize table has the first word. Where the mode is INT8, sums and differences of two
+    The quantize table has the first word; when it has ops in float, what only moves numbers between
+    ops on floats does so, too (`float_moves`). Where the mode is INT8, sums and differences of two
     tensors whose thresholds differ by more than 64 run in F16: the smaller one would be lost
     in the other's steps. So do the sums behind a Concat that puts in a weight far smaller than the
     rest, as vision transformers do with their class token: each row is normalised by itself, and
@@ -65,7 +66,7 @@ def op_modes(
         if said is None and mode == "INT8" and (op in fine or _loses_an_operand(op, weights)):
             said = float_mode(op)
         modes[op] = said or mode
-    if mode == "INT8":
+    if mode == "INT8" and set(table.values()) - {"INT8"}:
         said = {op for op in modes if _said(op, table) is not None}
         for op in float_moves(func, modes, lambda op: _in_float(op, modes)) - said:
             modes[op] = float_mode(op)
