@@ -203,6 +203,17 @@ class GlobalTensor:
         return replace(self, shape=shape, strides=strides)
 
 
+def plain_strides(shape: Shape4, strides: Shape4) -> Shape4:
+    """`strides` with those of a single row or column as if it were dense.
+
+    They address nothing, but the vendor's estimate counts a transfer's channels by h times the
+    stride of h: a program must not look faster by a number that has no effect.
+    """
+    w_stride = strides[3] if shape[3] > 1 else 1
+    h_stride = strides[2] if shape[2] > 1 else shape[3] * w_stride
+    return strides[0], strides[1], h_stride, w_stride
+
+
 def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Row-major element strides of any rank."""
     strides: list[int] = []

@@ -5,7 +5,7 @@ usage: python benchmarks/machine.py --golden DIR --cycles DIR [--json FILE]
 --golden: any folder that holds, at any depth, vectors (`index.json` beside `.npz` files) and
 recorded streams (`.npz` files with a `crc` array), in the formats of tests/data/golden/README.md.
 --cycles: any folder of `.csv.gz` files in the format of tests/data/cycles, with or without a
-`totals.csv`.
+`totals.csv`, and of `.commands.gz` files of single commands.
 
 What is damaged counts as failed, and files that cannot be read are listed. The last line is
 "everything passed" (exit status 0), or a list of what did not (1). Where examples/ has a
@@ -30,6 +30,7 @@ from machine_scores import (  # noqa: E402
     Scores,
     Unreadable,
     cycle_scores,
+    lone_scores,
     summed,
     vector_scores,
 )
@@ -137,8 +138,11 @@ def main() -> None:
     console.print(score_table("vectors, exact mode: every bit as recorded", vectors))
     with progress.status("cycles"):
         rows, files = cycle_scores(args.cycles, unreadable)
-    console.print(score_table("cycles and bytes of single commands", rows))
+        lone = lone_scores(args.cycles, unreadable)
+    console.print(score_table("cycles and bytes of the commands of programs", rows))
     console.print(file_table(files))
+    if lone:
+        console.print(score_table("cycles of commands without a program", lone))
     streams: list[Stream] = []
     for path in traces(args.golden, unreadable):
         with progress.status(f"stream {path.stem}"):
@@ -151,6 +155,7 @@ def main() -> None:
         figures: dict[str, Any] = {
             "vectors": {name: asdict(score) for name, score in vectors.items()},
             "cycle_rows": {name: asdict(score) for name, score in rows.items()},
+            "lone_commands": {name: asdict(score) for name, score in lone.items()},
             "cycle_totals": [asdict(file) for file in files],
             "streams": [_plain(asdict(item)) for item in streams],
             "unreadable": [asdict(file) for file in unreadable],
@@ -159,7 +164,7 @@ def main() -> None:
     missing = _missing(args, bool(vectors or streams), bool(files))
     if missing:
         sys.exit(f"error: {missing}")
-    missed = shortcomings(vectors, rows, files, streams)
+    missed = shortcomings(vectors, rows | lone, files, streams)
     print(verdict(missed, unreadable))
     sys.exit(1 if missed or unreadable else 0)
 

@@ -14,7 +14,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from tests.machine import golden_vectors
-from tests.timing import cycle_rows
+from tests.timing import cycle_rows, lone_commands
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.isa import Command, Engine
@@ -177,7 +177,7 @@ def cycle_scores(folder: Path, unreadable: list[Unreadable]) -> tuple[Scores, li
         for row in rows:
             score = scores.setdefault(row.get("family") or "without family", Score())
             try:
-                score.count(_has_the_cycles(row))
+                score.count(cycle_rows.agrees(row, CHIP))
             except DAMAGE as error:
                 score.refuse(error)
         file = CycleFile(path.name.split(".")[0], vendor, -1, 0.0)
@@ -187,10 +187,22 @@ def cycle_scores(folder: Path, unreadable: list[Unreadable]) -> tuple[Scores, li
     return scores, files
 
 
-def _has_the_cycles(row: cycle_rows.Row) -> bool:
-    mine = cycle_rows.estimate(cycle_rows.command_of(row), CHIP)
-    right = mine.bytes is None or mine.bytes == int(row["bytes"])
-    return right and mine.cycles == int(row["cycles"])
+def lone_scores(folder: Path, unreadable: list[Unreadable]) -> Scores:
+    """Per form and function, commands of no program whose cycles are the vendor's."""
+    scores: Scores = {}
+    for path in files_below(folder, lone_commands.SUFFIX):
+        try:
+            found = list(lone_commands.lone_commands(path))
+        except DAMAGE as error:
+            unreadable.append(Unreadable(str(path), in_words(error)))
+            continue
+        for item in found:
+            score = scores.setdefault(item.name, Score())
+            try:
+                score.count(item.agrees(CHIP))
+            except DAMAGE as error:
+                score.refuse(error)
+    return scores
 
 
 def _total(file: CycleFile, rows: list[cycle_rows.Row]) -> None:

@@ -18,6 +18,7 @@ CHIPS = Path(__file__).parent
 _WIDEST_ELEMENT = 4  # bytes
 _BYTES_BY_CODE = {0: 1, 1: 2, 2: 4, 3: 2, 4: 4, 5: 2}  # of elements, by precision code
 _INT4 = 6
+_KINDS = {"name": str, "instruction_set": str, "tensor_derate": float, "transpose_share": float}
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Chip:
     copy_bytes_per_cycle: int
     gather_bytes_per_cycle: int
     tensor_derate: float
-    transpose_run_bytes: int
+    transpose_share: float
     clock_hertz: int
 
     @property
@@ -107,7 +108,7 @@ def _from_table(table: dict[str, Any]) -> Chip:
         copy_bytes_per_cycle=gdma["ddr_to_ddr"],
         gather_bytes_per_cycle=gdma["gather"],
         tensor_derate=gdma["tensor_derate"],
-        transpose_run_bytes=gdma["transpose_run_bytes"],
+        transpose_share=gdma["transpose_share"],
         clock_hertz=table["clock"]["hertz"],
     )
 
@@ -145,7 +146,7 @@ def _problems(chip: Chip, shipped: bool) -> Iterator[str]:
     """What cannot be in a description."""
     for name, value in asdict(chip).items():
         values: list[Any] = [*value.values()] if isinstance(value, dict) else [value]
-        kind = {"name": str, "instruction_set": str, "tensor_derate": float}.get(name, int)
+        kind = _KINDS.get(name, int)
         for number in values:
             if not isinstance(number, kind):
                 yield f"{name} is {number!r}, not of type {kind.__name__}"

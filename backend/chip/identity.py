@@ -30,7 +30,7 @@ RATES = frozenset(
         "load_bytes_per_cycle",
         "store_bytes_per_cycle",
         "tensor_derate",
-        "transpose_run_bytes",
+        "transpose_share",
     }
 )
 """Figures that only timing asks for."""

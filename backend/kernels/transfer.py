@@ -12,8 +12,16 @@ from functools import lru_cache
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, Shape4
-from xdsl_tpu.backend.timing.gdma_cost import DdrLayout, Side, channel_share, contiguous_run
+from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, Shape4, plain_strides
+from xdsl_tpu.backend.timing.gdma_cost import (
+    DdrLayout,
+    Side,
+    channel_share,
+    contiguous_run,
+    ddr_layout,
+    matrix_cycles,
+    tensor_cycles,
+)
 
 WORD = DType.F32
 """What bytes are moved as when their type does not matter."""
@@ -112,20 +120,20 @@ def _cycles(local: LocalTensor, ddr: GlobalTensor, chip: Chip, rate: int) -> int
     size = math.prod(local.shape) * width
     if fits_matrix(local, ddr, chip):
         run = local.shape[2] * local.shape[3] * width
-        return int(size * max(1, chip.ddr_row_bytes / run) / rate)
-    layout = DdrLayout(chip.ddr_channels, chip.ddr_interleave_bytes, chip.ddr_channel_window_bytes)
-    efficiency = _efficiency(
-        local.shape, local.strides, ddr.strides, width, layout, chip.ddr_row_bytes
-    )
-    return int(size * chip.tensor_derate / rate / efficiency)
+        return matrix_cycles(size, rate, run, chip)
+    run, share = _run_and_share(local.shape, local.strides, ddr.strides, width, ddr_layout(chip))
+    return tensor_cycles(size, rate, run * width, share, chip)
 
 
 @lru_cache(maxsize=4096)
-def _efficiency(
-    shape: Shape4, local: Shape4, ddr: Shape4, width: int, layout: DdrLayout, row_bytes: int
-) -> float:
-    """Share of the peak rate that a tensor transfer reaches: runs and DDR channels."""
-    near, far = Side(True, shape, local), Side(False, shape, ddr)
-    run = min(contiguous_run(near, 2), contiguous_run(far, 4)) * width
-    share = channel_share(far, 2, width, layout)
-    return min(1, run / row_bytes) * share
+def _run_and_share(
+    shape: Shape4, local: Shape4, ddr: Shape4, width: int, layout: DdrLayout
+) -> tuple[int, float]:
+    """Elements that lie together on both sides, and the share of the DDR channels."""
+    near = Side(True, shape, plain_strides(shape, local))
+    far = Side(False, shape, plain_strides(shape, ddr))
+    if ddr[2] == 0 and shape[2] > 1:  # the repeated row is read along n
+        n, c, h, w = shape
+        far = Side(False, (n * h, c, 1, w), (0, ddr[1], w, ddr[3]))
+    run = min(contiguous_run(near), contiguous_run(far))
+    return run, channel_share([far], width, layout)

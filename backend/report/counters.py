@@ -25,13 +25,16 @@ class Steps:
 
 
 def ddr_bandwidth(program: Program, timeline: Timeline, chip: Chip) -> dict[Direction, Steps]:
-    """Bytes per cycle that move from DDR, to DDR and within it; a transfer spreads evenly."""
+    """Bytes per cycle that move from DDR, to DDR and within it; a transfer spreads evenly.
+
+    The few bytes of a transfer that takes no cycle have no rate and are left out.
+    """
     rates: dict[Direction, list[tuple[Event, float]]] = {
         d: [] for d in (Direction.LOAD, Direction.STORE, Direction.COPY)
     }
     for event in timeline.events[Engine.GDMA]:
         moved = transfer(program.gdma[event.position], chip)
-        if moved.direction in rates:
+        if moved.direction in rates and event.cycles:
             rates[moved.direction].append((event, moved.bytes / event.cycles))
     return {direction: _steps(found) for direction, found in rates.items()}
 

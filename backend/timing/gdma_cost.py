@@ -1,7 +1,12 @@
-"""Cycles and bytes of GDMA commands: BM1684X cycle reference, section 4."""
+"""Cycles and bytes of GDMA commands, as the vendor's compiler estimates them.
+
+Probed command by command against tpu-mlir 1.30.2 (docs/accuracy.md says how far). The estimate
+is computed in single precision and rounded down, so a short transfer may take no cycle at all.
+Everything that is not local memory counts as DDR, L2 memory, too.
+"""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -42,8 +47,11 @@ class Transfer:
     cycles: int
 
 
+_TRANSPOSE, _BROADCAST = 1, 3
 _CW_TRANSPOSES = (2, 4)
 _NOTHING = Transfer(Direction.COPY, 0, 0)
+_POSITION_BYTES = 4  # of each position that DMA_nonzero writes
+_LOCAL_SLOWDOWN = 2  # of gathers and their like from local to local memory
 
 
 def transfer(command: Command, chip: Chip) -> Transfer:
@@ -65,10 +73,14 @@ def address(command: Command, side: str) -> int:
     return command[f"{side}_start_addr_l32"] | command[f"{side}_start_addr_h8"] << 32
 
 
+def _is_local(command: Command, side: str, chip: Chip) -> bool:
+    return chip.local_base <= address(command, side) < chip.static_base
+
+
 def direction_of(command: Command, chip: Chip) -> Direction:
     """Load, store or copy, from the two addresses."""
-    source = address(command, "src") >= chip.ddr_base
-    target = address(command, "dst") >= chip.ddr_base
+    source = not _is_local(command, "src", chip)
+    target = not _is_local(command, "dst", chip)
     if command["fill_constant_en"]:
         return Direction.STORE if target else Direction.LOAD
     if source and target:
@@ -78,34 +90,37 @@ def direction_of(command: Command, chip: Chip) -> Direction:
     return Direction.STORE if target else Direction.LOCAL
 
 
-def _bandwidth(direction: Direction, chip: Chip) -> int:
+def _rate(direction: Direction, chip: Chip) -> int:
+    """Bytes per cycle."""
     rates = {Direction.LOAD: chip.load_bytes_per_cycle, Direction.STORE: chip.store_bytes_per_cycle}
     return rates.get(direction, chip.copy_bytes_per_cycle)
 
 
+def _duration(size: int, rate: float, derate: float = 1.0) -> int:
+    """Cycles of `size` bytes, rounded as single precision rounds."""
+    return math.floor(np.float32(float(np.float32(size) / np.float32(rate)) * derate))
+
+
 def _sizes(command: Command, side: str) -> Shape4:
-    if side == "dst" and command["nchw_copy"]:
-        side = "src"
-    return (
-        command[f"{side}_nsize"],
-        command[f"{side}_csize"],
-        command[f"{side}_hsize"],
-        command[f"{side}_wsize"],
-    )
+    """Sizes of a side: the source's even where the target's differ, swapped where n and c are.
+
+    Only a constant has no source.
+    """
+    origin = "dst" if command["fill_constant_en"] else "src"
+    n, c, h, w = (command[f"{origin}_{axis}size"] for axis in "nchw")
+    swapped = side == "dst" and command.function == _TRANSPOSE
+    return (c, n, h, w) if swapped else (n, c, h, w)
 
 
 def _side(command: Command, side: str, chip: Chip) -> Side:
     sizes = _sizes(command, side)
-    n, c, h, w = sizes
+    _, c, h, w = sizes
+    local = _is_local(command, side, chip)
     if not command["stride_enable"]:
-        return Side(address(command, side) < chip.ddr_base, (n, c, h, w), (c * h * w, h * w, w, 1))
-    w_stride = 1 if command.function else command[f"{side}_wstride"]
-    strides = (*(command[f"{side}_{axis}stride"] for axis in "nch"), w_stride)
-    return Side(
-        address(command, side) < chip.ddr_base,
-        sizes,
-        (strides[0], strides[1], strides[2], w_stride),
-    )
+        n_stride = 0 if command.function == _TRANSPOSE else c * h * w
+        return Side(local, sizes, (n_stride, h * w, w, 1))
+    n_stride, c_stride, h_stride, w_stride = (command[f"{side}_{axis}stride"] for axis in "nchw")
+    return Side(local, sizes, (n_stride, c_stride, h_stride, w_stride))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,79 +132,88 @@ class DdrLayout:
     window: int
 
 
-@lru_cache(maxsize=4096)
-def contiguous_run(side: Side, dimensions: int) -> int:
-    """Elements that lie one behind the other, merging w and up to `dimensions` - 1 outer ones."""
-    return _rows(side, dimensions)[0]
-
-
-def _rows(side: Side, dimensions: int) -> tuple[int, list[int]]:
-    """The run length in elements, and the axes along which the runs repeat."""
-    if side.strides[3] != 1 and side.sizes[3] > 1:
-        return 1, [0, 1, 2, 3]
-    run = side.sizes[3]
-    for axis in (2, 1, 0):
-        if side.sizes[axis] == 1:
-            continue
-        if axis < 4 - dimensions or side.strides[axis] != run:
-            return run, list(range(axis + 1))
-        run *= side.sizes[axis]
-    return run, []
+def ddr_layout(chip: Chip) -> DdrLayout:
+    """That of the chip."""
+    return DdrLayout(chip.ddr_channels, chip.ddr_interleave_bytes, chip.ddr_channel_window_bytes)
 
 
 @lru_cache(maxsize=4096)
-def channel_share(side: Side, dimensions: int, width: int, layout: DdrLayout) -> float:
-    """Share of the DDR channels that the start of a transfer spreads over, 1/4 to 1.
+def contiguous_run(side: Side) -> int:
+    """Elements that lie one behind the other: a row, or the rows of a plane without gaps."""
+    _, _, h, w = side.sizes
+    if side.strides[3] != 1 and w > 1:
+        return 1
+    return h * w if h == 1 or side.strides[2] == w else w
 
-    `dimensions` is how many may join into one row (2: w and h; 4: all), `width` is bytes per
-    element.
+
+@lru_cache(maxsize=4096)
+def _touched(side: Side, width: int, layout: DdrLayout) -> frozenset[int]:
+    """The DDR channels that the start of a transfer touches; `width` is bytes per element.
+
+    Each plane of (n, c) counts from its start to h times the stride of a row, also where h is 1
+    or the row is longer.
     """
-    run, axes = _rows(side, dimensions)
-    blocks = math.ceil(run * width / layout.interleave)
+    blocks = math.ceil(side.sizes[2] * side.strides[2] * width / layout.interleave)
     if blocks >= layout.channels:
-        return 1.0
+        return frozenset(range(layout.channels))
     offsets = np.zeros(1, np.int64)
-    for axis in axes:
+    for axis in (0, 1):
         steps = np.arange(side.sizes[axis], dtype=np.int64) * (side.strides[axis] * width)
         offsets = np.unique(np.add.outer(offsets, steps[steps < layout.window]))
         offsets = offsets[offsets < layout.window]
     first = offsets // layout.interleave
     touched = np.unique((first[:, None] + np.arange(blocks)) % layout.channels)
-    return touched.size / layout.channels
+    return frozenset(touched.tolist())
+
+
+def channel_share(sides: Sequence[Side], width: int, layout: DdrLayout) -> float:
+    """Share of the DDR channels that the `sides` in DDR spread over, 0 to 1; 1 without any.
+
+    Of two sides the second counts with the channels of both: the estimate never forgets the
+    first's.
+    """
+    share, touched = 1.0, frozenset[int]()
+    for side in sides:
+        touched |= _touched(side, width, layout)
+        share *= len(touched) / layout.channels
+    return share
+
+
+def tensor_cycles(size: int, rate: int, run: int, share: float, chip: Chip) -> int:
+    """Cycles of `size` bytes in runs of `run` bytes; none where no DDR channel is touched."""
+    efficiency = min(1, run / chip.ddr_row_bytes) * share
+    return _duration(size, rate * efficiency, chip.tensor_derate) if efficiency else 0
+
+
+def matrix_cycles(size: int, rate: float, run: int, chip: Chip) -> int:
+    """Cycles of `size` bytes in runs of `run` bytes where DDR channels do not count."""
+    return _duration(size, rate * min(1, run / chip.ddr_row_bytes))
 
 
 def _tensor(command: Command, chip: Chip) -> Transfer:
     if command.function in _CW_TRANSPOSES:
-        return _cw_transpose(command, chip)
+        return _even_rate(command, chip)
     direction = direction_of(command, chip)
     width = element_bytes(command, "src_data_format")
+    size = math.prod(_sizes(command, "src")) * width
+    if command.function == _BROADCAST:
+        run = _broadcast_run(command) * width
+        return Transfer(direction, size, matrix_cycles(size, chip.load_bytes_per_cycle, run, chip))
     source, target = _side(command, "src", chip), _side(command, "dst", chip)
-    if command["fill_constant_en"]:
-        return _fill(direction, target, width, chip)
-    size = math.prod(source.sizes) * width
-    if command.function == 3:
-        run = contiguous_run(source, 2) * width
-        cycles = math.floor(size * max(1, chip.ddr_row_bytes / run) / chip.load_bytes_per_cycle)
-        return Transfer(direction, size, max(1, cycles))
-    run = min(contiguous_run(side, 2 if side.local else 4) for side in (source, target))
-    ddr = target if direction is Direction.STORE else source
-    share = channel_share(ddr, 4 if direction is Direction.COPY else 2, width, _layout(chip))
-    efficiency = min(1, run * width / chip.ddr_row_bytes) * share
-    rate = _bandwidth(direction, chip)
-    cycles = math.floor(size * chip.tensor_derate / rate / efficiency)
-    return Transfer(direction, size, max(1, cycles))
+    if command["fill_constant_en"]:  # at the rate of a load wherever it goes
+        run = contiguous_run(target) * width
+        return Transfer(direction, size, matrix_cycles(size, chip.load_bytes_per_cycle, run, chip))
+    run = min(contiguous_run(side) for side in (source, target)) * width
+    far = [side for side in (source, target) if not side.local]
+    share = channel_share(far, width, ddr_layout(chip))
+    cycles = tensor_cycles(size, _rate(direction, chip), run, share, chip)
+    return Transfer(direction, size, cycles)
 
 
-def _layout(chip: Chip) -> DdrLayout:
-    return DdrLayout(chip.ddr_channels, chip.ddr_interleave_bytes, chip.ddr_channel_window_bytes)
-
-
-def _fill(direction: Direction, target: Side, width: int, chip: Chip) -> Transfer:
-    """A constant fill; the formula is known for DDR targets and used for local ones too."""
-    size = math.prod(target.sizes) * width
-    run = contiguous_run(target, 2 if target.local else 4) * width
-    cycles = math.floor(size * max(1, chip.ddr_row_bytes / run) / chip.load_bytes_per_cycle)
-    return Transfer(direction, size, max(1, cycles))
+def _broadcast_run(command: Command) -> int:
+    """Rows join where both strides say so, and a stride that is not enabled is 0."""
+    _, _, h, w = _sizes(command, "src")
+    return h * w if command["src_hstride"] == command["dst_hstride"] == w else w
 
 
 def _matrix(command: Command, chip: Chip) -> Transfer:
@@ -197,52 +221,45 @@ def _matrix(command: Command, chip: Chip) -> Transfer:
     width = element_bytes(command, "src_data_format")
     ddr, local = ("dst", "src") if direction is Direction.STORE else ("src", "dst")
     size = command[f"{ddr}_hsize"] * command[f"{ddr}_wsize"] * width
-    row = chip.ddr_row_bytes
-    if command.function == 1:
-        slowdown = row / chip.transpose_run_bytes
-    else:
-        slowdown = max(1, row / (command[f"{local}_wsize"] * width))
-    cycles = math.floor(size * slowdown / _bandwidth(direction, chip))
-    return Transfer(direction, size, max(1, cycles))
+    share = chip.transpose_share if command.function == _TRANSPOSE else 1
+    run = command[f"{local}_wsize"] * width
+    cycles = matrix_cycles(size, _rate(direction, chip) * share, run, chip)
+    return Transfer(direction, size, cycles)
 
 
-def _gather(command: Command, chip: Chip) -> Transfer:
-    """Gather and scatter move max(c, index c) rows of w elements, at one rate everywhere."""
-    width = element_bytes(command, "src_data_format")
-    if command.form.family == "DMA_scatter":
+def _even_rate(command: Command, chip: Chip) -> Transfer:
+    """What goes at one rate whatever its shape: half of it within local memory."""
+    direction = direction_of(command, chip)
+    size = _even_bytes(command) * element_bytes(command, "src_data_format")
+    rate = chip.gather_bytes_per_cycle
+    if direction is Direction.LOCAL:
+        rate /= _LOCAL_SLOWDOWN
+    positions = command.form.family == "DMA_nonzero"
+    counted = _even_bytes(command) * _POSITION_BYTES if positions else size
+    return Transfer(direction, size, _duration(counted, rate))
+
+
+def _even_bytes(command: Command) -> int:
+    """Elements that a command of one rate moves; gathers and scatters rows of w elements."""
+    family = command.form.family
+    if family == "DMA_general":
+        return command["src_cstride"] * (command["dst_csize"] if command.function == 1 else 1)
+    if family not in ("DMA_gather", "DMA_scatter"):
+        return math.prod(_sizes(command, "src"))
+    if family == "DMA_scatter":
         rows = command["index_hsize"]
     else:
         rows = command["src_hsize"] if command["nchw_copy"] else command["dst_hsize"]
-    channels = max(command["src_csize"], command["index_csize"])
-    size = channels * rows * command["src_wsize"] * width
-    cycles = math.floor(size / chip.gather_bytes_per_cycle)
-    return Transfer(direction_of(command, chip), size, max(1, cycles))
-
-
-def _general(command: Command, chip: Chip) -> Transfer:
-    """A linear copy; an estimate, no data: the rate of a matrix that is one row."""
-    direction = direction_of(command, chip)
-    size = command["src_cstride"] * element_bytes(command, "src_data_format")
-    lanes = command["dst_csize"] if command.function == 1 else 1
-    slowdown = max(1, chip.ddr_row_bytes / max(1, size))
-    cycles = math.floor(lanes * size * slowdown / _bandwidth(direction, chip))
-    return Transfer(direction, lanes * size, max(1, cycles))
-
-
-def _cw_transpose(command: Command, chip: Chip) -> Transfer:
-    """c and w exchanged; an estimate, no data: the rate of the matrix transpose."""
-    direction = direction_of(command, chip)
-    size = math.prod(_sizes(command, "src")) * element_bytes(command, "src_data_format")
-    slowdown = chip.ddr_row_bytes / chip.transpose_run_bytes
-    cycles = math.floor(size * slowdown / _bandwidth(direction, chip))
-    return Transfer(direction, size, max(1, cycles))
+    return max(command["src_csize"], command["index_csize"]) * rows * command["src_wsize"]
 
 
 _FAMILIES: dict[str, Callable[[Command, Chip], Transfer]] = {
-    "DMA_cw_transpose": _cw_transpose,
-    "DMA_gather": _gather,
-    "DMA_general": _general,
+    "DMA_cw_transpose": _even_rate,
+    "DMA_gather": _even_rate,
+    "DMA_general": _even_rate,
+    "DMA_masked_select": _even_rate,
     "DMA_matrix": _matrix,
-    "DMA_scatter": _gather,
+    "DMA_nonzero": _even_rate,
+    "DMA_scatter": _even_rate,
     "DMA_tensor": _tensor,
 }

@@ -15,10 +15,15 @@ from xdsl_tpu.backend.timing.gdma_cost import Direction, transfer
 from xdsl_tpu.backend.timing.tiu_cost import tiu_cycles
 from xdsl_tpu.dialects.errors import TpuError
 
+_END_MARKERS = frozenset({"DMA_sys", "SYSID"})
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One command's place in time; `position` is its index in its queue."""
+    """One command's place in time; `position` is its index in its queue.
+
+    A transfer of a few bytes may take 0 cycles.
+    """
 
     engine: Engine
     position: int
@@ -74,7 +79,7 @@ def _schedule(
                 cycles = costs[engine][i]
                 start = 1 + max(mine[-1], theirs[needed])
                 mine.append(start + cycles - 1)
-                if cycles:
+                if queue[i].form.family not in _END_MARKERS:
                     events[engine].append(Event(engine, i, start, cycles))
                 position[engine] += 1
                 advanced = True

@@ -1,9 +1,8 @@
 """Cycles of TIU commands.
 
-Formulas of the BM1684X cycle reference, section 3, which reproduces the estimate that the
-vendor's compiler prints; it is static: no start-up latency and no bank conflicts. In all of
-them `blocks` is the number of channel groups per lane and E the elements one lane handles per
-cycle in the widest type involved.
+The estimate that the vendor's compiler prints, probed command by command against tpu-mlir 1.30.2
+(docs/accuracy.md says how far); it is static: no start-up latency and no contention. E is the
+elements that one lane handles per cycle, in the widest type involved.
 """
 
 import math
@@ -19,8 +18,8 @@ _BYTES = {0: 1, 1: 2, 2: 4, 3: 2, 4: 4, 5: 2, 6: 1}
 
 _INT4 = 6
 _FREE_STRIDES = 3
-_DIV_PASSES = 31  # seen for 3 Newton iterations only
-_RSQRT_PASSES = 30  # the same for 2 and 3 iterations
+_DIV_PASSES, _DIV_ITERATION_PASSES = 15, 8  # of the first Newton iteration, of each one more
+_RSQRT_PASSES = 30  # whatever the number of iterations
 
 
 def element_bytes(command: Command, field: str) -> int:
@@ -47,15 +46,20 @@ def tiu_cycles(command: Command, chip: Chip) -> int:
 
 def _base(command: Command, chip: Chip, width: int) -> int:
     """Passes over the result, one EU width per lane each; `width` in bytes of one element."""
-    lane = _lane(command, chip)
-    blocks = ceil_div(lane + command["res0_c"], chip.lanes)
     elements = command["res0_h"] * command["res0_w"]
-    return command["res0_n"] * blocks * ceil_div(elements, chip.eu(width))
+    return command["res0_n"] * _groups(command, chip) * ceil_div(elements, chip.eu(width))
 
 
-def _lane(command: Command, chip: Chip) -> int:
-    """The lane on which the result starts; bits beyond local memory do not count."""
-    return (command["res0_addr"] >> chip.lane_shift) % chip.lanes
+def _groups(command: Command, chip: Chip) -> int:
+    """Rounds of lanes that the result's channels take from the lane on which it starts.
+
+    Address bits beyond local memory do not count.
+    """
+    lane = (command["res0_addr"] >> chip.lane_shift) % chip.lanes
+    return ceil_div(lane + command["res0_c"], chip.lanes)
+
+
+_FREE_IN_PLACE = frozenset({18, 19})  # mac and copy: not slower where the result is an operand
 
 
 def _arith(command: Command, chip: Chip) -> int:
@@ -65,10 +69,11 @@ def _arith(command: Command, chip: Chip) -> int:
     width = max(widths)
     base = _base(command, chip, width)
     if command.function == 12:
-        return _DIV_PASSES * base
-    if command.function != 19 and _in_place(command):
+        passes = _DIV_PASSES + _DIV_ITERATION_PASSES * command["opd2_n_str"]
+        return base * max(passes, _stride_factor(command, chip.eu(width)))
+    if command.function not in _FREE_IN_PLACE and _in_place(command):
         base *= 2
-    return base * _two_strided(command) * _row_factor(command, chip.eu(width))
+    return base * _stride_factor(command, chip.eu(width))
 
 
 def _tensor_operands(command: Command) -> list[str]:
@@ -81,38 +86,36 @@ def _in_place(command: Command) -> bool:
     return any(command[f"{name}_addr"] == result for name in _tensor_operands(command))
 
 
-def _two_strided(command: Command) -> int:
-    """2 when both operands are read with explicit strides, but not when opd1 repeats along w."""
-    strided = [n for n in _tensor_operands(command) if command[f"{n}_str"] == _FREE_STRIDES]
-    repeats_along_w = command["opd1_w_str"] == 0 and command["opd1_h_str"] != 0
-    return 2 if len(strided) == 2 and not repeats_along_w else 1
-
-
-def _row_factor(command: Command, eu: int) -> int:
-    """Extra passes for rows that do not lie one behind the other."""
-    names = ["res0", *_tensor_operands(command)]
-    strided = [n for n in names if command[f"{n}_str"] == _FREE_STRIDES]
+def _stride_factor(command: Command, eu: int) -> int:
+    """Lines read or written per line of the result: those of both operands, or of the result."""
     h, w = command["res0_h"], command["res0_w"]
-    factors = [_gap_factor(command[f"{n}_h_str"], command[f"{n}_w_str"], h, w, eu) for n in strided]
-    return max(factors, default=1)
+
+    def lines(names: list[str]) -> int:
+        strided = [name for name in names if command[f"{name}_str"] == _FREE_STRIDES]
+        strides = ((command[f"{name}_h_str"], command[f"{name}_w_str"]) for name in strided)
+        return sum(_gap_factor(h_stride, w_stride, h, w, eu) for h_stride, w_stride in strides)
+
+    return max(1, lines(_tensor_operands(command)), lines(["res0"]))
 
 
 def _gap_factor(h_stride: int, w_stride: int, h: int, w: int, eu: int) -> int:
-    """The `row` factor of one tensor; an empirical fit, see the reference for its range."""
+    """Lines of `eu` elements that one tensor's rows lie on, per line that they would fill.
+
+    Rows far apart, or each on a line of its own, count the lines of the second row; 0 where
+    many rows share a line.
+    """
     if w_stride > 1:
         return min(w_stride, eu)
-    if w_stride != 1 or h_stride <= w:
+    if h_stride == 0:
         return 1
-    chunks = ceil_div(h * w, eu)
-    if w > max(math.gcd(h_stride, eu), 7):
-        lines = 2 * h if h_stride >= 1.5 * eu else h * h_stride / eu
-    else:
-        lines = h if h_stride >= eu else ceil_div(h * h_stride, eu)
-    return max(1, math.floor(lines / chunks))
+    apart = h_stride >= eu + w or h_stride % eu == 0
+    lines = h * ceil_div(h_stride % eu + w, eu) if apart else ceil_div(h * h_stride, eu)
+    return lines // ceil_div(h * w, eu)
 
 
 def _compare(command: Command, chip: Chip) -> int:
-    return 2 * _base(command, chip, element_bytes(command, "opd0_prec"))
+    width = max(element_bytes(command, "opd0_prec"), element_bytes(command, "opd2_prec"))
+    return 2 * _base(command, chip, width)
 
 
 def _sfu(command: Command, chip: Chip) -> int:
@@ -121,9 +124,14 @@ def _sfu(command: Command, chip: Chip) -> int:
     return passes.get(command.function, 1) * _base(command, chip, width)
 
 
+_MM_WITH_BIAS = frozenset({2, 3})  # of 8-bit integers; those of function 1 have a shift there
+
+
 def _conv(command: Command, chip: Chip) -> int:
-    """CONV; estimates without data: a fused requantisation (functions 1, 2) is free, and int4
-    takes twice as many channels per cycle as int8, the width of its filter blocks.
+    """CONV; a fused requantisation (functions 1, 2) is free.
+
+    An estimate without data: int4 takes twice as many channels per cycle as int8, the width of its
+    filter blocks.
     """
     width = element_bytes(command, "opd0_prec")
     pixels = ceil_div(command["res0_h"] * command["res0_w"], chip.cube_outputs[width])
@@ -133,20 +141,23 @@ def _conv(command: Command, chip: Chip) -> int:
 
 
 def _matmul(command: Command, chip: Chip) -> int:
-    """MM: one k per cycle and EU element; a bias or an accumulated result counts as one k.
+    """MM: one k per cycle and 16 f32 or 64 integer results, of any width.
 
-    That a fused requantisation (functions 2, 3) is free is an estimate, no data.
+    An accumulated result counts as one k, and a bias, too.
     """
+    rows = command["opd0_n"]
     depth = command["opd0_w"] * (command["opd0_c"] - 1) + command["opd1_w"]
+    if command["left_tran"]:
+        rows, depth = depth, rows
     is_f32 = command["opd0_prec"] == 2
-    depth += command["res_add"] + int(is_f32 and not command["opd2_const"])
-    eu = chip.eu(element_bytes(command, "opd0_prec"))
-    groups = ceil_div(command["res0_c"], chip.lanes)
-    return command["opd0_n"] * groups * ceil_div(command["res0_w"], eu) * depth
+    has_bias = not command["opd2_const"] and (is_f32 or command.function in _MM_WITH_BIAS)
+    depth += command["res_add"] + has_bias
+    groups = _groups(command, chip)
+    return rows * groups * ceil_div(command["res0_w"], chip.eu(4 if is_f32 else 1)) * depth
 
 
 def _matmul2(command: Command, chip: Chip) -> int:
-    """MM2; for tt an estimate from nn and nt, for int4 as in CONV, no data."""
+    """MM2; int4 as in CONV, without data."""
     width = element_bytes(command, "opd0_prec")
     depth = command["opd1_c"] if command.function == 4 else command["opd1_w"]
     rows = ceil_div(command["res0_c"], chip.lanes)
@@ -157,14 +168,12 @@ def _matmul2(command: Command, chip: Chip) -> int:
 def _pool(command: Command, chip: Chip) -> int:
     """Pools and depthwise convolution; a kernel of one row works row by row."""
     width = max(element_bytes(command, "res0_prec"), element_bytes(command, "opd0_prec"))
-    lane = _lane(command, chip)
-    blocks = ceil_div(lane + command["res0_c"], chip.lanes)
     h, w, kernel_h = command["res0_h"], command["res0_w"], command["opd1_h"]
     eu = chip.eu(width)
     chunks = ceil_div(h * w, eu) if kernel_h > 1 else h * ceil_div(w, eu)
     strided = command["res_op_x_str"] > 1 and command["res_op_y_str"] > 1
     taps = kernel_h * command["opd1_w"]
-    return command["res0_n"] * blocks * chunks * taps * (3 if strided else 1)
+    return command["res0_n"] * _groups(command, chip) * chunks * taps * (3 if strided else 1)
 
 
 def _requant(command: Command, chip: Chip) -> int:
@@ -185,36 +194,51 @@ def _transpose_broadcast(command: Command, chip: Chip) -> int:
         case 1:
             return n * h * ceil_div(w, eu)
         case 2:
-            return c * _base(command, chip, width)
+            return c * _base(command, chip, width) * _one_bank(command, chip)
         case 3:
-            same = command["res0_addr"] == command["opd0_addr"]
-            return _base(command, chip, width) * (2 if same else 1)
+            return _base(command, chip, width) * _one_bank(command, chip)
         case 4:
             return ceil_div(w, eu)
         case _:
-            return 1
+            return ceil_div(c, eu)
+
+
+def _one_bank(command: Command, chip: Chip) -> int:
+    """2 when result and operand start in the same bank of the same lane, else 1."""
+    starts = {command[field] // chip.bank_bytes for field in ("res0_addr", "opd0_addr")}
+    return 2 if len(starts) == 1 else 1
+
+
+_SCATTERS = frozenset({3, 4, 6, 14})
+_GATHER_LINES = 17
+_SEQUENTIAL = {13: 1.5, 14: 1.5, 15: 3}  # factors where operands share banks
 
 
 def _gather(command: Command, chip: Chip) -> int:
-    """One element per lane and cycle; scatters were seen only with a handful of elements."""
-    if command.function in (6, 14):
-        return 1
-    elements = command["res0_n"] * ceil_div(command["res0_c"], chip.lanes) * command["res0_w"]
-    return math.floor(1.5 * elements) if command.function == 13 else elements
+    """SG: one element per lane and cycle; a scatter takes those of its operand."""
+    scatters = command.function in _SCATTERS
+    elements = command["opd0_h"] * command["opd0_w"] if scatters else command["res0_w"]
+    elements *= command["res0_n"] * _groups(command, chip)
+    return math.floor(elements * _SEQUENTIAL.get(command.function, 1))
+
+
+def _gather_lines(command: Command, chip: Chip) -> int:
+    """SGL: lines read and written; a scatter takes those of its operand."""
+    lines = command["res0_h"] if command.function == _GATHER_LINES else command["opd0_h"]
+    chunks = ceil_div(command["res0_w"], chip.eu(element_bytes(command, "res0_prec")))
+    return 2 * command["res0_n"] * _groups(command, chip) * lines * chunks
 
 
 def _linear(command: Command, chip: Chip) -> int:
-    """LIN: an estimate, no data; one pass over the result as for AR."""
+    """LIN: one pass over the result."""
     return _base(command, chip, element_bytes(command, "res0_prec"))
 
 
 def _vector(command: Command, chip: Chip) -> int:
-    """VC: an estimate, no data; one pass over the result, whose rows are the first vector."""
+    """VC: one pass over the result, whose rows are the first vector."""
     width = max(element_bytes(command, f"{name}_prec") for name in ("res0", "opd0", "opd1"))
     rows = (command["opd0_c"] - 1) * command["opd0_w"] + command["opd1_w"]
-    lane = _lane(command, chip)
-    groups = ceil_div(lane + command["res0_c"], chip.lanes)
-    return rows * groups * ceil_div(command["res0_w"], chip.eu(width))
+    return rows * _groups(command, chip) * ceil_div(command["res0_w"], chip.eu(width))
 
 
 _FAMILIES: dict[str, Callable[[Command, Chip], int]] = {
@@ -228,6 +252,7 @@ _FAMILIES: dict[str, Callable[[Command, Chip], int]] = {
     "RQ_DQ": _requant,
     "SFU": _sfu,
     "SG": _gather,
+    "SGL": _gather_lines,
     "TRANS_BC": _transpose_broadcast,
     "VC": _vector,
 }

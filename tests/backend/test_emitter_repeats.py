@@ -1,6 +1,7 @@
-"""Copies whose elements in DDR repeat: no command has a w stride of 0 there, whatever is asked for.
+"""Copies whose elements in DDR repeat: no command has a w or h stride of 0 there.
 
-The vendor's C model divides by that stride, also where there is only one element.
+The vendor's C model divides by that of w, also where there is only one element; its estimate takes
+a transfer for nothing where that of h is 0.
 """
 
 import itertools
@@ -16,6 +17,7 @@ from xdsl_tpu.backend.machine import Machine
 from xdsl_tpu.backend.operands import accesses
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, aligned, contiguous
+from xdsl_tpu.backend.timing import transfer
 
 CHIP = load_chip()
 SHAPES = [(2, 70, 3, 4), (2, 70, 3, 1), (2, 1, 1, 4), (1, 3, 1, 1)]
@@ -43,6 +45,8 @@ def test_a_repeating_source(
     for command in program.queue(Engine.GDMA):
         assert command["src_wstride"]
         assert command["dst_wstride"]
+        assert command["src_hstride"]
+        assert transfer(command, CHIP).cycles
         assert not list(contradictions(command, list(accesses(command, CHIP)), CHIP))
         machine.execute(command)
     indices = np.indices(shape)
@@ -55,3 +59,13 @@ def test_a_repeating_source_of_a_constant_step_is_one_command() -> None:
     source = GlobalTensor(CHIP.ddr_base, (1, 70, 8, 5), (350, 5, 1, 0), DType.F32)
     Emitter(CHIP, program).load(aligned(CHIP, 0, (1, 70, 8, 5), DType.F32), source)
     assert len(program.queue(Engine.GDMA)) == 1
+
+
+def test_a_stride_without_effect_makes_no_transfer_faster() -> None:
+    program = Program("test", CHIP.name, "F32")
+    emitter = Emitter(CHIP, program)
+    for h_stride in (0, 16, 1 << 20):
+        source = GlobalTensor(CHIP.ddr_base, (1, 70, 1, 16), (1120, 16, h_stride, 1), DType.F32)
+        emitter.load(aligned(CHIP, 0, (1, 70, 1, 16), DType.F32), source)
+    first, *others = (transfer(command, CHIP).cycles for command in program.queue(Engine.GDMA))
+    assert others == [first, first]

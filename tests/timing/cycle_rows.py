@@ -51,6 +51,16 @@ def estimate(command: Command, chip: Chip) -> Estimate:
     return Estimate(moved.cycles, moved.bytes)
 
 
+def agrees(row: Row, chip: Chip) -> bool:
+    """Whether our model says the cycles and bytes of a row.
+
+    The profile gives neither direction nor bytes of a transfer that takes no cycle.
+    """
+    mine = estimate(command_of(row), chip)
+    recorded = mine.bytes is not None and bool(row["dir"])
+    return mine.cycles == int(row["cycles"]) and (not recorded or mine.bytes == int(row["bytes"]))
+
+
 def queue_of(rows: list[Row], commands: list[Command], engine: Engine) -> list[Command]:
     """One engine's commands in the order of its queue."""
     numbered = zip(rows, commands, strict=True)
