@@ -43,8 +43,7 @@ def judge(outputs: Arrays, report: dict[str, Any], limits: Limits, compared: Clo
     if found:
         raise NotFiniteError(
             f"{'; '.join(found)} (F16 ends at 65,504; BF16 and F32 reach 3e38; the program is "
-            f"{report['quantize'] or 'of others'}): --compare-layers lists the first layer where "
-            "it happens"
+            f"{report['quantize'] or 'of others'}): --find-bad names the command where it begins"
         )
     found = [
         f"output '{name}': {what}"
