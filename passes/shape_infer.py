@@ -29,6 +29,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.interfaces.shape import ShapeInference, known_shape
+from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.abstract import BroadcastOp
 from xdsl_tpu.passes.constants import (
     constant_of,
@@ -78,13 +79,20 @@ def _spliced(
 
 
 def clone_shared_weights(function: FuncOp) -> None:
-    """Give each use of a weight a weight of its own, `w` -> `w_<k-1>`, ..., `w_0`."""
+    """Give each use of a weight a weight of its own, `w` -> `w_<k-1>`, ..., `w_0`.
+
+    A name that another tensor has (exporters count like this, too) gets `_copy` behind it.
+    """
+    taken = {name_of(result) for op in function.walk() for result in op.results}
     for weight in [op for op in function.walk() if isinstance(op, top.WeightOp)]:
         if not weight.output.has_more_than_one_use():
             continue
         uses = uses_in_order(weight.output)
         for index, use in enumerate(uses):
             name = f"{required_name(weight)}_{len(uses) - 1 - index}"
+            while name in taken:
+                name += "_copy"
+            taken.add(name)
             clone = copy_weight(weight, name)
             Rewriter.insert_op(clone, InsertPoint.before(weight))
             use.operation.operands[use.index] = clone.output

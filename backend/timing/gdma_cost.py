@@ -104,9 +104,10 @@ def _duration(size: int, rate: float, derate: float = 1.0) -> int:
 def _sizes(command: Command, side: str) -> Shape4:
     """Sizes of a side: the source's even where the target's differ, swapped where n and c are.
 
-    Only a constant has no source.
+    Only a constant has no source, unless the source's sizes are said to be the target's, too.
     """
-    origin = "dst" if command["fill_constant_en"] else "src"
+    has_source = not command["fill_constant_en"] or command["nchw_copy"]
+    origin = "src" if has_source else "dst"
     n, c, h, w = (command[f"{origin}_{axis}size"] for axis in "nchw")
     swapped = side == "dst" and command.function == _TRANSPOSE
     return (c, n, h, w) if swapped else (n, c, h, w)

@@ -202,3 +202,11 @@ def test_a_stride_that_reaches_no_element_fits_its_field(
     (command,) = program.tiu
     assert decode(encode(command), Engine.TIU)["opd0_n_str"] == 15
     assert [command[f"opd0_{axis}_str"] for axis in "chw"] == [15, 5, 1]
+
+
+def test_a_filled_tensor_takes_the_time_of_its_bytes(program: Program, emitter: Emitter) -> None:
+    """Its sizes are said once, of the source that it does not have."""
+    emitter.fill(contiguous(CHIP.ddr_base, (1, 64, 32, 32), DType.F32), 0.0)
+    emitter.finish()
+    size = 64 * 32 * 32 * 4
+    assert simulate(program.tiu, program.gdma, CHIP).total >= size / 64

@@ -48,6 +48,21 @@ def test_each_use_of_a_weight_gets_a_clone_counted_from_the_last() -> None:
     assert [name_of(op.inputs[1]) for op in adds] == ["w_2", "w_1", "w_0"]
 
 
+def test_a_clone_takes_no_name_of_another_tensor() -> None:
+    """`w_0` and `w_1` are tensors of their own, as exporters count; each keeps its numbers."""
+    net = Net()
+    x = net.input("x", 4, 8)
+    w = net.weight("w", 4, 8, values=np.full((4, 8), 7.0, np.float32))
+    other = net.weight("w_1", 4, 8, values=np.full((4, 8), 3.0, np.float32))
+    for index, operand in enumerate((w, other, w)):
+        x = net.op(top.AddOp, f"w_{index - 1}" if index == 1 else f"y{index}", (x, operand))
+    module = net.module(x)
+    assert sorted(map(str, weight_names(module))) == ["w_0_copy", "w_1", "w_1_copy"]
+    weights = weights_of(module)
+    for op, wanted in zip(ops_of(module, top.AddOp), (7.0, 3.0, 7.0), strict=True):
+        assert (weights[name_of(op.inputs[1]) or ""] == wanted).all()
+
+
 def test_weight_used_twice_by_one_op_is_cloned_too() -> None:
     net = Net()
     w = net.weight("w", 4, 8)
