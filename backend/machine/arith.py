@@ -46,19 +46,17 @@ def _operand(state: State, command: Command, name: str, kind: Element) -> Placed
     return short_tensor(state, command, name, kind)
 
 
-def _loaded(state: State, kind: Element, stored: Array) -> Array:
-    """The values of a view; exact numerics flush subnormal operands too."""
-    values = kind.load(stored)
-    return flushed(values) if state.exact and kind is F32 else values
-
-
 def apply(
     state: State,
     command: Command,
     kinds: tuple[Element, Element, Element],
     compute: Callable[[Array, Array], Array],
+    moves: bool = False,
 ) -> None:
-    """result = compute(opd0, opd1), span by span; `kinds` are result, opd0, opd1."""
+    """result = compute(opd0, opd1), span by span; `kinds` are result, opd0, opd1.
+
+    What only `moves` bits is stored as it is, and operands are not flushed for it.
+    """
     kind, kind0, kind1 = kinds
     result = short_tensor(state, command, "res0", kind)
     opd0 = _operand(state, command, "opd0", kind0)
@@ -68,9 +66,19 @@ def apply(
     count = len(result.views)
     views = zip(result.views, views_of(opd0, count), views_of(opd1, count), strict=True)
     for target, stored0, stored1 in views:
-        a = stored0 if stored0.ndim == 0 else _loaded(state, kind0, stored0)
-        b = stored1 if stored1.ndim == 0 else _loaded(state, kind1, stored1)
-        target[...] = kind.store(np.asarray(compute(a, b)))
+        a, b = (
+            _values(state, kind, stored, moves)
+            for kind, stored in ((kind0, stored0), (kind1, stored1))
+        )
+        values = np.asarray(compute(a, b))
+        target[...] = kind.pack(values) if moves else kind.store(values)
+
+
+def _values(state: State, kind: Element, stored: Array, moves: bool) -> Array:
+    """The values of a view, or of a constant, which is loaded already."""
+    if stored.ndim == 0:
+        return stored if moves else state.constant(stored)
+    return kind.load(stored) if moves else state.load(kind, stored)
 
 
 def kinds_of(command: Command) -> tuple[Element, Element, Element]:
@@ -95,13 +103,13 @@ def same_float(kinds: tuple[Element, Element, Element]) -> bool:
 def _arithmetic(operation: np.ufunc) -> Executor:
     """Floats round once; integers keep the low bits."""
 
-    def floats(a: Array, b: Array) -> Array:
-        return flushed(operation(a, b))
-
     def integers(a: Array, b: Array) -> Array:
         return operation(a, b, dtype=np.int64, casting="unsafe")
 
     def execute(state: State, command: Command) -> None:
+        def floats(a: Array, b: Array) -> Array:
+            return state.settled(operation(a, b), a, b)
+
         kinds = kinds_of(command)
         apply(state, command, kinds, floats if same_float(kinds) else integers)
 
@@ -139,7 +147,11 @@ def _extremum(compute: Callable[[Array, Array], Array]) -> Executor:
     def execute(state: State, command: Command) -> None:
         kinds = kinds_of(command)
         require(len(set(kinds)) == 1, "max and min need operands and result of one type")
-        apply(state, command, kinds, compute)
+
+        def of_flushed(a: Array, b: Array) -> Array:
+            return compute(flushed(a), flushed(b)) if state.exact else compute(a, b)
+
+        apply(state, command, kinds, of_flushed, moves=True)
 
     return execute
 
@@ -168,7 +180,9 @@ def data_convert(state: State, command: Command) -> None:
         _through_values(state, result, opd0, source, lambda a: convert(a, source, target, mode))
         return
     for view, stored in zip(result.views, views_of(opd0, len(result.views)), strict=True):
-        values = stored if stored.ndim == 0 else _loaded(state, source, stored)
+        values = stored if stored.ndim == 0 else source.load(stored)
+        if state.exact and source is F32 and target is not F32:
+            values = flushed(values)
         view[...] = convert(values, source, target, mode)
 
 
@@ -181,7 +195,7 @@ def _through_values(
 ) -> None:
     """result = compute(opd0) of int4 tensors, whose views are not their elements."""
     stored = opd0.read() if isinstance(opd0, Placed) else opd0
-    values = compute(_loaded(state, kind, stored))
+    values = compute(state.load(kind, stored))
     sizes = result.sizes if isinstance(result, Nibbles) else result.shape
     result.write(np.broadcast_to(values, sizes))
 
@@ -208,10 +222,18 @@ def _copy_int4(state: State, command: Command) -> None:
 
 
 def absolute(state: State, command: Command) -> None:
-    """|a|; unsigned integers stay as they are, the smallest signed one wraps to itself."""
+    """|a|; of floats the sign bit goes, whatever the others are.
+
+    Unsigned integers stay as they are, the smallest signed one wraps to itself.
+    """
     kind = element(command["res0_prec"], command["opd0_sign"])
     require(command["opd0_prec"] == command["res0_prec"], "abs keeps the element type")
-    apply(state, command, (kind, kind, kind), lambda a, b: np.abs(a))
+    if not kind.is_float:
+        apply(state, command, (kind, kind, kind), lambda a, b: np.abs(a))
+        return
+    raw = raw_element(command["res0_prec"])
+    magnitude = raw.storage.type(raw.limits[1] >> 1)
+    apply(state, command, (raw, raw, raw), lambda a, b: a & magnitude)
 
 
 def _bitwise(operation: np.ufunc) -> Executor:
@@ -275,9 +297,21 @@ def _select(condition: Callable[[Array, Array], Array]) -> Executor:
         require(bool(command["opd2_const"]), "select needs a constant opd2")
         chosen = kinds[0].immediate(command["opd2_addr"])
         zero = np.zeros((), chosen.dtype)
-        apply(state, command, kinds, lambda a, b: np.where(condition(a, b), chosen, zero))
+        flushes = state.exact and condition is not equal_bits
+
+        def compute(a: Array, b: Array) -> Array:
+            if flushes:
+                a, b = flushed(a), flushed(b)
+            return np.where(condition(a, b), chosen, zero)
+
+        apply(state, command, kinds, compute, moves=True)
 
     return execute
+
+
+def below(a: Array, b: Array) -> Array:
+    """Neither a >= b nor the same bits: a NaN is below all others, and all others below a NaN."""
+    return ~(np.greater_equal(a, b) | equal_bits(a, b))
 
 
 def equal_bits(a: Array, b: Array) -> Array:
@@ -295,10 +329,15 @@ def invert(state: State, command: Command) -> None:
 
 
 def difference(state: State, command: Command) -> None:
-    """|a - b| of floats, the difference rounded once."""
+    """|a - b| of floats as d < 0 ? -d : d with d = b - a, which is rounded once."""
     kinds = kinds_of(command)
     require(same_float(kinds), "fsub_abs is for floats")
-    apply(state, command, kinds, lambda a, b: np.abs(flushed(np.subtract(a, b))))
+
+    def compute(a: Array, b: Array) -> Array:
+        gap = state.settled(np.subtract(b, a), b, a)
+        return np.where(gap < 0, -gap, gap)
+
+    apply(state, command, kinds, compute)
 
 
 EXECUTORS: Executors = {
@@ -315,7 +354,7 @@ EXECUTORS: Executors = {
     ("sAR", 10): _select(np.greater),
     ("sAR", 11): _select(equal_bits),
     ("sAR", 12): divide,
-    ("sAR", 13): _select(np.less),
+    ("sAR", 13): _select(below),
     ("sAR", 14): data_convert,
     ("sAR", 19): copy,
     ("sAR", 21): _shifting(_shift_bits, signed=True),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.arith import equal_bits
+from xdsl_tpu.backend.machine.arith import below, equal_bits
 from xdsl_tpu.backend.machine.elements import Array, Element, element, raw_element
 from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.state import (
@@ -32,43 +32,55 @@ def _select(condition: Callable[[Array, Array], Array], bitwise: bool) -> Execut
     """condition(opd0, opd1) ? opd2 : opd3."""
 
     def execute(state: State, command: Command) -> None:
-        compared = element(command["opd0_prec"], command["opd0_sign"])
-        chosen = raw_element(command["opd2_prec"])
-        for name in ("opd0_str", "opd1_str"):
-            require(command[name] == 0, f"{name} {command[name]}: only 0 is simulated")
-        result = state.eu_aligned(command["res0_addr"], result_shape(command), chosen)
-        operands = [
-            _operand(state, command, name, kind)
-            for name, kind in zip(
-                ("opd0", "opd1", "opd2", "opd3"), (compared, compared, chosen, chosen), strict=True
-            )
-        ]
-        same_spans(result, *(o for o in operands if isinstance(o, Placed)))
-        count = len(result.views)
-        for target, a, b, c, d in zip(
-            result.views, *(views_of(o, count) for o in operands), strict=True
-        ):
-            if not bitwise:
-                a, b = compared.load(a) if a.ndim else a, compared.load(b) if b.ndim else b
-            target[...] = np.where(condition(a, b), c, d)
+        _choose(state, command, condition, bitwise, command["res0_addr"])
 
     return execute
 
 
-def _extremum_and_select(condition: np.ufunc) -> Executor:
+def _choose(
+    state: State,
+    command: Command,
+    condition: Callable[[Array, Array], Array],
+    bitwise: bool,
+    address: int,
+) -> None:
+    """condition(opd0, opd1) ? opd2 : opd3 at an address."""
+    compared = element(command["opd0_prec"], command["opd0_sign"])
+    compared = raw_element(command["opd0_prec"]) if bitwise else compared
+    chosen = raw_element(command["opd2_prec"])
+    for name in ("opd0_str", "opd1_str"):
+        require(command[name] == 0, f"{name} {command[name]}: only 0 is simulated")
+    result = state.eu_aligned(address, result_shape(command), chosen)
+    operands = [
+        _operand(state, command, name, kind)
+        for name, kind in zip(
+            ("opd0", "opd1", "opd2", "opd3"), (compared, compared, chosen, chosen), strict=True
+        )
+    ]
+    same_spans(result, *(o for o in operands if isinstance(o, Placed)))
+    count = len(result.views)
+    for target, a, b, c, d in zip(
+        result.views, *(views_of(o, count) for o in operands), strict=True
+    ):
+        a, b = (state.load(compared, v) if v.ndim else state.constant(v) for v in (a, b))
+        target[...] = np.where(condition(a, b), c, d)
+
+
+def _extremum_and_select(condition: Callable[[Array, Array], Array]) -> Executor:
     """res0 = condition(a, b) ? a : b and res1 = condition(a, b) ? c : d."""
-    select = _select(condition, bitwise=False)
 
     def execute(state: State, command: Command) -> None:
         compared = element(command["opd0_prec"], command["opd0_sign"])
         kinds = [_operand(state, command, name, compared) for name in ("opd0", "opd1")]
         require(any(isinstance(o, Placed) for o in kinds), "comparing two constants")
-        a, b = (compared.load(o.read() if isinstance(o, Placed) else o) for o in kinds)
+        a, b = (
+            state.load(compared, o.read()) if isinstance(o, Placed) else state.constant(o)
+            for o in kinds
+        )
         best = np.where(condition(a, b), a, b)
-        moved = {**command.fields, "res0_addr": command["res1_addr"]}
-        select(state, Command(command.form, moved))
+        _choose(state, command, condition, False, command["res1_addr"])
         shape = result_shape(command)
-        state.eu_aligned(command["res0_addr"], shape, compared).write(compared.store(best))
+        state.eu_aligned(command["res0_addr"], shape, compared).write(compared.pack(best))
 
     return execute
 
@@ -77,6 +89,6 @@ EXECUTORS: Executors = {
     ("sCMP", 22): _extremum_and_select(np.greater),
     ("sCMP", 23): _select(np.greater, bitwise=False),
     ("sCMP", 24): _select(equal_bits, bitwise=True),
-    ("sCMP", 25): _extremum_and_select(np.less),
-    ("sCMP", 26): _select(np.less, bitwise=False),
+    ("sCMP", 25): _extremum_and_select(below),
+    ("sCMP", 26): _select(below, bitwise=False),
 }

@@ -9,7 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import F32, I32, Array, Element, element, element_or_int4
+from xdsl_tpu.backend.machine.convert import convert
+from xdsl_tpu.backend.machine.elements import (
+    BF16,
+    F16,
+    F32,
+    I32,
+    Array,
+    Element,
+    element,
+    element_or_int4,
+    flushed,
+)
 from xdsl_tpu.backend.machine.rounding import shift
 from xdsl_tpu.backend.machine.state import (
     Executors,
@@ -48,7 +59,11 @@ def conv(state: State, command: Command) -> None:
     dtype = np.dtype(np.float32 if kind.is_float else np.float64)
     parts = list(_parts(state, command, kind, dtype, _pad_value(command, kind)))
     sums_of = _float_sums if kind.is_float else _integer_sums
-    _write(state, command, *sums_of(state, command, kind, parts))
+    target, sums = sums_of(state, command, kind, parts)
+    if target in (F16, BF16):
+        _write_stored(state, command, target, convert(sums, F32, target, 0))
+    else:
+        _write_stored(state, command, target, target.store(sums))
 
 
 def conv_requantized(state: State, command: Command) -> None:
@@ -77,13 +92,13 @@ def conv_requantized(state: State, command: Command) -> None:
     require(amount < _SHIFTS, f"opd3_addr = {amount}: a right shift is simulated up to 31")
     limits = np.iinfo(target.storage)
     values = shift(total, np.asarray(-amount), _HALF_UP, int(limits.min), int(limits.max))
-    _write(state, command, target, values)
+    _write_stored(state, command, target, target.store(values))
 
 
-def _write(state: State, command: Command, target: Element, sums: Array) -> None:
+def _write_stored(state: State, command: Command, target: Element, stored: Array) -> None:
     shape = result_shape(command)
     result = first_lane(state.eu_aligned(command["res0_addr"], shape, target))
-    result.write(target.store(sums.reshape(shape)))
+    result.write(stored.reshape(shape))
 
 
 def _parts(
@@ -95,7 +110,8 @@ def _parts(
     channels, cube = command["opd0_c"], state.chip.input_channels(command["opd0_prec"])
     window = window_of(command)
     shape = (n, channels, command["opd0_h"], command["opd0_w"])
-    inputs = kind.load(first_lane(laid_out(state, command, "opd0", shape, kind)).read())
+    stored = first_lane(laid_out(state, command, "opd0", shape, kind)).read()
+    inputs = state.load(kind, stored)
     windows = window.sliding(window.padded(np.ascontiguousarray(inputs, dtype), fill.astype(dtype)))
     blocks = -(-channels // cube)
     weights = _weights(state, command, (oc, blocks, window.taps, cube), kind).astype(dtype)
@@ -114,7 +130,7 @@ def _parts(
 
 def _pad_value(command: Command, kind: Element) -> Array:
     require(bool(command["opd3_const"]), "the pad value (opd3) must be a constant")
-    return kind.immediate(command["opd3_addr"])
+    return flushed(kind.immediate(command["opd3_addr"]))
 
 
 def _weights(
@@ -124,7 +140,7 @@ def _weights(
     oc, blocks, taps, cube = shape
     kind = kind if kind.is_float else element_or_int4(command["opd0_prec"], command["opd1_sign"])
     table = state.compact(command["opd1_addr"], (1, oc, 1, blocks * taps * cube), kind)
-    weights = kind.load(first_lane(table).read()).reshape(shape)
+    weights = state.load(kind, first_lane(table).read()).reshape(shape)
     if kind.is_float or command.function or not command["opd2_const"]:
         return weights
     point = element_or_int4(command["opd0_prec"], command["opd2_sign"])
@@ -149,7 +165,7 @@ def _float_sums(
     if command["res_add"]:
         require(target is F32, "accumulating onto the result is simulated for f32 results only")
         old = state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), F32).read()
-        start.append(old.reshape(n, oc, oh * ow))
+        start.append(state.load(F32, old).reshape(n, oc, oh * ow))
     if not state.exact:
         return target, sum(start, _products(parts))
     if kind is F32:
@@ -177,15 +193,15 @@ def _blocks(image: int, start: list[Array], parts: list[Part]) -> Array:
 def _sequence(image: int, start: list[Array], parts: list[Part]) -> Array:
     first = [start[0], *(old[image] for old in start[1:])]
     (part,) = parts  # one channel per block in f32: there is no rest
-    return parity_accumulate(first, part.weights, part.columns[image])
+    return parity_accumulate(first, part.weights, part.columns[image], right_first=True)
 
 
 def _bias(state: State, command: Command, oc: int) -> Array:
     """f32 values per output channel, shape (oc, 1)."""
     if command["opd2_const"]:
-        return F32.immediate(command["opd2_addr"]).reshape(1, 1)
+        return state.constant(F32.immediate(command["opd2_addr"])).reshape(1, 1)
     bias = first_lane(state.compact(command["opd2_addr"], (1, oc, 1, 1), F32))
-    return bias.read().reshape(oc, 1)
+    return state.load(F32, bias.read()).reshape(oc, 1)
 
 
 def _integer_sums(

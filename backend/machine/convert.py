@@ -15,7 +15,6 @@ from xdsl_tpu.backend.machine.rounding import (
 _NAN_16 = np.uint16(0x7FFF)
 _SIGN_16 = np.uint16(0x8000)
 _NAN_32 = np.uint32(0x7FFF_FFFF)
-_WIDENINGS = {(F16, F32), (BF16, F32)}
 
 
 def convert(values: Array, source: Element, target: Element, mode: int) -> Array:
@@ -27,14 +26,22 @@ def convert(values: Array, source: Element, target: Element, mode: int) -> Array
     if not target.is_float:
         return _to_integer(values, source, target, mode)
     if source is target:
-        return target.store(round_to_integer(values, mode))
-    if (source, target) in _WIDENINGS:
+        return _rounded(values, target, mode)
+    if source is BF16 and target is F32:
+        return values
+    if source is F16 and target is F32:
         return _widened(values)
     return _to_float(values, source, target, mode)
 
 
+def _rounded(values: Array, kind: Element, mode: int) -> Array:
+    """Integer values in the same float type; a NaN keeps its bits."""
+    rounded = round_to_integer(values, mode)
+    return np.where(np.isnan(values), kind.pack(values), kind.store(rounded))
+
+
 def _widened(values: Array) -> Array:
-    """f32 of shorter floats; a NaN keeps only its sign."""
+    """f32 of f16; a NaN keeps only its sign."""
     wide = values.astype(np.float32)
     unordered = np.isnan(wide)
     if unordered.any():

@@ -19,6 +19,9 @@ FLOAT32_TINY = np.float32(2.0**-126)
 
 _ABSOLUTE = np.uint32(0x7FFF_FFFF)
 _LARGEST_SUBNORMAL = np.uint32(0x007F_FFFF)
+_NAN_16 = np.uint16(0x7FFF)
+_NEW_NAN = np.uint32(0xFFC0_0000)
+_QUIET = np.uint32(0x0040_0000)
 
 
 @dataclass(frozen=True)
@@ -45,15 +48,32 @@ class Element:
         info = np.iinfo(self.storage)
         return (int(info.min) >> 4, int(info.max) >> 4) if self.packed else (info.min, info.max)
 
+    @property
+    def lowest(self) -> Array:
+        """The lowest finite number of a float type, as `load` gives it, shape ()."""
+        return self.immediate(
+            {2: 0xFBFF, 4: 0xFF7F_FFFF}[self.size] if self is not BF16 else 0xFF7F
+        )
+
     def load(self, stored: Array) -> Array:
         """Values of stored elements (the same array unless the type is bf16)."""
         return bfloat16_to_float32(stored) if self is BF16 else stored
 
     def store(self, values: Array) -> Array:
-        """Stored elements of values; floats are rounded to nearest even, integers wrap."""
+        """Stored elements of values; floats are rounded to nearest even, integers wrap.
+
+        In 16 bits there is one NaN, 0x7fff.
+        """
         if self is BF16:
             return float32_to_bfloat16(values.astype(np.float32, copy=False))
-        return values.astype(self.storage, copy=False)
+        stored = values.astype(self.storage, copy=False)
+        return _one_nan(stored) if self is F16 else stored
+
+    def pack(self, values: Array) -> Array:
+        """Stored elements of values that came out of `load`: no bit changes."""
+        if self is BF16:
+            return (np.ascontiguousarray(values).view(np.uint32) >> 16).astype(np.uint16)
+        return values
 
     def immediate(self, bits: int) -> Array:
         """The value of a constant operand: the low bits of its address field, shape ()."""
@@ -124,6 +144,35 @@ def float32_to_bfloat16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint1
     bits = np.ascontiguousarray(values).view(np.uint32).reshape(values.shape)
     rounded = (bits + (((bits >> 16) & 1) + 0x7FFF)) >> 16
     return np.where(np.isnan(values), 0x7FFF, rounded).astype(np.uint16)
+
+
+def _one_nan(stored: Array) -> Array:
+    """f16 with every NaN replaced by 0x7fff; the same array if there is none."""
+    unordered = np.isnan(stored)
+    if not unordered.any():
+        return stored
+    return np.where(unordered, _NAN_16, np.ascontiguousarray(stored).view(np.uint16)).view(
+        np.float16
+    )
+
+
+def settled(result: Array, first: Array, second: Array) -> Array:
+    """The result of an f32 operation with the NaNs of the chip's C model.
+
+    The NaN of the first operand wins over that of the second; a new one is 0xffc00000.
+    """
+    if result.dtype != np.float32:
+        return result
+    unordered = np.isnan(result)
+    if not unordered.any():
+        return result
+    bits = np.where(np.isnan(second), _quiet(second), _NEW_NAN)
+    bits = np.where(np.isnan(first), _quiet(first), bits)
+    return np.where(unordered, bits, result.view(np.uint32)).view(np.float32)
+
+
+def _quiet(values: Array) -> npt.NDArray[np.uint32]:
+    return np.ascontiguousarray(values).reshape(np.shape(values)).view(np.uint32) | _QUIET
 
 
 def flushed(values: Array) -> Array:

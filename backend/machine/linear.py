@@ -5,11 +5,12 @@ type of the result; b and c are (1, c, 1, 1) compact or constant. Every operatio
 """
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import Array, Element, element, flushed
+from xdsl_tpu.backend.machine.elements import Array, Element, element
 from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.state import (
     Executor,
@@ -28,8 +29,12 @@ def _per_channel(state: State, command: Command, name: str, kind: Element) -> Pl
     return state.compact(command[f"{name}_addr"], (1, command["res0_c"], 1, 1), kind)
 
 
-def _linear(compute: Callable[[Element, Array, Array, Array], Array], operands: int) -> Executor:
-    """An executor of `compute(kind, a, b, c)`; with two operands c is b."""
+_Operation: TypeAlias = Callable[[np.ufunc, Array, Array], Array]
+"""One operation on two operands, rounded to the type of the command."""
+
+
+def _linear(compute: Callable[[_Operation, Array, Array, Array], Array], operands: int) -> Executor:
+    """An executor of `compute(operation, a, b, c)`; with two operands c is b."""
 
     def execute(state: State, command: Command) -> None:
         kind = element(command["res0_prec"])
@@ -40,35 +45,35 @@ def _linear(compute: Callable[[Element, Array, Array, Array], Array], operands: 
         b = _per_channel(state, command, "opd1", kind)
         c = _per_channel(state, command, "opd2", kind) if operands == 3 else b
         same_spans(result, a, *(o for o in (b, c) if isinstance(o, Placed)))
+
+        def rounded(operation: np.ufunc, first: Array, second: Array) -> Array:
+            return kind.load(kind.store(state.settled(operation(first, second), first, second)))
+
         count = len(result.views)
         for target, x, y, z in zip(
             result.views, a.views, views_of(b, count), views_of(c, count), strict=True
         ):
-            loaded = [kind.load(np.asarray(v)) if v.ndim else v for v in (x, y, z)]
-            target[...] = kind.store(compute(kind, *loaded))
+            loaded = [state.load(kind, v) if v.ndim else state.constant(v) for v in (x, y, z)]
+            target[...] = kind.store(compute(rounded, *loaded))
 
     return execute
 
 
-def _rounded(kind: Element, values: Array) -> Array:
-    return kind.load(kind.store(flushed(values)))
-
-
-def _multiply_add(kind: Element, a: Array, b: Array, c: Array) -> Array:
+def _multiply_add(do: _Operation, a: Array, b: Array, c: Array) -> Array:
     """a * b + c, both operations rounded."""
-    return flushed(_rounded(kind, a * b) + c)
+    return do(np.add, do(np.multiply, a, b), c)
 
 
-def _square_of_sum(kind: Element, a: Array, b: Array, c: Array) -> Array:
+def _square_of_sum(do: _Operation, a: Array, b: Array, c: Array) -> Array:
     """(a + b)^2."""
-    total = _rounded(kind, a + b)
-    return flushed(total * total)
+    total = do(np.add, a, b)
+    return do(np.multiply, total, total)
 
 
-def _square_of_difference(kind: Element, a: Array, b: Array, c: Array) -> Array:
+def _square_of_difference(do: _Operation, a: Array, b: Array, c: Array) -> Array:
     """(a - b)^2."""
-    total = _rounded(kind, a - b)
-    return flushed(total * total)
+    total = do(np.subtract, a, b)
+    return do(np.multiply, total, total)
 
 
 EXECUTORS: Executors = {

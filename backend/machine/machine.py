@@ -9,6 +9,7 @@ import numpy as np
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.isa.reads import not_understood
 from xdsl_tpu.backend.isa.replay import replay
 from xdsl_tpu.backend.machine.memory import Memory
 from xdsl_tpu.backend.machine.state import Outside, State
@@ -86,6 +87,8 @@ class Machine:
         if executor is None:
             raise TpuError(f"{describe(command)}: this form and function is not simulated")
         try:
+            if unknown := not_understood(command):
+                raise TpuError(unknown)
             executor(self._state, command)
         except TpuError as error:
             raise TpuError(f"{describe(command)}: {error}") from error

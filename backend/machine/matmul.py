@@ -59,8 +59,9 @@ def mm2(state: State, command: Command) -> None:
 
 def _rows(state: State, address: int, shape: tuple[int, int], kind: Element) -> Array:
     rows, columns = shape
-    placed = first_lane(state.eu_aligned(address, (1, rows, 1, columns), kind))
-    return kind.load(placed.read()).reshape(shape)
+    stored = first_lane(state.eu_aligned(address, (1, rows, 1, columns), kind)).read()
+    values = stored if kind is F32 else state.load(kind, stored)  # what is misread is bits
+    return values.reshape(shape)
 
 
 def _mm2_float(state: State, command: Command, kind: Element, left: Array, right: Array) -> None:
@@ -190,7 +191,7 @@ def _blocks(state: State, address: int, shape: tuple[int, int, int], kind: Eleme
     """(rows, blocks, width) in local memory as a matrix (rows, blocks * width)."""
     rows, blocks, width = shape
     placed = first_lane(state.eu_aligned(address, (rows, blocks, 1, width), kind))
-    return kind.load(placed.read()).reshape(rows, blocks * width)
+    return state.load(kind, placed.read()).reshape(rows, blocks * width)
 
 
 def _write_blocks(state: State, command: Command, product: Array, kind: Element) -> None:
@@ -202,7 +203,7 @@ def _write_blocks(state: State, command: Command, product: Array, kind: Element)
 def _mm_float(state: State, command: Command, left: Array, right: Array) -> None:
     blocks, width = command["res0_c"], command["res0_w"]
     if command["opd2_const"]:
-        first = [F32.immediate(command["opd2_addr"]).reshape(1, 1)]
+        first = [state.constant(F32.immediate(command["opd2_addr"])).reshape(1, 1)]
     else:
         first = [_blocks(state, command["opd2_addr"], (1, blocks, width), F32)]
     if command["res_add"]:

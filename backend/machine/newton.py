@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xdsl_tpu.backend.machine.elements import Array, flushed
+from xdsl_tpu.backend.machine.elements import Array, flushed, settled
 
 Float32 = npt.NDArray[np.float32]
 
@@ -20,10 +20,10 @@ _THREE_HALVES = np.float32(1.5)
 
 def rsqrt(x: Array, iterations: int) -> Float32:
     """1 / sqrt(x) after `iterations` + 1 Newton steps; garbage for negative x."""
-    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
-    y: npt.NDArray[Any] = (_FIRST_GUESS - (bits >> np.uint32(1))).view(np.float32)
+    bits = np.ascontiguousarray(x, np.float32).view(np.int32)
+    y: npt.NDArray[Any] = (_FIRST_GUESS - (bits >> 1).view(np.uint32)).view(np.float32)
     y = y.reshape(np.shape(x))
-    half = flushed(_HALF * x)
+    half = flushed(_HALF * flushed(x))
     for _ in range(iterations + 1):
         step = flushed(flushed(half * y) * y)
         y = flushed(y * (_THREE_HALVES - step))
@@ -44,7 +44,8 @@ def rsqrt_half(bits: npt.NDArray[np.uint16], iterations: int) -> npt.NDArray[np.
 
 
 def divide(a: Array, b: Array, iterations: int) -> Float32:
-    """a / b as (r * r) * a with r = rsqrt(|b|); the sign is that of the quotient."""
+    """a / b as (r * r) * a with r = rsqrt(|b|); for a negative b that is a number a is negated."""
     root = rsqrt(np.abs(b), iterations)
     square = flushed(root * root)
-    return flushed(np.copysign(square, b) * a)
+    signed = np.where(np.signbit(b) & ~np.isnan(b), -a, a)
+    return flushed(settled(square * signed, square, signed))

@@ -6,7 +6,7 @@ BM1684X instruction reference, sections 5.7 and 6.2.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import BF16, Array, Element, element, flushed
+from xdsl_tpu.backend.machine.elements import BF16, F32, Array, Element, element
 from xdsl_tpu.backend.machine.memory import Placed, Quad
 from xdsl_tpu.backend.machine.rounding import shift
 from xdsl_tpu.backend.machine.state import (
@@ -18,7 +18,8 @@ from xdsl_tpu.backend.machine.state import (
 )
 from xdsl_tpu.backend.machine.windows import window_of
 
-_RELU = 2
+_RELU, _MAXIMUM = 2, 4
+_HALF_UP = 5
 
 
 def _windows(state: State, command: Command, kind: Element, fill: Array) -> Array:
@@ -26,7 +27,8 @@ def _windows(state: State, command: Command, kind: Element, fill: Array) -> Arra
     on_result_lane(state, command, "opd0")
     n, c, _, _ = result_shape(command)
     shape: Quad = (n, c, command["opd0_h"], command["opd0_w"])
-    inputs = kind.load(state.eu_aligned(command["opd0_addr"], shape, kind).read())
+    inputs = state.eu_aligned(command["opd0_addr"], shape, kind).read()
+    inputs = kind.load(inputs) if command.function == _MAXIMUM else state.load(kind, inputs)
     window = window_of(command)
     return window.sliding(window.padded(np.ascontiguousarray(inputs), fill))
 
@@ -56,7 +58,7 @@ def depthwise(state: State, command: Command) -> None:
     kernel = _kernel(state, command, kind)
     if kind.is_float:
         require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
-        sums = _float_sums(kind, windows, kernel, _bias(state, command, kind))
+        sums = _float_sums(state, kind, (windows, kernel, _bias(state, command, kind)))
         target = kind
     else:
         target, sums = _integer_sums(state, command, windows, kernel)
@@ -71,35 +73,40 @@ def _kernel(state: State, command: Command, kind: Element) -> Array:
     kind = element(command["opd0_prec"], command["opd1_sign"])
     _, c, _, _ = result_shape(command)
     shape: Quad = (1, c, command["opd1_h"], command["opd1_w"])
-    return kind.load(state.compact(command["opd1_addr"], shape, kind).read())
+    return state.load(kind, state.compact(command["opd1_addr"], shape, kind).read())
 
 
 def _bias(state: State, command: Command, kind: Element) -> Array:
     """Values per channel, shape (1, c, 1, 1), or a constant."""
     if command["opd2_const"]:
-        return kind.immediate(command["opd2_addr"]).reshape(1, 1, 1, 1)
+        return state.constant(kind.immediate(command["opd2_addr"])).reshape(1, 1, 1, 1)
     on_result_lane(state, command, "opd2")
     _, c, _, _ = result_shape(command)
-    return kind.load(state.compact(command["opd2_addr"], (1, c, 1, 1), kind).read())
+    return state.load(kind, state.compact(command["opd2_addr"], (1, c, 1, 1), kind).read())
 
 
-def _float_sums(kind: Element, windows: Array, kernel: Array, bias: Array | None) -> Array:
-    """Bias and products in two accumulators by position; every operation rounded to `kind`."""
+def _float_sums(state: State, kind: Element, operands: tuple[Array, Array, Array | None]) -> Array:
+    """Bias and products in two accumulators by position; every operation rounded to `kind`.
+
+    `operands` are windows, kernel and bias. An accumulator starts as -0, which changes nothing.
+    """
+    windows, kernel, bias = operands
     *shape, kh, kw = windows.shape
-    next_sum, other = np.zeros(shape, windows.dtype), np.zeros(shape, windows.dtype)
+    next_sum, other = (np.full(shape, -0.0, windows.dtype) for _ in range(2))
     if bias is not None:
         other += bias
     for tap in range(kh * kw):
         y, x = divmod(tap, kw)
-        product = _rounded(kind, windows[..., y, x] * kernel[:, :, y, x, None, None])
-        next_sum += product
-        next_sum, other = other, _rounded(kind, next_sum)
-    return _rounded(kind, next_sum + other)
+        value, factor = windows[..., y, x], kernel[:, :, y, x, None, None]
+        product = _rounded(kind, state.settled(value * factor, value, factor))
+        total = state.settled(next_sum + product, next_sum, product)
+        next_sum, other = other, _rounded(kind, total)
+    return _rounded(kind, state.settled(next_sum + other, next_sum, other))
 
 
 def _rounded(kind: Element, values: Array) -> Array:
     """What the operand type keeps of a result computed in f16 or f32."""
-    return kind.load(kind.store(values)) if kind is BF16 else flushed(values)
+    return kind.load(kind.store(values)) if kind is BF16 else values
 
 
 def _integer_sums(
@@ -124,17 +131,20 @@ def _integer_sums(
 
 
 def average(state: State, command: Command) -> None:
-    """The scaled sum of a window; 8-bit integers with a rounding right shift (opd2)."""
+    """The scaled sum of a window; of 8-bit integers shifted right by opd2, rounded half up.
+
+    The rounding mode in `opd2_n_str` is not read.
+    """
     kind = _kind(command)
     require(bool(command["opd1_const"]), "the scale (opd1) must be a constant")
     windows = _windows(state, command, kind, _pad(command, kind))
-    scale = kind.immediate(command["opd1_addr"])
+    scale = state.constant(kind.immediate(command["opd1_addr"]))
     if not kind.is_float:
         _integer_average(state, command, windows)
         return
     require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
     kernel = np.broadcast_to(scale, (1, 1, *windows.shape[4:]))
-    sums = _float_sums(kind, windows, kernel, None)
+    sums = _float_sums(state, kind, (windows, kernel, None))
     _result(state, command, kind).write(kind.store(sums))
 
 
@@ -145,23 +155,44 @@ def _integer_average(state: State, command: Command, windows: Array) -> None:
     limits = np.iinfo(target.storage)
     amount = np.asarray(-(command["opd2_addr"] & 0xFF))
     low, high = int(limits.min), int(limits.max)
-    values = shift(total, amount, command["opd2_n_str"], low, high)
+    values = shift(total, amount, _HALF_UP, low, high)
     _result(state, command, target).write(target.store(values))
 
 
 def maximum(state: State, command: Command) -> None:
-    """The largest element of a window; the pad value takes part."""
+    """The largest element of a window; the pad value takes part.
+
+    Floats start from the lowest finite number, and of two that are equal or not ordered the later
+    one stays. Fast numerics care only where there is a NaN.
+    """
     kind = _kind(command)
     require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
     windows = _windows(state, command, kind, _pad(command, kind))
+    if kind.is_float and (state.exact or np.isnan(windows).any()):
+        best = _ordered_maximum(state, kind, windows)
+    else:
+        best = _plain_maximum(windows)
+    _result(state, command, kind).write(kind.pack(best))
+
+
+def _plain_maximum(windows: Array) -> Array:
     *_, oh, ow, kh, kw = windows.shape
     if kh * kw > oh * ow:
-        best = windows.max(axis=(4, 5))
-    else:
-        best = windows[..., 0, 0].copy()
-        for tap in range(1, kh * kw):
-            np.maximum(best, windows[..., tap // kw, tap % kw], out=best)
-    _result(state, command, kind).write(kind.store(best))
+        return windows.max(axis=(4, 5))
+    best = windows[..., 0, 0].copy()
+    for tap in range(1, kh * kw):
+        np.maximum(best, windows[..., tap // kw, tap % kw], out=best)
+    return best
+
+
+def _ordered_maximum(state: State, kind: Element, windows: Array) -> Array:
+    *shape, kh, kw = windows.shape
+    best = np.full(shape, kind.lowest)
+    for y, x in np.ndindex(kh, kw):
+        value = windows[..., y, x]
+        value = state.constant(value) if kind is F32 else value
+        best = np.where(state.constant(best) > state.constant(value), best, value)
+    return best
 
 
 EXECUTORS: Executors = {

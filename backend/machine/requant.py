@@ -6,16 +6,16 @@ BM1684X instruction reference, sections 5.8 and 6.2.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import F32, I8, I16, I32, Array, Element, element, flushed
+from xdsl_tpu.backend.machine.elements import F32, I8, I32, Array, Element, element, flushed
 from xdsl_tpu.backend.machine.memory import Placed
-from xdsl_tpu.backend.machine.rounding import round_to_integer, shift, shift_right
+from xdsl_tpu.backend.machine.rounding import shift_right
 from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape, same_spans
 
 _SHIFT_BITS = 0x3F
 
 
-def _source(state: State, command: Command) -> tuple[Element, Placed]:
-    kind = element(command["opd0_prec"], command["opd0_sign"])
+def _source(state: State, command: Command, signed: int) -> tuple[Element, Placed]:
+    kind = element(command["opd0_prec"], signed)
     require(not kind.is_float, "the operand is an integer tensor")
     return kind, state.eu_aligned(command["opd0_addr"], result_shape(command), kind)
 
@@ -34,21 +34,27 @@ def _byte(value: Array) -> Array:
 def requantize(state: State, command: Command) -> None:
     """i32 -> 8 bits: saturate(shift(x * multiplier, amount) + zero point).
 
-    Parameters (multiplier, amount, zero point) are constants or one i32 triple per channel.
+    The operand is signed whatever `opd0_sign` says. Parameters (multiplier, amount, zero point)
+    are constants, the zero point in the high half of the second one, or one i32 triple per channel.
     """
-    _, source = _source(state, command)
+    kind, source = _source(state, command, 1)
+    require(kind.size > 1, "the operand has 16 or 32 bits")
     target = element(command["res0_prec"], command["opd2_sign"])
     require(target.size == 1, "requantisation gives 8-bit results")
     result = _result(state, command, target, source)
     parameters = _parameters(state, command, len(result.views))
     limits, mode = np.iinfo(target.storage), command["opd2_n_str"]
-    wide = np.iinfo(np.int64)
     for view, stored, (factor, amount, zero) in zip(
         result.views, source.views, parameters, strict=True
     ):
-        product = stored.astype(np.int64) * factor
-        scaled = shift(product, amount, mode, wide.min // 2, wide.max // 2)
+        scaled = _shifted(stored.astype(np.int64) * factor, amount, mode)
         view[...] = np.clip(scaled + zero, limits.min, limits.max)
+
+
+def _shifted(values: Array, amount: Array, mode: int) -> Array:
+    """Right shifts round; left ones take the low six bits of the amount and keep 64 bits."""
+    right = shift_right(values, np.maximum(-amount, 0), mode)
+    return right << np.where(amount > 0, amount & _SHIFT_BITS, 0)
 
 
 def _parameters(state: State, command: Command, count: int) -> list[tuple[Array, Array, Array]]:
@@ -57,7 +63,7 @@ def _parameters(state: State, command: Command, count: int) -> list[tuple[Array,
     if command["opd1_const"]:
         packed = command["opd2_addr"]
         factor = I32.immediate(command["opd1_addr"]).astype(np.int64)
-        zero = element(3, signed).immediate(packed >> 8).astype(np.int64)
+        zero = element(3, signed).immediate(packed >> 16).astype(np.int64)
         return [(factor, _byte(np.asarray(packed & 0xFF)), zero)] * count
     _, c, _, _ = result_shape(command)
     table = state.eu_aligned(command["opd1_addr"], (1, c, 1, 3), I32)
@@ -78,11 +84,12 @@ def dequantize_integer(state: State, command: Command) -> None:
     The zero point has 16 bits and the operand's sign. Parameters are one triple of i32 per
     channel (zero point, multiplier, amount), or two constants: the zero point with the amount
     above it, and the multiplier. Left shifts take the low six bits of the amount and keep 64
-    bits. The C model takes a constant amount as unsigned, so it never shifts right.
+    bits. The C model takes a constant amount as unsigned, so it never shifts right. The result is
+    signed if the operand is or `opd2_sign` says so.
     """
-    kind, source = _source(state, command)
+    kind, source = _source(state, command, command["opd0_sign"])
     require(kind.size < I32.size, "the operand has 8 or 16 bits")
-    target = element(command["res0_prec"])
+    target = element(command["res0_prec"], command["opd0_sign"] | command["opd2_sign"])
     require(not target.is_float and target.size > 1, "the result is i16 or i32")
     result = _result(state, command, target, source)
     limits, mode = np.iinfo(target.storage), command["opd2_n_str"]
@@ -91,9 +98,7 @@ def dequantize_integer(state: State, command: Command) -> None:
         result.views, source.views, parameters, strict=True
     ):
         product = (stored.astype(np.int64) - zero) * factor
-        right = shift_right(product, np.maximum(-amount, 0), mode)
-        left = np.where(amount > 0, amount & _SHIFT_BITS, 0)
-        view[...] = np.clip(right << left, limits.min, limits.max)
+        view[...] = np.clip(_shifted(product, amount, mode), limits.min, limits.max)
 
 
 def _integer_parameters(
@@ -137,35 +142,36 @@ def _scales(
 
 
 def requantize_float(state: State, command: Command) -> None:
-    """i32 -> 8 bits: saturate(round(f32(f32(x) * scale) + offset)).
+    """i32 -> 8 bits: saturate(f32(f32(x) * scale) + offset), ties to even whatever the mode says.
 
     Parameters (scale, offset) are constants or a pair of f32 per channel.
     """
-    _, source = _source(state, command)
+    kind, source = _source(state, command, 1)
+    require(kind.size > 1, "the operand has 16 or 32 bits")
     target = element(command["res0_prec"], command["opd2_sign"])
-    require(not target.is_float, "requantisation gives integers")
+    require(not target.is_float and target.size < I32.size, "the result has 8 or 16 bits")
     result = _result(state, command, target, source)
     limits = np.iinfo(target.storage)
     pairs = _scales(state, command, len(result.views), F32)
     for view, stored, (scale, offset) in zip(result.views, source.views, pairs, strict=True):
-        value = stored.astype(np.float32) * scale + offset
-        whole = round_to_integer(value, command["opd2_n_str"])
+        whole = np.rint(stored.astype(np.float32) * scale + offset)
         view[...] = np.clip(whole, float(limits.min), float(limits.max))
 
 
 def dequantize(state: State, command: Command) -> None:
     """8 bits -> f32: (x - zero point) * scale.
 
-    Parameters are constants or a pair (i32, f32) per channel.
+    Parameters are constants or a pair (i32, f32) per channel. Of the zero point the low 16 bits
+    count, with the operand's sign.
     """
     require(command["res0_prec"] == 2, "dequantisation gives f32 results")
-    kind, source = _source(state, command)
+    kind, source = _source(state, command, command["opd0_sign"])
     require(kind.size == I8.size, "dequantisation takes 8-bit operands")
     result = _result(state, command, F32, source)
-    constant = bool(command["opd1_const"])
-    pairs = _scales(state, command, len(result.views), I16 if constant else I32)
+    zero_kind = element(3, command["opd0_sign"])
+    pairs = _scales(state, command, len(result.views), I32)
     for view, stored, (zero, scale) in zip(result.views, source.views, pairs, strict=True):
-        shifted = stored.astype(np.int32) - zero.astype(np.int32)
+        shifted = stored.astype(np.int32) - zero.astype(zero_kind.storage).astype(np.int32)
         view[...] = flushed(shifted.astype(np.float32) * scale)
 
 

@@ -26,6 +26,9 @@ def _table(state: State, command: Command, kind: Element) -> Placed:
 
 def _index(state: State, command: Command, width: int) -> np.ndarray:
     n, c, h, _ = result_shape(command)
+    require(command["opd0_prec"] == command["res0_prec"], "table and result need one element type")
+    require(command["opd1_c"] == c, f"opd1_c = {command['opd1_c']}: indices of {c} channels needed")
+    require(command["opd0_h"] == 1, f"opd0_h = {command['opd0_h']}: the table is one row")
     require(command["opd1_prec"] in _INDICES, "only 8-bit and 16-bit indices are simulated")
     require(h == 1, f"gather and scatter work on rows: h is {h}, not 1")
     index = state.eu_aligned(command["opd1_addr"], (n, c, 1, width), _INDICES[command["opd1_prec"]])

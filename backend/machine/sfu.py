@@ -9,7 +9,7 @@ import numpy as np
 
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine import newton
-from xdsl_tpu.backend.machine.elements import BF16, F16, F32, Array, Element, element, flushed
+from xdsl_tpu.backend.machine.elements import BF16, F16, F32, Array, Element, element
 from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape, same_spans
 
 _MANTISSA_BITS = {F16: 10, BF16: 7, F32: 23}
@@ -30,17 +30,16 @@ def taylor(state: State, command: Command) -> None:
     _, offset = state.memory.local.split(command["opd1_addr"])
     require(terms > 0, "the table is empty")
     require(offset + terms * kind.size <= state.chip.local_bytes, "the table leaves its lane")
-    table = kind.load(state.memory.local.rows(offset, terms, kind.storage))
+    table = state.load(kind, state.memory.local.rows(offset, terms, kind.storage))
     for span, target, stored in zip(result.spans, result.views, opd0.views, strict=True):
         lanes = table[span.lane : span.lane + span.lanes, :, None, None]
-        x = kind.load(np.ascontiguousarray(stored))
+        x = state.load(kind, np.ascontiguousarray(stored))
         total = np.empty_like(x)
         total[...] = lanes[:, terms - 1]
         for k in range(terms - 2, -1, -1):
-            np.multiply(total, x, out=total)
-            total = kind.load(kind.store(flushed(total)))
-            total += lanes[:, k]
-            total = kind.load(kind.store(flushed(total)))
+            total = kind.load(kind.store(state.settled(total * x, total, x)))
+            term = lanes[:, k]
+            total = kind.load(kind.store(state.settled(total + term, total, term)))
         target[...] = kind.store(total)
 
 

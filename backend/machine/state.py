@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.machine.elements import U8, Array, Element
+from xdsl_tpu.backend.machine.elements import U8, Array, Element, flushed, settled
 from xdsl_tpu.backend.machine.memory import Memory, Placed, Quad
 from xdsl_tpu.backend.machine.nibbles import Nibbles, bytes_shape
 from xdsl_tpu.dialects.errors import TpuError
@@ -31,6 +31,19 @@ class State:
     memory: Memory
     exact: bool
     outside: list[Outside] = field(default_factory=list[Outside])
+
+    def load(self, kind: Element, stored: Array) -> Array:
+        """The values of an operand; in exact mode subnormal f32 and bf16 ones are zero."""
+        values = kind.load(stored)
+        return flushed(values) if self.exact else values
+
+    def constant(self, value: Array) -> Array:
+        """A constant operand as `load` would have given it."""
+        return flushed(value) if self.exact else value
+
+    def settled(self, result: Array, first: Array, second: Array) -> Array:
+        """A float result flushed, in exact mode with the chip's NaN of its two operands."""
+        return flushed(settled(result, first, second) if self.exact else result)
 
     def eu_aligned(self, address: int, shape: Quad, kind: Element) -> Placed:
         """A local tensor whose channel rows are padded to the lane width (layout code 0)."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from xdsl_tpu.backend.machine.elements import FLOAT32_TINY, Array, flushed
+from xdsl_tpu.backend.machine.elements import FLOAT32_TINY, Array, flushed, settled
 
 Float32 = npt.NDArray[np.float32]
 
@@ -92,14 +92,18 @@ def _careful_sums(left: Float32, right: Float32) -> Float32:
     return total
 
 
-def parity_accumulate(first: list[Array], left: Float32, right: Float32) -> Float32:
+def parity_accumulate(
+    first: list[Array], left: Float32, right: Float32, right_first: bool = False
+) -> Float32:
     """The sequence [*first, products] in two accumulators, added at the end.
 
-    Element q goes to accumulator q mod 2; products and additions are rounded to f32.
+    Element q goes to accumulator q mod 2; products and additions are rounded to f32. Of two NaNs
+    in a product that of the left operand wins, unless the right one is `right_first`.
     """
     out = np.empty((left.shape[0], right.shape[1]), np.float32)
     firsts = [np.broadcast_to(value, out.shape) for value in first]
     flush = _may_underflow(left, right)
+    unordered = bool(np.isnan(left).any() and np.isnan(right).any())
     for rows in _tiles(*out.shape):
         sums = np.zeros((2, *out[rows].shape), np.float32)
         product = np.empty(out[rows].shape, np.float32)
@@ -108,6 +112,10 @@ def parity_accumulate(first: list[Array], left: Float32, right: Float32) -> Floa
         for q in range(left.shape[1]):
             total = sums[(q + len(firsts)) % 2]
             np.multiply(left[rows, q, None], right[q], out=product)
+            if unordered:
+                a = np.broadcast_to(left[rows, q, None], product.shape)
+                b = np.broadcast_to(right[q], product.shape)
+                product = settled(product, *((b, a) if right_first else (a, b)))
             if flush:
                 total[...] = flushed(total + flushed(product))
             else:

@@ -11,20 +11,23 @@ import numpy as np
 
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine import newton
-from xdsl_tpu.backend.machine.arith import equal_bits, maximum, minimum, same_float
-from xdsl_tpu.backend.machine.elements import F32, Array, Element, element, flushed
+from xdsl_tpu.backend.machine.arith import below, equal_bits, maximum, minimum, same_float
+from xdsl_tpu.backend.machine.elements import F32, Array, Element, element
 from xdsl_tpu.backend.machine.saturating import high_half, saturating
 from xdsl_tpu.backend.machine.state import Executor, Executors, State, require
 
+_DIVISION_STEPS = 2
+"""One less than the steps of a division."""
+
 
 def _vectors(state: State, command: Command, kinds: tuple[Element, Element]) -> tuple[Array, Array]:
-    """A as (n, 1, 1, 1) and B as (1, c, 1, w)."""
+    """A as (n, 1, 1, 1) and B as (1, c, 1, w), as they are stored."""
     blocks, width = command["opd0_c"], command["opd0_w"]
     length = (blocks - 1) * width + command["opd1_w"]
     a = state.eu_aligned(command["opd0_addr"], (1, blocks, 1, width), kinds[0]).read()
     shape = (1, command["res0_c"], 1, command["res0_w"])
     b = state.eu_aligned(command["opd1_addr"], shape, kinds[1]).read()
-    return kinds[0].load(a.reshape(-1)[:length].reshape(-1, 1, 1, 1)), kinds[1].load(b)
+    return a.reshape(-1)[:length].reshape(-1, 1, 1, 1), b
 
 
 def _kinds(command: Command) -> tuple[Element, Element, Element]:
@@ -37,15 +40,24 @@ def _kinds(command: Command) -> tuple[Element, Element, Element]:
     )
 
 
-def _combine(compute: Callable[[Element, Array, Array], Array]) -> Executor:
-    """`compute(result type, a, b)` on every pair; the storage of signed and unsigned is one."""
+def _combine(
+    compute: Callable[[Element, Array, Array], Array], moves: bool = False, plain: bool = False
+) -> Executor:
+    """`compute(result type, a, b)` on every pair; the storage of signed and unsigned is one.
+
+    What only `moves` bits is stored as it is; `plain` operands are not flushed.
+    """
 
     def execute(state: State, command: Command) -> None:
         kind, kind0, kind1 = _kinds(command)
         a, b = _vectors(state, command, (kind0, kind1))
         shape = (len(a), command["res0_c"], 1, command["res0_w"])
-        a, b = (np.array(np.broadcast_to(v, shape)) for v in (a, b))
-        values = kind.store(compute(kind, a, b))
+        a, b = (
+            np.array(np.broadcast_to(k.load(v) if plain else state.load(k, v), shape))
+            for k, v in ((kind0, a), (kind1, b))
+        )
+        values = compute(kind, a, b)
+        values = kind.pack(values) if moves else kind.store(values)
         state.eu_aligned(command["res0_addr"], shape, kind).write(values)
 
     return execute
@@ -59,7 +71,7 @@ def _arithmetic(operation: np.ufunc) -> Executor:
 
         def compute(kind: Element, a: Array, b: Array) -> Array:
             if is_float:
-                return flushed(operation(a, b))
+                return state.settled(operation(a, b), a, b)
             return operation(a, b, dtype=np.int64, casting="unsafe")
 
         _combine(compute)(state, command)
@@ -72,7 +84,7 @@ def _of_one_type(compute: Callable[[Array, Array], Array], floats: bool) -> Exec
         kinds = _kinds(command)
         require(len(set(kinds)) == 1, "operands and result need one element type")
         require(floats or not kinds[0].is_float, "bitwise operations are for integers")
-        _combine(lambda kind, a, b: compute(a, b))(state, command)
+        _combine(lambda kind, a, b: compute(a, b), moves=True)(state, command)
 
     return execute
 
@@ -94,7 +106,7 @@ def _select(condition: Callable[[Array, Array], Array]) -> Executor:
         def compute(kind: Element, a: Array, b: Array) -> Array:
             return np.where(condition(a, b), chosen, np.zeros((), chosen.dtype))
 
-        _combine(compute)(state, command)
+        _combine(compute, moves=True, plain=condition is equal_bits)(state, command)
 
     return execute
 
@@ -105,10 +117,9 @@ def _high_half(state: State, command: Command) -> None:
 
 
 def divide(state: State, command: Command) -> None:
-    """f32 a / b with `opd2_n_str` + 1 Newton steps."""
+    """f32 a / b with three Newton steps, whatever `opd2_n_str` says."""
     require(set(_kinds(command)) == {F32}, "division is simulated in f32 only")
-    steps = command["opd2_n_str"]
-    _combine(lambda kind, a, b: newton.divide(a, b, steps))(state, command)
+    _combine(lambda kind, a, b: newton.divide(a, b, _DIVISION_STEPS))(state, command)
 
 
 EXECUTORS: Executors = {
@@ -123,7 +134,7 @@ EXECUTORS: Executors = {
     ("sVC", 10): _select(np.greater),
     ("sVC", 11): _select(equal_bits),
     ("sVC", 12): divide,
-    ("sVC", 13): _select(np.less),
+    ("sVC", 13): _select(below),
     ("sVC", 15): _saturating,
     ("sVC", 16): _saturating,
     ("sVC", 20): _saturating,

@@ -47,7 +47,12 @@ def test_vector(machine: Machine, numerics: Numerics, vector: Vector) -> None:
     prepare(machine, vector)
     machine.execute(vector.command)
     found = results(machine, vector)
-    if numerics == "exact" or vector.form not in _BLAS_FORMS:
+    if numerics == "exact":  # NaNs and signs of zeros too
+        assert [int((got != wanted).sum()) for _, got, wanted in found] == [0] * len(found)
+        return
+    if _only_exact(vector):
+        return
+    if vector.form not in _BLAS_FORMS:
         assert [mismatches(got, wanted, dtype) for dtype, got, wanted in found] == [0] * len(found)
         return
     magnitudes = _magnitudes(machine, vector)
@@ -57,6 +62,12 @@ def test_vector(machine: Machine, numerics: Numerics, vector: Vector) -> None:
         with np.errstate(invalid="ignore"):  # infinities and NaNs must have the same bits
             error = np.abs(values(got, dtype) - want)
         assert np.all((got == wanted) | (error <= limit))
+
+
+def _only_exact(vector: Vector) -> bool:
+    """Edge values: fast numerics use subnormals of f32 and bf16, and BLAS has NaNs of its own."""
+    plain = vector.name.endswith("_f16") and vector.form not in _BLAS_FORMS
+    return vector.name.startswith("cm_edge") and not plain
 
 
 def _magnitudes(machine: Machine, vector: Vector) -> list[Array]:
