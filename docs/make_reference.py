@@ -1,4 +1,4 @@
-"""Writes docs/reference from the code: every op of every dialect, every pass, every command line.
+"""Writes docs/reference from the code: every op, every pass, every command line, every instruction.
 
 usage: python docs/make_reference.py [--check]
 
@@ -28,6 +28,8 @@ from xdsl.irdl import (
     VarResultDef,
 )
 
+from xdsl_tpu.backend.isa import FORMS
+from xdsl_tpu.backend.isa.forms import Field, Form
 from xdsl_tpu.dialects.attrs import Kind
 from xdsl_tpu.dialects.oneflow import OneFlow
 from xdsl_tpu.dialects.top import Top
@@ -130,10 +132,44 @@ def tools_page() -> str:
     return "\n".join(parts)
 
 
+def form_text(form: Form) -> str:
+    """One form: its size, how it is recognised, its functions."""
+    marks = [f"{name} = {value}" for name, value in form.fixed.items()]
+    named = {number: name for number, name in form.functions.items() if name != str(number)}
+    parts = [f"{form.engine.value}, {form.size} bytes", *marks]
+    if named:
+        functions = ", ".join(f"{number} {name}" for number, name in sorted(named.items()))
+        parts.append(f"`{form.function_field}`: {functions}")
+    return "; ".join(parts) + "."
+
+
+def layout_section(forms: list[Form]) -> str:
+    """Forms that have the same fields, and the fields from bit 0 on."""
+    heading = ", ".join(form.name for form in forms)
+    texts = [f"**{form.name}**: {form_text(form)}\n" for form in forms]
+    rows = [
+        f"| {field.offset} | {field.width} | `{field.name}` |"
+        for field in forms[0].fields
+        if not field.name.startswith("rsvd")
+    ]
+    table = "| bit | width | field |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+    return "\n".join([f"## {heading}\n", *texts, table])
+
+
+def instructions_page() -> str:
+    """All command forms with their fields."""
+    head = "What they mean: [instructions](../hardware/instructions.md). Reserved bits are left out.\n"
+    alike: dict[tuple[Field, ...], list[Form]] = {}
+    for form in FORMS.values():
+        alike.setdefault(form.fields, []).append(form)
+    return "\n".join([NOTE, "# Command forms\n", head, *map(layout_section, alike.values())])
+
+
 def pages() -> dict[str, str]:
     """File name -> text."""
     made = {f"{dialect.name}.md": dialect_page(dialect) for dialect in DIALECTS}
-    return {**made, "passes.md": passes_page(), "tools.md": tools_page()}
+    others = {"passes": passes_page, "tools": tools_page, "instructions": instructions_page}
+    return {**made, **{f"{name}.md": page() for name, page in others.items()}}
 
 
 def stale(made: Mapping[str, str]) -> list[str]:
