@@ -158,7 +158,9 @@ def layout_section(forms: list[Form]) -> str:
 
 def instructions_page() -> str:
     """All command forms with their fields."""
-    head = "What they mean: [instructions](../hardware/instructions.md). Reserved bits are left out.\n"
+    head = (
+        "What they mean: [instructions](../hardware/instructions.md). Reserved bits are left out.\n"
+    )
     alike: dict[tuple[Field, ...], list[Form]] = {}
     for form in FORMS.values():
         alike.setdefault(form.fields, []).append(form)

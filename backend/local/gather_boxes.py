@@ -1,131 +1,158 @@
-"""Reading a tensor in any order by few strided DMA commands.
+"""Index maps as strided DMA commands between DDR and local memory.
 
-`gather_boxes` is given, for every element of a tensor in local memory, where in the source it
-comes from, and finds boxes that a DMA can copy: at most four sizes, any strides on both sides.
-Elements next to each other on both sides make runs, runs in neighbouring lanes make rows, and
-rows at equal distances on both sides make boxes of two more levels.
+A command copies at most four loops: neighbouring channels, which lie in neighbouring lanes, one run
+that is contiguous on both sides, and two more at any distances. A box with more loops takes one
+command for each step of the others; which loops stay is what takes the fewest cycles.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from itertools import permutations
 
-import numpy as np
-import numpy.typing as npt
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.kernels.transfer import load_cycles
+from xdsl_tpu.backend.tensor import GlobalTensor, Layout, LocalTensor
+from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap, gathered
 
-from xdsl_tpu.backend.tensor import Shape4
+CHANNEL = 1 << 40
+"""The distance of two channels in the result of a map into local memory: no lane reaches so far."""
 
-MOST_RUNS = 32768
-"""More runs than this are not worth looking at: commands would move a few bytes each."""
+MOST_COMMANDS = 32768
+"""More commands than this are not worth counting: they would move a few bytes each."""
+
+_WITHIN = CHANNEL // 2  # no loop within channels goes so far; others may begin further down a lane
+_LARGEST_SIZE = 65535  # sizes of a command are 16-bit fields
+_NO_LOOP = Digit(1, 0, 0)
+
+Piece = tuple[LocalTensor, GlobalTensor]
+"""Both sides of one command."""
+
+
+def slice_map(
+    target: LocalTensor, depth: int, start: Sequence[int], full: Sequence[int]
+) -> IndexMap:
+    """Where each element of a slice in local memory is in its whole value.
+
+    The slice begins at `start` (n, c, d, h, w) of a value whose sizes are `full`; `target` is
+    (depth * n, c, h, w), d outermost. Channels are CHANNEL apart in the result.
+    """
+    count, c, h, w = target.shape
+    by_n, _, by_h, by_w = target.strides
+    at = [math.prod(full[axis + 1 :]) for axis in range(5)]
+    images = count // depth
+    digits = (
+        Digit(depth, images * by_n, at[2]),
+        Digit(images, by_n, at[0]),
+        Digit(c, CHANNEL, at[1]),
+        Digit(h, by_h, at[3]),
+        Digit(w, by_w, at[4]),
+    )
+    first = sum(i * stride for i, stride in zip(start, at, strict=True))
+    return IndexMap((Box(0, first, digits).simplified(),))
+
+
+def pieces(
+    boxes: IndexMap, target: LocalTensor, source: GlobalTensor, chip: Chip
+) -> list[Piece] | None:
+    """Commands that together bring every element of a map into local memory, once.
+
+    Results of the map are channels and elements of `target`, sources are elements of `source`.
+    None when it takes more than `MOST_COMMANDS`.
+    """
+    found: list[Piece] = []
+    for lane, channels, box in _by_lanes(boxes, target, chip):
+        loops = [part for digit in box.digits for part in _short(digit)]
+        run = next((d.extent for d in loops if (d.to, d.at) == (1, 1)), 1)
+        others = tuple(d for d in loops if (d.to, d.at) != (1, 1))
+        transfer = _Transfer(lane, channels, run, target, source, chip)
+        way = _cheapest(Box(box.to, box.at, others), transfer)
+        if way is None or len(found) + len(way) > MOST_COMMANDS:
+            return None
+        found += way
+    return found
+
+
+def _by_lanes(boxes: IndexMap, target: LocalTensor, chip: Chip) -> Iterator[tuple[int, Digit, Box]]:
+    """Boxes of elements within lanes: the first lane, the loop over channels, the other loops."""
+    alike: dict[tuple[int, Digit], list[Box]] = {}
+    for box in boxes.boxes:
+        unit = next((d for d in box.digits if d.to == CHANNEL and d.at >= 0), _NO_LOOP)
+        far = [d for d in box.digits if d.to > _WITHIN or d.at < 0]
+        far = [d for d in far if d is not unit]
+        near = tuple(d for d in box.digits if d not in far and d is not unit)
+        if math.prod(digit.extent for digit in far) > MOST_COMMANDS:
+            far, near = [], (*far, *near)  # too many commands, which `_cheapest` finds
+        for to, at in Box(box.to, box.at, tuple(far)).points():
+            channel, offset = divmod(to, CHANNEL)
+            for first, count in _lane_rows(channel, unit.extent, chip.lanes):
+                group, lane = divmod(first, chip.lanes)
+                step = Digit(count, 1, unit.at if count > 1 else 0)
+                place = offset + group * target.strides[1]
+                start = at + (first - channel) * unit.at
+                alike.setdefault((lane, step), []).append(Box(place, start, near))
+    for (lane, step), found in alike.items():
+        for box in gathered(found):
+            yield lane, step, box
+
+
+def _lane_rows(first: int, count: int, lanes: int) -> Iterator[tuple[int, int]]:
+    """Channels that one command can name: those that begin behind lane 0 end with the lanes."""
+    stop = first + count
+    while first < stop:
+        here = min(stop - first, lanes - first % lanes) if first % lanes else stop - first
+        yield first, here
+        first += here
+
+
+def _short(digit: Digit) -> Iterator[Digit]:
+    """A loop as loops whose sizes a command has room for."""
+    if digit.extent <= _LARGEST_SIZE:
+        yield digit
+        return
+    inner = next(n for n in range(_LARGEST_SIZE, 0, -1) if digit.extent % n == 0)
+    yield from _short(Digit(digit.extent // inner, digit.to * inner, digit.at * inner))
+    yield Digit(inner, digit.to, digit.at)
 
 
 @dataclass(frozen=True, slots=True)
-class GatherBox:
-    """A box of `shape` (n, c, h, w), channel c in lane `lane` + c.
-
-    `offset` (within the lane) and `base` (within the source) are in elements; so are the
-    strides, `local` for n, channel group, h, w and `source` for n, c, h, w.
-    """
+class _Transfer:
+    """What commands of one box have in common."""
 
     lane: int
-    offset: int
-    base: int
-    shape: Shape4
-    local: Shape4
-    source: Shape4
+    channels: Digit
+    run: int
+    target: LocalTensor
+    source: GlobalTensor
+    chip: Chip
+
+    def piece(self, to: int, at: int, n: Digit, h: Digit) -> Piece:
+        """One command: n and h are two loops, c the channels from the lane on, w the run."""
+        shape = (n.extent, self.channels.extent, h.extent, self.run)
+        target, source = self.target, self.source
+        address = target.address + to * target.dtype.bytes + (self.lane << self.chip.lane_shift)
+        local = (n.to, target.strides[1], h.to, 1)
+        start = source.address + at * source.dtype.bytes
+        ddr = GlobalTensor(start, shape, (n.at, self.channels.at, h.at, 1), source.dtype)
+        return LocalTensor(address, shape, local, target.dtype, Layout.FREE), ddr
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """`lanes` runs in neighbouring lanes, `step` apart in the source."""
+def _cheapest(box: Box, transfer: _Transfer) -> list[Piece] | None:
+    """The box as the commands that take the fewest cycles, then the fewest commands.
 
-    lane: int
-    lanes: int
-    step: int
-    offset: int
-    base: int
-
-
-def gather_boxes(
-    order: npt.NDArray[Any], strides: Shape4, lanes: int
-) -> tuple[GatherBox, ...] | None:
-    """Boxes that together bring source[order[n, c, h, w]] to (n, c, h, w), every element once.
-
-    Channel c of the target lies in lane c mod `lanes`, group c div `lanes`; `strides` are its
-    element strides for n, group, h, w. None when it takes more than `MOST_RUNS` runs.
+    The loops of the box are without its run.
     """
-    n, c, h, w = order.shape
-    _, group_step, h_step, _ = strides
-    joined = h_step == w
-    lines = order.reshape(n, c, 1, h * w) if joined else order
-    run = _run_length(lines)
-    starts = lines[..., ::run]
-    if starts.size > MOST_RUNS:
+    best: tuple[int, int, tuple[Digit, Digit]] | None = None
+    for kept in permutations([*box.digits, _NO_LOOP, _NO_LOOP], 2):
+        count = math.prod(d.extent for d in box.digits if d not in kept)
+        if count > MOST_COMMANDS or any(d.at < 0 or d.to > _WITHIN for d in kept):
+            continue
+        # A cycle more for each: rounding down must not make many small commands look cheaper.
+        piece = transfer.piece(box.to, box.at, *kept)
+        cycles = count * (load_cycles(*piece, transfer.chip) + 1)
+        if best is None or (cycles, count) < best[:2]:
+            best = cycles, count, kept
+    if best is None:
         return None
-    rows: dict[tuple[int, int, int], list[_Row]] = {}
-    for i, j, k in np.ndindex(n, *starts.shape[2:]):
-        place = i * strides[0] + j * h_step + k * run
-        for row in _rows(starts[i, :, j, k].tolist(), place, group_step, lanes):
-            rows.setdefault((row.lane, row.lanes, row.step), []).append(row)
-    return tuple(box for alike in rows.values() for box in _boxes(alike, run, group_step))
-
-
-def _run_length(lines: npt.NDArray[Any]) -> int:
-    """The longest run that divides the innermost axis and is contiguous everywhere."""
-    breaks = np.flatnonzero((np.diff(lines, axis=3) != 1).any(axis=(0, 1, 2)))
-    return math.gcd(lines.shape[3], *(int(place) + 1 for place in breaks))
-
-
-def _rows(values: Sequence[int], place: int, group_step: int, lanes: int) -> Iterator[_Row]:
-    """One column of runs, by lanes; a row that begins behind lane 0 ends with the lanes."""
-    for first, count, step in _progressions([(value,) for value in values]):
-        stop = first + count
-        while first < stop:
-            group, lane = divmod(first, lanes)
-            here = min(stop - first, lanes - lane) if lane else stop - first
-            offset = place + group * group_step
-            yield _Row(lane, here, step[0] if here > 1 else 0, offset, values[first])
-            first += here
-
-
-def _boxes(rows: Sequence[_Row], run: int, group_step: int) -> Iterator[GatherBox]:
-    """Rows that differ in their places only, joined wherever the places are a lattice."""
-    rows = sorted(rows, key=lambda row: row.offset)
-    inner = _progressions([(row.offset, row.base) for row in rows])
-    alike: dict[tuple[int, tuple[int, ...]], list[_Row]] = {}
-    for first, count, step in inner:
-        alike.setdefault((count, step), []).append(rows[first])
-    for (count, step), starts in alike.items():
-        for first, times, outer in _progressions([(row.offset, row.base) for row in starts]):
-            row = starts[first]
-            yield GatherBox(
-                row.lane,
-                row.offset,
-                row.base,
-                (times, row.lanes, count, run),
-                (outer[0], group_step, step[0], 1),
-                (outer[1], row.step, step[1], 1),
-            )
-
-
-def _progressions(
-    points: Sequence[tuple[int, ...]],
-) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """Cut a sequence into arithmetic progressions: (first index, count, step).
-
-    No step is negative: strides are unsigned fields of a command.
-    """
-    steps = [tuple(b - a for a, b in zip(p, q, strict=True)) for p, q in pairwise(points)]
-    first = 0
-    while first < len(points):
-        last = first
-        while last < len(steps) and steps[last] == steps[first] and min(steps[last]) >= 0:
-            last += 1
-        # Two points are always a progression; better leave the second one to a longer one.
-        if last == first + 1 and last + 1 < len(steps) and steps[last] == steps[last + 1]:
-            last = first
-        count = last - first + 1
-        yield first, count, steps[first] if count > 1 else (0,) * len(points[first])
-        first = last + 1
+    rest = tuple(digit for digit in box.digits if digit not in best[2])
+    return [transfer.piece(to, at, *best[2]) for to, at in Box(box.to, box.at, rest).points()]

@@ -110,7 +110,7 @@ class _Group:
                 views = self._views(self.arrangements[op.output], index)
                 load_merged(self.emitter, target, source, views)
             elif (read := reading(op.input)) is not None:
-                load_gathered(self.emitter, target, ddr_value(read.source), read.indices)
+                load_gathered(self.emitter, target, ddr_value(read.source), read.moves)
             else:
                 load_slice(self.emitter, target, source)
         self.resident[op] = (target.start, span)

@@ -1,11 +1,11 @@
 """The pass `absorb-moves`."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import cast
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -22,6 +22,7 @@ from xdsl_tpu.backend.tensor import Shape4, aligned, compact
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed, set_absorbed
 from xdsl_tpu.dialects.attrs import I64Array, ints
+from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.module_state import text_attribute
@@ -121,10 +122,10 @@ def _cycles(loads: Sequence[tpu.LoadOp], chip: Chip) -> int | None:
     total = 0
     for load in loads:
         read = reading(load.input)
-        shape = shape_of(load.input)
-        numbers = np.arange(np.prod(shape)).reshape(shape) if read is None else read.indices
+        plain = IndexMap.identity(math.prod(shape_of(load.input)))
+        moves = plain if read is None else read.moves
         for target in _targets(load, chip):
-            cost = gather_cost(target, numbers, chip)
+            cost = gather_cost(target, moves, chip)
             if cost is None or cost[1] > MOST_COMMANDS:
                 return None
             total += cost[0]

@@ -247,7 +247,7 @@ class Prices:
             tensor = aligned(self.chip, 0, shape, dtype)
             full = of_value(value, part.kind, part.lanes)
             target = LocalValue(tensor, part.starts(value), full, depth=sizes.d)
-            found = gather_cost(target, read.indices, self.chip)
+            found = gather_cost(target, read.moves, self.chip)
             return None if found is None or found[1] > MOST_COMMANDS else found[0]
 
         return self._once(key, made)

@@ -11,7 +11,9 @@ import pytest
 from xdsl_tpu.tools import tpu_calibrate, tpu_compile, tpu_run, tpu_sweep
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"]
+)
 ROOMS = "dialects|frontend|passes|backend|tools|tests|examples|benchmarks|docs"
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#]*)(?:#([^)]*))?\)")

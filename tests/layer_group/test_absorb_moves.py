@@ -12,7 +12,7 @@ from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.isa import Engine
-from xdsl_tpu.backend.local.gather import moved, reading
+from xdsl_tpu.backend.local.gather import movement, reading
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.absorbed import ABSORBED, is_absorbed, set_absorbed
@@ -203,7 +203,7 @@ def test_only_movement_can_be_read_through() -> None:
     case.op("tpu.Relu", [value], {}, "y", (1, 4, 4, 4))
     relu = next(op for op in case.module().walk() if op.name == "tpu.Relu")
     with pytest.raises(TpuError, match="does not only move elements"):
-        moved(relu, np.arange(64).reshape(1, 4, 4, 4))
+        movement(relu, (1, 4, 4, 4))
     assert reading(relu.results[0]) is None
 
 
