@@ -1,7 +1,7 @@
 """Where a tensor lies: in DDR (`GlobalTensor`) or spread over the lanes (`LocalTensor`).
 
 Both are plain values with explicit element strides; the placement rules are those of the
-BM1684X instruction reference, section 2.
+docs/hardware/machine.md#placement.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""bmodel files: a header, a flatbuffer and a binary section (bmodel format reference).
+"""bmodel files: a header, a flatbuffer and a binary section (docs/hardware/bmodel.md).
 
 The commands and the coefficient image are written as the chip takes them. No firmware is
 included. The layer of each command travels in the `tensor_loc` range, as JSON, so that a

@@ -1,4 +1,4 @@
-"""The flatbuffer tables of a bmodel as data (bmodel format reference, section 2).
+"""The flatbuffer tables of a bmodel as data (docs/hardware/bmodel.md#tables).
 
 Each table is a tuple of fields in slot order; a field is "name:type" or "name:type=default".
 Types: a scalar, `str`, the struct `Binary` or `RelEntry`, another table's name, or `[T]` of one

@@ -1,6 +1,6 @@
 """Facts about a chip, read from a TOML file: no room asks for a chip by name.
 
-Every number of `bm1684x.toml` comes from the BM1684X instruction and cycle references;
+Every number of `bm1684x.toml` comes from docs/hardware/machine.md and docs/hardware/cycles.md;
 another file with the same keys describes another chip with the same instruction set.
 """
 

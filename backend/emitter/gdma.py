@@ -1,4 +1,4 @@
-"""GDMA commands: moving tensors between DDR and local memory (instruction reference, 5.12)."""
+"""GDMA commands: moving tensors between DDR and local memory (docs/hardware/instructions.md)."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""TIU commands on quantised integers (instruction reference, sections 5.1, 5.7, 5.8, 5.11)."""
+"""TIU commands on quantised integers (docs/hardware/instructions.md#srq_dq)."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""TIU commands: one method per instruction form (instruction reference, section 5)."""
+"""TIU commands: one method per instruction form (docs/hardware/instructions.md)."""
 
 from collections.abc import Mapping
 from enum import Enum

@@ -1,6 +1,6 @@
 """`tpu.Conv2D` as a layer over DDR: ordinary and grouped convolutions on the cube.
 
-BM1684X instruction reference, section 5.4. Depthwise filters go to `depthwise`.
+docs/hardware/instructions.md#sconv. Depthwise filters go to `depthwise`.
 """
 
 from collections.abc import Iterator

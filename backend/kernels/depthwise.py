@@ -1,6 +1,6 @@
 """Convolutions with one filter per channel, on the pooling unit.
 
-BM1684X instruction reference, section 5.7: products and sums are rounded to the element type, so
+docs/hardware/instructions.md#spord: products and sums are rounded to the element type, so
 an f16 layer accumulates in f16, as the chip does.
 """
 

@@ -1,6 +1,6 @@
 """Rows read and written by indices that are known when the program runs, by the GDMA alone.
 
-BM1684X instruction reference, section 5.14. Indices are 32-bit integers in DDR, from 0 on;
+docs/hardware/instructions.md#other-gdma-forms. Indices are 32-bit integers in DDR, from 0 on;
 lowering turns every other form of indexing into rows of a matrix.
 """
 

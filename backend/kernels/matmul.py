@@ -1,8 +1,8 @@
 """`tpu.MatMul` as a layer over DDR: which product it is, and by which driver it runs.
 
 16-bit and integer products run on MM2, f32 ones as 1x1 convolutions, which use the cube better than
-the f32 matrix unit does when there are few columns (BM1684X instruction reference, sections 5.4
-and 5.6).
+the f32 matrix unit does when there are few columns
+(docs/hardware/instructions.md#sconv and docs/hardware/instructions.md#smm2).
 """
 
 import math

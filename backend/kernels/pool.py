@@ -1,6 +1,6 @@
 """`tpu.Pool1D` and `tpu.Pool2D` as layers over DDR: maximum and average.
 
-BM1684X instruction reference, section 5.7. Images and channels are one axis: each lane pools
+docs/hardware/instructions.md#spord. Images and channels are one axis: each lane pools
 planes that do not depend on one another.
 """
 

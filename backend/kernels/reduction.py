@@ -134,7 +134,7 @@ def plan_rows(size: int, rows: int, eu: int) -> RowReduction:
 
 @cache
 def _steps(height: int, width: int, eu: int) -> tuple[int, tuple[int, ...]]:
-    """Cycles and kernel heights of the cheapest chain (cycle reference: pools with kh > 1)."""
+    """Cycles and kernel heights of the cheapest chain (docs/hardware/cycles.md: PorD)."""
     if height == 1:
         return 0, ()
     best: tuple[int, tuple[int, ...]] | None = None

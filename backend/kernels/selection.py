@@ -1,6 +1,6 @@
 """Comparisons and choices: 1 where something holds, or one of two tensors.
 
-The select instruction takes tensors of one shape (BM1684X instruction reference, section 5.2), so
+The select instruction takes tensors of one shape (docs/hardware/instructions.md#scmp), so
 operands that repeat are written out first. Of its conditions only "greater" is used: equal bits
 are not equal numbers, -0 differs from 0.
 """

@@ -2,7 +2,7 @@
 
 A channel's few bytes make a short run, and short runs cost as much as 256 bytes: 4.4 cycles per
 channel even in the matrix form. Loaded in long rows and turned round by the TIU, a table costs
-about its bytes (BM1684X cycle reference, sections 3 and 4).
+about its bytes (docs/hardware/cycles.md).
 """
 
 from xdsl_tpu.backend.chip import Chip

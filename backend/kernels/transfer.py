@@ -1,9 +1,9 @@
 """Moving tiles between DDR and local memory by the cheaper GDMA form.
 
 The matrix form reaches 58 (load) and 44 (store) bytes per cycle whatever the transfer's size; the
-tensor form at most 54 and 41, and a quarter of that below 4 KiB (BM1684X cycle reference,
-section 4). A matrix of one row per image, whose column blocks are the channels, is a tensor
-whose channels lie one behind the other in DDR.
+tensor form at most 54 and 41, and a quarter of that below 4 KiB
+(docs/hardware/cycles.md#transfers). A matrix of one row per image, whose column blocks are the
+channels, is a tensor whose channels lie one behind the other in DDR.
 """
 
 import math

@@ -1,6 +1,6 @@
 """sAR: element-wise arithmetic, comparisons with selection, shifts, casts and copies.
 
-BM1684X instruction reference, sections 5.1 and 6.2.
+docs/hardware/instructions.md#sar.
 """
 
 from collections.abc import Callable

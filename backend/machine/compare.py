@@ -1,6 +1,6 @@
 """sCMP: compare two operands, select between two others.
 
-BM1684X instruction reference, section 5.2.
+docs/hardware/instructions.md#scmp.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """sCONV: convolution on the matrix unit.
 
-BM1684X instruction reference, sections 2 (weight layout), 5.4 and 6.2.
+docs/hardware/machine.md#placement and docs/hardware/instructions.md#sconv.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Casts between element types (sAR data_convert).
 
-BM1684X instruction reference, sections 5.1 and 6.2.
+docs/hardware/instructions.md#sar.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 """GDMA commands: copies, broadcasts, transposes and fills between the memories.
 
-BM1684X instruction reference, sections 5.12 to 5.14. Data is moved as unsigned integers of the
-element's size, so no bit pattern changes.
+docs/hardware/instructions.md#gdma-tensor and
+docs/hardware/instructions.md#other-gdma-forms. Data is moved as unsigned integers of
+the element's size, so no bit pattern changes.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """GDMA gather and scatter: rows selected by a list of indices.
 
-BM1684X instruction reference, section 5.14, and the forms' operand tables.
+docs/hardware/instructions.md#other-gdma-forms, and the forms' operand tables.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Element types: what the precision codes of the commands mean in numpy.
 
-BM1684X instruction reference, section 1 "Precision codes".
+docs/hardware/machine.md#precisions.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """sLIN: an element-wise operation with one or two values per channel.
 
-BM1684X instruction reference, section 5.14, and the form's operand table: all operands have the
+docs/hardware/instructions.md#slin-and-svc, and the form's operand table: all operands have the
 type of the result; b and c are (1, c, 1, 1) compact or constant. Every operation rounds.
 """
 

@@ -26,7 +26,7 @@ _STATIC_IMAGE = Path(__file__).with_name("static_image.bin")
 def static_image() -> bytes:
     """What the firmware writes to static memory at boot; the rest of that memory is zero.
 
-    BM1684X instruction reference, section 4: exp, 1/k!, log, erf, trigonometric tables, 0..63.
+    docs/hardware/machine.md#static-memory: exp, 1/k!, log, erf, trigonometric tables, 0..63.
     """
     return _STATIC_IMAGE.read_bytes()
 

@@ -1,6 +1,7 @@
 """sMM and sMM2: matrix products.
 
-BM1684X instruction reference, sections 2 (matrix layouts), 5.5, 5.6 and 6.2.
+docs/hardware/machine.md#matrices, docs/hardware/instructions.md#smm,
+docs/hardware/instructions.md#smm2.
 """
 
 import numpy as np

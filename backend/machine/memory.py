@@ -1,6 +1,6 @@
 """The memories of the chip and the placement of tensors in them.
 
-BM1684X instruction reference, section 1 (address map) and section 2 (tensor placement).
+docs/hardware/machine.md and docs/hardware/machine.md#placement.
 """
 
 from collections.abc import Sequence

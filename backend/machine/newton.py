@@ -1,7 +1,7 @@
 """Reciprocal square root and division as the lanes compute them.
 
-BM1684X instruction reference, section 5.9: a first guess from the exponent bits and Newton steps,
-every operation rounded to f32, subnormal results flushed to zero.
+docs/hardware/instructions.md#reciprocals-and-roots: a first guess from the exponent bits
+and Newton steps, every operation rounded to f32, subnormal results flushed to zero.
 """
 
 from typing import Any

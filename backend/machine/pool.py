@@ -1,6 +1,6 @@
 """sPorD: depthwise convolution, average and maximum pooling.
 
-BM1684X instruction reference, sections 5.7 and 6.2.
+docs/hardware/instructions.md#spord.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """sRQ_DQ: requantisation to 8 bits and dequantisation to f32, i16 and i32.
 
-BM1684X instruction reference, sections 5.8 and 6.2.
+docs/hardware/instructions.md#srq_dq.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Rounding by mode: integer right shifts, float to integer, float to narrower float.
 
-BM1684X instruction reference, section 5.1 "Rounding modes" and "data_convert".
+docs/hardware/instructions.md#rounding-and-special-values.
 """
 
 from collections.abc import Callable

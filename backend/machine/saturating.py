@@ -1,6 +1,6 @@
 """sAR 15, 16, 20: integer sums, differences and products that are shifted and saturate.
 
-BM1684X instruction reference, sections 5.1 and 6.2.
+docs/hardware/instructions.md#sar.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """sSG: gather and scatter along w with 8-bit or 16-bit indices.
 
-BM1684X instruction reference, section 5.11. Data moves as bits.
+docs/hardware/instructions.md#ssg. Data moves as bits.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """sSFU: polynomials by table, reciprocal square roots, exponents.
 
-BM1684X instruction reference, sections 5.3, 5.9 and 6.2.
+docs/hardware/instructions.md#ssfu and docs/hardware/instructions.md#reciprocals-and-roots.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Sums of products in the order and precision of the chip's multipliers.
 
-BM1684X instruction reference, section 5.4. Every function takes `left` (m, k) and `right`
+docs/hardware/instructions.md#sconv. Every function takes `left` (m, k) and `right`
 (k, p) in f32 and works in tiles of rows that stay in the cache.
 """
 

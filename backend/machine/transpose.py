@@ -1,6 +1,6 @@
 """sTRANS_BC: transposition between lanes and width, copies and broadcasts between lanes.
 
-BM1684X instruction reference, sections 5.10 and 6.2. Data moves as bits.
+docs/hardware/instructions.md#strans_bc. Data moves as bits.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """sVC: every element of one vector combined with every element of another.
 
-BM1684X instruction reference, section 5.14, and the form's operand table: A is (1, opd0_c, 1,
+docs/hardware/instructions.md#slin-and-svc, and the form's operand table: A is (1, opd0_c, 1,
 opd0_w) whose last block holds opd1_w elements, B is (1, res0_c, 1, res0_w), both EU-aligned;
 result(i, c, 0, w) = A[i] (op) B(0, c, 0, w). The operations are those of sAR.
 """

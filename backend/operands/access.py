@@ -1,6 +1,6 @@
 """One operand of one command as a strided region of memory.
 
-The placement rules are those of the BM1684X instruction reference, section 2. Nothing here
+The placement rules are those of docs/hardware/machine.md#placement. Nothing here
 touches values: `xdsl_tpu.backend.machine` places the same operands over real memory, and a test
 holds the two to the same bytes.
 """

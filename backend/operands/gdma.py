@@ -1,4 +1,4 @@
-"""Operands of the GDMA commands (BM1684X instruction reference, sections 5.12 to 5.14)."""
+"""Operands of the GDMA commands (docs/hardware/instructions.md#gdma-tensor)."""
 
 from collections.abc import Iterator
 from dataclasses import replace

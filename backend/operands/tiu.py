@@ -1,4 +1,4 @@
-"""Operands of the TIU commands (BM1684X instruction reference, sections 5.1 to 5.8, 5.10, 5.11)."""
+"""Operands of the TIU commands (docs/hardware/instructions.md)."""
 
 from collections.abc import Iterator
 from dataclasses import replace

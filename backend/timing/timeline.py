@@ -1,6 +1,6 @@
 """When every command runs: two in-order queues that wait for each other.
 
-Rule of the BM1684X cycle reference, section 2:
+Rule of docs/hardware/cycles.md#timeline:
 
     start(i) = 1 + max(end(i-1 on the same engine), end(command dep on the other engine))
     end(i)   = start(i) + cycles(i) - 1

@@ -1,4 +1,4 @@
-"""From tensor shapes to n, c, d, h, w, by group type (layer group reference, section 3)."""
+"""From tensor shapes to n, c, d, h, w, by group type (docs/hardware/groups.md#group-types)."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """The merged coefficients of a quantised convolution: requantisation, bias and filter in one row
 of bytes for each lane.
 
-BM1684X lowering notes, section 8. On a chip of L lanes, W bytes wide (64 and 64), channel c belongs
-to lane c mod L, place c div L. A lane holds
+docs/hardware/quantization.md#weight-images. On a chip of L lanes, W bytes wide (64 and 64),
+channel c belongs to lane c mod L, place c div L. A lane holds
 
 | part | bytes | begins |
 |---|---|---|

@@ -1,6 +1,6 @@
 """Rules on local memory that several families of ops share.
 
-Facts from the layer group reference, sections 4, 5, 8 and 14.
+Facts from docs/hardware/groups.md.
 """
 
 from abc import abstractmethod

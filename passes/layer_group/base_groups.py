@@ -1,4 +1,7 @@
-"""Runs of ops that all have a local form: groups never reach beyond one (reference, section 2)."""
+"""Runs of ops that all have a local form: groups never reach beyond one.
+
+docs/hardware/groups.md#base-groups.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which type a range of ops has as a group, and why not another (layer group reference, 3)."""
+"""Which type a range of ops has as a group, and why not another (docs/hardware/groups.md)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

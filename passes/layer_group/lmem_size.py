@@ -1,4 +1,4 @@
-"""Bytes that values take in the local memory of one lane (layer group reference, section 6)."""
+"""Bytes that values take in the local memory of one lane (docs/hardware/groups.md#sizes)."""
 
 from collections.abc import Collection, Mapping
 

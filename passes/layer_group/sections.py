@@ -1,4 +1,4 @@
-"""How many sections a group is cut into at most and at least (reference, sections 6 and 7)."""
+"""How many sections a group is cut into at most and at least (docs/hardware/groups.md)."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Which part of every value a group works on in each slice (layer group reference, section 8).
+"""Which part of every value a group works on in each slice (docs/hardware/groups.md#cutting).
 
 The results that leave the group are cut evenly. From there ranges go backwards, op by op: each
 says which part of its operands a part of its result needs.

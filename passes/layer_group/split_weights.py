@@ -1,4 +1,4 @@
-"""Marking weights that are loaded slice by slice (layer group reference, section 14)."""
+"""Marking weights that are loaded slice by slice (docs/hardware/groups.md#weights-in-slices)."""
 
 from collections.abc import Sequence
 

@@ -1,8 +1,8 @@
 """Arithmetic on 32-bit integers that the chip has no instruction for, in steps that it has.
 
-The TIU adds, subtracts, multiplies, compares and selects 32-bit integers (instruction reference,
-section 6.2). It neither divides them nor adds them up: pools, products and the division are for
-floats, which hold integers up to 2^24 only.
+The TIU adds, subtracts, multiplies, compares and selects 32-bit integers
+(docs/hardware/instructions.md#sar). It neither divides them nor adds them up: pools, products and
+the division are for floats, which hold integers up to 2^24 only.
 """
 
 from collections.abc import Sequence

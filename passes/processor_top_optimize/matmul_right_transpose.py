@@ -41,7 +41,7 @@ class ConvertMatMulWithLeftTranspose(RewritePattern):
     """MatMul(Permute(x), y) {right_transpose} -> MatMul(x, y) {left_transpose, right_transpose}.
 
     Only where the right operand is transposed, too: the matrix unit transposes the left one no
-    other way (BM1684X instruction reference, section 5.4). A flag already set is cleared in any
+    other way (docs/hardware/instructions.md#sconv). A flag already set is cleared in any
     case. Conditions on the Permute as for the right operand.
     """
 

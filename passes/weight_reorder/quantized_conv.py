@@ -1,7 +1,8 @@
 """Requantisation, bias and filter of a quantised convolution, merged into one weight.
 
-What a kernel for `tpu.Conv2D` receives after this pass when the filter has 8 bits (BM1684X
-lowering notes, section 8; `dialects/interpreters/coefficients.py` has the layout):
+What a kernel for `tpu.Conv2D` receives after this pass when the filter has 8 bits
+(docs/hardware/quantization.md#weight-images; `dialects/interpreters/coefficients.py` has the
+layout):
 `coeff_merged = true`, one weight `[1, min(oc, lanes), 1, bytes]` called `<op>_merge`, no bias
 operand, no `multiplier` and no `rshift`. The filter in it is laid out as a 16-bit one, with
 blocks of 64 channels. A 3ic mode gets 0x30 when the input has several users, else none of these

@@ -6,7 +6,7 @@ import pytest
 
 from xdsl_tpu.backend.isa import FORMS, Command, EncodingError, Engine, Form, decode, encode
 
-# BM1684X instruction reference: family, opcode, bytes of the full and of the short form.
+# docs/reference/instructions.md: family, opcode, bytes of the full and of the short form.
 TIU_FAMILIES = """
 AR 3 128 64 | CMP 13 128 48 | CONV 0 128 64 | LIN 10 128 32 | MM 2 128 48 | MM2 2 128 32
 PorD 1 128 64 | RQ_DQ 4 128 32 | SEG - 128 16 | SFU 9 128 32 | SG 6 128 48 | SGL 6 128 48

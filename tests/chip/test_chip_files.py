@@ -11,7 +11,7 @@ SHIPPED = (CHIPS / "bm1684x.toml").read_text(encoding="utf-8")
 
 
 def test_bm1684x() -> None:
-    """Figures of the BM1684X instruction reference, section 1."""
+    """Figures of docs/hardware/machine.md."""
     chip = load_chip("BM1684X")
     assert chip == load_chip("bm1684x")
     assert (chip.lanes, chip.local_bytes, chip.banks, chip.bank_bytes) == (64, 1 << 18, 16, 1 << 14)

@@ -1,6 +1,7 @@
 """Pages name files, functions, options and keys that exist."""
 
 import re
+import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ PAGES = sorted(
 ROOMS = "dialects|frontend|passes|backend|tools|tests|examples|benchmarks|docs"
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#]*)(?:#([^)]*))?\)")
+CITATION = re.compile(r"\b(docs/[\w/]+\.md)(?:#([\w-]+))?")
 
 
 def named_paths(text: str) -> Iterator[str]:
@@ -49,6 +51,47 @@ def test_paths_and_links_exist(page: Path) -> None:
         if not resolves(page.parent / path if path else page, anchor)
     ]
     assert not missing
+
+
+def sources() -> list[Path]:
+    """Files that git knows or would take, other than pages."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    suffixes = {".py", ".toml", ".json", ".mlir"}
+    paths = (ROOT / name for name in listed.stdout.splitlines())
+    return [path for path in paths if path.suffix in suffixes and path.is_file()]
+
+
+def test_citations_in_the_code_resolve() -> None:
+    """Code cites pages of this repository, by file and heading."""
+    cited: dict[tuple[str, str], Path] = {}
+    for path in sources():
+        for page, anchor in CITATION.findall(path.read_text(encoding="utf-8")):
+            cited[page, anchor] = path
+    assert len([page for page, _ in cited if page.startswith("docs/hardware/")]) > 15
+    missing = {
+        f"{page}#{anchor}": path.relative_to(ROOT).as_posix()
+        for (page, anchor), path in cited.items()
+        if not resolves(ROOT / page, anchor)
+    }
+    assert not missing
+
+
+def test_the_code_cites_nothing_that_a_reader_does_not_have() -> None:
+    """References by other names than a page's."""
+    elsewhere = re.compile(
+        r"(instruction|cycle|cycles|layer group|lowering|format) references?,|cookbook'?s|lowering notes",
+        re.IGNORECASE,
+    )
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in sources()
+        if path != Path(__file__)
+        for match in elsewhere.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert not found
 
 
 def test_the_architecture_names_functions_and_classes_where_they_are() -> None:

@@ -109,7 +109,7 @@ def test_a_chip_with_fewer_lanes(product: MatMul) -> None:
 @pytest.mark.parametrize(
     ("product", "floor", "most"),
     [
-        # floor: operand bytes at 58, result bytes at 44 per cycle (BM1684X cycle reference)
+        # floor: operand bytes at 58, result bytes at 44 per cycle: docs/hardware/cycles.md
         (MatMul((1, 2048), (2048, 1000), bias=True), 70772, 1.02),
         (MatMul((1, 197, 384), (384, 1536), bias=True), 36795, 1.15),
         (

@@ -1,6 +1,6 @@
 """Functions of one tensor: error against float64 over all f16 numbers of a range, and cycles.
 
-The bounds are the kernel cookbook's figures with a little slack.
+The bounds are what a bit-true emulation of the sequences gave, with a little slack.
 """
 
 import math

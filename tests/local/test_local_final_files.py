@@ -27,7 +27,7 @@ from xdsl_tpu.dialects.weights import Weights, attach, from_float32, weights_of
 DATA = Path(__file__).parents[1] / "data" / "ir"
 
 TOTALS = {"mobilenetv2_100": 568_658, "resnet50": 1_449_589, "swin_t": 3_050_233}
-"""Cycles of the compiler that made the files, for the same groups (cycle reference, section 5)."""
+"""Cycles of the compiler that made the files, for the same groups (docs/accuracy.md)."""
 
 
 def final_module(name: str) -> ModuleOp:

@@ -1,4 +1,4 @@
-"""Placement of tensors in the memories (instruction reference, section 2)."""
+"""Placement of tensors in the memories (docs/hardware/machine.md#placement)."""
 
 import numpy as np
 import pytest
@@ -123,7 +123,7 @@ def test_addresses_select_the_memory(memory: Memory) -> None:
 
 
 def test_static_image_holds_the_tables(memory: Memory) -> None:
-    # Instruction reference, section 4: exp(k) from k = -103, 1/k!, and 0..63.
+    # docs/hardware/machine.md#static-memory: exp(k) from k = -103, 1/k!, and 0..63.
     base = _CHIP.static_base
     exp = memory.read(base, (192,), np.float32)
     assert np.array_equal(exp, np.exp(np.arange(-103.0, 89.0)).astype(np.float32))

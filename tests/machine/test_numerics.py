@@ -106,7 +106,7 @@ def test_subnormals_are_flushed_with_their_sign() -> None:
 
 
 def test_newton_edge_cases() -> None:
-    # Instruction reference, section 5.9.
+    # docs/hardware/instructions.md#reciprocals-and-roots.
     one = np.ones((), np.float32)
     divisors = np.array([0.0, -0.0, np.inf, 3e38], np.float32)
     with np.errstate(all="ignore"):

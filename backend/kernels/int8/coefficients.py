@@ -1,6 +1,6 @@
 """Coefficients of a quantised convolution in local memory, and the commands that use them.
 
-BM1684X lowering notes, section 8, and instruction reference, sections 5.4, 5.7 and 5.8.
+docs/hardware/instructions.md#sconv, docs/hardware/instructions.md#srq_dq.
 """
 
 from dataclasses import dataclass

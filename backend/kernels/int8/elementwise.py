@@ -1,8 +1,7 @@
 """Element-wise ops on 8-bit integers: sums and products under new scales, casts, tables.
 
-What they compute is in `dialects/interpreters/families/quantized.py`; BM1684X lowering notes,
-section 7, and instruction reference, sections 5.1 and 5.8. An instruction's result is signed when
-one of its operands is, so an unsigned result of signed operands goes through 16 bits and a cast.
+What they compute is in `dialects/interpreters/families/quantized.py` and
+docs/hardware/quantization.md. An instruction's result is signed when one of its operands is, so an unsigned result of signed operands goes through 16 bits and a cast.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Pooling of 8-bit integers: one command, whatever the mode (instruction reference, 5.7)."""
+"""Pooling of 8-bit integers: one command, whatever the mode.
+
+docs/hardware/instructions.md#spord.
+"""
 
 from collections.abc import Callable
 

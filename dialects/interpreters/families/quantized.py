@@ -1,6 +1,6 @@
 """What ops compute on quantised integers: exactly, with one rounding where a result is scaled.
 
-BM1684X lowering notes, sections 5 to 7. Results are saturated to the integers of their type; the
+docs/hardware/quantization.md. Results are saturated to the integers of their type; the
 fused relu is a lower limit of 0. All zero points are 0 (symmetric quantisation).
 """
 

@@ -1,6 +1,6 @@
 """Exact arithmetic of quantised ops: products, rounding shifts, saturation.
 
-BM1684X lowering notes, sections 5 to 7: a real factor s is multiplier / 2^shift, and
+docs/hardware/quantization.md#scales: a real factor s is multiplier / 2^shift, and
 result = saturate(round(x * multiplier / 2^shift)).
 """
 

@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.top.layout.base import TopLayout
 class MatMulLayout(ProductRule, TopLayout):
     """The right factor can always be transposed, the left one only when the right one is, too.
 
-    The matrix unit has no other way (BM1684X instruction reference, section 5.4).
+    The matrix unit has no other way (docs/hardware/instructions.md#sconv).
     """
 
     def __init__(self) -> None:
