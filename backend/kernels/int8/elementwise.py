@@ -1,7 +1,8 @@
 """Element-wise ops on 8-bit integers: sums and products under new scales, casts, tables.
 
 What they compute is in `dialects/interpreters/families/quantized.py` and
-docs/hardware/quantization.md. An instruction's result is signed when one of its operands is, so an unsigned result of signed operands goes through 16 bits and a cast.
+docs/hardware/quantization.md. An instruction's result is signed when one of its operands is, so an
+unsigned result of signed operands goes through 16 bits and a cast.
 """
 
 from collections.abc import Callable
