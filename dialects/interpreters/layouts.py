@@ -4,7 +4,8 @@ Filters arrive as `[oc, ic/group, kh, kw]`. The matrix unit reads, for each outp
 groups of `ic_parallel` input channels side by side for one kernel position, then the next
 position, then the next group of channels. The rules are those of
 docs/hardware/quantization.md#weight-images; both directions work on arrays of any dtype, because
-only the byte width of an element decides the grouping (a bf16 filter may be held as uint16 or as float32).
+only the byte width of an element decides the grouping (a bf16 filter may be held as uint16 or as
+float32).
 """
 
 from __future__ import annotations
