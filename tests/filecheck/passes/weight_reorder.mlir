@@ -47,9 +47,11 @@ module @shared_input attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
-// A filter that is computed keeps its shape.
+// A filter that is computed is laid out by ops: 3 channels fill up to 32, which come last.
 // CHECK-LABEL: module @computed
-// CHECK: "tpu.Conv2D"({{.*}}) {{.*}}use_3ic_optimize = 0 : i64{{.*}} : (tensor<1x3x8x8xf16>, tensor<8x3x3x3xf16>, none)
+// CHECK: "tpu.Pad"({{.*}}paddings = [0, 0, 0, 0, 29, 0]{{.*}} -> tensor<8x32x9xf16>
+// CHECK: "tpu.Permute"({{.*}}order = [0, 1, 3, 2]{{.*}} -> tensor<8x1x9x32xf16>
+// CHECK: "tpu.Conv2D"({{.*}}) {{.*}}use_3ic_optimize = 0 : i64{{.*}} : (tensor<1x3x8x8xf16>, tensor<1x8x1x288xf16>, none)
 module @computed attributes {module.state = "TPU_LOWERED"} {
   func.func @main(%arg0: tensor<1x3x8x8xf16>, %arg1: tensor<8x3x3x3xf16>) -> tensor<1x8x6x6xf16> {
     %n = "top.None"() : () -> none loc(unknown)
