@@ -51,7 +51,10 @@ def test_a_clean_program_says_so(call: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("source", "target"), [(1, 5), (6, 1)], ids=["f16-bf16", "int4-f16"])
 def test_unverified_commands_are_named(source: int, target: int, call: Run, tmp_path: Path) -> None:
     program = sample()
-    change(program, Engine.TIU, 1, tsk_eu_typ=14, opd0_prec=source, res0_prec=target)
+    fields = ("sign", "prec", "const", "addr")
+    no_second_operand = {"tsk_opd_num": 1} | {f"opd1_{name}": 0 for name in fields}
+    types = {"opd0_prec": source, "res0_prec": target}
+    change(program, Engine.TIU, 1, tsk_eu_typ=14, **types, **no_second_operand)
     path = tmp_path / "unverified.bmodel"
     write_bmodel(program, path)
     done = call("tpu-run", path)
