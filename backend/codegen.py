@@ -3,7 +3,6 @@
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
 from itertools import chain, count
 
 import numpy as np
@@ -16,8 +15,8 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.chip.identity import figures_of
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.float_loads import float_loads
-from xdsl_tpu.backend.kernels import KERNELS
 from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value, where
+from xdsl_tpu.backend.leaves import LEAVES
 from xdsl_tpu.backend.local.group import SlicePlace, emit_group, unsupported
 from xdsl_tpu.backend.local.image import write_image
 from xdsl_tpu.backend.program import IoTensor, Program
@@ -30,7 +29,7 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.random_masks import masks_of
 from xdsl_tpu.dialects.top.packs import pack_of
 
-SILENT = ("top.None", "top.Weight", "top.Input", "tpu.Buffer", "func.return")
+SILENT = (top.NoneOp, top.WeightOp, top.InputOp, tpu.BufferOp, ReturnOp)
 """Ops that need no commands."""
 
 
@@ -73,17 +72,15 @@ def _emit(function: FuncOp, program: Program, chip: Chip, places: list[ValuePlac
     for op in function.body.block.ops:
         if isinstance(op, ReturnOp):
             program.outputs = list(_distinct(map(_io, op.operands)))
-        if op.name in SILENT or is_absorbed(op):
+        if isinstance(op, SILENT) or is_absorbed(op):
             continue
         if isinstance(op, tpu.GroupOp):
             slices: list[SlicePlace] = []
             emit_group(context, op, slices)
             places += [ValuePlace(layer, value, local) for layer, value, local in slices]
             continue
-        module_name, function_name = KERNELS[op.name].split(":")
-        kernel = getattr(import_module(f"xdsl_tpu.backend.kernels.{module_name}"), function_name)
         with emitter.layer(name_of(op) or "", op.name), _named(op):
-            kernel(context, op)
+            LEAVES[type(op)].alone(context, op)
         layer = len(program.layers) - 1
         places += [ValuePlace(layer, value, ddr=ddr_value(value)) for value in op.results]
     emitter.finish()
@@ -106,7 +103,7 @@ def _refuse_unsupported(function: FuncOp) -> None:
     for op in function.body.block.ops:
         if isinstance(op, tpu.GroupOp):
             missing += unsupported(op)
-        elif op.name not in KERNELS and op.name not in SILENT:
+        elif type(op) not in LEAVES and not isinstance(op, SILENT):
             missing.append(op)
     if missing:
         problems = [OpProblem(op.name, name_of(op) or "", "no kernel") for op in missing]

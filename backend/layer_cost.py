@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from importlib import import_module
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation
@@ -10,12 +9,12 @@ from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels import KERNELS
 from xdsl_tpu.backend.kernels.support import KernelContext, dtype_of, where
+from xdsl_tpu.backend.leaves import leaf_of
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.backend.timing import Timeline, simulate
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 _PAGE = 4096
 
@@ -38,10 +37,11 @@ def run_alone(op: Operation, chip: Chip) -> Alone:
     """An op's kernel with nothing before or after it.
 
     Operands and results get places in DDR of their own, whether the op has addresses or not.
-    Raises TpuError for an op without a kernel.
+    Raises NoKernel for an op without one, DoesNotFit when local memory is too small for it.
     """
-    if op.name not in KERNELS:
-        raise TpuError(f"no kernel for {where(op)}")
+    leaf = leaf_of(op)
+    if leaf is None:
+        raise NoKernel(f"no kernel for {where(op)}")
     address = chip.ddr_base
     types: list[Attribute] = []
     for value in (*op.operands, *op.results):
@@ -60,9 +60,7 @@ def run_alone(op: Operation, chip: Chip) -> Alone:
     )
     program = Program(name="", chip=chip.name, quantize="")
     emitter = Emitter(chip, program)
-    module_name, function_name = KERNELS[op.name].split(":")
-    kernel = getattr(import_module(f"xdsl_tpu.backend.kernels.{module_name}"), function_name)
-    kernel(KernelContext(chip, emitter), alone)
+    leaf.alone(KernelContext(chip, emitter), alone)
     touched = emitter.touched_bytes()
     emitter.finish()
     return Alone(simulate(program.tiu, program.gdma, chip), touched)

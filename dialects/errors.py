@@ -12,6 +12,19 @@ class TpuError(Exception):
     """
 
 
+class DoesNotFit(TpuError):
+    """An op that cannot work in this form: its slices, its scratch memory or its types are not
+    what the form needs. Another form may do.
+
+    Whoever chooses between forms catches this and nothing else: any other error is a mistake in
+    the input or in a kernel, and must not end as a slower program.
+    """
+
+
+class NoKernel(TpuError):
+    """An op that the chip's kernels do not compute, in whatever form."""
+
+
 @dataclass(frozen=True)
 class OpProblem:
     """Why one op cannot be compiled."""

@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.codegen import SILENT
-from xdsl_tpu.backend.kernels import KERNELS
 from xdsl_tpu.backend.layer_cost import timeline_alone
+from xdsl_tpu.backend.leaves import LEAVES
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.tpu import Tpu
@@ -72,7 +72,7 @@ def survey(
     run_stage(
         module, "top", mode, name, disable, chip_name, quantization, transfer_layout=transfer_layout
     )
-    ops = sum(1 for op in _ops(module) if op.name not in SILENT)
+    ops = sum(1 for op in _ops(module) if not isinstance(op, SILENT))
     types = {name_of(op) or "": _types(op) for op in _ops(module)}
     try:
         run_stage(module, "tpu", mode, name, disable, quantization=quantization)
@@ -98,19 +98,19 @@ def _ops(module: ModuleOp) -> Iterator[Operation]:
 def _kernel_problems(module: ModuleOp, chip: Chip) -> Iterator[OpProblem]:
     """Ops whose kernel refuses them, found by asking it for commands."""
     for op in _ops(module):
-        if op.dialect_name() != Tpu.name or op.name in SILENT:
+        if op.dialect_name() != Tpu.name or isinstance(op, SILENT):
             continue
         try:
             timeline_alone(op, chip)
         except TpuError as error:
             name = name_of(op) or ""
             reason = str(error).removeprefix(f"{op.name} '{name}': ")
-            yield OpProblem(op.name, name, "no kernel" if op.name not in KERNELS else reason)
+            yield OpProblem(op.name, name, "no kernel" if type(op) not in LEAVES else reason)
 
 
 def _missing_kernels(module: ModuleOp) -> Iterator[OpProblem]:
     for op in _ops(module):
-        if op.dialect_name() == Tpu.name and op.name not in KERNELS and op.name not in SILENT:
+        if op.dialect_name() == Tpu.name and type(op) not in LEAVES and not isinstance(op, SILENT):
             yield OpProblem(op.name, name_of(op) or "", "no kernel")
 
 

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter, Rounding
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Types, Work, element_wise
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Types, Work
 from xdsl_tpu.backend.kernels.sequences import gelu, hyperbolic, log, trigonometric
 from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6 as EXP2
 from xdsl_tpu.backend.kernels.sequences.exp import LOG2_E
 from xdsl_tpu.backend.kernels.sequences.logistic import TANH_NEAR
 from xdsl_tpu.backend.kernels.sequences.table import SEQUENCES
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
-from xdsl_tpu.backend.kernels.support import KernelContext, where
+from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 from xdsl_tpu.dialects.precision import precision_of
 
 EXPONENT_BIAS = 127
@@ -270,13 +270,6 @@ RECIPES: dict[str, Recipe] = {
 """Mode of `tpu.Active` -> how it is computed."""
 
 
-def active(context: KernelContext, op: Operation) -> None:
-    """tpu.Active over whole tensors."""
-    assert isinstance(op, tpu.ActiveOp)
-    out, x = context.value(op.output), context.value(op.input)
-    element_wise(context, out, [x], describe(op, Types(out.dtype, (x.dtype,))))
-
-
 def describe(op: Operation, types: Types) -> ElementWise:
     """How a tpu.Active is computed: by an f16 sequence, or in f32 with casts around it.
 
@@ -290,7 +283,7 @@ def describe(op: Operation, types: Types) -> ElementWise:
             return _narrow(sequence)
     recipe = RECIPES.get(mode)
     if recipe is None:
-        raise TpuError(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(RECIPES)}")
+        raise NoKernel(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(RECIPES)}")
     coeffs = floats(op.coeffs) if op.coeffs is not None else ()
     narrow = types.out is not F32 or types.operands[0] is not F32
 

@@ -21,7 +21,7 @@ from xdsl_tpu.backend.tensor import (
     aligned_bytes,
     ceil_div,
 )
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def _choose(layer: Sliding, chip: Chip, room: int, name: str) -> list[Tile]:
             elif cycles > 2 * best[0]:
                 break
     if best is None:
-        raise TpuError(f"{name}: not even one row of {chip.lanes} channels fits local memory")
+        raise DoesNotFit(f"{name}: not even one row of {chip.lanes} channels fits local memory")
     return best[1]
 
 

@@ -36,7 +36,7 @@ from xdsl_tpu.backend.tensor import (
 )
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel, TpuError
 
 
 def conv2d(context: KernelContext, op: Operation) -> None:
@@ -62,7 +62,7 @@ def describe(context: KernelContext, op: "tpu.Conv2DOp") -> Convolution:
     x4, out4 = x.as4(_four(x.shape)), out.as4(_four(out.shape))
     rows, columns = window_axes(op, x4.shape, out4.shape)
     if not x.dtype.is_float or (op.inserts is not None and any(ints(op.inserts))):
-        raise TpuError(f"{where(op)}: only f32, f16 and bf16 without inserted zeros are supported")
+        raise NoKernel(f"{where(op)}: only f32, f16 and bf16 without inserted zeros are supported")
     merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
     oc = out4.shape[1]
     bias4 = None if bias is None else bias.as4((1, oc, 1, 1))

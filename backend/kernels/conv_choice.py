@@ -11,7 +11,7 @@ from xdsl_tpu.backend.kernels.tables import table_bytes
 from xdsl_tpu.backend.kernels.tiling import Piece, pipeline_cycles, steps_of
 from xdsl_tpu.backend.kernels.transfer import load_cycles, store_cycles
 from xdsl_tpu.backend.tensor import DType, align, aligned, aligned_bytes, ceil_div, compact
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def choose_plan(conv: Convolution, chip: Chip, name: str) -> Plan:
         ]
         if fitting:
             return min(fitting, key=lambda plan: estimate(conv, plan, chip))
-    raise TpuError(f"{name}: not even one output row of {chip.lanes} channels fits local memory")
+    raise DoesNotFit(f"{name}: not even one output row of {chip.lanes} channels fits local memory")
 
 
 def _reductions(conv: Convolution) -> Iterator[tuple[int, int]]:

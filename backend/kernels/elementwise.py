@@ -6,6 +6,7 @@ from functools import partial
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Emitter, Operand, Rounding
+from xdsl_tpu.backend.kernels import activation
 from xdsl_tpu.backend.kernels.int8 import elementwise as int8
 from xdsl_tpu.backend.kernels.mapping import (
     Describe,
@@ -19,7 +20,7 @@ from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 Step = Callable[[Emitter, LocalTensor, LocalTensor], None]
 """(emitter, out, in): one instruction of a chain."""
@@ -63,7 +64,7 @@ def _fused_relu(op: Operation) -> list[Step]:
 
 
 def layer(context: KernelContext, op: Operation) -> None:
-    """Emit any of `DESCRIPTIONS` over whole tensors."""
+    """Emit an element-wise op over whole tensors."""
     out = context.value(op.results[0])
     operands = [context.value(op.operands[i]) for i in operand_order(op, _elements(context, op))]
     types = Types(out.dtype, tuple(operand.dtype for operand in operands))
@@ -71,13 +72,12 @@ def layer(context: KernelContext, op: Operation) -> None:
 
 
 def describe(op: Operation, types: Types) -> ElementWise:
-    """How an op of `DESCRIPTIONS` or on integers is computed.
-
-    Raises TpuError when there is no way on these types.
-    """
-    if int8.is_quantized(types):
-        return int8.describe(op, types)
-    return DESCRIPTIONS[op.name](op, types)
+    """How an op is computed on these types; raises NoKernel when there is no way."""
+    table = int8.DESCRIPTIONS if int8.is_quantized(types) else DESCRIPTIONS
+    if type(op) not in table:
+        kinds = ", ".join(kind.label for kind in types.operands)
+        raise NoKernel(f"{where(op)}: there is no kernel on {kinds} to {types.out.label}")
+    return table[type(op)](op, types)
 
 
 def _elements(context: KernelContext, op: Operation) -> list[int]:
@@ -90,11 +90,11 @@ def operand_order(op: Operation, elements: Sequence[int]) -> list[int]:
     Each operand of a quantised sum has a factor of its own.
     """
     order = list(range(len(elements)))
-    free = op.name in _COMMUTATIVE and getattr(op, "multipliers", None) is None
+    free = isinstance(op, _COMMUTATIVE) and getattr(op, "multipliers", None) is None
     return sorted(order, key=lambda i: -elements[i]) if free else order
 
 
-_COMMUTATIVE = ("tpu.Add", "tpu.Mul", "tpu.Max", "tpu.Min")
+_COMMUTATIVE = (tpu.AddOp, tpu.MulOp, tpu.MaxOp, tpu.MinOp)
 
 
 def _unary(steps: Sequence[Step], types: Types) -> ElementWise:
@@ -182,7 +182,7 @@ def _several(kind: Arith, op: Operation, types: Types) -> ElementWise:
     """tpu.Add, Sub, Mul, Max, Min of any number of broadcasting operands."""
     tail = _fused_relu(op)
     if any(c != 1 for c in _coefficients(op)):
-        raise TpuError(f"{where(op)}: coefficients other than 1 have no kernel; multiply before it")
+        raise NoKernel(f"{where(op)}: coefficients other than 1 have no kernel; multiply before it")
     combine = _combine_reversed if _is_reverse(op) else _combine
 
     def compute(emitter: Emitter, work: Work) -> None:
@@ -264,9 +264,9 @@ def _cast(op: Operation, types: Types) -> ElementWise:
     if out is x:
         return _unary([_copy], types)
     if any(not kind.is_float and kind is not DType.I32 for kind in (out, x)):
-        raise TpuError(f"{where(op)}: a cast {x.label} to {out.label} has no kernel")
+        raise NoKernel(f"{where(op)}: a cast {x.label} to {out.label} has no kernel")
     if out is DType.I32 and mode not in WHOLE:
-        raise TpuError(f"{where(op)}: rounding mode {mode} has no kernel; use {', '.join(WHOLE)}")
+        raise NoKernel(f"{where(op)}: rounding mode {mode} has no kernel; use {', '.join(WHOLE)}")
     rounding = WHOLE[mode] if out is DType.I32 else Rounding.HALF_EVEN
     if DType.I32 not in (out, x) or DType.F32 in (out, x):
         return _unary([partial(_cast_step, rounding)], types)
@@ -282,23 +282,24 @@ def _cast_step(rounding: Rounding, emitter: Emitter, out: LocalTensor, x: LocalT
     emitter.cast(out, x, rounding)
 
 
-DESCRIPTIONS: dict[str, Describe] = {
-    "tpu.Add": partial(_several, Arith.ADD),
-    "tpu.AddConst": partial(_constant, Arith.ADD),
-    "tpu.Cast": _cast,
-    "tpu.Clip": _clip,
-    "tpu.Div": _div,
-    "tpu.LeakyRelu": _leaky_relu,
-    "tpu.Max": partial(_several, Arith.MAX),
-    "tpu.MaxConst": partial(_constant, Arith.MAX),
-    "tpu.Min": partial(_several, Arith.MIN),
-    "tpu.MinConst": partial(_constant, Arith.MIN),
-    "tpu.PReluOp": _p_relu,
-    "tpu.Mul": partial(_several, Arith.MUL),
-    "tpu.MulConst": partial(_constant, Arith.MUL),
-    "tpu.Reciprocal": _reciprocal,
-    "tpu.Relu": _relu,
-    "tpu.Sub": partial(_several, Arith.SUB),
-    "tpu.SubConst": partial(_constant, Arith.SUB),
+DESCRIPTIONS: dict[type[Operation], Describe] = {
+    tpu.ActiveOp: activation.describe,
+    tpu.AddOp: partial(_several, Arith.ADD),
+    tpu.AddConstOp: partial(_constant, Arith.ADD),
+    tpu.CastOp: _cast,
+    tpu.ClipOp: _clip,
+    tpu.DivOp: _div,
+    tpu.LeakyReluOp: _leaky_relu,
+    tpu.MaxOp: partial(_several, Arith.MAX),
+    tpu.MaxConstOp: partial(_constant, Arith.MAX),
+    tpu.MinOp: partial(_several, Arith.MIN),
+    tpu.MinConstOp: partial(_constant, Arith.MIN),
+    tpu.PReluOp: _p_relu,
+    tpu.MulOp: partial(_several, Arith.MUL),
+    tpu.MulConstOp: partial(_constant, Arith.MUL),
+    tpu.ReciprocalOp: _reciprocal,
+    tpu.ReluOp: _relu,
+    tpu.SubOp: partial(_several, Arith.SUB),
+    tpu.SubConstOp: partial(_constant, Arith.SUB),
 }
-"""IR op name -> how it is computed."""
+"""How ops are computed element by element, of one or several tensors."""

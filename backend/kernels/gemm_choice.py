@@ -8,7 +8,7 @@ from xdsl_tpu.backend.kernels.gemm_plan import Plan, Product, Step
 from xdsl_tpu.backend.kernels.tiling import pipeline_cycles, steps_of
 from xdsl_tpu.backend.kernels.transfer import load_cycles, store_cycles
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, align, aligned, ceil_div
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def choose_plan(product: Product, chip: Chip, name: str) -> Plan:
         if fitting:
             return min(fitting, key=lambda plan: estimate(product, plan, chip))
         if depth <= chip.lanes or product.factor is not None:
-            raise TpuError(f"{name}: not even one tile of the product fits local memory")
+            raise DoesNotFit(f"{name}: not even one tile of the product fits local memory")
         depth = align(ceil_div(depth, 2), chip.lanes)
 
 

@@ -15,7 +15,7 @@ from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, contiguous
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 
 def gather(context: KernelContext, op: Operation) -> None:
@@ -47,7 +47,7 @@ def scatter_rows(context: KernelContext, op: Operation) -> None:
         context.value(v) for v in (op.input_data, op.indices, op.updates, op.output)
     )
     if indices.shape[-1] != 1 or op.reduction.value.data:
-        raise TpuError(f"{where(op)}: only whole rows are written, and nothing else done to them")
+        raise NoKernel(f"{where(op)}: only whole rows are written, and nothing else done to them")
     inner = math.prod(x.shape[1:])
     copy_whole(context, out, x)
     index = _indices(indices, op)
@@ -61,7 +61,7 @@ def scatter_rows(context: KernelContext, op: Operation) -> None:
 
 def _indices(value: DdrValue, op: Operation) -> GlobalTensor:
     if value.dtype is not DType.I32:
-        raise TpuError(f"{where(op)}: indices are {value.dtype.label}, i32 expected")
+        raise NoKernel(f"{where(op)}: indices are {value.dtype.label}, i32 expected")
     return contiguous(value.address, (1, 1, value.elements, 1), value.dtype)
 
 

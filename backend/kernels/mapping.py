@@ -20,7 +20,7 @@ from xdsl_tpu.backend.tensor import (
     aligned_bytes,
     strided,
 )
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class _Layer:
         most = max(self._bytes(box, box.sizes) // OVERLAPPING_TILES, SMALL_TILE_BYTES)
         try:
             return tiles(box, lambda s: self._fits(box, s) and self._bytes(box, s) <= most, units)
-        except TpuError:
+        except DoesNotFit:
             return tiles(box, lambda s: self._fits(box, s), units)
 
     def _bytes(self, box: Box, sizes: Shape4) -> int:

@@ -20,7 +20,7 @@ from xdsl_tpu.backend.kernels.int8.products import factor_of
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
 from xdsl_tpu.backend.tensor import contiguous_strides
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 
 def matmul(context: KernelContext, op: Operation) -> None:
@@ -60,10 +60,10 @@ def describe(context: KernelContext, op: "tpu.MatMulOp") -> Product:
     left, right, out = (context.value(v) for v in (op.input, op.right, op.output))
     bias = context.optional(op.bias)
     if op.output_transpose.value.data:
-        raise TpuError(f"{where(op)}: a product with a transposed output has no kernel")
+        raise NoKernel(f"{where(op)}: a product with a transposed output has no kernel")
     factor = None if left.dtype.is_float else factor_of(op)
     if factor is not None and {left.dtype.bytes, right.dtype.bytes, out.dtype.bytes} != {1}:
-        raise TpuError(f"{where(op)}: a product of integers has operands and result of 8 bits")
+        raise NoKernel(f"{where(op)}: a product of integers has operands and result of 8 bits")
     left_transpose = bool(op.left_transpose.value.data)
     right_transpose = bool(op.right_transpose.value.data)
     if op.hdim_is_batch.value.data:
@@ -72,7 +72,7 @@ def describe(context: KernelContext, op: "tpu.MatMulOp") -> Product:
         matrices = _batched(left, right, out, left_transpose, right_transpose)
     columns = matrices[2].columns
     if bias is not None and bias.elements != columns:
-        raise TpuError(f"{where(op)}: a bias of shape {bias.shape} for {columns} columns")
+        raise NoKernel(f"{where(op)}: a bias of shape {bias.shape} for {columns} columns")
     return Product(
         *matrices,
         None if bias is None else bias.as4((1, 1, 1, columns)),

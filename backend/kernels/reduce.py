@@ -13,7 +13,7 @@ from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 F32 = DType.F32
 MODES = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2")
@@ -36,7 +36,7 @@ def reduced_extent(op: "tpu.ReduceOp", shape: Sequence[int]) -> tuple[int, int, 
     """
     axes = sorted(a % len(shape) for a in ints(op.axes))
     if axes != list(range(axes[0], axes[-1] + 1)):
-        raise TpuError(
+        raise NoKernel(
             f"{where(op)}: axes {axes} are not neighbours; reduce them one after another"
         )
     return (
@@ -53,7 +53,7 @@ def describe(op: "tpu.ReduceOp", types: Types, plan: Rows) -> ElementWise:
     """
     mode = op.mode.data
     if mode not in MODES:
-        raise TpuError(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(MODES)}")
+        raise NoKernel(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(MODES)}")
     stages = plan.stages(F32)
     largest = mode in ("ReduceMax", "ReduceMin")
 

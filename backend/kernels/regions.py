@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.tensor import Shape4, ceil_div, contiguous_strides
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 MIN_RUN_BYTES = 256
 """Shorter DDR runs cost the GDMA as much as this."""
@@ -159,7 +159,7 @@ def tiles(box: Box, fits: Callable[[Shape4], bool], units: Shape4) -> list[Box]:
     while not fits((parts[0], parts[1], parts[2], parts[3])):
         axis = next((a for a in range(4) if parts[a] > units[a]), None)
         if axis is None:
-            raise TpuError(
+            raise DoesNotFit(
                 f"local memory is too small for the smallest part {units} of {box.sizes}; "
                 "give a chip with more bytes_per_lane"
             )

@@ -10,7 +10,7 @@ from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 
 def tile(context: KernelContext, op: Operation) -> None:
@@ -21,7 +21,7 @@ def tile(context: KernelContext, op: Operation) -> None:
     """
     assert isinstance(op, tpu.TileOp)
     if op.tileT is not None and not is_none(op.tileT):
-        raise TpuError(f"{where(op)}: counts that are not constant have no kernel")
+        raise NoKernel(f"{where(op)}: counts that are not constant have no kernel")
     out, x = context.value(op.output), context.value(op.input)
     spread: list[int] = []
     once: list[int] = []

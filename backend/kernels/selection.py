@@ -15,7 +15,7 @@ from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, element
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 Room = Sequence[LocalTensor]
 Step = Callable[[Emitter, LocalTensor, Operand, Operand, Room], None]
@@ -136,7 +136,7 @@ def compare_const(context: KernelContext, op: Operation) -> None:
 
 def _comparison(op: Operation, mode: str) -> Step:
     if mode not in COMPARISONS:
-        raise TpuError(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(COMPARISONS)}")
+        raise NoKernel(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(COMPARISONS)}")
     return COMPARISONS[mode]
 
 
@@ -216,7 +216,7 @@ def _layer(
     truth = kinds == {DType.I32} and out.dtype.is_float
     if kinds != {out.dtype} and not truth:
         shown = ", ".join(operand.dtype.label for operand in operands)
-        raise TpuError(f"{where(op)}: operands of {shown} for a result of {out.dtype.label}")
+        raise NoKernel(f"{where(op)}: operands of {shown} for a result of {out.dtype.label}")
 
     def run(e: Emitter, work: Work) -> None:
         room, written = work.scratch[:ROOM], work.scratch[ROOM : ROOM + len(operands)]

@@ -9,7 +9,7 @@ from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
 from xdsl_tpu.backend.tensor import contiguous, contiguous_strides
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 
 def _row_major(value: DdrValue, shape: Sequence[int] | None = None) -> Side:
@@ -58,7 +58,7 @@ def slice_(context: KernelContext, op: Operation) -> None:
         start = offset + size if offset < 0 else offset
         offsets[axis] = min(max(start, 0), size - 1)
     if any(step < 0 for step in steps):
-        raise TpuError(f"{where(op)}: negative steps have no kernel")
+        raise NoKernel(f"{where(op)}: negative steps have no kernel")
     strides = contiguous_strides(x.shape)
     start = sum(o * s for o, s in zip(offsets, strides, strict=True))
     source = Side(
@@ -151,7 +151,7 @@ def pad(context: KernelContext, op: Operation) -> None:
     assert isinstance(op, tpu.PadOp)
     mode = op.mode.data.value
     if mode not in BORDERS:
-        raise TpuError(f"{where(op)}: padding mode {mode} has no kernel")
+        raise NoKernel(f"{where(op)}: padding mode {mode} has no kernel")
     out, x = context.value(op.output), context.value(op.input)
     paddings = ints(op.paddings)
     rank = len(x.shape)

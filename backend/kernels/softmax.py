@@ -22,7 +22,7 @@ from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 from xdsl_tpu.dialects.precision import Precision, precision_of
 
 F32 = DType.F32
@@ -48,7 +48,7 @@ def describe(op: "tpu.SoftmaxOp", types: Types, plan: Rows, inner: int, chip: Ch
     logarithmic softmax.
     """
     if bool(op.log.value.data):
-        raise TpuError(f"{where(op)}: log softmax has no kernel; compose it from softmax and log")
+        raise NoKernel(f"{where(op)}: log softmax has no kernel; compose it from softmax and log")
     scale = op.beta.value.data * LOG2_E
     shape = row_shape(plan, types, inner)
     if shape is not None and scale > 0 and precision_of(op) is Precision.FAST:

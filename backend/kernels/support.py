@@ -35,7 +35,7 @@ from xdsl_tpu.backend.tensor import (
     contiguous,
 )
 from xdsl_tpu.dialects.base import is_integer_attr, is_ranked_tensor
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import stored_element
 
@@ -81,7 +81,7 @@ class LocalMemory:
         """
         address = align(self.next, unit or self.chip.eu_bytes)
         if address + size > self.chip.local_bytes:
-            raise TpuError(
+            raise DoesNotFit(
                 f"local memory: {size} bytes per lane wanted, "
                 f"{self.chip.local_bytes - address} free"
             )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from xdsl_tpu.backend.tensor import ceil_div
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 LONGEST_STRIDE = 15
 """Between windows, in elements of an axis, as far as a command can say."""
@@ -86,7 +86,7 @@ def check_window(axes: Sequence[Axis], name: str, far: bool = False) -> None:
             ("stride", 1 if plain else axis.stride, LONGEST_STRIDE),
         ):
             if value > most:
-                raise TpuError(f"{name}: {what} {value} is beyond the {most} a command can say")
+                raise NoKernel(f"{name}: {what} {value} is beyond the {most} a command can say")
 
 
 @dataclass(frozen=True, slots=True)

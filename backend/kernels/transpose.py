@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.tensor import LocalTensor, aligned
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 
 def transpose(emitter: Emitter, out: LocalTensor, a: LocalTensor) -> None:
@@ -29,7 +29,7 @@ def _blocks(a: LocalTensor, chip: Chip) -> Iterator[tuple[tuple[int, int], tuple
     # A block's first column is an address in `a`, its first row one in the result. Its first row
     # is a lane group of `a` as well, its first column one of the result.
     if chip.lanes % eu and max(rows, columns) > chip.lanes:
-        raise TpuError(
+        raise NoKernel(
             f"a {rows} x {columns} matrix of {a.dtype.label} cannot be transposed on {chip.name}: "
             f"its {chip.lanes} lanes are no multiple of the {eu} elements of the EU width"
         )

@@ -22,7 +22,7 @@ from xdsl_tpu.backend.tensor import (
     strided,
 )
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 Tile = tuple[Piece, Piece]
 """Planes and rows."""
@@ -85,7 +85,7 @@ class _Layer:
             elif rows > 1:
                 rows = ceil_div(rows, 2)
             else:
-                raise TpuError(f"{name}: a row of {self.out.shape[3]} does not fit local memory")
+                raise DoesNotFit(f"{name}: a row of {self.out.shape[3]} does not fit local memory")
         return planes, rows
 
     def _shapes(self, planes: int, rows: int) -> tuple[Shape4, Shape4]:

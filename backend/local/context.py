@@ -20,7 +20,7 @@ from xdsl_tpu.backend.tensor import (
     compact,
     compact_bytes,
 )
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 
 
@@ -136,7 +136,7 @@ class Scratch:
         if address is None and self.widen():
             address = self.find(size)
         if address is None:
-            raise TpuError(f"{size} bytes per lane of scratch memory wanted, {self.largest} free")
+            raise DoesNotFit(f"{size} bytes per lane of scratch memory wanted, {self.largest} free")
         return address
 
     def aligned(self, shape: Shape4, dtype: DType) -> LocalTensor:

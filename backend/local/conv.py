@@ -19,7 +19,7 @@ from xdsl_tpu.backend.local.views import (
 )
 from xdsl_tpu.backend.tensor import Layout, LocalTensor, aligned_bytes, compact
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 
 
@@ -111,7 +111,7 @@ def _operand(context: LocalContext, op: tpu.Conv2DOp, x: LocalValue) -> tuple[Lo
     rows, columns = conv_axes(op, context.chip.lanes)
     if any(flags):
         if x.form is not Form.MERGED:
-            raise TpuError(
+            raise DoesNotFit(
                 "its filter taps are merged into the channels (use_3ic_optimize), but its operand "
                 "does not come from a load of its own"
             )

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels import activation, elementwise
-from xdsl_tpu.backend.kernels.elementwise import operand_order
-from xdsl_tpu.backend.kernels.int8 import elementwise as int8
+from xdsl_tpu.backend.kernels.elementwise import describe, operand_order
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work, write_table
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.parts import Part, parts
@@ -16,24 +14,20 @@ from xdsl_tpu.backend.tensor import (
     aligned_bytes,
     compact_bytes,
 )
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 SCRATCH_BYTES = 16384
 """Scratch per lane from which on larger parts of a slice save nothing worth having."""
 
-DESCRIPTIONS = {**elementwise.DESCRIPTIONS, "tpu.Active": activation.describe}
-
 
 def element_wise(context: LocalContext) -> None:
-    """Emit any op of `DESCRIPTIONS` on a slice."""
+    """Emit an element-wise op on a slice."""
     op, out = context.op, context.out
     values = [context.operand(i) for i in range(len(op.operands))]
     order = operand_order(op, [_elements(value) for value in values])
     values = [values[i] for i in order]
     types = Types(out.dtype, tuple(value.dtype for value in values))
-    work = (
-        int8.describe(op, types) if int8.is_quantized(types) else DESCRIPTIONS[op.name](op, types)
-    )
+    work = describe(op, types)
     operands = [aligned_operand(context, value) for value in values]
     run(context, work, out.tensor, operands)
 
@@ -61,7 +55,7 @@ def aligned_operand(context: LocalContext, value: LocalValue) -> LocalTensor:
     )
     n, c, d, h, w = start
     if min(start) < 0 or d or value.depth > 1:
-        raise TpuError(f"an operand's slice begins at {value.start}, the result's at {out.start}")
+        raise DoesNotFit(f"an operand's slice begins at {value.start}, the result's at {out.start}")
     return value.tensor.window((n, c, h, w), (shape[0], shape[1], shape[2], shape[3]), chip)
 
 
@@ -104,7 +98,7 @@ def run(
         if found is None and scratch.widen():
             found = divided()
         if found is None:
-            raise TpuError(f"{scratch.largest} bytes of scratch memory per lane are too few")
+            raise DoesNotFit(f"{scratch.largest} bytes of scratch memory per lane are too few")
         for part in found:
             with scratch.temporary():
                 _part(context, work, part, out, operands, tables, tile)

@@ -18,17 +18,7 @@ from xdsl_tpu.backend.local.context import Form
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType
-
-_PARAMETERS: dict[str, tuple[int, ...]] = {
-    "tpu.LayerNorm": (1, 2),
-    "tpu.Lut": (1,),
-    "tpu.MatMul": (2,),
-}
-"""Operands that are one row whatever their shape."""
-
-_STRETCHED = {"tpu.Add", "tpu.Sub", "tpu.Mul", "tpu.Div", "tpu.Max", "tpu.Min"}
-"""Ops whose operands may be stretched along the channels."""
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +66,11 @@ def _row(load: tpu.LoadOp, kind: GroupType, lanes: int) -> Arrangement | None:
 
 def row_form(op: Operation, index: int, kind: GroupType, lanes: int) -> Arrangement | None:
     """The arrangement of an operand that an op needs in every lane; None for others."""
-    if index in _PARAMETERS.get(op.name, ()):
+    if not isinstance(op, LocalGen):
+        return None
+    if index in op.row_operands():
         return Arrangement(Form.ROW, parameter=True)
-    if op.name not in _STRETCHED or of_value(op.operands[index], kind, lanes).c > 1:
+    if not op.stretches_channels() or of_value(op.operands[index], kind, lanes).c > 1:
         return None
     stretched = of_value(op.results[0], kind, lanes).c > 1
     return Arrangement(Form.ROW) if stretched else None

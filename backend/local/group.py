@@ -11,11 +11,11 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, View
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, ddr_value, dtype_of, where
+from xdsl_tpu.backend.leaves import sliced_kernel
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.forms import PLAIN, Arrangement, arrangements
 from xdsl_tpu.backend.local.gather import load_gathered, reading
 from xdsl_tpu.backend.local.image import load_pack, packed
-from xdsl_tpu.backend.local.measure import local_kernel
 from xdsl_tpu.backend.local.schedule import (
     Event,
     Sections,
@@ -27,7 +27,6 @@ from xdsl_tpu.backend.local.schedule import (
     sections,
 )
 from xdsl_tpu.backend.local.shapes import of_value
-from xdsl_tpu.backend.local.table import LOCAL_KERNELS
 from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
 from xdsl_tpu.backend.local.views import merged_views
 from xdsl_tpu.backend.tensor import Shape4, align, aligned, compact
@@ -43,13 +42,13 @@ from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
 SlicePlace = tuple[int, SSAValue, LocalValue]
 """An entry of `Program.layers`, its result, and the slice of it that is then in local memory."""
 
-TRANSFERS = ("tpu.Load", "tpu.Store", "tpu.Yield")
+TRANSFERS = (tpu.LoadOp, tpu.StoreOp, tpu.YieldOp)
 
 
 def unsupported(group: tpu.GroupOp) -> list[Operation]:
     """The ops of a group that have no local kernel."""
-    known = (*TRANSFERS, *LOCAL_KERNELS)
-    return [op for op in group.body.block.ops if op.name not in known]
+    inside = group.body.block.ops
+    return [op for op in inside if not isinstance(op, TRANSFERS) and sliced_kernel(op) is None]
 
 
 def emit_group(
@@ -150,7 +149,8 @@ class _Group:
         scratch = self._scratch(event)
         operands = tuple(self._operand(value, event.slice) for value in op.operands)
         context = LocalContext(self.chip, self.emitter, op, operands, out, scratch, self.kind)
-        kernel = local_kernel(op)
+        kernel = sliced_kernel(op)
+        assert kernel is not None, f"{op.name} has passed `unsupported`"
         with self.emitter.layer(name_of(op) or "", op.name):
             try:
                 kernel(context)

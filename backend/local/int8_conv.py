@@ -14,7 +14,7 @@ from xdsl_tpu.backend.local.views import conv_axes, covered, group_pieces, merge
 from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned_bytes, ceil_div
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 
 
@@ -31,7 +31,7 @@ def conv2d(context: LocalContext) -> None:
     oc, groups = context.out.full.c, op.group.value.data
     kind = filter_of(op, x.full.c, oc, weight.dtype, context.chip)
     if groups > 1 and not kind.depthwise:
-        raise TpuError(f"{groups} groups of {x.full.c} channels have no local kernel")
+        raise DoesNotFit(f"{groups} groups of {x.full.c} channels have no local kernel")
     parts = Coefficients.merged(kind, weight.tensor.address)
     merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
     if merge:
@@ -52,7 +52,7 @@ def _merged(
 ) -> None:
     """Taps of the filter lie in the lanes: all rows at once."""
     if x.form is not Form.MERGED:
-        raise TpuError(
+        raise DoesNotFit(
             "its filter taps are merged into the channels (use_3ic_optimize), but its operand "
             "does not come from a load of its own"
         )
@@ -106,7 +106,7 @@ def _row_pieces(context: LocalContext, channels: Piece) -> Iterator[LocalValue]:
     if step is None and scratch.widen():
         step = next((step for step in steps if fits(step)), None)
     if step is None:
-        raise TpuError(f"{scratch.largest} bytes per lane do not hold the sums of {unit} rows")
+        raise DoesNotFit(f"{scratch.largest} bytes per lane do not hold the sums of {unit} rows")
     # Equal pieces as few as possible.
     count = ceil_div(h, step)
     step = min(step, ceil_div(ceil_div(h, count), unit) * unit)

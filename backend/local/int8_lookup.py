@@ -9,7 +9,7 @@ from xdsl_tpu.backend.local.context import Form, LocalContext
 from xdsl_tpu.backend.local.elementwise import aligned_operand
 from xdsl_tpu.backend.local.parts import Part, parts
 from xdsl_tpu.backend.tensor import LocalTensor, Shape4, aligned, aligned_bytes
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 
 def lookup(context: LocalContext) -> None:
@@ -22,9 +22,9 @@ def lookup(context: LocalContext) -> None:
     """
     x, table = context.operand(0), context.operand(1)
     if {x.dtype.bytes, table.dtype.bytes, context.out.dtype.bytes} != {1}:
-        raise TpuError("only 8-bit tables and indices have a kernel")
+        raise DoesNotFit("only 8-bit tables and indices have a kernel")
     if table.form is not Form.ROW:
-        raise TpuError("the table must be in every lane")
+        raise DoesNotFit("the table must be in every lane")
     values, out = lane_table(table.tensor), context.out.tensor
     index = aligned_operand(context, x)
     emitter, chip = context.emitter, context.chip

@@ -13,7 +13,7 @@ from xdsl_tpu.backend.local.context import LocalContext, LocalValue
 from xdsl_tpu.backend.local.parts import settled
 from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, aligned_bytes, ceil_div
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 
 def matmul(context: LocalContext) -> None:
@@ -25,12 +25,12 @@ def matmul(context: LocalContext) -> None:
     assert isinstance(op, tpu.MatMulOp)
     left, right, bias = context.operand(0), context.operand(1), context.optional(2)
     if {left.dtype.bytes, right.dtype.bytes, context.out.dtype.bytes} != {1}:
-        raise TpuError("a product of integers has operands and result of 8 bits")
+        raise DoesNotFit("a product of integers has operands and result of 8 bits")
     factor = factor_of(op)
     with context.scratch.temporary():
         if op.hdim_is_batch.value.data:
             if bias is not None or op.left_transpose.value.data:
-                raise TpuError(
+                raise DoesNotFit(
                     "a product per head with bias or transposed left has no local kernel"
                 )
             _per_head(
@@ -115,7 +115,9 @@ def _steps(context: LocalContext, out: LocalTensor, sums: int, turned: bool) -> 
     if steps is None and scratch.widen():
         steps = found()
     if steps is None:
-        raise TpuError(f"{scratch.largest} bytes of scratch per lane do not hold the sums of a row")
+        raise DoesNotFit(
+            f"{scratch.largest} bytes of scratch per lane do not hold the sums of a row"
+        )
     return steps
 
 
@@ -171,7 +173,7 @@ def _per_head(
     if step is None and scratch.widen():
         step = fitting()
     if step is None:
-        raise TpuError(f"{scratch.largest} bytes of scratch memory per lane do not hold one head")
+        raise DoesNotFit(f"{scratch.largest} bytes of scratch memory per lane do not hold one head")
     for image in range(out.shape[0]):
         for some in cut(count, step):
             with scratch.temporary():

@@ -21,7 +21,7 @@ from xdsl_tpu.backend.tensor import (
     compact,
 )
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 
 def matmul(context: LocalContext) -> None:
@@ -33,7 +33,7 @@ def matmul(context: LocalContext) -> None:
     assert isinstance(op, tpu.MatMulOp)
     left, right = context.operand(0), context.operand(1)
     if not left.dtype.is_float or op.output_transpose.value.data:
-        raise TpuError("only plain f32, f16 and bf16 products have a local kernel")
+        raise DoesNotFit("only plain f32, f16 and bf16 products have a local kernel")
     with context.scratch.temporary():
         if op.hdim_is_batch.value.data:
             _per_head(context, op, left.tensor, right.tensor)
@@ -140,7 +140,9 @@ def _per_head(
     turned = bool(op.right_transpose.value.data)
     clamp = Clamp.of(op.do_relu, op.relu_limit)
     if clamp.active or context.optional(2) is not None or op.left_transpose.value.data:
-        raise TpuError("a product per head with bias, relu or transposed left has no local kernel")
+        raise DoesNotFit(
+            "a product per head with bias, relu or transposed left has no local kernel"
+        )
     whole = (out, left, right)
 
     def sizes(heads: Piece) -> list[int]:
@@ -162,7 +164,7 @@ def _per_head(
     if step is None and context.scratch.widen():
         step = fitting()
     if step is None:
-        raise TpuError(
+        raise DoesNotFit(
             f"{context.scratch.largest} bytes of scratch memory per lane do not hold one head"
         )
     for image in range(out.shape[0]):

@@ -6,7 +6,6 @@ and the cycle model says how long each takes.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -17,12 +16,12 @@ from xdsl_tpu.backend.emitter import Emitter, Operand
 from xdsl_tpu.backend.emitter.queues import Span, T
 from xdsl_tpu.backend.isa import FORMS, Command, Engine
 from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, View
-from xdsl_tpu.backend.kernels.support import DdrValue, dtype_of
-from xdsl_tpu.backend.local.context import Form, LocalContext, LocalKernel, LocalValue, Scratch
+from xdsl_tpu.backend.kernels.support import DdrValue, dtype_of, where
+from xdsl_tpu.backend.leaves import sliced_kernel
+from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.forms import row_form
 from xdsl_tpu.backend.local.image import load_pack
 from xdsl_tpu.backend.local.shapes import of_value
-from xdsl_tpu.backend.local.table import LOCAL_KERNELS
 from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
 from xdsl_tpu.backend.local.views import merged_views
 from xdsl_tpu.backend.program import Program
@@ -30,14 +29,13 @@ from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, compact
 from xdsl_tpu.backend.timing import tiu_cycles, transfer
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import RankedTensor
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, Ncdhw
 from xdsl_tpu.dialects.top.packs import PackPlace
+from xdsl_tpu.dialects.tpu.local import LocalReshape
 
 USUAL_SCRATCH = 16384
 """Scratch per lane that is offered first; kernels that can do with less take less."""
-
-_VIEWS = ("tpu.Reshape", "tpu.Squeeze", "tpu.Unsqueeze")
 
 NOWHERE = Ncdhw(0, 0, 0, 0, 0)
 
@@ -108,13 +106,6 @@ class DryEmitter(Emitter):
         return sum(times * transfer(command, self.chip).cycles for command, times in made)
 
 
-def local_kernel(op: Operation) -> LocalKernel:
-    """The kernel of an op that has one."""
-    module_name, function_name = LOCAL_KERNELS[op.name].split(":")
-    module = import_module(f"xdsl_tpu.backend.local.{module_name}")
-    return cast(LocalKernel, getattr(module, function_name))
-
-
 def measure(
     op: Operation,
     sizes: Sizes,
@@ -130,9 +121,12 @@ def measure(
     `merging`: the convolution of the group that reads the result of a cast with filter taps as
     channels.
 
-    Raises TpuError when it cannot work on such a slice at all. The op is not changed and needs no
-    addresses.
+    Raises DoesNotFit when it cannot work on such a slice at all. The op is not changed and needs
+    no addresses.
     """
+    kernel = sliced_kernel(op)
+    if kernel is None:
+        raise NoKernel(f"no kernel on slices for {where(op)}")
     base = chip.local_bytes // 2
     while True:
         scratch = Scratch(chip, [(base, base + min(offered, chip.local_bytes))])
@@ -145,8 +139,8 @@ def measure(
             source = _merged(op.operands[0], merging, (sizes, starts), chip, chip.local_bytes // 4)
             context = replace(context, operands=(source,), out=out)
         try:
-            local_kernel(op)(context)
-        except TpuError:
+            kernel(context)
+        except DoesNotFit:
             if offered >= chip.local_bytes:
                 raise
             offered *= 2
@@ -225,7 +219,9 @@ def _context(
     operands: list[LocalValue | None] = []
     for index, operand in enumerate(op.operands):
         if isinstance(operand.type, TensorType):
-            address = 0 if op.name in _VIEWS else chip.local_bytes // 4 + chip.eu_bytes * index
+            address = (
+                0 if isinstance(op, LocalReshape) else chip.local_bytes // 4 + chip.eu_bytes * index
+            )
             operands.append(_operand(op, index, places, kind, chip, address))
         else:
             operands.append(None)

@@ -11,7 +11,7 @@ from xdsl_tpu.backend.local.parts import settled
 from xdsl_tpu.backend.tensor import Layout, LocalTensor, aligned, strided
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 
@@ -30,7 +30,7 @@ def reshape(context: LocalContext) -> None:
         out.start.n,
     )
     if not same or math.prod(x.tensor.shape) != math.prod(out.tensor.shape):
-        raise TpuError(f"a reshape of {x.full} to {out.full} moves elements between lanes")
+        raise DoesNotFit(f"a reshape of {x.full} to {out.full} moves elements between lanes")
     if x.depth == out.depth:
         if x.tensor.address != out.tensor.address:
             n, c, h, w = out.tensor.shape
@@ -50,7 +50,7 @@ def _folded(flat: LocalValue, deep: LocalValue) -> Iterator[tuple[LocalTensor, L
     count, c, h, w = deep.tensor.shape
     n = count // deep.depth
     if flat.depth > 1:
-        raise TpuError(f"a reshape from depth {deep.depth} to {flat.depth} has no local kernel")
+        raise DoesNotFit(f"a reshape from depth {deep.depth} to {flat.depth} has no local kernel")
     for d in range(deep.depth):
         address = flat.tensor.address + d * h * w * flat.dtype.bytes
         strides = (flat.tensor.strides[0], flat.tensor.strides[1], w, 1)
@@ -73,7 +73,7 @@ def slice_(context: LocalContext) -> None:
     offsets = [o + size if o < 0 else o for o, size in zip(offsets, shape, strict=True)]
     offset = _axes(context, offsets, shape)
     if any(step != 1 for step in (*steps[1:2], *steps[4:])) or min(steps) < 1:
-        raise TpuError(f"steps {list(steps)} have no local kernel")
+        raise DoesNotFit(f"steps {list(steps)} have no local kernel")
     step = Ncdhw(*_padded(steps, 1, context.group_type))
     first = Ncdhw(
         *(
@@ -84,7 +84,7 @@ def slice_(context: LocalContext) -> None:
     images = x.tensor.shape[0] // x.depth
     whole_images = images == out.tensor.shape[0] // out.depth
     if min(first) < 0 or step.d != 1 or (out.depth > 1 and not whole_images):
-        raise TpuError(f"the operand's slice begins at {x.start}; {offset} of it are left out")
+        raise DoesNotFit(f"the operand's slice begins at {x.start}; {offset} of it are left out")
     start = (first.d * images + first.n, first.c, first.h, first.w)
     part = x.tensor.window(start, out.tensor.shape, context.chip)
     n, c, h, w = part.strides
@@ -105,7 +105,7 @@ def concat(context: LocalContext) -> None:
         offsets[axis] = done
         n, c, d, h, w = _axes(context, offsets, shape)
         if d or x.depth != out.depth:
-            raise TpuError("a concatenation along the depth has no local kernel")
+            raise DoesNotFit("a concatenation along the depth has no local kernel")
         place = out.tensor.window((n, c, h, w), x.tensor.shape, context.chip)
         if settled(place, context.chip).address != x.tensor.address:
             copy_channels(context, place, x.tensor)
@@ -121,7 +121,7 @@ def swap_dim_inner(context: LocalContext) -> None:
     assert isinstance(op, tpu.SwapDimInnerOp)
     offsets = list(_axes(context, list(ints(op.offset)), _shape(op.input)))
     if offsets[2] or x.depth > 1 or x.start != out.start:
-        raise TpuError(f"a rotation by {offsets} has no local kernel")
+        raise DoesNotFit(f"a rotation by {offsets} has no local kernel")
     del offsets[2]
     if out.form is Form.ROTATED:
         offsets[1] = 0
@@ -177,9 +177,9 @@ def _axes(context: LocalContext, offsets: Sequence[int], shape: Sequence[int]) -
     """
     kept = 4 if context.group_type is GroupType.THREE_D else 3
     if context.group_type is GroupType.SMALL_C and any(offsets):
-        raise TpuError("offsets in a SMALL_C group have no local kernel")
+        raise DoesNotFit("offsets in a SMALL_C group have no local kernel")
     if any(offsets[kept + 1 :]):
-        raise TpuError(f"offsets {list(offsets)} of {list(shape)} have no local kernel")
+        raise DoesNotFit(f"offsets {list(offsets)} of {list(shape)} have no local kernel")
     joined = [o * math.prod(shape[kept + 1 :]) for o in offsets[kept : kept + 1]]
     return Ncdhw(*_padded([*offsets[:kept], *joined], 0, context.group_type))
 

@@ -13,7 +13,7 @@ from xdsl_tpu.backend.local.context import LocalContext, LocalValue
 from xdsl_tpu.backend.local.elementwise import run
 from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 
 F32 = DType.F32
@@ -43,7 +43,7 @@ def lines(x: LocalValue, size: int, inner: int, eu: int) -> Lines:
             return Lines(plan_rows(size, h, eu), (h, w))
     elif size == w == x.full.w and inner == 1 and x.depth == 1:
         return Lines(plan_rows(size, h, eu), (h, w))
-    raise TpuError(
+    raise DoesNotFit(
         f"lines of {size} elements, {inner} apart, are not inside the lanes: the slice has "
         f"h {h} of {x.full.h}, w {w} of {x.full.w}, d {x.depth} of {x.full.d}"
     )
@@ -125,6 +125,6 @@ def _seen(context: LocalContext, tensor: LocalTensor, tail: tuple[int, int]) -> 
     """An EU-aligned tensor with another height and width."""
     n, c, h, w = tensor.shape
     if math.prod(tail) != h * w:
-        raise TpuError(f"a slice of {h} x {w} cannot be seen as {tail[0]} x {tail[1]}")
+        raise DoesNotFit(f"a slice of {h} x {w} cannot be seen as {tail[0]} x {tail[1]}")
     shape: Shape4 = (n, c, tail[0], tail[1])
     return aligned(context.chip, tensor.address, shape, tensor.dtype)

@@ -22,7 +22,7 @@ from xdsl_tpu.backend.tensor import (
     compact,
     contiguous_strides,
 )
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 
 STREAMED_BYTES = 65536
@@ -155,7 +155,7 @@ def _unrotated(
         yield local, ddr
         return
     if c != value.full.c:
-        raise TpuError(f"{c} of {value.full.c} channels cannot be rotated by a store")
+        raise DoesNotFit(f"{c} of {value.full.c} channels cannot be rotated by a store")
     for lanes in (Piece(0, value.rotation), Piece(value.rotation, c - value.rotation)):
         shape: Shape4 = (n, lanes.size, h, w)
         channel = (lanes.start - value.rotation) % c

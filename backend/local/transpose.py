@@ -6,7 +6,7 @@ from xdsl_tpu.backend.local.context import LocalContext
 from xdsl_tpu.backend.tensor import LocalTensor, strided
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 TO_THE_END, TO_THE_FRONT = (0, 2, 3, 1), (0, 3, 1, 2)
 
@@ -25,10 +25,10 @@ def permute(context: LocalContext) -> None:
     assert isinstance(op, tpu.PermuteOp)
     order = ints(op.order)
     if order not in (TO_THE_END, TO_THE_FRONT) or x.depth > 1:
-        raise TpuError(f"order {list(order)} has no local kernel")
+        raise DoesNotFit(f"order {list(order)} has no local kernel")
     chip = context.chip
     if chip.lanes % chip.eu(x.tensor.dtype.bytes):
-        raise TpuError(f"{chip.lanes} lanes are no multiple of the elements in an EU width")
+        raise DoesNotFit(f"{chip.lanes} lanes are no multiple of the elements in an EU width")
     one = _to_the_end if order == TO_THE_END else _to_the_front
     for n in range(x.tensor.shape[0]):
         one(context, out.tensor, x.tensor, n)

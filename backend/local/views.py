@@ -10,7 +10,7 @@ from xdsl_tpu.backend.local.context import LocalValue, Scratch
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import LocalTensor, Shape4, ceil_div
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 
 
@@ -54,7 +54,7 @@ def sliding(x: LocalValue, out: LocalValue, rows: Axis, columns: Axis) -> Slidin
         reach, before, after = axis.reach(place)
         inside = Piece(reach.start - low, reach.size)
         if inside.start < 0 or inside.end > size:
-            raise TpuError(
+            raise DoesNotFit(
                 f"outputs {place.start} to {place.end} read inputs {reach.start} to {reach.end}, "
                 f"but the slice holds {low} to {low + size}"
             )

@@ -4,6 +4,7 @@ Nothing here knows a dialect: an op answers for itself whether it has a local fo
 axes its result may be cut, and which part of an operand a part of its result needs.
 """
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, NamedTuple, TypeAlias
@@ -95,6 +96,23 @@ class LocalGen(Operation):
     def compact_weights(self) -> tuple[int, ...]:
         """Operands that, when they are weights, lie in local memory without alignment."""
         return ()
+
+    def row_operands(self) -> tuple[int, ...]:
+        """Operands that every lane needs whole, as one row, whatever their shape."""
+        return ()
+
+    def stretches_channels(self) -> bool:
+        """Whether an operand of one channel is used with every channel of the result."""
+        return False
+
+    def place_key(self, starts: Sequence[Ncdhw]) -> Hashable:
+        """What the price of a slice depends on besides the sizes of its operands and results.
+
+        `starts` are the places where these begin in the whole, operands first, absent ones left
+        out. Everything, unless the op knows better: a key that leaves something out gives one
+        slice the price of another.
+        """
+        return tuple(starts)
 
 
 def same_range(part: Part, size: int) -> Range | None:

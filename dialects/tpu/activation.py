@@ -15,13 +15,13 @@ from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.tpu.enums import LutBF16Mode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ACTIVE_MODE, AFFINE_MAP, LUT_BF16_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import GlobalOnly, PassesMargins
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly, PassesMargins
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise, SupportFuseRelu
 
 
 @irdl_op_definition
-class ActiveOp(SameShape, LocalOp):
+class ActiveOp(AlikeEverywhere, SameShape, LocalOp):
     """The function `mode` of every element: GELU, exp, sigmoid, square root ...
 
     `coeffs` are the function's parameters, if it has any (alpha of ELU, for instance).
@@ -39,7 +39,7 @@ class ActiveOp(SameShape, LocalOp):
 
 
 @irdl_op_definition
-class ReluOp(SameShape, LocalOp):
+class ReluOp(AlikeEverywhere, SameShape, LocalOp):
     """max(x, 0), and no more than `relu_limit` unless that is negative."""
 
     name = "tpu.Relu"
@@ -53,7 +53,7 @@ class ReluOp(SameShape, LocalOp):
 
 
 @irdl_op_definition
-class LeakyReluOp(SameShape, LocalOp):
+class LeakyReluOp(AlikeEverywhere, SameShape, LocalOp):
     """x where x is positive, alpha * x elsewhere; integer scales when quantised."""
 
     name = "tpu.LeakyRelu"
@@ -72,7 +72,7 @@ class LeakyReluOp(SameShape, LocalOp):
 
 
 @irdl_op_definition
-class PReluOp(SameShape, LocalOp):
+class PReluOp(AlikeEverywhere, SameShape, LocalOp):
     """x where it is positive, else x times the slope of its channel."""
 
     name = "tpu.PReluOp"
@@ -92,7 +92,7 @@ class PReluOp(SameShape, LocalOp):
 
 
 @irdl_op_definition
-class LutOp(PassesMargins, SameShape, LocalOp):
+class LutOp(AlikeEverywhere, PassesMargins, SameShape, LocalOp):
     """The element of a table of 256 at each 8-bit index; a signed index i < 0 means 256 + i."""
 
     name = "tpu.Lut"
@@ -109,6 +109,9 @@ class LutOp(PassesMargins, SameShape, LocalOp):
     def result_shapes(self) -> tuple[Shape, ...]:
         check_elements(self, "table", self.table, 256)
         return super().result_shapes()
+
+    def row_operands(self) -> tuple[int, ...]:
+        return (1,)
 
 
 @irdl_op_definition

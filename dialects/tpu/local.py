@@ -4,7 +4,7 @@ Facts from docs/hardware/groups.md.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
@@ -15,6 +15,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import (
     Axis,
     GroupType,
     LocalGen,
+    Ncdhw,
     Part,
     Range,
     axis_number,
@@ -41,6 +42,13 @@ class GlobalOnly(LocalGen):
         return self.WHY_GLOBAL
 
 
+class AlikeEverywhere(LocalGen):
+    """An op that takes as long on every slice of the same sizes."""
+
+    def place_key(self, starts: Sequence[Ncdhw]) -> Hashable:
+        return None
+
+
 class TakesMargins(LocalGen):
     """An op that finds what it needs in an operand of which more is there."""
 
@@ -56,7 +64,7 @@ class PassesMargins(LocalGen):
         return all(isinstance(user, LocalGen) and user.takes_margins() for user in users)
 
 
-class LocalBroadcast(TakesMargins):
+class LocalBroadcast(AlikeEverywhere, TakesMargins):
     """Element by element on operands of equal rank that may be stretched along some axes.
 
     Weights among them are loaded slice by slice. From rank 5 on several dimensions share the
@@ -81,6 +89,9 @@ class LocalBroadcast(TakesMargins):
 
     def split_weights(self) -> tuple[int, ...]:
         return tuple(range(len(self.operands)))
+
+    def stretches_channels(self) -> bool:
+        return True
 
 
 def _is_weight(value: SSAValue) -> bool:
@@ -141,6 +152,15 @@ class LocalWindows(LocalGen):
         """How many elements a window takes from its position on."""
         return window.extent
 
+    def place_key(self, starts: Sequence[Ncdhw]) -> Hashable:
+        """Where the first window begins in its slice, and whether that is the first one."""
+        x, out = starts[0], starts[-1]
+        windows = self.windows()
+        along = (window_along("d", windows), window_along("h", windows), window_along("w", windows))
+        d, h, w = (1 if window is None else window.stride for window in along)
+        first = (x.d, x.h, x.w) == (0, 0, 0)
+        return x.d - out.d * d, x.h - out.h * h, x.w - out.w * w, first
+
     def backward(self, part: Part, operand: int, size: int) -> Range | None:
         """What the windows see; the last part takes all that is left."""
         if operand > 0:
@@ -154,7 +174,10 @@ class LocalWindows(LocalGen):
 
 
 class LocalReshape(LocalGen):
-    """An op that keeps all elements in order; dimensions 0 and 1 must stay, as n and c do."""
+    """An op that keeps all elements in order; dimensions 0 and 1 must stay, as n and c do.
+
+    Its result can be the memory of its operand.
+    """
 
     def local_support(self, kind: GroupType) -> str | None:
         source, target = (known_shape(v.type) for v in (self.operands[0], self.results[0]))

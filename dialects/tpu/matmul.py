@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DQ_TYPE, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import GlobalOnly
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, FusedReluOp, LocalOp, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
@@ -60,7 +60,7 @@ class MatrixProductOp(FusedReluOp, LocalOp, ABC):
 
 
 @irdl_op_definition
-class MatMulOp(ShapeInference, MatrixProductOp):
+class MatMulOp(AlikeEverywhere, ShapeInference, MatrixProductOp):
     """Matrix product of the last two dimensions plus bias, then the ReLU if any.
 
     | value | shape |
@@ -149,6 +149,9 @@ class MatMulOp(ShapeInference, MatrixProductOp):
         same = all(left[axis] == right[axis] for axis in batch)
         one = not self.hdim_is_batch and any(left[axis] == 1 for axis in batch)
         return (0, 1) if same and not one else ()
+
+    def row_operands(self) -> tuple[int, ...]:
+        return (2,)
 
 
 def _local_product_problem(left: Shape, right: Shape, heads: bool) -> str | None:

@@ -19,13 +19,13 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import GlobalOnly, splits_before
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly, splits_before
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition
-class LayerNormOp(SameShape, LocalOp):
+class LayerNormOp(AlikeEverywhere, SameShape, LocalOp):
     """(x - mean) / sqrt(variance + eps) * weight + bias over the dimensions from `axis` on.
 
     Weight and bias have the elements of these dimensions, or are none for all ones and all
@@ -68,6 +68,9 @@ class LayerNormOp(SameShape, LocalOp):
 
     def _first_axis(self) -> int:
         return axis_of(self.axis.value.data, len(self.shape_of(self.input)))
+
+    def row_operands(self) -> tuple[int, ...]:
+        return (1, 2)
 
 
 @irdl_op_definition

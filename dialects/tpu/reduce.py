@@ -17,14 +17,14 @@ from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, reduced
 from xdsl_tpu.dialects.tpu.kinds import ARG_MODE, NONZERO_ORDER, REDUCE_MODE
-from xdsl_tpu.dialects.tpu.local import splits_before, stored_type
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, splits_before, stored_type
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
 _LOCAL_REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax")
 
 
 @irdl_op_definition
-class ReduceOp(ShapeInference, LocalOp):
+class ReduceOp(AlikeEverywhere, ShapeInference, LocalOp):
     """One value for all indices of `axes`: their mean, sum, maximum, L2 norm ... by `mode`.
 
     The axes stay with size 1 with `keepdims` and vanish otherwise.

@@ -17,13 +17,13 @@ from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import splits_before
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, splits_before
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition
-class SoftmaxOp(SameShape, LocalOp):
+class SoftmaxOp(AlikeEverywhere, SameShape, LocalOp):
     """exp(beta * (x - max)) over its sum along `axis`; its logarithm with `log`.
 
     The tables are those of the 8-bit form and none otherwise.

@@ -17,13 +17,13 @@ from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
-from xdsl_tpu.dialects.tpu.local import GlobalOnly
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition
-class PermuteOp(ShapeInference, LocalOp):
+class PermuteOp(AlikeEverywhere, ShapeInference, LocalOp):
     """Dimension i of the result is dimension `order[i]` of the input.
 
     `buffer` is scratch memory for orders that take two moves.

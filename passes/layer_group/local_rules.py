@@ -2,7 +2,7 @@
 
 from xdsl.ir import Operation
 
-from xdsl_tpu.backend.local.table import LOCAL_KERNELS
+from xdsl_tpu.backend.leaves import sliced_kernel
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.layer_group.base_groups import why_global
@@ -19,7 +19,7 @@ def why_not_local(op: Operation) -> str | None:
     reason = why_global(op)
     if reason is not None:
         return reason
-    if op.name not in LOCAL_KERNELS:
+    if sliced_kernel(op) is None:
         return f"{op.name} has no local kernel"
     if isinstance(op, tpu.Conv2DOp) and _is_far(op):
         return f"a stride of {max(ints(op.strides))} takes several commands"

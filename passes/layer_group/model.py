@@ -8,9 +8,9 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.tensor import align
-from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
+from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.passes.layer_group.allocate import UNIT
 from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
 from xdsl_tpu.passes.layer_group.plan import Item, Plan, Role, Step, plan_sliced, plan_straight
@@ -20,9 +20,6 @@ from xdsl_tpu.passes.tensors import is_weight
 
 ScratchOf = Callable[[Operation, GroupType, Slicing], int]
 """Scratch bytes per lane of an op on its slices in a group of this type."""
-
-VIEWS = (tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
-"""Ops whose result can be their operand's memory under another shape."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ def plan_group(
 ) -> Group | Refusal:
     """Slice, size and place a range of ops, or say why that is impossible.
 
-    `scratch` gives an op's scratch bytes per lane, or raises TpuError when its kernel cannot work
+    `scratch` gives an op's scratch bytes per lane, or raises DoesNotFit when its kernel cannot work
     on such slices. With one section in all the group is straight
     and its weights go to the ring from `head` on; otherwise it is a pipeline over slices.
     """
@@ -57,7 +54,7 @@ def plan_group(
     items = _items(ops, slicing, chip, secs.total > 1)
     try:
         steps = [_step(op, scratch(op, kind, slicing)) for op in ops]
-    except TpuError as error:
+    except (DoesNotFit, NoKernel) as error:
         return Refusal(str(error))
     if secs.total == 1:
         plan = plan_straight(steps, items, chip.local_bytes, ring_low, head)
@@ -97,7 +94,7 @@ def _roots(
     """
     roots: dict[SSAValue, SSAValue] = {}
     for op in ops:
-        if not isinstance(op, VIEWS):
+        if not isinstance(op, LocalReshape):
             continue
         source, view = op.operands[0], op.results[0]
         root = roots.get(source, source)

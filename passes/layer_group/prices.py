@@ -29,9 +29,9 @@ from xdsl_tpu.backend.local.measure import (
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import aligned
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import RankedTensor, is_none
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.layer_group.absorb import MOST_COMMANDS
 from xdsl_tpu.passes.layer_group.lmem_size import allows_split
 from xdsl_tpu.passes.layer_group.packs import PACK_BYTES
@@ -43,9 +43,6 @@ _T = TypeVar("_T")
 
 Index = tuple[int, int, int, int, int]
 """The section along n, c, d, h, w."""
-
-_BY_PLACE = (tpu.SliceOp, tpu.ConcatOp, tpu.SwapDimInnerOp, tpu.ReshapeOp)
-_WINDOWS = (tpu.Conv2DOp, tpu.Pool2DOp)
 
 
 @dataclass(frozen=True)
@@ -117,21 +114,21 @@ class Prices:
     def scratch(self, op: Operation, kind: GroupType, slicing: Slicing) -> int:
         """Scratch bytes per lane of an op on its largest slices.
 
-        Raises TpuError when its kernel cannot work on them.
+        Raises DoesNotFit when its kernel cannot work on them.
         """
         values = [v for v in (*op.operands, *op.results) if v in slicing.of]
         sizes = {value: slicing.of[value].largest() for value in values}
         key = ("scratch", self.signature(op), kind, tuple(sizes.values()))
 
-        def made() -> Measured | TpuError:
+        def made() -> Measured | DoesNotFit | NoKernel:
             try:
                 return measure(op, sizes.__getitem__, kind, self.chip)
-            except TpuError as error:
+            except (DoesNotFit, NoKernel) as error:
                 return error
 
         found = self._once(key, made)
-        if isinstance(found, TpuError):
-            raise TpuError(f"'{required_name(op)}' ({op.name}): {found}") from found
+        if not isinstance(found, Measured):
+            raise DoesNotFit(f"'{required_name(op)}' ({op.name}): {found}") from found
         return found.scratch
 
     def compute(
@@ -152,7 +149,7 @@ class Prices:
                 found = measure(
                     op, part.sizes, part.kind, self.chip, part.starts, only_stored, merging
                 )
-            except TpuError:
+            except (DoesNotFit, NoKernel):
                 return None
             return found.cycles
 
@@ -163,14 +160,9 @@ class Prices:
         if part.slicing is None:
             return None
         values = [v for v in (*op.operands, *op.results) if not is_none(v)]
-        sizes = tuple(part.sizes(v) for v in values)
-        if isinstance(op, _BY_PLACE):
-            return sizes, tuple(part.starts(v) for v in values)
-        if isinstance(op, _WINDOWS):
-            out, x = part.starts(op.results[0]), part.starts(op.operands[0])
-            strides = [*ints(op.strides), 1][:2]
-            return sizes, (x.h - out.h * strides[0], x.w - out.w * strides[1]), (x.h, x.w) == (0, 0)
-        return sizes
+        assert isinstance(op, LocalGen)
+        starts = [part.starts(value) for value in values]
+        return tuple(part.sizes(value) for value in values), op.place_key(starts)
 
     def load(
         self,
@@ -224,7 +216,7 @@ class Prices:
         def made() -> Alone | None:
             try:
                 found = run_alone(op, self.chip)
-            except TpuError:
+            except (DoesNotFit, NoKernel):
                 return None
             line = found.timeline
             return Alone(line.total, line.busy[Engine.GDMA], found.local_bytes)

@@ -14,8 +14,8 @@ from xdsl_tpu.backend.local.schedule import Event, ginfo, is_held
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import PackPlace, pack_of
+from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.dialects.tpu.op import LocalOp
-from xdsl_tpu.passes.layer_group.model import VIEWS
 
 IN_PLACE = (tpu.AddOp, tpu.SubOp, tpu.MulOp, tpu.DivOp, tpu.MinOp, tpu.MaxOp, tpu.ScaleOp)
 """Ops that may write their result over an operand that nothing reads afterwards (reference of
@@ -100,7 +100,7 @@ def _value_spans(
 
 def root_of(op: Operation) -> Operation:
     """The op that made the memory which an op's result is."""
-    while isinstance(op, VIEWS):
+    while isinstance(op, LocalReshape):
         source = op.operands[0].owner
         if not isinstance(source, LocalOp) or source.ginfo is None:
             break

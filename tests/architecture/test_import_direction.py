@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Groups are planned with what local kernels need and what their commands cost.
     "passes.layer_group": {"passes", "dialects", "backend.chip", "backend.timing", "backend.isa",
                            "backend.tensor", "backend.program", "backend.emitter", "backend.local",
+                           "backend.leaves",
                            "backend.kernels.support", "backend.layer_cost"},
     "passes.verify_layer_groups": {"passes", "dialects", "backend.chip", "backend.local.schedule"},
     # What a transpose that survives costs, by the commands its kernel emits.

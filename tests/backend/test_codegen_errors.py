@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
-from xdsl_tpu.backend.kernels import KERNELS
+from xdsl_tpu.backend.leaves import LEAVES
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.text import parse_module
 from xdsl_tpu.dialects.weights import Weights
@@ -50,7 +51,7 @@ def test_a_small_module_is_accepted() -> None:
 
 
 def test_every_op_without_a_kernel_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(KERNELS, "tpu.Relu")
+    monkeypatch.delitem(LEAVES, tpu.ReluOp)
     body = f"""%a = "tpu.Relu"(%0) : ({X}) -> {Y} loc("first")
       %b = "tpu.Add"(%a, %a) : ({Y}, {Y}) -> {Y} loc("fine")
       %1 = "tpu.Relu"(%b) : ({Y}) -> {Y} loc("second")"""

@@ -9,7 +9,7 @@ from tests.local.groups import run_grouped
 from tests.local.test_local_cnn import conv
 from tests.local.test_local_transformer import layer_norm, matmul, softmax
 
-from xdsl_tpu.backend.local.table import LOCAL_KERNELS
+from xdsl_tpu.backend.leaves import LEAVES
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 from xdsl_tpu.passes.layer_group.values import Secs
 
@@ -37,6 +37,12 @@ def binary(op: str, other: tuple[int, ...] = SHAPE) -> Build:
         case.op(f"tpu.{op}", [x, z], {"do_relu": "false"}, "y", SHAPE)
 
     return build
+
+
+def sloped(case: Case) -> None:
+    """A slope for each channel."""
+    operands = [case.input("x", SHAPE), case.weight("s", (1, SHAPE[1], 1, 1), 0.3)]
+    case.op("tpu.PReluOp", operands, {}, "y", SHAPE)
 
 
 def moved(op: str, out: tuple[int, ...], absent: int = 0, **attributes: str) -> Build:
@@ -180,6 +186,7 @@ CASES: Mapping[str, Build] = {
     "tpu.Mul": binary("Mul"),
     "tpu.Mul stretched": binary("Mul", (2, 70, 1, 1)),
     "tpu.MulConst": unary("MulConst", const_val="0.7 : f64"),
+    "tpu.PReluOp": sloped,
     "tpu.Pool2D Max": pooled("Max"),
     "tpu.Pool2D Avg": pooled("Avg"),
     "tpu.Reciprocal": unary("Reciprocal", const_val="1.5 : f64"),
@@ -228,7 +235,8 @@ ACROSS_LANES = {"tpu.Permute"}
 
 
 def test_every_local_kernel_has_a_case() -> None:
-    assert {name.split()[0] for name in CASES} | ON_INTEGERS | ACROSS_LANES == set(LOCAL_KERNELS)
+    sliced = {op.name for op, leaf in LEAVES.items() if leaf.sliced is not None}
+    assert {name.split()[0] for name in CASES} | ON_INTEGERS | ACROSS_LANES == sliced
 
 
 @pytest.mark.parametrize(("name", "kind"), RUNS)

@@ -10,7 +10,8 @@ from tests.tools.running import Run
 from tests.tools.small_models import Builder
 from tests.tools.test_custom_chip import describe
 
-from xdsl_tpu.backend.kernels import KERNELS
+from xdsl_tpu.backend.leaves import LEAVES
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.frontend.onnx import nearest_rewrite
 from xdsl_tpu.frontend.onnx.compose import COMPOSED
 from xdsl_tpu.frontend.onnx.converters import CONVERTERS
@@ -53,7 +54,7 @@ def test_what_lowering_and_kernels_refuse_is_listed_together(
     call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The power of a negative number has no lowering, LeakyRelu here no kernel; Relu is fine."""
-    monkeypatch.delitem(KERNELS, "tpu.LeakyRelu")
+    monkeypatch.delitem(LEAVES, tpu.LeakyReluOp)
     b = Builder(1)
     x = b.node("Pow", [b.constant("base", -2.0), "x"], "power")
     b.node("LeakyRelu", [b.node("Relu", [x], "relu")], "leaky")

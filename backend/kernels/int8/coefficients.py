@@ -16,7 +16,7 @@ from xdsl_tpu.backend.kernels.tiling import LONGEST_STRIDE, Piece
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, compact
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel, TpuError
 from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout, Lanes
 from xdsl_tpu.dialects.interpreters.layouts import (
     FilterShape,
@@ -51,7 +51,7 @@ def filter_of(op: tpu.Conv2DOp, ic: int, oc: int, dtype: DType, chip: Chip) -> F
     if not bool(op.coeff_merged.value.data):
         raise TpuError(f"{where(op)}: run --weight-reorder before generating code")
     if bool(op.do_relu.value.data) and op.relu_limit.value.data >= 0:
-        raise TpuError(f"{where(op)}: a quantised relu with a limit has no kernel")
+        raise NoKernel(f"{where(op)}: a quantised relu with a limit has no kernel")
     kernel = (*ints(op.kernel_shape), 1)[:2]
     group = op.group.value.data
     plain = FilterShape(oc, ic // group, kernel[0], kernel[1])

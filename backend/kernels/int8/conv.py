@@ -40,7 +40,7 @@ from xdsl_tpu.backend.tensor import (
 )
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 
 FEWEST_TILES = 4
 """Tiles that an image is cut into if it is large, so that transfers and commands overlap."""
@@ -58,9 +58,9 @@ def conv2d(context: KernelContext, op: Operation) -> None:
     x, weight, out = (context.value(v) for v in (op.input, op.filter, op.output))
     if {x.dtype.bytes, weight.dtype.bytes, out.dtype.bytes} != {1}:
         kinds = f"{x.dtype.label} and {weight.dtype.label} to {out.dtype.label}"
-        raise TpuError(f"{where(op)}: there is no convolution of {kinds}")
+        raise NoKernel(f"{where(op)}: there is no convolution of {kinds}")
     if op.inserts is not None and any(ints(op.inserts)):
-        raise TpuError(f"{where(op)}: inserted zeros have no kernel")
+        raise NoKernel(f"{where(op)}: inserted zeros have no kernel")
     x4, out4 = x.as4(_four(x.shape)), out.as4(_four(out.shape))
     rows, columns = window_axes(op, x4.shape, out4.shape)
     merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
@@ -75,7 +75,7 @@ def conv2d(context: KernelContext, op: Operation) -> None:
     row = filter_.layout.row
     oc, group = out4.shape[1], op.group.value.data
     if group > 1 and (oc // group) % context.chip.lanes:
-        raise TpuError(f"{where(op)}: {oc // group} channels of a group do not fill whole lanes")
+        raise NoKernel(f"{where(op)}: {oc // group} channels of a group do not fill whole lanes")
     one_block = merged.view((1, oc, 1, row), (oc * row, row, row, 1))
     none = Clamp(False, -1.0)
     conv = Convolution(x4, one_block, None, out4, rows, columns, group, merge, none)
@@ -158,7 +158,9 @@ class _Layer:
                 if fitting:
                     return self._overlapping(fitting)
             places //= 2
-        raise TpuError(f"{name}: not even one row of {self.chip.lanes} channels fits local memory")
+        raise DoesNotFit(
+            f"{name}: not even one row of {self.chip.lanes} channels fits local memory"
+        )
 
     def _overlapping(self, fitting: list[_Plan]) -> _Plan:
         """The largest tile of which a large image has several."""

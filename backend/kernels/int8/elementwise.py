@@ -19,7 +19,7 @@ from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 from xdsl_tpu.dialects.interpreters.numerics.integers import fits_f16
 from xdsl_tpu.dialects.quant import UniformType
 
@@ -41,7 +41,7 @@ def _relu(op: Operation) -> bool:
     if flag is None or not bool(flag.value.data):
         return False
     if limit is not None and limit.value.data >= 0:
-        raise TpuError(f"{where(op)}: a quantised relu with a limit has no kernel")
+        raise NoKernel(f"{where(op)}: a quantised relu with a limit has no kernel")
     return True
 
 
@@ -51,7 +51,7 @@ def _signed(types: Types) -> bool:
 
 def _check_factors(op: Operation, *factors: int) -> None:
     if any(abs(factor) > _BYTE for factor in factors):
-        raise TpuError(
+        raise NoKernel(
             f"{where(op)}: multipliers {list(factors)} are not all in -{_BYTE} to {_BYTE}"
         )
 
@@ -72,7 +72,7 @@ def _sum(op: Operation, types: Types) -> ElementWise:
     """tpu.Add, tpu.Sub: each operand scaled and rounded to 16 bits, then the saturating sum."""
     assert isinstance(op, tpu.AddOp | tpu.SubOp)
     if op.multipliers is None or op.rshifts is None or len(op.operands) < 2:
-        raise TpuError(f"{where(op)}: quantised operands need multipliers and rshifts each")
+        raise NoKernel(f"{where(op)}: quantised operands need multipliers and rshifts each")
     factors = list(zip(ints(op.multipliers), ints(op.rshifts), strict=True))
     _check_factors(op, *(factor for factor, _ in factors))
     reverse = isinstance(op, tpu.SubOp) and bool(op.is_reverse.value.data)
@@ -113,7 +113,7 @@ def _product(op: Operation, types: Types) -> ElementWise:
     """tpu.Mul: the exact product in 16 bits, then scaled."""
     assert isinstance(op, tpu.MulOp)
     if len(op.operands) != 2:
-        raise TpuError(f"{where(op)}: a quantised product has two operands")
+        raise NoKernel(f"{where(op)}: a quantised product has two operands")
     factor, shift = op.multiplier.value.data, op.rshift.value.data
     _check_factors(op, factor)
     _relu(op)
@@ -175,7 +175,7 @@ def _plus_constant(op: Operation, types: Types) -> ElementWise:
 def _extremum(kind: Arith, op: Operation, types: Types) -> ElementWise:
     """tpu.Max, tpu.Min of operands of the result's type."""
     if set(types.operands) != {types.out} or len(types.operands) != 2:
-        raise TpuError(f"{where(op)}: two operands of the result's type are needed")
+        raise NoKernel(f"{where(op)}: two operands of the result's type are needed")
 
     def compute(emitter: Emitter, work: Work) -> None:
         emitter.arith(kind, work.out, work.operands[0], work.operands[1])
@@ -188,7 +188,7 @@ def _rectified(op: Operation, types: Types) -> ElementWise:
     """tpu.Relu: what is not negative has the same bits with and without sign."""
     assert isinstance(op, tpu.ReluOp)
     if op.relu_limit.value.data >= 0:
-        raise TpuError(f"{where(op)}: a quantised relu with a limit has no kernel")
+        raise NoKernel(f"{where(op)}: a quantised relu with a limit has no kernel")
     x = types.operands[0]
 
     def compute(emitter: Emitter, work: Work) -> None:
@@ -210,7 +210,7 @@ def _requantized(op: Operation, types: Types) -> ElementWise:
     """tpu.RequantInt: i32 under a scale of 8 bits."""
     assert isinstance(op, tpu.RequantIntOp)
     if types.operands[0] is not DType.I32:
-        raise TpuError(f"{where(op)}: requantisation of {types.operands[0].label} has no kernel")
+        raise NoKernel(f"{where(op)}: requantisation of {types.operands[0].label} has no kernel")
     factor = Factor(op.multiplier.value.data, op.rshift.value.data, rounding_of(op.round_mode))
 
     def compute(emitter: Emitter, work: Work) -> None:
@@ -224,7 +224,7 @@ def _scale(op: Operation, index: int | None) -> float:
     value = op.results[0] if index is None else op.operands[index]
     element = cast(TensorType[Attribute], value.type).element_type
     if not isinstance(element, UniformType) or len(element.scales) > 1 or element.zero_point:
-        raise TpuError(f"{where(op)}: {element} is not a symmetric quantised type with one scale")
+        raise NoKernel(f"{where(op)}: {element} is not a symmetric quantised type with one scale")
     return element.scale
 
 
@@ -235,7 +235,7 @@ def _cast(op: Operation, types: Types) -> ElementWise:
         return _to_float(_scale(op, 0), types.out)
     if source.is_float and not types.out.is_float:
         return _to_integer(_scale(op, None), source)
-    raise TpuError(f"{where(op)}: a cast {source.label} to {types.out.label} has no kernel")
+    raise NoKernel(f"{where(op)}: a cast {source.label} to {types.out.label} has no kernel")
 
 
 def _to_integer(scale: float, source: DType) -> ElementWise:
@@ -274,24 +274,16 @@ def _to_float(scale: float, target: DType) -> ElementWise:
     return ElementWise(compute, (Scratch(target if narrow else DType.F32),))
 
 
-DESCRIPTIONS: dict[str, Describe] = {
-    "tpu.Add": _sum,
-    "tpu.AddConst": _plus_constant,
-    "tpu.Cast": _cast,
-    "tpu.Max": partial(_extremum, Arith.MAX),
-    "tpu.Min": partial(_extremum, Arith.MIN),
-    "tpu.Mul": _product,
-    "tpu.MulShift": _scaled,
-    "tpu.Relu": _rectified,
-    "tpu.RequantInt": _requantized,
-    "tpu.Sub": _sum,
+DESCRIPTIONS: dict[type[Operation], Describe] = {
+    tpu.AddOp: _sum,
+    tpu.AddConstOp: _plus_constant,
+    tpu.CastOp: _cast,
+    tpu.MaxOp: partial(_extremum, Arith.MAX),
+    tpu.MinOp: partial(_extremum, Arith.MIN),
+    tpu.MulOp: _product,
+    tpu.MulShiftOp: _scaled,
+    tpu.ReluOp: _rectified,
+    tpu.RequantIntOp: _requantized,
+    tpu.SubOp: _sum,
 }
-"""IR op name -> how it is computed on integers."""
-
-
-def describe(op: Operation, types: Types) -> ElementWise:
-    """How an op on integers is computed; raises TpuError when it has no kernel."""
-    if op.name not in DESCRIPTIONS:
-        kinds = ", ".join(kind.label for kind in types.operands)
-        raise TpuError(f"{where(op)}: there is no kernel on {kinds} to {types.out.label}")
-    return DESCRIPTIONS[op.name](op, types)
+"""How ops are computed when a result or first operand has 8 bits."""

@@ -8,7 +8,7 @@ from xdsl_tpu.backend.kernels.regions import boxes
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import LocalTensor
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel, TpuError
 
 TABLE_ELEMENTS = 256
 
@@ -18,7 +18,7 @@ def lookup(context: KernelContext, op: Operation) -> None:
     assert isinstance(op, tpu.LutOp)
     x, table, out = (context.value(v) for v in (op.input, op.table, op.output))
     if {x.dtype.bytes, table.dtype.bytes, out.dtype.bytes} != {1}:
-        raise TpuError(f"{where(op)}: only 8-bit tables and indices have a kernel")
+        raise NoKernel(f"{where(op)}: only 8-bit tables and indices have a kernel")
     source = table.as4((1, 1, 1, TABLE_ELEMENTS))
     work = ElementWise(gather, lane_tables=(source,))
     whole = list(boxes(context.chip, out.shape, [x.shape], 1))

@@ -11,7 +11,7 @@ from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.tensor import LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 from xdsl_tpu.dialects.tpu.enums import PoolMode
 
 Pooling = Callable[[Emitter, LocalTensor, LocalTensor, Window], None]
@@ -24,17 +24,17 @@ def pooling(op: tpu.Pool1DOp | tpu.Pool2DOp) -> Pooling:
     Raises TpuError for means without a factor, and for those that leave out padding.
     """
     if bool(op.do_relu.value.data) and op.relu_limit.value.data >= 0:
-        raise TpuError(f"{where(op)}: a quantised relu with a limit has no kernel")
+        raise NoKernel(f"{where(op)}: a quantised relu with a limit has no kernel")
     relu = bool(op.do_relu.value.data)
     if op.pool_mode.data is PoolMode.Max:
         return lambda emitter, out, x, window: _largest(emitter, out, x, window, relu)
     if op.multiplier is None or op.rshift is None:
-        raise TpuError(f"{where(op)}: a quantised mean needs multiplier and rshift")
+        raise NoKernel(f"{where(op)}: a quantised mean needs multiplier and rshift")
     if any(ints(op.pads)) and not bool(op.count_include_pad.value.data):
-        raise TpuError(f"{where(op)}: a quantised mean that leaves out its padding has no kernel")
+        raise NoKernel(f"{where(op)}: a quantised mean that leaves out its padding has no kernel")
     factor = op.multiplier.value.data, op.rshift.value.data
     if not 0 <= factor[0] <= 127 or factor[1] < 0:
-        raise TpuError(f"{where(op)}: a factor of {factor[0]} / 2^{factor[1]} has no kernel")
+        raise NoKernel(f"{where(op)}: a factor of {factor[0]} / 2^{factor[1]} has no kernel")
     rounding = rounding_of(op.round_mode)
 
     def mean(emitter: Emitter, out: LocalTensor, x: LocalTensor, window: Window) -> None:

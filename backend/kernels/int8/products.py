@@ -5,7 +5,7 @@ from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 
 def factor_of(op: tpu.MatMulOp) -> Factor:
@@ -17,12 +17,12 @@ def factor_of(op: tpu.MatMulOp) -> Factor:
     name = where(op)
     factors, shifts = ints(op.multipliers), ints(op.rshifts)
     if not is_none(op.multi) or len(factors) != 1 or len(shifts) != 1:
-        raise TpuError(f"{name}: a factor for each column has no kernel")
+        raise NoKernel(f"{name}: a factor for each column has no kernel")
     if op.input_zp.value.data or op.right_zp.value.data:
-        raise TpuError(f"{name}: products with zero points have no kernel")
+        raise NoKernel(f"{name}: products with zero points have no kernel")
     if bool(op.output_transpose.value.data):
-        raise TpuError(f"{name}: a transposed output has no kernel")
+        raise NoKernel(f"{name}: a transposed output has no kernel")
     relu = bool(op.do_relu.value.data)
     if relu and op.relu_limit.value.data >= 0:
-        raise TpuError(f"{name}: a quantised relu with a limit has no kernel")
+        raise NoKernel(f"{name}: a quantised relu with a limit has no kernel")
     return Factor(factors[0], shifts[0], rounding_of(op.round_mode), relu)

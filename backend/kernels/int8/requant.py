@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from xdsl_tpu.backend.emitter import Arith, Emitter, Rounding
 from xdsl_tpu.backend.tensor import LocalTensor
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 from xdsl_tpu.dialects.tpu.enums import RoundModeAttr
 
 _ROUNDINGS = {"HalfAwayFromZero": Rounding.HALF_AWAY, "HalfUp": Rounding.HALF_UP}
@@ -14,7 +14,7 @@ def rounding_of(mode: RoundModeAttr) -> Rounding:
     """The chip's rounding for a mode of the IR; raises TpuError for others than the usual two."""
     name = mode.data.value
     if name not in _ROUNDINGS:
-        raise TpuError(f"round mode {name} has no kernel on integers")
+        raise NoKernel(f"round mode {name} has no kernel on integers")
     return _ROUNDINGS[name]
 
 

@@ -21,7 +21,7 @@ from xdsl_tpu.backend.tensor import (
     ceil_div,
     strided,
 )
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel
 
 LARGEST_STEP = 15
 """Strides of a pool are four-bit fields."""
@@ -109,7 +109,7 @@ def is_packed(tensor: LocalTensor, chip: Chip) -> bool:
 def rows_at(address: int, tensor: LocalTensor, chip: Chip) -> RowSet:
     """Room for the rows of an EU-aligned tensor, each on EU boundaries."""
     if tensor.layout is not Layout.ALIGNED:
-        raise TpuError(f"a tensor of shape {tensor.shape} with strides has no rows to work on")
+        raise NoKernel(f"a tensor of shape {tensor.shape} with strides has no rows to work on")
     n, c, per, length = lines_of(tensor)
     groups = ceil_div(c, chip.lanes)
     tail = c % chip.lanes if groups > 1 else 0
@@ -125,7 +125,7 @@ def rows_of(tensor: LocalTensor, chip: Chip) -> RowSet:
     """
     rows = rows_at(tensor.address, tensor, chip)
     if is_packed(tensor, chip):
-        raise TpuError(f"rows of {rows.length} elements do not begin on EU boundaries")
+        raise NoKernel(f"rows of {rows.length} elements do not begin on EU boundaries")
     return rows
 
 

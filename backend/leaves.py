@@ -1,0 +1,96 @@
+"""How each tpu op becomes commands: by itself from DDR to DDR, and on slices in local memory.
+
+An op that `elementwise.DESCRIPTIONS` (or, on integers, `int8.elementwise.DESCRIPTIONS`) describes
+needs no line here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from xdsl_tpu.backend.kernels import (
+    by_type,
+    elementwise,
+    group_norm,
+    index,
+    matmul,
+    norm,
+    pool,
+    reduce,
+    repeat,
+    scale,
+    selection,
+    shape,
+    softmax,
+    upsample,
+)
+from xdsl_tpu.backend.kernels.int8 import elementwise as int8
+from xdsl_tpu.backend.kernels.int8 import lookup
+from xdsl_tpu.backend.kernels.support import KernelContext
+from xdsl_tpu.backend.local import by_type as local_by_type
+from xdsl_tpu.backend.local import elementwise as local_elementwise
+from xdsl_tpu.backend.local import int8_lookup, move, rows, transpose
+from xdsl_tpu.backend.local import pool as local_pool
+from xdsl_tpu.backend.local.context import LocalKernel
+from xdsl_tpu.dialects import tpu
+
+Kernel = Callable[[KernelContext, Operation], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The kernels of an op: `alone` over whole tensors in DDR, `sliced` in a layer group."""
+
+    alone: Kernel
+    sliced: LocalKernel | None = None
+
+
+_ELEMENT_WISE = Leaf(elementwise.layer, local_elementwise.element_wise)
+
+LEAVES: dict[type[Operation], Leaf] = {
+    **dict.fromkeys((*elementwise.DESCRIPTIONS, *int8.DESCRIPTIONS), _ELEMENT_WISE),
+    tpu.CompareOp: Leaf(selection.compare),
+    tpu.CompareConstOp: Leaf(selection.compare_const),
+    tpu.ConcatOp: Leaf(shape.concat, move.concat),
+    tpu.Conv2DOp: Leaf(by_type.conv2d, local_by_type.conv2d),
+    tpu.Depth2SpaceOp: Leaf(shape.depth_to_space),
+    tpu.GatherOp: Leaf(index.gather),
+    tpu.GroupNormOp: Leaf(group_norm.group_norm),
+    tpu.InstanceNormOp: Leaf(group_norm.instance_norm),
+    tpu.LayerNormOp: Leaf(norm.layer_norm, rows.layer_norm),
+    tpu.LogicalAndOp: Leaf(selection.logical_and),
+    tpu.LutOp: Leaf(lookup.lookup, int8_lookup.lookup),
+    tpu.MaskedFillOp: Leaf(selection.masked_fill),
+    tpu.MatMulOp: Leaf(matmul.matmul, local_by_type.product),
+    tpu.PadOp: Leaf(shape.pad),
+    tpu.PermuteOp: Leaf(shape.permute, transpose.permute),
+    tpu.PixelNormOp: Leaf(norm.pixel_norm),
+    tpu.Pool1DOp: Leaf(pool.pool),
+    tpu.Pool2DOp: Leaf(pool.pool, local_pool.pool),
+    tpu.RMSNormOp: Leaf(norm.rms_norm),
+    tpu.ReduceOp: Leaf(reduce.reduce, rows.reduce),
+    tpu.ReshapeOp: Leaf(shape.reshape, move.reshape),
+    tpu.ScaleOp: Leaf(scale.scale),
+    tpu.ScatterNDOp: Leaf(index.scatter_rows),
+    tpu.SliceOp: Leaf(shape.slice_, move.slice_),
+    tpu.SoftmaxOp: Leaf(softmax.softmax, rows.softmax),
+    tpu.SqueezeOp: Leaf(shape.reshape, move.reshape),
+    tpu.SwapDimInnerOp: Leaf(shape.swap_dim_inner, move.swap_dim_inner),
+    tpu.TileOp: Leaf(repeat.tile),
+    tpu.UnsqueezeOp: Leaf(shape.reshape, move.reshape),
+    tpu.UpsampleOp: Leaf(upsample.upsample),
+    tpu.WhereOp: Leaf(selection.select),
+}
+"""Every op that has a kernel."""
+
+
+def leaf_of(op: Operation) -> Leaf | None:
+    """The kernels of an op; None when it has none."""
+    return LEAVES.get(type(op))
+
+
+def sliced_kernel(op: Operation) -> LocalKernel | None:
+    """The kernel of an op on slices; None when it has none."""
+    leaf = leaf_of(op)
+    return None if leaf is None else leaf.sliced
