@@ -20,6 +20,7 @@ from xdsl_tpu.passes.graph import (
     sole_producer,
     tensor_like,
 )
+from xdsl_tpu.passes.half_range import may_scale
 from xdsl_tpu.passes.tensors import shape_of
 
 _NEAR_ONE = 2e-5
@@ -70,7 +71,7 @@ class MergeMulConst(RewritePattern):
 
     Works for Conv, too, through any number of Reshapes. Nothing in the chain has another use,
     and no relu stands between the product and the factor unless the factor is positive and
-    the relu has no limit.
+    the relu has no limit. Weights stay what f16 can hold.
     """
 
     @op_type_rewrite_pattern
@@ -117,7 +118,7 @@ def _scaled_weights(product: _Product, factor: float) -> dict[int, top.WeightOp]
         if is_none(operand):
             continue
         values = values_of(operand) if is_f32_weight(operand) else None
-        if values is None:
+        if values is None or (index == 1 and not may_scale(values, factor)):
             return None
         name = derived_name(operand, "_scaled")
         scaled[index] = make_weight(product, name, values * np.float32(factor))

@@ -27,9 +27,10 @@ from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
 from xdsl_tpu.passes.lowering.integers import INTEGERS, gives_integers, round_others
-from xdsl_tpu.passes.lowering.notes import approximated, named_bounds, rounded
+from xdsl_tpu.passes.lowering.notes import approximated, beyond_f16, named_bounds, rounded
 from xdsl_tpu.passes.lowering.op_modes import float_mode, op_modes, refuse_unknown_names
 from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
+from xdsl_tpu.passes.lowering.reach import Reach, f16_reach
 from xdsl_tpu.passes.lowering.table import LOWERINGS
 from xdsl_tpu.passes.module_state import (
     State,
@@ -85,7 +86,13 @@ class ConvertTopToTpuPass(ModulePass):
             (complete_ranges if int8 else drop_ranges)(func)
             notes += approximated(round_others(func))
         bounds = [named_bounds(func, weights) for func in functions(op)]
-        modes = [op_modes(func, mode, table, weights) for func in functions(op)]
+        reach = [self._reach(func, mode, weights) for func in functions(op)]
+        modes = [
+            op_modes(func, mode, table, weights, one.wide)
+            for func, one in zip(functions(op), reach, strict=True)
+        ]
+        for one in reach:
+            notes += beyond_f16(one.constants, one.saturated)
         if int8:
             for func, one in zip(functions(op), modes, strict=True):
                 spread_calibration(func, {part for part in one if one[part] != "INT8"})
@@ -123,6 +130,10 @@ class ConvertTopToTpuPass(ModulePass):
         if chip not in CHIPS:
             raise TpuError(f"{self.name}: chip {chip} is not supported; use {', '.join(CHIPS)}")
         return chip
+
+    def _reach(self, func: FuncOp, mode: str, weights: Weights | None) -> Reach:
+        """What constants ask for where ops run in F16."""
+        return f16_reach(func, weights) if mode in ("F16", "INT8") else Reach()
 
     def _require_calibration(self, module: ModuleOp, weights: Weights | None) -> None:
         if text_attribute(module, "module.state") == State.TOP_F32 or not _is_calibrated(module):

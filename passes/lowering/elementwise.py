@@ -6,8 +6,9 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.integers import INTEGER, is_integer_tensor
+from xdsl_tpu.passes.half_range import LEAST_SUBNORMAL
 from xdsl_tpu.passes.lowering.common import build, same
-from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.context import F16, LoweringContext, Lowerings
 
 
 def _compare(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
@@ -16,6 +17,26 @@ def _compare(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         return same(tpu.CompareOp)(op, ctx)
     operands = [ctx.as_type(operand, INTEGER) for operand in op.operands]
     return build(op, ctx, tpu.CompareOp, operands, ctx.element)
+
+
+def _max_const(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """max(x, c) -> the same; a c too small for f16 becomes its least number."""
+    assert isinstance(op, top.MaxConstOp)
+    number = _kept(op.const_val.value.data, ctx)
+    return build(op, ctx, tpu.MaxConstOp, op.operands, ctx.element, const_val=number)
+
+
+def _clip(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """clip(x) -> the same; a lower end too small for f16 becomes its least number."""
+    assert isinstance(op, top.ClipOp)
+    lowest = _kept(op.min.value.data, ctx)
+    return build(op, ctx, tpu.ClipOp, op.operands, ctx.element, min=lowest)
+
+
+def _kept(number: float, ctx: LoweringContext) -> float:
+    """A lower bound that stays above 0 in f16: something may divide by what it bounds."""
+    vanishes = 0 < number < LEAST_SUBNORMAL and ctx.element == F16
+    return LEAST_SUBNORMAL if vanishes else number
 
 
 LOWERINGS: Lowerings = {
@@ -28,14 +49,14 @@ LOWERINGS: Lowerings = {
     top.AddConstOp: same(tpu.AddConstOp),
     top.SubConstOp: same(tpu.SubConstOp),
     top.MulConstOp: same(tpu.MulConstOp),
-    top.MaxConstOp: same(tpu.MaxConstOp),
+    top.MaxConstOp: _max_const,
     top.MinConstOp: same(tpu.MinConstOp),
     top.ReciprocalOp: same(tpu.ReciprocalOp, in_f32=True),
     top.CompareOp: _compare,
     top.CompareConstOp: same(tpu.CompareConstOp),
     top.LogicalAndOp: same(tpu.LogicalAndOp),
     top.MaskedFillOp: same(tpu.MaskedFillOp),
-    top.ClipOp: same(tpu.ClipOp),
+    top.ClipOp: _clip,
     top.ScaleOp: same(tpu.ScaleOp),
     top.WhereOp: same(tpu.WhereOp),
 }

@@ -1,4 +1,4 @@
-"""What a lowering says about integers that it cannot keep."""
+"""What a lowering says about numbers that it cannot keep."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,6 +8,7 @@ from xdsl.ir import Attribute
 from xdsl_tpu.dialects.integers import EXACT_IN_F32
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.half_range import LARGEST
 from xdsl_tpu.passes.lowering.bounds import Bounds, integer_bounds
 from xdsl_tpu.passes.lowering.casts import Narrowed
 from xdsl_tpu.passes.lowering.context import BF16, F16
@@ -48,6 +49,26 @@ def approximated(names: Iterable[str]) -> list[str]:
     if not shown:
         return []
     return [f"integers are computed in F32, which is exact up to {EXACT_IN_F32}: {shown}"]
+
+
+def beyond_f16(wide: Mapping[str, float], saturated: Mapping[str, float]) -> list[str]:
+    """Lines for constants that f16 cannot hold, by the names of the ops that have them.
+
+    Those of `wide` are why ops run in F32; those of `saturated` are its largest number instead.
+    """
+    lines: list[str] = []
+    if wide:
+        lines.append(f"constants that F16 cannot hold keep ops in F32: {_sized(wide)}")
+    if saturated:
+        most = f"{LARGEST:.0f} where more makes no difference (masks)"
+        lines.append(f"constants beyond F16 are {most}: {_sized(saturated)}")
+    return lines
+
+
+def _sized(constants: Mapping[str, float]) -> str:
+    shown = [f"'{name}' ({size:.3g})" for name, size in constants.items()]
+    more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    return ", ".join(shown[:SHOWN]) + more
 
 
 def _listed(names: Iterable[str]) -> str:

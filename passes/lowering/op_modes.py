@@ -1,6 +1,6 @@
 """Which number format each op of a function is lowered to."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -36,7 +36,11 @@ PRODUCTS = (top.ConvOp, top.DeconvOp, top.MatMulOp)
 
 
 def op_modes(
-    func: FuncOp, mode: str, table: Mapping[str, str], weights: Weights | None
+    func: FuncOp,
+    mode: str,
+    table: Mapping[str, str],
+    weights: Weights | None,
+    wide: Container[Operation] = (),
 ) -> dict[Operation, str]:
     """The mode of every top op that is lowered.
 
@@ -47,7 +51,8 @@ def op_modes(
     rest, as vision transformers do with their class token: each row is normalised by itself, and
     what is read in the end is that one; and so does whatever makes tensors with parts far smaller
     than the rest (`fine_parts`). Arithmetic on positions that ends in an angle or an integer runs
-    in F32 in every mode (`exact`). `module.high_precision` keeps means and Softmax in F32.
+    in F32 in every mode (`exact`). `module.high_precision` keeps means and Softmax in F32. What
+    F16 is too narrow for because of its constants (`wide`, from `reach`) runs in F32 instead.
     """
     precise = _high_precision(func)
     modes: dict[Operation, str] = {}
@@ -65,12 +70,21 @@ def op_modes(
             said = "F32"
         if said is None and mode == "INT8" and (op in fine or _loses_an_operand(op, weights)):
             said = float_mode(op)
+        if said in (None, FALLBACK) and op in wide and _said(op, table) is None:
+            said = _wide_mode(op, said or mode)
         modes[op] = said or mode
     if mode == "INT8" and set(table.values()) - {"INT8"}:
         said = {op for op in modes if _said(op, table) is not None}
         for op in float_moves(func, modes, lambda op: _in_float(op, modes)) - said:
             modes[op] = float_mode(op)
     return modes
+
+
+def _wide_mode(op: Operation, mode: str) -> str:
+    """F32 in place of F16; what runs in 8 bits has a scale of its own and needs nothing."""
+    if mode == FALLBACK or (mode == "INT8" and _in_float(op, {op: mode})):
+        return "F32"
+    return mode
 
 
 def _in_float(op: Operation, modes: Mapping[Operation, str]) -> bool:

@@ -1,5 +1,7 @@
 """Every op the lowering claims to handle computes the same before and after."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tests.passes.lowering_samples import SAMPLES, Sample, W, X, element_types, module_of, normal
@@ -142,9 +144,20 @@ def test_a_sigmoid_with_scale_is_refused() -> None:
         apply(module, ("convert-top-to-tpu", "mode=F16 chip=bm1684x"))
 
 
-def test_weights_beyond_f16_become_its_largest_number() -> None:
+def test_factors_beyond_f16_stay_in_f32() -> None:
     module, _ = module_of(Sample(top.MulOp, [X(normal(1, 3)), W(np.full((1, 3), 1e6, np.float32))]))
     apply(module, ("convert-top-to-tpu", "mode=F16 chip=bm1684x"))
+    assert weights_of(module)["w1"].tolist() == [[1e6] * 3]
+    assert element_types(module, "tpu.Mul") == ["f32", "f32", "f32"]
+
+
+def test_weights_beyond_f16_become_its_largest_number_where_a_table_says_f16(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "table").write_text("y F16\n")
+    module, _ = module_of(Sample(top.MulOp, [X(normal(1, 3)), W(np.full((1, 3), 1e6, np.float32))]))
+    options = f"mode=F16 chip=bm1684x qtable={tmp_path / 'table'}"
+    apply(module, ("convert-top-to-tpu", options))
     assert weights_of(module)["w1_f16"].tolist() == [[65504.0] * 3]
     assert "w1" not in weights_of(module)
 

@@ -1,0 +1,74 @@
+// RUN: tpu-opt %s --split-input-file --convert-top-to-tpu="mode=F16 chip=bm1684x" 2>%t | filecheck %s
+// RUN: filecheck %s --check-prefix=NOTE < %t
+
+// A factor beyond f16: it and what reads its result are f32, up to the Sigmoid. 65504 is no such factor.
+// CHECK-LABEL: module @factor
+// CHECK: "tpu.MulConst"({{.*}}) {{.*}}const_val = 1.000000e+06{{.*}} -> tensor<2x4xf32>
+// CHECK-NEXT: "tpu.Permute"({{.*}}) {{.*}} -> tensor<4x2xf32>
+// CHECK-NEXT: "tpu.Active"({{.*}}) {{.*}} -> tensor<4x2xf32>
+// CHECK-NEXT: [[S:%.*]] = "tpu.Cast"({{.*}}) {{.*}} -> tensor<4x2xf16>
+// CHECK-NEXT: "tpu.MulConst"([[S]]) {{.*}}const_val = 6.550400e+04{{.*}} -> tensor<4x2xf16>
+// NOTE: constants that F16 cannot hold keep ops in F32: 'large' (1e+06)
+module @factor attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<2x4xf32>) -> tensor<4x2xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("x")
+    %1 = "top.MulConst"(%0) {const_val = 1.000000e+06 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("large")
+    %2 = "top.Permute"(%1) {order = [1, 0]} : (tensor<2x4xf32>) -> tensor<4x2xf32> loc("turned")
+    %3 = "top.Sigmoid"(%2) : (tensor<4x2xf32>) -> tensor<4x2xf32> loc("gate")
+    %4 = "top.MulConst"(%3) {const_val = 6.550400e+04 : f64} : (tensor<4x2xf32>) -> tensor<4x2xf32> loc("largest")
+    return %4 : tensor<4x2xf32>
+  }
+}
+
+// -----
+
+// A mask may saturate in front of a Softmax; the same sum as an output may not.
+// CHECK-LABEL: module @mask
+// CHECK: "tpu.Where"({{.*}}) {{.*}} -> tensor<2x4xf16>
+// CHECK-NEXT: "tpu.Softmax"({{.*}}) {{.*}} -> tensor<2x4xf16>
+// NOTE: constants beyond F16 are 65504 where more makes no difference (masks): 'masked' (1e+09)
+module @mask attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<2x4xf32>, %arg1: tensor<2x4xf32>) -> tensor<2x4xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("keep")
+    %1 = "top.Input"(%arg1) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("x")
+    %2 = "top.Where"(%0, %1, %n) {x_is_const = false, y_is_const = true, x_const_val = 0.000000e+00 : f64, y_const_val = -1.000000e+09 : f64} : (tensor<2x4xf32>, tensor<2x4xf32>, none) -> tensor<2x4xf32> loc("masked")
+    %3 = "top.Softmax"(%2) {axis = 1 : si32} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("share")
+    return %3 : tensor<2x4xf32>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @seen
+// CHECK: "tpu.Where"({{.*}}) {{.*}} -> tensor<2x4xf32>
+// NOTE: constants that F16 cannot hold keep ops in F32: 'filled' (1e+09)
+module @seen attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<2x4xf32>, %arg1: tensor<2x4xf32>) -> tensor<2x4xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("keep")
+    %1 = "top.Input"(%arg1) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("x")
+    %2 = "top.Where"(%0, %1, %n) {x_is_const = false, y_is_const = true, x_const_val = 0.000000e+00 : f64, y_const_val = -1.000000e+09 : f64} : (tensor<2x4xf32>, tensor<2x4xf32>, none) -> tensor<2x4xf32> loc("filled")
+    return %2 : tensor<2x4xf32>
+  }
+}
+
+// -----
+
+// A small factor whose product is only added stays; a lower bound above 0 stays above 0.
+// CHECK-LABEL: module @small
+// CHECK: "tpu.MulConst"({{.*}}) {{.*}} -> tensor<2x4xf16>
+// CHECK-NEXT: "tpu.Add"({{.*}}) {{.*}} -> tensor<2x4xf16>
+// CHECK-NEXT: "tpu.MaxConst"({{.*}}) {const_val = 5.9604644775390625E-8 : f64, {{.*}} -> tensor<2x4xf16>
+// CHECK: "tpu.MulConst"({{.*}}) {{.*}} -> tensor<2x4xf32>
+// NOTE: constants that F16 cannot hold keep ops in F32: 'tiny' (1e-09)
+module @small attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<2x4xf32>) -> tensor<2x4xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("x")
+    %1 = "top.MulConst"(%0) {const_val = 1.000000e-06 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("branch")
+    %2 = "top.Add"(%0, %1) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32> loc("sum")
+    %3 = "top.MaxConst"(%2) {const_val = 1.000000e-12 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("above")
+    %4 = "top.MulConst"(%3) {const_val = 1.000000e-09 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("tiny")
+    return %4 : tensor<2x4xf32>
+  }
+}
