@@ -6,7 +6,7 @@ another file with the same keys describes another chip with the same instruction
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -42,8 +42,8 @@ class Chip:
     ddr_channels: int
     ddr_interleave_bytes: int
     ddr_channel_window_bytes: int
-    cube_channels: dict[int, int]  # operand bytes -> input channels per cycle
-    cube_outputs: dict[int, int]  # operand bytes -> outputs per lane and cycle
+    cube_channels: dict[int, int] = field(hash=False)  # operand bytes -> input channels per cycle
+    cube_outputs: dict[int, int] = field(hash=False)  # bytes -> outputs per lane and cycle
     load_bytes_per_cycle: int
     store_bytes_per_cycle: int
     copy_bytes_per_cycle: int

@@ -56,6 +56,12 @@ def run_chain(emitter: Emitter, steps: Sequence[Step], work: Work, x: LocalTenso
         x = target
 
 
+def fused_relu(op: Operation, dtype: DType) -> ElementWise | None:
+    """The relu at the end of an op that has one, on its result; None without."""
+    steps = _fused_relu(op)
+    return _unary(steps, Types(dtype, (dtype,))) if steps else None
+
+
 def _fused_relu(op: Operation) -> list[Step]:
     do_relu, limit = getattr(op, "do_relu", None), getattr(op, "relu_limit", None)
     if do_relu is None or limit is None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation
 
-from xdsl_tpu.backend.kernels.move import LARGEST_SIZE
-from xdsl_tpu.backend.kernels.shape import copy_whole
+from xdsl_tpu.backend.kernels.moves import copy_whole
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
+from xdsl_tpu.backend.movement.transfers import LARGEST_SIZE
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, contiguous
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import NoKernel

@@ -5,14 +5,12 @@ What a chain of Reshape, Permute, SwapDimInner and Depth2Space does is one index
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.shape import depth_to_space_order
 from xdsl_tpu.backend.kernels.support import DdrValue, where
 from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles
 from xdsl_tpu.backend.local.context import LocalValue
@@ -20,9 +18,9 @@ from xdsl_tpu.backend.local.gather_boxes import Piece, pieces, slice_map
 from xdsl_tpu.backend.tensor import GlobalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.absorbed import absorbed_owner, is_absorbed
-from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interfaces.movement import movement_of
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.dialects.names import name_of
 
@@ -53,16 +51,16 @@ def reading(value: SSAValue) -> Reading | None:
     source = chain[length - 1].operands[0]
     moves = IndexMap.identity(math.prod(_shape(source)))
     for op in reversed(chain[:length]):
-        moves = movement(op, _shape(op.operands[0])).after(moves)
+        moves = _moved(op).after(moves)
     return Reading(source, moves)
 
 
-def movement(op: Operation, shape: tuple[int, ...]) -> IndexMap:
-    """What a movement op does to an operand of this shape; raises TpuError for any other op."""
-    rule = _MOVES.get(op.name)
-    if rule is None:
+def _moved(op: Operation) -> IndexMap:
+    """What an op does to its one operand; raises TpuError for one that does not only move it."""
+    moved = movement_of(op)
+    if moved is None or [part.operand for part in moved.parts] != [0]:
         raise TpuError(f"{where(op)} does not only move elements")
-    return rule(op, shape)
+    return moved.parts[0].map
 
 
 def load_gathered(emitter: Emitter, target: LocalValue, source: DdrValue, moves: IndexMap) -> None:
@@ -92,35 +90,6 @@ def _commands(
     part = slice_map(target.tensor, target.depth, target.start, target.full).after(moves)
     start = GlobalTensor(source.address, (1, 1, 1, 1), (0, 0, 0, 1), source.dtype)
     return pieces(part, target.tensor, start, chip)
-
-
-def _permute(op: Operation, shape: tuple[int, ...]) -> IndexMap:
-    assert isinstance(op, tpu.PermuteOp)
-    return IndexMap.permuted(shape, ints(op.order))
-
-
-def _swap_dim_inner(op: Operation, shape: tuple[int, ...]) -> IndexMap:
-    assert isinstance(op, tpu.SwapDimInnerOp)
-    return IndexMap.rolled(shape, ints(op.offset))
-
-
-def _depth_to_space(op: Operation, shape: tuple[int, ...]) -> IndexMap:
-    assert isinstance(op, tpu.Depth2SpaceOp)
-    return IndexMap.permuted(*depth_to_space_order(op, shape))
-
-
-def _view(_: Operation, shape: tuple[int, ...]) -> IndexMap:
-    return IndexMap.identity(math.prod(shape))
-
-
-_MOVES: dict[str, Callable[[Operation, tuple[int, ...]], IndexMap]] = {
-    "tpu.Depth2Space": _depth_to_space,
-    "tpu.Permute": _permute,
-    "tpu.Reshape": _view,
-    "tpu.Squeeze": _view,
-    "tpu.SwapDimInner": _swap_dim_inner,
-    "tpu.Unsqueeze": _view,
-}
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:

@@ -1,5 +1,7 @@
 """Changing height and width."""
 
+from math import prod
+
 from xdsl.irdl import (
     SameVariadicOperandSize,
     attr_def,
@@ -14,6 +16,7 @@ from xdsl.traits import Pure
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.local_gen import Part, Range, clipped
+from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves, rectangles
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import RESIZE_COORD_MODE, RESIZE_MODE
 from xdsl_tpu.dialects.tpu.local import GlobalOnly
@@ -53,7 +56,7 @@ class InterpOp(GlobalOnly, ShapeInference, LocalOp):
 
 
 @irdl_op_definition
-class UpsampleOp(LocalOp):
+class UpsampleOp(Moves, LocalOp):
     """Every element repeated `scale_h` times down and `scale_w` times across."""
 
     name = "tpu.Upsample"
@@ -67,6 +70,15 @@ class UpsampleOp(LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
+
+    def movement(self) -> Movement | None:
+        *outer, height, width = self.static_shape(0)
+        down, across = self.scale_h.value.data, self.scale_w.value.data
+        target = (prod(outer), height, down, width, across)
+        source = (prod(outer), height, 1, width, 1)
+        steps = (1, 1, 0, 1, 0)
+        axes = [(Along(n, at_step=step),) for n, step in zip(target, steps, strict=True)]
+        return Movement(prod(target), (Moved(0, rectangles(target, source, axes)),))
 
     def backward(self, part: Part, operand: int, size: int) -> Range | None:
         scale = {"h": self.scale_h, "w": self.scale_w}.get(part.axis)

@@ -18,6 +18,7 @@ from xdsl.traits import Pure
 from xdsl_tpu.dialects.attrs import I64_ARRAY, I64_INT, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType
+from xdsl_tpu.dialects.interfaces.movement import KeepsOrder
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, reduced
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
@@ -26,7 +27,7 @@ from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, declared_sh
 
 
 @irdl_op_definition
-class ReshapeOp(LocalReshape, ShapeInference, LocalOp):
+class ReshapeOp(LocalReshape, KeepsOrder, ShapeInference, LocalOp):
     """The same elements in the same order under another shape.
 
     The result type says which; `shape`, with 0 for "as in the input" and -1 for "what is left",
@@ -60,7 +61,7 @@ class ReshapeOp(LocalReshape, ShapeInference, LocalOp):
 
 
 @irdl_op_definition
-class SqueezeOp(LocalReshape, ShapeInference, LocalOp):
+class SqueezeOp(LocalReshape, KeepsOrder, ShapeInference, LocalOp):
     """The input without the dimensions `axes`, all of size 1; without all such when it is empty."""
 
     name = "tpu.Squeeze"
@@ -81,7 +82,7 @@ class SqueezeOp(LocalReshape, ShapeInference, LocalOp):
 
 
 @irdl_op_definition
-class UnsqueezeOp(LocalReshape, ShapeInference, LocalOp):
+class UnsqueezeOp(LocalReshape, KeepsOrder, ShapeInference, LocalOp):
     """The input with dimensions of size 1 put in, at the places `axes` of the result."""
 
     name = "tpu.Unsqueeze"

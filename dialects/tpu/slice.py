@@ -1,5 +1,7 @@
 """Taking parts of tensors and putting parts together."""
 
+from math import prod
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -22,6 +24,14 @@ from xdsl_tpu.dialects.interfaces.local_gen import (
     axis_number,
     clipped,
 )
+from xdsl_tpu.dialects.interfaces.movement import (
+    Along,
+    Moved,
+    Movement,
+    Moves,
+    padded_axis,
+    rectangles,
+)
 from xdsl_tpu.dialects.interfaces.shape import (
     Shape,
     ShapeError,
@@ -39,7 +49,7 @@ from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition
-class SliceOp(ShapeInference, LocalOp):
+class SliceOp(Moves, ShapeInference, LocalOp):
     """Every `steps`-th element from `offset` up to but not including `ends`, as numpy slices.
 
     The lists have one value a dimension. Operands offsetT, endsT and stepsT stand for the lists
@@ -79,6 +89,12 @@ class SliceOp(ShapeInference, LocalOp):
             if len(values) != len(shape):
                 raise ShapeError(f"{name} has {len(values)} values for {dims(shape)}")
         return tuple(map(cut, shape, *map(ints, lists.values())))
+
+    def movement(self) -> Movement | None:
+        source, cuts = self.static_shape(0), self.cuts()
+        target = [one.count for one in cuts]
+        axes = [(Along(one.count, at=one.first, at_step=one.step),) for one in cuts]
+        return Movement(prod(target), (Moved(0, rectangles(target, source, axes)),))
 
     def local_support(self, kind: GroupType) -> str | None:
         if not all(map(is_none, (self.offsetT, self.endsT, self.stepsT))):
@@ -142,7 +158,7 @@ class StridedSliceOp(TpuOp):
 
 
 @irdl_op_definition
-class ConcatOp(TakesMargins, ShapeInference, LocalOp):
+class ConcatOp(Moves, TakesMargins, ShapeInference, LocalOp):
     """The inputs one behind the other along `axis`; all other sizes are equal. Then the ReLU.
 
     With `only_merge` the inputs already lie in their places in the result and nothing moves.
@@ -174,6 +190,17 @@ class ConcatOp(TakesMargins, ShapeInference, LocalOp):
             )
         total = sum(shape[axis] for shape in shapes)
         return ((*shapes[0][:axis], total, *shapes[0][axis + 1 :]),)
+
+    def movement(self) -> Movement | None:
+        (target,), axis = self.result_shapes(), self._position()
+        parts: list[Moved] = []
+        start = 0
+        for number in range(len(self.inputs)):
+            shape = self.static_shape(number)
+            axes = [(Along(n, to=start if a == axis else 0),) for a, n in enumerate(shape)]
+            parts.append(Moved(number, rectangles(target, shape, axes)))
+            start += shape[axis]
+        return Movement(prod(target), tuple(parts))
 
     def local_support(self, kind: GroupType) -> str | None:
         axis = self._position()
@@ -232,7 +259,7 @@ class InsertOp(SameShape, TpuOp):
 
 
 @irdl_op_definition
-class TileOp(GlobalOnly, LocalOp):
+class TileOp(Moves, GlobalOnly, LocalOp):
     """The input repeated `tile[i]` times along dimension i."""
 
     name = "tpu.Tile"
@@ -245,9 +272,24 @@ class TileOp(GlobalOnly, LocalOp):
 
     traits = traits_def(Pure())
 
+    def movement(self) -> Movement | None:
+        if self.tileT is not None and not is_none(self.tileT):
+            return None
+        shape, counts = self.static_shape(0), ints(self.tile)
+        pairs = list(zip(counts, shape, strict=True))
+        target, source = ([n for pair in pairs for n in pair], [n for k in shape for n in (1, k)])
+        axes = [
+            (Along(n, at_step=number % 2),) for number, n in enumerate(target)
+        ]  # counts and sizes take turns
+        return Movement(prod(target), (Moved(0, rectangles(target, source, axes)),))
+
+
+BORDERS = ("constant", "edge", "reflect")
+"""Modes of padding that move elements."""
+
 
 @irdl_op_definition
-class PadOp(GlobalOnly, LocalOp):
+class PadOp(Moves, GlobalOnly, LocalOp):
     """The input with `paddings` around it: a number, a reflection or copies of the edge."""
 
     name = "tpu.Pad"
@@ -267,6 +309,19 @@ class PadOp(GlobalOnly, LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def movement(self) -> Movement | None:
+        mode = self.mode.data.value
+        at_run_time = self.paddingsT is not None and not is_none(self.paddingsT)
+        if at_run_time or bool(self.with_insert_zero) or mode not in BORDERS:
+            return None
+        source, target, paddings = self.static_shape(0), self.made_shape(), ints(self.paddings)
+        if len(paddings) != 2 * len(source):
+            return None
+        ends = zip(source, paddings[: len(source)], paddings[len(source) :], strict=True)
+        axes = [padded_axis(*one, mode) for one in ends]
+        border = self.val.value.data if mode == "constant" else None
+        return Movement(prod(target), (Moved(0, rectangles(target, source, axes)),), border)
 
 
 @irdl_op_definition

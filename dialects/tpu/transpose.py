@@ -1,5 +1,6 @@
 """Elements in another order."""
 
+from math import prod
 from typing import ClassVar
 
 from xdsl.irdl import (
@@ -14,7 +15,9 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
+from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves, rectangles
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
 from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly
@@ -23,7 +26,7 @@ from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition
-class PermuteOp(AlikeEverywhere, ShapeInference, LocalOp):
+class PermuteOp(AlikeEverywhere, Moves, ShapeInference, LocalOp):
     """Dimension i of the result is dimension `order[i]` of the input.
 
     `buffer` is scratch memory for orders that take two moves.
@@ -49,6 +52,10 @@ class PermuteOp(AlikeEverywhere, ShapeInference, LocalOp):
             raise ShapeError(f"order {list(order)} is no permutation of {dims(shape)}")
         return (tuple(shape[axis] for axis in order),)
 
+    def movement(self) -> Movement | None:
+        shape = self.static_shape(0)
+        return Movement(prod(shape), (Moved(0, IndexMap.permuted(shape, ints(self.order))),))
+
     def local_support(self, kind: GroupType) -> str | None:
         order = ints(self.order)
         if order in ((0, 2, 3, 1), (0, 3, 1, 2)):
@@ -62,7 +69,7 @@ class PermuteOp(AlikeEverywhere, ShapeInference, LocalOp):
 
 
 @irdl_op_definition
-class Depth2SpaceOp(ShapeInference, TpuOp):
+class Depth2SpaceOp(Moves, ShapeInference, TpuOp):
     """Channels become a block_h x block_w tile of positions, or the other way with `is_inversed`.
 
     | is_inversed | N, C, H, W becomes |
@@ -107,9 +114,35 @@ class Depth2SpaceOp(ShapeInference, TpuOp):
             raise ShapeError(f"input {dims(shape)} does not divide into blocks {rows} x {columns}")
         return ((n, c, h, w) if self.out_is_NCHW else (n, h, w, c),)
 
+    def movement(self) -> Movement | None:
+        shape = self.static_shape(0)
+        return Movement(prod(shape), (Moved(0, IndexMap.permuted(*self._parts(shape))),))
+
+    def _parts(self, shape: Shape) -> tuple[list[int], list[int]]:
+        """The operand's shape split into parts, and the order of the parts in the result.
+
+        Space is (h, bh, w, bw), depth is (c, bh, bw) for CRD and (bh, bw, c) for DCR; `swap_cr`
+        exchanges bh and bw in the depth.
+        """
+        rows, columns = self.block_h.value.data, self.block_w.value.data
+        inverse = bool(self.is_inversed.value.data)
+        in_nchw, out_nchw = bool(self.in_is_NCHW.value.data), bool(self.out_is_NCHW.value.data)
+        n, c, h, w = shape if in_nchw else (shape[0], shape[3], shape[1], shape[2])
+        sizes = {"n": n, "c": c, "h": h, "w": w, "y": rows, "x": columns}
+        if inverse:
+            sizes |= {"h": h // rows, "w": w // columns}
+        else:
+            sizes["c"] = c // (rows * columns)
+        block = "xy" if bool(self.swap_cr.value.data) else "yx"
+        depth = f"c{block}" if bool(self.is_CRD.value.data) else f"{block}c"
+        wide, deep = ("nchywx", "nhywxc"), (f"n{depth}hw", f"nhw{depth}")
+        before, after = (wide, deep) if inverse else (deep, wide)
+        source, target = before[0 if in_nchw else 1], after[0 if out_nchw else 1]
+        return [sizes[part] for part in source], [source.index(part) for part in target]
+
 
 @irdl_op_definition
-class ShuffleChannelOp(GlobalOnly, LocalOp):
+class ShuffleChannelOp(Moves, GlobalOnly, LocalOp):
     """Channels seen as `group` rows and read column by column (ShuffleNet)."""
 
     WHY_GLOBAL: ClassVar[str] = "it moves data across lanes"
@@ -120,6 +153,12 @@ class ShuffleChannelOp(GlobalOnly, LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def movement(self) -> Movement | None:
+        n, c, *image = self.static_shape(0)
+        group, size = self.group.value.data, prod(image)
+        moves = IndexMap.permuted((n, group, c // group, size), (0, 2, 1, 3))
+        return Movement(n * c * size, (Moved(0, moves),))
 
 
 @irdl_op_definition
@@ -137,7 +176,7 @@ class SwapChannelOp(GlobalOnly, SameShape, LocalOp):
 
 
 @irdl_op_definition
-class SwapDimInnerOp(SameShape, LocalOp):
+class SwapDimInnerOp(Moves, SameShape, LocalOp):
     """Rotation of dimensions: element `offset[i]` of dimension i becomes the first one.
 
     y[.., j, ..] = x[.., (j + offset) mod size, ..]
@@ -160,6 +199,10 @@ class SwapDimInnerOp(SameShape, LocalOp):
             raise ShapeError(f"offset {list(offsets)} lies outside {dims(shape)}")
         return (shape,)
 
+    def movement(self) -> Movement | None:
+        shape = self.static_shape(0)
+        return Movement(prod(shape), (Moved(0, IndexMap.rolled(shape, ints(self.offset))),))
+
     def local_support(self, kind: GroupType) -> str | None:
         rank = len(self.shape_of(self.input))
         return None if rank == 4 else f"its rank is {rank}; only rank 4 is local"
@@ -169,7 +212,7 @@ class SwapDimInnerOp(SameShape, LocalOp):
 
 
 @irdl_op_definition
-class ReverseOp(SameShape, TpuOp):
+class ReverseOp(Moves, SameShape, TpuOp):
     """The input backwards along `axis`."""
 
     name = "tpu.Reverse"
@@ -179,6 +222,15 @@ class ReverseOp(SameShape, TpuOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
+
+    def movement(self) -> Movement | None:
+        shape = self.static_shape(0)
+        turned = self.axis.value.data % len(shape)
+        axes = [
+            (Along(size, at=size - 1, at_step=-1) if axis == turned else Along(size),)
+            for axis, size in enumerate(shape)
+        ]
+        return Movement(prod(shape), (Moved(0, rectangles(shape, shape, axes)),))
 
 
 @irdl_op_definition

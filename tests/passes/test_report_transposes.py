@@ -96,8 +96,8 @@ def test_op_without_a_kernel_is_named() -> None:
     net = Net()
     x = net.input("x", 2, 3)
     net.module(x)
-    op = tpu.ReverseOp.make("back", (x,), result_types=[x.type], axis=0)
-    with pytest.raises(TpuError, match=r"no kernel for tpu.Reverse 'back'"):
+    op = tpu.TriluOp.make("back", (x,), result_types=[x.type], upper=1, diagonal=0)
+    with pytest.raises(TpuError, match=r"no kernel for tpu.Trilu 'back'"):
         timeline_alone(op, CHIP)
 
 

@@ -1,0 +1,56 @@
+"""Every op that only moves elements, by the index map that it says of itself."""
+
+from xdsl.ir import Operation
+
+from xdsl_tpu.backend.kernels.elementwise import fused_relu
+from xdsl_tpu.backend.kernels.mapping import element_wise
+from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
+from xdsl_tpu.backend.movement import Source, carry_out
+from xdsl_tpu.dialects.errors import NoKernel
+from xdsl_tpu.dialects.interfaces.index_map import Box, IndexMap
+from xdsl_tpu.dialects.interfaces.movement import Moves
+
+
+def moves(context: KernelContext, op: Operation) -> None:
+    """Make the result of an op of the interface `Moves`, then clamp it where the op says so.
+
+    What lies in its place already stays there: the results of reshapes, and operands that were
+    made within the result. Raises NoKernel for an op that does more than move, or decides at run
+    time.
+    """
+    assert isinstance(op, Moves)
+    movement = op.movement()
+    if movement is None:
+        raise NoKernel(f"{where(op)}: what it moves is not known before it runs, or not supported")
+    out = context.value(op.results[0])
+    values = [context.value(op.operands[part.operand]) for part in movement.parts]
+    sources = [
+        Source(number, part.map.boxes)
+        for number, (part, value) in enumerate(zip(movement.parts, values, strict=True))
+        if not _in_place(part.map, out, value)
+    ]
+    if sources or movement.border is not None:
+        addresses = [value.address for value in values]
+        size, border = movement.size, movement.border
+        carry_out(context.emitter, out.address, addresses, sources, size, out.dtype, border)
+    relu = fused_relu(op, out.dtype)
+    if relu is not None:
+        element_wise(context, out, [out], relu)
+
+
+def copy_whole(context: KernelContext, out: DdrValue, x: DdrValue) -> None:
+    """Copy a whole tensor unless it is already in place."""
+    if out.address != x.address:
+        source = Source(0, IndexMap.identity(x.elements).boxes)
+        carry_out(context.emitter, out.address, [x.address], [source], x.elements, x.dtype)
+
+
+def _in_place(moves: IndexMap, out: DdrValue, value: DdrValue) -> bool:
+    """Whether every element already lies where it belongs."""
+    places = out.address, value.address
+    return all(_stays(box, places, value.dtype.bytes) for box in moves.boxes)
+
+
+def _stays(box: Box, places: tuple[int, int], width: int) -> bool:
+    to, at = places[0] + box.to * width, places[1] + box.at * width
+    return to == at and all(digit.to == digit.at for digit in box.digits)

@@ -1,0 +1,6 @@
+"""Carrying out index maps between places in DDR, in the cheapest of the ways there are."""
+
+from xdsl_tpu.backend.movement.job import Source
+from xdsl_tpu.backend.movement.plan import carry_out, movement_cycles
+
+__all__ = ["Source", "carry_out", "movement_cycles"]

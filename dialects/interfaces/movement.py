@@ -1,0 +1,125 @@
+"""Ops that compute nothing: every element of the result is one of an operand, or a constant.
+
+Which one is an index map for each operand. Chains of such ops compose to one map between where a
+value is made and where it is read, and one emitter carries out any map.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from xdsl.ir import Attribute, Operation
+
+from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap, row_major
+from xdsl_tpu.dialects.interfaces.shape import Shape, UnknownShapeError, known_shape
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The elements of the result that come from one operand."""
+
+    operand: int
+    map: IndexMap
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """Where all `size` elements of a result come from; what no part gives is `border`."""
+
+    size: int
+    parts: tuple[Moved, ...]
+    border: float | None = None
+
+
+class Moves(Operation, ABC):
+    """An op with one result that only moves elements, at least with some attributes."""
+
+    @abstractmethod
+    def movement(self) -> Movement | None:
+        """Where the elements come from; None when the op also computes, or decides at run time."""
+
+    def static_shape(self, operand: int) -> Shape:
+        """The shape of an operand; raises UnknownShapeError when it is not known."""
+        return _known(self.operands[operand].type)
+
+    def made_shape(self) -> Shape:
+        """The shape of the result; raises UnknownShapeError when it is not known."""
+        return _known(self.results[0].type)
+
+
+class KeepsOrder(Moves, ABC):
+    """An op that only gives its first operand another shape."""
+
+    def movement(self) -> Movement | None:
+        size = prod(self.static_shape(0))
+        return Movement(size, (Moved(0, IndexMap.identity(size)),))
+
+
+def movement_of(op: Operation) -> Movement | None:
+    """What an op moves; None for one that does anything else, or whose shapes are not known."""
+    try:
+        return op.movement() if isinstance(op, Moves) else None
+    except UnknownShapeError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """What happens along one axis: `count` elements, the first at `to` in the result and `at` in
+    the source, and how far apart they are there, in elements of the axis (0 repeats)."""
+
+    count: int
+    to: int = 0
+    at: int = 0
+    to_step: int = 1
+    at_step: int = 1
+
+
+def window(target: Sequence[int], source: Sequence[int], axes: Sequence[Along]) -> Box:
+    """The box of a rectangle of one tensor that goes into a rectangle of another, axis by axis."""
+    far, near = row_major(target), row_major(source)
+    digits = tuple(
+        Digit(one.count, one.to_step * to, one.at_step * at)
+        for one, to, at in zip(axes, far, near, strict=True)
+    )
+    first = sum(one.to * stride for one, stride in zip(axes, far, strict=True))
+    begin = sum(one.at * stride for one, stride in zip(axes, near, strict=True))
+    return Box(first, begin, digits).simplified()
+
+
+def rectangles(
+    target: Sequence[int], source: Sequence[int], axes: Sequence[Sequence[Along]]
+) -> IndexMap:
+    """The map of every combination of what is done along the axes."""
+    return IndexMap(
+        tuple(
+            window(target, source, choice)
+            for choice in product(*axes)
+            if all(one.count for one in choice)
+        )
+    )
+
+
+def padded_axis(size: int, before: int, after: int, mode: str) -> tuple[Along, ...]:
+    """An axis with something around it: nothing ("constant"), copies of the ends ("edge") or what
+    lies behind them, seen backwards ("reflect")."""
+    middle = Along(size, to=before)
+    if mode == "edge":
+        ends = Along(before, at_step=0), Along(after, before + size, size - 1, at_step=0)
+    elif mode == "reflect":
+        ends = (
+            Along(before, at=before, at_step=-1),
+            Along(after, before + size, size - 2, at_step=-1),
+        )
+    else:
+        return (middle,)
+    return ends[0], middle, ends[1]
+
+
+def _known(kind: Attribute) -> Shape:
+    shape = known_shape(kind)
+    if shape is None:
+        raise UnknownShapeError(f"{kind} has no static shape")
+    return shape
