@@ -1,4 +1,4 @@
-"""Compiling to INT8 from samples: the tables are made on the way, and kept with the program."""
+"""Compiling from samples: the tables are made on the way, and kept with the program."""
 
 import tempfile
 from collections.abc import Callable, Collection, Generator
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.passes.lowering.quantize_table import quantize_table_text
 from xdsl_tpu.passes.pipelines import Quantization
 from xdsl_tpu.tools.calibrate_model import (
     Shapes,
@@ -17,7 +18,14 @@ from xdsl_tpu.tools.calibrate_model import (
     samples_for,
 )
 from xdsl_tpu.tools.mixing.automatic import Quantised, Wanted
-from xdsl_tpu.tools.quantise_model import described, kept, modes_text, quantise_model
+from xdsl_tpu.tools.mixing.mixture import Mixture
+from xdsl_tpu.tools.quantise_model import (
+    described,
+    kept,
+    modes_text,
+    quantise_model,
+    widened,
+)
 
 TABLE, MODES = "calibration.cali", "calibration.qtable"
 """The files beside a program that it was quantised by."""
@@ -41,6 +49,7 @@ def calibrated(
     model: Path,
     data: Path,
     target: float | None,
+    quantize: str,
     chip: str,
     input_shapes: Shapes | None,
     disable: Collection[str],
@@ -49,21 +58,22 @@ def calibrated(
     """The tables for a model, as files while they are needed.
 
     With a `target` the cosine of the outputs to the float network's is at least that on the first
-    two samples; without one thresholds are the largest magnitudes. Raises TpuError when the
-    target is out of reach.
+    two samples; without one thresholds are the largest magnitudes. In F16 layers with numbers that
+    it may not hold get a wider format. Raises TpuError when the target is out of reach.
     """
-    tables = make_tables(model, data, target, chip, input_shapes, disable, on_step)
+    tables = make_tables(model, data, target, quantize, chip, input_shapes, disable, on_step)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tables.write(folder)
-        modes = str(folder / MODES) if MODES in tables.files else ""
-        yield Quantization(str(folder / TABLE), modes), tables
+        files = (str(folder / name) if name in tables.files else "" for name in (TABLE, MODES))
+        yield Quantization(*files), tables
 
 
 def make_tables(
     model: Path,
     data: Path,
     target: float | None,
+    quantize: str,
     chip: str,
     input_shapes: Shapes | None,
     disable: Collection[str],
@@ -76,6 +86,8 @@ def make_tables(
     if state is not None and "CALIBRATED" in str(state):
         raise TpuError(f"{model} brings its ranges along; leave --calibrate-with out")
     samples, engine = samples_for(module, data), make_engine(module, model, "auto")
+    if quantize != "INT8":
+        return _float_tables(widened(module, engine, samples, quantize, target, chip, on_step))
     if target is None:
         on_step("running the samples")
         observed, count = observe(engine, samples)
@@ -86,6 +98,14 @@ def make_tables(
         module, engine, samples, Wanted(target=target), chip_name=chip, on_step=on_step
     )
     return _tables(found, target)
+
+
+def _float_tables(found: Mixture) -> Tables:
+    if not found.modes:
+        return Tables({}, f"all layers in one format: cosine {found.cosine:.6f} on the samples")
+    head = f"# {kept(found.modes)}\n# cosine {found.cosine:.6f} on the samples\n"
+    text = head + quantize_table_text(found.modes)
+    return Tables({MODES: text}, f"{kept(found.modes)}: cosine {found.cosine:.6f} on the samples")
 
 
 def _tables(found: Quantised, target: float) -> Tables:

@@ -1,4 +1,4 @@
-"""From a model and samples to the tables of its INT8 program; printing nothing."""
+"""From a model and samples to the tables of its program; printing nothing."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -10,6 +10,8 @@ from xdsl_tpu.passes.lowering.quantize_table import quantize_table_text
 from xdsl_tpu.tools.calibrate_model import Samples, header, observe
 from xdsl_tpu.tools.engines import Engine
 from xdsl_tpu.tools.mixing.automatic import Quantised, Wanted, quantise
+from xdsl_tpu.tools.mixing.floats import find_float_mixture
+from xdsl_tpu.tools.mixing.mixture import Mixture
 from xdsl_tpu.tools.mixing.network import Network
 
 EVALUATED = 2
@@ -35,6 +37,29 @@ def quantise_model(
         found = quantise(network, observed, wanted, on_step)
     found.table.header = header(module, described(found), count)
     return found
+
+
+def widened(
+    module: ModuleOp,
+    engine: Engine,
+    samples: Samples,
+    mode: str,
+    target: float | None,
+    chip_name: str = "bm1684x",
+    on_step: Callable[[str], None] = lambda text: None,
+) -> Mixture:
+    """The wider formats of layers of a program in F16 or BF16, and its cosine on the samples.
+
+    Raises TpuError when the target is out of reach.
+    """
+    on_step("running the samples")
+    observed, count = observe(engine, samples)
+    judged = [inputs for _, inputs in samples.samples(min(EVALUATED, count))]
+    goal = None if target is None else Wanted(target=target).goal
+    with tempfile.TemporaryDirectory() as folder:
+        network = Network(module, judged, Path(folder), chip_name, mode=mode)
+        on_step("looking for layers that need a wider format")
+        return find_float_mixture(network, observed.table("max"), goal, on_step)
 
 
 def described(found: Quantised) -> str:

@@ -87,7 +87,8 @@ def _add_formats(parser: argparse.ArgumentParser) -> None:
         "--calibrate-with",
         type=Path,
         metavar="DIR|X.npz|random",
-        help="for INT8 without a table: sample inputs to make it from, as tpu-calibrate takes them",
+        help="sample inputs, as tpu-calibrate takes them, to make tables from: ranges for INT8, "
+        "layers whose numbers F16 does not hold",
     )
     parser.add_argument(
         "--min-cosine",
@@ -136,6 +137,7 @@ def _run(args: argparse.Namespace, command: str) -> None:
                 args.model,
                 args.calibrate_with,
                 args.min_cosine,
+                args.quantize,
                 args.chip,
                 dict(args.input_shapes),
                 args.disable_pass,
@@ -217,8 +219,10 @@ def _check_calibration(args: argparse.Namespace) -> None:
         raise TpuError("--min-cosine needs samples: give --calibrate-with DIR, X.npz or random")
     if args.calibrate_with is None:
         return
-    if args.quantize != "INT8":
-        raise TpuError(f"--calibrate-with is for --quantize INT8, not {args.quantize}")
+    if args.quantize == "F32":
+        raise TpuError("--calibrate-with is for formats narrower than F32: nothing is wider")
+    if args.quantize == "BF16" and args.min_cosine is None:
+        raise TpuError("--calibrate-with in BF16, which is as wide as F32, needs --min-cosine")
     if args.calibration_table is not None or args.quantize_table is not None:
         raise TpuError("--calibrate-with makes the tables itself; leave the tables out, or it")
     if args.weights is not None or args.transfer_layout is not None:

@@ -13,12 +13,14 @@ MOVES = (*SELECTING, *FOLLOWING, top.ConcatOp)
 IsFloat = Callable[[Operation], bool]
 
 
-def float_moves(func: FuncOp, modes: Mapping[Operation, str], in_float: IsFloat) -> set[Operation]:
-    """The moves of 8 bits whose operands all come out of float ops and that a float op reads.
+def float_moves(
+    func: FuncOp, modes: Mapping[Operation, str], in_float: IsFloat, mode: str = "INT8"
+) -> set[Operation]:
+    """The moves in `mode` whose operands all come out of float ops and that a float op reads.
 
     In 8 bits they would round floats for readers that want none of it. Readers in 8 bits get
     theirs from a cast behind the move. `in_float` says what an op that is no move computes on;
-    chains of moves are looked through.
+    chains of moves are looked through. Likewise for 16 bits, with F32 in place of floats.
     """
     sources: dict[Operation, bool] = {}
     readers: dict[Operation, bool] = {}
@@ -39,6 +41,6 @@ def float_moves(func: FuncOp, modes: Mapping[Operation, str], in_float: IsFloat)
     return {
         op
         for op in moves
-        if modes.get(op) == "INT8" and sources[op] and readers[op]
+        if modes.get(op) == mode and sources[op] and readers[op]
         if not isinstance(op, FOLLOWING)
     }

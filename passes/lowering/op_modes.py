@@ -1,6 +1,6 @@
 """Which number format each op of a function is lowered to."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Set
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -44,9 +44,9 @@ def op_modes(
 ) -> dict[Operation, str]:
     """The mode of every top op that is lowered.
 
-    The quantize table has the first word; when it has ops in float, what only moves numbers between
-    ops on floats does so, too (`float_moves`). Where the mode is INT8, sums and differences of two
-    tensors whose thresholds differ by more than 64 run in F16: the smaller one would be lost
+    The quantize table has the first word; when it has ops in wider formats, what only moves numbers
+    between such ops does so in these, too (`float_moves`). Where the mode is INT8, sums and
+    differences of two tensors whose thresholds differ by more than 64 run in F16: one would be lost
     in the other's steps. So do the sums behind a Concat that puts in a weight far smaller than the
     rest, as vision transformers do with their class token: each row is normalised by itself, and
     what is read in the end is that one; and so does whatever makes tensors with parts far smaller
@@ -73,11 +73,24 @@ def op_modes(
         if said in (None, FALLBACK) and op in wide and _said(op, table) is None:
             said = _wide_mode(op, said or mode)
         modes[op] = said or mode
-    if mode == "INT8" and set(table.values()) - {"INT8"}:
+    if set(table.values()) - {mode}:
         said = {op for op in modes if _said(op, table) is not None}
-        for op in float_moves(func, modes, lambda op: _in_float(op, modes)) - said:
-            modes[op] = float_mode(op)
+        _widen_moves(func, mode, modes, said)
     return modes
+
+
+def _widen_moves(
+    func: FuncOp, mode: str, modes: dict[Operation, str], said: Set[Operation]
+) -> None:
+    """What only moves numbers between ops in wider formats does so in these, too."""
+    movable = set(modes) - said
+    if mode == "INT8":
+        movable &= float_moves(func, modes, lambda op: _in_float(op, modes))
+        modes |= {op: float_mode(op) for op in movable}
+    narrow = FALLBACK if mode == "INT8" else mode
+    if narrow != "F32":
+        wide = float_moves(func, modes, lambda op: modes.get(op) == "F32", narrow)
+        modes |= dict.fromkeys(movable & wide, "F32")
 
 
 def _wide_mode(op: Operation, mode: str) -> str:

@@ -264,7 +264,8 @@ def test_one_command_calibrates_and_compiles(
     ("options", "message"),
     [
         (("--min-cosine", "0.9"), "--min-cosine needs samples"),
-        (("--quantize", "F16", "--calibrate-with", "random"), "is for --quantize INT8, not F16"),
+        (("--quantize", "F32", "--calibrate-with", "random"), "formats narrower than F32"),
+        (("--quantize", "BF16", "--calibrate-with", "random"), "needs --min-cosine"),
         (("--calibrate-with", "random", "--calibration-table", "t"), "makes the tables itself"),
         (("--calibrate-with", "absent"), "absent: no such file or folder"),
     ],

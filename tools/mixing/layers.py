@@ -40,7 +40,7 @@ class Layers:
 
     def __init__(self, module: ModuleOp, lowered: ModuleOp, inputs: Mapping[str, Any]) -> None:
         self.rounded = RoundedNetwork(module, steps_of_lowered(lowered), inputs).prepared()
-        formats = _formats(lowered)
+        formats = formats_of(lowered)
         self.default: dict[Operation, str] = {}
         for op in find_main(module)[1].body.block.ops:
             name = name_of(op.results[0]) if op.results else None
@@ -76,10 +76,12 @@ class Layers:
         return found
 
 
-def _formats(lowered: ModuleOp) -> dict[str, str]:
-    """Tensor name -> the format that the op that makes it computes in."""
+def formats_of(lowered: ModuleOp, *without: type[Operation]) -> dict[str, str]:
+    """Tensor name -> the format that the op that makes it computes in; not of some ops."""
     found: dict[str, str] = {}
     for op in find_main(lowered)[1].body.block.ops:
+        if isinstance(op, without):
+            continue
         for result in op.results:
             name = name_of(result)
             if name is None or is_none(result) or is_weight(result):

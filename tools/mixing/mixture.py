@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.table import CalibrationTable
-from xdsl_tpu.tools.mixing.layers import Layers, saved
+from xdsl_tpu.tools.mixing.layers import Layers, formats_of, saved
 from xdsl_tpu.tools.mixing.network import Network
 from xdsl_tpu.tools.mixing.search import Block, choose, measure
 
@@ -24,6 +26,9 @@ EVALUATIONS = 48
 
 FLOAT_SHARE = 0.25
 """Part of the noise that 16 bits may make; the rest is for 8 bits."""
+
+SHOWN = 8
+"""Names in a message."""
 
 LOOSEST, TIGHTER, TIGHTEST = 4.0, 0.6, 1 / 32
 """How far the limit of the noise is moved when it turns out too low or too high, and the step."""
@@ -140,8 +145,26 @@ def _in_f32(network: Network, table: CalibrationTable, layers: Layers, goal: flo
     modes = layers.modes(layers.in_8_bits, dict.fromkeys(layers.in_float(), "F32"))
     cosine = network.cosine(table, modes)
     if cosine < goal:
-        raise TpuError(
-            f"a cosine of {goal:g} is out of reach: with all {len(modes)} layers in F32 it is "
-            f"{cosine:.6f}"
-        )
+        raise out_of_reach(goal, Mixture(modes, cosine), network.lowered(table, modes))
     return Mixture(modes, cosine)
+
+
+def out_of_reach(goal: float, found: Mixture, lowered: ModuleOp) -> TpuError:
+    """What is left with all layers in F32: those that are not after all, or its own rounding."""
+    left = [
+        f"'{name}' ({mode})"
+        for name, mode in formats_of(lowered, tpu.CastOp).items()
+        if mode != "F32"
+    ]
+    shown = ", ".join(left[:SHOWN]) + (
+        f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
+    )
+    reason = (
+        f"not in F32 are {shown}"
+        if left
+        else "no layer is narrower, so that the outputs depend on how F32 rounds"
+    )
+    return TpuError(
+        f"a cosine of {goal:g} is out of reach: with all {len(found.modes)} layers in F32 it is "
+        f"{found.cosine:.6f}; {reason}"
+    )

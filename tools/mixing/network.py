@@ -1,4 +1,4 @@
-"""A network that is lowered to 8 bits again and again: with other tables, and other mixtures."""
+"""A network that is lowered again and again: with other tables, and other mixtures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,14 +23,14 @@ from xdsl_tpu.passes.pipelines import Quantization, run_stage
 Array = npt.NDArray[Any]
 Inputs = Mapping[str, Array]
 Modes = Mapping[str, str]
-"""Op name -> number format, for ops in another than INT8."""
+"""Op name -> number format, for ops in another than the network's."""
 
 
 class Network:
     """Canonical top IR, sample inputs, and the float network's outputs on them.
 
-    `top` is never changed. `folder` is for tables. `on_trial` is called after every network that
-    has been lowered and run, or compiled.
+    `top` is never changed. `folder` is for tables. `mode` is the format of what nothing is said
+    of. `on_trial` is called after every network that has been lowered and run, or compiled.
     """
 
     def __init__(
@@ -40,8 +40,10 @@ class Network:
         folder: Path,
         chip_name: str = "bm1684x",
         on_trial: Callable[[], None] = lambda: None,
+        mode: str = "INT8",
     ) -> None:
         self.top = top
+        self.mode = mode
         self.samples = samples
         self.folder = folder
         self.chip_name = chip_name
@@ -62,12 +64,13 @@ class Network:
         return module
 
     def lowered(self, table: CalibrationTable, modes: Modes) -> ModuleOp:
-        """Tpu IR in INT8, but for the ops that `modes` names."""
+        """Tpu IR in the network's format, but for the ops that `modes` names."""
         module = clone_with_weights(self.top)
         qtable = self.folder / "modes"
         qtable.write_text(quantize_table_text(modes), encoding="utf-8")
-        tables = Quantization(str(self._written(table)), str(qtable) if modes else "")
-        run_stage(module, "tpu", "INT8", self.chip.instruction_set, quantization=tables)
+        ranges = str(self._written(table)) if self.mode == "INT8" else ""
+        tables = Quantization(ranges, str(qtable) if modes else "")
+        run_stage(module, "tpu", self.mode, self.chip.instruction_set, quantization=tables)
         return module
 
     def cosine(self, table: CalibrationTable, modes: Modes) -> float:
@@ -85,7 +88,7 @@ class Network:
         """What the compiled program takes."""
         module = self.lowered(table, modes)
         description = "" if self.chip_name == self.chip.name else self.chip_name
-        run_stage(module, "final", "INT8", self.chip.instruction_set, description=description)
+        run_stage(module, "final", self.mode, self.chip.instruction_set, description=description)
         program = generate(module, weights_of(module), self.chip)
         self.on_trial()
         return simulate(program.tiu, program.gdma, self.chip).total
