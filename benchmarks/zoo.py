@@ -1,7 +1,7 @@
 """A folder of networks through all the tools: does each work, is it right, how many cycles.
 
 usage: python benchmarks/zoo.py [--models DIR] [--quantize Q ...] [--only REGEX] [--jobs N]
-                                [--seed N] [--time-limit SECONDS] [--json FILE]
+                                [--seed N] [--time-limit SECONDS] [--json FILE [--resume]]
 
 Each ONNX file of the folder (default: the examples) is compiled by `tpu-compile`, run by `tpu-run`
 on the machine and compared with onnxruntime; INT8 is calibrated by `tpu-calibrate` before that.
@@ -15,19 +15,24 @@ at DDR's rate, and of multiply-accumulates at the array's rate; F16 takes that o
 there is one. A network is `ok` when its lowest cosine is at least 0.999999 in F32, 0.9999 in F16
 and BF16, 0.99 in INT8, `wrong` when it is not, `failed` when a step failed. Ratios are those of
 networks that are ok. Exit status 1 when there is one that is not.
+
+FILE is written after every network. With `--resume` the networks that it has are not run again; it
+must come from the same folder, seed and time limit.
 """
 
 import argparse
 import csv
+import json
 import os
 import re
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 from figures import json_file, write_json
 from networks import EXAMPLES, VENDOR_CYCLES, wide_console
@@ -88,6 +93,32 @@ def measure(work: Sequence[Task], jobs: int, seed: int, limit: float) -> Iterato
         pool.shutdown(cancel_futures=True)
 
 
+def resumed(path: Path, arguments: Mapping[str, Any], work: Sequence[Task]) -> dict[int, Row]:
+    """Position and row of the tasks whose rows an earlier run has left in a file; none without it.
+
+    Raises ValueError when the file is something else, or of a run with other arguments.
+    """
+    if not path.exists():
+        return {}
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        before: dict[str, Any] = found["arguments"]
+        known = {(one["network"], one["quantize"]): one for one in found["networks"]}
+    except (json.JSONDecodeError, KeyError, TypeError):
+        raise ValueError(f"{path}: not what --json writes") from None
+    other = [f"--{key.replace('_', '-')} {before.get(key)}" for key in arguments
+             if before.get(key) != arguments[key]]  # fmt: skip
+    if other:
+        raise ValueError(f"{path}: of a run with {' '.join(other)}; give another --json")
+    names = {one.name for one in fields(Row)}
+    rows: dict[int, Row] = {}
+    for at, task in enumerate(work):
+        one = known.get((task.source.stem, task.quantize))
+        if one is not None:
+            rows[at] = Row(**{key: value for key, value in one.items() if key in names})
+    return rows
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="A folder of networks through all the tools.")
     parser.add_argument("--models", type=_folder, default=EXAMPLES, metavar="DIR")
@@ -101,6 +132,7 @@ def _parser() -> argparse.ArgumentParser:
         "--time-limit", type=float, default=3600, metavar="SECONDS", help="of a network (3600)"
     )
     parser.add_argument("--json", type=json_file, metavar="FILE")
+    parser.add_argument("--resume", action="store_true", help="keep the rows that FILE has")
     return parser
 
 
@@ -117,15 +149,18 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _write(path: Path | None, rows: Sequence[Row]) -> None:
+def _write(path: Path | None, arguments: Mapping[str, Any], rows: Sequence[Row]) -> None:
     ratios = [{"over_floor": row.over_floor, "vendor_over_ours": row.vendor_ratio} for row in rows]
     listed = [asdict(row) | ratio for row, ratio in zip(rows, ratios, strict=True)]
-    write_json(path, {"sums": sums(rows), "networks": listed})
+    write_json(path, {"arguments": arguments, "sums": sums(rows), "networks": listed})
 
 
 def main() -> None:
     """Measure, print, and exit with status 1 unless all networks are right."""
-    args = _parser().parse_args()
+    parser = _parser()
+    args = parser.parse_args()
+    if args.resume and args.json is None:
+        parser.error("--resume needs --json FILE")
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     work = tasks(args.models, args.quantize, args.only)
     if not work:
@@ -133,11 +168,19 @@ def main() -> None:
     if args.jobs > 1:
         for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
             os.environ.setdefault(name, "1")
-    finished: dict[int, Row] = {}
-    for at, row in measure(work, args.jobs, args.seed, args.time_limit):
-        finished[at] = row
+    arguments = {
+        "models": str(args.models), "seed": args.seed, "time_limit": args.time_limit,
+    }  # fmt: skip
+    try:
+        finished = resumed(args.json, arguments, work) if args.resume else dict[int, Row]()
+    except ValueError as error:
+        sys.exit(str(error))
+    places = [at for at in range(len(work)) if at not in finished]
+    left = [work[at] for at in places]
+    for at, row in measure(left, args.jobs, args.seed, args.time_limit):
+        finished[places[at]] = row
         print(f"[{len(finished)}/{len(work)}] {line(row)}", file=sys.stderr, flush=True)
-        _write(args.json, [finished[key] for key in sorted(finished)])
+        _write(args.json, arguments, [finished[key] for key in sorted(finished)])
     rows = [finished[key] for key in sorted(finished)]
     wide_console(WIDTH).print(table(rows))
     for row in rows:

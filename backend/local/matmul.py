@@ -49,6 +49,8 @@ def _per_image(
     turned = bool(op.right_transpose.value.data)
     bias = context.optional(2)
     clamp = Clamp.of(op.do_relu, op.relu_limit)
+    if not _are_matrices(op, left.tensor, right.tensor, out):
+        raise DoesNotFit("rows in several dimensions are no matrix whose rows are lanes")
     for image in range(out.shape[0]):
         with context.scratch.temporary():
             rows = _matrix(left.tensor, image)
@@ -63,6 +65,20 @@ def _per_image(
                 row = None if bias is None else bias.row(group.size, chip)
                 part, some = _group(context, target, group), _group(context, rows, group)
                 _product(context, part, some, columns, by_rows, row, clamp)
+
+
+def _are_matrices(
+    op: tpu.MatMulOp, left: LocalTensor, right: LocalTensor, out: LocalTensor
+) -> bool:
+    """Whether channels are rows, and all the rest columns, of matrices with such a product."""
+    (m, k), (rows, columns), result = (
+        (c, h * w) for _, c, h, w in (tensor.shape for tensor in (left, right, out))
+    )
+    if op.left_transpose.value.data:
+        m, k = k, m
+    if op.right_transpose.value.data:
+        rows, columns = columns, rows
+    return (k, (m, columns)) == (rows, result)
 
 
 def _rows_at_once(

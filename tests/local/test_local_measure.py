@@ -13,7 +13,7 @@ from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.local.measure import Measured, measure
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.timing import tiu_cycles
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.names import name_of
 
@@ -55,7 +55,21 @@ def test_a_slice_that_no_scratch_memory_suffices_for_is_refused() -> None:
     chip = load_chip()
 
     def sizes(value: SSAValue) -> Ncdhw:
-        return Ncdhw(1, 64, 1, 300000, 1)
+        return Ncdhw(1, 64, 1, 64 if name_of(value) == "y" else 300000, 1)
 
     with pytest.raises(TpuError, match="scratch memory"):
         measure(op, sizes, GroupType.MM, chip)
+
+
+def test_rows_of_several_dimensions_are_refused() -> None:
+    """Seen as 4 rows of 8 x 16 columns, 32 rows of 16 are no matrix that one of 16 x 16 follows."""
+    case = Case("f16")
+    x, w = case.input("x", (1, 4, 8, 16)), case.input("w", (16, 16))
+    case.op("tpu.MatMul", [x, w, "none", "none", "none"], {}, "y", (1, 4, 8, 16))
+    op = next(op for op in case.module().walk() if op.name == "tpu.MatMul")
+
+    def sizes(value: SSAValue) -> Ncdhw:
+        return Ncdhw(16, 16, 1, 1, 1) if name_of(value) == "w" else Ncdhw(1, 4, 1, 8, 16)
+
+    with pytest.raises(DoesNotFit, match="no matrix"):
+        measure(op, sizes, GroupType.SMALL_C, load_chip())

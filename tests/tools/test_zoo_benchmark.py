@@ -114,3 +114,25 @@ def test_wrong_usage() -> None:
     done = run("--models", "none")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith("none is no folder with .onnx files")
+
+
+def test_a_run_goes_on_where_it_ended(folder: Path, tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    options = ("--models", folder, "--json", figures, "--resume")
+    assert run(*options, "--only", "not_supported").returncode == 1
+    before = json.loads(figures.read_text(encoding="utf-8"))["networks"]
+    before[0]["seconds"] = {"import": 12345.0}
+    kept = {**json.loads(figures.read_text(encoding="utf-8")), "networks": before}
+    figures.write_text(json.dumps(kept), encoding="utf-8")
+    done = run(*options, "--only", "lookup|not_supported")
+    assert "[2/2] lookup" in done.stderr
+    assert "not_supported" not in done.stderr
+    rows = json.loads(figures.read_text(encoding="utf-8"))["networks"]
+    assert [row["network"] for row in rows] == ["lookup", "not_supported"]
+    assert rows[1] == before[0]
+    done = run(*options, "--seed", 1)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.strip().endswith("of a run with --seed 0; give another --json")
+    figures.write_text("[]", encoding="utf-8")
+    assert "not what --json writes" in run(*options).stderr
+    assert run("--models", folder, "--resume").returncode == 2
