@@ -58,6 +58,23 @@ def integer_bounds(func: FuncOp, weights: Weights | None) -> dict[SSAValue, Boun
     return known
 
 
+def wrapping(func: FuncOp, weights: Weights | None) -> list[str]:
+    """The names of integers that may need more than 32 bits, although their operands do not.
+
+    Of integers that may be anything nothing is said: any sum with them might.
+    """
+    known = integer_bounds(func, weights)
+    names: list[str] = []
+    for op in func.body.block.ops:
+        rule = RULES.get(type(op))
+        if rule is None or not op.results or not is_integer_tensor(op.results[0]):
+            continue
+        given = [known.get(operand, ANY) for operand in op.operands if not is_none(operand)]
+        if ANY not in given and not _fits(rule(op, given)):
+            names.append(required_name(op))
+    return names
+
+
 def _bounds(op: Operation, value: SSAValue, known: Known, weights: Weights | None) -> Bounds | None:
     integers = is_integer_tensor(value)
     if isinstance(op, top.CompareOp | top.CompareConstOp | top.LogicalAndOp):
@@ -77,7 +94,11 @@ def _bounds(op: Operation, value: SSAValue, known: Known, weights: Weights | Non
 
 def _within(found: Bounds) -> Bounds:
     """Bounds that 32 bits hold; what goes beyond wraps to anywhere."""
-    return found if found.low >= LOWEST and found.high <= HIGHEST else ANY
+    return found if _fits(found) else ANY
+
+
+def _fits(found: Bounds) -> bool:
+    return found.low >= LOWEST and found.high <= HIGHEST
 
 
 def _of_weight(op: top.WeightOp, weights: Weights | None) -> Bounds:

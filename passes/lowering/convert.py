@@ -23,11 +23,18 @@ from xdsl_tpu.passes.calibration.spread import (
     spread_calibration,
 )
 from xdsl_tpu.passes.calibration.table import bias_corrections, read_table
+from xdsl_tpu.passes.lowering.bounds import wrapping
 from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
 from xdsl_tpu.passes.lowering.integers import INTEGERS, gives_integers, round_others
-from xdsl_tpu.passes.lowering.notes import approximated, beyond_f16, named_bounds, rounded
+from xdsl_tpu.passes.lowering.notes import (
+    approximated,
+    beyond_32_bits,
+    beyond_f16,
+    named_bounds,
+    rounded,
+)
 from xdsl_tpu.passes.lowering.op_modes import float_mode, op_modes, refuse_unknown_names
 from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
 from xdsl_tpu.passes.lowering.reach import Reach, f16_reach
@@ -84,6 +91,7 @@ class ConvertTopToTpuPass(ModulePass):
         notes: list[str] = []
         for func in functions(op):
             (complete_ranges if int8 else drop_ranges)(func)
+            notes += beyond_32_bits(wrapping(func, weights))
             notes += approximated(round_others(func))
         bounds = [named_bounds(func, weights) for func in functions(op)]
         reach = [self._reach(func, mode, weights) for func in functions(op)]

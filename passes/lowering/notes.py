@@ -71,6 +71,12 @@ def _sized(constants: Mapping[str, float]) -> str:
     return ", ".join(shown[:SHOWN]) + more
 
 
+def beyond_32_bits(names: Iterable[str]) -> list[str]:
+    """A line for integers that may wrap."""
+    shown = _listed(names)
+    return [f"integers may need more than 32 bits, and wrap then: {shown}"] if shown else []
+
+
 def _listed(names: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(names))
     more = f" and {len(distinct) - SHOWN} more" if len(distinct) > SHOWN else ""

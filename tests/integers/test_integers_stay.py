@@ -169,6 +169,27 @@ def test_indices_may_count_from_the_end(op: str, tmp_path: Path) -> None:
     assert np.array_equal(reference, value)
 
 
+def test_what_may_need_more_than_32_bits_is_said() -> None:
+    """Ids below 10 times 2^28 may wrap, times 2^27 not; of `n` nothing is known."""
+    feeds: Feeds = {"i": np.array([1, 2]), "n": np.array([1, 2])}
+    nodes = [
+        node("Gather", "table i", "y"),
+        node("Mul", "i large", "wide"),
+        node("Mul", "i less", "narrow"),
+        node("Mul", "n large", "unknown"),
+        node("Add", "wide one", "behind"),
+    ]
+    constants: Feeds = {
+        "table": np.ones((10, 4), np.float32),
+        "large": np.array([1 << 28]),
+        "less": np.array([1 << 27]),
+        "one": np.array([1]),
+    }
+    outputs = {"y": "float32", "narrow": "int64", "unknown": "int64", "behind": "int64"}
+    made = model(nodes, feeds, constants, outputs)
+    assert notes(made, "F16") == ["integers may need more than 32 bits, and wrap then: 'wide_Mul'"]
+
+
 def test_inputs_beyond_32_bits_are_refused(tmp_path: Path) -> None:
     made, feeds = _lookup(np.array([1 << 31]))
     with pytest.raises(TpuError, match="input 'i' has 2147483648, which i32 does not hold"):
