@@ -28,7 +28,7 @@ from xdsl.irdl import (
     VarResultDef,
 )
 
-from xdsl_tpu.backend.isa import FORMS
+from xdsl_tpu.backend.isa import load_instruction_set
 from xdsl_tpu.backend.isa.forms import Field, Form
 from xdsl_tpu.dialects.attrs import Kind
 from xdsl_tpu.dialects.oneflow import OneFlow
@@ -162,7 +162,7 @@ def instructions_page() -> str:
         "What they mean: [instructions](../hardware/instructions.md). Reserved bits are left out.\n"
     )
     alike: dict[tuple[Field, ...], list[Form]] = {}
-    for form in FORMS.values():
+    for form in load_instruction_set().forms.values():
         alike.setdefault(form.fields, []).append(form)
     return "\n".join([NOTE, "# Command forms\n", head, *map(layout_section, alike.values())])
 

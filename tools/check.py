@@ -27,7 +27,7 @@ def check(program: Program, chip: Chip) -> None:
 def unverified(program: Program) -> str:
     """The commands simulated from documentation alone, in words; empty when there are none."""
     counts = Counter(
-        f"{command.form.name}.{command.function_name.split(' ')[0]}"
+        f"{command.form.name}.{command.function_name}"
         for command in (*program.tiu, *program.gdma)
         if is_unverified(command)
     )

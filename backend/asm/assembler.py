@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 from xdsl_tpu.backend.asm.command_parser import parse_command
 from xdsl_tpu.backend.asm.lexer import Line, Token, suggestion
+from xdsl_tpu.backend.isa import InstructionSet, load_instruction_set
+from xdsl_tpu.backend.isa.instruction_set import DEFAULT
 from xdsl_tpu.backend.program import IoTensor, Layer, Program
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.errors import TpuError
@@ -19,15 +21,18 @@ _LARGEST_IMAGE = 1 << 32
 
 
 def assemble(
-    text: str, file: str = "<string>", coefficients: npt.NDArray[np.uint8] | None = None
+    text: str,
+    file: str = "<string>",
+    coefficients: npt.NDArray[np.uint8] | None = None,
+    instructions: str = DEFAULT,
 ) -> Program:
-    """The program that a text describes.
+    """The program of an instruction set that a text describes.
 
     The text gives only place, size and hash of the coefficients. Without `coefficients` the
     program's are zeros. Raises AsmError (`file:line:column: message`) for what cannot be read,
     TpuError when `coefficients` are not those of the text.
     """
-    reader = _Reader()
+    reader = _Reader(load_instruction_set(instructions))
     for number, content in enumerate(text.split("\n"), 1):
         line = Line(content.removesuffix("\r"), number, file)
         if not line.ended:
@@ -38,7 +43,8 @@ def assemble(
 class _Reader:
     """The program as far as it has been read."""
 
-    def __init__(self) -> None:
+    def __init__(self, instructions: InstructionSet) -> None:
+        self._instructions = instructions
         self.program = Program("model", "BM1684X", "")
         self._layer = _NO_LAYER
         self._layers: dict[int, Layer] = {}
@@ -61,7 +67,7 @@ class _Reader:
         if line.peek.text.startswith("."):
             self._read_directive(line)
         else:
-            command = parse_command(line)
+            command = parse_command(line, self._instructions)
             self.program.queue(command.engine).append(command)
             self.program.layer_indices(command.engine).append(self._layer)
         if not line.ended:

@@ -4,29 +4,28 @@ from collections.abc import Iterator
 
 from xdsl_tpu.backend.asm.lexer import Line, Token, describe, suggestion
 from xdsl_tpu.backend.asm.notation import (
-    EXPLICIT,
     LAYOUTS,
     OPERAND_COUNT,
     SHORT_NAMES,
     VECTORS,
-    OperandFields,
     defaults_of,
-    function_words,
     mnemonics,
     operand_count,
-    operands_of,
+    types_of_operand,
 )
 from xdsl_tpu.backend.asm.operand import FLOAT_BITS, Operand, bits_of
-from xdsl_tpu.backend.isa import FORMS, Command, Form
+from xdsl_tpu.backend.isa import Command, Form, InstructionSet
+from xdsl_tpu.backend.isa.codes import LayoutCode
+from xdsl_tpu.backend.isa.operand_fields import OperandFields
 
 
-def parse_command(line: Line) -> Command:
-    """The command on a line.
+def parse_command(line: Line, instructions: InstructionSet) -> Command:
+    """The command of an instruction set on a line.
 
     Raises AsmError, pointing at the place, for unknown names (with a suggestion) and values that
     do not fit.
     """
-    form, function = _mnemonic(line)
+    form, function = _mnemonic(line, instructions)
     fields = dict(defaults_of(form)) | {form.function_field: function}
     stated: dict[str, Token] = {}
     operands = 0
@@ -36,7 +35,7 @@ def parse_command(line: Line) -> Command:
             line.fail(name, f"'{name.text}' is given twice")
         stated[name.text] = name
         line.expect("=")
-        if name.text in operands_of(form):
+        if name.text in form.operands:
             operands = operand_count(name.text, operands)
         values = _item(line, form, name)
         for field, value in values.items():
@@ -47,17 +46,18 @@ def parse_command(line: Line) -> Command:
     return Command(form, {name: value for name, value in fields.items() if value})
 
 
-def _mnemonic(line: Line) -> tuple[Form, int]:
+def _mnemonic(line: Line, instructions: InstructionSet) -> tuple[Form, int]:
     token = line.word("an instruction such as sAR.add")
-    if (known := mnemonics().get(token.text)) is not None:
+    if (known := mnemonics(instructions).get(token.text)) is not None:
         form, function = known
     else:
         name, _, number = token.text.partition(".")
-        form = FORMS.get(name)
+        form = instructions.forms.get(name)
         if form is None:
-            line.fail(token, f"unknown instruction '{name}'{suggestion(name, list(FORMS))}")
+            hint = suggestion(name, list(instructions.forms))
+            line.fail(token, f"unknown instruction '{name}'{hint}")
         if not number.isdecimal() or (form.functions and int(number) not in form.functions):
-            words = list(function_words(form).values())
+            words = list(form.functions.values())
             hint = suggestion(number, words) or f"; it has {', '.join(words) or 'one function'}"
             line.fail(token, f"{name} has no function '{number}'{hint}")
         function = int(number)
@@ -75,7 +75,7 @@ def _check_fits(line: Line, form: Form, token: Token, field: str, value: int) ->
 
 def _item(line: Line, form: Form, name: Token) -> dict[str, int]:
     """The fields set by what follows `name=`."""
-    operand = operands_of(form).get(name.text)
+    operand = form.operands.get(name.text)
     if operand is not None:
         return _parse_operand(line, operand).fields(operand)
     vector = VECTORS.get(name.text, ())
@@ -95,7 +95,7 @@ def _item(line: Line, form: Form, name: Token) -> dict[str, int]:
 
 
 def _item_names(form: Form) -> Iterator[str]:
-    yield from operands_of(form)
+    yield from form.operands
     yield from SHORT_NAMES
     yield from (name for name, fields in VECTORS.items() if fields[0] in form.by_name)
     yield from (name for name in form.by_name if name not in (*form.fixed, form.function_field))
@@ -140,8 +140,8 @@ def _parse_type(line: Line, names: OperandFields) -> str:
     token = line.word("a type")
     if names.precision is None:
         line.fail(token, f"{names.name} has no type of its own here")
-    if token.text not in names.types:
-        known = list(names.types)
+    if token.text not in types_of_operand(names):
+        known = list(types_of_operand(names))
         hint = suggestion(token.text, known) or f"; known: {', '.join(known)}"
         line.fail(token, f"{names.name} cannot be of type '{token.text}'{hint}")
     return token.text
@@ -178,4 +178,4 @@ def _parse_strides(line: Line, names: OperandFields) -> tuple[int, tuple[int, ..
             line.fail(word, f"{names.name} has no layout '{word.text}'{hint}")
         line.expect("}")
         return codes[word.text], ()
-    return EXPLICIT, _sized(line, opening, "}", names.strides, "strides")
+    return LayoutCode.FREE, _sized(line, opening, "}", names.strides, "strides")

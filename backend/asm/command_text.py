@@ -6,19 +6,20 @@ otherwise is written as `field=value`. So no command is lost in its text.
 
 from xdsl_tpu.backend.asm.notation import (
     COUNTED,
-    EXPLICIT,
     LAYOUTS,
     OPERAND_COUNT,
     SHORT_NAMES,
     VECTORS,
-    OperandFields,
     defaults_of,
+    is_always_written,
     mnemonic,
     operand_count,
-    operands_of,
+    types_of_operand,
 )
 from xdsl_tpu.backend.asm.operand import Operand
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import LayoutCode
+from xdsl_tpu.backend.isa.operand_fields import OperandFields
 
 _DECIMAL_LIMIT = 1 << 16
 
@@ -32,7 +33,7 @@ def command_text(command: Command) -> str:
     meant = dict(defaults_of(form)) | {form.function_field: command.function}
     meant |= {name: command[name] for name in SHORT_NAMES.values()}
     count = 0
-    for name, names in operands_of(form).items():
+    for name, names in form.operands.items():
         operand = _written(command, names)
         if operand is not None:
             items.append(f"{name}={operand}")
@@ -58,10 +59,11 @@ def _written(command: Command, names: OperandFields) -> Operand | None:
     constant = names.constant is not None and bool(command[names.constant])
     layout = command[names.layout] if names.layout is not None else 0
     counted = names.name in COUNTED[: command[OPERAND_COUNT]]
-    used = names.always or constant or counted or place or layout or any(shape) or any(strides)
+    always = is_always_written(command.form, names.name)
+    used = always or constant or counted or place or layout or any(shape) or any(strides)
     if not used:
         return None
-    explicit = bool(strides) and (layout == EXPLICIT if names.layout else any(strides))
+    explicit = bool(strides) and (layout == LayoutCode.FREE if names.layout else any(strides))
     return Operand(
         shape=shape if any(shape) else (),
         place=place,
@@ -78,8 +80,9 @@ def _type(command: Command, names: OperandFields) -> str | None:
         return None
     code = command[names.precision]
     sign = command[names.sign] if names.sign is not None else 0
-    found = [name for name, value in names.types.items() if value[0] == code]
-    exact = [name for name in found if names.types[name] == (code, sign)]
+    types = types_of_operand(names)
+    found = [name for name, value in types.items() if value[0] == code]
+    exact = [name for name in found if types[name] == (code, sign)]
     return next(iter(exact or found), None)
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xdsl_tpu.backend.asm.notation import LAYOUTS, OperandFields
+from xdsl_tpu.backend.asm.notation import LAYOUTS, types_of_operand
+from xdsl_tpu.backend.isa.operand_fields import OperandFields
 
 FLOAT_BITS = {"f16": 16, "bf16": 16, "f32": 32}
 """Float types with their width."""
@@ -32,7 +33,7 @@ class Operand:
         if names.constant is not None:
             values[names.constant] = int(self.constant)
         if self.type is not None:
-            code, sign = names.types[self.type]
+            code, sign = types_of_operand(names)[self.type]
             values |= {names.precision: code} if names.precision else {}
             values |= {names.sign: sign} if names.sign else {}
         if names.layout is not None:

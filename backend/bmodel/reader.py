@@ -15,7 +15,8 @@ import numpy as np
 
 from xdsl_tpu.backend.bmodel.container import DATA_TYPES, HEADER_BYTES, MAGIC
 from xdsl_tpu.backend.bmodel.flatbuffer import read_root
-from xdsl_tpu.backend.isa import Command, Engine, decode_stream
+from xdsl_tpu.backend.isa import Engine, load_instruction_set
+from xdsl_tpu.backend.isa.instruction_set import DEFAULT
 from xdsl_tpu.backend.program import IoTensor, Layer, Program
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.input_ranges import InputRange
@@ -70,12 +71,16 @@ def _parse(data: bytes) -> Program:
     coeff: dict[str, Any] = parameter.get("coeff_mem", {})
     group = _command_group(parameter)
     image = _coefficients(section, coeff)
+    tags = _tags(_range(section, parameter.get("tensor_loc", _NOWHERE)))
+    figures = _chip_figures(tags.get("chip", {}))
+    instructions = load_instruction_set(figures.get("instruction_set", DEFAULT))
+    bdc, gdma = (_range(section, group[name]) for name in ("binary_bdc", "binary_gdma"))
     program = Program(
         name=model["net"][0]["name"],
         chip=model["chip"],
         quantize="",
-        tiu=_queue(section, group["binary_bdc"], Engine.TIU, group["bdc_num"]),
-        gdma=_queue(section, group["binary_gdma"], Engine.GDMA, group["gdma_num"]),
+        tiu=list(instructions.decode_stream(bdc, Engine.TIU, group["bdc_num"])),
+        gdma=list(instructions.decode_stream(gdma, Engine.GDMA, group["gdma_num"])),
         coefficients=np.frombuffer(image, np.uint8),
         coefficient_address=_address("the coefficients", coeff.get("address", 0), len(image)),
         arena_address=_address("the arena", parameter["ctx_addr"], parameter["ctx_size"]),
@@ -83,7 +88,8 @@ def _parse(data: bytes) -> Program:
         inputs=[_io(t) for t in parameter["input_tensor"]],
         outputs=[_io(t) for t in parameter["output_tensor"]],
     )
-    _read_layers(program, _range(section, parameter.get("tensor_loc", _NOWHERE)))
+    _read_layers(program, tags)
+    program.chip_figures = figures
     return program
 
 
@@ -135,10 +141,6 @@ def _range(section: memoryview, place: dict[str, int]) -> memoryview:
     return section[start : start + size]
 
 
-def _queue(section: memoryview, place: dict[str, int], engine: Engine, count: int) -> list[Command]:
-    return list(decode_stream(_range(section, place), engine, count))
-
-
 def _io(tensor: dict[str, Any]) -> IoTensor:
     shape = tuple(tensor["shape"][0]["dim"])
     dtype = _DTYPES[tensor["data_type"]]
@@ -148,24 +150,29 @@ def _io(tensor: dict[str, Any]) -> IoTensor:
     return IoTensor(tensor["name"], address, shape, dtype)
 
 
-def _read_layers(program: Program, data: memoryview) -> None:
-    """Layer names, when the file carries ours; otherwise no command has a layer."""
-    program.tiu_layers = [-1] * len(program.tiu)
-    program.gdma_layers = [-1] * len(program.gdma)
+def _tags(data: memoryview) -> dict[str, Any]:
+    """What the file says beyond the container, when it is one of ours; otherwise nothing."""
     try:
         tags: Any = json.loads(bytes(data))
     except (ValueError, RecursionError):
-        return
+        return {}
     if not isinstance(tags, dict) or "tiu" not in tags:
+        return {}
+    return cast(dict[str, Any], tags)
+
+
+def _read_layers(program: Program, tags: dict[str, Any]) -> None:
+    """Layer names, when the file carries them; otherwise no command has a layer."""
+    program.tiu_layers = [-1] * len(program.tiu)
+    program.gdma_layers = [-1] * len(program.gdma)
+    if not tags:
         return
-    tags = cast(dict[str, Any], tags)
     program.quantize = str(tags["quantize"])
     program.layers = [Layer(str(name), str(op)) for name, op in tags["layers"]]
     program.tiu_layers = _layer_indices(tags["tiu"], program, Engine.TIU)
     program.gdma_layers = _layer_indices(tags["gdma"], program, Engine.GDMA)
     program.random_masks = _random_masks(tags.get("random_masks", {}), program)
     program.input_ranges = _input_ranges(tags.get("input_ranges", {}), program)
-    program.chip_figures = _chip_figures(tags.get("chip", {}))
 
 
 def _random_masks(masks: dict[str, Any], program: Program) -> dict[str, RandomMask]:

@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterator
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import SG, DmaMatrix, DmaTensor, TransBc
 from xdsl_tpu.backend.operands import Access
 from xdsl_tpu.backend.operands.access import element_bytes
-from xdsl_tpu.backend.operands.gdma import local_sides
+from xdsl_tpu.backend.operands.placed import local_sides
 
 Rule = Callable[[Command, list[Access], Chip], Iterator[str]]
-
-_LANE_BROADCAST = 3
-_GATHER, _SCATTER = 5, 6
 
 
 def contradictions(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
@@ -57,7 +55,7 @@ def _window(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
 def _lanes(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
     """A broadcast between lanes must end on the last lane."""
     lane, channels = command["res0_addr"] >> chip.lane_shift, command["res0_c"]
-    if command.function == _LANE_BROADCAST and lane + channels > chip.lanes:
+    if command.function == TransBc.LANE_BROADCAST and lane + channels > chip.lanes:
         yield f"a broadcast to {channels} lanes from lane {lane} on; there are {chip.lanes}"
 
 
@@ -67,7 +65,7 @@ def _gather(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
         yield f"gather and scatter work on rows, res0_h is {command['res0_h']}"
     if command["opd1_c"] != command["res0_c"]:
         yield f"opd1_c is {command['opd1_c']}, it must be res0_c, {command['res0_c']}"
-    if command.function not in (_GATHER, _SCATTER):
+    if command.function not in (SG.PE_S_GATHER_D1COOR, SG.PE_S_SCATTER_D1COOR):
         return
     banks: dict[str, set[int]] = {}
     for access in found:
@@ -95,12 +93,12 @@ def _dma(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
     """A copy steps along w where it is in DDR, as the C model divides by the stride, also of one
     element; without `nchw_copy` it reshapes: as many elements on both sides."""
     sides = {a.operand: a.shape for a in found}
-    if command.function == 0 and command["stride_enable"]:
+    if command.function == DmaTensor.COPY and command["stride_enable"]:
         for access in found:
             filled = access.operand == "src" and command["fill_constant_en"]
             if not access.local and not access.strides[3] and not filled:
                 yield f"{access.operand}_wstride is 0 (of a single element it must be 1)"
-    if command.function == 0 and {"src", "dst"} <= sides.keys():
+    if command.function == DmaTensor.COPY and {"src", "dst"} <= sides.keys():
         here, there = (math.prod(sides[side]) for side in ("src", "dst"))
         if here != there:
             yield f"src has {here} elements, dst has {there}"
@@ -115,7 +113,7 @@ def _matrix(command: Command, found: list[Access], chip: Chip) -> Iterator[str]:
         yield f"a matrix moves between local memory and another one, {where} of it is local"
         return
     (side,) = local
-    if side == "src" and command.function == 1:
+    if side == "src" and command.function == DmaMatrix.MATRIX_TRANSPOSE:
         yield "a matrix can be transposed on its way to local memory only"
     rows = max((access.shape[0] for access in found if access.operand == side), default=0)
     step = command[f"{side}_nstride"] * element_bytes(command["src_data_format"])

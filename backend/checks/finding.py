@@ -59,5 +59,5 @@ def place_of(program: Program, engine: Engine, position: int) -> Place:
     indices = program.layer_indices(engine)
     index = indices[position] if position < len(indices) else -1
     layer = program.layers[index].name if 0 <= index < len(program.layers) else ""
-    function = command.function_name.split(" ")[0]
+    function = command.function_name
     return Place(engine, position + 1, f"{command.form.name}.{function}", layer)

@@ -26,20 +26,6 @@ _Axes = tuple[npt.NDArray[np.int64], ...]
 _NEVER = np.iinfo(np.int64).max
 _MOST_ELEMENTS = 1 << 22
 
-_IN_STEP: dict[str, tuple[str, ...]] = {
-    "AR": ("opd0", "opd1", "opd2"),
-    "CMP": ("opd0", "opd1", "opd2", "opd3"),
-    "LIN": ("opd0",),
-    "PorD": ("opd0",),
-    "RQ_DQ": ("opd0",),
-    "SFU": ("opd0",),
-}
-"""Operands by family that are read as the result advances; all others until its end."""
-
-_IN_STEP_FUNCTIONS = {("SG", 5): ("opd1",), ("SG", 13): ("opd1",)} | {
-    ("TRANS_BC", function): ("opd0",) for function in (2, 3)
-}
-
 
 def own_operand_problems(
     command: Command, found: Sequence[Access], chip: Chip
@@ -127,12 +113,10 @@ def _steps(result: Access, chip: Chip) -> _Axes:
 
 def _last_uses(command: Command, operand: Access, result: Access, chip: Chip) -> _Axes:
     """When each index of an operand is read for the last time, in the parts of `_steps`."""
-    family = command.form.family
-    in_step = _IN_STEP_FUNCTIONS.get((family, command.function), _IN_STEP.get(family, ()))
-    if operand.operand not in in_step:
+    if not operand.in_step:
         return tuple(np.full(size, _NEVER // 8) for size in operand.shape)
     steps = _steps(result, chip)
-    if family == "PorD":
+    if command.form.family == "PorD":
         windows = (_last_windows(command, axis, operand, result) for axis in (2, 3))
         return *steps[:2], *(step[at] for step, at in zip(steps[2:], windows, strict=True))
     return tuple(

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from xdsl_tpu.backend.checks.finding import Fault
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.instruction import Lane
 from xdsl_tpu.backend.operands import Access
 from xdsl_tpu.backend.program import Program
-
-_ON_LANE_0 = {"CONV", "MM", "MM2"}
-_ANY_LANE = {"TRANS_BC", "VC"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +152,13 @@ def _overlap(segment: Segment, start: int, end: int) -> bool:
 
 def lane_problems(command: Command, found: Sequence[Access], chip: Chip) -> Iterator[Problem]:
     """Operands of the lanes' units start on the lane of the result, the matrix unit's on lane 0."""
-    family = command.form.family
+    lanes = command.instruction.lanes
     names = list(dict.fromkeys(a.operand for a in found if a.local))
-    if family in _ANY_LANE or "res0" not in names:
+    if lanes is Lane.ANY or "res0" not in names:
         return
-    expected = 0 if family in _ON_LANE_0 else command["res0_addr"] >> chip.lane_shift
+    expected = 0 if lanes is Lane.FIRST else command["res0_addr"] >> chip.lane_shift
     for name in names:
-        lane = command[f"{name}_addr"] >> chip.lane_shift
-        if name == "opd1" and family == "SFU":
-            continue  # a table is read at one offset in every lane
+        address = next(a.address for a in found if a.operand == name)
+        lane = address >> chip.lane_shift
         if lane != expected:
             yield Fault.LANE, f"{name} starts on lane {lane}, it must start on lane {expected}"

@@ -4,9 +4,14 @@ from collections.abc import Iterator
 
 from xdsl_tpu.backend.checks.finding import Fault, Finding, Place, place_of
 from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.isa.codes import SYSID, DmaSys
+from xdsl_tpu.backend.isa.costs import Free
 from xdsl_tpu.backend.program import Program
 
-_END_FUNCTION = {Engine.TIU: ("SYSID", 31), Engine.GDMA: ("sDMA_sys", 0)}
+_END_FUNCTION = {
+    Engine.TIU: ("SYSID", SYSID.END),
+    Engine.GDMA: ("sDMA_sys", DmaSys.END_OF_STREAM),
+}
 _OTHER = {Engine.TIU: Engine.GDMA, Engine.GDMA: Engine.TIU}
 
 
@@ -39,7 +44,7 @@ def structure_findings(program: Program) -> Iterator[Finding]:
 
 
 def _is_marker(command: Command) -> bool:
-    return command.form.family in ("SYSID", "DMA_sys")
+    return isinstance(command.instruction.cost, Free)
 
 
 def _is_end(command: Command) -> bool:

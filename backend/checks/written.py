@@ -11,14 +11,17 @@ from xdsl_tpu.backend.checks.placement import Segment
 from xdsl_tpu.backend.checks.shadow import Addresses, Shadow, Touch, describe_bytes
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import AR, TransBc
 from xdsl_tpu.backend.machine.memory import Memory
-from xdsl_tpu.backend.machine.state import State
-from xdsl_tpu.backend.machine.table import EXECUTORS
+from xdsl_tpu.backend.machine.table import state_of
 from xdsl_tpu.backend.operands.region import Region
 from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.dialects.errors import TpuError
 
-_MOVES = {("sAR", 19), *(("sTRANS_BC", function) for function in range(4))}
+_MOVES: set[tuple[str, int]] = {
+    ("sAR", AR.COPY),
+    *(("sTRANS_BC", function) for function in TransBc if "STATIC" not in function.name),
+}
 
 
 class Written:
@@ -29,7 +32,7 @@ class Written:
         self._segments = segments
         # A machine over the marks: executing a move moves the marks.
         memory = Memory(chip, b"")
-        self._state = State(chip, memory, exact=False)
+        self._state = state_of(chip, memory)
         self._local = Shadow(memory.local.bytes, 1)
         self._linear = Intervals()
         for segment in segments:
@@ -75,7 +78,7 @@ class Written:
         if key not in _MOVES or not sources or self._complete(sources):
             return False
         try:
-            EXECUTORS[key](self._state, command)
+            self._state.execute(command)
         except TpuError:  # misplaced, which has been reported
             return False
         return True

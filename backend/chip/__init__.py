@@ -12,12 +12,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from xdsl_tpu.backend.isa.codes import ELEMENT_BYTES, Precision
+from xdsl_tpu.backend.isa.instruction_set import (
+    InstructionSet,
+    known_instruction_sets,
+    load_instruction_set,
+)
 from xdsl_tpu.dialects.errors import TpuError
 
 CHIPS = Path(__file__).parent
 _WIDEST_ELEMENT = 4  # bytes
-_BYTES_BY_CODE = {0: 1, 1: 2, 2: 4, 3: 2, 4: 4, 5: 2}  # of elements, by precision code
-_INT4 = 6
 _KINDS = {"name": str, "instruction_set": str, "tensor_derate": float, "transpose_share": float}
 
 
@@ -26,7 +30,7 @@ class Chip:
     """Facts about one chip; units are in the names or the field comments."""
 
     name: str
-    instruction_set: str  # the chip that lowering rules and command forms are named after
+    instruction_set: str  # the name of its command forms and lowering rules
     lanes: int
     eu_bytes: int  # per lane and cycle
     local_bytes: int  # per lane
@@ -52,6 +56,11 @@ class Chip:
     transpose_share: float
     clock_hertz: int
 
+    @cached_property
+    def instructions(self) -> InstructionSet:
+        """The commands it executes, with all that is declared of them."""
+        return load_instruction_set(self.instruction_set)
+
     @property
     def bank_bytes(self) -> int:
         """Bytes of one local-memory bank, per lane."""
@@ -71,9 +80,9 @@ class Chip:
 
         Those of int4 are documented as the block width of its filters: twice those of int8.
         """
-        if code == _INT4:
+        if code == Precision.I4:
             return 2 * self.cube_channels[1]
-        return self.cube_channels[_BYTES_BY_CODE[code]]
+        return self.cube_channels[ELEMENT_BYTES[code]]
 
     def milliseconds(self, cycles: int) -> float:
         """Time of `cycles` at the chip's clock."""
@@ -165,8 +174,9 @@ def _problems(chip: Chip, shipped: bool) -> Iterator[str]:
         if missing := {1, 2, _WIDEST_ELEMENT} - getattr(chip, name).keys():
             yield f"{name} has no figure for operands of {min(missing)} bytes"
     yield from _overlaps(chip)
-    if chip.instruction_set not in known_chips():
-        yield f"instruction_set is '{chip.instruction_set}'; known: {', '.join(known_chips())}"
+    if chip.instruction_set not in known_instruction_sets():
+        known = ", ".join(known_instruction_sets())
+        yield f"instruction_set is '{chip.instruction_set}'; known: {known}"
     elif not shipped:
         channels = load_chip(chip.instruction_set).cube_channels
         if chip.cube_channels != channels:

@@ -17,6 +17,7 @@ from xdsl_tpu.backend.diagnosis.origins import Origins, numbers_in
 from xdsl_tpu.backend.diagnosis.result import Diagnosis, Fault, Range, Row, range_of
 from xdsl_tpu.backend.execute import index_outside, loaded
 from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.isa.codes import FLOATS, INTEGERS
 from xdsl_tpu.backend.isa.replay import replay
 from xdsl_tpu.backend.machine import Machine, Numerics
 from xdsl_tpu.backend.machine.elements import BF16, F16, F32, element
@@ -213,7 +214,7 @@ class _Watched:
         for name in ("opd0", "opd1", "opd2", "opd3")[:count]:
             if not command[f"{name}_const"]:
                 continue
-            for code in (1, 2, 5, 0, 3, 4):
+            for code in (*sorted(FLOATS), *sorted(INTEGERS)):
                 if (kind := element_like(command, name, element(code))) is not None:
                     yield range_of(name, kind.name, kind.immediate(command[f"{name}_addr"]))
                     break

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from xdsl_tpu.backend.diagnosis.result import Fault, Range, Row
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import AR, SFU, VC
 
-_DIVISIONS = {("sAR", 12), ("sVC", 12)}
-_ROOTS = {("sSFU", 17)}
+_DIVISIONS = {("sAR", AR.DIV), ("sVC", VC.DIV)}
+_ROOTS = {("sSFU", SFU.RSQRT)}
 _SUMS = {"sCONV", "sMM", "sMM2", "sPorD", "sLIN"}
 _GREATEST = {"f16": "65,504", "bf16": "3.39e38", "f32": "3.40e38"}
 
@@ -48,7 +49,13 @@ def _from_infinity(row: Row, command: Command) -> str:
     return _OF_INFINITIES.get(command.function, "") if command.form.name in ("sAR", "sVC") else ""
 
 
-_OF_INFINITIES = {0: "infinity * 0", 2: "inf + -inf", 3: "inf - inf", 12: "inf / inf"}
+_OF_INFINITIES: dict[int, str] = {
+    AR.MUL: "infinity * 0",
+    AR.ADD: "inf + -inf",
+    AR.SUB: "inf - inf",
+    AR.DIV: "inf / inf",
+}
+"""Of AR, and of VC, whose functions have the same numbers."""
 
 
 def _saturation(row: Row, command: Command) -> str:

@@ -14,6 +14,7 @@ from xdsl_tpu.backend.diagnosis.operand_types import (
     is_nan,
     not_finite,
     place,
+    precision_of,
     unsigned,
 )
 from xdsl_tpu.backend.diagnosis.origins import Event, Numbers, Origins, numbers_in
@@ -21,16 +22,23 @@ from xdsl_tpu.backend.diagnosis.result import Fault
 from xdsl_tpu.backend.diagnosis.saturation import at_limits, limits_of
 from xdsl_tpu.backend.diagnosis.spread import Tainted, inherited, spoilt
 from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.isa.codes import AR, SFU, VC
 from xdsl_tpu.backend.machine import Machine
 from xdsl_tpu.backend.machine.elements import Element
 from xdsl_tpu.backend.operands import Access
 from xdsl_tpu.backend.program import Program
 
-_BIT_OPERATIONS = {("sAR", function) for function in (1, 6, 7, 8, 9, 21, 22)}
+_BIT_OPERATIONS = {
+    ("sAR", function)
+    for function in (
+        *(AR.NOT, AR.AND, AR.OR, AR.XOR),
+        *(AR.LOGIC_SHIFT, AR.ARITH_SHIFT, AR.ROTATE_SHIFT),
+    )
+}
 """What they make of the bits of floats is a step of a kernel, not a number."""
 
 
-_POLES = {("sAR", 12), ("sVC", 12), ("sSFU", 17)}
+_POLES = {("sAR", AR.DIV), ("sVC", VC.DIV), ("sSFU", SFU.RSQRT)}
 """Quotients and reciprocal roots, which are infinite at zero."""
 
 
@@ -217,5 +225,6 @@ def _kept(accesses: Sequence[Access]) -> list[Access]:
 
 def element_like(command: Command, name: str, kind: Element) -> Element | None:
     """The type of a constant operand, which has no place in memory."""
-    access = Access(name, True, 0, (1, 1, 1, 1), (1, 1, 1, 1), kind.size, False, kind.size)
+    one, size, code = (1, 1, 1, 1), kind.size, precision_of(command, name)
+    access = Access(name, True, 0, one, one, size, False, size, code)
     return element_of(command, access)

@@ -7,37 +7,13 @@ import numpy.typing as npt
 
 from xdsl_tpu.backend.diagnosis.saturation import signed_result
 from xdsl_tpu.backend.isa import Command, Engine
-from xdsl_tpu.backend.machine.elements import BF16, F16, F32, INT4, Element, element
+from xdsl_tpu.backend.isa.codes import ELEMENT_BYTES, INTEGERS, Precision
+from xdsl_tpu.backend.machine.elements import BF16, F16, F32, Element, element
 from xdsl_tpu.backend.machine.memory import Memory, Placed
 from xdsl_tpu.backend.operands import Access
-from xdsl_tpu.backend.operands.access import ELEMENT_BYTES
 
 Bits = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
-
-_INTEGERS = {0, 3, 4}
-_INDEX_CODE = 4  # i32
-_RESULT_CODE = "res0_prec"
-_FIRST_CODE = "opd0_prec"
-_SECOND_LIKE_FIRST = {"opd1": _FIRST_CODE}
-_LIKE_RESULT = {"opd0": _RESULT_CODE, "opd1": _RESULT_CODE, "opd2": _RESULT_CODE}
-_COMPARED = {"opd0": _FIRST_CODE, "opd1": _FIRST_CODE}
-
-CODE_FIELDS: dict[str, dict[str, str]] = {
-    "sCMP": _COMPARED | dict.fromkeys(("opd2", "opd3", "res0", "res1"), "opd2_prec"),
-    "sCONV": _SECOND_LIKE_FIRST | {"opd2": "bias"},
-    "sMM": _SECOND_LIKE_FIRST | {"opd2": "bias"},
-    "sMM2": _SECOND_LIKE_FIRST | {"opd2": "bias"},
-    "sPorD": _SECOND_LIKE_FIRST | {"opd2": _FIRST_CODE},
-    "sSFU": _SECOND_LIKE_FIRST,
-    "sTRANS_BC": _LIKE_RESULT,
-    "sLIN": _LIKE_RESULT,
-    "sSG": {"opd0": _RESULT_CODE},
-}
-"""By form, operands whose precision code is in another field than `<operand>_prec`."""
-
-_BOTH_SELECTED = {22, 25}
-"""Functions of sCMP whose first result is of the compared operands."""
 
 _EXPONENT: dict[Element, tuple[int, int]] = {
     F16: (0x7C00, 0x03FF),
@@ -51,28 +27,24 @@ _UNSIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4)}
 
 def element_of(command: Command, access: Access) -> Element | None:
     """The type of an operand's elements; None where it is int4, a parameter word or not known."""
-    code = _code(command, access)
-    if code == INT4 or ELEMENT_BYTES.get(code) != access.size:
+    code = access.precision
+    if code is None or code == Precision.I4 or ELEMENT_BYTES.get(code) != access.size:
         return None
-    if command.engine is Engine.GDMA or code not in _INTEGERS:
+    if command.engine is Engine.GDMA or code not in INTEGERS:
         return element(code)
     if access.operand.startswith("res"):
         return element(code, int(signed_result(command)))
     return element(code, command[f"{access.operand}_sign"])
 
 
-def _code(command: Command, access: Access) -> int:
-    name, form = access.operand, command.form.name
-    if command.engine is Engine.GDMA:
-        return _INDEX_CODE if name == "index" else command["src_data_format"]
-    if form == "sRQ_DQ" and name == "opd1":
-        return INT4
-    if form == "sCMP" and name == "res0" and command.function in _BOTH_SELECTED:
-        return command[_FIRST_CODE]
-    field = CODE_FIELDS.get(form, {}).get(name, f"{name}_prec")
-    if field != "bias":
-        return command[field]
-    return 2 if command[_FIRST_CODE] in (1, 2, 5) else 3  # f32 of floats, i16 of a requantised sum
+def precision_of(command: Command, name: str) -> int | None:
+    """The precision code of an operand that may be a constant; of parameters that of the first."""
+    described = command.instruction.described
+    for operand in described.operands if described is not None else ():
+        if operand.name == name and operand.when(command):
+            return command[operand.type] if isinstance(operand.type, str) else operand.type
+    fields = command.form.operands.get(name)
+    return command[(fields.precision if fields is not None else None) or "opd0_prec"]
 
 
 def place(memory: Memory, access: Access, dtype: np.dtype[Any]) -> Placed:

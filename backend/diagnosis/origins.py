@@ -15,19 +15,17 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.diagnosis.operand_types import Bits, Mask, place, unsigned
 from xdsl_tpu.backend.diagnosis.result import Fault
 from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.isa.codes import AR, TransBc
 from xdsl_tpu.backend.machine.memory import Memory, Placed
-from xdsl_tpu.backend.machine.state import State
-from xdsl_tpu.backend.machine.table import EXECUTORS
+from xdsl_tpu.backend.machine.table import state_of
 from xdsl_tpu.backend.operands import Access
 from xdsl_tpu.dialects.errors import TpuError
 
-_TRANSFERS = {
-    *(("DMA_tensor", function) for function in range(5)),
-    *(("DMA_matrix", function) for function in range(2)),
-    *(("DMA_general", function) for function in range(2)),
-    ("DMA_cw_transpose", 0),
+_TRANSFERS = {"DMA_tensor", "DMA_matrix", "DMA_general", "DMA_cw_transpose"}
+_LOCAL_MOVES: set[tuple[str, int]] = {
+    ("sAR", AR.COPY),
+    *(("sTRANS_BC", f) for f in TransBc if "STATIC" not in f.name),
 }
-_LOCAL_MOVES = {("sAR", 19), *(("sTRANS_BC", function) for function in range(4))}
 _LAST_ID = 0xFFFF
 _LAST_SHORT = 0xFF
 _BOTH_HALVES = 0x10001
@@ -60,7 +58,7 @@ class Origins:
 
     def __init__(self, chip: Chip) -> None:
         self._memory = Memory(chip, b"")
-        self._state = State(chip, self._memory, exact=False)
+        self._state = state_of(chip, self._memory)
         self.events: list[Event] = [Event(None), Event(None)]
         self._numbers: dict[object, int] = {}
         self._short: list[int] = [0]
@@ -140,12 +138,12 @@ class Origins:
         key = command.form.name, command.function
         if key in _LOCAL_MOVES:
             return not command["opd0_const"]
-        return key in _TRANSFERS and not command["fill_constant_en"]
+        return command.form.name in _TRANSFERS and not command["fill_constant_en"]
 
     def move(self, command: Command) -> bool:
         """Move the numbers as the command moves bytes; false when it cannot be followed."""
         try:
-            EXECUTORS[command.form.name, command.function](self._state, command)
+            self._state.execute(command)
         except TpuError:  # it reads static memory, say, which has no shadow
             return False
         return True

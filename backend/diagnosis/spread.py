@@ -15,24 +15,28 @@ import numpy as np
 from xdsl_tpu.backend.diagnosis.operand_types import Bits, Mask
 from xdsl_tpu.backend.diagnosis.origins import Numbers, Origins, numbers_in
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import AR, CMP, VC, PorD
 
-_TAKES_ONE = {
-    *((form, function) for form in ("sAR", "sVC") for function in (4, 5, 10, 11, 13)),
-    ("sAR", 17),
-    *(("sCMP", function) for function in range(22, 27)),
-    ("sPorD", 4),
+_AR_SELECTS = (AR.SELECT_GREATER, AR.SELECT_EQUAL, AR.SELECT_LESS)
+
+_TAKES_ONE: set[tuple[str, int]] = {
+    *(("sAR", function) for function in (AR.MAX, AR.MIN, *_AR_SELECTS, AR.CLAMP)),
+    *(("sVC", f) for f in (VC.MAX, VC.MIN, VC.SELECT_GT, VC.SELECT_EQ, VC.SELECT_LT)),
+    *(("sCMP", function) for function in CMP),
+    ("sPorD", PorD.MAX_POOL),
 }
 """Functions that take one of their operands: maxima, minima, selects, comparisons, clamps."""
 
-_CHOICES = {("sCMP", function): ("opd2", "opd3") for function in range(22, 27)} | {
-    ("sAR", function): ("opd2",) for function in (10, 11, 13)
+_CHOICES: dict[tuple[str, int], tuple[str, ...]] = {
+    **{("sCMP", function): ("opd2", "opd3") for function in CMP},
+    **{("sAR", function): ("opd2",) for function in _AR_SELECTS},
 }
 """Operands of selects that the result may leave aside."""
 
-_EQUAL = {("sCMP", 24), ("sAR", 11)}
+_EQUAL = {("sCMP", CMP.SELECT_EQ), ("sAR", AR.SELECT_EQUAL)}
 
-_INDEXED = {("DMA_gather", 0), ("DMA_scatter", 0), *(("sSG", f) for f in (5, 6, 13, 14))}
-"""Functions whose result is made of some of the elements of an operand."""
+_INDEXED = {"DMA_gather", "DMA_scatter", "sSG"}
+"""Forms whose result is made of some of the elements of an operand."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,9 @@ def spoiling(command: Command, operand: Tainted, origins: Origins) -> Numbers:
     if key in _EQUAL and command["opd0_addr"] == command["opd1_addr"]:
         return np.zeros(operand.numbers.shape, np.uint32)  # it asks which are NaN
     numbers = np.where(operand.numbers == Origins.STORED, 0, operand.numbers)
-    if operand.name in _CHOICES.get(key, ()) or (key in _INDEXED and operand.name in _TABLES):
+    if operand.name in _CHOICES.get(key, ()) or (
+        command.form.name in _INDEXED and operand.name in _TABLES
+    ):
         return np.where(operand.not_finite, 0, numbers)
     if key in _TAKES_ONE:
         return np.where(operand.infinite, 0, numbers)

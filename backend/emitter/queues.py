@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.isa import FORMS, Command, Engine
+from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.isa.codes import SYSID, DmaSys
 from xdsl_tpu.backend.program import Layer, Program
 
 T = TypeVar("T")
@@ -47,6 +48,7 @@ class CommandQueues:
 
     def __init__(self, chip: Chip, program: Program) -> None:
         self.chip = chip
+        self.forms = chip.instructions.forms
         self.program = program
         self.transfers_before: dict[Engine, list[tuple[int, ...]]] = {e: [] for e in Engine}
         self._accesses = {engine: _Accesses(chip) for engine in Engine}
@@ -72,7 +74,7 @@ class CommandQueues:
         self, form: str, fields: dict[str, int], reads: Sequence[Span], writes: Sequence[Span]
     ) -> None:
         """Append a command that reads and writes these spans of local memory."""
-        kind = FORMS[form]
+        kind = self.forms[form]
         engine = kind.engine
         queue = self.program.queue(engine)
         identity = len(queue) + 1
@@ -123,11 +125,12 @@ class CommandQueues:
         """Append the end marker of each queue, which waits for the other queue's last command."""
         tiu, gdma = self.program.tiu, self.program.gdma
         ends = (
-            (tiu, "SYSID", {"cmd_id": len(tiu) + 1, "tsk_eu_typ": 31}),
-            (gdma, "sDMA_sys", {"cmd_id": len(gdma) + 1, "cmd_id_en": 1}),
+            (tiu, self.forms["SYSID"], SYSID.END, 0),
+            (gdma, self.forms["sDMA_sys"], DmaSys.END_OF_STREAM, 1),
         )
-        for queue, form, fields in ends:
-            queue.append(Command(FORMS[form], fields))
+        for queue, form, function, enabled in ends:
+            fields = {"cmd_id": len(queue) + 1, "cmd_id_en": enabled}
+            queue.append(Command(form, fields | {form.function_field: function}))
         self.program.tiu_layers.append(-1)
         self.program.gdma_layers.append(-1)
 

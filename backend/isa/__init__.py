@@ -1,16 +1,16 @@
-"""The instruction set as data: forms, commands, bytes."""
+"""The instruction sets as data: forms, commands, bytes."""
 
-from xdsl_tpu.backend.isa.command import Command, EncodingError, decode, decode_stream, encode
-from xdsl_tpu.backend.isa.forms import FORMS, Engine, Field, Form
+from xdsl_tpu.backend.isa.command import Command, EncodingError, encode
+from xdsl_tpu.backend.isa.forms import Engine, Field, Form
+from xdsl_tpu.backend.isa.instruction_set import InstructionSet, load_instruction_set
 
 __all__ = [
-    "FORMS",
     "Command",
     "EncodingError",
     "Engine",
     "Field",
     "Form",
-    "decode",
-    "decode_stream",
+    "InstructionSet",
     "encode",
+    "load_instruction_set",
 ]

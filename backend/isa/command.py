@@ -1,10 +1,11 @@
 """A command, and its bytes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from xdsl_tpu.backend.isa.forms import FORMS, Engine, Form
+from xdsl_tpu.backend.isa.forms import Engine, Form
+from xdsl_tpu.backend.isa.instruction import Instruction
 from xdsl_tpu.dialects.errors import TpuError
 
 
@@ -24,9 +25,26 @@ class Command:
         return self.fields.get(self.form.function_field, 0)
 
     @property
+    def instruction(self) -> Instruction:
+        """What is declared of the function; nothing of one that the form does not have."""
+        function = self.fields.get(self.form.function_field, 0)
+        found = self.form.instructions.get(function)
+        return Instruction(function, str(function)) if found is None else found
+
+    @property
     def function_name(self) -> str:
         """The function in words, or its number when the reference names none."""
-        return self.form.functions.get(self.function, str(self.function))
+        return self.instruction.name
+
+    def not_understood(self) -> str:
+        """The first field that is set and nobody knows what it does, in words, or nothing."""
+        names = self.instruction.unknown
+        if names.isdisjoint(self.fields):
+            return ""
+        for name in self.form.by_name:
+            if name in names and self[name]:
+                return f"{name} = {self[name]}: what this field does here is not known"
+        return ""
 
     @property
     def engine(self) -> Engine:
@@ -74,49 +92,3 @@ def _check_form(command: Command) -> None:
             f"{number} {name}".removesuffix(" 0") for number, name in form.functions.items()
         )
         raise EncodingError(f"{form.name} has no function {command.function}; it has {known}")
-
-
-def decode(data: bytes | memoryview, engine: Engine) -> Command:
-    """The command at the start of `data`; fields that are zero are left out.
-
-    Raises EncodingError when no form matches or the bytes end early.
-    """
-    form = _form_of(data, engine)
-    if len(data) < form.size:
-        raise EncodingError(f"a {form.name} command needs {form.size} bytes, {len(data)} are left")
-    word = int.from_bytes(data[: form.size], "little")
-    values = ((f.name, (word >> f.offset) & f.mask) for f in form.fields)
-    return Command(form, {name: value for name, value in values if value})
-
-
-def decode_stream(data: bytes | memoryview, engine: Engine, count: int) -> Iterator[Command]:
-    """The first `count` commands of a queue, which lie back to back."""
-    view = memoryview(data)
-    for _ in range(count):
-        command = decode(view, engine)
-        view = view[command.form.size :]
-        yield command
-
-
-def _form_of(data: bytes | memoryview, engine: Engine) -> Form:
-    """Select the form by opcode, short flag and, for shared opcodes, function."""
-    if len(data) < 16:
-        raise EncodingError(f"{engine.value} queue: {len(data)} bytes left, too few for a command")
-    head = int.from_bytes(data[:8], "little")
-    if engine is Engine.TIU:
-        short, opcode, function = head & 1, (head >> 41) & 15, (head >> 45) & 31
-    else:
-        short, opcode, function = (head >> 3) & 1, (head >> 32) & 15, (head >> 36) & 7
-    for form in _BY_OPCODE.get((engine, opcode), ()):
-        if form.short in (None, short) and (not form.functions or function in form.functions):
-            return form
-    raise EncodingError(
-        f"{engine.value} queue: no command form has opcode {opcode}, function {function}, "
-        f"short flag {short}"
-    )
-
-
-_BY_OPCODE: dict[tuple[Engine, int], list[Form]] = {}
-for _form in FORMS.values():
-    if _form.opcode is not None:
-        _BY_OPCODE.setdefault((_form.engine, _form.opcode), []).append(_form)

@@ -1,17 +1,15 @@
-"""The command forms of the instruction set, read from `bm1684x.json`.
+"""The command forms of an instruction set: bit layouts, and what the functions of each do.
 
 A form is one bit layout: the `s` forms are short, the others full. Encoding, decoding and
-range checks derive from the field list, so adding a form is adding a line of data.
+range checks derive from the field list.
 """
 
-import json
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
-_DATA = Path(__file__).with_name("bm1684x.json")
+from xdsl_tpu.backend.isa.instruction import Instruction
+from xdsl_tpu.backend.isa.operand_fields import OperandFields, operand_fields
 
 
 class Engine(Enum):
@@ -35,6 +33,21 @@ class Field:
         return (1 << self.width) - 1
 
 
+@dataclass(frozen=True)
+class Header:
+    """The fields that tell the forms of an engine apart."""
+
+    short: str
+    opcode: str
+    function: str
+
+
+HEADERS = {
+    Engine.TIU: Header("cmd_short", "tsk_typ", "tsk_eu_typ"),
+    Engine.GDMA: Header("cmd_short", "cmd_type", "cmd_special_function"),
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Form:
     """One bit layout with its opcode; compared by identity, there is one object per form."""
@@ -45,8 +58,9 @@ class Form:
     bits: int
     opcode: int | None
     short: int | None
-    functions: dict[int, str]
     fields: tuple[Field, ...] = field(repr=False)
+    instructions: dict[int, Instruction] = field(repr=False)  # by function
+    signed_floats: bool = False  # whether commands set the sign of floats, too
 
     @property
     def size(self) -> int:
@@ -58,46 +72,34 @@ class Form:
         """Fields by their name."""
         return {f.name: f for f in self.fields}
 
-    @property
+    @cached_property
+    def functions(self) -> dict[int, str]:
+        """What the numbers of the function field mean; nothing where there is no such list."""
+        return {number: one.name for number, one in self.instructions.items()}
+
+    @cached_property
+    def operands(self) -> dict[str, OperandFields]:
+        """The fields of each operand by its name, results first."""
+        return operand_fields(self.by_name, self.signed_floats)
+
+    @cached_property
     def function_field(self) -> str:
         """The field that selects the function within the form."""
-        return "tsk_eu_typ" if self.engine is Engine.TIU else "cmd_special_function"
+        return HEADERS[self.engine].function
 
     @cached_property
     def fixed(self) -> dict[str, int]:
         """Fields that have the same value in every command of the form."""
-        opcode = "tsk_typ" if self.engine is Engine.TIU else "cmd_type"
-        values = {opcode: self.opcode, "cmd_short": self.short}
+        header = HEADERS[self.engine]
+        values = {header.opcode: self.opcode, header.short: self.short}
         return {k: v for k, v in values.items() if v is not None and k in self.by_name}
 
+    @cached_property
+    def all_lanes(self) -> dict[str, int]:
+        """The lane mask of a command for all lanes, where the form has one."""
+        names = ("localmem_mask_l32", "localmem_mask_h32")
+        return {name: self.by_name[name].mask for name in names if name in self.by_name}
 
-def _fields(layout: str) -> tuple[Field, ...]:
-    fields: list[Field] = []
-    offset = 0
-    for item in layout.split():
-        name, width = item.split(":")
-        fields.append(Field(name, offset, int(width)))
-        offset += int(width)
-    return tuple(fields)
-
-
-def _load() -> dict[str, Form]:
-    data: dict[str, Any] = json.loads(_DATA.read_text(encoding="utf-8"))
-    layouts = {name: _fields(text) for name, text in data["layouts"].items()}
-    return {
-        entry["name"]: Form(
-            name=entry["name"],
-            family=entry["family"],
-            engine=Engine(entry["engine"]),
-            bits=entry["bits"],
-            opcode=entry["opcode"],
-            short=entry["short"],
-            functions={int(k): v for k, v in entry["functions"].items()},
-            fields=layouts[entry["layout"]],
-        )
-        for entry in data["forms"]
-    }
-
-
-FORMS: dict[str, Form] = _load()
-"""Every form by name."""
+    def largest(self, name: str) -> int:
+        """The largest value that a field holds."""
+        return self.by_name[name].mask

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Operand
 from xdsl_tpu.backend.emitter.queues import Span, T
-from xdsl_tpu.backend.isa import FORMS, Command, Engine
+from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, View
 from xdsl_tpu.backend.kernels.support import DdrValue, dtype_of, where
 from xdsl_tpu.backend.leaves import sliced_kernel
@@ -91,7 +91,7 @@ class DryEmitter(Emitter):
         self, form: str, fields: dict[str, int], reads: Sequence[Span], writes: Sequence[Span]
     ) -> None:
         """Append the command."""
-        self._commands.append((Command(FORMS[form], fields), self._times))
+        self._commands.append((Command(self.forms[form], fields), self._times))
 
     @property
     def tiu_cycles(self) -> int:

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import AR, Precision
 from xdsl_tpu.backend.machine import newton
 from xdsl_tpu.backend.machine.convert import convert
 from xdsl_tpu.backend.machine.elements import (
     F32,
-    INT4,
     U4,
     Array,
     Element,
@@ -205,7 +205,7 @@ def copy(state: State, command: Command) -> None:
 
     Unverified: int4, which must be EU-aligned on both sides.
     """
-    if command["res0_prec"] == INT4:
+    if command["res0_prec"] == Precision.I4:
         _copy_int4(state, command)
         return
     kind = raw_element(command["res0_prec"])
@@ -216,7 +216,7 @@ def _copy_int4(state: State, command: Command) -> None:
     result = short_tensor(state, command, "res0", U4)
     opd0 = _operand(state, command, "opd0", U4)
     if isinstance(opd0, Placed):
-        require(command["opd0_prec"] == INT4, "a copy of int4 needs an int4 operand")
+        require(command["opd0_prec"] == Precision.I4, "a copy of int4 needs an int4 operand")
         same_spans(result, opd0)
     _through_values(state, result, opd0, U4, lambda a: a)
 
@@ -341,24 +341,24 @@ def difference(state: State, command: Command) -> None:
 
 
 EXECUTORS: Executors = {
-    ("sAR", 0): _arithmetic(np.multiply),
-    ("sAR", 1): invert,
-    ("sAR", 2): _arithmetic(np.add),
-    ("sAR", 3): _arithmetic(np.subtract),
-    ("sAR", 4): _extremum(maximum),
-    ("sAR", 5): _extremum(minimum),
-    ("sAR", 6): _shifting(_shift_bits, signed=False),
-    ("sAR", 7): _bitwise(np.bitwise_and),
-    ("sAR", 8): _bitwise(np.bitwise_or),
-    ("sAR", 9): _bitwise(np.bitwise_xor),
-    ("sAR", 10): _select(np.greater),
-    ("sAR", 11): _select(equal_bits),
-    ("sAR", 12): divide,
-    ("sAR", 13): _select(below),
-    ("sAR", 14): data_convert,
-    ("sAR", 19): copy,
-    ("sAR", 21): _shifting(_shift_bits, signed=True),
-    ("sAR", 22): _shifting(_rotate, signed=False),
-    ("sAR", 26): absolute,
-    ("sAR", 27): difference,
+    ("sAR", AR.MUL): _arithmetic(np.multiply),
+    ("sAR", AR.NOT): invert,
+    ("sAR", AR.ADD): _arithmetic(np.add),
+    ("sAR", AR.SUB): _arithmetic(np.subtract),
+    ("sAR", AR.MAX): _extremum(maximum),
+    ("sAR", AR.MIN): _extremum(minimum),
+    ("sAR", AR.LOGIC_SHIFT): _shifting(_shift_bits, signed=False),
+    ("sAR", AR.AND): _bitwise(np.bitwise_and),
+    ("sAR", AR.OR): _bitwise(np.bitwise_or),
+    ("sAR", AR.XOR): _bitwise(np.bitwise_xor),
+    ("sAR", AR.SELECT_GREATER): _select(np.greater),
+    ("sAR", AR.SELECT_EQUAL): _select(equal_bits),
+    ("sAR", AR.DIV): divide,
+    ("sAR", AR.SELECT_LESS): _select(below),
+    ("sAR", AR.DATA_CONVERT): data_convert,
+    ("sAR", AR.COPY): copy,
+    ("sAR", AR.ARITH_SHIFT): _shifting(_shift_bits, signed=True),
+    ("sAR", AR.ROTATE_SHIFT): _shifting(_rotate, signed=False),
+    ("sAR", AR.ABS): absolute,
+    ("sAR", AR.FSUB_ABS): difference,
 }

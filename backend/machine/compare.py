@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import CMP
 from xdsl_tpu.backend.machine.arith import below, equal_bits
 from xdsl_tpu.backend.machine.elements import Array, Element, element, raw_element
 from xdsl_tpu.backend.machine.memory import Placed
@@ -86,9 +87,9 @@ def _extremum_and_select(condition: Callable[[Array, Array], Array]) -> Executor
 
 
 EXECUTORS: Executors = {
-    ("sCMP", 22): _extremum_and_select(np.greater),
-    ("sCMP", 23): _select(np.greater, bitwise=False),
-    ("sCMP", 24): _select(equal_bits, bitwise=True),
-    ("sCMP", 25): _extremum_and_select(below),
-    ("sCMP", 26): _select(below, bitwise=False),
+    ("sCMP", CMP.GT_AND_SELECT_GT): _extremum_and_select(np.greater),
+    ("sCMP", CMP.SELECT_GT): _select(np.greater, bitwise=False),
+    ("sCMP", CMP.SELECT_EQ): _select(equal_bits, bitwise=True),
+    ("sCMP", CMP.LT_AND_SELECT_LT): _extremum_and_select(below),
+    ("sCMP", CMP.SELECT_LT): _select(below, bitwise=False),
 }

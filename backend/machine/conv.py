@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import CONV, Rounding
 from xdsl_tpu.backend.machine.convert import convert
 from xdsl_tpu.backend.machine.elements import (
     BF16,
@@ -33,8 +34,6 @@ from xdsl_tpu.backend.machine.state import (
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
 from xdsl_tpu.backend.machine.windows import window_of
 
-_RELU = 2
-_HALF_UP = 5
 _SHIFTS = 32
 
 
@@ -86,12 +85,12 @@ def conv_requantized(state: State, command: Command) -> None:
     parts = list(_parts(state, command, kind, np.dtype(np.float64), np.zeros(())))
     total = _products(parts).astype(np.int64) + bias
     signed = command["opd0_sign"] | command["opd1_sign"] | command["opd2_sign"]
-    target = element(command["res0_prec"], 0 if command.function == _RELU else signed)
+    target = element(command["res0_prec"], 0 if command.function == CONV.CONV_WRQ_RELU else signed)
     require(not target.is_float, "a requantised convolution has an integer result")
     amount = command["opd3_addr"]
     require(amount < _SHIFTS, f"opd3_addr = {amount}: a right shift is simulated up to 31")
     limits = np.iinfo(target.storage)
-    values = shift(total, np.asarray(-amount), _HALF_UP, int(limits.min), int(limits.max))
+    values = shift(total, np.asarray(-amount), Rounding.HALF_UP, int(limits.min), int(limits.max))
     _write_stored(state, command, target, target.store(values))
 
 
@@ -225,7 +224,7 @@ def _integer_sums(
 
 
 EXECUTORS: Executors = {
-    ("sCONV", 0): conv,
-    ("sCONV", 1): conv_requantized,
-    ("sCONV", 2): conv_requantized,
+    ("sCONV", CONV.CONV_NORMAL): conv,
+    ("sCONV", CONV.CONV_WRQ): conv_requantized,
+    ("sCONV", CONV.CONV_WRQ_RELU): conv_requantized,
 }

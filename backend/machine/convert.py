@@ -5,6 +5,7 @@ docs/hardware/instructions.md#sar.
 
 import numpy as np
 
+from xdsl_tpu.backend.isa.codes import Rounding
 from xdsl_tpu.backend.machine.elements import BF16, F16, F32, I32, Array, Element
 from xdsl_tpu.backend.machine.rounding import (
     round_integer_to_float,
@@ -64,7 +65,7 @@ def _to_float(values: Array, source: Element, target: Element, mode: int) -> Arr
         rounded = round_integer_to_float(values, target, mode)
         return target.store(rounded.astype(np.float32))
     values = values.astype(np.float32, copy=False)
-    if mode == 0:
+    if mode == Rounding.HALF_EVEN:
         stored = target.store(values)
     else:
         stored = target.store(round_to_float(values, target, mode).astype(np.float32))

@@ -8,11 +8,10 @@ the element's size, so no bit pattern changes.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import DmaGeneral, DmaMatrix, DmaTensor, Only
 from xdsl_tpu.backend.machine.elements import Array, Element, raw_element
 from xdsl_tpu.backend.machine.memory import Placed, Quad
 from xdsl_tpu.backend.machine.state import Executors, State, require
-
-_COPY, _SWAP_NC, _COLLECT, _BROADCAST, _DISTRIBUTE = range(5)
 
 
 def address_of(command: Command, side: str) -> int:
@@ -46,7 +45,7 @@ def _place(state: State, command: Command, side: str, shape: Quad, kind: Element
     address = address_of(command, side)
     if command["stride_enable"]:
         strides = _strides(command, side)
-        if command.form.name != "DMA_tensor" or command.function != _COPY:
+        if command.form.name != "DMA_tensor" or command.function != DmaTensor.COPY:
             strides = (*strides[:3], 1)  # only the plain tensor copy has a stride along w
     else:
         strides = default_strides(state, address, shape, kind)
@@ -127,7 +126,7 @@ def matrix_copy(state: State, command: Command) -> None:
     kind = raw_element(command["src_data_format"])
     to_local = state.memory.is_local(address_of(command, "dst"))
     local, other = ("dst", "src") if to_local else ("src", "dst")
-    transposed = command.function == 1
+    transposed = command.function == DmaMatrix.MATRIX_TRANSPOSE
     require(to_local or not transposed, "transposing from local memory to DDR does not exist")
     rows, columns = command[f"{other}_hsize"], command[f"{other}_wsize"]
     matrix = state.memory.place(
@@ -170,7 +169,8 @@ def general_copy(state: State, command: Command) -> None:
     kind = raw_element(command["src_data_format"])
     count = command["src_cstride"]
     values = _source(state, command, (1, 1, 1, count), kind)
-    lanes = command["dst_csize"] if command.function == 1 else 1
+    broadcasts = command.function == DmaGeneral.BROADCAST_TO_LANES
+    lanes = command["dst_csize"] if broadcasts else 1
     shape = (1, lanes, 1, count)
     target = state.memory.place(address_of(command, "dst"), shape, (0, 0, 0, 1), kind.storage)
     target.write(np.broadcast_to(values, shape))
@@ -190,14 +190,14 @@ def cw_transpose(state: State, command: Command) -> None:
 
 
 EXECUTORS: Executors = {
-    ("DMA_tensor", _COPY): tensor_copy,
-    ("DMA_tensor", _SWAP_NC): tensor_swap_nc,
-    ("DMA_tensor", _COLLECT): cw_transpose,
-    ("DMA_tensor", _BROADCAST): tensor_broadcast,
-    ("DMA_tensor", _DISTRIBUTE): cw_transpose,
-    ("DMA_matrix", 0): matrix_copy,
-    ("DMA_matrix", 1): matrix_copy,
-    ("DMA_general", 0): general_copy,
-    ("DMA_general", 1): general_copy,
-    ("DMA_cw_transpose", 0): cw_transpose,
+    ("DMA_tensor", DmaTensor.COPY): tensor_copy,
+    ("DMA_tensor", DmaTensor.TRANSPOSE_N_C): tensor_swap_nc,
+    ("DMA_tensor", DmaTensor.COLLECT): cw_transpose,
+    ("DMA_tensor", DmaTensor.BROADCAST): tensor_broadcast,
+    ("DMA_tensor", DmaTensor.DISTRIBUTE): cw_transpose,
+    ("DMA_matrix", DmaMatrix.MATRIX_COPY): matrix_copy,
+    ("DMA_matrix", DmaMatrix.MATRIX_TRANSPOSE): matrix_copy,
+    ("DMA_general", DmaGeneral.LINEAR_COPY): general_copy,
+    ("DMA_general", DmaGeneral.BROADCAST_TO_LANES): general_copy,
+    ("DMA_cw_transpose", Only.ONLY): cw_transpose,
 }

@@ -6,6 +6,7 @@ docs/hardware/instructions.md#other-gdma-forms, and the forms' operand tables.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import Only
 from xdsl_tpu.backend.machine.dma import address_of, check_plain, default_strides
 from xdsl_tpu.backend.machine.elements import U32, Array, Element, raw_element
 from xdsl_tpu.backend.machine.memory import Placed, Quad
@@ -84,4 +85,4 @@ def scatter(state: State, command: Command) -> None:
     target.write(result)
 
 
-EXECUTORS: Executors = {("DMA_gather", 0): gather, ("DMA_scatter", 0): scatter}
+EXECUTORS: Executors = {("DMA_gather", Only.ONLY): gather, ("DMA_scatter", Only.ONLY): scatter}

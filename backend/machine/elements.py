@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from xdsl_tpu.backend.isa.codes import Precision
 from xdsl_tpu.dialects.errors import TpuError
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -97,16 +98,13 @@ F32 = Element("f32", np.dtype(np.float32), is_float=True)
 I4 = Element("i4", np.dtype(np.int8), packed=True)
 U4 = Element("u4", np.dtype(np.uint8), packed=True)
 
-INT4 = 6
-"""The precision code of int4."""
-
 _BY_CODE: dict[int, tuple[Element, Element]] = {
-    0: (U8, I8),
-    1: (F16, F16),
-    2: (F32, F32),
-    3: (U16, I16),
-    4: (U32, I32),
-    5: (BF16, BF16),
+    Precision.I8: (U8, I8),
+    Precision.F16: (F16, F16),
+    Precision.F32: (F32, F32),
+    Precision.I16: (U16, I16),
+    Precision.I32: (U32, I32),
+    Precision.BF16: (BF16, BF16),
 }
 
 _BY_SIZE: dict[int, Element] = {1: U8, 2: U16, 4: U32}
@@ -114,7 +112,7 @@ _BY_SIZE: dict[int, Element] = {1: U8, 2: U16, 4: U32}
 
 def element(code: int, signed: int = 1) -> Element:
     """The element type of a precision code; raises TpuError for int4 and unknown codes."""
-    if code == INT4:
+    if code == Precision.I4:
         raise TpuError(
             "int4 here is not simulated: its layout and numerics are known only for operands of "
             "sCONV, sMM and sMM2 and for EU-aligned casts and copies of sAR"
@@ -126,7 +124,7 @@ def element(code: int, signed: int = 1) -> Element:
 
 def element_or_int4(code: int, signed: int = 1) -> Element:
     """As `element`, for operands that may be int4."""
-    return (U4, I4)[signed] if code == INT4 else element(code, signed)
+    return (U4, I4)[signed] if code == Precision.I4 else element(code, signed)
 
 
 def raw_element(code: int) -> Element:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import LIN
 from xdsl_tpu.backend.machine.elements import Array, Element, element
 from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.state import (
@@ -77,7 +78,7 @@ def _square_of_difference(do: _Operation, a: Array, b: Array, c: Array) -> Array
 
 
 EXECUTORS: Executors = {
-    ("sLIN", 1): _linear(_multiply_add, 3),
-    ("sLIN", 20): _linear(_square_of_sum, 2),
-    ("sLIN", 21): _linear(_square_of_difference, 2),
+    ("sLIN", LIN.MAC): _linear(_multiply_add, 3),
+    ("sLIN", LIN.SQUARE_SUM): _linear(_square_of_sum, 2),
+    ("sLIN", LIN.SQUARE_DIFF): _linear(_square_of_difference, 2),
 }

@@ -9,11 +9,10 @@ import numpy as np
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
-from xdsl_tpu.backend.isa.reads import not_understood
 from xdsl_tpu.backend.isa.replay import replay
 from xdsl_tpu.backend.machine.memory import Memory
-from xdsl_tpu.backend.machine.state import Outside, State
-from xdsl_tpu.backend.machine.table import EXECUTORS
+from xdsl_tpu.backend.machine.state import Outside
+from xdsl_tpu.backend.machine.table import state_of
 from xdsl_tpu.dialects.errors import TpuError
 
 Numerics: TypeAlias = Literal["fast", "exact"]
@@ -41,7 +40,7 @@ class Machine:
 
     def __init__(self, chip: Chip, numerics: Numerics = "fast") -> None:
         self.memory = Memory(chip, static_image())
-        self._state = State(chip, self.memory, numerics == "exact")
+        self._state = state_of(chip, self.memory, numerics == "exact")
 
     @property
     def outside(self) -> Sequence[Outside]:
@@ -83,13 +82,10 @@ class Machine:
             raise TpuError(_deadlock(tiu, gdma, done[Engine.TIU], done[Engine.GDMA]))
 
     def _step(self, command: Command) -> None:
-        executor = EXECUTORS.get((command.form.name, command.function))
-        if executor is None:
-            raise TpuError(f"{describe(command)}: this form and function is not simulated")
         try:
-            if unknown := not_understood(command):
+            if unknown := command.not_understood():
                 raise TpuError(unknown)
-            executor(self._state, command)
+            self._state.execute(command)
         except TpuError as error:
             raise TpuError(f"{describe(command)}: {error}") from error
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:

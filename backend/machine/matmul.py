@@ -7,6 +7,7 @@ docs/hardware/instructions.md#smm2.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import MM, MM2, Precision, Rounding
 from xdsl_tpu.backend.machine.convert import convert
 from xdsl_tpu.backend.machine.elements import (
     BF16,
@@ -23,11 +24,6 @@ from xdsl_tpu.backend.machine.rounding import shift
 from xdsl_tpu.backend.machine.state import Executors, State, first_lane, require
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
 
-_NN, _NT, _TT = 4, 5, 6
-_RELU = 3
-_CODE_16 = 3
-_HALF_UP = 5
-
 
 def mm2(state: State, command: Command) -> None:
     """Matrices with one row per lane: opd0 (M, K) x opd1 (K, N), or (N, K) transposed.
@@ -38,19 +34,23 @@ def mm2(state: State, command: Command) -> None:
     require(not command["opd0_const"] | command["opd1_const"], "constant matrices not simulated")
     kind0 = element_or_int4(command["opd0_prec"], command["opd0_sign"])
     kind1 = element_or_int4(command["opd0_prec"], command["opd1_sign"])
-    if command["opd0_prec"] == _CODE_16:
+    if command["opd0_prec"] == Precision.I16:
         kind0 = kind1 = BF16
     m, n = command["res0_c"], command["res0_w"]
-    k = command["opd1_c"] if command.function == _NN else command["opd1_w"]
-    shapes = {_NN: ((m, k), (k, n)), _NT: ((m, k), (n, k)), _TT: ((k, n), (m, k))}
+    k = command["opd1_c"] if command.function == MM2.MM2_NN else command["opd1_w"]
+    shapes: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {
+        MM2.MM2_NN: ((m, k), (k, n)),
+        MM2.MM2_NT: ((m, k), (n, k)),
+        MM2.MM2_TT: ((k, n), (m, k)),
+    }
     shape0, shape1 = shapes[command.function]
     left = _rows(state, command["opd0_addr"], shape0, kind0)
     right = _rows(state, command["opd1_addr"], shape1, kind1)
     if kind0 is F32:
         left, right = _half_bits(left), _half_bits(right)
-    if command.function == _NT:
+    if command.function == MM2.MM2_NT:
         right = right.T
-    if command.function == _TT:
+    if command.function == MM2.MM2_TT:
         left, right = right, left
     if kind0.is_float:
         _mm2_float(state, command, kind0, left, right)
@@ -67,7 +67,7 @@ def _rows(state: State, address: int, shape: tuple[int, int], kind: Element) -> 
 
 def _mm2_float(state: State, command: Command, kind: Element, left: Array, right: Array) -> None:
     target = element(command["res0_prec"])
-    if command["opd0_prec"] == _CODE_16:
+    if command["opd0_prec"] == Precision.I16:
         require(target is I16, "a product of int16 matrices has an int16 result")
         target = BF16
     require(target.is_float, "a product of floats has a float result")
@@ -78,7 +78,7 @@ def _mm2_float(state: State, command: Command, kind: Element, left: Array, right
         require(target is F32, "accumulating onto the result is simulated for f32 results only")
         start = result.read()[0, :, 0].copy()
     left, right = left.astype(np.float32), right.astype(np.float32)
-    misread = kind is F32 or command["opd0_prec"] == _CODE_16
+    misread = kind is F32 or command["opd0_prec"] == Precision.I16
     if state.exact or misread:  # of random halves no tolerance could be stated
         block = state.chip.cube_channels[BF16.size if kind is F32 else kind.size]
         product = block_accumulate(start, left, right, block)
@@ -112,7 +112,7 @@ def _mm2_integer(state: State, command: Command, left: Array, right: Array) -> N
     require(target.size == I32.size, "integer products have a 32-bit result")
     shape = (1, len(left), 1, right.shape[1])
     left, right = left.astype(np.float64), right.astype(np.float64)
-    if command.function == _TT:
+    if command.function == MM2.MM2_TT:
         left -= float(zero_point)
     else:
         right -= float(zero_point)
@@ -141,7 +141,7 @@ def mm(state: State, command: Command) -> None:
 def _mm_integer(command: Command, kind: Element, left: Array, right: Array) -> Array:
     """Exact; f64 holds every partial sum of 16-bit products."""
     requirement = "sMM is simulated for f32 and integers of 4, 8 and (function 1) 16 bits"
-    require(not kind.is_float and kind.size <= 2 - (command.function != 1), requirement)
+    require(not kind.is_float and kind.size <= 2 - (command.function != MM.MM_NORMAL), requirement)
     require(not command["res_add"], "accumulating integers is not simulated")
     return left.astype(np.float64) @ right.astype(np.float64)
 
@@ -155,17 +155,17 @@ def mm_requantized(state: State, command: Command) -> None:
     left, right, kind = _mm_operands(state, command)
     total = _mm_integer(command, kind, left, right).astype(np.int64)
     blocks, width = command["res0_c"], command["res0_w"]
-    bias_kind = element(_CODE_16, command["opd2_sign"])
+    bias_kind = element(Precision.I16, command["opd2_sign"])
     if command["opd2_const"]:
         total += bias_kind.immediate(command["opd2_addr"]).astype(np.int64)
     else:
         bias = _blocks(state, command["opd2_addr"], (1, blocks, width), bias_kind)
         total += bias.astype(np.int64)
-    target = element(command["res0_prec"], int(command.function != _RELU))
+    target = element(command["res0_prec"], int(command.function != MM.MM_WRQ_RELU))
     require(not target.is_float, "a requantised product is an integer")
     amount = np.asarray(-(command["opd3_addr"] >> 8 & 0xFF))
     limits = np.iinfo(target.storage)
-    values = shift(total, amount, _HALF_UP, int(limits.min), int(limits.max))
+    values = shift(total, amount, Rounding.HALF_UP, int(limits.min), int(limits.max))
     _write_blocks(state, command, target.store(values), target)
 
 
@@ -214,10 +214,10 @@ def _mm_float(state: State, command: Command, left: Array, right: Array) -> None
 
 
 EXECUTORS: Executors = {
-    ("sMM", 1): mm,
-    ("sMM", 2): mm_requantized,
-    ("sMM", 3): mm_requantized,
-    ("sMM2", 4): mm2,
-    ("sMM2", 5): mm2,
-    ("sMM2", 6): mm2,
+    ("sMM", MM.MM_NORMAL): mm,
+    ("sMM", MM.MM_WRQ): mm_requantized,
+    ("sMM", MM.MM_WRQ_RELU): mm_requantized,
+    ("sMM2", MM2.MM2_NN): mm2,
+    ("sMM2", MM2.MM2_NT): mm2,
+    ("sMM2", MM2.MM2_TT): mm2,
 }

@@ -6,6 +6,7 @@ docs/hardware/instructions.md#spord.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import PorD, Rounding
 from xdsl_tpu.backend.machine.elements import BF16, F32, Array, Element, element
 from xdsl_tpu.backend.machine.memory import Placed, Quad
 from xdsl_tpu.backend.machine.rounding import shift
@@ -18,9 +19,6 @@ from xdsl_tpu.backend.machine.state import (
 )
 from xdsl_tpu.backend.machine.windows import window_of
 
-_RELU, _MAXIMUM = 2, 4
-_HALF_UP = 5
-
 
 def _windows(state: State, command: Command, kind: Element, fill: Array) -> Array:
     """The inputs of every result, (n, c, oh, ow, kh, kw), in the operand's computing type."""
@@ -28,7 +26,7 @@ def _windows(state: State, command: Command, kind: Element, fill: Array) -> Arra
     n, c, _, _ = result_shape(command)
     shape: Quad = (n, c, command["opd0_h"], command["opd0_w"])
     inputs = state.eu_aligned(command["opd0_addr"], shape, kind).read()
-    inputs = kind.load(inputs) if command.function == _MAXIMUM else state.load(kind, inputs)
+    inputs = kind.load(inputs) if command.function == PorD.MAX_POOL else state.load(kind, inputs)
     window = window_of(command)
     return window.sliding(window.padded(np.ascontiguousarray(inputs), fill))
 
@@ -113,7 +111,7 @@ def _integer_sums(
     state: State, command: Command, windows: Array, kernel: Array
 ) -> tuple[Element, Array]:
     signed = command["opd0_sign"] | command["opd1_sign"]
-    target = element(command["res0_prec"], 0 if command.function == _RELU else signed)
+    target = element(command["res0_prec"], 0 if command.function == PorD.DEPTHWISE_RELU else signed)
     require(not target.is_float, "an integer depthwise convolution has an integer result")
     total = np.zeros(windows.shape[:4], np.int64)
     *_, kh, kw = windows.shape
@@ -155,7 +153,7 @@ def _integer_average(state: State, command: Command, windows: Array) -> None:
     limits = np.iinfo(target.storage)
     amount = np.asarray(-(command["opd2_addr"] & 0xFF))
     low, high = int(limits.min), int(limits.max)
-    values = shift(total, amount, _HALF_UP, low, high)
+    values = shift(total, amount, Rounding.HALF_UP, low, high)
     _result(state, command, target).write(target.store(values))
 
 
@@ -196,8 +194,8 @@ def _ordered_maximum(state: State, kind: Element, windows: Array) -> Array:
 
 
 EXECUTORS: Executors = {
-    ("sPorD", 0): depthwise,
-    ("sPorD", 1): average,
-    ("sPorD", 2): depthwise,
-    ("sPorD", 4): maximum,
+    ("sPorD", PorD.DEPTHWISE): depthwise,
+    ("sPorD", PorD.AVG_POOL): average,
+    ("sPorD", PorD.DEPTHWISE_RELU): depthwise,
+    ("sPorD", PorD.MAX_POOL): maximum,
 }

@@ -6,6 +6,7 @@ docs/hardware/instructions.md#srq_dq.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import RQ_DQ, Precision
 from xdsl_tpu.backend.machine.elements import F32, I8, I32, Array, Element, element, flushed
 from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.rounding import shift_right
@@ -164,7 +165,7 @@ def dequantize(state: State, command: Command) -> None:
     Parameters are constants or a pair (i32, f32) per channel. Of the zero point the low 16 bits
     count, with the operand's sign.
     """
-    require(command["res0_prec"] == 2, "dequantisation gives f32 results")
+    require(command["res0_prec"] == Precision.F32, "dequantisation gives f32 results")
     kind, source = _source(state, command, command["opd0_sign"])
     require(kind.size == I8.size, "dequantisation takes 8-bit operands")
     result = _result(state, command, F32, source)
@@ -176,8 +177,8 @@ def dequantize(state: State, command: Command) -> None:
 
 
 EXECUTORS: Executors = {
-    ("sRQ_DQ", 0): requantize_float,
-    ("sRQ_DQ", 1): requantize,
-    ("sRQ_DQ", 3): dequantize,
-    ("sRQ_DQ", 4): dequantize_integer,
+    ("sRQ_DQ", RQ_DQ.RQ0): requantize_float,
+    ("sRQ_DQ", RQ_DQ.RQ1): requantize,
+    ("sRQ_DQ", RQ_DQ.DQ0): dequantize,
+    ("sRQ_DQ", RQ_DQ.DQ1): dequantize_integer,
 }

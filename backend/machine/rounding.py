@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from xdsl_tpu.backend.isa.codes import Rounding
 from xdsl_tpu.backend.machine.elements import BF16, F16, F32, Array, Element
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -26,21 +27,20 @@ def _half_even(x: Int64, s: Int64, half: Int64) -> Int64:
 
 
 SHIFT_MODES: dict[int, Callable[[Int64, Int64, Int64], Int64]] = {
-    0: _half_even,
-    1: lambda x, s, half: np.sign(x) * ((np.abs(x) + half) >> s),
-    2: lambda x, s, half: np.sign(x) * (np.abs(x) >> s),
-    3: lambda x, s, half: x >> s,
-    4: lambda x, s, half: -((-x) >> s),
-    5: lambda x, s, half: (x + half) >> s,
-    6: lambda x, s, half: (x + half - 1) >> s,
+    Rounding.HALF_EVEN: _half_even,
+    Rounding.HALF_AWAY: lambda x, s, half: np.sign(x) * ((np.abs(x) + half) >> s),
+    Rounding.TOWARD_ZERO: lambda x, s, half: np.sign(x) * (np.abs(x) >> s),
+    Rounding.FLOOR: lambda x, s, half: x >> s,
+    Rounding.CEIL: lambda x, s, half: -((-x) >> s),
+    Rounding.HALF_UP: lambda x, s, half: (x + half) >> s,
+    Rounding.HALF_DOWN: lambda x, s, half: (x + half - 1) >> s,
 }
 
 
 def shift_right(values: Int64, amount: Array, mode: int) -> Int64:
     """values / 2**amount rounded to an integer; an amount of 0 changes nothing.
 
-    The modes: 0 half even, 1 half away from zero, 2 toward zero, 3 floor, 4 ceiling,
-    5 half up, 6 half down. `amount` broadcasts against `values`.
+    `amount` broadcasts against `values`.
     """
     amount = np.minimum(np.asarray(amount, np.int64), _WIDEST_SHIFT)
     if not amount.any():
@@ -71,20 +71,20 @@ def _half_zero(x: Float64) -> Float64:
 
 
 FLOAT_MODES: dict[int, Callable[[Any], Any]] = {
-    0: np.rint,
-    1: _half_away,
-    2: np.trunc,
-    3: np.floor,
-    4: np.ceil,
-    5: _half_away,
-    6: _half_zero,
+    Rounding.HALF_EVEN: np.rint,
+    Rounding.HALF_AWAY: _half_away,
+    Rounding.TOWARD_ZERO: np.trunc,
+    Rounding.FLOOR: np.floor,
+    Rounding.CEIL: np.ceil,
+    Rounding.HALF_UP: _half_away,
+    Rounding.HALF_DOWN: _half_zero,
 }
 
 
 INTEGER_TO_FLOAT_MODES: dict[int, Callable[[Any], Any]] = {
     **FLOAT_MODES,
-    5: lambda x: np.floor(x + 0.5),
-    6: lambda x: np.ceil(x - 0.5) + 0.0,  # no negative zero
+    Rounding.HALF_UP: lambda x: np.floor(x + 0.5),
+    Rounding.HALF_DOWN: lambda x: np.ceil(x - 0.5) + 0.0,  # no negative zero
 }
 
 
@@ -122,8 +122,8 @@ def round_integer_to_float(values: Array, kind: Element, mode: int) -> Array:
     rounded = _on_grid(wide, kind, _by_mode(INTEGER_TO_FLOAT_MODES, mode))
     largest = _FORMATS[kind][2]
     infinite = np.inf * np.ones_like(wide)
-    above = largest if mode in (2, 3) else infinite
-    below = -largest if mode in (2, 4) else -infinite
+    above = largest if mode in (Rounding.TOWARD_ZERO, Rounding.FLOOR) else infinite
+    below = -largest if mode in (Rounding.TOWARD_ZERO, Rounding.CEIL) else -infinite
     return np.where(rounded > largest, above, np.where(rounded < -largest, below, rounded))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import AR
 from xdsl_tpu.backend.machine.arith import apply
 from xdsl_tpu.backend.machine.elements import U32, Array, Element, element
 from xdsl_tpu.backend.machine.rounding import shift
@@ -15,8 +16,12 @@ from xdsl_tpu.backend.machine.state import Executors, State, require
 
 _STICKY_BITS = 3
 _LARGE = np.uint64(1 << 62)
-_OPERATIONS: dict[int, np.ufunc] = {15: np.add, 16: np.subtract, 20: np.multiply}
-_DIFFERENCE = 16
+_OPERATIONS: dict[int, np.ufunc] = {
+    AR.ADD_SATURATE: np.add,
+    AR.SUB_SATURATE: np.subtract,
+    AR.MUL_SATURATE: np.multiply,
+}
+"""Of AR, and of VC, whose functions have the same numbers."""
 
 
 def saturating(
@@ -28,7 +33,7 @@ def saturating(
     left shifts; right shifts round by `mode`. Raises TpuError for floats.
     """
     sign0, sign1 = command["opd0_sign"], command["opd1_sign"]
-    signed = command.function == _DIFFERENCE or bool(sign0 | sign1)
+    signed = command.function == AR.SUB_SATURATE or bool(sign0 | sign1)
     kind = element(command["res0_prec"], int(signed))
     kinds = kind, element(command["opd0_prec"], sign0), element(command["opd1_prec"], sign1)
     require(not any(k.is_float for k in kinds), "saturating operations are for integers")
@@ -99,5 +104,5 @@ def _execute_high_half(state: State, command: Command) -> None:
 
 EXECUTORS: Executors = {
     **{("sAR", function): _execute for function in _OPERATIONS},
-    ("sAR", 23): _execute_high_half,
+    ("sAR", AR.MUL_DHR): _execute_high_half,
 }

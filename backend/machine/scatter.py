@@ -6,21 +6,21 @@ docs/hardware/instructions.md#ssg. Data moves as bits.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import SG, LayoutCode, Precision
 from xdsl_tpu.backend.machine.elements import U8, U16, Element, raw_element
 from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape
 
-_LANE_TABLE = 4
-_INDICES = {0: U8, 3: U16}
+_INDICES: dict[int, Element] = {Precision.I8: U8, Precision.I16: U16}
 
 
 def _table(state: State, command: Command, kind: Element) -> Placed:
     """opd0 as (1, c, 1, opd0_w): one per channel, or one per lane shared by its groups."""
     _, c, _, _ = result_shape(command)
     shape, layout = (1, c, 1, command["opd0_w"]), command["opd0_str"]
-    if layout == _LANE_TABLE:
+    if layout == LayoutCode.LANES:
         return state.local(command["opd0_addr"], shape, (0, 0, shape[3], 1), kind)
-    require(layout == 0, f"opd0_str {layout}: only 0 and {_LANE_TABLE} are simulated")
+    require(layout == LayoutCode.ALIGNED, f"opd0_str {layout}: only 0 and 4 are simulated")
     return state.eu_aligned(command["opd0_addr"], shape, kind)
 
 
@@ -62,8 +62,8 @@ def _check_range(index: np.ndarray, size: int) -> None:
 
 
 EXECUTORS: Executors = {
-    ("sSG", 5): gather,
-    ("sSG", 6): scatter,
-    ("sSG", 13): gather,
-    ("sSG", 14): scatter,
+    ("sSG", SG.PE_S_GATHER_D1COOR): gather,
+    ("sSG", SG.PE_S_SCATTER_D1COOR): scatter,
+    ("sSG", SG.PE_S_GATHER_HZD): gather,
+    ("sSG", SG.PE_S_SCATTER_HZD): scatter,
 }

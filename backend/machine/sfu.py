@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import SFU, Precision
 from xdsl_tpu.backend.machine import newton
 from xdsl_tpu.backend.machine.elements import BF16, F16, F32, Array, Element, element
 from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape, same_spans
@@ -71,8 +72,8 @@ def normalize(state: State, command: Command) -> None:
     kind = element(command["opd0_prec"])
     require(kind in _MANTISSA_BITS, "normalize is simulated for floats")
     mantissa, width = _MANTISSA_BITS[kind], 8 * kind.size
-    integer = element(4 if kind is F32 else 3)
-    as_integer = command["res0_prec"] == (4 if kind is F32 else 3)
+    code = Precision.I32 if kind is F32 else Precision.I16
+    integer, as_integer = element(code), command["res0_prec"] == code
     require(
         as_integer or command["res0_prec"] == command["opd0_prec"],
         f"the result of normalize is {kind.name} or {integer.name}",
@@ -101,8 +102,8 @@ def _pairs(
 
 
 EXECUTORS: Executors = {
-    ("sSFU", 12): taylor,
-    ("sSFU", 13): taylor,
-    ("sSFU", 15): normalize,
-    ("sSFU", 17): rsqrt,
+    ("sSFU", SFU.TAYLOR_4X): taylor,
+    ("sSFU", SFU.TAYLOR): taylor,
+    ("sSFU", SFU.NORMALIZE): normalize,
+    ("sSFU", SFU.RSQRT): rsqrt,
 }

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import LayoutCode
 from xdsl_tpu.backend.machine.elements import U8, Array, Element, flushed, settled
 from xdsl_tpu.backend.machine.memory import Memory, Placed, Quad
 from xdsl_tpu.backend.machine.nibbles import Nibbles, bytes_shape
@@ -30,7 +31,15 @@ class State:
     chip: Chip
     memory: Memory
     exact: bool
+    executors: "Executors"
     outside: list[Outside] = field(default_factory=list[Outside])
+
+    def execute(self, command: Command) -> None:
+        """Carry out a command. Raises TpuError when it is not simulated or does not fit."""
+        executor = self.executors.get((command.form.name, command.function))
+        if executor is None:
+            raise TpuError("this form and function is not simulated")
+        executor(self, command)
 
     def load(self, kind: Element, stored: Array) -> Array:
         """The values of an operand; in exact mode subnormal f32 and bf16 ones are zero."""
@@ -113,9 +122,9 @@ def short_tensor(state: State, command: Command, operand: str, kind: Element) ->
 def laid_out(state: State, command: Command, operand: str, shape: Quad, kind: Element) -> Placed:
     """A tensor with the layout its `*_str` field selects (0 or 3)."""
     address, layout = command[f"{operand}_addr"], command[f"{operand}_str"]
-    if layout == 0:
+    if layout == LayoutCode.ALIGNED:
         return state.eu_aligned(address, shape, kind)
-    if layout != 3:
+    if layout != LayoutCode.FREE:
         raise TpuError(f"{operand}_str = {layout}: only layouts 0 (EU-aligned) and 3 are simulated")
     n, c, h, w = (command[f"{operand}_{axis}_str"] for axis in "nchw")
     return state.local(address, shape, (n, c, h, w), kind)

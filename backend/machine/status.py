@@ -8,12 +8,11 @@ repository.
 from collections.abc import Callable
 
 from xdsl_tpu.backend.isa import Command
-
-_F16, _INT16, _BF16, _INT4 = 1, 3, 5, 6
+from xdsl_tpu.backend.isa.codes import AR, CONV, DmaTensor, Precision
 
 UNVERIFIED_FUNCTIONS: frozenset[tuple[str, int]] = frozenset(
     {
-        ("DMA_tensor", 2),
+        ("DMA_tensor", DmaTensor.COLLECT),
     }
 )
 """Functions no recording of which exists."""
@@ -21,23 +20,23 @@ UNVERIFIED_FUNCTIONS: frozenset[tuple[str, int]] = frozenset(
 
 def _casts(command: Command) -> bool:
     """Between f16 and bf16: the C model has no such cast."""
-    return {command["opd0_prec"], command["res0_prec"]} == {_F16, _BF16}
+    return {command["opd0_prec"], command["res0_prec"]} == {Precision.F16, Precision.BF16}
 
 
 def _convolves_int16(command: Command) -> bool:
     """The C model leaves the result of such a convolution untouched."""
-    return command["opd0_prec"] == _INT16
+    return command["opd0_prec"] == Precision.I16
 
 
 def _touches_int4(command: Command) -> bool:
     """The C model refuses int4, or leaves the result of a convolution untouched."""
     names = ("res0_prec", "opd0_prec", "opd1_prec")
-    return any(command[name] == _INT4 for name in names)
+    return any(command[name] == Precision.I4 for name in names)
 
 
 UNVERIFIED_CASES: dict[tuple[str, int], Callable[[Command], bool]] = {
-    ("sAR", 14): _casts,
-    **dict.fromkeys([("sCONV", 0), ("sCONV", 1), ("sCONV", 2)], _convolves_int16),
+    ("sAR", AR.DATA_CONVERT): _casts,
+    **{("sCONV", function): _convolves_int16 for function in CONV},
 }
 """Functions recorded for some operands only: whether a command is not like the recorded ones."""
 

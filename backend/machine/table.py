@@ -1,6 +1,10 @@
-"""Every simulated command: (form, function) -> executor."""
+"""Every simulated command of every instruction set: (form, function) -> executor."""
 
+from itertools import chain
+
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import SYSID, DmaSys
 from xdsl_tpu.backend.machine import (
     arith,
     compare,
@@ -17,7 +21,9 @@ from xdsl_tpu.backend.machine import (
     transpose,
     vector,
 )
-from xdsl_tpu.backend.machine.state import Executor, Executors, State
+from xdsl_tpu.backend.machine.memory import Memory
+from xdsl_tpu.backend.machine.state import Executors, State
+from xdsl_tpu.dialects.errors import TpuError
 
 
 def _nothing(state: State, command: Command) -> None:
@@ -25,10 +31,10 @@ def _nothing(state: State, command: Command) -> None:
 
 
 _MARKERS: Executors = {
-    ("SYSID", 30): _nothing,
-    ("SYSID", 31): _nothing,
-    ("sDMA_sys", 0): _nothing,
-    ("sDMA_sys", 1): _nothing,
+    ("SYSID", SYSID.NOP): _nothing,
+    ("SYSID", SYSID.END): _nothing,
+    ("sDMA_sys", DmaSys.END_OF_STREAM): _nothing,
+    ("sDMA_sys", DmaSys.NOP): _nothing,
 }
 
 _FAMILIES = (
@@ -48,6 +54,21 @@ _FAMILIES = (
     vector,
 )
 
-EXECUTORS: dict[tuple[str, int], Executor] = dict(_MARKERS)
-for _family in _FAMILIES:
-    EXECUTORS.update(_family.EXECUTORS)
+_BM1684X: Executors = dict(
+    chain(_MARKERS.items(), *(family.EXECUTORS.items() for family in _FAMILIES))
+)
+
+_MACHINES: dict[str, Executors] = {"bm1684x": _BM1684X}
+"""By the name of the instruction set."""
+
+
+def executors_of(instruction_set: str) -> Executors:
+    """What the machine does for each command. Raises TpuError for a set that has no machine."""
+    if instruction_set not in _MACHINES:
+        raise TpuError(f"programs of the instruction set '{instruction_set}' are not simulated")
+    return _MACHINES[instruction_set]
+
+
+def state_of(chip: Chip, memory: Memory, exact: bool = False) -> State:
+    """What executors work on, over this memory."""
+    return State(chip, memory, exact, executors_of(chip.instruction_set))

@@ -6,6 +6,7 @@ docs/hardware/instructions.md#strans_bc. Data moves as bits.
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import TransBc
 from xdsl_tpu.backend.machine.elements import Array, raw_element
 from xdsl_tpu.backend.machine.state import Executors, State, require, result_shape
 
@@ -76,10 +77,10 @@ def static_distribute(state: State, command: Command) -> None:
 
 
 EXECUTORS: Executors = {
-    ("sTRANS_BC", 0): cw_transpose,
-    ("sTRANS_BC", 1): wc_transpose,
-    ("sTRANS_BC", 2): lane_copy,
-    ("sTRANS_BC", 3): lane_broadcast,
-    ("sTRANS_BC", 4): static_broadcast,
-    ("sTRANS_BC", 5): static_distribute,
+    ("sTRANS_BC", TransBc.CW_TRANSPOSE): cw_transpose,
+    ("sTRANS_BC", TransBc.WC_TRANSPOSE): wc_transpose,
+    ("sTRANS_BC", TransBc.LANE_COPY): lane_copy,
+    ("sTRANS_BC", TransBc.LANE_BROADCAST): lane_broadcast,
+    ("sTRANS_BC", TransBc.STATIC_BROADCAST): static_broadcast,
+    ("sTRANS_BC", TransBc.STATIC_DISTRIBUTE): static_distribute,
 }

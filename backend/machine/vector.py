@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import VC
 from xdsl_tpu.backend.machine import newton
 from xdsl_tpu.backend.machine.arith import below, equal_bits, maximum, minimum, same_float
 from xdsl_tpu.backend.machine.elements import F32, Array, Element, element
@@ -123,20 +124,20 @@ def divide(state: State, command: Command) -> None:
 
 
 EXECUTORS: Executors = {
-    ("sVC", 0): _arithmetic(np.multiply),
-    ("sVC", 2): _arithmetic(np.add),
-    ("sVC", 3): _arithmetic(np.subtract),
-    ("sVC", 4): _of_one_type(maximum, floats=True),
-    ("sVC", 5): _of_one_type(minimum, floats=True),
-    ("sVC", 7): _of_one_type(np.bitwise_and, floats=False),
-    ("sVC", 8): _of_one_type(np.bitwise_or, floats=False),
-    ("sVC", 9): _of_one_type(np.bitwise_xor, floats=False),
-    ("sVC", 10): _select(np.greater),
-    ("sVC", 11): _select(equal_bits),
-    ("sVC", 12): divide,
-    ("sVC", 13): _select(below),
-    ("sVC", 15): _saturating,
-    ("sVC", 16): _saturating,
-    ("sVC", 20): _saturating,
-    ("sVC", 23): _high_half,
+    ("sVC", VC.MUL): _arithmetic(np.multiply),
+    ("sVC", VC.ADD): _arithmetic(np.add),
+    ("sVC", VC.SUB): _arithmetic(np.subtract),
+    ("sVC", VC.MAX): _of_one_type(maximum, floats=True),
+    ("sVC", VC.MIN): _of_one_type(minimum, floats=True),
+    ("sVC", VC.AND): _of_one_type(np.bitwise_and, floats=False),
+    ("sVC", VC.OR): _of_one_type(np.bitwise_or, floats=False),
+    ("sVC", VC.XOR): _of_one_type(np.bitwise_xor, floats=False),
+    ("sVC", VC.SELECT_GT): _select(np.greater),
+    ("sVC", VC.SELECT_EQ): _select(equal_bits),
+    ("sVC", VC.DIV): divide,
+    ("sVC", VC.SELECT_LT): _select(below),
+    ("sVC", VC.ADD_SATURATE): _saturating,
+    ("sVC", VC.SUB_SATURATE): _saturating,
+    ("sVC", VC.MUL_SATURATE): _saturating,
+    ("sVC", VC.MUL_DHR): _high_half,
 }

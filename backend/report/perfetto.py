@@ -76,7 +76,7 @@ def _counter_events(program: Program, timeline: Timeline, chip: Chip) -> Iterato
 
 def instruction(command: Command) -> str:
     """Form and function in words: `sAR.add`."""
-    return f"{command.form.name}.{command.function_name.split(' ')[0]}"
+    return f"{command.form.name}.{command.function_name}"
 
 
 def _named(kind: str, track: int, name: str) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.isa.codes import MM2, PorD
 from xdsl_tpu.backend.timing.tiu_cost import element_bytes
 
-_DEPTHWISE = ("depthwise", "depthwise_relu", "roi_depthwise")
+_DEPTHWISE = (PorD.DEPTHWISE, PorD.DEPTHWISE_RELU, PorD.ROI_DEPTHWISE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,13 @@ def _macs(command: Command) -> int | None:
     match command.form.family:
         case "CONV":
             return n * c * h * w * command["opd0_c"] * taps
-        case "PorD" if command.function_name in _DEPTHWISE:
+        case "PorD" if command.function in _DEPTHWISE:
             return n * c * h * w * taps
         case "MM":
             depth = command["opd0_w"] * (command["opd0_c"] - 1) + command["opd1_w"]
             return command["opd0_n"] * c * w * depth
         case "MM2":
-            depth = command["opd1_c"] if command.function_name == "mm2_nn" else command["opd1_w"]
+            depth = command["opd1_c"] if command.function == MM2.MM2_NN else command["opd1_w"]
             return c * w * depth
         case _:
             return None

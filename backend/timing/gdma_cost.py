@@ -10,13 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa.codes import ELEMENT_BYTES, DmaTensor
+from xdsl_tpu.backend.isa.costs import Broadcast, EvenRate, Free, MatrixCopy, TensorCopy
+from xdsl_tpu.backend.isa.terms import value_of
 from xdsl_tpu.backend.tensor import Shape4
-from xdsl_tpu.backend.timing.tiu_cost import element_bytes
 from xdsl_tpu.dialects.errors import TpuError
 
 
@@ -47,10 +50,7 @@ class Transfer:
     cycles: int
 
 
-_TRANSPOSE, _BROADCAST = 1, 3
-_CW_TRANSPOSES = (2, 4)
 _NOTHING = Transfer(Direction.COPY, 0, 0)
-_POSITION_BYTES = 4  # of each position that DMA_nonzero writes
 _LOCAL_SLOWDOWN = 2  # of gathers and their like from local to local memory
 
 
@@ -59,13 +59,22 @@ def transfer(command: Command, chip: Chip) -> Transfer:
 
     Raises TpuError for a form whose cost is not known.
     """
-    family = command.form.family
-    if family == "DMA_sys":
+    cost = command.instruction.cost
+    if isinstance(cost, Free):
         return _NOTHING
-    cost = _FAMILIES.get(family)
-    if cost is None:
+    formula = _FORMULAS.get(type(cost))
+    if formula is None:
         raise TpuError(f"no cycle formula for {command.form.name} ({command.function_name})")
-    return cost(command, chip)
+    return formula(command, chip, cost)
+
+
+def _element_bytes(command: Command) -> int:
+    """Bytes of an element; int4 is not moved as such."""
+    code = command["src_data_format"]
+    if code not in ELEMENT_BYTES:
+        name = command.form.name
+        raise TpuError(f"{name}: no cycle formula for src_data_format = {code}")
+    return ELEMENT_BYTES[code]
 
 
 def address(command: Command, side: str) -> int:
@@ -74,7 +83,7 @@ def address(command: Command, side: str) -> int:
 
 
 def _is_local(command: Command, side: str, chip: Chip) -> bool:
-    return chip.local_base <= address(command, side) < chip.static_base
+    return 0 <= address(command, side) - chip.local_base < chip.lanes * chip.local_bytes
 
 
 def direction_of(command: Command, chip: Chip) -> Direction:
@@ -109,7 +118,7 @@ def _sizes(command: Command, side: str) -> Shape4:
     has_source = not command["fill_constant_en"] or command["nchw_copy"]
     origin = "src" if has_source else "dst"
     n, c, h, w = (command[f"{origin}_{axis}size"] for axis in "nchw")
-    swapped = side == "dst" and command.function == _TRANSPOSE
+    swapped = side == "dst" and command.function == DmaTensor.TRANSPOSE_N_C
     return (c, n, h, w) if swapped else (n, c, h, w)
 
 
@@ -118,7 +127,7 @@ def _side(command: Command, side: str, chip: Chip) -> Side:
     _, c, h, w = sizes
     local = _is_local(command, side, chip)
     if not command["stride_enable"]:
-        n_stride = 0 if command.function == _TRANSPOSE else c * h * w
+        n_stride = 0 if command.function == DmaTensor.TRANSPOSE_N_C else c * h * w
         return Side(local, sizes, (n_stride, h * w, w, 1))
     n_stride, c_stride, h_stride, w_stride = (command[f"{side}_{axis}stride"] for axis in "nchw")
     return Side(local, sizes, (n_stride, c_stride, h_stride, w_stride))
@@ -191,15 +200,17 @@ def matrix_cycles(size: int, rate: float, run: int, chip: Chip) -> int:
     return _duration(size, rate * min(1, run / chip.ddr_row_bytes))
 
 
-def _tensor(command: Command, chip: Chip) -> Transfer:
-    if command.function in _CW_TRANSPOSES:
-        return _even_rate(command, chip)
-    direction = direction_of(command, chip)
-    width = element_bytes(command, "src_data_format")
+def _broadcast(command: Command, chip: Chip, cost: Broadcast) -> Transfer:
+    width = _element_bytes(command)
     size = math.prod(_sizes(command, "src")) * width
-    if command.function == _BROADCAST:
-        run = _broadcast_run(command) * width
-        return Transfer(direction, size, matrix_cycles(size, chip.load_bytes_per_cycle, run, chip))
+    cycles = matrix_cycles(size, chip.load_bytes_per_cycle, _broadcast_run(command) * width, chip)
+    return Transfer(direction_of(command, chip), size, cycles)
+
+
+def _tensor(command: Command, chip: Chip, cost: TensorCopy) -> Transfer:
+    direction = direction_of(command, chip)
+    width = _element_bytes(command)
+    size = math.prod(_sizes(command, "src")) * width
     source, target = _side(command, "src", chip), _side(command, "dst", chip)
     if command["fill_constant_en"]:  # at the rate of a load wherever it goes
         run = contiguous_run(target) * width
@@ -217,50 +228,32 @@ def _broadcast_run(command: Command) -> int:
     return h * w if command["src_hstride"] == command["dst_hstride"] == w else w
 
 
-def _matrix(command: Command, chip: Chip) -> Transfer:
+def _matrix(command: Command, chip: Chip, cost: MatrixCopy) -> Transfer:
     direction = direction_of(command, chip)
-    width = element_bytes(command, "src_data_format")
+    width = _element_bytes(command)
     ddr, local = ("dst", "src") if direction is Direction.STORE else ("src", "dst")
     size = command[f"{ddr}_hsize"] * command[f"{ddr}_wsize"] * width
-    share = chip.transpose_share if command.function == _TRANSPOSE else 1
+    share = chip.transpose_share if cost.transposed else 1
     run = command[f"{local}_wsize"] * width
     cycles = matrix_cycles(size, _rate(direction, chip) * share, run, chip)
     return Transfer(direction, size, cycles)
 
 
-def _even_rate(command: Command, chip: Chip) -> Transfer:
+def _even_rate(command: Command, chip: Chip, cost: EvenRate) -> Transfer:
     """What goes at one rate whatever its shape: half of it within local memory."""
     direction = direction_of(command, chip)
-    size = _even_bytes(command) * element_bytes(command, "src_data_format")
+    elements = math.prod(value_of(term, command, chip) for term in cost.elements)
+    size = elements * _element_bytes(command)
     rate = chip.gather_bytes_per_cycle
     if direction is Direction.LOCAL:
         rate /= _LOCAL_SLOWDOWN
-    positions = command.form.family == "DMA_nonzero"
-    counted = _even_bytes(command) * _POSITION_BYTES if positions else size
+    counted = elements * cost.position_bytes if cost.position_bytes else size
     return Transfer(direction, size, _duration(counted, rate))
 
 
-def _even_bytes(command: Command) -> int:
-    """Elements that a command of one rate moves; gathers and scatters rows of w elements."""
-    family = command.form.family
-    if family == "DMA_general":
-        return command["src_cstride"] * (command["dst_csize"] if command.function == 1 else 1)
-    if family not in ("DMA_gather", "DMA_scatter"):
-        return math.prod(_sizes(command, "src"))
-    if family == "DMA_scatter":
-        rows = command["index_hsize"]
-    else:
-        rows = command["src_hsize"] if command["nchw_copy"] else command["dst_hsize"]
-    return max(command["src_csize"], command["index_csize"]) * rows * command["src_wsize"]
-
-
-_FAMILIES: dict[str, Callable[[Command, Chip], Transfer]] = {
-    "DMA_cw_transpose": _even_rate,
-    "DMA_gather": _even_rate,
-    "DMA_general": _even_rate,
-    "DMA_masked_select": _even_rate,
-    "DMA_matrix": _matrix,
-    "DMA_nonzero": _even_rate,
-    "DMA_scatter": _even_rate,
-    "DMA_tensor": _tensor,
+_FORMULAS: dict[type, Callable[[Command, Chip, Any], Transfer]] = {
+    Broadcast: _broadcast,
+    EvenRate: _even_rate,
+    MatrixCopy: _matrix,
+    TensorCopy: _tensor,
 }

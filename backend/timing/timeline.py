@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.isa.costs import Free
 from xdsl_tpu.backend.timing.gdma_cost import Direction, transfer
 from xdsl_tpu.backend.timing.tiu_cost import tiu_cycles
 from xdsl_tpu.dialects.errors import TpuError
-
-_END_MARKERS = frozenset({"DMA_sys", "SYSID"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def _schedule(
                 cycles = costs[engine][i]
                 start = 1 + max(mine[-1], theirs[needed])
                 mine.append(start + cycles - 1)
-                if queue[i].form.family not in _END_MARKERS:
+                if not isinstance(queue[i].instruction.cost, Free):
                     events[engine].append(Event(engine, i, start, cycles))
                 position[engine] += 1
                 advanced = True

@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # So does one that a layout assignment would make.
     "passes.layout.costs": {"passes", "dialects", "backend.chip", "backend.layer_cost"},
     "backend": {"backend", "dialects"},
-    "backend.chip": {"backend.chip", "dialects.errors"},
+    "backend.chip": {"backend.chip", "backend.isa", "dialects.errors"},
     "backend.isa": {"backend.isa", "dialects.errors"},
     "backend.timing": {"backend.timing", "backend.chip", "backend.isa", "backend.tensor",
                        "dialects.errors"},
@@ -140,6 +140,19 @@ def test_values_and_cycles_do_not_know_each_other(one: str, other: str) -> None:
         for entry in IMPORTS
         if within(entry.source, f"backend.{one}")
         and within(entry.target, f"{PACKAGE}.backend.{other}")
+    ]
+    assert not wrong
+
+
+def test_the_machine_does_not_see_what_is_declared_of_operands() -> None:
+    """It knows commands and their codes, and is the second opinion on what fields mean."""
+    allowed = {f"{PACKAGE}.backend.isa{part}" for part in ("", ".codes", ".replay")}
+    wrong = [
+        entry
+        for entry in IMPORTS
+        if within(entry.source, "backend.machine")
+        and within(entry.target, f"{PACKAGE}.backend.isa")
+        and entry.target not in allowed
     ]
     assert not wrong
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.bm1684x import FORMS, INSTRUCTIONS, decode
 
 from xdsl_tpu.backend.asm import assemble, command_text, disassemble, parse_command
 from xdsl_tpu.backend.asm.lexer import Line
-from xdsl_tpu.backend.isa import FORMS, Command, Engine, decode, encode
+from xdsl_tpu.backend.isa import Command, Engine, encode
 from xdsl_tpu.backend.program import IoTensor, Layer, Program
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.errors import TpuError
@@ -34,7 +35,7 @@ def commands(draw: st.DrawFn) -> Command:
 
 
 def back(text: str) -> Command:
-    return parse_command(Line(text))
+    return parse_command(Line(text), INSTRUCTIONS)
 
 
 @settings(max_examples=300, deadline=None)

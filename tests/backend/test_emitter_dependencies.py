@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.bm1684x import decode
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.emitter import GRANULE, Arith, CommandQueues, Emitter
-from xdsl_tpu.backend.isa import Engine, decode, encode
+from xdsl_tpu.backend.isa import Engine, encode
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, aligned, contiguous, strided
 from xdsl_tpu.backend.timing import simulate

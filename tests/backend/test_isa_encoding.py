@@ -8,17 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.bm1684x import FORMS, decode, decode_stream
 
-from xdsl_tpu.backend.isa import (
-    FORMS,
-    Command,
-    EncodingError,
-    Engine,
-    Form,
-    decode,
-    decode_stream,
-    encode,
-)
+from xdsl_tpu.backend.isa import Command, EncodingError, Engine, Form, encode
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 USABLE = [form for form in FORMS.values() if form.opcode is not None]

@@ -3,8 +3,9 @@
 from collections import Counter
 
 import pytest
+from tests.bm1684x import FORMS, decode
 
-from xdsl_tpu.backend.isa import FORMS, Command, EncodingError, Engine, Form, decode, encode
+from xdsl_tpu.backend.isa import Command, EncodingError, Engine, Form, encode
 
 # docs/reference/instructions.md: family, opcode, bytes of the full and of the short form.
 TIU_FAMILIES = """

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.bm1684x import decode
 from tests.bmodel.bmodel_samples import (
     WIDE_NUMBERS,
     Model,
@@ -31,7 +32,7 @@ from xdsl_tpu.backend.bmodel.container import HEADER_BYTES
 from xdsl_tpu.backend.bmodel.flatbuffer import read_root, write_root
 from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.execute import check_fits
-from xdsl_tpu.backend.isa import Command, Engine, decode, encode
+from xdsl_tpu.backend.isa import Command, Engine, encode
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects.errors import TpuError
 

@@ -66,7 +66,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "rows of a matrix that take more than a lane": (
         MATRIX.format(rows=8, at="0x8000000", row=8192),
         MATRIX.format(rows=8, at="0x8000000", row=8193),
-        r"GDMA command 1 \(DMA_matrix.matrix, layer 'here'\).*8 rows that are "
+        r"GDMA command 1 \(DMA_matrix.matrix_copy, layer 'here'\).*8 rows that are "
         r"32772 bytes \(dst_nstride\) apart from byte 0x0 on end at byte 0x40020 of a lane",
     ),
     "rows of a matrix behind an offset in the lane": (

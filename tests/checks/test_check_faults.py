@@ -5,10 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from tests.bm1684x import FORMS
 from tests.checks.check_samples import ARENA, CHIP, WEIGHTS, Y, change, sample
 
 from xdsl_tpu.backend.checks import Fault, check_program
-from xdsl_tpu.backend.isa import FORMS, Command, Engine
+from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.program import Program
 
 TIU, GDMA = Engine.TIU, Engine.GDMA

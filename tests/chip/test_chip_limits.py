@@ -4,10 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.bm1684x import FORMS
 
 from xdsl_tpu.backend.chip import CHIPS, Chip, load_chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.isa import FORMS, Command
+from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.kernels.support import LocalMemory
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.program import Program

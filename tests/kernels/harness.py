@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tests.bm1684x import decode_stream
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.codegen import generate
-from xdsl_tpu.backend.isa import Command, Engine, decode_stream, encode
+from xdsl_tpu.backend.isa import Command, Engine, encode
 from xdsl_tpu.backend.machine import Machine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType

@@ -11,8 +11,9 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from tests.bm1684x import decode
 
-from xdsl_tpu.backend.isa import Command, Engine, decode
+from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.machine import Machine
 
 Array = npt.NDArray[Any]

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tests.bm1684x import decode
 
-from xdsl_tpu.backend.isa import Command, Engine, decode
+from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.machine import Machine
 from xdsl_tpu.backend.machine.elements import bfloat16_to_float32
 from xdsl_tpu.backend.machine.memory import Placed

@@ -7,17 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from golden_vectors import Vector, prepare, vectors
+from tests.bm1684x import EXECUTORS, FORMS
 
 from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.isa import FORMS, Command, Engine
-from xdsl_tpu.backend.isa.reads import READS, UNKNOWN, WITHOUT_EFFECT, not_understood
+from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.machine import Machine
-from xdsl_tpu.backend.machine.state import State
-from xdsl_tpu.backend.machine.table import EXECUTORS
+from xdsl_tpu.backend.machine.table import state_of
 from xdsl_tpu.dialects.errors import TpuError
 
 _FOLDER = Path(__file__).parents[1] / "data" / "golden" / "unit"
 _REFUSALS = (TpuError, ArithmeticError, LookupError, TypeError, ValueError)
+_DECLARED = {
+    (form.name, function): one
+    for form in FORMS.values()
+    for function, one in form.instructions.items()
+    if one.described is not None
+}
 _QUEUES = set(
     ["cmd_short", "cmd_id", "cmd_id_dep", "cmd_id_en", "tsk_typ", "tsk_eu_typ", "cmd_type"]
 ) | {"cmd_special_function"}
@@ -50,12 +55,12 @@ def _first_of_each() -> dict[tuple[str, int, str], Vector]:
 
 
 def test_every_simulated_function_says_what_it_reads() -> None:
-    assert set(READS) == set(EXECUTORS)
-    for (form, function), names in READS.items():
-        known = names | WITHOUT_EFFECT[form, function]
-        assert not names & WITHOUT_EFFECT[form, function]
-        assert not known & UNKNOWN[form, function]
-        assert set(FORMS[form].by_name) <= known | UNKNOWN[form, function] | _QUEUES
+    assert set(_DECLARED) == set(EXECUTORS)
+    for (form, _), one in _DECLARED.items():
+        known = one.reads | one.without_effect
+        assert not one.reads & one.without_effect
+        assert not known & one.unknown
+        assert set(FORMS[form].by_name) <= known | one.unknown | _QUEUES
 
 
 @pytest.mark.parametrize("form", sorted({form for form, _ in EXECUTORS}))
@@ -66,8 +71,8 @@ def test_what_is_not_known_is_refused(form: str) -> None:
     for key in (key for key in EXECUTORS if key[0] == form):
         plain = Command(FORMS[form], {FORMS[form].function_field: key[1]})
         command = samples.get(key, plain)
-        assert not not_understood(command)
-        for name in UNKNOWN[key]:
+        assert not command.not_understood()
+        for name in _DECLARED[key].unknown:
             for value in {1, FORMS[form].by_name[name].mask}:
                 changed = Command(command.form, {**command.fields, name: value})
                 with pytest.raises(TpuError, match=rf"{form} .*: {name} = {value}: what this"):
@@ -101,7 +106,7 @@ def test_what_is_said_to_be_read_is_read() -> None:
     """And nothing else: the lists are what the executors ask for."""
     chip = load_chip("bm1684x")
     machine = Machine(chip)
-    state = State(chip, machine.memory, exact=False)  # executors without the check before them
+    state = state_of(chip, machine.memory)  # executors without the check before them
     asked: dict[tuple[str, int], set[str]] = {}
     for (form, function, _), vector in _first_of_each().items():
         prepare(machine, vector)
@@ -112,13 +117,13 @@ def test_what_is_said_to_be_read_is_read() -> None:
                 EXECUTORS[form, function](state, Command(command.form, watched))
             seen |= watched.seen
     assert {key: seen - _QUEUES for key, seen in asked.items()} == {
-        key: READS[key] for key in asked
+        key: _DECLARED[key].reads for key in asked
     }
 
 
 def test_what_is_without_effect_may_be_set() -> None:
     machine = Machine(load_chip("bm1684x"))
     for (form, function, _), vector in _first_of_each().items():
-        for name in WITHOUT_EFFECT[form, function] & set(FORMS[form].by_name):
+        for name in _DECLARED[form, function].without_effect & set(FORMS[form].by_name):
             prepare(machine, vector)
             machine.execute(Command(vector.command.form, {**vector.command.fields, name: 1}))

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from golden_vectors import Array, Vector, mismatches, prepare, results, values, vectors
+from tests.bm1684x import EXECUTORS
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.machine import Machine, Numerics
 from xdsl_tpu.backend.machine.status import UNVERIFIED_FUNCTIONS, is_unverified
-from xdsl_tpu.backend.machine.table import EXECUTORS
 
 _DATA = Path(__file__).parents[1] / "data" / "golden"
 _SHIPPED = os.pathsep.join(str(_DATA / name) for name in ("unit", "more"))

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.bm1684x import EXECUTORS, FORMS
 
 from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.isa import FORMS, Command
+from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.machine import Machine
-from xdsl_tpu.backend.machine.table import EXECUTORS
 from xdsl_tpu.dialects.errors import TpuError
 
 _CHIP = load_chip("bm1684x")

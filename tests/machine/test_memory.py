@@ -7,7 +7,7 @@ from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.machine import Machine, Memory
 from xdsl_tpu.backend.machine.elements import F16, F32
 from xdsl_tpu.backend.machine.memory import Quad, spans_of
-from xdsl_tpu.backend.machine.state import State
+from xdsl_tpu.backend.machine.table import state_of
 from xdsl_tpu.dialects.errors import TpuError
 
 _CHIP = load_chip("bm1684x")
@@ -69,7 +69,7 @@ def test_spans_cover_all_channels_once() -> None:
 
 def test_eu_aligned_layout(memory: Memory) -> None:
     # 7 * 7 f16 elements fill 98 bytes of a lane, so the next group starts at byte 128.
-    state = State(_CHIP, memory, exact=False)
+    state = state_of(_CHIP, memory)
     placed = state.eu_aligned(0, (2, 65, 7, 7), F16)
     assert placed.views[0].strides[0] == 2 * 128
     placed.write(np.ones((2, 65, 7, 7), np.float16))
@@ -95,7 +95,7 @@ def test_local_placement_is_checked(
 
 def test_eu_aligned_address_is_checked(memory: Memory) -> None:
     with pytest.raises(TpuError, match="multiple of 64"):
-        State(_CHIP, memory, exact=False).eu_aligned(32, (1, 1, 1, 1), F32)
+        state_of(_CHIP, memory).eu_aligned(32, (1, 1, 1, 1), F32)
 
 
 def test_ddr_takes_space_when_it_is_touched(memory: Memory) -> None:

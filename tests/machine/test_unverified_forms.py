@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.bm1684x import EXECUTORS
 from unverified_runs import CHIP, Array, Run, make_command
 
 from xdsl_tpu.backend.machine import Machine
 from xdsl_tpu.backend.machine.status import UNVERIFIED_FUNCTIONS
-from xdsl_tpu.backend.machine.table import EXECUTORS
 from xdsl_tpu.dialects.errors import TpuError
 
 F16 = 1

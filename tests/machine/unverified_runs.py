@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tests.bm1684x import FORMS, decode
 
 from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.isa import FORMS, Command, decode, encode
+from xdsl_tpu.backend.isa import Command, encode
 from xdsl_tpu.backend.machine import Machine
 from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.status import is_unverified

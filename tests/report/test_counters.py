@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.bm1684x import FORMS
 from tests.report.programs import CHIP, SHAPE, overlapping
 from tests.tools.small_models import MODELS
 
-from xdsl_tpu.backend.isa import FORMS, Command, Engine
+from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import run_report, trace
 from xdsl_tpu.backend.report.counters import array_utilisation

@@ -5,8 +5,10 @@ import gzip
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bm1684x import FORMS
+
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.isa import FORMS, Command, Engine
+from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.timing import tiu_cycles, transfer
 
 Row = dict[str, str]

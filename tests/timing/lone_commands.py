@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bm1684x import decode
+
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.isa import Command, Engine, decode
+from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.timing import tiu_cycles, transfer
 
 SUFFIX = ".commands.gz"
@@ -27,7 +29,7 @@ class Recorded:
     def name(self) -> str:
         """Form and function in words, as `sAR.add`."""
         command = self.command
-        return f"{command.form.name}.{command.function_name.split(' ')[0]}"
+        return f"{command.form.name}.{command.function_name}"
 
     def agrees(self, chip: Chip) -> bool:
         """Whether our model gives the command the same cycles."""

@@ -4,10 +4,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from tests.bm1684x import FORMS
 from tests.timing.lone_commands import SUFFIX, Recorded, lone_commands
 
 from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.isa import FORMS
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "tests" / "data" / "cycles").glob(f"*{SUFFIX}"))
@@ -28,7 +28,7 @@ def test_the_page_names_what_was_never_compared() -> None:
     compared = {(item.command.form.family, item.command.function) for item in _recorded()}
     named = set(re.findall(r"`(\w+\.\w+)`", _section("Never compared")))
     missing = {
-        f"{form.name.removeprefix('s')}.{text.split(' ')[0]}"
+        f"{form.name.removeprefix('s')}.{text}"
         for form in FORMS.values()
         for function, text in form.functions.items()
         if form.family not in ("DMA_sys", "SYSID") and (form.family, function) not in compared
