@@ -54,8 +54,7 @@ def _written(command: Command, names: OperandFields) -> Operand | None:
     """What to write of an operand; None when the command seems not to have it."""
     shape = tuple(command[f] for f in names.shape)
     strides = tuple(command[f] for f in names.strides)
-    low, *high = (command[f] for f in names.address)
-    place = low | sum(part << 32 for part in high)
+    place = names.address_in(command)
     constant = names.constant is not None and bool(command[names.constant])
     layout = command[names.layout] if names.layout is not None else 0
     counted = names.name in COUNTED[: command[OPERAND_COUNT]]

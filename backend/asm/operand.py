@@ -27,9 +27,7 @@ class Operand:
         """The fields this sets."""
         values = dict(zip(names.shape, self.shape, strict=False))
         if self.place is not None:
-            low, *high = names.address
-            values[low] = self.place & 0xFFFFFFFF if high else self.place
-            values |= {name: self.place >> 32 for name in high}
+            values |= names.address_fields(self.place)
         if names.constant is not None:
             values[names.constant] = int(self.constant)
         if self.type is not None:

@@ -7,8 +7,9 @@ touches, and tags commands with their layer.
 from xdsl_tpu.backend.emitter.gdma import GdmaEmitter
 from xdsl_tpu.backend.emitter.quantized import QuantizedEmitter
 from xdsl_tpu.backend.emitter.queues import GRANULE, CommandQueues
-from xdsl_tpu.backend.emitter.tiu import Arith, Compare, Operand, Rounding
+from xdsl_tpu.backend.emitter.tiu import Arith, Compare, Operand
 from xdsl_tpu.backend.emitter.window import Window
+from xdsl_tpu.backend.isa.codes import Rounding
 
 
 class Emitter(QuantizedEmitter, GdmaEmitter):

@@ -5,11 +5,9 @@ from dataclasses import replace
 from typing import Literal
 
 from xdsl_tpu.backend.emitter.queues import CommandQueues
+from xdsl_tpu.backend.isa.codes import DmaMatrix, DmaTensor
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, ceil_div, plain_strides
 from xdsl_tpu.dialects.errors import TpuError
-
-_ALL_LANES = {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
-_AXES = ("n", "c", "h", "w")
 
 Place = GlobalTensor | LocalTensor
 
@@ -34,8 +32,9 @@ class GdmaEmitter(CommandQueues):
         n, c, h, w = source.shape
         if c != 1 or (n, h, w) != (target.shape[0], *target.shape[2:]):
             raise TpuError(f"broadcast load: {source.shape} does not spread over {target.shape}")
-        fields = self._tensor_fields(target, source) | {"cmd_special_function": 3}
-        fields |= {"nchw_copy": 0} | _sizes("dst", target.shape)
+        fields = self._tensor_fields(target, source)
+        fields |= {"cmd_special_function": DmaTensor.BROADCAST, "nchw_copy": 0}
+        fields |= zip(self.forms["DMA_tensor"].operands["dst"].shape, target.shape, strict=True)
         self.issue("DMA_tensor", fields, [], [target.span(self.chip)])
 
     def load_matrix(
@@ -51,7 +50,8 @@ class GdmaEmitter(CommandQueues):
         self._check_matrix(target, (columns, rows) if transpose else (rows, columns))
         for local, part in self._parts(target, source, "w" if transpose else "h"):
             fields = self._matrix_fields("dst", local, part)
-            fields |= {"cmd_special_function": int(transpose)}
+            function = DmaMatrix.MATRIX_TRANSPOSE if transpose else DmaMatrix.MATRIX_COPY
+            fields["cmd_special_function"] = function
             self.issue("DMA_matrix", fields, [], [local.span(self.chip)])
 
     def store_matrix(self, target: GlobalTensor, source: LocalTensor) -> None:
@@ -91,8 +91,9 @@ class GdmaEmitter(CommandQueues):
         rows, blocks, _, width = local.shape
         if local.dtype.bytes != ddr.dtype.bytes:
             raise TpuError(f"DMA matrix: {ddr.dtype.label} and {local.dtype.label}")
-        fields = {"stride_enable": 1, "src_data_format": _format(local.dtype)} | _ALL_LANES
-        fields |= _address(local_side, self._absolute(local)) | _address(ddr_side, ddr.address)
+        fields = self._common_fields("DMA_matrix", local.dtype)
+        fields |= self._address("DMA_matrix", local_side, local)
+        fields |= self._address("DMA_matrix", ddr_side, ddr)
         fields |= {f"{local_side}_nsize": rows, f"{local_side}_csize": blocks}
         # The distance of a single row means nothing, but the C model asserts that it fits a lane.
         row_stride = local.strides[0] if rows > 1 else width
@@ -105,36 +106,33 @@ class GdmaEmitter(CommandQueues):
         """Set every element to a constant."""
         fields = self._tensor_fields(target, target)
         fields |= {"fill_constant_en": 1, "constant_value": target.dtype.bits(value)}
-        fields |= _address("src", self.chip.ddr_base)
+        fields |= self.forms["DMA_tensor"].operands["src"].address_fields(self.chip.ddr_base)
         writes = [target.span(self.chip)] if isinstance(target, LocalTensor) else []
         self.issue("DMA_tensor", fields, [], writes)
 
     def gather(self, target: GlobalTensor, source: GlobalTensor, index: GlobalTensor) -> None:
         """target (1, c, rows, w) = rows of source (1, c, h, w) that index (1, 1 or c, rows, 1)
         names, all in DDR; rows of both are dense. What is out of range becomes 0 (5.14)."""
-        fields = self._row_fields(target, source, index)
-        self.issue("DMA_gather", fields, [], [])
+        self.issue("DMA_gather", self._row_fields("DMA_gather", target, source, index), [], [])
 
     def scatter(self, target: GlobalTensor, source: GlobalTensor, index: GlobalTensor) -> None:
         """Rows of source (1, c, rows, w) to those of target (1, c, h, w) that index (1, 1 or c,
         rows, 1) names, all in DDR; of equal indices the last one wins (5.14)."""
-        fields = self._row_fields(target, source, index)
-        self.issue("DMA_scatter", fields, [], [])
+        self.issue("DMA_scatter", self._row_fields("DMA_scatter", target, source, index), [], [])
 
     def _row_fields(
-        self, target: GlobalTensor, source: GlobalTensor, index: GlobalTensor
+        self, form: str, target: GlobalTensor, source: GlobalTensor, index: GlobalTensor
     ) -> dict[str, int]:
         if index.dtype.bytes != DType.I32.bytes or target.dtype is not source.dtype:
             kinds = ", ".join(t.dtype.label for t in (target, source, index))
             raise TpuError(f"DMA of rows by index: types {kinds}")
-        fields = {"stride_enable": 1, "src_data_format": _format(source.dtype)} | _ALL_LANES
+        fields = self._common_fields(form, source.dtype)
         for side, tensor in (("src", source), ("dst", target), ("index", index)):
-            fields |= _address(side, tensor.address)
-            fields |= {
-                f"{side}_{a}stride": s for a, s in zip("ch", tensor.strides[1:3], strict=True)
-            }
-            fields |= {f"{side}_{a}size": s for a, s in zip("ch", tensor.shape[1:3], strict=True)}
-        return fields | {"src_wsize": source.shape[3], "dst_wsize": target.shape[3]}
+            names = self.forms[form].operands[side]
+            fields |= self._address(form, side, tensor)
+            fields |= zip(names.strides, tensor.strides[1:3], strict=True)
+            fields |= {field: tensor.shape[axis] for axis, field in names.extents}
+        return fields
 
     def _copy(self, target: Place, source: Place) -> None:
         if target.shape != source.shape:
@@ -148,13 +146,21 @@ class GdmaEmitter(CommandQueues):
     def _tensor_fields(self, target: Place, source: Place) -> dict[str, int]:
         if target.dtype.bytes != source.dtype.bytes:
             raise TpuError(f"DMA copy: {source.dtype.label} to {target.dtype.label}")
-        fields = {"stride_enable": 1, "nchw_copy": 1, "src_data_format": _format(source.dtype)}
-        fields |= _ALL_LANES | _sizes("src", source.shape)
+        fields = self._common_fields("DMA_tensor", source.dtype) | {"nchw_copy": 1}
+        operands = self.forms["DMA_tensor"].operands
+        fields |= zip(operands["src"].shape, source.shape, strict=True)
         for side, tensor in (("src", source), ("dst", target)):
-            fields |= _address(side, self._absolute(tensor))
+            fields |= self._address("DMA_tensor", side, tensor)
             steps = plain_strides(tensor.shape, tensor.strides)  # the C model divides by that of w
-            fields |= {f"{side}_{a}stride": s for a, s in zip(_AXES, steps, strict=True)}
+            fields |= zip(operands[side].strides, steps, strict=True)
         return fields
+
+    def _common_fields(self, form: str, dtype: DType) -> dict[str, int]:
+        """Of transfers of plain elements with strides, from or to all lanes."""
+        return {"stride_enable": 1, "src_data_format": dtype.code, **self.forms[form].all_lanes}
+
+    def _address(self, form: str, side: str, tensor: Place) -> dict[str, int]:
+        return self.forms[form].operands[side].address_fields(self._absolute(tensor))
 
     def _absolute(self, tensor: Place) -> int:
         if isinstance(tensor, LocalTensor):
@@ -207,18 +213,3 @@ def _exchanged(side: Place, axis: int, other: int) -> Place:
 def _image(side: Place, image: int) -> Place:
     offset = image * side.strides[0] * side.dtype.bytes
     return replace(side, address=side.address + offset, shape=(1, *side.shape[1:]))
-
-
-def _format(dtype: DType) -> int:
-    return dtype.code
-
-
-def _sizes(side: str, shape: tuple[int, int, int, int]) -> dict[str, int]:
-    return {f"{side}_{a}size": size for a, size in zip(_AXES, shape, strict=True)}
-
-
-def _address(side: str, address: int) -> dict[str, int]:
-    return {
-        f"{side}_start_addr_l32": address & 0xFFFFFFFF,
-        f"{side}_start_addr_h8": address >> 32,
-    }

@@ -49,6 +49,7 @@ class CommandQueues:
     def __init__(self, chip: Chip, program: Program) -> None:
         self.chip = chip
         self.forms = chip.instructions.forms
+        self.limits = chip.instructions.limits
         self.program = program
         self.transfers_before: dict[Engine, list[tuple[int, ...]]] = {e: [] for e in Engine}
         self._accesses = {engine: _Accesses(chip) for engine in Engine}

@@ -1,52 +1,53 @@
 """TIU commands: one method per instruction form (docs/hardware/instructions.md)."""
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import IntEnum
 from types import MappingProxyType
 
 from xdsl_tpu.backend.emitter.queues import CommandQueues
 from xdsl_tpu.backend.emitter.window import Piece, Window, one_by_one, read_part
+from xdsl_tpu.backend.isa.codes import (
+    AR,
+    CMP,
+    CONV,
+    MM2,
+    SFU,
+    LayoutCode,
+    PorD,
+    Rounding,
+    TransBc,
+)
+from xdsl_tpu.backend.isa.operand_fields import OperandFields
 from xdsl_tpu.backend.tensor import DType, Layout, LocalTensor, Shape4
 from xdsl_tpu.dialects.errors import TpuError
 
 Operand = LocalTensor | float
 """A tensor, or a constant in the precision of the other operand."""
 
-STRIDE_END = 1 << 16
-"""Stride fields of TIU commands have 16 bits."""
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+_LOWEST = {DType.F16: 0xFBFF, DType.F32: 0xFF7FFFFF, DType.BF16: 0xFF7F, DType.I8: 0x80}
+"""The bits of the lowest finite number; 0 of types without a sign."""
 
 
-class Arith(Enum):
+class Arith(IntEnum):
     """Two-operand functions of the AR form."""
 
-    MUL = 0
-    ADD = 2
-    SUB = 3
-    MAX = 4
-    MIN = 5
-    AND = 7
-    OR = 8
-    XOR = 9
-    ADD_SATURATE = 15
+    MUL = AR.MUL
+    ADD = AR.ADD
+    SUB = AR.SUB
+    MAX = AR.MAX
+    MIN = AR.MIN
+    AND = AR.AND
+    OR = AR.OR
+    XOR = AR.XOR
+    ADD_SATURATE = AR.ADD_SATURATE
 
 
-class Rounding(Enum):
-    """Rounding modes of casts and shifts."""
-
-    HALF_EVEN = 0
-    HALF_AWAY = 1
-    TOWARD_ZERO = 2
-    FLOOR = 3
-    CEIL = 4
-    HALF_UP = 5
-    HALF_DOWN = 6
-
-
-class Compare(Enum):
+class Compare(IntEnum):
     """Conditions of the select instruction: a ? b."""
 
-    GREATER = 23
-    EQUAL = 24
+    GREATER = CMP.SELECT_GT
+    EQUAL = CMP.SELECT_EQ
 
 
 class TiuEmitter(CommandQueues):
@@ -58,17 +59,14 @@ class TiuEmitter(CommandQueues):
         An operand may be 1 long in n, h or w where `out` is longer (it is broadcast), and its
         c may equal the lane count when every channel group reads the same values.
         """
-        fields = self._ar_fields(kind.value, out, 2)
-        fields |= self._operand("opd0", a, out, b) | self._operand("opd1", b, out, a)
-        self._issue_ar(fields, out, a, b)
+        self._element_wise(kind, out, a, b)
 
     def cast(
         self, out: LocalTensor, a: LocalTensor, rounding: Rounding = Rounding.HALF_EVEN
     ) -> None:
         """Convert a to the element type of out."""
-        fields = self._ar_fields(14, out, 1) | self._operand("opd0", a, out, 0.0)
-        fields |= {"opd2_n_str": rounding.value, "opd2_sign": int(out.dtype.signed)}
-        self._issue_ar(fields, out, a)
+        more = {"opd2_n_str": rounding, "opd2_sign": int(out.dtype.signed)}
+        self._element_wise(AR.DATA_CONVERT, out, a, more=more)
 
     def add_shift(
         self,
@@ -82,26 +80,20 @@ class TiuEmitter(CommandQueues):
 
         A negative shift goes to the right and rounds.
         """
-        fields = self._ar_fields(Arith.ADD_SATURATE.value, out, 3)
-        fields |= self._operand("opd0", a, out, addend) | self._operand("opd1", addend, out, a)
-        fields |= {"opd2_const": 1, "opd2_addr": shift & 0xFF}
-        fields |= {"opd2_n_str": rounding.value}
-        self._issue_ar(fields, out, a)
+        more = right_shift(-shift, rounding)
+        self._element_wise(AR.ADD_SATURATE, out, a, addend, more)
 
     def copy(self, out: LocalTensor, a: Operand) -> None:
         """out = a, within each lane; strides of both sides are free; a constant fills."""
-        fields = self._ar_fields(19, out, 1) | self._operand("opd0", a, out, out)
-        self._issue_ar(fields, out, a)
+        self._element_wise(AR.COPY, out, a)
 
     def absolute(self, out: LocalTensor, a: LocalTensor) -> None:
         """out = |a|."""
-        self._issue_ar(self._ar_fields(26, out, 1) | self._operand("opd0", a, out, 0.0), out, a)
+        self._element_wise(AR.ABS, out, a)
 
     def div(self, out: LocalTensor, a: Operand, b: Operand, iterations: int = 2) -> None:
         """out = a / b in f32, by `iterations` + 1 Newton steps (5.9)."""
-        fields = self._ar_fields(12, out, 2) | {"opd2_n_str": iterations}
-        fields |= self._operand("opd0", a, out, b) | self._operand("opd1", b, out, a)
-        self._issue_ar(fields, out, a, b)
+        self._element_wise(AR.DIV, out, a, b, {"opd2_n_str": iterations})
 
     def select(
         self,
@@ -113,28 +105,24 @@ class TiuEmitter(CommandQueues):
         d: Operand,
     ) -> None:
         """out = (a (condition) b) ? c : d; all tensors EU-aligned, same shape (5.2)."""
-        fields: dict[str, int] = {"tsk_eu_typ": condition.value, "opd0_prec": a.dtype.code}
-        fields |= {"opd2_prec": out.dtype.code, "opd0_sign": int(a.dtype.signed)}
-        fields |= _result_shape(out) | {"res0_addr": out.address}
-        for name, operand, dtype in (
-            ("opd0", a, a.dtype),
-            ("opd1", b, a.dtype),
-            ("opd2", c, out.dtype),
-            ("opd3", d, out.dtype),
-        ):
-            fields |= _constant_or_address(name, operand, dtype)
-        self._issue("sCMP", fields, out, a, b, c, d)
+        more, tensors = {"opd2_prec": out.dtype.code}, {"opd0": a}
+        for name, operand in (("opd1", b), ("opd2", c), ("opd3", d)):
+            if isinstance(operand, LocalTensor):
+                tensors[name] = operand
+            else:
+                dtype = a.dtype if name == "opd1" else out.dtype
+                more |= self._constant("sCMP", name, operand, dtype)
+        self._emit("sCMP", condition, out, tensors, more)
 
     def taylor(self, out: LocalTensor, x: LocalTensor, table: LocalTensor) -> None:
         """out = polynomial in x by Horner; `table` (1, lanes, 1, terms) holds t0, t1, ... (5.3)."""
-        fields: dict[str, int] = {"tsk_eu_typ": 12, "opd1_n": table.shape[3]}
-        fields |= {"opd2_n_str": 1 if out.dtype.bytes == 4 else 2, "opd1_addr": table.address}
-        self._issue_sfu(fields, out, x, table)
+        more = {"opd1_n": table.shape[3], "opd2_n_str": 1 if out.dtype.bytes == 4 else 2}
+        self._emit("sSFU", SFU.TAYLOR_4X, out, {"opd0": x, "opd1": table}, more)
 
     def rsqrt(self, out: LocalTensor, x: LocalTensor, iterations: int = 3) -> None:
         """out = 1 / sqrt(x) in f32, by `iterations` + 1 Newton steps (5.9)."""
-        fields: dict[str, int] = {"tsk_eu_typ": 17, "opd2_n_str": iterations}
-        self._issue_sfu(fields | {"opd1_n": iterations + 1}, out, x)
+        more = {"opd2_n_str": iterations, "opd1_n": iterations + 1}
+        self._emit("sSFU", SFU.RSQRT, out, {"opd0": x}, more)
 
     def conv(
         self,
@@ -153,19 +141,13 @@ class TiuEmitter(CommandQueues):
         and have no bias: `accumulate` onto it.
         """
         x, window = read_part(out, x, window, self.chip)
-        _, c, h, w = x.shape
-        fields = _result_shape(out) | window.fields() | {"opd0_c": c, "opd0_h": h, "opd0_w": w}
-        fields |= {"res0_prec": out.dtype.code, "opd0_prec": x.dtype.code, "opd3_const": 1}
-        fields |= {"opd1_addr": weight.address, "opd0_addr": x.address, "res0_addr": out.address}
-        fields |= {"res_add": int(accumulate), "opd2_const": int(bias is None)}
-        if bias is not None:
-            fields["opd2_addr"] = bias.address
-        if not x.dtype.is_float:
-            signs = {"opd0_sign": int(x.dtype.signed), "opd1_sign": int(weight.dtype.signed)}
-            fields |= signs
+        more = window.fields() | {"opd3_const": 1, "res_add": int(accumulate)}
+        more["opd2_const"] = int(bias is None)
         if x.layout is Layout.FREE:
-            fields |= {"opd0_str": 3} | self._strides("opd0", x.strides, x)
-        self._issue("sCONV", fields, out, x, weight, bias, out if accumulate else None)
+            more["opd0_str"] = LayoutCode.FREE
+            more |= self._strides("sCONV", "opd0", x.strides, x)
+        operands = {"opd0": x, "opd1": weight} | ({} if bias is None else {"opd2": bias})
+        self._emit("sCONV", CONV.CONV_NORMAL, out, operands, more, reads_result=accumulate)
 
     def mm2(
         self,
@@ -179,15 +161,10 @@ class TiuEmitter(CommandQueues):
 
         right is (1,K,1,N), or (1,N,1,K) with `right_transpose`. `accumulate` needs an f32 out.
         """
-        fields: dict[str, int] = {"tsk_eu_typ": 5 if right_transpose else 4}
-        fields |= {"res0_c": out.shape[1], "res0_w": out.shape[3], "res0_prec": out.dtype.code}
-        fields |= {"opd1_c": right.shape[1], "opd1_w": right.shape[3], "opd0_prec": left.dtype.code}
-        fields |= {"res0_addr": out.address, "opd0_addr": left.address, "opd1_addr": right.address}
-        fields |= {"res_add": int(accumulate)}
-        if not left.dtype.is_float:
-            signs = {"opd0_sign": int(left.dtype.signed), "opd1_sign": int(right.dtype.signed)}
-            fields |= signs | {"opd2_const": 1}
-        self._issue("sMM2", fields, out, left, right, out if accumulate else None)
+        more = {"res_add": int(accumulate), "opd2_const": int(not left.dtype.is_float)}
+        function = MM2.MM2_NT if right_transpose else MM2.MM2_NN
+        operands = {"opd0": left, "opd1": right}
+        self._emit("sMM2", function, out, operands, more, reads_result=accumulate)
 
     def depthwise(
         self,
@@ -201,51 +178,44 @@ class TiuEmitter(CommandQueues):
         element type, which is also the type of the accumulator (5.7).
 
         Of 8-bit integers the bias and (exact) `out` are i32."""
-        fields: dict[str, int] = {} if x.dtype.is_float else {"opd1_sign": int(weight.dtype.signed)}
-        fields |= {"opd2_const": int(bias is None)}
-        self._pool(0, out, x, window, fields, {"opd1": weight, "opd2": bias})
+        more = {"opd2_const": int(bias is None), "opd2_sign": 0}
+        self._pool(PorD.DEPTHWISE, out, x, window, more, {"opd1": weight, "opd2": bias})
 
     def avg_pool(self, out: LocalTensor, x: LocalTensor, window: Window, scale: float) -> None:
         """Sum over the window of x * scale, in x's element type (5.7)."""
-        fields = {"opd2_n_str": Rounding.HALF_UP.value, "opd1_const": 1}
-        self._pool(1, out, x, window, fields | {"opd1_addr": x.dtype.bits(scale)})
+        more = {"opd2_n_str": Rounding.HALF_UP, "opd1_const": 1, "opd1_addr": x.dtype.bits(scale)}
+        self._pool(PorD.AVG_POOL, out, x, window, more)
 
     def max_pool(self, out: LocalTensor, x: LocalTensor, window: Window) -> None:
         """Maximum over the window; pads never win (5.7)."""
-        lowest = {DType.F16: 0xFBFF, DType.F32: 0xFF7FFFFF, DType.BF16: 0xFF7F, DType.I8: 0x80}
-        value = lowest.get(x.dtype, 0) if any(window.pads) else 0
-        self._pool(4, out, x, window, {"opd3_addr": value})
+        value = _LOWEST.get(x.dtype, 0) if any(window.pads) else 0
+        self._pool(PorD.MAX_POOL, out, x, window, {"opd3_addr": value})
 
     def lane_copy(self, out: LocalTensor, a: LocalTensor) -> None:
         """Copy between lanes, EU-aligned; costs one pass per channel (5.10)."""
-        self._transfer(2, out, a)
+        self._emit("sTRANS_BC", TransBc.LANE_COPY, out, {"opd0": a})
 
     def lane_broadcast(self, out: LocalTensor, a: LocalTensor) -> None:
         """Copy a (n,1,h,w), which lies in one lane, to all lanes of out (5.10)."""
-        self._transfer(3, out, a)
+        self._emit("sTRANS_BC", TransBc.LANE_BROADCAST, out, {"opd0": a})
 
     def transpose_cw(self, out: LocalTensor, a: LocalTensor) -> None:
         """a (n,w,h,c) EU-aligned to out (n,c,h,w) EU-aligned, the `wc` function (6.2)."""
-        self._transfer(1, out, a)
+        self._emit("sTRANS_BC", TransBc.WC_TRANSPOSE, out, {"opd0": a})
 
     def static_broadcast(self, out: LocalTensor, offset: int) -> None:
         """Copy out.w elements from static memory at `offset` to each lane of out (1,c,1,w)."""
-        fields = _result_shape(out) | {"tsk_eu_typ": 4, "res0_prec": out.dtype.code}
-        fields |= {"opd0_c": out.shape[1], "opd0_w": out.shape[3], "res0_addr": out.address}
-        self._issue("sTRANS_BC", fields | {"opd0_addr": self.chip.static_base + offset}, out)
-
-    def _transfer(self, function: int, out: LocalTensor, a: LocalTensor) -> None:
-        fields = _result_shape(out) | {"tsk_eu_typ": function, "res0_prec": out.dtype.code}
-        fields |= {"opd0_c": a.shape[1], "opd0_w": a.shape[3]}
-        self._issue("sTRANS_BC", fields | _addresses(out, a), out, a)
+        more = {"opd0_c": out.shape[1], "opd0_w": out.shape[3]}
+        more["opd0_addr"] = self.chip.static_base + offset
+        self._emit("sTRANS_BC", TransBc.STATIC_BROADCAST, out, {}, more)
 
     def _pool(
         self,
-        function: int,
+        function: PorD,
         out: LocalTensor,
         x: LocalTensor,
         window: Window,
-        more: dict[str, int],
+        more: Mapping[str, int],
         parameters: Mapping[str, LocalTensor | None] = MappingProxyType({}),
     ) -> None:
         """One command; one for each image and group of lanes where the rows that are read do not
@@ -255,83 +225,104 @@ class TiuEmitter(CommandQueues):
         if part.layout is not x.layout:
             pieces = list(one_by_one(pieces[0], self.chip))
         for piece in pieces:
-            fields = _pool_fields(function, piece.out, piece.x, inner) | more
             given = {name: t for name, t in piece.parameters.items() if t is not None}
-            fields |= {f"{name}_addr": t.address for name, t in given.items()}
-            self._issue("sPorD", fields, piece.out, piece.x, *given.values())
+            fields = {**inner.fields(), "opd3_const": 1, **more}
+            self._emit("sPorD", function, piece.out, {"opd0": piece.x} | given, fields)
 
-    def _issue_sfu(self, fields: dict[str, int], out: LocalTensor, *inputs: LocalTensor) -> None:
-        fields |= _result_shape(out) | _addresses(out, inputs[0])
-        fields |= {"res0_prec": out.dtype.code, "opd0_prec": inputs[0].dtype.code}
-        self._issue("sSFU", fields, out, *inputs)
-
-    def _ar_fields(self, function: int, out: LocalTensor, operands: int) -> dict[str, int]:
-        fields = _result_shape(out) | {"tsk_eu_typ": function, "tsk_opd_num": operands}
-        fields |= {"res0_prec": out.dtype.code, "res0_addr": out.address}
+    def _element_wise(
+        self,
+        function: int,
+        out: LocalTensor,
+        a: Operand,
+        b: Operand | None = None,
+        more: Mapping[str, int] = _NOTHING,
+    ) -> None:
+        """A function of AR on one or two operands; a given shift (`opd2`) is the third."""
+        operands = (a,) if b is None else (a, b)
+        fields = {"tsk_opd_num": 3 if "opd2_const" in more else len(operands)}
         if out.layout is not Layout.ALIGNED:
-            fields |= {"res0_str": 3} | self._strides("res0", out.strides, out)
-        return fields
+            fields["res0_str"] = LayoutCode.FREE
+            fields |= self._strides("sAR", "res0", out.strides, out)
+        tensors: dict[str, LocalTensor] = {}
+        for name, operand, other in zip(("opd0", "opd1"), operands, (b, a), strict=False):
+            if not isinstance(operand, LocalTensor):
+                dtype = other.dtype if isinstance(other, LocalTensor) else out.dtype
+                fields |= self._constant("sAR", name, operand, dtype)
+                continue
+            tensors[name] = operand
+            if operand.layout is not Layout.ALIGNED or operand.shape != out.shape:
+                strides = _broadcast_strides(operand, out.shape, self.chip.lanes)
+                fields[f"{name}_str"] = LayoutCode.FREE
+                fields |= self._strides("sAR", name, strides, out)
+        self._emit("sAR", function, out, tensors, {**fields, **more})
 
-    def _operand(
-        self, name: str, operand: Operand, out: LocalTensor, other: Operand
-    ) -> dict[str, int]:
-        """Fields of an AR operand; a constant takes the other operand's precision."""
-        if not isinstance(operand, LocalTensor):
-            dtype = other.dtype if isinstance(other, LocalTensor) else out.dtype
-            fields = {f"{name}_const": 1, f"{name}_addr": dtype.bits(operand)}
-            return fields | {f"{name}_prec": dtype.code, f"{name}_sign": int(dtype.signed)}
-        fields = {f"{name}_addr": operand.address, f"{name}_prec": operand.dtype.code}
-        fields[f"{name}_sign"] = int(operand.dtype.signed)
-        if operand.layout is Layout.ALIGNED and operand.shape == out.shape:
-            return fields
-        strides = _broadcast_strides(operand, out.shape, self.chip.lanes)
-        return fields | {f"{name}_str": 3} | self._strides(name, strides, out)
-
-    def _strides(self, name: str, strides: Shape4, like: LocalTensor) -> dict[str, int]:
+    def _strides(self, form: str, name: str, strides: Shape4, like: LocalTensor) -> dict[str, int]:
         """Stride fields of an operand with the extents of `like`. A stride by which no element is
         reached (its extent is 1) and that does not fit in its field becomes the widest of the
         others that do, or 1."""
-        n, _, h, w = like.shape
-        extents = (n, like.groups(self.chip), h, w)
-        fitting = max((s for s in strides if s < STRIDE_END), default=1)
-        written = (
-            fitting if extent == 1 and stride >= STRIDE_END else stride
-            for stride, extent in zip(strides, extents, strict=True)
-        )
-        return {f"{name}_{axis}_str": s for axis, s in zip("nchw", written, strict=True)}
+        names, largest = self.forms[form].operands[name].strides, self.limits.local_stride
+        if max(strides) > largest:
+            n, _, h, w = like.shape
+            extents = (n, like.groups(self.chip), h, w)
+            fitting = max((s for s in strides if s <= largest), default=1)
+            pairs = zip(strides, extents, strict=True)
+            written = (fitting if n == 1 and s > largest else s for s, n in pairs)
+            return dict(zip(names, written, strict=True))
+        return dict(zip(names, strides, strict=True))
 
-    def _issue_ar(self, fields: dict[str, int], out: LocalTensor, *operands: Operand) -> None:
-        self._issue("sAR", fields, out, *operands)
+    def _constant(self, form: str, name: str, value: float, dtype: DType) -> dict[str, int]:
+        """A constant operand in the precision of an element type."""
+        names = self.forms[form].operands[name]
+        fields = {f"{name}_const": 1, f"{name}_addr": dtype.bits(value)}
+        return fields | _type_fields(names, dtype)
+
+    def _emit(
+        self,
+        form: str,
+        function: int,
+        out: LocalTensor,
+        operands: Mapping[str, LocalTensor],
+        more: Mapping[str, int] = _NOTHING,
+        reads_result: bool = False,
+    ) -> None:
+        """Issue a function of a form on operands in local memory, by their names in the form:
+        their addresses, sizes and types, in the fields that the form has for them, then `more`."""
+        kind = self.forms[form]
+        fields = {kind.function_field: int(function)}
+        _write(fields, kind.operands["res0"], out)
+        for name, operand in operands.items():
+            _write(fields, kind.operands[name], operand)
+        fields |= more
+        self._issue(form, fields, out, *operands.values(), out if reads_result else None)
 
     def _issue(
-        self, form: str, fields: dict[str, int], out: LocalTensor, *operands: Operand | None
+        self, form: str, fields: dict[str, int], out: LocalTensor, *operands: LocalTensor | None
     ) -> None:
-        reads = [o.span(self.chip) for o in operands if isinstance(o, LocalTensor)]
+        reads = [o.span(self.chip) for o in operands if o is not None]
         self.issue(form, fields, reads, [out.span(self.chip)])
 
 
-def _pool_fields(function: int, out: LocalTensor, x: LocalTensor, window: Window) -> dict[str, int]:
-    fields = _result_shape(out) | window.fields() | _addresses(out, x)
-    fields |= {"tsk_eu_typ": function, "opd0_h": x.shape[2], "opd0_w": x.shape[3]}
-    fields |= {"res0_prec": out.dtype.code, "opd0_prec": x.dtype.code, "opd3_const": 1}
-    if not x.dtype.is_float:
-        fields["opd0_sign"] = int(x.dtype.signed)
+def _write(fields: dict[str, int], names: OperandFields, tensor: LocalTensor) -> None:
+    """Where a tensor is, how large and of which type."""
+    fields[names.address[0]] = tensor.address
+    for axis, field in names.extents:
+        fields[field] = tensor.shape[axis]
+    fields |= _type_fields(names, tensor.dtype)
+
+
+def _type_fields(names: OperandFields, dtype: DType) -> dict[str, int]:
+    """Its precision, and its sign if that of such a type is set in commands of the form."""
+    fields: dict[str, int] = {}
+    if names.precision is not None:
+        fields[names.precision] = dtype.code
+    if names.sign is not None and (names.signed_floats or not dtype.is_float):
+        fields[names.sign] = int(dtype.signed)
     return fields
 
 
-def _result_shape(out: LocalTensor) -> dict[str, int]:
-    n, c, h, w = out.shape
-    return {"res0_n": n, "res0_c": c, "res0_h": h, "res0_w": w}
-
-
-def _addresses(out: LocalTensor, a: LocalTensor) -> dict[str, int]:
-    return {"res0_addr": out.address, "opd0_addr": a.address}
-
-
-def _constant_or_address(name: str, operand: Operand, dtype: DType) -> dict[str, int]:
-    if isinstance(operand, LocalTensor):
-        return {f"{name}_addr": operand.address}
-    return {f"{name}_const": 1, f"{name}_addr": dtype.bits(operand)}
+def right_shift(shift: int, rounding: Rounding) -> dict[str, int]:
+    """The third operand of integer functions of AR: a shift of 8 bits, negative is right."""
+    return {"opd2_const": 1, "opd2_addr": -shift & 0xFF, "opd2_n_str": rounding}
 
 
 def _broadcast_strides(operand: LocalTensor, shape: Shape4, lanes: int) -> Shape4:

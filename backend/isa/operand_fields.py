@@ -9,7 +9,11 @@ A form that is added needs no line here.
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from xdsl_tpu.backend.isa.terms import Fields
+
 AXES = "nchw"
+_LOW_BITS = 32  # of an address in two fields, `_l32` and `_h8`
+_LOW_MASK = (1 << _LOW_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,18 @@ class OperandFields:
     def shape(self) -> tuple[str, ...]:
         """The fields of the sizes that the form has."""
         return tuple(name for _, name in self.extents)
+
+    def address_fields(self, address: int) -> dict[str, int]:
+        """The fields that hold an address."""
+        low, *high = self.address
+        if not high:
+            return {low: address}
+        return {low: address & _LOW_MASK, high[0]: address >> _LOW_BITS}
+
+    def address_in(self, fields: Fields) -> int:
+        """The address that the fields of a command hold."""
+        low, *high = self.address
+        return fields[low] | sum(fields[name] << _LOW_BITS for name in high)
 
 
 def operand_fields(known: Collection[str], signed_floats: bool) -> dict[str, OperandFields]:

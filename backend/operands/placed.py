@@ -111,8 +111,7 @@ class Placed:
 
 def address_of(command: Command, side: str) -> int:
     """Where an operand begins, as its command has it."""
-    names = command.form.operands[side].address
-    return sum(command[name] << 32 * part for part, name in enumerate(names))
+    return command.form.operands[side].address_in(command)
 
 
 def local_sides(command: Command, chip: Chip) -> list[str]:

@@ -79,7 +79,7 @@ def _element_bytes(command: Command) -> int:
 
 def address(command: Command, side: str) -> int:
     """The absolute start address of the `src` or `dst` side."""
-    return command[f"{side}_start_addr_l32"] | command[f"{side}_start_addr_h8"] << 32
+    return command.form.operands[side].address_in(command)
 
 
 def _is_local(command: Command, side: str, chip: Chip) -> bool:
