@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.kernels import (
+    attention,
     by_type,
     elementwise,
     group_norm,
@@ -53,6 +54,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.ConcatOp: Leaf(moves.moves, move.concat),
     tpu.Conv2DOp: Leaf(by_type.conv2d, local_by_type.conv2d),
     tpu.Depth2SpaceOp: Leaf(moves.moves),
+    tpu.FAttentionOp: Leaf(attention.attention),
     tpu.GatherOp: Leaf(index.gather),
     tpu.GroupNormOp: Leaf(group_norm.group_norm),
     tpu.InstanceNormOp: Leaf(group_norm.instance_norm),

@@ -2,7 +2,14 @@
 
 from abc import ABC
 
-from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import (
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    opt_attr_def,
+    result_def,
+    traits_def,
+)
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, default_attr_def
@@ -73,9 +80,23 @@ class ScoresOp(EqualHeads, TpuOp, ABC):
 
 @irdl_op_definition
 class FAttentionOp(ScoresOp):
-    """softmax(Q K^T * scale + mask) V, block by block without the full matrix of scores."""
+    """softmax(Q K^T * scale + mask) V, block by block without the full matrix of scores.
+
+    Queries are [batch, mq, q_head, dim], keys [batch, mk, kv_head, dim], values [batch, mk,
+    kv_head, any], in any shape of as many elements; the result is [batch, mq, q_head, any].
+    Neighbouring heads of queries share one of keys and values. The mask spreads over
+    [batch, q_head, mq, mk].
+
+    `head_major` says of queries, keys, values and result whether (1) they are [batch, heads, rows,
+    elements] instead. `key_ranges` has four numbers for each 64 rows of queries: the first key
+    they see and the end, where the mask begins to be other than 0, and the end of that. Scores of
+    other keys are those that the mask takes away; no kernel need compute them.
+    """
 
     name = "tpu.FAttention"
+
+    key_ranges = opt_attr_def(I64_ARRAY)
+    head_major = opt_attr_def(I64_ARRAY)
 
 
 @irdl_op_definition

@@ -46,8 +46,40 @@ def dot_product_attention(call: Call) -> Array:
     )
 
 
+def blockwise_attention(call: Call) -> Array:
+    """softmax(q k^T * scale + mask) v, one head of one batch after the other."""
+    batch, heads, kv_heads = (call.integer(name) for name in ("batch", "q_head", "kv_head"))
+    rows, keys = call.integer("mq"), call.integer("mk")
+    major = call.integers("head_major") or [0] * 4
+
+    def matrices(index: int, count: int, some: int) -> Array:
+        given = call.tensor(index)
+        if major[index]:
+            return given.reshape(batch, some, count, -1).swapaxes(1, 2)
+        return given.reshape(batch, count, some, -1)
+
+    queries = matrices(0, rows, heads)
+    key, value = (matrices(index, keys, kv_heads) for index in (1, 2))
+    mask = call.optional(3)
+    full = (batch, heads, rows, keys)
+    masks = None if mask is None else np.broadcast_to(mask, full)
+    out = np.empty((batch, rows, heads, value.shape[-1]), np.float32)
+    for b, h in np.ndindex(batch, heads):
+        shared = h * kv_heads // heads
+        out[b, :, h] = attention(
+            queries[b, :, h],
+            key[b, :, shared],
+            value[b, :, shared],
+            None if masks is None else masks[b, h],
+            call.number("scale"),
+            False,
+        )
+    return call.shaped(out.swapaxes(1, 2) if major[3] else out)
+
+
 RULES: Final[Rules] = {
     matrix_product: (top.MatMulOp, tpu.MatMulOp),
     einsum: (top.EinsumOp,),
     dot_product_attention: (top.ScaleDotProductAttentionOp,),
+    blockwise_attention: (top.FAttentionOp, tpu.FAttentionOp),
 }
