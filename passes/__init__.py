@@ -34,6 +34,7 @@ PASSES: dict[str, PassLoader] = {
     "convert-top-to-tpu": _lazy("lowering.convert", "ConvertTopToTpuPass"),
     "eliminate-redundant-transpose": _lazy("layout.redundant", "EliminateRedundantTransposePass"),
     "extra-optimize": _lazy("extra_optimize", "ExtraOptimizePass"),
+    "fuse-attention": _lazy("fuse_attention.fuse", "FuseAttentionPass"),
     "fuse-bias-add-dropout": _lazy("fuse_bias_add_dropout", "FuseBiasAddDropoutPass"),
     "import-calibration-table": _lazy("calibration.import_table", "ImportCalibrationTablePass"),
     "layer-group": _lazy("layer_group.layer_group", "LayerGroupPass"),

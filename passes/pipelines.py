@@ -37,6 +37,7 @@ LOWERING_PIPELINE = (
 
 FINAL_PIPELINE = (
     "strip-io-quant",
+    "fuse-attention",
     "processor-tpu-optimize",
     "split-long-rows",
     "weight-reorder",
@@ -51,6 +52,7 @@ FINAL_PIPELINE = (
 """From tpu IR to IR with weight layouts and addresses, ready for code generation."""
 
 OF_CHIP = (
+    "fuse-attention",
     "split-long-rows",
     "weight-reorder",
     "layer-group",

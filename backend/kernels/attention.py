@@ -52,7 +52,7 @@ _LOWEST_MASK = -30000.0
 def attention(context: KernelContext, op: Operation) -> None:
     """tpu.FAttention: softmax(scale q k^T + mask) v for all batches and heads.
 
-    Raises TpuError when not even one row of 64 keys fits local memory.
+    Raises DoesNotFit when not even one row of 64 keys fits local memory.
     """
     assert isinstance(op, tpu.FAttentionOp)
     problem = describe(context, op)

@@ -22,6 +22,9 @@ MAY_IMPORT: dict[str, set[str]] = {
                            "backend.tensor", "backend.program", "backend.emitter", "backend.local",
                            "backend.leaves",
                            "backend.kernels.support", "backend.layer_cost"},
+    # An attention is one op where its commands take less time.
+    "passes.fuse_attention": {"passes", "dialects", "backend.chip", "backend.timing",
+                              "backend.isa", "backend.tensor", "backend.codegen"},
     "passes.verify_layer_groups": {"passes", "dialects", "backend.chip", "backend.local.schedule"},
     # What a transpose that survives costs, by the commands its kernel emits.
     "passes.report_transposes": {"passes", "dialects", "backend.chip", "backend.layer_cost",

@@ -1,9 +1,17 @@
 """Fused attention on the simulated machine against the interpreter."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
-from tests.kernels.harness import Case, Shape, check
+from tests.kernels.harness import Case, Shape, check, run
+from xdsl.ir import Operation
+
+from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.layer_cost import run_alone
+from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects import tpu
 
 
 @dataclass(frozen=True)
@@ -75,3 +83,82 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_equals_the_interpreter(form: Attention) -> None:
     check(form.case())
+
+
+SMALL = replace(load_chip(), local_bytes=16384)
+"""A chip on which long rows do not fit."""
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        Attention(70, 900, 32, heads=2),
+        Attention(64, 1000, 40, heads=4, kv_heads=2, mask=(1, 1, 64, 1000)),
+    ],
+    ids=["plain", "mask and shared heads"],
+)
+def test_rows_that_do_not_fit_are_computed_in_blocks(form: Attention) -> None:
+    check(form.case(), SMALL)
+
+
+def causal(form: Attention, value: float) -> Case:
+    """With a mask that hides the keys behind each row's own."""
+    case = replace(form, mask=(form.rows, form.keys)).case()
+    mask = np.triu(np.full((form.rows, form.keys), value, np.float32), 1)
+    case.inputs["mask"] = mask
+    return case
+
+
+@pytest.mark.parametrize("value", [-np.inf, -65504.0])
+@pytest.mark.parametrize("chip", [load_chip(), SMALL], ids=["whole rows", "blocks"])
+def test_hidden_keys_are_skipped(value: float, chip: Chip) -> None:
+    form = Attention(320, 320, 64, heads=2)
+    numbers: list[int] = []
+    for end in (64, 128, 192, 256, 320):
+        numbers += [0, end, end - 63, end]
+    every = check(causal(form, value), chip)
+    some = check(causal(replace(form, ranges=tuple(numbers)), value), chip)
+    assert np.allclose(every.simulated, some.simulated, atol=2e-3)
+    busy = [
+        simulate(one.program.tiu, one.program.gdma, chip).busy[Engine.TIU] for one in (every, some)
+    ]
+    assert busy[1] < 0.8 * busy[0]
+
+
+@pytest.mark.parametrize("value", [-np.inf, -65504.0])
+def test_a_row_that_sees_nothing_is_the_mean_of_all_values(value: float) -> None:
+    """As it is in f32 with the mask -3.4e38; minus infinity would be a NaN there."""
+    case = causal(Attention(64, 96, 32), value)
+    case.inputs["mask"][5] = value
+    out = run(case)
+    mean = case.inputs["v"].reshape(96, 32).mean(0)
+    assert np.allclose(out.simulated.reshape(64, 32)[5], mean, atol=2e-3)
+    rest = np.arange(64) != 5
+    got, expected = (one.reshape(64, 32)[rest] for one in (out.simulated, out.expected))
+    assert np.allclose(got, expected, atol=1e-2)
+
+
+def test_large_scores_stay_finite() -> None:
+    case = Attention(64, 96, 32, scale=20.0).case()
+    out = run(case)
+    assert np.isfinite(out.simulated).all()
+
+
+@pytest.mark.parametrize(
+    ("form", "most"),
+    [
+        (Attention(512, 512, 64, heads=12), 1.7),
+        (Attention(512, 512, 128, heads=4, kv_heads=1), 1.45),
+        (Attention(1024, 1024, 64, heads=4), 1.65),
+    ],
+    ids=["heads of 64", "heads of 128", "longer"],
+)
+def test_cycles_are_near_those_of_the_products(form: Attention, most: float) -> None:
+    """Each of the products at the array's rate, the softmax between them in the same queue."""
+    chip = load_chip()
+    assert run_alone(op_of(form), chip).timeline.total <= most * form.products
+
+
+def op_of(form: Attention) -> Operation:
+    """The op in its lowered function."""
+    return next(op for op in form.case().module().walk() if isinstance(op, tpu.FAttentionOp))

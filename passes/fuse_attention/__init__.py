@@ -1,0 +1,1 @@
+"""Attention written as products and a softmax becomes one op."""

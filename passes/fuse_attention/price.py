@@ -1,0 +1,217 @@
+"""What an attention takes as one op and as the ops that it is made of, both measured."""
+
+import shlex
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.tensor import align, ceil_div
+from xdsl_tpu.backend.timing import Timeline, simulate
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.errors import DoesNotFit
+from xdsl_tpu.dialects.text import module_text
+from xdsl_tpu.dialects.weights import Weights, attach, known_weights, weights_of
+from xdsl_tpu.passes.fuse_attention.match import Attention
+from xdsl_tpu.passes.graph import module_of
+from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.tensors import element_bytes, element_of, is_weight, required_name, shape_of
+from xdsl_tpu.passes.weight_data import stored_as
+
+_REST = (
+    ("processor-tpu-optimize", False),
+    ("split-long-rows", True),
+    ("weight-reorder", True),
+    ("subnet-divide", False),
+    ("op-reorder", False),
+    ("layer-group", True),
+    ("absorb-moves", True),
+    ("address-assign", False),
+)
+"""The passes behind this one that decide what commands ops become; which ask for the chip."""
+
+Change = Callable[[ModuleOp], None]
+
+
+class Prices:
+    """Measures attentions of a network, each kind of them once."""
+
+    def __init__(self, ctx: Context, chip: Chip, description: str, fuse: Change) -> None:
+        self._ctx, self._chip, self._description, self._fuse = ctx, chip, description, fuse
+        self._known: dict[str, bool] = {}
+
+    def is_faster(self, found: Attention) -> bool:
+        """Whether one op is done before its parts are.
+
+        That must hold with the products in front and behind, too, where the scores of a head fit
+        the chip: its parts can be in one group with those, for which less is moved. A group whose
+        computations alone take longer than the op settles it.
+        """
+        alone = _cut_out(found, around=False)
+        key = module_text(alone, locations=False)
+        if key not in self._known:
+            self._known[key] = self._measure(found, alone)
+        return self._known[key]
+
+    def _measure(self, found: Attention, parts: ModuleOp) -> bool:
+        try:
+            cycles = self._fused(parts).total
+        except DoesNotFit:
+            return False
+        if cycles < _least_traffic(found, self._chip):
+            return True
+        line = self._compiled(parts)
+        if cycles >= line.total or (_is_grouped(parts) and cycles < line.busy[Engine.TIU]):
+            return cycles < line.total
+        block = _cut_out(found, around=True)
+        return self._fused(block).total < self._compiled(block).total
+
+    def _fused(self, parts: ModuleOp) -> Timeline:
+        fused = parts.clone()
+        attach(fused, _copied(weights_of(parts)))
+        self._fuse(fused)
+        return self._compiled(fused)
+
+    def _compiled(self, module: ModuleOp) -> Timeline:
+        for name, wants_chip in _REST:
+            options = f"chip={shlex.quote(self._description)}" if wants_chip else ""
+            if name == "layer-group":
+                options += " shortfall=false"
+            make_pass(name, options).apply(self._ctx, module)
+        program = generate(module, weights_of(module), self._chip)
+        return simulate(program.tiu, program.gdma, self._chip)
+
+
+def _least_traffic(found: Attention, chip: Chip) -> float:
+    """Cycles of storing and loading all scores twice; 0 where those of one head fit."""
+    size = element_bytes(found.product.output)
+    row = align(found.keys * size, chip.eu_bytes)
+    if 2 * ceil_div(found.rows, chip.lanes) * row <= chip.local_bytes:
+        return 0
+    bytes_moved = 2 * found.batch * found.heads * found.rows * found.keys * size
+    rates = chip.load_bytes_per_cycle, chip.store_bytes_per_cycle
+    return sum(bytes_moved / rate for rate in rates)
+
+
+def _is_grouped(module: ModuleOp) -> bool:
+    """Whether softmax and products have become one group."""
+    for group in module.walk():
+        if isinstance(group, tpu.GroupOp):
+            kinds = [op for op in group.walk() if isinstance(op, tpu.MatMulOp | tpu.SoftmaxOp)]
+            if len(kinds) == len((tpu.MatMulOp, tpu.SoftmaxOp, tpu.MatMulOp)):
+                return True
+    return False
+
+
+def _cut_out(found: Attention, around: bool) -> ModuleOp:
+    """A network that is nothing but the attention, from where its operands come from.
+
+    With `around`, the products with weights before and behind belong to it.
+    """
+    last = _last(found.product, around)
+    border = [found.queries.value, found.key.value, found.values.value]
+    if found.scores.by_head is not None:
+        border[0] = found.scores.product.input
+    if around:
+        border = [_before_product(value) for value in border]
+    if found.scores.mask is not None:
+        border.append(found.scores.mask)
+    inside = _inside(last, border)
+    network = module_of(last)
+    values = list(dict.fromkeys(v for v in border if not isinstance(v.owner, top.WeightOp)))
+    block = Block(arg_types=[value.type for value in values])
+    new: dict[SSAValue, SSAValue] = {}
+    for place, (value, argument) in enumerate(zip(values, block.args, strict=True)):
+        entry = top.InputOp.make(f"in{place}", (argument,), result_types=[value.type])
+        block.add_op(entry)
+        new[value] = entry.results[0]
+    for op in inside:
+        block.add_op(op.clone(new))
+    result = new[last.results[0]]
+    block.add_op(ReturnOp(result))
+    kind = FunctionType.from_lists([v.type for v in values], [result.type])
+    module = ModuleOp([FuncOp("main", kind, Region(block))], sym_name=StringAttr("attention"))
+    module.attributes = {
+        name: value for name, value in network.attributes.items() if name.startswith("module.")
+    }
+    module.attributes.pop("module.weight_file", None)
+    attach(module, _weights(inside, network))
+    return module
+
+
+_MOVES = (tpu.ReshapeOp, tpu.PermuteOp, tpu.SqueezeOp, tpu.UnsqueezeOp, tpu.SliceOp)
+
+
+def _last(product: tpu.MatMulOp, around: bool) -> Operation:
+    """The last of the moves that follow the product, and the product behind them if wanted."""
+    last: Operation = product
+    while (use := last.results[0].get_unique_use()) is not None:
+        after = use.operation
+        if around and _has_weight(after) and use.index == 0:
+            return after
+        if not isinstance(after, _MOVES):
+            break
+        last = after
+    return last
+
+
+def _before_product(value: SSAValue) -> SSAValue:
+    """What the product with a weight reads that makes a value, moves behind it included."""
+    here = value
+    while isinstance(op := here.owner, Operation):
+        if _has_weight(op):
+            return op.operands[0]
+        if not isinstance(op, _MOVES):
+            break
+        here = op.operands[0]
+    return value
+
+
+def _has_weight(op: Operation) -> bool:
+    return isinstance(op, tpu.MatMulOp) and is_weight(op.right)
+
+
+def _inside(last: Operation, border: list[SSAValue]) -> list[Operation]:
+    """The ops between the border and the last one, in the order of the block."""
+    wanted, stack = set[Operation](), [last]
+    while stack:
+        op = stack.pop()
+        if op in wanted:
+            continue
+        wanted.add(op)
+        for value in op.operands:
+            weight = isinstance(value.owner, top.WeightOp)
+            if isinstance(value.owner, Operation) and (weight or value not in border):
+                stack.append(value.owner)
+    block = last.parent
+    assert block is not None
+    return [op for op in block.ops if op in wanted]
+
+
+def _weights(ops: list[Operation], around: ModuleOp) -> Weights:
+    """Those of some ops; zeros where nobody knows them."""
+    known, found = known_weights(around), Weights()
+    for op in ops:
+        if not isinstance(op, top.WeightOp):
+            continue
+        name, value = required_name(op), op.output
+        if known is not None and name in known:
+            found[name] = known[name]
+        else:
+            zeros = np.zeros(prod(shape_of(value)), np.float32)
+            found[name] = stored_as(zeros.reshape(shape_of(value)), element_of(value))
+    return found
+
+
+def _copied(weights: Weights) -> Weights:
+    copy = Weights()
+    for name, array in weights.items():
+        copy[name] = array
+    return copy
