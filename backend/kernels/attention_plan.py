@@ -4,7 +4,7 @@ Rows of queries lie on lanes, heads beside each other along the columns, as in D
 some heads, rows and keys. Keys and values stay while the rows of their heads stream by.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,6 +74,20 @@ class Mask:
         return GlobalTensor(self.address + start * self.dtype.bytes, shape, strides, self.dtype)
 
 
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """New matrices of all heads: of[g] times weights[g][h] summed over g, plus bias[h]."""
+
+    weights: tuple[tuple[float, ...], ...]
+    bias: tuple[float, ...]
+
+    @classmethod
+    def of(cls, numbers: Sequence[float], heads: int) -> "Mix":
+        """From the attribute of the op, the bias last."""
+        rows = [tuple(numbers[i : i + heads]) for i in range(0, len(numbers), heads)]
+        return cls(tuple(rows[:-1]), rows[-1])
+
+
 @dataclass(frozen=True)
 class Problem:
     """out[b, :, h] = softmax(scale * q[b, :, h] k[b, :, h / group]^T + mask) v[b, :, h / group].
@@ -89,6 +103,13 @@ class Problem:
     scale: float
     mask: Mask | None = None
     ranges: tuple[tuple[int, int, int, int], ...] = ()
+    mix_scores: Mix | None = None
+    mix_shares: Mix | None = None
+
+    @property
+    def mixes(self) -> bool:
+        """Whether heads are mixed, so that all of them are needed at once."""
+        return self.mix_scores is not None or self.mix_shares is not None
 
     @property
     def group(self) -> int:
@@ -305,13 +326,18 @@ def _candidates(problem: Problem, chip: Chip) -> Iterator[Tiling]:
     rows = [n * lanes for n in (1, 2, 4, 8, 16) if (n - 1) * lanes < problem.q.rows]
     keys = [problem.k.rows]
     keys += [n for n in (8192, 4096, 2048, 1024, 512, 256, 64) if n < problem.k.rows]
-    for block in keys:
+    for block in keys[:1] if problem.mixes else keys:
         found = False
         for few in (n for n in range(1, heads + 1) if heads % n == 0):
+            if problem.mixes and few < heads:
+                continue
             for tall in rows:
                 queries = few * problem.group
                 for together in (n for n in range(1, queries + 1) if queries % n == 0):
-                    if together > 1 and together * tall > _MOST_LINES * lanes:
+                    if problem.mixes and together < queries:
+                        continue
+                    lines = together * tall // lanes
+                    if together > 1 and lines > _MOST_LINES and not problem.mixes:
                         break
                     tiling = Tiling(few, tall, block, together)
                     if Sizes.of(problem, tiling, chip).total <= chip.local_bytes:
@@ -363,6 +389,9 @@ def _compute(problem: Problem, tiling: Tiling, step: Step, chip: Chip) -> int:
     total = queries * groups * product
     lines = tiling.together * groups
     per = scores_cycles(chip, lines, keys, step.masked.size if problem.mask else 0)
+    for mix in (problem.mix_scores, problem.mix_shares):
+        if mix is not None:
+            per += 2 * queries * lines * ceil_div(keys, chip.eu(size))
     per += lines * 8 * ceil_div(width, chip.eu(DType.F32.bytes)) // 2
     total += ceil_div(queries, tiling.together) * per
     if step.load_kv:

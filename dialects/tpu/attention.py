@@ -12,7 +12,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, default_attr_def
+from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RANKED, is_none
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
 from xdsl_tpu.dialects.language_models import (
@@ -91,12 +91,18 @@ class FAttentionOp(ScoresOp):
     elements] instead. `key_ranges` has four numbers for each 64 rows of queries: the first key
     they see and the end, where the mask begins to be other than 0, and the end of that. Scores of
     other keys are those that the mask takes away; no kernel need compute them.
+
+    With `mix_scores` the masked scores of a row and key become others of all heads in front of the
+    softmax (talking heads), with `mix_shares` what the softmax gives: (q_head + 1) rows of q_head
+    numbers, a matrix [of, to] and what is added to each head.
     """
 
     name = "tpu.FAttention"
 
     key_ranges = opt_attr_def(I64_ARRAY)
     head_major = opt_attr_def(I64_ARRAY)
+    mix_scores = opt_attr_def(F64_ARRAY)
+    mix_shares = opt_attr_def(F64_ARRAY)
 
 
 @irdl_op_definition

@@ -43,7 +43,9 @@ class FuseAttentionPass(ModulePass):
 
     Scale and mask may be missing, and the scale may stand before the product; Reshapes and
     Permutes of operands and result are read through, as are Tiles that give neighbouring heads
-    the same keys. Keys that a constant mask hides from rows are left out (`key_ranges`).
+    the same keys. Products that mix the heads of each row and key in front of the softmax or
+    behind it become `mix_scores` and `mix_shares`. Keys that a constant mask hides from rows are
+    left out (`key_ranges`).
 
     `when` is `faster` (measured: the commands of the op against those that its parts would
     become, in a group where they fit one), `always` or `never`. `chip` is a name or a `.toml`
@@ -105,9 +107,6 @@ def _built(found: Attention, none: SSAValue) -> tuple[list[Operation], tpu.FAtte
     sizes = _sizes(found, found.heads, found.rows, found.width)
     shape = [sizes[axis] for axis in (TOKENS if tokens else HEADS_FIRST)]
     major = (*(flag for _, flag in operands), not tokens)
-    attributes: dict[str, tuple[int, ...]] = {} if ranges is None else {"key_ranges": ranges}
-    if any(major):
-        attributes["head_major"] = tuple(int(flag) for flag in major)
     fused = tpu.FAttentionOp.make(
         derived_name(old, "_fused"),
         (*(value for value, _ in operands), none if mask is None else mask, none),
@@ -119,7 +118,10 @@ def _built(found: Attention, none: SSAValue) -> tuple[list[Operation], tpu.FAtte
         dim=found.depth,
         mq=found.rows,
         mk=found.keys,
-        **attributes,
+        key_ranges=ranges,
+        head_major=tuple(int(flag) for flag in major) if any(major) else None,
+        mix_scores=found.scores.mix,
+        mix_shares=found.mix_shares,
     )
     ops.append(fused)
     value = fused.output

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import f16
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.constants import values_of
 from xdsl_tpu.passes.fuse_attention.axes import HEAD, Origin, origins
@@ -17,6 +18,10 @@ from xdsl_tpu.passes.tensors import element_of, shape_of
 BATCH, ROW, COLUMN = "batch", "row", "column"
 TOKENS = (BATCH, ROW, HEAD, COLUMN)
 HEADS_FIRST = (BATCH, HEAD, ROW, COLUMN)
+
+
+Numbers = tuple[float, ...]
+"""A matrix [of, to] over the heads and what is added to each, as the op has them."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Scores:
     mask_factor: float = 1.0
     lead: tuple[int, ...] = ()
     by_head: tpu.Conv2DOp | None = None
+    mix: Numbers | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class Attention:
     key: Origin
     values: Origin
     mask_shape: tuple[int, int, int, int] | None = None
+    mix_shares: Numbers | None = None
 
     @property
     def scale(self) -> float:
@@ -62,13 +69,46 @@ def find(product: tpu.MatMulOp) -> Attention | None:
     """The attention whose last op is `product`."""
     if not _plain(product) or bool(product.left_transpose):
         return None
-    softmax = _softmax(product.input)
+    shares, mix_shares = _unmixed(product.input)
+    softmax = _softmax(shares)
     if softmax is None:
         return None
-    scores = _scores(softmax.input, Scores(product, softmax.beta.value.data))
+    value, mix = _unmixed(softmax.input)
+    beta = softmax.beta.value.data
+    if mix is not None and beta != 1:
+        return None
+    scores = _scores(value, Scores(product, beta, mix=mix))
     if scores is None:
         return None
-    return _operands(product, scores)
+    found = _operands(product, scores)
+    if found is None or mix_shares is mix is None:
+        return found
+    if any(m is not None and len(m) != (found.heads + 1) * found.heads for m in (mix, mix_shares)):
+        return None
+    return replace(found, mix_shares=mix_shares)
+
+
+_HEADS_LAST, _HEADS_SECOND = (0, 2, 3, 1), (0, 3, 1, 2)
+
+
+def _unmixed(value: SSAValue) -> tuple[SSAValue, Numbers | None]:
+    """What heads are mixed of, where they are: by a product of all heads of a row and key."""
+    behind = sole_producer(value, tpu.PermuteOp)
+    if behind is None or ints(behind.order) != _HEADS_SECOND:
+        return value, None
+    product = sole_producer(behind.input, tpu.MatMulOp)
+    if product is None or bool(product.left_transpose) or bool(product.do_relu):
+        return value, None
+    before = sole_producer(product.input, tpu.PermuteOp)
+    weights = values_of(product.right)
+    heads = shape_of(value)[1]
+    if before is None or ints(before.order) != _HEADS_LAST or weights is None:
+        return value, None
+    bias = np.zeros(heads) if is_none(product.bias) else values_of(product.bias)
+    if bias is None or bias.size != heads or weights.shape != (heads, heads):
+        return value, None
+    matrix = weights.T if bool(product.right_transpose) else weights
+    return before.input, tuple(map(float, (*matrix.reshape(-1), *bias.reshape(-1))))
 
 
 def _plain(op: tpu.MatMulOp) -> bool:

@@ -52,8 +52,11 @@ class Prices:
 
         That must hold with the products in front and behind, too, where the scores of a head fit
         the chip: its parts can be in one group with those, for which less is moved. A group whose
-        computations alone take longer than the op settles it.
+        computations alone take longer than the op settles it. Windows of one lane group of rows and
+        keys are not measured: groups take many of them at once, in fewer commands than the op.
         """
+        if max(found.rows, found.keys) <= self._chip.lanes:
+            return False
         alone = _cut_out(found, around=False)
         key = module_text(alone, locations=False)
         if key not in self._known:

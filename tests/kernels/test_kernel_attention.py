@@ -29,6 +29,8 @@ class Attention:
     scale: float = 0.0
     ranges: tuple[int, ...] = ()
     head_major: tuple[int, ...] = (0, 0, 0, 0)
+    mix_scores: bool = False
+    mix_shares: bool = False
 
     def case(self, kind: str = "f16") -> Case:
         case = Case(kind)
@@ -45,6 +47,11 @@ class Attention:
             attributes["key_ranges"] = f"[{', '.join(map(str, self.ranges))}]"
         if any(self.head_major):
             attributes["head_major"] = f"[{', '.join(map(str, self.head_major))}]"
+        for number, name in enumerate(("mix_scores", "mix_shares")):
+            if getattr(self, name):
+                mix = np.random.default_rng(number).standard_normal((self.heads + 1) * self.heads)
+                numbers = ", ".join(f"{n:.6e} : f64" for n in mix / 2)
+                attributes[name] = f"[{numbers}]"
         out = self._shape(3, self.rows, self.heads, width)
         case.op("tpu.FAttention", [q, k, v, mask, "none"], attributes, "y", out)
         return case
@@ -73,6 +80,9 @@ FORMS = {
     "heads first": Attention(70, 100, 40, 4, 2, batch=2, head_major=(1, 1, 1, 1)),
     "keys with heads first": Attention(70, 100, 32, heads=4, head_major=(0, 1, 0, 0)),
     "values with heads first": Attention(130, 70, 32, heads=4, head_major=(0, 0, 1, 1)),
+    "heads are mixed": Attention(100, 100, 48, heads=4, mix_scores=True, mix_shares=True),
+    "scores are mixed": Attention(49, 70, 24, heads=3, mask=(1, 1, 49, 70), mix_scores=True),
+    "shares are mixed": Attention(49, 70, 24, heads=2, batch=2, mix_shares=True),
     "mask for all heads": Attention(70, 100, 32, heads=4, mask=(1, 1, 70, 100)),
     "mask of each head": Attention(70, 100, 32, heads=4, mask=(4, 70, 100)),
     "mask of each batch": Attention(20, 40, 32, heads=2, batch=3, mask=(3, 1, 20, 40)),

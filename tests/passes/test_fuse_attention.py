@@ -145,6 +145,21 @@ def scaled_heads() -> str:
     return t.text(t.matmul("y", t.softmax("p", value), v))
 
 
+def talking_heads() -> str:
+    """Heads mixed in front of the softmax and behind it."""
+    t = Text()
+    q, k, v = (t.input(name, 1, 3, 6, 8) for name in ("q", "k", "v"))
+
+    def mixed(name: str, value: str) -> str:
+        last = t.permute(f"{name}l", value, 0, 2, 3, 1)
+        given = f"{last} {t.weight(f'{name}w', 3, 3)} {t.weight(f'{name}b', 1, 1, 1, 3)} none none"
+        product = t.op("MatMul", f"{name}m", given, "", 1, 6, 6, 3)
+        return t.permute(name, product, 0, 3, 1, 2)
+
+    scores = mixed("a", t.matmul("s", q, k, "right_transpose = true"))
+    return t.text(t.matmul("y", mixed("b", t.softmax("p", scores)), v))
+
+
 SPELLINGS = {
     "scale on the scores": by_tokens(),
     "scale on the keys": by_tokens(scale="keys"),
@@ -156,6 +171,7 @@ SPELLINGS = {
     "three dimensions, one batch": three_dimensions(1),
     "shared heads": shared_heads(),
     "scaled heads": scaled_heads(),
+    "talking heads": talking_heads(),
 }
 
 

@@ -6,7 +6,7 @@ sum are carried along, and what was summed before is scaled (online softmax).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
@@ -54,6 +54,10 @@ class Buffers:
     spare: int
     exponents: int
     ones: int
+
+    def exchanged(self) -> "Buffers":
+        """The first two in each other's place."""
+        return replace(self, scores=self.below, below=self.scores)
 
 
 @dataclass(frozen=True, slots=True)

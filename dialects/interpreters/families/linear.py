@@ -10,6 +10,7 @@ import numpy.typing as npt
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters.call import Call
 from xdsl_tpu.dialects.interpreters.numerics.linear import MatMulFlags, attention, matmul
+from xdsl_tpu.dialects.interpreters.numerics.normalization import softmax
 from xdsl_tpu.dialects.interpreters.registry import Rules
 
 Array = npt.NDArray[Any]
@@ -46,6 +47,31 @@ def dot_product_attention(call: Call) -> Array:
     )
 
 
+def _some_heads(
+    queries: Array,
+    keys: Array,
+    values: Array,
+    mask: Array | None,
+    scale: float,
+    mixes: list[list[float] | None],
+) -> Array:
+    """[rows, heads, elements] of [rows, heads, elements], and a mask [heads, rows, keys]."""
+    scores = np.einsum("mhd,nhd->hmn", queries, keys, optimize=True) * np.float32(scale)
+    if mask is not None:
+        scores = scores + mask
+    shares = _mixed(softmax(_mixed(scores, mixes[0]), -1), mixes[1])
+    return np.einsum("hmn,nhd->mhd", shares, values, optimize=True)
+
+
+def _mixed(matrices: Array, mix: list[float] | None) -> Array:
+    """Sums over all heads' matrices [heads, rows, keys], and a number added to each head's."""
+    if mix is None:
+        return matrices
+    heads = len(matrices)
+    numbers = np.asarray(mix, np.float32).reshape(heads + 1, heads)
+    return np.einsum("gmn,gh->hmn", matrices, numbers[:-1]) + numbers[-1][:, None, None]
+
+
 def blockwise_attention(call: Call) -> Array:
     """softmax(q k^T * scale + mask) v, one head of one batch after the other."""
     batch, heads, kv_heads = (call.integer(name) for name in ("batch", "q_head", "kv_head"))
@@ -61,18 +87,20 @@ def blockwise_attention(call: Call) -> Array:
     queries = matrices(0, rows, heads)
     key, value = (matrices(index, keys, kv_heads) for index in (1, 2))
     mask = call.optional(3)
-    full = (batch, heads, rows, keys)
-    masks = None if mask is None else np.broadcast_to(mask, full)
+    masks = None if mask is None else np.broadcast_to(mask, (batch, heads, rows, keys))
+    shared = np.arange(heads) * kv_heads // heads
     out = np.empty((batch, rows, heads, value.shape[-1]), np.float32)
-    for b, h in np.ndindex(batch, heads):
-        shared = h * kv_heads // heads
-        out[b, :, h] = attention(
-            queries[b, :, h],
-            key[b, :, shared],
-            value[b, :, shared],
-            None if masks is None else masks[b, h],
+    mixes = [call.numbers(name) or None for name in ("mix_scores", "mix_shares")]
+    together = heads if any(mixes) else 1
+    for b, first in np.ndindex(batch, heads // together):
+        some = slice(first * together, (first + 1) * together)
+        out[b, :, some] = _some_heads(
+            queries[b, :, some],
+            key[b, :, shared[some]].swapaxes(0, 1),
+            value[b, :, shared[some]].swapaxes(0, 1),
+            None if masks is None else masks[b, some],
             call.number("scale"),
-            False,
+            mixes,
         )
     return call.shaped(out.swapaxes(1, 2) if major[3] else out)
 

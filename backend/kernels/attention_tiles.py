@@ -1,0 +1,374 @@
+"""The tiles of a fused attention: what is loaded, computed and stored for each."""
+
+import math
+
+import numpy as np
+
+from xdsl_tpu.backend.emitter import Arith
+from xdsl_tpu.backend.kernels.attention_plan import (
+    Heads,
+    Mix,
+    Problem,
+    Sizes,
+    Step,
+    Tiling,
+    spreads_values,
+    steps,
+)
+from xdsl_tpu.backend.kernels.mapping import write_table
+from xdsl_tpu.backend.kernels.sequences.exp import (
+    EXP2_4,
+    EXP2_6,
+    EXP2_F32_SCRATCH,
+    LOG2_E,
+    exp2_f32,
+)
+from xdsl_tpu.backend.kernels.sequences.row_set import RowSet
+from xdsl_tpu.backend.kernels.sequences.score_rows import Buffers, Running, ScoreRows
+from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory
+from xdsl_tpu.backend.kernels.tiling import Piece, cut
+from xdsl_tpu.backend.kernels.transfer import fetch, put
+from xdsl_tpu.backend.tensor import (
+    DType,
+    GlobalTensor,
+    LocalTensor,
+    Shape4,
+    aligned,
+    compact,
+    strided,
+)
+
+F16, F32 = DType.F16, DType.F32
+
+_LOWEST_MASK = -30000.0
+"""A sum with a score stays finite, so that rows of which everything is masked have no NaN."""
+
+
+class Layer:
+    """The buffers, and what is done with them in each step."""
+
+    def __init__(self, context: KernelContext, problem: Problem, tiling: Tiling) -> None:
+        self.e = context.emitter
+        self.chip = context.chip
+        self.problem, self.tiling = problem, tiling
+        self.steps = list(steps(problem, tiling, self.chip.lanes))
+        memory = context.memory()
+        sizes = Sizes.of(problem, tiling, self.chip)
+        self._take(memory, sizes)
+        self._factors = scale_factors(problem.scale * LOG2_E)
+
+    def _take(self, memory: LocalMemory, sizes: Sizes) -> None:
+        def several(count: int, size: int) -> list[int]:
+            return [memory.take(size) for _ in range(count)]
+
+        self._q, self._out = several(2, sizes.q), several(2, sizes.out)
+        self._mask = several(2, sizes.mask)
+        self._k, self._v = (several(sizes.kv_buffers, s) for s in (sizes.k, sizes.v))
+        self._q_slots, self._k_slots, self._v_slots = (
+            memory.take(s) for s in (sizes.q_slots, sizes.k_slots, sizes.v_slots)
+        )
+        self._sums = several(sizes.sum_buffers + 1, sizes.sums)
+        self._largest = several(sizes.sum_buffers, sizes.statistics)
+        self._totals = several(sizes.sum_buffers, sizes.statistics)
+        self._few = several(6, sizes.statistics)
+        ones = memory.take(sizes.ones)
+        scores, below, spare, exponents = (memory.take(s) for s in sizes.scores)
+        self._buffers = Buffers(scores, below, spare, exponents, ones)
+        lanes = self.chip.lanes
+        self._ones_shape = (1, min(self.tiling.keys, self.problem.k.rows), 1, 1)
+        self._scores_bytes = sizes.scores[0]
+        self._table = compact(self.chip, memory.take(256), (1, lanes, 1, len(EXP2_4)), F16)
+        self._wide_table = compact(self.chip, memory.take(256), (1, lanes, 1, len(EXP2_6)), F32)
+
+    def run(self) -> None:
+        """Emit everything; loads of the next step stand before the store of the one before."""
+        self._prepare()
+        work = self.steps
+        for index in range(len(work) + 2):
+            if index < len(work):
+                self.load(work[index])
+            if 0 <= index - 1 < len(work):
+                self.compute(work[index - 1])
+            if 0 <= index - 2 < len(work):
+                self.store(work[index - 2])
+
+    def _prepare(self) -> None:
+        write_table(self.e, self._table, EXP2_4)
+        if self.tiling.keys < self.problem.k.rows:
+            write_table(self.e, self._wide_table, EXP2_6)
+        self.e.copy(aligned(self.chip, self._buffers.ones, self._ones_shape, F16), 1.0)
+        # Lanes without a row compute with what they have, which shall be numbers.
+        shape = (1, self.chip.lanes, 1, self._scores_bytes // F16.bytes)
+        self.e.copy(aligned(self.chip, self._buffers.scores, shape, F16), 0.0)
+
+    def _queries(self, step: Step) -> Piece:
+        group = self.problem.group
+        return Piece(step.heads.start * group, step.heads.size * group)
+
+    def _dense(self, address: int, source: GlobalTensor) -> LocalTensor:
+        return aligned(self.chip, address, source.shape, source.dtype)
+
+    def _fetch(self, address: int, source: GlobalTensor) -> None:
+        fetch(self.e, self._dense(address, source), source)
+
+    def load(self, step: Step) -> None:
+        """Stage 1: keys and values unless they are there, queries, and the mask."""
+        p = self.problem
+        if step.load_kv:
+            self._fetch(self._k[step.kv_slot], p.k.tile(step.batch, step.block, step.heads))
+        if step.first:
+            tile = p.q.tile(step.batch, step.rows, self._queries(step))
+            self._fetch(self._q[step.q_slot], tile)
+        if step.load_kv:
+            self._fetch(self._v[step.kv_slot], p.v.tile(step.batch, step.block, step.heads))
+        if p.mask is not None and step.masked.size:
+            source = p.mask.tile(step.batch, self._queries(step), step.rows, step.masked)
+            target = self._mask_tensor(step)
+            if p.mask.by_row:
+                fetch(self.e, target, source)
+            else:
+                self.e.load_broadcast(target, source)
+
+    def _mask_tensor(self, step: Step) -> LocalTensor:
+        assert self.problem.mask is not None
+        source = self.problem.mask.tile(step.batch, self._queries(step), step.rows, step.masked)
+        heads, rows, _, keys = source.shape
+        rows = rows if self.problem.mask.by_row else min(self.chip.lanes, step.rows.size)
+        return aligned(self.chip, self._mask[step.slot], (heads, rows, 1, keys), F16)
+
+    def store(self, step: Step) -> None:
+        """Stage 3: finished rows."""
+        if step.last:
+            target = self.problem.out.tile(step.batch, step.rows, self._queries(step))
+            put(self.e, target, self._dense(self._out[step.q_slot], target))
+
+    def compute(self, step: Step) -> None:
+        """Stage 2: scores, powers, sums."""
+        if step.load_kv:
+            self._spread_keys(step)
+        if step.first:
+            tile = self.problem.q.tile(step.batch, step.rows, self._queries(step))
+            self._spread(
+                self._q[step.q_slot], self._q_slots, tile, self.problem.q, self._factors[0]
+            )
+        if self.problem.mask is not None and step.masked.size:
+            mask = self._mask_tensor(step)
+            self.e.arith(Arith.MAX, mask, mask, _LOWEST_MASK)
+            self.e.arith(Arith.MUL, mask, mask, LOG2_E)
+        for number, heads in enumerate(cut(self._queries(step).size, self.tiling.together)):
+            self._heads(step, heads, number)
+
+    def _spread_keys(self, step: Step) -> None:
+        p, slot = self.problem, step.kv_slot
+        k = p.k.tile(step.batch, step.block, step.heads)
+        self._spread(self._k[slot], self._k_slots, k, p.k, self._factors[1])
+        if spreads_values(p, self.tiling):
+            v = p.v.tile(step.batch, step.block, step.heads)
+            self._spread(self._v[slot], self._v_slots, v, p.v, 1.0)
+
+    def _spread(
+        self, source: int, target: int, tile: GlobalTensor, heads: Heads, factor: float
+    ) -> None:
+        """Every head's matrix by itself, on EU boundaries, times a factor."""
+        here = self._by_head(self._dense(source, tile), heads)
+        there = self._slots(target, here.shape, tile.dtype)
+        if factor == 1:
+            self.e.copy(there, here)
+        else:
+            self.e.arith(Arith.MUL, there, here, factor)
+
+    def _by_head(self, tile: LocalTensor, heads: Heads) -> LocalTensor:
+        """A tile as (heads, rows, 1, columns), however heads lie."""
+        if heads.head_major:
+            return tile
+        shape = (tile.shape[3] // heads.columns, tile.shape[1], 1, heads.columns)
+        strides = (heads.columns, tile.strides[1], heads.columns, 1)
+        return strided(tile.address, shape, strides, tile.dtype)
+
+    def _slots(self, address: int, shape: Shape4, dtype: DType) -> LocalTensor:
+        """Matrices (heads, rows, 1, columns), each EU-aligned, one behind the other."""
+        return aligned(self.chip, address, shape, dtype)
+
+    def _heads(self, step: Step, heads: Piece, number: int) -> None:
+        """Some heads' rows against the keys of a step."""
+        chip, e, p = self.chip, self.e, self.problem
+        lanes = min(chip.lanes, step.rows.size)
+        groups = -(-step.rows.size // chip.lanes)
+        self._scores(step, heads)
+        buffers = self._buffers
+        if p.mix_scores is not None:
+            buffers = buffers.exchanged()
+            self._mix(step, p.mix_scores, LOG2_E, self._buffers.scores, buffers.scores)
+        rows = ScoreRows(chip, lanes, heads.size * groups, step.keys.size, buffers)
+        now, before = self._states(number, step)
+        running = Running(
+            rows.statistic(self._largest[now], F16),
+            rows.statistic(self._few[0] if not step.first else self._totals[now], F32),
+        )
+        old = None if step.first else rows.statistic(self._largest[before], F16)
+        powers = rows.powers(e, self._table, running, old)
+        if old is not None:
+            self._rescale(rows, step, heads, (now, before), running)
+        if p.mix_shares is not None:
+            powers = self._mixed_shares(rows, step, powers, self._totals[now], p.mix_shares)
+        self._values(step, heads, powers.address, now, accumulate=not step.first)
+        if step.last:
+            self._finish(rows, step, heads, now)
+
+    def _mixed_shares(
+        self, rows: ScoreRows, step: Step, powers: RowSet, totals: int, mix: Mix
+    ) -> RowSet:
+        """Powers over their sums, mixed over the heads."""
+        e, chip, address = self.e, self.chip, rows.rows.address
+        wide, narrow = rows.statistic(self._few[1], F32), rows.statistic(self._few[2], F16)
+        e.div(wide, 1.0, rows.statistic(totals, F32))
+        e.cast(narrow, wide)
+        shares = powers.placed(address, F16)
+        e.arith(Arith.MUL, shares.slots(chip), powers.slots(chip), powers.beside(narrow))
+        self._mix(step, mix, 1.0, address, powers.address)
+        return powers
+
+    def _mix(self, step: Step, mix: Mix, unit: float, source: int, target: int) -> None:
+        """All heads' matrices from those at `source`; `unit` is what their numbers are in."""
+        e, heads = self.e, len(mix.bias)
+        first = self._score_tensor(step, heads)
+        size = first.strides[0] * F16.bytes
+        shape = (1, min(self.chip.lanes, step.rows.size), 1, first.strides[0])
+
+        def line(address: int) -> LocalTensor:
+            return aligned(self.chip, address, shape, F16)
+
+        spare = [line(self._buffers.spare + i * size) for i in range(2)]
+        for head in range(heads):
+            out = line(target + head * size)
+            # Sums go to and fro between two places, so that the last one is in the result's.
+            steps = heads - 1 + (mix.bias[head] != 0)
+            places = [out if (steps - i) % 2 == 0 else spare[1] for i in range(steps + 1)]
+            e.arith(Arith.MUL, places[0], line(source), mix.weights[0][head])
+            for other in range(1, heads):
+                e.arith(Arith.MUL, spare[0], line(source + other * size), mix.weights[other][head])
+                e.arith(Arith.ADD, places[other], places[other - 1], spare[0])
+            if mix.bias[head] != 0:
+                e.arith(Arith.ADD, out, places[-2], mix.bias[head] * unit)
+
+    def _states(self, number: int, step: Step) -> tuple[int, int]:
+        """Which of the running statistics and sums are written, and which are those before."""
+        if len(self._largest) == 1:
+            return 0, 0
+        return 2 * number + step.slot, 2 * number + 1 - step.slot
+
+    def _scores(self, step: Step, heads: Piece) -> None:
+        """q k^T, and the mask."""
+        chip, e, p = self.chip, self.e, self.problem
+        skipped = (step.keys.start - step.block.start) // chip.lanes
+        q_shape = (1, step.rows.size, 1, p.q.columns)
+        k_shape = (1, step.keys.size, 1, p.k.columns)
+        out = self._score_tensor(step, heads.size)
+        q_slots = self._slots(self._q_slots, (1, *q_shape[1:]), F16)
+        k_slots = self._slots(self._k_slots, (1, step.block.size, 1, p.k.columns), F16)
+        for index in range(heads.size):
+            head = heads.start + index
+            left = self._q_slots + head * q_slots.strides[0] * F16.bytes
+            right = self._k_slots + head // p.group * k_slots.strides[0] * F16.bytes
+            right += skipped * k_slots.strides[1] * F16.bytes
+            e.mm2(
+                aligned(chip, out.at(index), (1, *out.shape[1:]), F16),
+                aligned(chip, left, q_shape, F16),
+                aligned(chip, right, k_shape, F16),
+                right_transpose=True,
+            )
+        if p.mask is not None and step.masked.size:
+            self._add_mask(step, heads, out)
+
+    def _score_tensor(self, step: Step, heads: int) -> LocalTensor:
+        shape = (heads, step.rows.size, 1, step.keys.size)
+        return aligned(self.chip, self._buffers.scores, shape, F16)
+
+    def _add_mask(self, step: Step, heads: Piece, scores: LocalTensor) -> None:
+        assert self.problem.mask is not None
+        mask = self._mask_tensor(step)
+        start = heads.start if self.problem.mask.by_head else 0
+        count = heads.size if self.problem.mask.by_head else 1
+        first = step.masked.start - step.keys.start
+        shape = (*scores.shape[:3], step.masked.size)
+        part = scores.window((0, 0, 0, first), shape, self.chip)
+        by_row = mask.strides[1] if self.problem.mask.by_row else 0
+        operand = strided(
+            mask.at(start),
+            (count, scores.shape[1], 1, step.masked.size),
+            (mask.strides[0], by_row, mask.strides[2], 1),
+            F16,
+        )
+        self.e.arith(Arith.ADD, part, part, operand)
+
+    def _rescale(
+        self,
+        rows: ScoreRows,
+        step: Step,
+        heads: Piece,
+        states: tuple[int, int],
+        running: Running,
+    ) -> None:
+        """Bring what was summed before to the new largest score."""
+        e, (now, before) = self.e, states
+        change, wide, a, b = (rows.statistic(self._few[i], F32) for i in (1, 2, 3, 4))
+        narrow = rows.statistic(self._few[1], F16)
+        e.arith(Arith.SUB, narrow, rows.statistic(self._largest[before], F16), running.largest)
+        e.cast(wide, narrow)
+        exponent = rows.statistic(self._few[5], EXP2_F32_SCRATCH[2])
+        exp2_f32(e, change, wide, (a, b, exponent), self._wide_table)
+        e.arith(Arith.MUL, wide, rows.statistic(self._totals[before], F32), change)
+        e.arith(Arith.ADD, rows.statistic(self._totals[now], F32), wide, running.total)
+        old, new = (self._sum_tensor(self._sums[i], step, heads.size) for i in (before, now))
+        e.arith(Arith.MUL, new, old, self._beside(change, step, heads.size))
+
+    def _sum_tensor(self, address: int, step: Step, heads: int) -> LocalTensor:
+        shape = (heads, step.rows.size, 1, self.problem.v.columns)
+        return aligned(self.chip, address, shape, F32)
+
+    def _beside(self, statistic: LocalTensor, step: Step, heads: int) -> LocalTensor:
+        """One number per row next to (heads, rows, 1, columns)."""
+        groups = -(-step.rows.size // self.chip.lanes)
+        shape = (heads, step.rows.size, 1, 1)
+        return strided(statistic.address, shape, (groups, 1, 1, 1), statistic.dtype)
+
+    def _values(self, step: Step, heads: Piece, powers: int, now: int, accumulate: bool) -> None:
+        """Powers times values, added to the sums."""
+        chip, p = self.chip, self.problem
+        skipped = (step.keys.start - step.block.start) // chip.lanes
+        spread = spreads_values(p, self.tiling)
+        base = self._v_slots if spread else self._v[step.kv_slot]
+        slots = self._slots(base, (1, step.block.size, 1, p.v.columns), F16)
+        out = self._sum_tensor(self._sums[now], step, heads.size)
+        left = aligned(chip, powers, self._score_tensor(step, heads.size).shape, F16)
+        for index in range(heads.size):
+            head = (heads.start + index) // p.group
+            right = base + (head * slots.strides[0] + skipped * slots.strides[1]) * F16.bytes
+            self.e.mm2(
+                aligned(chip, out.at(index), (1, *out.shape[1:]), F32),
+                aligned(chip, left.at(index), (1, *left.shape[1:]), F16),
+                aligned(chip, right, (1, step.keys.size, 1, p.v.columns), F16),
+                accumulate=accumulate,
+            )
+
+    def _finish(self, rows: ScoreRows, step: Step, heads: Piece, now: int) -> None:
+        """Divide by the sums of powers, and put the heads beside each other."""
+        e, p = self.e, self.problem
+        sums = result = self._sum_tensor(self._sums[now], step, heads.size)
+        if p.mix_shares is None:
+            inverse = rows.statistic(self._few[1], F32)
+            e.div(inverse, 1.0, rows.statistic(self._totals[now], F32))
+            result = self._sum_tensor(self._sums[-1], step, heads.size)
+            e.arith(Arith.MUL, result, sums, self._beside(inverse, step, heads.size))
+        tile = p.out.tile(step.batch, step.rows, self._queries(step))
+        every = self._by_head(self._dense(self._out[step.q_slot], tile), p.out)
+        target = every.window((heads.start, 0, 0, 0), sums.shape, self.chip)
+        e.cast(target, result)
+
+
+def scale_factors(scale: float) -> tuple[float, float]:
+    """Two numbers of f16 whose product is `scale`, to five digits more than one has."""
+    second = np.arange(1024, 2048, dtype=np.float64) / 1024
+    first = (abs(scale) / second).astype(np.float16).astype(np.float64)
+    best = int(np.argmin(np.abs(first * second - abs(scale))))
+    return math.copysign(float(first[best]), scale), float(second[best])
