@@ -41,9 +41,12 @@ def judge(outputs: Arrays, report: dict[str, Any], limits: Limits, compared: Clo
         if count
     ]
     if found:
+        narrow = report["quantize"] == "F16"
+        keeps = "; tpu-compile --calibrate-with keeps such layers out of F16" if narrow else ""
         raise NotFiniteError(
             f"{'; '.join(found)} (F16 ends at 65,504; BF16 and F32 reach 3e38; the program is "
             f"{report['quantize'] or 'of others'}): --find-bad names the command where it begins"
+            f"{keeps}"
         )
     found = [
         f"output '{name}': {what}"

@@ -11,11 +11,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.integers import INTEGER, is_integer_element, is_integer_tensor
 from xdsl_tpu.dialects.quant import CalibratedType, UniformType
 from xdsl_tpu.passes.calibration.steps import quantised
-from xdsl_tpu.passes.lowering.context import F32
+from xdsl_tpu.passes.lowering.context import BF16, F16, F32
 from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
 
 COMPARISONS = (tpu.CompareOp, tpu.CompareConstOp)
@@ -136,7 +137,20 @@ def wanted_element(op: Operation, place: int) -> Attribute | None:
         return INTEGER
     if isinstance(op, COMPARISONS) and any(map(is_integer_tensor, (*op.operands, *op.results))):
         return INTEGER
+    if isinstance(op, tpu.MatMulOp) and _is_exact_product(op):
+        return None
     return element_of(op.results[0])
+
+
+def _is_exact_product(op: tpu.MatMulOp) -> bool:
+    """Whether an f32 product of two computed 16-bit tensors needs no casts.
+
+    Products of 16-bit floats are exact in f32, and summed in it; only the result is wider.
+    """
+    both = (op.input, op.right)
+    if element_of(op.output) != F32 or not is_none(op.bias) or any(map(is_weight, both)):
+        return False
+    return {element_of(value) for value in both} in ({F16}, {BF16})
 
 
 def _after(value: SSAValue) -> InsertPoint:

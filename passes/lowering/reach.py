@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from xdsl.dialects.builtin import IntegerType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
@@ -25,7 +26,8 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.half_range import LARGEST, LEAST, VANISHING, holds, magnitude
-from xdsl_tpu.passes.tensors import is_weight, required_name
+from xdsl_tpu.passes.tensors import element_of, is_weight, required_name
+from xdsl_tpu.passes.weight_data import as_numbers
 
 MOVES = (
     *(top.CastOp, top.ConcatOp, top.Depth2SpaceOp, top.FlattenOp, top.GatherOp, top.GatherNDOp),
@@ -176,10 +178,10 @@ def _finite(number: float, *, is_factor: bool = False) -> Constant:
 def _weights(op: Operation, weights: Weights | None) -> list[Constant]:
     found: list[Constant] = []
     for place, value in enumerate(op.operands):
-        if weights is None or not is_weight(value) or is_integer_tensor(value):
+        if weights is None or not is_weight(value) or isinstance(element_of(value), IntegerType):
             continue
         assert isinstance(value.owner, top.WeightOp)
-        size = magnitude(np.asarray(weights[required_name(value.owner)]))
+        size = magnitude(as_numbers(weights[required_name(value.owner)], element_of(value)))
         if isinstance(op, top.ConvOp | top.DeconvOp) and place == len(op.operands) - 1:
             continue  # biases of convolutions are f32
         is_factor = isinstance(op, (*PRODUCTS, *NORMS)) and place == 1
