@@ -41,6 +41,8 @@ LARGEST_SIZE = 65535
 MOST_COMMANDS = 1 << 15
 """More commands than this are not worth counting: they would move a few bytes each."""
 
+_FARTHEST = 1 << 32  # no stride of a command says so much
+
 _NO_LOOP = Digit(1, 0, 0)
 
 
@@ -87,7 +89,8 @@ def repeats(source: GlobalTensor) -> bool:
 def transfers(lanes: Lanes, box: Box, width: int, chip: Chip, stores: bool) -> Transfers | None:
     """The cheapest commands for a box from DDR (`at`) to a lane's bytes (`to`), or back.
 
-    Every stride in DDR must be positive. None when it takes more than `MOST_COMMANDS`.
+    Loops that go backwards in DDR, or farther than a lane reaches, take a command for each step.
+    None when it takes more than `MOST_COMMANDS`.
     """
     loops = [part for digit in box.digits for part in short(digit)]
     unit = next((d for d in loops if (d.to, d.at) == (1, 1)), None)
@@ -96,7 +99,8 @@ def transfers(lanes: Lanes, box: Box, width: int, chip: Chip, stores: bool) -> T
     best: tuple[int, tuple[Digit, ...]] | None = None
     # A broadcast has no stride along w.
     run = _NO_LOOP if unit is None and lanes.count > 1 and lanes.ddr == 0 else unit
-    for kept in _choices(others, run):
+    forward = [d for d in others if d.at >= 0 and d.to < _FARTHEST]
+    for kept in _choices(forward, run):
         count = prod(d.extent for d in others if d not in kept)
         if count > MOST_COMMANDS or (best and count >= best[0]):
             continue
