@@ -10,12 +10,14 @@ from xdsl_tpu.dialects.errors import TpuError
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A sliding window: kernel and stride (y, x), pads (top, bottom, left, right), dilation."""
+    """A sliding window: kernel and stride (y, x), pads (top, bottom, left, right), dilation, and
+    the zeros that it sees between neighbouring elements."""
 
     kernel: tuple[int, int]
     stride: tuple[int, int] = (1, 1)
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     dilation: tuple[int, int] = (1, 1)
+    insert: tuple[int, int] = (0, 0)
 
     def fields(self) -> dict[str, int]:
         """The command fields common to convolution and pooling."""
@@ -32,6 +34,8 @@ class Window:
             "opd0_rt_pad": right,
             "opd1_y_ins0": dy - 1,
             "opd1_x_ins0": dx - 1,
+            "opd0_y_ins0": self.insert[0],
+            "opd0_x_ins0": self.insert[1],
         }
 
 
@@ -61,11 +65,14 @@ def _read(
     """Elements along an axis and the pad behind them that are left when nothing is unread."""
     before, after = pads
     reach = (window.kernel[axis] - 1) * window.dilation[axis] + 1
-    unread = before + size + after - reach - (windows - 1) * window.stride[axis]
+    step = window.insert[axis] + 1
+    seen = (size - 1) * step + 1
+    unread = before + seen + after - reach - (windows - 1) * window.stride[axis]
     if unread < window.stride[axis]:
         return size, after
     from_pad = min(after, unread)
-    return size - (unread - from_pad), after - from_pad
+    dropped = -(-(unread - from_pad) // step)
+    return size - dropped, after - unread + dropped * step
 
 
 def _laid_out_alike(part: LocalTensor, chip: Chip) -> bool:

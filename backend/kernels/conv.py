@@ -42,7 +42,7 @@ from xdsl_tpu.dialects.errors import NoKernel, TpuError
 def conv2d(context: KernelContext, op: Operation) -> None:
     """Emit a 1-D or 2-D convolution.
 
-    Raises TpuError for what the unit cannot do: integer types, pads above 15, inserted zeros.
+    Raises TpuError for what the unit cannot do: integer types, pads or inserted zeros above 15.
     """
     assert isinstance(op, tpu.Conv2DOp)
     conv = describe(context, op)
@@ -61,8 +61,8 @@ def describe(context: KernelContext, op: "tpu.Conv2DOp") -> Convolution:
     bias = context.optional(op.bias)
     x4, out4 = x.as4(_four(x.shape)), out.as4(_four(out.shape))
     rows, columns = window_axes(op, x4.shape, out4.shape)
-    if not x.dtype.is_float or (op.inserts is not None and any(ints(op.inserts))):
-        raise NoKernel(f"{where(op)}: only f32, f16 and bf16 without inserted zeros are supported")
+    if not x.dtype.is_float:
+        raise NoKernel(f"{where(op)}: only f32, f16 and bf16 are supported")
     merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
     oc = out4.shape[1]
     bias4 = None if bias is None else bias.as4((1, oc, 1, 1))
@@ -110,13 +110,12 @@ def window_axes(op: "tpu.Conv2DOp", x: Shape4, out: Shape4) -> tuple[Axis, Axis]
     kernel, strides = ints(op.kernel_shape), ints(op.strides)
     pads = ints(op.pads)
     dilations = ints(op.dilations) if op.dilations is not None else (1,) * len(kernel)
+    inserts = ints(op.inserts) if op.inserts is not None else (0,) * len(kernel)
     if len(kernel) == 1:
         kernel, strides, dilations = (*kernel, 1), (*strides, 1), (*dilations, 1)
-        pads = (pads[0], 0, pads[1], 0)
-    axes = tuple(
-        Axis(x[2 + i], out[2 + i], kernel[i], strides[i], pads[i], pads[2 + i], dilations[i])
-        for i in range(2)
-    )
+        pads, inserts = (pads[0], 0, pads[1], 0), (*inserts, 0)
+    windows = zip(kernel, strides, pads[:2], pads[2:], dilations, inserts, strict=True)
+    axes = tuple(Axis(x[2 + i], out[2 + i], *window) for i, window in enumerate(windows))
     check_window(axes, where(op), far=True)
     return axes[0], axes[1]
 

@@ -48,6 +48,7 @@ class View:
     before: int
     after: int
     dilation: int
+    insert: int = 0
 
     def inside(self, tap: int, size: int) -> Piece:
         """The indices of this tap that lie within an axis of `size`."""
@@ -78,9 +79,8 @@ def view_columns(axis: Axis, piece: Piece, merged: bool) -> View:
 
 def _plain(axis: Axis, piece: Piece) -> View:
     reach, before, after = axis.reach(piece)
-    return View(
-        reach.start, 1, 0, 1, reach.size, axis.kernel, axis.stride, before, after, axis.dilation
-    )
+    window = (axis.kernel, axis.stride, before, after, axis.dilation, axis.insert)
+    return View(reach.start, 1, 0, 1, reach.size, *window)
 
 
 def window_of(rows: View, columns: View) -> Window:
@@ -90,6 +90,7 @@ def window_of(rows: View, columns: View) -> Window:
         (rows.stride, columns.stride),
         (rows.before, rows.after, columns.before, columns.after),
         (rows.dilation, columns.dilation),
+        (rows.insert, columns.insert),
     )
 
 

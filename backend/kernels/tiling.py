@@ -44,7 +44,10 @@ def steps_of(total: int, unit: int = 1) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A window sliding over one axis: sizes before and after, kernel, stride, pads, dilation."""
+    """A window sliding over one axis: sizes before and after, kernel, stride, pads, dilation.
+
+    The window sees `insert` zeros between neighbouring elements.
+    """
 
     size: int
     out: int
@@ -53,6 +56,7 @@ class Axis:
     before: int
     after: int
     dilation: int = 1
+    insert: int = 0
 
     def reach(self, piece: Piece) -> tuple[Piece, int, int]:
         """The input that output indices `piece` read, and the padding before and after it.
@@ -62,11 +66,23 @@ class Axis:
         """
         start = piece.start * self.stride - self.before
         end = (piece.end - 1) * self.stride + (self.kernel - 1) * self.dilation + 1 - self.before
+        if self.insert:
+            return self._spread(start, end)
         if piece.end == self.out and 0 < self.size - end < self.stride:
             end = self.size
         first = min(max(0, start), self.size)
         last = max(first, min(self.size, end))
         return Piece(first, last - first), first - start, end - last
+
+    def _spread(self, start: int, end: int) -> tuple[Piece, int, int]:
+        """The elements among indices of the input with zeros in it, and the padding around them.
+
+        Every window sees an element: whoever asks for zeros sees to that.
+        """
+        step = self.insert + 1
+        first = min(max(0, ceil_div(start, step)), self.size - 1)
+        last = max(first, min(self.size - 1, (end - 1) // step))
+        return Piece(first, last - first + 1), first * step - start, end - last * step - 1
 
     def longest_reach(self, step: int) -> int:
         """The most input that any piece of `step` outputs reads."""
@@ -83,6 +99,7 @@ def check_window(axes: Sequence[Axis], name: str, far: bool = False) -> None:
         for what, value, most in (
             ("padding", max(axis.before, axis.after), 15),
             ("dilation", axis.dilation, 16),
+            ("inserted zeros", axis.insert, 15),
             ("stride", 1 if plain else axis.stride, LONGEST_STRIDE),
         ):
             if value > most:

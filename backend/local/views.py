@@ -65,6 +65,7 @@ def sliding(x: LocalValue, out: LocalValue, rows: Axis, columns: Axis) -> Slidin
         (rows.stride, columns.stride),
         (pads[0], pads[1], pads[2], pads[3]),
         (rows.dilation, columns.dilation),
+        (rows.insert, columns.insert),
     )
     return Sliding(window, pieces[0], pieces[1])
 

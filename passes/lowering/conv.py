@@ -61,10 +61,11 @@ def _filter(do: Steps, op: "top.ConvOp | top.DeconvOp") -> Array:
 
 
 def _deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """deconv(x, filter, bias) -> Conv2D of x with stride - 1 zeros behind each element.
+    """deconv(x, filter, bias) -> Conv2D of x with stride - 1 zeros between its elements.
 
     The filter is turned round and slides by 1; what it overlaps beyond the ends, less the
-    padding of the transposed convolution, is the padding of this one.
+    padding of the transposed convolution, is the padding of this one. Zeros that the command
+    cannot insert are written out, behind each element.
     """
     assert isinstance(op, top.DeconvOp)
     do, windows = Steps(op, ctx), _windows(op)
@@ -72,13 +73,33 @@ def _deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     extra = (ints(op.output_padding) if op.output_padding is not None else ()) or (0,) * len(
         windows
     )
+    group = op.group.value.data
+    inserted = [
+        Window(w.kernel, 1, w.reach - w.before, w.reach - w.after + e, w.dilation)
+        for w, e in zip(windows, extra, strict=True)
+    ]
+    gaps = [w.stride - 1 for w in windows]
+    if group == 1 and any(gaps) and _can_insert(inserted, gaps):
+        filters = np.ascontiguousarray(weights)
+        return [_Convolution(do, group).emit_spread(op.input, filters, op.bias, inserted, gaps)]
     x = _spread(do, op.input, [w.stride for w in windows])
     turned = [
         Window(w.kernel, 1, w.reach - w.before, w.reach - w.after + e - (w.stride - 1), w.dilation)
         for w, e in zip(windows, extra, strict=True)
     ]
-    group = op.group.value.data
     return [_Convolution(do, group).emit(x, np.ascontiguousarray(weights), op.bias, turned)]
+
+
+def _can_insert(windows: Sequence[Window], gaps: Sequence[int]) -> bool:
+    """Whether a command does it: in two dimensions, within its limits, and so that every window
+    sees an element."""
+    return len(windows) < 3 and all(
+        0 <= w.before <= min(w.reach, MOST_PADDING)
+        and 0 <= w.after <= min(w.reach, MOST_PADDING)
+        and gap <= min(w.reach, MOST_PADDING)
+        and not w.is_far
+        for w, gap in zip(windows, gaps, strict=True)
+    )
 
 
 def _spread(do: Steps, x: SSAValue, strides: Sequence[int]) -> SSAValue:
@@ -146,6 +167,23 @@ class _Convolution:
         element, column = self.do.ctx.element, Window(1, 1, 0, 0, 1)
         x = self.do.reshaped("image", x, (*shape_of(x), 1), element)
         y = self._conv2d(x, weights[..., None], bias, [*windows, column], "convolved")
+        return self.do.last(tpu.ReshapeOp, [y], element, shape=list(shape_of(y)[:-1]))
+
+    def emit_spread(
+        self,
+        x: SSAValue,
+        weights: Array,
+        bias: SSAValue,
+        windows: Sequence[Window],
+        gaps: Sequence[int],
+    ) -> SSAValue:
+        """The result over an input of one or two dimensions with zeros between its elements."""
+        if len(windows) == 2:
+            return self._conv2d(x, weights, bias, windows, "", gaps=gaps)
+        element, column = self.do.ctx.element, Window(1, 1, 0, 0, 1)
+        x = self.do.reshaped("image", x, (*shape_of(x), 1), element)
+        image = [*windows, column]
+        y = self._conv2d(x, weights[..., None], bias, image, "convolved", gaps=[*gaps, 0])
         return self.do.last(tpu.ReshapeOp, [y], element, shape=list(shape_of(y)[:-1]))
 
     def emit_computed(
@@ -220,6 +258,7 @@ class _Convolution:
         windows: Sequence[Window],
         label: str,
         is_last: bool = True,
+        gaps: Sequence[int] = (),
     ) -> SSAValue:
         """One Conv2D; with a label a step. A filter of numbers becomes a weight.
 
@@ -228,7 +267,9 @@ class _Convolution:
         do, op = self.do, self.do.op
         assert isinstance(op, top.ConvOp | top.DeconvOp)
         sizes = shape_of(x)
-        places = [w.positions(n) for w, n in zip(windows, sizes[2:], strict=True)]
+        steps = [gap + 1 for gap in gaps] or [1] * len(windows)
+        seen = [(n - 1) * step + 1 for n, step in zip(sizes[2:], steps, strict=True)]
+        places = [w.positions(n) for w, n in zip(windows, seen, strict=True)]
         if not isinstance(weights, SSAValue):
             weights = do.weight("filter", weights, do.ctx.element)
         shape = (sizes[0], shape_of(weights)[0], *places)
@@ -241,6 +282,8 @@ class _Convolution:
             "group": self.group,
             "with_bias": not is_none(bias),
         }
+        if any(gaps):
+            options["inserts"] = list(gaps)
         if is_last:
             options |= {"do_relu": op.do_relu, "relu_limit": op.relu_limit}
         if label:

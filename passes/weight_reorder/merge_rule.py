@@ -26,14 +26,15 @@ def merge_by_rule(op: tpu.Conv2DOp, merge_columns: bool) -> int:
 
     Rows and columns are both merged only with `merge_columns`, else rows alone: a merged column
     takes a load of the whole image of its own, since its runs stay dense. That costs more than the
-    cube gains by it, because first layers wait for their input. Dilated and grouped filters, and
-    those that are no weights, are never merged.
+    cube gains by it, because first layers wait for their input. Dilated and grouped filters,
+    those over an image with zeros in it, and those that are no weights, are never merged.
     """
     if not is_weight(op.filter) or op.group.value.data != 1:
         return MERGE_NOTHING
     dims = shape_of(op.filter)
     dilated = op.dilations is not None and any(step != 1 for step in ints(op.dilations))
-    if dilated or len(dims) != 4:
+    spread = op.inserts is not None and any(ints(op.inserts))
+    if dilated or spread or len(dims) != 4:
         return MERGE_NOTHING
     shape = FilterShape(*dims)
     mode = choose_3ic(shape.ic, shape.kh, shape.kw, element_bytes(op.filter))

@@ -53,6 +53,10 @@ deconv("transposed 1-D", (1, 3, 9), (5, 3, 4), strides=(3,), output_padding=(2,)
 deconv("transposed 3-D", (1, 4, 3, 4, 3), (2, 4, 2, 3, 3), strides=(2, 1, 2))
 deconv("transposed grouped", (1, 6, 5, 5), (4, 3, 3, 3), group=2, strides=(2, 2), pads=(1,) * 4)
 deconv("transposed dilated", (1, 2, 5, 5), (3, 2, 2, 2), dilations=(3, 2), bias=False)
+deconv("transposed in tiles", (1, 3, 150, 100), (2, 3, 4, 3), strides=(2, 3), pads=(1, 0, 2, 1))
+deconv("transposed, zeros only at the end", (1, 3, 5, 4), (2, 3, 3, 2), strides=(3, 2),
+       output_padding=(2, 1))  # fmt: skip
+deconv("transposed, more zeros than taps", (1, 2, 5, 5), (3, 2, 2, 2), strides=(4, 3))
 deconv("transposed, cut", (1, 2, 6, 6), (3, 2, 2, 2), strides=(2, 2), pads=(3, 2, 4, 0))
 pool("maximum 3-D", top.MaxPoolOp, (2, 3, 6, 7, 5), kernel_shape=(2, 3, 2), strides=(2, 1, 2),
      pads=(1, 1, 0, 0, 1, 1))  # fmt: skip

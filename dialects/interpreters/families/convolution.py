@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.dialects import top, tpu
@@ -32,8 +33,6 @@ def _geometry(call: Call, x: Array) -> ConvGeometry:
     strides = call.integers("strides")
     kernel = call.integers("kernel_shape")
     dilations = call.integers("dilations") or [1] * len(strides)
-    if call.has("inserts") and any(call.integers("inserts")):
-        raise ValueError("zeros inserted into the input (inserts) have no interpreter semantics")
     if call.has("coeff_merged") and call.flag("coeff_merged"):
         raise ValueError("quantised filters (coeff_merged) have no interpreter semantics yet")
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True)]
@@ -61,16 +60,29 @@ def _with_trailing_ones(x: Array, rank: int) -> Array:
     return x.reshape(*x.shape, *(1,) * (rank - x.ndim))
 
 
+def _input(call: Call) -> Array:
+    """The first operand, with zeros between its elements where `inserts` says so."""
+    x = _with_trailing_ones(call.tensor(), 2 + len(call.integers("kernel_shape")))
+    inserts = call.integers("inserts") if call.has("inserts") else []
+    if not any(inserts):
+        return x
+    steps = [1, 1, *(gap + 1 for gap in inserts)]
+    spread = [(n - 1) * step + 1 for n, step in zip(x.shape, steps, strict=True)]
+    out = np.zeros(spread, x.dtype)
+    out[tuple(slice(None, None, step) for step in steps)] = x
+    return out
+
+
 def convolution(call: Call) -> Array:
     """Input, filter `[oc, ic/group, *kernel]`, bias."""
-    x = _with_trailing_ones(call.tensor(), 2 + len(call.integers("kernel_shape")))
+    x = _input(call)
     out = conv(x, call.tensor(1), call.optional(2), _geometry(call, x))
     return call.shaped(out)
 
 
 def tpu_convolution(call: Call) -> Array:
     """As `convolution`, with a filter in either layout."""
-    x = _with_trailing_ones(call.tensor(), 2 + len(call.integers("kernel_shape")))
+    x = _input(call)
     out = conv(x, _plain_filter(call, x), call.optional(2), _geometry(call, x))
     return call.shaped(out)
 
