@@ -69,6 +69,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.Pool1DOp: Leaf(pool.pool),
     tpu.Pool2DOp: Leaf(pool.pool, local_pool.pool),
     tpu.RMSNormOp: Leaf(norm.rms_norm),
+    tpu.RearrangeOp: Leaf(moves.moves),
     tpu.ReduceOp: Leaf(reduce.reduce, rows.reduce),
     tpu.ReshapeOp: Leaf(moves.moves, move.reshape),
     tpu.ReverseOp: Leaf(moves.moves),

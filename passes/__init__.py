@@ -38,6 +38,7 @@ PASSES: dict[str, PassLoader] = {
     "fuse-bias-add-dropout": _lazy("fuse_bias_add_dropout", "FuseBiasAddDropoutPass"),
     "import-calibration-table": _lazy("calibration.import_table", "ImportCalibrationTablePass"),
     "layer-group": _lazy("layer_group.layer_group", "LayerGroupPass"),
+    "merge-moves": _lazy("merge_moves", "MergeMovesPass"),
     "op-reorder": _lazy("op_reorder", "OpReorderPass"),
     "processor-assign": _lazy("processor_assign", "ProcessorAssignPass"),
     "processor-top-optimize": _lazy("processor_top_optimize.optimize", "ProcessorTopOptimizePass"),

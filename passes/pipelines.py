@@ -45,6 +45,7 @@ FINAL_PIPELINE = (
     "op-reorder",
     "layer-group",
     "absorb-moves",
+    "merge-moves",
     "address-assign",
     "verify-addresses",
     "verify-layer-groups",
@@ -57,6 +58,7 @@ OF_CHIP = (
     "weight-reorder",
     "layer-group",
     "absorb-moves",
+    "merge-moves",
     "verify-layer-groups",
 )
 """Passes that ask how large a chip's memories are: their option `chip`."""

@@ -3,7 +3,13 @@
 import math
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp, TensorType
+from xdsl.dialects.builtin import (
+    FixedBitwidthType,
+    ModuleOp,
+    NoneType,
+    TensorType,
+    UnknownLoc,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -62,3 +68,18 @@ def element_bytes(value: SSAValue) -> int:
 def size_in_bytes(value: SSAValue) -> int:
     """Bytes of a tensor stored without gaps."""
     return math.prod(shape_of(value)) * element_bytes(value)
+
+
+def none_of(func: FuncOp) -> top.NoneOp:
+    """The function's absent value, made when there is none yet, in front of every group."""
+    block = func.body.block
+    none = next((op for op in block.ops if isinstance(op, top.NoneOp)), None)
+    if none is None:
+        none = top.NoneOp.make(UnknownLoc(), (), result_types=[NoneType()])
+    else:
+        none.detach()
+    first = block.first_op
+    if first is None:
+        raise TpuError(f"function @{func.sym_name.data} is empty")
+    block.insert_op_before(none, first)
+    return none

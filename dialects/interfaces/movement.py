@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Attribute, Operation
 
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap, row_major
@@ -40,6 +41,11 @@ class Moves(Operation, ABC):
     def movement(self) -> Movement | None:
         """Where the elements come from; None when the op also computes, or decides at run time."""
 
+    def clamps(self) -> bool:
+        """Whether a ReLU follows, so that the op is more than its movement."""
+        relu = self.attributes.get("do_relu")
+        return relu == BoolAttr.from_bool(True)
+
     def static_shape(self, operand: int) -> Shape:
         """The shape of an operand; raises UnknownShapeError when it is not known."""
         return _known(self.operands[operand].type)
@@ -60,9 +66,23 @@ class KeepsOrder(Moves, ABC):
 def movement_of(op: Operation) -> Movement | None:
     """What an op moves; None for one that does anything else, or whose shapes are not known."""
     try:
-        return op.movement() if isinstance(op, Moves) else None
+        return op.movement() if isinstance(op, Moves) and not op.clamps() else None
     except UnknownShapeError:
         return None
+
+
+def in_bounds(movement: Movement, sizes: Sequence[int]) -> bool:
+    """Whether all boxes stay within the result and within operands of these sizes."""
+    for part in movement.parts:
+        for box in part.map.boxes:
+            turns = [(d.extent - 1) * d.at for d in box.digits]
+            first = box.at + sum(turn for turn in turns if turn < 0)
+            last = box.at + sum(turn for turn in turns if turn > 0)
+            end = box.to + sum((d.extent - 1) * d.to for d in box.digits)
+            forward = box.to >= 0 and all(d.extent > 0 and d.to > 0 for d in box.digits)
+            if not (forward and end < movement.size and 0 <= first <= last < sizes[part.operand]):
+                return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

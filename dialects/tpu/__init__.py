@@ -104,7 +104,7 @@ from xdsl_tpu.dialects.tpu.enums import (
     Yuv2rgbFormula,
     Yuv2rgbFormulaAttr,
 )
-from xdsl_tpu.dialects.tpu.extension import CustomOp, GenericCpuOp
+from xdsl_tpu.dialects.tpu.extension import CustomOp, GenericCpuOp, RearrangeOp
 from xdsl_tpu.dialects.tpu.gather import (
     A16GatherOp,
     GatherElementsOp,
@@ -409,6 +409,7 @@ Tpu = Dialect(
         ConstantFillOp,
         RangeOp,
         RandnLikeOp,
+        RearrangeOp,
         AttentionOp,
         FAttentionOp,
         FAttentionLseOp,
@@ -625,6 +626,7 @@ __all__ = [
     "RMSNormOp",
     "RandnLikeOp",
     "RangeOp",
+    "RearrangeOp",
     "ReciprocalOp",
     "RecurrentGatedDeltaRuleOp",
     "ReduceOp",

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, NoneType, UnknownLoc
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.address_assign.assign import divided_parts
@@ -27,7 +25,7 @@ from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.module_state import text_attribute
-from xdsl_tpu.passes.tensors import is_weight
+from xdsl_tpu.passes.tensors import is_weight, none_of
 
 _NO_CACHE = "the search keeps no cache: every compilation searches"
 _NO_DUMP = "explain and explain_file tell of the search"
@@ -96,7 +94,7 @@ class LayerGroupPass(ModulePass):
             return
         chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
         _, _, func = divided_parts(op)
-        none = _none_op(func)
+        none = none_of(func)
         ops = computing_ops(func.body.block)
         if self.split_weights:
             mark_split_weights(ops)
@@ -160,18 +158,3 @@ def _has_split_weight(op: Operation) -> bool:
     if not isinstance(op, LocalGen):
         return False
     return any(is_weight(op.operands[index]) for index in op.split_weights())
-
-
-def _none_op(func: FuncOp) -> top.NoneOp:
-    """The function's absent value, made when there is none yet, in front of every group."""
-    block = func.body.block
-    none = next((op for op in block.ops if isinstance(op, top.NoneOp)), None)
-    if none is None:
-        none = top.NoneOp.make(UnknownLoc(), (), result_types=[NoneType()])
-    else:
-        none.detach()
-    first = block.first_op
-    if first is None:
-        raise TpuError(f"function @{func.sym_name.data} is empty")
-    block.insert_op_before(none, first)
-    return none

@@ -29,6 +29,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     # What a transpose that survives costs, by the commands its kernel emits.
     "passes.report_transposes": {"passes", "dialects", "backend.chip", "backend.layer_cost",
                                  "backend.local.in_group"},
+    # Chains of movements are merged by the commands that carry them out.
+    "passes.merge_moves": {"passes", "dialects", "backend.chip", "backend.movement",
+                           "backend.kernels.support"},
     # So does one that a layout assignment would make.
     "passes.layout.costs": {"passes", "dialects", "backend.chip", "backend.layer_cost"},
     "backend": {"backend", "dialects"},

@@ -199,7 +199,7 @@ def chains(draw: st.DrawFn) -> Case:
     return Case([shape], [moves.after(rolled.maps[0])], taken)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.one_of(permutes(), slices(), rolls(), pads(), tilings(), joins(), spread(), chains()),
     st.sampled_from(KINDS),

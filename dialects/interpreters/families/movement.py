@@ -226,6 +226,23 @@ def repeat_pixels(call: Call) -> Array:
     return upsample(call.tensor(), call.integer("scale_h"), call.integer("scale_w"))
 
 
+def rearrange(call: Call) -> Array:
+    """Boxes of elements of the operands, each where it belongs; the rest is the border."""
+    shape, numbers = call.shape(), call.integers("boxes")
+    assert shape is not None
+    sources = [x.reshape(-1) for x in call.tensors()]
+    flat = np.full(math.prod(shape), call.attribute("border") or 0, sources[0].dtype)
+    while numbers:
+        (operand, to, at, loops), numbers = numbers[:4], numbers[4:]
+        triples, numbers = numbers[: 3 * loops], numbers[3 * loops :]
+        target, source = np.array([to]), np.array([at])
+        for extent, far, near in zip(triples[::3], triples[1::3], triples[2::3], strict=True):
+            target = np.add.outer(target, far * np.arange(extent)).reshape(-1)
+            source = np.add.outer(source, near * np.arange(extent)).reshape(-1)
+        flat[target] = sources[operand][source]
+    return flat.reshape(shape)
+
+
 def triangle(call: Call) -> Array:
     """The upper or lower triangle of the last two dimensions, zeros elsewhere."""
     keep = np.triu if call.integer("upper") else np.tril
@@ -291,6 +308,7 @@ RULES: Final[Rules] = {
     shuffle_channel: (top.ShuffleChannelOp, tpu.ShuffleChannelOp),
     depth_to_space: (top.Depth2SpaceOp, tpu.Depth2SpaceOp),
     repeat_pixels: (top.UpsampleOp, tpu.UpsampleOp),
+    rearrange: (tpu.RearrangeOp,),
     triangle: (top.TriluOp, tpu.TriluOp),
     random_like: (top.RandnLikeOp, tpu.RandnLikeOp),
     shape_assign: (tpu.ShapeAssignOp,),
