@@ -79,7 +79,7 @@ def layer(context: KernelContext, op: Operation) -> None:
 
 def describe(op: Operation, types: Types) -> ElementWise:
     """How an op is computed on these types; raises NoKernel when there is no way."""
-    table = int8.DESCRIPTIONS if int8.is_quantized(types) else DESCRIPTIONS
+    table = QUANTIZED if int8.is_quantized(types) else DESCRIPTIONS
     if type(op) not in table:
         kinds = ", ".join(kind.label for kind in types.operands)
         raise NoKernel(f"{where(op)}: there is no kernel on {kinds} to {types.out.label}")
@@ -309,3 +309,9 @@ DESCRIPTIONS: dict[type[Operation], Describe] = {
     tpu.SubConstOp: partial(_constant, Arith.SUB),
 }
 """How ops are computed element by element, of one or several tensors."""
+
+QUANTIZED: dict[type[Operation], Describe] = {
+    **int8.DESCRIPTIONS,
+    tpu.ActiveOp: activation.describe,
+}
+"""The same when a result or first operand has 8 bits; a magnitude is taken in f32."""

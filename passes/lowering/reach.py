@@ -251,7 +251,7 @@ def _sizes(
     for op in ops:
         size = _size(op, _given(op, sizes))
         for one in own.get(op, ()):
-            if isinstance(op, (*BOUNDED, *NORMS)) or _is_guard(op, {op: [one]}):
+            if isinstance(op, BOUNDED) or _is_guard(op, {op: [one]}):
                 continue
             if one.is_factor and not (one.size > LARGEST and _is_mask(op, ends)):
                 size *= one.size

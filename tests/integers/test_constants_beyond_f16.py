@@ -51,6 +51,15 @@ FACTORS = {
     "into a norm": network(
         node("Mul", "x c", "a"), node("LayerNormalization", "a g", "y"), c=HUGE, g=np.ones(16)
     ),
+    "weights of a norm": network(node("LayerNormalization", "x g", "y"), g=np.full(16, 1e6)),
+    "small weights of a norm": network(
+        node("LayerNormalization", "x g", "n"), node("Softmax", "n", "s", axis=-1),
+        node("Mul", "n s", "y"), g=np.full(16, 1e-9),
+    ),
+    "filter of a deconvolution": network(
+        node("ConvTranspose", "x w", "y"), w=np.swapaxes(W, 0, 1) * 1e6
+    ),
+    "slope": network(node("PRelu", "x w", "y"), w=np.full((4, 1, 1), 1e6)),
     "into a product": network(node("Mul", "x c", "a"), node("MatMul", "a w", "y"), c=HUGE, w=M),
     "into a Sigmoid": network(
         node("Mul", "x c", "a"), node("Mul", "a d", "b"), node("Sigmoid", "b", "y"),

@@ -132,3 +132,11 @@ def test_requantisation() -> None:
     factor |= {"quant_mode": "#tpu<rq_mode MultiplierShift>"}
     case.op("tpu.RequantInt", ["x"], factor, "y", SHAPE, S8)
     check(case)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_magnitudes(kind: str) -> None:
+    case = QuantCase()
+    x = case.integers("x", SHAPE, KINDS[kind])
+    case.op("tpu.Active", [x], {"mode": "#tpu<active_mode ABSVAL>"}, "y", SHAPE, KINDS[kind])
+    check(case)

@@ -43,6 +43,13 @@ def softsign(x: Array) -> Array:
     return x / (1.0 + np.abs(x))
 
 
+def _absolute(x: Array) -> Array:
+    """|x|; of -128 in 8 bits 127."""
+    if x.dtype != np.int8:
+        return np.abs(x)
+    return np.minimum(np.abs(x.astype(np.int16)), 127).astype(np.int8)
+
+
 def log_sigmoid(x: Array) -> Array:
     """log(sigmoid(x)), without overflow."""
     return -softplus(-x)
@@ -62,7 +69,7 @@ ACTIVE_MODES: Final[Mapping[str, Unary]] = {
     "SQRT": np.sqrt,
     "SQUARE": np.square,
     "RSQRT": _reciprocal_root,
-    "ABSVAL": np.abs,
+    "ABSVAL": _absolute,
     "LN": np.log,
     "ROUND": np.rint,
     "CEIL": np.ceil,
