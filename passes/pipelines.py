@@ -59,9 +59,10 @@ OF_CHIP = (
     "layer-group",
     "absorb-moves",
     "merge-moves",
+    "address-assign",
     "verify-layer-groups",
 )
-"""Passes that ask how large a chip's memories are: their option `chip`."""
+"""Passes that ask where and how large a chip's memories are: their option `chip`."""
 
 STAGES = {"top": TOP_PIPELINE, "tpu": LOWERING_PIPELINE, "final": FINAL_PIPELINE}
 """Stage -> passes; the IR after a stage is called `<stage>.mlir`."""

@@ -1,7 +1,7 @@
 """What the fields of commands can hold: the limits that kernels and lowerings cut their work to."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 
 from xdsl_tpu.backend.isa.forms import Form
 
@@ -12,15 +12,24 @@ _WINDOWED = ("sCONV", "sPorD")
 class Limits:
     """The largest values by which all commands of a kind can be given, from their fields' widths.
 
-    `window_stride`, `padding` and `dilation` are of convolutions and pools, `extent` is a size of
-    any operand, `local_stride` a stride in elements of an operand in local memory.
+    `window_stride`, `padding`, `dilation` and `inserted_zeros` (between elements of the image) are of
+    convolutions and pools, `extent` is a size of any operand, `local_stride` a stride in elements of an operand in local memory.
     """
 
     window_stride: int
     padding: int
     dilation: int
+    inserted_zeros: int
     extent: int
     local_stride: int
+
+    @classmethod
+    def least(cls, several: Iterable["Limits"]) -> "Limits":
+        """What all of these instruction sets can say."""
+        found = list(several)
+        return cls(
+            **{one.name: min(getattr(limits, one.name) for limits in found) for one in fields(cls)}
+        )
 
     @classmethod
     def of(cls, forms: Mapping[str, Form]) -> "Limits":
@@ -35,6 +44,7 @@ class Limits:
             window_stride=least(_WINDOWED, "res_op_x_str", "res_op_y_str"),
             padding=least(_WINDOWED, *pads),
             dilation=least(_WINDOWED, "opd1_x_ins0", "opd1_y_ins0") + 1,
+            inserted_zeros=least(_WINDOWED, "opd0_x_ins0", "opd0_y_ins0"),
             extent=min(
                 least(("sAR",), *(f"res0_{axis}" for axis in "nchw")),
                 least(("DMA_tensor",), *transfers),

@@ -1,8 +1,8 @@
 """Convolutions with a stride beyond what a command can say: patch embeddings.
 
-The kernel is cut into chunks of at most 15 taps along the axis. For each chunk the columns (rows)
-that it reads are put side by side in local memory, where a stride of the chunk's own length walks
-from one window to the next; the chunks' results are added up in f32.
+The kernel is cut into chunks of at most as many taps along the axis as the longest stride. For each
+chunk the columns (rows) that it reads are put side by side in local memory, where a stride of the
+chunk's own length walks from one window to the next; the chunks' results are added up in f32.
 
     stride 16, kernel 16, chunk of taps 8..15:    columns 8..15, 24..31, 40..47, ...
                                                   are 8 apart, kernel 8, stride 8
@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl_tpu.backend.emitter import Emitter, Window
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.lanes import View
-from xdsl_tpu.backend.kernels.tiling import LONGEST_STRIDE, Piece, cut
+from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.tensor import (
     GlobalTensor,
     LocalTensor,
@@ -45,16 +46,16 @@ def chunks_of(rows: View, columns: View) -> list[Chunk]:
 
 
 def _taps(view: View) -> tuple[Piece, ...]:
-    if view.stride <= LONGEST_STRIDE:
+    if view.stride <= LIMITS.window_stride:
         return (Piece(0, view.kernel),)
-    parts = ceil_div(view.kernel, LONGEST_STRIDE)
+    parts = ceil_div(view.kernel, LIMITS.window_stride)
     return cut(view.kernel, ceil_div(view.kernel, parts))
 
 
 def cell_shape(x: Shape4, chunk: Chunk, rows: View, columns: View, out: tuple[int, int]) -> Shape4:
     """The tile that a chunk convolves, for an input tile of shape x and out (h, w) results."""
-    height = out[0] * chunk.rows.size if rows.stride > LONGEST_STRIDE else x[2]
-    width = out[1] * chunk.columns.size if columns.stride > LONGEST_STRIDE else x[3]
+    height = out[0] * chunk.rows.size if rows.stride > LIMITS.window_stride else x[2]
+    width = out[1] * chunk.columns.size if columns.stride > LIMITS.window_stride else x[3]
     return x[0], x[1], height, width
 
 
@@ -69,7 +70,7 @@ def gather_cells(
     """Copy what a chunk reads of the input tile into a tile of its own at `address`."""
     rows, columns = views
     cells = aligned(emitter.chip, address, cell_shape(x.shape, chunk, rows, columns, out), x.dtype)
-    far_rows, far_columns = (view.stride > LONGEST_STRIDE for view in views)
+    far_rows, far_columns = (view.stride > LIMITS.window_stride for view in views)
     width, steps = cells.shape[3], (chunk.rows.size if far_rows else 1, chunk.columns.size)
     for image in range(x.shape[0]):
         for row in range(steps[0]):
@@ -95,7 +96,7 @@ def gather_cells(
 def chunk_window(chunk: Chunk, rows: View, columns: View) -> Window:
     """What slides over a chunk's tile."""
     steps = [
-        part.size if view.stride > LONGEST_STRIDE else view.stride
+        part.size if view.stride > LIMITS.window_stride else view.stride
         for view, part in ((rows, chunk.rows), (columns, chunk.columns))
     ]
     return Window(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.lanes import (
     MERGE_COLUMNS,
@@ -13,7 +14,7 @@ from xdsl_tpu.backend.kernels.lanes import (
     view_columns,
     view_rows,
 )
-from xdsl_tpu.backend.kernels.tiling import LONGEST_STRIDE, Axis, Piece, cut, sweep
+from xdsl_tpu.backend.kernels.tiling import Axis, Piece, cut, sweep
 from xdsl_tpu.backend.tensor import GlobalTensor, Shape4, ceil_div
 
 
@@ -65,7 +66,7 @@ class Convolution:
     def far(self) -> bool:
         """Whether windows are farther apart than a command can say (see `cells`)."""
         rows = 1 if self.merge & MERGE_ROWS else self.rows.stride
-        return max(rows, self.columns.stride) > LONGEST_STRIDE
+        return max(rows, self.columns.stride) > LIMITS.window_stride
 
     def channels(self, blocks: Piece, chip: Chip) -> Piece:
         """The channels of a group that these blocks hold (before merging)."""

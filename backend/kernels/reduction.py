@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from xdsl_tpu.backend.emitter import Emitter, Window
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.mapping import Scratch
 from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, ceil_div
-
-LARGEST_STEP = 15
-"""Strides and pads of a pool are four-bit fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ def plan_rows(size: int, rows: int, eu: int) -> RowReduction:
     Up to a third of padding is considered; every element costs some twenty passes elsewhere.
     """
     best: tuple[int, RowReduction] | None = None
-    for slot in range(size, size + size // 3 + LARGEST_STEP):
+    for slot in range(size, size + size // 3 + LIMITS.window_stride):
         found = _exact(slot, rows, eu)
         if found is None:
             continue
@@ -138,7 +136,7 @@ def _steps(height: int, width: int, eu: int) -> tuple[int, tuple[int, ...]]:
     if height == 1:
         return 0, ()
     best: tuple[int, tuple[int, ...]] | None = None
-    for step in range(2, LARGEST_STEP + 1):
+    for step in range(2, LIMITS.window_stride + 1):
         rest = ceil_div(height, step)
         cycles, steps = _steps(rest, width, eu)
         cycles += ceil_div(rest * width, eu) * step
@@ -154,7 +152,7 @@ def _exact(size: int, rows: int, eu: int) -> tuple[int, tuple[int, ...]] | None:
     if size == 1:
         return 0, ()
     best: tuple[int, tuple[int, ...]] | None = None
-    for step in range(2, min(size, LARGEST_STEP) + 1):
+    for step in range(2, min(size, LIMITS.window_stride) + 1):
         found = _exact(size // step, rows, eu) if size % step == 0 else None
         if found is None:
             continue

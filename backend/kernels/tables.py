@@ -7,6 +7,7 @@ about its bytes (docs/hardware/cycles.md).
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.support import LocalMemory
 from xdsl_tpu.backend.kernels.transfer import fetch
 from xdsl_tpu.backend.tensor import (
@@ -19,8 +20,6 @@ from xdsl_tpu.backend.tensor import (
     compact,
     strided,
 )
-
-_WIDEST_ROW = 0xFFFF
 
 
 def table_bytes(lanes: int, channels: int, taps: int, width: int, unit: int) -> int:
@@ -40,7 +39,7 @@ def load_table(
     _, c, h, w = source.shape
     taps, groups = h * w, ceil_div(c, chip.lanes)
     table = compact(chip, address, source.shape, source.dtype)
-    short = (groups == 1 and taps > 1) or groups > chip.lanes or c * taps > _WIDEST_ROW
+    short = (groups == 1 and taps > 1) or groups > chip.lanes or c * taps > LIMITS.extent
     if short or _scratch_bytes(chip, taps, groups, source.dtype) > memory.left:
         fetch(emitter, table, source)
         return table

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.tensor import ceil_div
 from xdsl_tpu.dialects.errors import NoKernel
-
-LONGEST_STRIDE = 15
-"""Between windows, in elements of an axis, as far as a command can say."""
 
 _PIECES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of pieces tried for an axis."""
@@ -97,10 +95,10 @@ def check_window(axes: Sequence[Axis], name: str, far: bool = False) -> None:
     for axis in axes:
         plain = far and axis.dilation == 1 and not axis.before and not axis.after
         for what, value, most in (
-            ("padding", max(axis.before, axis.after), 15),
-            ("dilation", axis.dilation, 16),
-            ("inserted zeros", axis.insert, 15),
-            ("stride", 1 if plain else axis.stride, LONGEST_STRIDE),
+            ("padding", max(axis.before, axis.after), LIMITS.padding),
+            ("dilation", axis.dilation, LIMITS.dilation),
+            ("inserted zeros", axis.insert, LIMITS.inserted_zeros),
+            ("stride", 1 if plain else axis.stride, LIMITS.window_stride),
         ):
             if value > most:
                 raise NoKernel(f"{name}: {what} {value} is beyond the {most} a command can say")

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, Shape4, plain_strides
 from xdsl_tpu.backend.timing.gdma_cost import (
     DdrLayout,
@@ -25,9 +26,6 @@ from xdsl_tpu.backend.timing.gdma_cost import (
 
 WORD = DType.F32
 """What bytes are moved as when their type does not matter."""
-
-WIDEST_ROW = 0xFFFF
-"""Elements of a DDR row that a matrix command can name."""
 
 _FEWEST_LANES = 4
 """Channels that one matrix command must at least take; below, one tensor command is better."""
@@ -84,7 +82,7 @@ def fits_matrix(local: LocalTensor, ddr: GlobalTensor, chip: Chip) -> bool:
     joined &= h == 1 or (local.strides[2] == w and ddr.strides[2] == w)
     dense = c == 1 or ddr.strides[1] == h * w
     few = min(c, _FEWEST_LANES)
-    return joined and dense and h * w * few <= WIDEST_ROW and n <= WIDEST_ROW
+    return joined and dense and h * w * few <= LIMITS.extent and n <= LIMITS.extent
 
 
 def _pieces(
@@ -93,7 +91,7 @@ def _pieces(
     """The transfer as (rows, blocks, 1, width) against (1, 1, rows, columns), cut by channels."""
     n, c, h, w = local.shape
     width = h * w
-    step = min(c, WIDEST_ROW // width)
+    step = min(c, LIMITS.extent // width)
     strides = (local.strides[0], local.strides[1], width, 1)
     for start in range(0, c, step):
         count = min(step, c - start)

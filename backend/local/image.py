@@ -8,8 +8,8 @@ from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.tiling import cut
-from xdsl_tpu.backend.kernels.transfer import WIDEST_ROW
 from xdsl_tpu.backend.local.schedule import ginfo
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, align, compact
@@ -56,7 +56,7 @@ def load_pack(emitter: Emitter, address: int, base: int, pack: PackPlace) -> Non
     That is one transfer, unless the words of all lanes are more columns than it can name.
     """
     chip, width = emitter.chip, pack.lane_bytes // WORD.bytes
-    for lanes in cut(pack.total_bytes // pack.lane_bytes, WIDEST_ROW // width):
+    for lanes in cut(pack.total_bytes // pack.lane_bytes, LIMITS.extent // width):
         place = lanes.start << chip.lane_shift | address
         target = compact(chip, place, (1, lanes.size, 1, width), WORD)
         start, words = base + lanes.start * pack.lane_bytes, lanes.size * width

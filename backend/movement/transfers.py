@@ -13,6 +13,7 @@ from math import prod
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles, put, store_cycles
 from xdsl_tpu.backend.tensor import (
     DType,
@@ -35,7 +36,7 @@ from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
 RAW = {1: DType.U8, 2: DType.U16, 4: DType.U32}
 """By which type elements of so many bytes are moved."""
 
-LARGEST_SIZE = 65535
+LARGEST_SIZE = LIMITS.extent
 """Sizes of a command are 16-bit fields."""
 
 MOST_COMMANDS = 1 << 15

@@ -9,6 +9,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_integer_attr, is_ranked_tensor
 from xdsl_tpu.dialects.errors import TpuError
@@ -22,12 +23,10 @@ from xdsl_tpu.passes.module_state import (
     name_weight_file,
     require_state,
     set_module_attributes,
+    text_attribute,
 )
 from xdsl_tpu.passes.tensors import size_in_bytes, tensor_type
 from xdsl_tpu.passes.types import set_type
-
-COEFF_ADDRESS = 0x1_0000_0000
-"""Where the chip's DDR begins and a model's coefficients are loaded (bmodel format, section 3)."""
 
 PAGE_BYTES = 4096
 """Coefficients and the arena start at multiples of this."""
@@ -44,6 +43,7 @@ class AddressAssignPass(ModulePass):
     them lies the arena of the activations, at multiples of `alignment`. Tensors that are never
     needed at the same time share its bytes; with `reuse_addr=false` every tensor survives to
     the end, for looking at all of them after a run. The sizes are recorded on the inner module.
+    `chip`, a name or a `.toml` description, by default `module.chip`, says where DDR begins.
     """
 
     name = "address-assign"
@@ -51,6 +51,7 @@ class AddressAssignPass(ModulePass):
     reuse_addr: bool = True
     coeff_alignment: int = PAGE_BYTES
     alignment: int = ALIGNMENT_BYTES
+    chip: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_DIVIDED, self.name)
@@ -58,17 +59,18 @@ class AddressAssignPass(ModulePass):
             if getattr(self, option) < ALIGNMENT_BYTES or getattr(self, option) % ALIGNMENT_BYTES:
                 raise TpuError(f"{self.name}: {option} must be a multiple of {ALIGNMENT_BYTES}")
         inner, main, subfunc = divided_parts(op)
-        coeff_size = self._place_coefficients(subfunc)
-        arena_address = COEFF_ADDRESS + coeff_size
+        base = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x").ddr_base
+        coeff_size = self._place_coefficients(subfunc, base)
+        arena_address = base + coeff_size
         arena_size = self._place_activations(subfunc, arena_address)
         subfunc.update_function_type()
         _copy_addresses_to_caller(main, subfunc)
-        _record_sizes(inner, coeff_size, arena_size)
+        _record_sizes(inner, base, coeff_size, arena_size)
         set_module_attributes(op, {"module.state": StringAttr(State.TPU_ADDRESSED)})
         name_weight_file(op, "tpu_addressed")
 
-    def _place_coefficients(self, subfunc: FuncOp) -> int:
-        address = COEFF_ADDRESS
+    def _place_coefficients(self, subfunc: FuncOp, base: int) -> int:
+        address = base
         packs: dict[int, int] = {}
         for op in list(subfunc.body.block.ops):
             if not isinstance(op, top.WeightOp):
@@ -84,7 +86,7 @@ class AddressAssignPass(ModulePass):
                 size = pack.total_bytes
             _set_address(op.output, address + (pack.offset if pack is not None else 0))
             address = align_up(address + size, self.coeff_alignment)
-        return align_up(address, PAGE_BYTES) - COEFF_ADDRESS
+        return align_up(address, PAGE_BYTES) - base
 
     def _place_activations(self, subfunc: FuncOp, arena_address: int) -> int:
         """Address everything else; gives the arena's bytes before rounding to pages."""
@@ -167,12 +169,12 @@ def _copy_types(targets: Iterable[SSAValue], sources: Iterable[SSAValue]) -> Non
         set_type(target, source.type)
 
 
-def _record_sizes(inner: ModuleOp, coeff_size: int, arena_size: int) -> None:
+def _record_sizes(inner: ModuleOp, base: int, coeff_size: int, arena_size: int) -> None:
     sizes = {
-        "module.coeff_addr": COEFF_ADDRESS,
+        "module.coeff_addr": base,
         "module.coeff_size": coeff_size,
         "module.dynamic_coeff_offset": coeff_size,
-        "module.neuron_addr": COEFF_ADDRESS + coeff_size,
+        "module.neuron_addr": base + coeff_size,
         "module.neuron_size": align_up(arena_size, PAGE_BYTES),
     }
     set_module_attributes(inner, {key: IntegerAttr(size, i64) for key, size in sizes.items()})

@@ -2,6 +2,8 @@
 
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.leaves import sliced_kernel
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
@@ -9,11 +11,8 @@ from xdsl_tpu.passes.layer_group.base_groups import why_global
 from xdsl_tpu.passes.layer_group.lmem_size import MERGED_TAPS
 from xdsl_tpu.passes.tensors import element_bytes, shape_of
 
-LARGEST_STRIDE = 15
-"""Strides are four-bit fields of a command."""
 
-
-def why_not_local(op: Operation) -> str | None:
+def why_not_local(op: Operation, chip: Chip) -> str | None:
     """Why an op cannot or should not work from local memory: its own word, whether there is a
     kernel for it, and what the kernel cannot do; None when it may be in a group."""
     reason = why_global(op)
@@ -23,16 +22,12 @@ def why_not_local(op: Operation) -> str | None:
         return f"{op.name} has no local kernel"
     if isinstance(op, tpu.Conv2DOp) and _is_far(op):
         return f"a stride of {max(ints(op.strides))} takes several commands"
-    if isinstance(op, tpu.CastOp) and _is_cast_better_once(op):
+    if isinstance(op, tpu.CastOp) and _is_cast_better_once(op, chip):
         return "a convolution loads its result several times over, and the operand is wider"
     return None
 
 
-STORE_COST = 1.3
-"""Cycles of a byte on its way to DDR, over those of one on its way back (54 over 41 a cycle)."""
-
-
-def _is_cast_better_once(cast: tpu.CastOp) -> bool:
+def _is_cast_better_once(cast: tpu.CastOp, chip: Chip) -> bool:
     """Whether an image that is loaded once per filter row should be cast before, over DDR.
 
     In the group all its copies are loaded in the wide type.
@@ -44,7 +39,8 @@ def _is_cast_better_once(cast: tpu.CastOp) -> bool:
         return False
     rows = ints(user.kernel_shape)[0] / ints(user.strides)[0]
     wide, narrow = element_bytes(cast.input), element_bytes(cast.output)
-    return wide + STORE_COST * narrow + rows * narrow < rows * wide
+    stored = narrow * chip.load_bytes_per_cycle / chip.store_bytes_per_cycle  # in bytes loaded
+    return wide + stored + rows * narrow < rows * wide
 
 
 def _is_far(conv: tpu.Conv2DOp) -> bool:
@@ -54,7 +50,7 @@ def _is_far(conv: tpu.Conv2DOp) -> bool:
     take every window as a row.
     """
     strides, merged = ints(conv.strides), conv.use_3ic_optimize.value.data & MERGED_TAPS
-    if max(strides) <= LARGEST_STRIDE:
+    if max(strides) <= LIMITS.window_stride:
         return False
     beside = strides[-1] == ints(conv.kernel_shape)[-1] and not any(ints(conv.pads))
     whole = shape_of(conv.input)[-1] == shape_of(conv.output)[-1] * strides[-1]

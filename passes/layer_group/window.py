@@ -33,7 +33,7 @@ class WindowCosts:
         """
         if not all(self._has_commands(op) for op in ops):
             return math.inf
-        bases = base_groups(ops, why_not_local)
+        bases = base_groups(ops, lambda op: why_not_local(op, self.chip))
         return OptimalSearch(Searcher(self.chip, self.prices.scratch), self.prices, bases).cycles()
 
     def _has_commands(self, op: Operation) -> bool:

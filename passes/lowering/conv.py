@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
@@ -19,9 +20,6 @@ from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.dilation import Window, phased, without_idle_taps
 from xdsl_tpu.passes.lowering.steps import Array, Steps
 from xdsl_tpu.passes.tensors import is_weight, shape_of
-
-MOST_PADDING = 15
-"""Elements that a command can pad on a side; more are written out."""
 
 
 def _windows(op: "top.ConvOp | top.DeconvOp") -> list[Window]:
@@ -39,7 +37,7 @@ def _conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     assert isinstance(op, top.ConvOp)
     windows = _windows(op)
     most = max(max(w.before, w.after) for w in windows)
-    is_plain = most <= MOST_PADDING and not any(w.is_far for w in windows)
+    is_plain = most <= LIMITS.padding and not any(w.is_far for w in windows)
     is_known = is_none(op.bias) or is_weight(op.bias)
     if len(windows) < 3 and is_plain and is_known:
         operands = (op.input, ctx.as_type(op.filter, ctx.element), op.bias)
@@ -246,7 +244,7 @@ class _Convolution:
         """Padding that a command cannot say is written out."""
         for index, window in enumerate(windows):
             pads = window.before, window.after
-            if min(pads) < 0 or max(pads) > MOST_PADDING:
+            if min(pads) < 0 or max(pads) > LIMITS.padding:
                 x, windows[index] = self._fitted(x, windows, index)
         return x, windows
 

@@ -10,12 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from xdsl.ir import SSAValue
 
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.passes.lowering.steps import Array, Steps
 from xdsl_tpu.passes.tensors import shape_of
-
-MOST_DILATION = 16
-"""Distance between taps that a command can say."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Window:
     @property
     def is_far(self) -> bool:
         """Whether its taps lie too far apart."""
-        return self.kernel > 1 and self.dilation > MOST_DILATION
+        return self.kernel > 1 and self.dilation > LIMITS.dilation
 
 
 def without_idle_taps(
@@ -100,7 +98,7 @@ def phased(
         count = next(
             p
             for p in range(2, window.dilation + 1)
-            if not window.dilation % p and window.dilation // p <= MOST_DILATION
+            if not window.dilation % p and window.dilation // p <= LIMITS.dilation
         )
         places = window.positions(shape_of(x)[2 + index])
         apart.append(_Phases(2 + index, count, window.stride, places))

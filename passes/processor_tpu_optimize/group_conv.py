@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interpreters.layouts import (
@@ -28,9 +29,6 @@ from xdsl_tpu.passes.weight_data import change_weight
 
 Array = npt.NDArray[Any]
 FILTER = 1
-
-FARTHEST = 15
-"""Strides and pads are four-bit fields of a command."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,10 @@ def _pays(op: tpu.Conv2DOp, filter_: FilterShape, group: int) -> bool:
 
 def _within_reach(op: tpu.Conv2DOp) -> bool:
     """Whether the pooling unit can take the strides and pads."""
-    return max(*ints(op.strides), *ints(op.pads)) <= FARTHEST
+    return (
+        max(ints(op.strides)) <= LIMITS.window_stride
+        and max(ints(op.pads), default=0) <= LIMITS.padding
+    )
 
 
 def dense_filter(group: int) -> Callable[[Array], Array]:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tests.kernels.harness import Case, check
 
-from xdsl_tpu.backend.kernels.reduction import LARGEST_STEP, plan_reduction
+from xdsl_tpu.backend.isa.common import LIMITS
+from xdsl_tpu.backend.kernels.reduction import plan_reduction
 from xdsl_tpu.backend.tensor import DType
 
 KINDS = ("f32", "f16")
@@ -73,5 +74,5 @@ def test_reduction_plans_end_at_one_row(height: int) -> None:
     heights = [height, *(stage.height or 0 for stage in plan.stages(DType.F32))]
     assert heights[-1] == 1
     for before, after, step in zip(heights, heights[1:], plan.steps, strict=False):
-        assert step <= LARGEST_STEP
-        assert after * step - before <= LARGEST_STEP
+        assert step <= LIMITS.window_stride
+        assert after * step - before <= LIMITS.window_stride

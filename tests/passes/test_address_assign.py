@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i64
 from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import parse_module
 from xdsl_tpu.passes.address_assign.assign import (
-    COEFF_ADDRESS,
     PAGE_BYTES,
     address_of,
     divided_parts,
@@ -173,6 +173,7 @@ def test_without_reuse_it_would_be_far_larger() -> None:
     assert number(inner, "neuron_size") < sum(b.size for b in lifetimes(subfunc).buffers) / 7
 
 
+COEFF_ADDRESS = load_chip("bm1684x").ddr_base
 UNIT = 64
 
 

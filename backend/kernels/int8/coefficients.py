@@ -9,10 +9,11 @@ from xdsl.dialects.builtin import BoolAttr
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Rounding, Window
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.int8.requant import clamp_low, rounding_of
 from xdsl_tpu.backend.kernels.lanes import one_window_a_row
 from xdsl_tpu.backend.kernels.support import where
-from xdsl_tpu.backend.kernels.tiling import LONGEST_STRIDE, Piece
+from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, compact
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
@@ -127,7 +128,7 @@ def convolve(
     copied to `total` first and accumulated onto, which costs no more than adding them.
     """
     chip, kind = emitter.chip, parts.filter
-    if window.stride[1] > LONGEST_STRIDE:
+    if window.stride[1] > LIMITS.window_stride:
         sums, x, window = one_window_a_row(chip, total, x, window)
         out = aligned(chip, out.address, sums.shape, out.dtype)
         total = sums

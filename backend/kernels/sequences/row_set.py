@@ -11,6 +11,7 @@ from functools import cache
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Window
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.tensor import (
     DType,
     Layout,
@@ -22,9 +23,6 @@ from xdsl_tpu.backend.tensor import (
     strided,
 )
 from xdsl_tpu.dialects.errors import NoKernel
-
-LARGEST_STEP = 15
-"""Strides of a pool are four-bit fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +151,7 @@ def fill_gaps(e: Emitter, rows: RowSet, value: float) -> None:
 def steps_of(pitch: int) -> tuple[int, ...]:
     """Kernel heights that reduce rows of `pitch` elements to one, the cheapest for many rows.
 
-    They multiply to `pitch`; the last one may be beyond `LARGEST_STEP`, in one row of a pool.
+    They multiply to `pitch`; the last one may be beyond the longest stride, in one row of a pool.
     """
     return _cheapest(pitch)[1]
 
@@ -166,8 +164,8 @@ _ROW_BY_ROW = 32
 def _cheapest(size: int) -> tuple[int, tuple[int, ...]]:
     if size == 1:
         return 0, ()
-    best = (size * _ROW_BY_ROW, (size,)) if size > LARGEST_STEP else (size, (size,))
-    for step in range(2, LARGEST_STEP + 1):
+    best = (size * _ROW_BY_ROW, (size,)) if size > LIMITS.window_stride else (size, (size,))
+    for step in range(2, LIMITS.window_stride + 1):
         if size % step == 0:
             cost, steps = _cheapest(size // step)
             best = min(best, (size + cost, (step, *steps)))
@@ -190,7 +188,7 @@ def reduce_rows(
     for step, stage in zip(steps_of(rows.pitch), stages, strict=True):
         left = rows.pitch // step
         after = RowSet(stage.address, rows.lanes, rows.count, left, left, rows.dtype)
-        along = step > LARGEST_STEP
+        along = step > LIMITS.window_stride
         window = Window((1, step)) if along else Window((step, 1), (step, 1))
         source = rows.slots(e.chip) if along else rows.column(e.chip)
         shape = (1, rows.lanes, rows.count * left, 1)

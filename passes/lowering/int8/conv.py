@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
@@ -39,12 +40,6 @@ from xdsl_tpu.passes.lowering.int8.types import (
     unlimited,
 )
 from xdsl_tpu.passes.tensors import is_weight, required_name, shape_of
-
-LONGEST_STRIDE = 15
-"""Between windows, as far as a command can say."""
-
-MOST_PADDING, MOST_DILATION = 15, 16
-"""What a command can say of either; F16 writes more padding out (`lowering/conv.py`)."""
 
 DEAD = 1e-5
 """A scale of an input, or the largest bias, up to which it counts as always zero."""
@@ -143,9 +138,9 @@ def _is_far(op: top.ConvOp) -> bool:
     """
     strides, kernel, pads = ints(op.strides), ints(op.kernel_shape), ints(op.pads)
     dilations = () if op.dilations is None else ints(op.dilations)
-    if max(pads, default=0) > MOST_PADDING or max(dilations, default=1) > MOST_DILATION:
+    if max(pads, default=0) > LIMITS.padding or max(dilations, default=1) > LIMITS.dilation:
         return True
-    if max(strides) <= LONGEST_STRIDE:
+    if max(strides) <= LIMITS.window_stride:
         return False
     dilated = any(step != 1 for step in dilations)
     if len(kernel) < 2 or op.group.value.data > 1 or dilated:
@@ -153,4 +148,4 @@ def _is_far(op: top.ConvOp) -> bool:
     shape = shape_of(op.input)
     merged = choose_3ic(shape[1], kernel[0], kernel[1], 1) in (MERGE_BOTH, MERGE_HEIGHT)
     side_by_side = strides[1] == kernel[1] and not shape[3] % kernel[1] and not any(ints(op.pads))
-    return not merged or (strides[1] > LONGEST_STRIDE and not side_by_side)
+    return not merged or (strides[1] > LIMITS.window_stride and not side_by_side)
