@@ -12,8 +12,9 @@ _WINDOWED = ("sCONV", "sPorD")
 class Limits:
     """The largest values by which all commands of a kind can be given, from their fields' widths.
 
-    `window_stride`, `padding`, `dilation` and `inserted_zeros` (between elements of the image) are of
-    convolutions and pools, `extent` is a size of any operand, `local_stride` a stride in elements of an operand in local memory.
+    `window_stride`, `padding`, `dilation` and `inserted_zeros` (between elements of the image) are
+    of convolutions and pools, `extent` is a size of any operand, `local_stride` a stride in
+    elements of an operand in local memory.
     """
 
     window_stride: int

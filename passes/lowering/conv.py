@@ -92,9 +92,9 @@ def _can_insert(windows: Sequence[Window], gaps: Sequence[int]) -> bool:
     """Whether a command does it: in two dimensions, within its limits, and so that every window
     sees an element."""
     return len(windows) < 3 and all(
-        0 <= w.before <= min(w.reach, MOST_PADDING)
-        and 0 <= w.after <= min(w.reach, MOST_PADDING)
-        and gap <= min(w.reach, MOST_PADDING)
+        0 <= w.before <= min(w.reach, LIMITS.padding)
+        and 0 <= w.after <= min(w.reach, LIMITS.padding)
+        and gap <= min(w.reach, LIMITS.padding)
         and not w.is_far
         for w, gap in zip(windows, gaps, strict=True)
     )
