@@ -1,23 +1,27 @@
 """Attention as one layer: scores stay in local memory, whatever their number."""
 
+from dataclasses import replace
+
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.kernels.attention_choice import choose
 from xdsl_tpu.backend.kernels.attention_plan import (
     Heads,
     Mask,
     Mix,
     Problem,
-    choose,
 )
 from xdsl_tpu.backend.kernels.attention_tiles import Layer
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
 from xdsl_tpu.backend.tensor import (
+    DType,
     Shape4,
     contiguous_strides,
 )
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats, ints
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
+from xdsl_tpu.dialects.precision import Precision, precision_of
 
 
 def attention(context: KernelContext, op: Operation) -> None:
@@ -27,13 +31,15 @@ def attention(context: KernelContext, op: Operation) -> None:
     """
     assert isinstance(op, tpu.FAttentionOp)
     problem = describe(context, op)
+    if problem.mixes and problem.scores is not DType.F16:
+        raise DoesNotFit(f"{where(op)}: heads are mixed in F16, with the precision `fast`")
     tiling = choose(problem, context.chip)
     if tiling is None:
-        raise TpuError(
-            f"{where(op)}: heads of {problem.k.columns} elements do not fit {context.chip.name}"
+        raise DoesNotFit(
+            f"{where(op)}: one row of queries and 64 keys of {problem.k.columns} elements do not "
+            f"fit the local memory of {context.chip.name}"
         )
-    layer = Layer(context, problem, tiling)
-    layer.run()
+    Layer(context, problem, tiling).run()
 
 
 def describe(context: KernelContext, op: "tpu.FAttentionOp") -> Problem:
@@ -46,7 +52,7 @@ def describe(context: KernelContext, op: "tpu.FAttentionOp") -> Problem:
     ranges = () if op.key_ranges is None else ints(op.key_ranges)
     major = (0,) * 4 if op.head_major is None else ints(op.head_major)
     turned = [bool(flag) for flag in major]
-    return Problem(
+    problem = Problem(
         Heads(q.address, q.dtype, batch, rows, heads, depth, turned[0]),
         Heads(k.address, k.dtype, batch, keys, kv_heads, depth, turned[1]),
         Heads(v.address, v.dtype, batch, keys, kv_heads, width, turned[2]),
@@ -55,7 +61,21 @@ def describe(context: KernelContext, op: "tpu.FAttentionOp") -> Problem:
         None if mask is None else _mask(mask, (batch, heads, rows, keys), where(op)),
         tuple((a, b, c, d) for a, b, c, d in zip(*(ranges[i::4] for i in range(4)), strict=True)),
         *(None if m is None else Mix.of(floats(m), heads) for m in (op.mix_scores, op.mix_shares)),
+        narrow=precision_of(op) is Precision.FAST,
     )
+    return _stacked(problem)
+
+
+def _stacked(problem: Problem) -> Problem:
+    """One row of queries for each head: heads that share keys are the rows of one matrix."""
+    q, mask = problem.q, problem.mask
+    if q.rows > 1 or problem.group == 1 or problem.mixes or (mask is not None and mask.by_head):
+        return problem
+
+    def rows(heads: Heads) -> Heads:
+        return replace(heads, rows=problem.group, heads=problem.k.heads, head_major=True)
+
+    return replace(problem, q=rows(q), out=rows(problem.out), ranges=())
 
 
 def _mask(value: DdrValue, full: Shape4, place: str) -> Mask:

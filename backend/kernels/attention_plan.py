@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.sequences.score_rows import scores_bytes, scores_cycles
-from xdsl_tpu.backend.kernels.tiling import Piece, cut, pipeline_cycles
-from xdsl_tpu.backend.kernels.transfer import load_cycles, store_cycles
+from xdsl_tpu.backend.kernels.attention_products import turned_bytes
+from xdsl_tpu.backend.kernels.sequences.score_rows import scores_bytes
+from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.tensor import (
     DType,
     GlobalTensor,
     align,
-    aligned,
     aligned_bytes,
     ceil_div,
 )
@@ -105,6 +104,12 @@ class Problem:
     ranges: tuple[tuple[int, int, int, int], ...] = ()
     mix_scores: Mix | None = None
     mix_shares: Mix | None = None
+    narrow: bool = True
+
+    @property
+    def scores(self) -> DType:
+        """Of the scores: F16 when it may be `narrow`."""
+        return DType.F16 if self.narrow and self.dtype is DType.F16 else DType.F32
 
     @property
     def mixes(self) -> bool:
@@ -232,6 +237,8 @@ class Sizes:
     sums: int
     statistics: int
     ones: int
+    turned: int
+    wide_mask: int
     scores: tuple[int, ...]
     kv_buffers: int
     sum_buffers: int
@@ -269,7 +276,9 @@ class Sizes:
             lines * align(width * DType.F32.bytes, chip.eu_bytes),
             statistic,
             aligned_bytes(chip, (1, keys, 1, 1), problem.dtype),
-            scores_bytes(chip, lines, keys),
+            tiling.heads * turned_bytes(chip, depth, keys) if problem.dtype is DType.F32 else 0,
+            mask_bytes(problem, tiling, chip, DType.F32) if widens_mask(problem) else 0,
+            scores_bytes(chip, lines, keys, problem.scores),
             1 if once else 2,
             2 * chunks if online else 1,
         )
@@ -281,7 +290,8 @@ class Sizes:
         slots = self.q_slots + self.k_slots + self.v_slots
         sums = (self.sum_buffers + 1) * self.sums
         rows = (2 * self.sum_buffers + 8) * self.statistics
-        return moving + slots + sums + rows + self.ones + sum(self.scores) + _SLACK
+        rest = self.ones + self.turned + self.wide_mask + sum(self.scores)
+        return moving + slots + sums + rows + rest + _SLACK
 
 
 def spreads_values(problem: Problem, tiling: Tiling) -> bool:
@@ -293,107 +303,16 @@ _SLACK = 2048
 """Tables, and what is lost between buffers."""
 
 
-def mask_bytes(problem: Problem, tiling: Tiling, chip: Chip) -> int:
-    """Bytes per lane of a tile of the mask."""
+def widens_mask(problem: Problem) -> bool:
+    """Whether the mask must be brought to the type of the scores."""
+    return problem.mask is not None and problem.mask.dtype is not problem.scores
+
+
+def mask_bytes(problem: Problem, tiling: Tiling, chip: Chip, dtype: DType | None = None) -> int:
+    """Bytes per lane of a tile of the mask, by default in its own type."""
     if problem.mask is None:
         return 0
     heads = tiling.heads * problem.group if problem.mask.by_head else 1
     rows = min(tiling.rows, problem.q.rows) if problem.mask.by_row else 1
     keys = min(tiling.keys, problem.k.rows)
-    return aligned_bytes(chip, (heads, rows, 1, keys), problem.mask.dtype)
-
-
-def choose(problem: Problem, chip: Chip) -> Tiling | None:
-    """The tiling that should be done first; None when not even the smallest fits."""
-    best: tuple[float, Tiling] | None = None
-    for tiling in _candidates(problem, chip):
-        if Sizes.of(problem, tiling, chip).total > chip.local_bytes:
-            continue
-        cycles = estimate(problem, tiling, chip)
-        if best is None or cycles < best[0]:
-            best = (cycles, tiling)
-    return None if best is None else best[1]
-
-
-_MOST_LINES = 16
-"""Rows per lane that are worth computing together: a division takes that many at once."""
-
-_LONGEST_BLOCK = 16384
-
-
-def _candidates(problem: Problem, chip: Chip) -> Iterator[Tiling]:
-    lanes, heads = chip.lanes, problem.k.heads
-    rows = [n * lanes for n in (1, 2, 4, 8, 16) if (n - 1) * lanes < problem.q.rows]
-    keys = [problem.k.rows]
-    keys += [n for n in (8192, 4096, 2048, 1024, 512, 256, 64) if n < problem.k.rows]
-    for block in keys[:1] if problem.mixes else keys:
-        found = False
-        for few in (n for n in range(1, heads + 1) if heads % n == 0):
-            if problem.mixes and few < heads:
-                continue
-            for tall in rows:
-                queries = few * problem.group
-                for together in (n for n in range(1, queries + 1) if queries % n == 0):
-                    if problem.mixes and together < queries:
-                        continue
-                    lines = together * tall // lanes
-                    if together > 1 and lines > _MOST_LINES and not problem.mixes:
-                        break
-                    tiling = Tiling(few, tall, block, together)
-                    if Sizes.of(problem, tiling, chip).total <= chip.local_bytes:
-                        found = True
-                        yield tiling
-        if found and block < _LONGEST_BLOCK:
-            # Shorter blocks only add work.
-            return
-
-
-_MOST_STEPS = 64
-
-
-def estimate(problem: Problem, tiling: Tiling, chip: Chip) -> float:
-    """Cycles of all tiles, by the costs of the first ones."""
-    every = list(steps(problem, tiling, chip.lanes))
-    per = ceil_div(len(every), problem.q.batches * ceil_div(problem.k.heads, tiling.heads))
-    some = every[: max(_MOST_STEPS, min(per, 4 * _MOST_STEPS))]
-    costs = [_cost(problem, tiling, step, chip) for step in some]
-    return pipeline_cycles(costs, len(every))
-
-
-def _cost(problem: Problem, tiling: Tiling, step: Step, chip: Chip) -> tuple[int, int, int]:
-    queries = Piece(step.heads.start * problem.group, step.heads.size * problem.group)
-    load = _load(problem.q.tile(step.batch, step.rows, queries), chip) if step.first else 0
-    if step.load_kv:
-        load += _load(problem.k.tile(step.batch, step.block, step.heads), chip)
-        load += _load(problem.v.tile(step.batch, step.block, step.heads), chip)
-    if problem.mask is not None and step.masked.size:
-        load += _load(problem.mask.tile(step.batch, queries, step.rows, step.masked), chip)
-    target = problem.out.tile(step.batch, step.rows, queries)
-    local = aligned(chip, 0, target.shape, target.dtype)
-    store = store_cycles(target, local, chip) if step.last else 0
-    return load, _compute(problem, tiling, step, chip), store
-
-
-def _load(source: GlobalTensor, chip: Chip) -> int:
-    return load_cycles(aligned(chip, 0, source.shape, source.dtype), source, chip)
-
-
-def _compute(problem: Problem, tiling: Tiling, step: Step, chip: Chip) -> int:
-    size = problem.dtype.bytes
-    groups = ceil_div(step.rows.size, chip.lanes)
-    queries = step.heads.size * problem.group
-    outputs, channels = chip.cube_outputs[size], chip.cube_channels[size]
-    depth, width, keys = problem.k.columns, problem.v.columns, step.keys.size
-    product = ceil_div(keys, outputs) * ceil_div(depth, channels)
-    product += ceil_div(width, outputs) * ceil_div(keys, channels)
-    total = queries * groups * product
-    lines = tiling.together * groups
-    per = scores_cycles(chip, lines, keys, step.masked.size if problem.mask else 0)
-    for mix in (problem.mix_scores, problem.mix_shares):
-        if mix is not None:
-            per += 2 * queries * lines * ceil_div(keys, chip.eu(size))
-    per += lines * 8 * ceil_div(width, chip.eu(DType.F32.bytes)) // 2
-    total += ceil_div(queries, tiling.together) * per
-    if step.load_kv:
-        total += 2 * ceil_div(step.block.size, chip.lanes) * step.heads.size * ceil_div(depth, 32)
-    return total + (queries * groups * ceil_div(depth, 32) if step.first else 0)
+    return aligned_bytes(chip, (heads, rows, 1, keys), dtype or problem.mask.dtype)

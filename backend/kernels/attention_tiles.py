@@ -1,9 +1,5 @@
 """The tiles of a fused attention: what is loaded, computed and stored for each."""
 
-import math
-
-import numpy as np
-
 from xdsl_tpu.backend.emitter import Arith
 from xdsl_tpu.backend.kernels.attention_plan import (
     Heads,
@@ -14,6 +10,16 @@ from xdsl_tpu.backend.kernels.attention_plan import (
     Tiling,
     spreads_values,
     steps,
+    widens_mask,
+)
+from xdsl_tpu.backend.kernels.attention_products import (
+    Keys,
+    left_slots,
+    scale_factors,
+    times_keys,
+    times_values,
+    turn_keys,
+    turned_bytes,
 )
 from xdsl_tpu.backend.kernels.mapping import write_table
 from xdsl_tpu.backend.kernels.sequences.exp import (
@@ -40,7 +46,7 @@ from xdsl_tpu.backend.tensor import (
 
 F16, F32 = DType.F16, DType.F32
 
-_LOWEST_MASK = -30000.0
+_LOWEST_MASK = {F16: -30000.0, F32: -1e30}
 """A sum with a score stays finite, so that rows of which everything is masked have no NaN."""
 
 
@@ -51,11 +57,12 @@ class Layer:
         self.e = context.emitter
         self.chip = context.chip
         self.problem, self.tiling = problem, tiling
+        self._kind, self._score = problem.dtype, problem.scores
         self.steps = list(steps(problem, tiling, self.chip.lanes))
         memory = context.memory()
         sizes = Sizes.of(problem, tiling, self.chip)
         self._take(memory, sizes)
-        self._factors = scale_factors(problem.scale * LOG2_E)
+        self._factors = scale_factors(problem.scale * LOG2_E, problem.dtype)
 
     def _take(self, memory: LocalMemory, sizes: Sizes) -> None:
         def several(count: int, size: int) -> list[int]:
@@ -77,6 +84,7 @@ class Layer:
         lanes = self.chip.lanes
         self._ones_shape = (1, min(self.tiling.keys, self.problem.k.rows), 1, 1)
         self._scores_bytes = sizes.scores[0]
+        self._turned, self._wide_mask = memory.take(sizes.turned), memory.take(sizes.wide_mask)
         self._table = compact(self.chip, memory.take(256), (1, lanes, 1, len(EXP2_4)), F16)
         self._wide_table = compact(self.chip, memory.take(256), (1, lanes, 1, len(EXP2_6)), F32)
 
@@ -93,13 +101,15 @@ class Layer:
                 self.store(work[index - 2])
 
     def _prepare(self) -> None:
-        write_table(self.e, self._table, EXP2_4)
-        if self.tiling.keys < self.problem.k.rows:
+        narrow, scores = self._score is F16, self._buffers.scores
+        if narrow:
+            write_table(self.e, self._table, EXP2_4)
+            self.e.copy(aligned(self.chip, self._buffers.ones, self._ones_shape, F16), 1.0)
+        if not narrow or self.tiling.keys < self.problem.k.rows:
             write_table(self.e, self._wide_table, EXP2_6)
-        self.e.copy(aligned(self.chip, self._buffers.ones, self._ones_shape, F16), 1.0)
         # Lanes without a row compute with what they have, which shall be numbers.
-        shape = (1, self.chip.lanes, 1, self._scores_bytes // F16.bytes)
-        self.e.copy(aligned(self.chip, self._buffers.scores, shape, F16), 0.0)
+        shape = (1, self.chip.lanes, 1, self._scores_bytes // self._score.bytes)
+        self.e.copy(aligned(self.chip, scores, shape, self._score), 0.0)
 
     def _queries(self, step: Step) -> Piece:
         group = self.problem.group
@@ -134,7 +144,15 @@ class Layer:
         source = self.problem.mask.tile(step.batch, self._queries(step), step.rows, step.masked)
         heads, rows, _, keys = source.shape
         rows = rows if self.problem.mask.by_row else min(self.chip.lanes, step.rows.size)
-        return aligned(self.chip, self._mask[step.slot], (heads, rows, 1, keys), F16)
+        address, dtype = self._mask[step.slot], self.problem.mask.dtype
+        return aligned(self.chip, address, (heads, rows, 1, keys), dtype)
+
+    def _score_mask(self, step: Step) -> LocalTensor:
+        """The mask in the type of the scores."""
+        mask = self._mask_tensor(step)
+        if not widens_mask(self.problem):
+            return mask
+        return aligned(self.chip, self._wide_mask, mask.shape, self._score)
 
     def store(self, step: Step) -> None:
         """Stage 3: finished rows."""
@@ -152,8 +170,10 @@ class Layer:
                 self._q[step.q_slot], self._q_slots, tile, self.problem.q, self._factors[0]
             )
         if self.problem.mask is not None and step.masked.size:
-            mask = self._mask_tensor(step)
-            self.e.arith(Arith.MAX, mask, mask, _LOWEST_MASK)
+            mask = self._score_mask(step)
+            if widens_mask(self.problem):
+                self.e.cast(mask, self._mask_tensor(step))
+            self.e.arith(Arith.MAX, mask, mask, _LOWEST_MASK[self._score])
             self.e.arith(Arith.MUL, mask, mask, LOG2_E)
         for number, heads in enumerate(cut(self._queries(step).size, self.tiling.together)):
             self._heads(step, heads, number)
@@ -162,6 +182,9 @@ class Layer:
         p, slot = self.problem, step.kv_slot
         k = p.k.tile(step.batch, step.block, step.heads)
         self._spread(self._k[slot], self._k_slots, k, p.k, self._factors[1])
+        if self._kind is F32:
+            shape = (step.heads.size, step.block.size, 1, p.k.columns)
+            turn_keys(self.e, self._turned, self._slots(self._k_slots, shape, F32))
         if spreads_values(p, self.tiling):
             v = p.v.tile(step.batch, step.block, step.heads)
             self._spread(self._v[slot], self._v_slots, v, p.v, 1.0)
@@ -171,7 +194,8 @@ class Layer:
     ) -> None:
         """Every head's matrix by itself, on EU boundaries, times a factor."""
         here = self._by_head(self._dense(source, tile), heads)
-        there = self._slots(target, here.shape, tile.dtype)
+        make = left_slots if heads is self.problem.q else aligned
+        there = make(self.chip, target, here.shape, tile.dtype)
         if factor == 1:
             self.e.copy(there, here)
         else:
@@ -199,14 +223,16 @@ class Layer:
         if p.mix_scores is not None:
             buffers = buffers.exchanged()
             self._mix(step, p.mix_scores, LOG2_E, self._buffers.scores, buffers.scores)
-        rows = ScoreRows(chip, lanes, heads.size * groups, step.keys.size, buffers)
+        grid = (lanes, heads.size * groups, step.keys.size)
+        rows = ScoreRows(chip, grid, buffers, self._score, self._kind)
         now, before = self._states(number, step)
         running = Running(
-            rows.statistic(self._largest[now], F16),
+            rows.statistic(self._largest[now], self._score),
             rows.statistic(self._few[0] if not step.first else self._totals[now], F32),
         )
-        old = None if step.first else rows.statistic(self._largest[before], F16)
-        powers = rows.powers(e, self._table, running, old)
+        old = None if step.first else rows.statistic(self._largest[before], self._score)
+        table = self._table if self._score is F16 else self._wide_table
+        powers = rows.powers(e, table, running, old)
         if old is not None:
             self._rescale(rows, step, heads, (now, before), running)
         if p.mix_shares is not None:
@@ -260,33 +286,29 @@ class Layer:
     def _scores(self, step: Step, heads: Piece) -> None:
         """q k^T, and the mask."""
         chip, e, p = self.chip, self.e, self.problem
-        skipped = (step.keys.start - step.block.start) // chip.lanes
-        q_shape = (1, step.rows.size, 1, p.q.columns)
-        k_shape = (1, step.keys.size, 1, p.k.columns)
         out = self._score_tensor(step, heads.size)
-        q_slots = self._slots(self._q_slots, (1, *q_shape[1:]), F16)
-        k_slots = self._slots(self._k_slots, (1, step.block.size, 1, p.k.columns), F16)
+        which, depth, kind = Keys(step.block, step.keys), p.q.columns, self._kind
+        q_shape = (1, step.rows.size, 1, depth)
+        q_step = left_slots(chip, 0, q_shape, kind).strides[0] * kind.bytes
+        k_step = self._slots(0, (1, step.block.size, 1, depth), kind).strides[0] * kind.bytes
+        keys = self._k_slots
+        if kind is F32:
+            keys, k_step = self._turned, turned_bytes(chip, depth, step.block.size)
         for index in range(heads.size):
             head = heads.start + index
-            left = self._q_slots + head * q_slots.strides[0] * F16.bytes
-            right = self._k_slots + head // p.group * k_slots.strides[0] * F16.bytes
-            right += skipped * k_slots.strides[1] * F16.bytes
-            e.mm2(
-                aligned(chip, out.at(index), (1, *out.shape[1:]), F16),
-                aligned(chip, left, q_shape, F16),
-                aligned(chip, right, k_shape, F16),
-                right_transpose=True,
-            )
+            left, right = self._q_slots + head * q_step, keys + head // p.group * k_step
+            target = aligned(chip, out.at(index), (1, *out.shape[1:]), out.dtype)
+            times_keys(e, target, left, right, which, depth, kind)
         if p.mask is not None and step.masked.size:
             self._add_mask(step, heads, out)
 
     def _score_tensor(self, step: Step, heads: int) -> LocalTensor:
         shape = (heads, step.rows.size, 1, step.keys.size)
-        return aligned(self.chip, self._buffers.scores, shape, F16)
+        return aligned(self.chip, self._buffers.scores, shape, self._score)
 
     def _add_mask(self, step: Step, heads: Piece, scores: LocalTensor) -> None:
         assert self.problem.mask is not None
-        mask = self._mask_tensor(step)
+        mask = self._score_mask(step)
         start = heads.start if self.problem.mask.by_head else 0
         count = heads.size if self.problem.mask.by_head else 1
         first = step.masked.start - step.keys.start
@@ -297,7 +319,7 @@ class Layer:
             mask.at(start),
             (count, scores.shape[1], 1, step.masked.size),
             (mask.strides[0], by_row, mask.strides[2], 1),
-            F16,
+            mask.dtype,
         )
         self.e.arith(Arith.ADD, part, part, operand)
 
@@ -312,15 +334,17 @@ class Layer:
         """Bring what was summed before to the new largest score."""
         e, (now, before) = self.e, states
         change, wide, a, b = (rows.statistic(self._few[i], F32) for i in (1, 2, 3, 4))
-        narrow = rows.statistic(self._few[1], F16)
-        e.arith(Arith.SUB, narrow, rows.statistic(self._largest[before], F16), running.largest)
-        e.cast(wide, narrow)
+        fell = wide if self._score is F32 else rows.statistic(self._few[1], F16)
+        old = rows.statistic(self._largest[before], self._score)
+        e.arith(Arith.SUB, fell, old, running.largest)
+        if fell is not wide:
+            e.cast(wide, fell)
         exponent = rows.statistic(self._few[5], EXP2_F32_SCRATCH[2])
         exp2_f32(e, change, wide, (a, b, exponent), self._wide_table)
         e.arith(Arith.MUL, wide, rows.statistic(self._totals[before], F32), change)
         e.arith(Arith.ADD, rows.statistic(self._totals[now], F32), wide, running.total)
-        old, new = (self._sum_tensor(self._sums[i], step, heads.size) for i in (before, now))
-        e.arith(Arith.MUL, new, old, self._beside(change, step, heads.size))
+        sums, new = (self._sum_tensor(self._sums[i], step, heads.size) for i in (before, now))
+        e.arith(Arith.MUL, new, sums, self._beside(change, step, heads.size))
 
     def _sum_tensor(self, address: int, step: Step, heads: int) -> LocalTensor:
         shape = (heads, step.rows.size, 1, self.problem.v.columns)
@@ -335,21 +359,18 @@ class Layer:
     def _values(self, step: Step, heads: Piece, powers: int, now: int, accumulate: bool) -> None:
         """Powers times values, added to the sums."""
         chip, p = self.chip, self.problem
-        skipped = (step.keys.start - step.block.start) // chip.lanes
-        spread = spreads_values(p, self.tiling)
-        base = self._v_slots if spread else self._v[step.kv_slot]
-        slots = self._slots(base, (1, step.block.size, 1, p.v.columns), F16)
+        base = self._v_slots if spreads_values(p, self.tiling) else self._v[step.kv_slot]
+        slots = self._slots(base, (1, step.block.size, 1, p.v.columns), self._kind)
         out = self._sum_tensor(self._sums[now], step, heads.size)
-        left = aligned(chip, powers, self._score_tensor(step, heads.size).shape, F16)
+        # Of f32 they are packed.
+        left_shape = (heads.size, step.rows.size, 1, step.keys.size)
+        left = left_slots(chip, powers, left_shape, self._kind)
+        which = Keys(step.block, step.keys)
         for index in range(heads.size):
             head = (heads.start + index) // p.group
-            right = base + (head * slots.strides[0] + skipped * slots.strides[1]) * F16.bytes
-            self.e.mm2(
-                aligned(chip, out.at(index), (1, *out.shape[1:]), F32),
-                aligned(chip, left.at(index), (1, *left.shape[1:]), F16),
-                aligned(chip, right, (1, step.keys.size, 1, p.v.columns), F16),
-                accumulate=accumulate,
-            )
+            right = base + head * slots.strides[0] * self._kind.bytes
+            target = aligned(chip, out.at(index), (1, *out.shape[1:]), F32)
+            times_values(self.e, target, left.at(index), right, which, self._kind, accumulate)
 
     def _finish(self, rows: ScoreRows, step: Step, heads: Piece, now: int) -> None:
         """Divide by the sums of powers, and put the heads beside each other."""
@@ -363,12 +384,7 @@ class Layer:
         tile = p.out.tile(step.batch, step.rows, self._queries(step))
         every = self._by_head(self._dense(self._out[step.q_slot], tile), p.out)
         target = every.window((heads.start, 0, 0, 0), sums.shape, self.chip)
-        e.cast(target, result)
-
-
-def scale_factors(scale: float) -> tuple[float, float]:
-    """Two numbers of f16 whose product is `scale`, to five digits more than one has."""
-    second = np.arange(1024, 2048, dtype=np.float64) / 1024
-    first = (abs(scale) / second).astype(np.float16).astype(np.float64)
-    best = int(np.argmin(np.abs(first * second - abs(scale))))
-    return math.copysign(float(first[best]), scale), float(second[best])
+        if target.dtype is F32:
+            e.copy(target, result)
+        else:
+            e.cast(target, result)

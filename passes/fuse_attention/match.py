@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from xdsl.dialects.builtin import f16
+from xdsl.dialects.builtin import bf16, f16, f32
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.precision import Precision, precision_of
 from xdsl_tpu.passes.constants import values_of
 from xdsl_tpu.passes.fuse_attention.axes import HEAD, Origin, origins
 from xdsl_tpu.passes.graph import sole_producer
@@ -83,7 +84,9 @@ def find(product: tpu.MatMulOp) -> Attention | None:
     found = _operands(product, scores)
     if found is None or mix_shares is mix is None:
         return found
-    if any(m is not None and len(m) != (found.heads + 1) * found.heads for m in (mix, mix_shares)):
+    sizes = {len(m) for m in (mix, mix_shares) if m is not None}
+    fast = precision_of(product) is Precision.FAST and element_of(product.output) == f16
+    if sizes != {(found.heads + 1) * found.heads} or not fast:
         return None
     return replace(found, mix_shares=mix_shares)
 
@@ -184,7 +187,8 @@ def _scales_heads(op: tpu.Conv2DOp) -> bool:
 def _operands(product: tpu.MatMulOp, scores: Scores) -> Attention | None:
     inner = scores.product
     q, k, v = inner.input, inner.right, product.right
-    if any(element_of(value) != f16 for value in (q, k, v, product.output)):
+    kinds = {element_of(value) for value in (q, k, v, product.output)}
+    if len(kinds) != 1 or not kinds <= {f16, bf16, f32}:
         return None
     shapes = [shape_of(value) for value in (q, k, v)]
     lead = shapes[0][:-2]

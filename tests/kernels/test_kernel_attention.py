@@ -4,14 +4,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from tests.kernels.harness import Case, Shape, check, run
+from tests.kernels.harness import PIPELINE, Case, Shape, check, execute, run
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.layer_cost import run_alone
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.precision import ATTRIBUTE
+from xdsl_tpu.dialects.text import make_context
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.pipeline import make_pass
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,7 @@ FORMS = {
     "grouped heads": Attention(130, 70, 24, heads=6, kv_heads=2, batch=2),
     "values of another size": Attention(66, 100, 16, heads=2, width=72),
     "one row": Attention(1, 130, 80, heads=4, kv_heads=1),
+    "one row and a mask": Attention(1, 130, 32, 6, 2, batch=2, mask=(2, 1, 1, 130)),
     "heads of 10": Attention(64, 64, 10, heads=6),
     "heads of 160": Attention(20, 200, 160, heads=2),
     "heads first": Attention(70, 100, 40, 4, 2, batch=2, head_major=(1, 1, 1, 1)),
@@ -95,10 +103,36 @@ def test_equals_the_interpreter(form: Attention) -> None:
     check(form.case())
 
 
+@pytest.mark.parametrize("kind", ["f32", "bf16"])
+@pytest.mark.parametrize(
+    "name",
+    ["rows beside lane groups", "grouped heads", "heads first", "mask of each head"],
+)
+def test_other_types_equal_the_interpreter(kind: str, name: str) -> None:
+    check(FORMS[name].case(kind))
+
+
+def test_close_precision_has_scores_in_f32() -> None:
+    """So that they are as exact as products of f16 numbers are."""
+    case = Attention(128, 96, 64, heads=2, scale=1.0).case()
+    errors: list[float] = []
+    for precision in ("fast", "close"):
+        module = case.module()
+        module.attributes[ATTRIBUTE] = StringAttr(precision)
+        (expected,) = run_module(module, case.inputs).values()
+        for name in PIPELINE:
+            make_pass(name).apply(make_context(), module)
+        program = generate(module, weights_of(module), load_chip())
+        got = execute(program, case, load_chip(), Engine.TIU)
+        errors.append(float(np.abs(got.ravel() - np.asarray(expected).ravel()).mean()))
+    assert errors[1] < 0.6 * errors[0]
+
+
 SMALL = replace(load_chip(), local_bytes=16384)
 """A chip on which long rows do not fit."""
 
 
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
 @pytest.mark.parametrize(
     "form",
     [
@@ -107,8 +141,8 @@ SMALL = replace(load_chip(), local_bytes=16384)
     ],
     ids=["plain", "mask and shared heads"],
 )
-def test_rows_that_do_not_fit_are_computed_in_blocks(form: Attention) -> None:
-    check(form.case(), SMALL)
+def test_rows_that_do_not_fit_are_computed_in_blocks(form: Attention, kind: str) -> None:
+    check(form.case(kind), SMALL)
 
 
 def causal(form: Attention, value: float) -> Case:

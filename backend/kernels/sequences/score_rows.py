@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
-from xdsl_tpu.backend.kernels.sequences.exp import exp2_f16
+from xdsl_tpu.backend.kernels.sequences.exp import exp2_f16, exp2_f32
 from xdsl_tpu.backend.kernels.sequences.row_set import (
     RowSet,
     fill_gaps,
@@ -21,28 +21,32 @@ from xdsl_tpu.backend.tensor import DType, LocalTensor, align, aligned, ceil_div
 
 F16, F32, I8 = DType.F16, DType.F32, DType.I8
 
-LOWEST = -65504.0
+LOWEST = {F16: -65504.0, F32: -3e38}
 _SMALLEST_SUM = 1e-30
 """Rows all of whose scores are minus infinity become 0 instead of a NaN."""
 
 
-def scores_bytes(chip: Chip, lines: int, keys: int) -> tuple[int, int, int, int]:
+def scores_bytes(
+    chip: Chip, lines: int, keys: int, dtype: DType = F16
+) -> tuple[int, int, int, int]:
     """Bytes per lane of the buffers of `ScoreRows`, for `lines` rows per lane."""
-    pitch = align(keys, chip.eu(F16.bytes))
-    stages = sum(align(lines * n * F16.bytes, chip.eu_bytes) for n in rests_of(pitch))
-    wide = lines * pitch * F16.bytes
+    pitch = align(keys, chip.eu(dtype.bytes))
+    stages = sum(align(lines * n * dtype.bytes, chip.eu_bytes) for n in rests_of(pitch))
+    full = lines * pitch * dtype.bytes
     sums = lines * chip.eu_bytes
-    return wide, wide, max(wide, stages, sums), align(lines * pitch, chip.eu_bytes)
+    exponents = align(lines * pitch * dtype.bytes // 2, chip.eu_bytes)
+    return full, full, max(full, stages, sums), exponents
 
 
-def scores_cycles(chip: Chip, lines: int, keys: int, masked: int) -> int:
+def scores_cycles(chip: Chip, lines: int, keys: int, masked: int, dtype: DType = F16) -> int:
     """About what a softmax of so many rows costs, its mask included."""
-    eu = chip.eu(F16.bytes)
+    eu = chip.eu(dtype.bytes)
     pitch = align(keys, eu)
     full = ceil_div(lines * pitch, eu)
     sums = lines * ceil_div(keys, eu)
     mask = 2 * lines * ceil_div(masked, eu)
-    return 12 * full + full // 8 + sums + mask + 3 * lines + 40 * ceil_div(lines, 16) + 20
+    steps = 12 if dtype is F16 else 15
+    return steps * full + full // 8 + sums + mask + 3 * lines + 40 * ceil_div(lines, 16) + 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +73,25 @@ class Running:
 
 
 class ScoreRows:
-    """The rows of one tile: `lines` of them in each of `lanes` lanes, `keys` long."""
+    """The rows of one tile: `lines` of them in each of `lanes` lanes, `keys` long.
 
-    def __init__(self, chip: Chip, lanes: int, lines: int, keys: int, buffers: Buffers) -> None:
-        pitch = align(keys, chip.eu(F16.bytes))
+    `dtype` is that of the scores, F16 or F32, `product` what powers are multiplied as.
+    """
+
+    def __init__(
+        self,
+        chip: Chip,
+        grid: tuple[int, int, int],
+        buffers: Buffers,
+        dtype: DType = F16,
+        product: DType = F16,
+    ) -> None:
+        lanes, lines, keys = grid
+        pitch = align(keys, chip.eu(dtype.bytes))
         self.chip = chip
         self.buffers = buffers
-        self.rows = RowSet(buffers.scores, lanes, lines, keys, pitch, F16)
+        self.dtype, self.product = dtype, product
+        self.rows = RowSet(buffers.scores, lanes, lines, keys, pitch, dtype)
 
     def statistic(self, address: int, dtype: DType) -> LocalTensor:
         """One number per row."""
@@ -89,34 +105,52 @@ class ScoreRows:
         `before` is the largest score of blocks before this one. The scores are overwritten.
         """
         chip, rows, buffers = self.chip, self.rows, self.buffers
-        fill_gaps(e, rows, LOWEST)
+        fill_gaps(e, rows, LOWEST[self.dtype])
         largest = reduce_rows(e, rows, self._stages(), maximum=True)
         if before is None:
             e.copy(running.largest, largest)
         else:
             e.arith(Arith.MAX, running.largest, largest, before)
-        below = rows.placed(buffers.below, F16)
+        below = rows.placed(buffers.below, self.dtype)
         e.arith(Arith.SUB, below.slots(chip), rows.slots(chip), rows.beside(running.largest))
+        narrow = self.dtype is F16
         work = [
             rows.placed(address, dtype).flat(chip)
             for address, dtype in (
-                (buffers.scores, F16),
-                (buffers.spare, F16),
-                (buffers.exponents, I8),
+                (buffers.scores, self.dtype),
+                (buffers.spare, self.dtype),
+                (buffers.exponents, I8 if narrow else DType.I16),
             )
         ]
         flat = below.flat(chip)
-        exp2_f16(e, flat, flat, work, table)
-        self._sum(e, below, running.total)
-        return below
+        (exp2_f16 if narrow else exp2_f32)(e, flat, flat, work, table)
+        if narrow:
+            self._sum(e, below, running.total)
+            return below
+        total = reduce_rows(e, below, self._stages(), maximum=False)
+        e.arith(Arith.MAX, running.total, total, _SMALLEST_SUM)
+        return self._operand(e, below)
+
+    def _operand(self, e: Emitter, powers: RowSet) -> RowSet:
+        """Powers of f32 as the left operand of a product: of 16 bits, or compact."""
+        if self.product is F32:
+            if powers.pitch == powers.length:
+                return powers
+            target = powers.placed(self.buffers.scores, F32, powers.length)
+            e.copy(target.grid(self.chip), powers.grid(self.chip))
+            return target
+        pitch = align(powers.length, self.chip.eu(self.product.bytes))
+        target = powers.placed(self.buffers.scores, self.product, pitch)
+        e.cast(target.grid(self.chip), powers.grid(self.chip))
+        return target
 
     def _stages(self) -> Sequence[LocalTensor]:
         """Room for what is left of the rows after each step to their maximum."""
         address, found = self.buffers.spare, list[LocalTensor]()
         for rest in rests_of(self.rows.pitch):
             shape = (1, self.rows.lanes, 1, self.rows.count * rest)
-            found.append(aligned(self.chip, address, shape, F16))
-            address += align(self.rows.count * rest * F16.bytes, self.chip.eu_bytes)
+            found.append(aligned(self.chip, address, shape, self.dtype))
+            address += align(self.rows.count * rest * self.dtype.bytes, self.chip.eu_bytes)
         return found
 
     def _sum(self, e: Emitter, powers: RowSet, total: LocalTensor) -> None:

@@ -44,8 +44,8 @@ func.func @read_elsewhere(%arg0: tensor<1x4x6x8xf16>) -> tensor<1x4x6x6xf16> {
 
 // -----
 
-// So does an attention in f32, and one whose product has a relu.
-func.func @wide(%arg0: tensor<1x4x6x8xf32>) -> tensor<1x4x6x8xf32> {
+// So does an attention whose first product has a relu.
+func.func @with_relu(%arg0: tensor<1x4x6x8xf32>) -> tensor<1x4x6x8xf32> {
   %0 = "top.None"() : () -> none
   %1 = "top.Input"(%arg0) : (tensor<1x4x6x8xf32>) -> tensor<1x4x6x8xf32>
   %2 = "tpu.MatMul"(%1, %1, %0, %0, %0) {right_transpose = true, do_relu = true} : (tensor<1x4x6x8xf32>, tensor<1x4x6x8xf32>, none, none, none) -> tensor<1x4x6x6xf32>
@@ -54,7 +54,7 @@ func.func @wide(%arg0: tensor<1x4x6x8xf32>) -> tensor<1x4x6x8xf32> {
   return %4 : tensor<1x4x6x8xf32>
 }
 
-// CHECK-LABEL: func.func @wide
+// CHECK-LABEL: func.func @with_relu
 // CHECK-NOT: tpu.FAttention
 // CHECK: return
 
