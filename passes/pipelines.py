@@ -40,6 +40,7 @@ FINAL_PIPELINE = (
     "fuse-attention",
     "processor-tpu-optimize",
     "split-long-rows",
+    "place-values",
     "weight-reorder",
     "subnet-divide",
     "op-reorder",
@@ -55,6 +56,7 @@ FINAL_PIPELINE = (
 OF_CHIP = (
     "fuse-attention",
     "split-long-rows",
+    "place-values",
     "weight-reorder",
     "layer-group",
     "absorb-moves",

@@ -10,6 +10,7 @@ from xdsl_tpu.backend.kernels.int8.requant import Factor
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
+from xdsl_tpu.backend.local.matmul import check_matrices
 from xdsl_tpu.backend.local.parts import settled
 from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, aligned_bytes, ceil_div
 from xdsl_tpu.dialects import tpu
@@ -46,6 +47,7 @@ def _per_image(
     """One matrix per image; a right operand with one image serves all."""
     out, bias = context.out.tensor, context.optional(2)
     turned = bool(op.right_transpose.value.data)
+    check_matrices(op, left.tensor, right.tensor, out)
     for image in range(out.shape[0]):
         with context.scratch.temporary():
             rows = _matrix(left.tensor, image)

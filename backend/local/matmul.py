@@ -49,8 +49,7 @@ def _per_image(
     turned = bool(op.right_transpose.value.data)
     bias = context.optional(2)
     clamp = Clamp.of(op.do_relu, op.relu_limit)
-    if not _are_matrices(op, left.tensor, right.tensor, out):
-        raise DoesNotFit("rows in several dimensions are no matrix whose rows are lanes")
+    check_matrices(op, left.tensor, right.tensor, out)
     for image in range(out.shape[0]):
         with context.scratch.temporary():
             rows = _matrix(left.tensor, image)
@@ -67,10 +66,14 @@ def _per_image(
                 _product(context, part, some, columns, by_rows, row, clamp)
 
 
-def _are_matrices(
+def check_matrices(
     op: tpu.MatMulOp, left: LocalTensor, right: LocalTensor, out: LocalTensor
-) -> bool:
-    """Whether channels are rows, and all the rest columns, of matrices with such a product."""
+) -> None:
+    """Raise DoesNotFit unless channels are rows, and all the rest columns, of matrices with such
+    a product.
+
+    The rows of a tensor of rank 4 and more lie in the lanes in groups of type SMALL_C only.
+    """
     (m, k), (rows, columns), result = (
         (c, h * w) for _, c, h, w in (tensor.shape for tensor in (left, right, out))
     )
@@ -78,7 +81,8 @@ def _are_matrices(
         m, k = k, m
     if op.right_transpose.value.data:
         rows, columns = columns, rows
-    return (k, (m, columns)) == (rows, result)
+    if (k, (m, columns)) != (rows, result):
+        raise DoesNotFit("rows in several dimensions are no matrix whose rows are lanes")
 
 
 def _rows_at_once(

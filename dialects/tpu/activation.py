@@ -15,13 +15,13 @@ from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.tpu.enums import LutBF16Mode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ACTIVE_MODE, AFFINE_MAP, LUT_BF16_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly, PassesMargins
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, EachElement, GlobalOnly, PassesMargins
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise, SupportFuseRelu
 
 
 @irdl_op_definition
-class ActiveOp(AlikeEverywhere, SameShape, LocalOp):
+class ActiveOp(EachElement, SameShape, LocalOp):
     """The function `mode` of every element: GELU, exp, sigmoid, square root ...
 
     `coeffs` are the function's parameters, if it has any (alpha of ELU, for instance).
@@ -39,7 +39,7 @@ class ActiveOp(AlikeEverywhere, SameShape, LocalOp):
 
 
 @irdl_op_definition
-class ReluOp(AlikeEverywhere, SameShape, LocalOp):
+class ReluOp(EachElement, SameShape, LocalOp):
     """max(x, 0), and no more than `relu_limit` unless that is negative."""
 
     name = "tpu.Relu"
@@ -53,7 +53,7 @@ class ReluOp(AlikeEverywhere, SameShape, LocalOp):
 
 
 @irdl_op_definition
-class LeakyReluOp(AlikeEverywhere, SameShape, LocalOp):
+class LeakyReluOp(EachElement, SameShape, LocalOp):
     """x where x is positive, alpha * x elsewhere; integer scales when quantised."""
 
     name = "tpu.LeakyRelu"
@@ -92,7 +92,7 @@ class PReluOp(AlikeEverywhere, SameShape, LocalOp):
 
 
 @irdl_op_definition
-class LutOp(AlikeEverywhere, PassesMargins, SameShape, LocalOp):
+class LutOp(EachElement, PassesMargins, SameShape, LocalOp):
     """The element of a table of 256 at each 8-bit index; a signed index i < 0 means 256 + i."""
 
     name = "tpu.Lut"

@@ -5,12 +5,20 @@ Facts from docs/hardware/groups.md.
 
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
+from math import prod
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.dialects.base import RankedTensor
+from xdsl_tpu.dialects.interfaces.lane_view import (
+    Lanes,
+    LaneView,
+    Viewed,
+    lanes_of,
+    stretched_shapes,
+)
 from xdsl_tpu.dialects.interfaces.local_gen import (
     Axis,
     GroupType,
@@ -49,6 +57,20 @@ class AlikeEverywhere(LocalGen):
         return None
 
 
+class EachElement(AlikeEverywhere, LaneView):
+    """Element by element on one tensor, whatever its shape; other operands are parameters."""
+
+    def viewed(self, lanes: Lanes) -> Viewed | None:
+        shape = known_shape(self.results[0].type)
+        if shape is None or lanes_of(shape) == lanes:
+            return as_it_stands(self)
+        left, rest = divmod(prod(shape), lanes.rows)
+        if rest:
+            return None
+        seen = (*lanes, left)
+        return Viewed((seen, *(None for _ in self.operands[1:])), seen)
+
+
 class TakesMargins(LocalGen):
     """An op that finds what it needs in an operand of which more is there."""
 
@@ -64,7 +86,7 @@ class PassesMargins(LocalGen):
         return all(isinstance(user, LocalGen) and user.takes_margins() for user in users)
 
 
-class LocalBroadcast(AlikeEverywhere, TakesMargins):
+class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
     """Element by element on operands of equal rank that may be stretched along some axes.
 
     Weights among them are loaded slice by slice. From rank 5 on several dimensions share the
@@ -92,6 +114,23 @@ class LocalBroadcast(AlikeEverywhere, TakesMargins):
 
     def stretches_channels(self) -> bool:
         return True
+
+    def followed(self) -> tuple[int, ...]:
+        whole = known_shape(self.results[0].type)
+        shapes = [known_shape(operand.type) for operand in self.operands]
+        if whole is None:
+            return ()
+        return tuple(i for i, s in enumerate(shapes) if s is not None and prod(s) == prod(whole))
+
+    def viewed(self, lanes: Lanes) -> Viewed | None:
+        whole = known_shape(self.results[0].type)
+        shapes = [known_shape(operand.type) for operand in self.operands]
+        if whole is None or None in shapes:
+            return None
+        if lanes_of(whole) == lanes and all(len(shape or ()) == len(whole) for shape in shapes):
+            return as_it_stands(self)
+        views = stretched_shapes([*filter(None, shapes), whole], whole, lanes)
+        return None if views is None else Viewed(tuple(views[:-1]), views[-1])
 
 
 def _is_weight(value: SSAValue) -> bool:
@@ -173,7 +212,7 @@ class LocalWindows(LocalGen):
         return clipped(start, size if part.is_last else end, size)
 
 
-class LocalReshape(LocalGen):
+class LocalReshape(LocalGen, LaneView):
     """An op that keeps all elements in order; dimensions 0 and 1 must stay, as n and c do.
 
     Its result can be the memory of its operand.
@@ -189,6 +228,18 @@ class LocalReshape(LocalGen):
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis in ("n", "c")
+
+    def viewed(self, lanes: Lanes) -> Viewed | None:
+        """Nothing at all: both sides get one shape."""
+        shape = known_shape(self.results[0].type)
+        left, rest = divmod(prod(shape or (0,)), lanes.rows)
+        return None if rest or not left else Viewed(((*lanes, left),), (*lanes, left))
+
+
+def as_it_stands(op: Operation) -> Viewed | None:
+    """An op under the shapes that it has; None when its result's is not known."""
+    shape = known_shape(op.results[0].type)
+    return None if shape is None else Viewed((None,) * len(op.operands), shape)
 
 
 def window_along(axis: Axis, windows: Sequence[Window]) -> Window | None:

@@ -15,12 +15,13 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
-from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims, known_shape
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DQ_TYPE, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly, as_it_stands
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, FusedReluOp, LocalOp, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
@@ -60,7 +61,7 @@ class MatrixProductOp(FusedReluOp, LocalOp, ABC):
 
 
 @irdl_op_definition
-class MatMulOp(AlikeEverywhere, ShapeInference, MatrixProductOp):
+class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
     """Matrix product of the last two dimensions plus bias, then the ReLU if any.
 
     | value | shape |
@@ -152,6 +153,34 @@ class MatMulOp(AlikeEverywhere, ShapeInference, MatrixProductOp):
 
     def row_operands(self) -> tuple[int, ...]:
         return (2,)
+
+    def lanes_wanted(self) -> tuple[Lanes, ...]:
+        """Products with one right matrix take any rows together, others those of one matrix."""
+        left, right = self.shape_of(self.input), self.shape_of(self.right)
+        if self._is_turned() or self.hdim_is_batch:
+            return ()
+        of_one = Lanes(prod(left[:-2]), left[-2])
+        return (Lanes(1, of_one.rows), of_one) if prod(right[:-2]) == 1 else (of_one,)
+
+    def viewed(self, lanes: Lanes) -> Viewed | None:
+        """As (n, M, K) by (n, K, N), or (n, M, K) by (1, K, N), of which n and M are free."""
+        left, right = self.shape_of(self.input), self.shape_of(self.right)
+        result = known_shape(self.output.type)
+        rest = (None,) * (len(self.operands) - 2)
+        if result is not None and len(left) == len(right) and lanes_of(result) == lanes:
+            return as_it_stands(self)
+        if self._is_turned() or self.hdim_is_batch or lanes.rows != prod(left[:-1]):
+            return None
+        shared = prod(right[:-2]) == 1
+        if not shared and (left[:-2] != right[:-2] or lanes not in self.lanes_wanted()):
+            return None
+        images = 1 if shared else lanes.images
+        columns = right[-2] if self.right_transpose else right[-1]
+        shapes = ((*lanes, left[-1]), (images, *right[-2:]), *rest)
+        return Viewed(shapes, (*lanes, columns), {"keep_dims": BOOL.convert(True)})
+
+    def _is_turned(self) -> bool:
+        return bool(self.left_transpose) or bool(self.output_transpose)
 
 
 def _local_product_problem(left: Shape, right: Shape, heads: bool) -> str | None:

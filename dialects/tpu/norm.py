@@ -14,18 +14,19 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of, row_shape
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly, splits_before
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly, as_it_stands, splits_before
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import InOutSameShape
 
 
 @irdl_op_definition
-class LayerNormOp(AlikeEverywhere, SameShape, LocalOp):
+class LayerNormOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
     """(x - mean) / sqrt(variance + eps) * weight + bias over the dimensions from `axis` on.
 
     Weight and bias have the elements of these dimensions, or are none for all ones and all
@@ -71,6 +72,24 @@ class LayerNormOp(AlikeEverywhere, SameShape, LocalOp):
 
     def row_operands(self) -> tuple[int, ...]:
         return (1, 2)
+
+    def lanes_wanted(self) -> tuple[Lanes, ...]:
+        outer = self.shape_of(self.input)[: self._first_axis()]
+        return (Lanes(1, prod(outer)), Lanes(prod(outer[:-1]), prod(outer[-1:])))
+
+    def viewed(self, lanes: Lanes) -> Viewed | None:
+        shape, first = self.shape_of(self.input), self._first_axis()
+        if lanes_of(shape) == lanes and first >= 2:
+            return as_it_stands(self)
+        width = prod(shape[first:])
+        seen = row_shape(shape, lanes, width)
+        if seen is None:
+            return None
+        changed = {
+            "axis": SI32.convert(len(seen) - 1),
+            "normalized_shape": I64_ARRAY.convert([width]),
+        }
+        return Viewed((seen, *(None for _ in self.operands[1:])), seen, changed)
 
 
 @irdl_op_definition

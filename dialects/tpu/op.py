@@ -22,7 +22,7 @@ from xdsl_tpu.dialects.interfaces.shape import (
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import BINARY_SHIFT, LAYER_GROUP, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere
+from xdsl_tpu.dialects.tpu.local import EachElement
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
 
 RANKED_OR_NONE: AttrConstraint[RankedTensor | NoneType] = RANKED | NONE
@@ -73,7 +73,7 @@ class SameShape(ShapeInference, ABC):
         return (self.shape_of(self.operands[0]),)
 
 
-class UnaryOp(AlikeEverywhere, SameShape, LocalOp, ABC):
+class UnaryOp(EachElement, SameShape, LocalOp, ABC):
     """One tensor in, one of the same shape out.
 
     An op with more operands declares `input` anew: those of a base come after its own.

@@ -213,12 +213,12 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
     (
         "softmax-axis",
         softmax((1, 4, 5, 6), 1),
-        "it is over axis 1 of rank 4; only axis 2 and 3 of rank 4 are local",
+        "it is over axis 1 of rank 4; only axes 2 and 3 of rank 3 and 4 are local",
     ),
     (
         "softmax-rank",
-        softmax((4, 5, 6), 2),
-        "it is over axis 2 of rank 3; only axis 2 and 3 of rank 4 are local",
+        softmax((4, 5, 6, 7, 8), 4),
+        "it is over axis 4 of rank 5; only axes 2 and 3 of rank 3 and 4 are local",
     ),
     (
         "swap",
@@ -251,6 +251,7 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("reduce", reduce((1, 4, 5), (2,), "ReduceMax")),
     ("reshape", reshape((64, 49, 96), (64, 49, 3, 32))),
     ("softmax", softmax((64, 49, 3, 49), 3)),
+    ("softmax-3d", softmax((4, 5, 6), 2)),
     ("swap", unary(tpu.SwapDimInnerOp, (1, 56, 1, 5376), offset=[0, 3, 0, 0])),
 ]
 

@@ -1,0 +1,1 @@
+"""Which images and channels values are seen as in local memory, decided before layer groups."""

@@ -1,0 +1,123 @@
+"""Which images and channels a component should have: those that keep most of it in local memory.
+
+Where two ops see a value differently it goes through DDR, and so it does around an op that has no
+local form. That is weighed against lanes that stay empty.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of
+from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.tpu.local import LocalReshape
+from xdsl_tpu.passes.constants import reshaped_weight
+from xdsl_tpu.passes.graph import rebuilt
+from xdsl_tpu.passes.layer_group.local_rules import why_not_local
+from xdsl_tpu.passes.place_values.components import Component
+from xdsl_tpu.passes.tensors import element_bytes, element_of, shape_of, size_in_bytes
+
+WORTH = 0.95
+"""Another way of seeing values must cost at most this share of what they cost as they stand."""
+
+
+def viewed_op(op: LaneView, view: Viewed, operands: Iterable[SSAValue]) -> Operation:
+    """The op under other shapes, its operands being `operands`."""
+    result = TensorType[Attribute](element_of(op.results[0]), view.result)
+    made = rebuilt(op, operands=tuple(operands), result_types=(result,))
+    made.attributes.update(view.attributes)
+    return made
+
+
+def is_as_it_stands(op: LaneView, view: Viewed) -> bool:
+    """Whether a view of an op changes nothing."""
+    shapes = zip(view.operands, op.operands, strict=True)
+    same = all(shape is None or shape == shape_of(value) for shape, value in shapes)
+    return same and view.result == shape_of(op.results[0])
+
+
+@dataclass
+class Chooser:
+    """Costs of components in cycles, roughly; what an op can do is asked once."""
+
+    chip: Chip
+    _global: dict[Operation, bool] = field(default_factory=dict[Operation, bool])
+
+    def choose(self, component: Component) -> Lanes | None:
+        """The best images and channels; None when values are best seen as they stand."""
+        if not component.ops:
+            return None
+        elements = math.prod(shape_of(component.values[0]))
+        options = [lanes for lanes in component.wanted() if elements % max(1, lanes.rows) == 0]
+        costs = {lanes: self.cost(component, lanes) for lanes in options}
+        best = min(costs, key=lambda lanes: costs[lanes], default=None)
+        if best is None or costs[best] > WORTH * self.as_it_stands(component):
+            return None
+        return best
+
+    def as_it_stands(self, component: Component) -> float:
+        """What a component costs when nothing is changed."""
+        return sum(self._op(op, None) for op in component.ops)
+
+    def cost(self, component: Component, lanes: Lanes) -> float:
+        """What a component costs when all of it that can be is seen as `lanes`."""
+        total = sum(self._op(op, lanes) for op in component.ops)
+        for port in component.ports:
+            if port.lanes != lanes and not self._is_global(port.op):
+                total += self._transfer(port.value)
+        return total
+
+    def _op(self, op: LaneView, lanes: Lanes | None) -> float:
+        """Its transfers when it cannot be in a group, and its work on the lanes."""
+        met = [op.results[0], *(op.operands[index] for index in op.followed())]
+        if lanes is None:
+            if self._is_global(op):
+                return sum(map(self._transfer, met))
+            return self._work(op, lanes_of(shape_of(op.results[0])))
+        if isinstance(op, LocalReshape):
+            return 0.0
+        view = op.viewed(lanes)
+        if view is None or self._is_refused(op, view):
+            return sum(map(self._transfer, met))
+        return self._work(op, lanes)
+
+    def _work(self, op: LaneView, lanes: Lanes) -> float:
+        """One pass over the result, with the lanes filled as they are."""
+        if isinstance(op, LocalReshape):
+            return 0.0
+        result = op.results[0]
+        filled = self.chip.lanes * math.ceil(lanes.channels / self.chip.lanes) / lanes.channels
+        unit = self.chip.lanes * self.chip.eu(element_bytes(result))
+        return math.prod(shape_of(result)) / unit * filled
+
+    def _transfer(self, value: SSAValue) -> float:
+        """A store and a load."""
+        rates = self.chip.store_bytes_per_cycle, self.chip.load_bytes_per_cycle
+        return sum(size_in_bytes(value) / rate for rate in rates)
+
+    def _is_global(self, op: Operation) -> bool:
+        if op not in self._global:
+            self._global[op] = why_not_local(op) is not None
+        return self._global[op]
+
+    def _is_refused(self, op: LaneView, view: Viewed) -> bool:
+        if is_as_it_stands(op, view):
+            return self._is_global(op)
+        trial = viewed_op(op, view, map(_stand_in, op.operands, view.operands))
+        refused = why_not_local(trial) is not None
+        trial.drop_all_references()
+        return refused
+
+
+def _stand_in(value: SSAValue, shape: Shape | None) -> SSAValue:
+    """A value of another shape that is a weight when the given one is."""
+    if shape is None:
+        return value
+    if isinstance(value.owner, top.WeightOp):
+        return reshaped_weight(value.owner, shape).output
+    return Block(arg_types=(TensorType(element_of(value), shape),)).args[0]

@@ -1,0 +1,92 @@
+"""Values that are seen under the same images and channels."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, lanes_of
+from xdsl_tpu.dialects.interfaces.shape import Shape, known_shape
+from xdsl_tpu.passes.tensors import is_weight, shape_of
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """Where an op that is written in one way only meets a value; `lanes` are those it asks for."""
+
+    op: Operation
+    value: SSAValue
+    lanes: Lanes
+
+
+@dataclass
+class Component:
+    """Values linked by ops that can be seen in several ways: `ops` make them, `ports` meet them."""
+
+    values: list[SSAValue] = field(default_factory=list[SSAValue])
+    ops: list[LaneView] = field(default_factory=list[LaneView])
+    ports: list[Port] = field(default_factory=list[Port])
+
+    def wanted(self) -> list[Lanes]:
+        """The ways of seeing the values that some op asks for."""
+        lanes = [port.lanes for port in self.ports]
+        lanes += [one for op in self.ops for one in op.lanes_wanted()]
+        return list(dict.fromkeys(lanes))
+
+
+def components(ops: Sequence[Operation]) -> list[Component]:
+    """The components of the ops of a block, in the order of their first value."""
+    links = _Links()
+    computed = {result for op in ops for result in op.results}
+    for op in ops:
+        if isinstance(op, LaneView):
+            for index in op.followed():
+                if op.operands[index] in computed:
+                    links.join(op.operands[index], op.results[0])
+    found: dict[SSAValue, Component] = {}
+    for op in ops:
+        for result in op.results:
+            if known_shape(result.type) is not None:
+                found.setdefault(links.root(result), Component()).values.append(result)
+    for op in ops:
+        if isinstance(op, LaneView) and (own := found.get(links.root(op.results[0]))):
+            own.ops.append(op)
+        for port in _ports(op):
+            component = found.get(links.root(port.value))
+            if component is not None:
+                component.ports.append(port)
+    return list(found.values())
+
+
+def _ports(op: Operation) -> Iterator[Port]:
+    """Values that an op meets without following them, and how it sees them."""
+    followed: tuple[int, ...] = ()
+    shapes: Sequence[Shape | None] = ()
+    if isinstance(op, LaneView):
+        followed, wanted = op.followed(), op.lanes_wanted()
+        view = op.viewed(wanted[0]) if wanted else None
+        shapes = () if view is None else view.operands
+    for index, value in enumerate(op.operands):
+        shape = shapes[index] if index < len(shapes) else None
+        if index not in followed and not is_weight(value) and not is_none(value):
+            yield Port(op, value, lanes_of(shape or shape_of(value)))
+    if not isinstance(op, LaneView):
+        known = (value for value in op.results if known_shape(value.type) is not None)
+        yield from (Port(op, value, lanes_of(shape_of(value))) for value in known)
+
+
+class _Links:
+    """Union and find."""
+
+    def __init__(self) -> None:
+        self._parent: dict[SSAValue, SSAValue] = {}
+
+    def root(self, value: SSAValue) -> SSAValue:
+        while (parent := self._parent.get(value, value)) is not value:
+            self._parent[value] = self._parent.get(parent, parent)
+            value = parent
+        return value
+
+    def join(self, one: SSAValue, other: SSAValue) -> None:
+        self._parent[self.root(one)] = self.root(other)

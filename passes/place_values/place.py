@@ -1,0 +1,55 @@
+"""The pass `place-values`."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes
+from xdsl_tpu.dialects.weights import known_weights
+from xdsl_tpu.passes.layer_group.base_groups import computing_ops
+from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.place_values.choose import Chooser
+from xdsl_tpu.passes.place_values.components import components
+from xdsl_tpu.passes.place_values.rewrite import Rewriter
+from xdsl_tpu.passes.tensors import functions
+
+
+@dataclass(frozen=True)
+class PlaceValuesPass(ModulePass):
+    """See values that follow each other under the same images and channels.
+
+        %1 = "tpu.Reshape"(%0) : (1x128x768) -> 128x768
+        %2 = "tpu.MatMul"(%1, %w) : (128x768, 768x3072) -> 128x3072
+        %3 = "tpu.Active"(%2) : (128x3072) -> 128x3072
+        %4 = "tpu.Reshape"(%3) : (128x3072) -> 1x128x3072
+      ->
+        %2 = "tpu.MatMul"(%0, %w) : (1x128x768, 1x768x3072) -> 1x128x3072
+        %4 = "tpu.Active"(%2) : (1x128x3072) -> 1x128x3072
+
+    In a layer group the first two sizes of a value are its images and its channels, one channel a
+    lane. Ops that compute the same under several shapes (`dialects/interfaces/lane_view.py`) are
+    written so that as many values as possible, by their bytes, need not leave local memory; where
+    nothing is gained they stay as they are. `chip` is a name or a `.toml` description, by default
+    `module.chip`.
+    """
+
+    name = "place-values"
+
+    chip: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        for func in functions(op):
+            block = func.body.block
+            chooser = Chooser(chip)
+            chosen: dict[SSAValue, Lanes] = {}
+            for component in components(computing_ops(block)):
+                lanes = chooser.choose(component)
+                if lanes is not None:
+                    chosen |= dict.fromkeys(component.values, lanes)
+            if chosen:
+                Rewriter(block, chosen, known_weights(op)).run()

@@ -1,0 +1,58 @@
+// RUN: tpu-opt %s --place-values="chip=bm1684x" --no-locations | filecheck %s
+
+// Rows of a matrix of rank 2 are channels, as those of the tensors around it are.
+// CHECK-LABEL: func.func @rank_two
+// CHECK: %[[W:[0-9]+]] = "top.Weight"() {{.*}} -> tensor<1x64x32xf16>
+// CHECK-NEXT: "tpu.LayerNorm"
+// CHECK-NEXT: "tpu.MatMul"({{.*}} : (tensor<1x128x64xf16>, tensor<1x64x32xf16>, none, none, none) -> tensor<1x128x32xf16>
+// CHECK-NEXT: "tpu.Active"({{.*}} : (tensor<1x128x32xf16>) -> tensor<1x128x32xf16>
+// CHECK-NEXT: "tpu.Add"
+// CHECK-NEXT: return
+func.func @rank_two(%x: tensor<1x128x64xf16>, %y: tensor<1x128x32xf16>) -> tensor<1x128x32xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %w = "top.Weight"() : () -> tensor<64x32xf16> loc("w")
+  %0 = "tpu.LayerNorm"(%x, %none, %none, %none, %none) {axis = 2 : si32, eps = 1.0e-05 : f64, normalized_shape = [64]} : (tensor<1x128x64xf16>, none, none, none, none) -> tensor<1x128x64xf16> loc("norm")
+  %1 = "tpu.Reshape"(%0) {shape = [128, 64]} : (tensor<1x128x64xf16>) -> tensor<128x64xf16> loc("rows")
+  %2 = "tpu.MatMul"(%1, %w, %none, %none, %none) : (tensor<128x64xf16>, tensor<64x32xf16>, none, none, none) -> tensor<128x32xf16> loc("product")
+  %3 = "tpu.Active"(%2) {mode = #tpu<active_mode GELU>} : (tensor<128x32xf16>) -> tensor<128x32xf16> loc("gelu")
+  %4 = "tpu.Reshape"(%3) {shape = [1, 128, 32]} : (tensor<128x32xf16>) -> tensor<1x128x32xf16> loc("back")
+  %5 = "tpu.Add"(%4, %y) {do_relu = false} : (tensor<1x128x32xf16>, tensor<1x128x32xf16>) -> tensor<1x128x32xf16> loc("sum")
+  return %5 : tensor<1x128x32xf16>
+}
+
+// The heads of a product are images; what the function returns keeps its shape.
+// CHECK-LABEL: func.func @heads
+// CHECK: "tpu.MatMul"({{.*}} : (tensor<12x50x32xf16>, tensor<12x32x50xf16>, none, none, none) -> tensor<12x50x50xf16>
+// CHECK-NEXT: "tpu.Softmax"({{.*}}axis = 2 : si32{{.*}} -> tensor<12x50x50xf16>
+// CHECK-NEXT: "tpu.Reshape"({{.*}} -> tensor<2x6x50x50xf16>
+func.func @heads(%q: tensor<2x6x50x32xf16>, %k: tensor<2x6x32x50xf16>) -> tensor<2x6x50x50xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %0 = "tpu.MatMul"(%q, %k, %none, %none, %none) : (tensor<2x6x50x32xf16>, tensor<2x6x32x50xf16>, none, none, none) -> tensor<2x6x50x50xf16> loc("scores")
+  %1 = "tpu.Softmax"(%0, %none, %none, %none, %none, %none) {axis = 3 : si32} : (tensor<2x6x50x50xf16>, none, none, none, none, none) -> tensor<2x6x50x50xf16> loc("probable")
+  return %1 : tensor<2x6x50x50xf16>
+}
+
+// Nothing to gain: a convolution's channels are lanes already.
+// CHECK-LABEL: func.func @planes
+// CHECK: "tpu.Conv2D"({{.*}} -> tensor<1x8x6x6xf16>
+// CHECK-NEXT: "tpu.Relu"({{.*}} : (tensor<1x8x6x6xf16>) -> tensor<1x8x6x6xf16>
+// CHECK-NEXT: "tpu.Reshape"({{.*}} : (tensor<1x8x6x6xf16>) -> tensor<1x288xf16>
+func.func @planes(%x: tensor<1x4x8x8xf16>) -> tensor<1x288xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %w = "top.Weight"() : () -> tensor<8x4x3x3xf16> loc("filter")
+  %0 = "tpu.Conv2D"(%x, %w, %none) {kernel_shape = [3, 3], strides = [1, 1], pads = [0, 0, 0, 0], with_bias = false} : (tensor<1x4x8x8xf16>, tensor<8x4x3x3xf16>, none) -> tensor<1x8x6x6xf16> loc("conv")
+  %1 = "tpu.Relu"(%0) : (tensor<1x8x6x6xf16>) -> tensor<1x8x6x6xf16> loc("relu")
+  %2 = "tpu.Reshape"(%1) {shape = [1, 288]} : (tensor<1x8x6x6xf16>) -> tensor<1x288xf16> loc("flat")
+  return %2 : tensor<1x288xf16>
+}
+
+// An operand stretched along the images keeps them apart from the channels.
+// CHECK-LABEL: func.func @stretched
+// CHECK: "tpu.Add"({{.*}} : (tensor<4x50x64xf16>, tensor<1x50x64xf16>) -> tensor<4x50x64xf16>
+// CHECK-NEXT: "tpu.LayerNorm"({{.*}} -> tensor<4x50x64xf16>
+func.func @stretched(%x: tensor<4x50x64xf16>, %p: tensor<1x50x64xf16>) -> tensor<4x50x64xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %0 = "tpu.Add"(%x, %p) {do_relu = false} : (tensor<4x50x64xf16>, tensor<1x50x64xf16>) -> tensor<4x50x64xf16> loc("shifted")
+  %1 = "tpu.LayerNorm"(%0, %none, %none, %none, %none) {axis = 2 : si32, eps = 1.0e-05 : f64, normalized_shape = [64]} : (tensor<4x50x64xf16>, none, none, none, none) -> tensor<4x50x64xf16> loc("scaled")
+  return %1 : tensor<4x50x64xf16>
+}

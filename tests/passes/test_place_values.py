@@ -1,0 +1,96 @@
+"""Values under other images and channels: the same numbers, and shapes that broadcast alike."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.passes.semantics import Net, assert_same_numbers, ops_of
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes, row_shape, stretched_shapes
+from xdsl_tpu.passes.tensors import shape_of
+
+PASSES = (
+    'processor-assign{mode="F32" chip="bm1684x"},convert-top-to-tpu,place-values{chip="bm1684x"}'
+)
+
+
+def mlp(*shape: int) -> ModuleOp:
+    """Two products of rows with a GELU between them, beside the rows themselves."""
+    net = Net()
+    x = net.input("x", 1, *shape)
+    flat = net.op(top.ReshapeOp, "flat", (x,), shape=shape)
+    up = net.op(top.MatMulOp, "up", (flat, net.weight("w1", shape[-1], 96), net.none))
+    active = net.op(top.GELUOp, "active", (up,))
+    down = net.op(top.MatMulOp, "down", (active, net.weight("w2", 96, shape[-1]), net.none))
+    back = net.op(top.ReshapeOp, "back", (down,), shape=(1, *shape))
+    return net.module(net.op(top.AddOp, "sum", (x, back)))
+
+
+def test_products_of_rank_two_become_those_of_their_neighbours() -> None:
+    after = assert_same_numbers(mlp(40, 24), PASSES)
+    assert not ops_of(after, tpu.ReshapeOp)
+    assert [shape_of(op.output) for op in ops_of(after, tpu.MatMulOp)] == [(1, 40, 96), (1, 40, 24)]
+
+
+def test_a_weight_of_two_products_is_seen_in_two_ways() -> None:
+    net = Net()
+    x, w = net.input("x", 1, 40, 24), net.weight("w", 24, 24)
+    flat = net.op(top.ReshapeOp, "flat", (x,), shape=(40, 24))
+    one = net.op(top.MatMulOp, "one", (flat, w, net.none))
+    two = net.op(top.MatMulOp, "two", (one, w, net.none))
+    back = net.op(top.ReshapeOp, "back", (two,), shape=(1, 40, 24))
+    assert_same_numbers(net.module(net.op(top.AddOp, "sum", (x, back))), PASSES)
+
+
+@pytest.mark.parametrize("axis", [3, 1])
+def test_softmax_of_heads(axis: int) -> None:
+    """Over the last dimension as one tensor of rows; over another one it stays."""
+    net = Net()
+    q, k = net.input("q", 2, 3, 20, 16), net.input("k", 2, 3, 16, 30)
+    scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
+    scaled = net.op(top.MulConstOp, "scaled", (scores,), const_val=0.25)
+    module = net.module(net.op(top.SoftmaxOp, "probable", (scaled,), axis=axis))
+    (softmax,) = ops_of(assert_same_numbers(module, PASSES), tpu.SoftmaxOp)
+    assert shape_of(softmax.output) == ((6, 20, 30) if axis == 3 else (2, 3, 20, 30))
+
+
+def test_rows_that_do_not_divide_are_refused() -> None:
+    assert row_shape((2, 3, 20), Lanes(1, 6), 20) == (1, 6, 20)
+    assert row_shape((2, 3, 20), Lanes(2, 3), 10) == (2, 3, 2, 10)
+    assert row_shape((2, 3, 20), Lanes(1, 4), 20) is None
+
+
+SIZES = st.lists(st.sampled_from([1, 2, 3, 4, 6]), min_size=1, max_size=5)
+
+
+@given(SIZES, st.data())
+def test_views_broadcast_as_the_whole_does(whole: list[int], data: st.DataObject) -> None:
+    total = math.prod(whole)
+    images = data.draw(st.sampled_from([d for d in range(1, total + 1) if total % d == 0]))
+    rest = total // images
+    channels = data.draw(st.sampled_from([d for d in range(1, rest + 1) if rest % d == 0]))
+    shapes = [
+        tuple(
+            data.draw(st.sampled_from([1, size])) for size in whole[data.draw(st.integers(0, 1)) :]
+        )
+        for _ in range(2)
+    ]
+    views = stretched_shapes([*shapes, tuple(whole)], tuple(whole), Lanes(images, channels))
+    if views is None:
+        return
+    assert views[-1][:2] == (images, channels)
+    assert len(views[-1]) <= 4
+    arrays = [np.arange(math.prod(shape), dtype=float) for shape in shapes]
+    plain = sum(
+        (10.0**i * a.reshape(s) for i, (a, s) in enumerate(zip(arrays, shapes, strict=True))),
+        np.zeros(whole),
+    )
+    seen = sum(
+        (10.0**i * a.reshape(v) for i, (a, v) in enumerate(zip(arrays, views, strict=False))),
+        np.zeros(views[-1]),
+    )
+    np.testing.assert_array_equal(seen.reshape(-1), plain.reshape(-1))
