@@ -15,7 +15,13 @@ from xdsl_tpu.tools.mixing.mixture import Mixture
 from xdsl_tpu.tools.mixing.network import Network
 
 EVALUATED = 2
-"""How many samples accuracy is measured on."""
+"""How many samples accuracy is measured on, at first."""
+
+VERIFIED = 8
+"""How many samples layers in wider formats must suffice for."""
+
+MOST_ADDED = 3
+"""How many of those that they do not suffice for are measured, too."""
 
 
 def quantise_model(
@@ -31,10 +37,22 @@ def quantise_model(
     """The tables of a canonical top module. Raises TpuError when the target is out of reach."""
     on_step("running the samples")
     observed, count = observe(engine, samples, limit)
-    judged = [inputs for _, inputs in samples.samples(min(EVALUATED, count))]
+    known = [inputs for _, inputs in samples.samples(min(VERIFIED, count))]
+    judged, others = known[:EVALUATED], known[EVALUATED:]
     with tempfile.TemporaryDirectory() as folder:
         network = Network(module, judged, Path(folder), chip_name, on_trial)
         found = quantise(network, observed, wanted, on_step)
+        for _ in range(MOST_ADDED):
+            if not others or not found.modes or wanted.target is None:
+                break
+            on_step("looking at other samples")
+            seen = Network(module, others, Path(folder), chip_name, on_trial)
+            cosines = seen.cosines(found.table, found.modes)
+            if min(cosines) >= wanted.target:
+                break
+            judged.append(others.pop(cosines.index(min(cosines))))
+            network = Network(module, judged, Path(folder), chip_name, on_trial)
+            found = quantise(network, observed, wanted, on_step)
     found.table.header = header(module, described(found), count)
     return found
 

@@ -75,14 +75,19 @@ class Network:
 
     def cosine(self, table: CalibrationTable, modes: Modes) -> float:
         """The lowest cosine of any output on any sample, by the interpreter; -1 for NaN."""
+        return min(self.cosines(table, modes))
+
+    def cosines(self, table: CalibrationTable, modes: Modes) -> list[float]:
+        """The lowest cosine of any output on each sample."""
         module = self.lowered(table, modes)
         found: list[float] = []
         for inputs, expected in zip(self.samples, self.expected, strict=True):
             outputs = run_module(module, inputs).values()
             pairs = zip(outputs, expected, strict=True)
-            found += [closeness(ours, theirs).cosine for ours, theirs in pairs]
+            lowest = [closeness(ours, theirs).cosine for ours, theirs in pairs]
+            found.append(float(np.min(np.nan_to_num(lowest, nan=-1.0))))
         self.on_trial()
-        return float(np.min(np.nan_to_num(found, nan=-1.0)))
+        return found
 
     def cycles(self, table: CalibrationTable, modes: Modes) -> int:
         """What the compiled program takes."""
