@@ -113,14 +113,45 @@ def _joined(
             return None
         alike.setdefault((split.first, *_places(split.outer)), []).append(split)
     jobs: list[Job] = []
+    met = _met_twice(list(alike.values()))
     for group in alike.values():
         job = _job(group, region, width, fill)
         covered = sum(split.part.size for split in group)
-        if job is not None and (covered == region or fill is not None):
+        fills = fill is not None and met is not None and met.isdisjoint(_firsts(group[0]))
+        if job is not None and (covered == region or fills):
             jobs.append(job)
         else:
             jobs += (_apart(split, width) for split in group)
     return tuple(jobs)
+
+
+MOST_REGIONS = 1 << 16
+"""Of more regions it is not found out which are met twice."""
+
+
+def _met_twice(groups: Sequence[Sequence[_Split]]) -> set[int] | None:
+    """Where regions begin of which several groups make a part: none of them may fill the rest.
+
+    None when there are too many to say.
+    """
+    counts = [prod(digit.extent for digit in group[0].outer) for group in groups]
+    if sum(counts) > MOST_REGIONS:
+        return None
+    seen: set[int] = set()
+    twice: set[int] = set()
+    for group in groups:
+        firsts = _firsts(group[0])
+        twice |= seen & firsts
+        seen |= firsts
+    return twice
+
+
+def _firsts(split: _Split) -> set[int]:
+    """Where the regions of a box begin."""
+    starts = [split.first]
+    for digit in split.outer:
+        starts = [start + i * digit.to for start in starts for i in range(digit.extent)]
+    return set(starts)
 
 
 def _apart(split: _Split, width: int) -> Job:

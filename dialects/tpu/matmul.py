@@ -14,7 +14,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.base import RANKED, is_none
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims, known_shape
@@ -166,7 +166,6 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
         """As (n, M, K) by (n, K, N), or (n, M, K) by (1, K, N), of which n and M are free."""
         left, right = self.shape_of(self.input), self.shape_of(self.right)
         result = known_shape(self.output.type)
-        rest = (None,) * (len(self.operands) - 2)
         if result is not None and len(left) == len(right) and lanes_of(result) == lanes:
             return as_it_stands(self)
         if self._is_turned() or self.hdim_is_batch or lanes.rows != prod(left[:-1]):
@@ -176,7 +175,9 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
             return None
         images = 1 if shared else lanes.images
         columns = right[-2] if self.right_transpose else right[-1]
-        shapes = ((*lanes, left[-1]), (images, *right[-2:]), *rest)
+        bias = None if is_none(self.bias) else (columns,)
+        rest = (None,) * (len(self.operands) - 3)
+        shapes = ((*lanes, left[-1]), (images, *right[-2:]), bias, *rest)
         return Viewed(shapes, (*lanes, columns), {"keep_dims": BOOL.convert(True)})
 
     def _is_turned(self) -> bool:

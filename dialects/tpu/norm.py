@@ -13,7 +13,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def, ints
-from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.base import RANKED, is_none
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of, row_shape
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
@@ -89,7 +89,9 @@ class LayerNormOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
             "axis": SI32.convert(len(seen) - 1),
             "normalized_shape": I64_ARRAY.convert([width]),
         }
-        return Viewed((seen, *(None for _ in self.operands[1:])), seen, changed)
+        row = (*(1 for _ in seen[1:]), width)
+        rows = (None if is_none(value) else row for value in (self.weight, self.bias))
+        return Viewed((seen, *rows, None, None), seen, changed)
 
 
 @irdl_op_definition

@@ -33,7 +33,7 @@ _REST = (
     ("op-reorder", False),
     ("layer-group", True),
     ("absorb-moves", True),
-    ("address-assign", False),
+    ("address-assign", True),
 )
 """The passes behind this one that decide what commands ops become; which ask for the chip."""
 

@@ -33,6 +33,10 @@ LATER = {
 ring is free, and for the transfers in front of it in the queue."""
 
 
+NOT_PRICED = ("fuse-attention", "merge-moves")
+"""Passes that search for groups of their own, or execute movement otherwise than the search saw."""
+
+
 @dataclass(frozen=True)
 class Believed:
     """A group by the names of its ops, with what the search counted for it."""
@@ -102,8 +106,7 @@ def compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(OptimalSearch, "run", watched)
     module = example(name)
     for stage in STAGES:
-        # It searches for groups of its own, to compare.
-        run_stage(module, stage, "F16", CHIP.instruction_set, disable=("fuse-attention",))
+        run_stage(module, stage, "F16", CHIP.instruction_set, disable=NOT_PRICED)
     return Run(groups, moves[0], ends[0], *_program(module))
 
 

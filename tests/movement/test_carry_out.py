@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -266,3 +267,24 @@ def test_what_no_part_gives_keeps_regions_apart() -> None:
         assert [job.region for job in jobs] == [1]
     with_border = list(jobs_of([Source(0, (box,))], 2, 0, 8192))
     assert [2] in [[job.region for job in jobs] for jobs in with_border]
+
+
+def test_no_job_fills_what_another_one_makes() -> None:
+    """A padded image of 33 x 33 whose rows and columns are dealt out by twos: the last row and
+    column stand beside what the others make."""
+    boxes = (
+        Box(504, 0, (Digit(2, 26896, 33), Digit(2, 13448, 1), Digit(16, 41, 66), Digit(16, 1, 2))),
+        Box(1160, 1056, (Digit(2, 13448, 1), Digit(16, 1, 2))),
+        Box(520, 32, (Digit(2, 26896, 33), Digit(16, 41, 66))),
+        Box(1176, 1088, ()),
+    )
+    wanted = sum(box.size for box in boxes)
+    for jobs in jobs_of([Source(0, boxes)], 4, 0, 53792):
+        made: set[int] = set()
+        for job in jobs:
+            ranges = [range(0, loop.extent * loop.to, loop.to) for loop in job.loops]
+            own = {job.to + sum(at) + i for at in product(*ranges) for i in range(job.region)}
+            assert len(own) == job.elements
+            assert not made & own
+            made |= own
+        assert len(made) >= wanted
