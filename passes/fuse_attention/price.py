@@ -28,6 +28,7 @@ from xdsl_tpu.passes.weight_data import stored_as
 _REST = (
     ("processor-tpu-optimize", False),
     ("split-long-rows", True),
+    ("place-values", True),
     ("weight-reorder", True),
     ("subnet-divide", False),
     ("op-reorder", False),
