@@ -44,7 +44,7 @@ from xdsl_tpu.tools.provenance import run as run_origin
 from xdsl_tpu.tools.reference import reference_outputs
 from xdsl_tpu.tools.run_inputs import run_inputs
 from xdsl_tpu.tools.run_tables import Compared, difference_table, print_tables
-from xdsl_tpu.tools.verdict import Limits, count_not_finite, judge
+from xdsl_tpu.tools.verdict import Limits, count_not_finite, judge, refuse_values
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 PROGRAM = "DIR|X.bmodel"
@@ -81,6 +81,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="look for races, reads before writes and misplaced operands first; "
         "stop with status 1 when there are any",
+    )
+    parser.add_argument(
+        "--no-values",
+        action="store_true",
+        help="do not simulate: cycles, timeline, page and report without outputs",
     )
     add_find_bad(parser)
     add_common(parser)
@@ -178,7 +183,9 @@ def _run(args: argparse.Namespace, command: str) -> None:
     with _timed(seconds, "load"), working(console, f"loading {args.program.name}"):
         program = read_bmodel(_bmodel_path(args.program))
         chip = _chip(args.chip, program, console)
-        inputs = run_inputs(_bmodel_path(args.program), program, args.inputs, args.seed)
+        inputs: Arrays = {}
+        if not args.no_values:
+            inputs = run_inputs(_bmodel_path(args.program), program, args.inputs, args.seed)
     if args.disassemble == STDOUT:
         sys.stdout.write(disassemble(program))
     elif args.disassemble is not None:
@@ -193,8 +200,10 @@ def _run(args: argparse.Namespace, command: str) -> None:
         return
     if args.disassemble is not None and not _asks_for_a_run(args):
         return
-    with _timed(seconds, "simulate"), counting(console, "simulating", total) as advance:
-        outputs = run_program(program, chip, inputs, args.numerics, lambda command: advance())
+    outputs: Arrays = {}
+    if not args.no_values:
+        with _timed(seconds, "simulate"), counting(console, "simulating", total) as advance:
+            outputs = run_program(program, chip, inputs, args.numerics, lambda command: advance())
     with _timed(seconds, "timeline"), working(console, "timeline"):
         timeline = simulate(program.tiu, program.gdma, chip)
     comparison = None
@@ -222,13 +231,13 @@ def _run(args: argparse.Namespace, command: str) -> None:
 
 
 def _origin(args: argparse.Namespace, command: str, chip: Chip) -> dict[str, Any]:
-    seed = args.seed if args.inputs is None else None
+    seed = None if args.no_values or args.inputs is not None else args.seed
     return run_origin(command, _bmodel_path(args.program), chip, seed, args.inputs)
 
 
 def _asks_for_a_run(args: argparse.Namespace) -> bool:
     results = (args.outputs, args.report, args.timeline, args.compare, args.html, args.against)
-    return args.compare_layers or any(result is not None for result in results)
+    return args.no_values or args.compare_layers or any(result is not None for result in results)
 
 
 @contextmanager
@@ -240,6 +249,8 @@ def _timed(seconds: dict[str, float], stage: str) -> Generator[None]:
 
 def _check_paths(args: argparse.Namespace) -> None:
     """Refuse what would only fail after the simulation."""
+    if args.no_values:
+        refuse_values(args)
     if args.find_bad:
         refuse_other_reports(args)
     if args.compare is not None and not args.compare.is_file():

@@ -1,5 +1,6 @@
 """Whether the outputs of a run are right; what is wrong with them gives a status of its own."""
 
+import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,10 +9,24 @@ import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.backend.report import Closeness
-from xdsl_tpu.tools.errors import DifferentError, NotFiniteError
+from xdsl_tpu.tools.errors import DifferentError, NotFiniteError, UsageError
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 Closenesses = Mapping[str, Closeness]
+
+
+_OF_VALUES = ("find_bad", "compare", "compare_layers", "inputs", "outputs")
+"""Options of `tpu-run` that need what commands compute."""
+
+
+def refuse_values(args: argparse.Namespace) -> None:
+    """Raise UsageError for options that `--no-values` leaves without an answer."""
+    wanted = [name for name in _OF_VALUES if getattr(args, name)]
+    if args.numerics == "exact":
+        wanted.append("numerics")
+    if wanted:
+        option = f"--{wanted[0].replace('_', '-')}"
+        raise UsageError(f"--no-values computes no numbers: leave out {option}, or --no-values")
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,10 @@ def run_report(
     comparison: tuple[str, Mapping[str, Closeness]] | None,
     wall_seconds: Mapping[str, float],
 ) -> dict[str, Any]:
-    """What `report.json` holds. Instruction counts leave out the two end markers."""
+    """What `report.json` holds. Instruction counts leave out the two end markers.
+
+    How many numbers of an output are not finite is None: nobody has looked.
+    """
     compared = None
     if comparison is not None:
         reference, tensors = comparison
@@ -54,7 +57,8 @@ def run_report(
             "mean": round(byte_cycles(use) / max(1, timeline.total), 3),
         },
         "outputs": {
-            t.name: {"shape": list(t.shape), "dtype": t.dtype.label} for t in program.outputs
+            t.name: {"shape": list(t.shape), "dtype": t.dtype.label, "not_finite": None}
+            for t in program.outputs
         },
         "comparison": compared,
         "wall_seconds": {stage: round(seconds, 3) for stage, seconds in wall_seconds.items()},
