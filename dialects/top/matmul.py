@@ -113,10 +113,12 @@ def _merge_to(shape: Shape, k: int) -> Shape | None:
 
 
 @irdl_op_definition
-class A16MatMulOp(NamedOp):
-    """A 16-bit float activation times a packed 4- or 8-bit weight.
+class A16MatMulOp(ShapedOp):
+    """A 16-bit float activation [.., K] times a packed 4- or 8-bit weight.
 
-    Every `q_group_size` weights share a scale and a zero point.
+    Every `q_group_size` weights share a scale and a zero point (`dialects.packed_weights`). With
+    `right_transpose` the weight is [N, K * weight_bits / 8], scale and zero point are
+    [N, K / q_group_size].
     """
 
     name = "top.A16MatMul"
@@ -133,6 +135,20 @@ class A16MatMulOp(NamedOp):
     dq_type = default_attr_def(DQ_TYPE, "NONE")
 
     traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        if not self.right_transpose.value.data:
+            raise ShapeError("only packed weights of rows, right_transpose = true, are supported")
+        shape, weight = self.shape_of(self.input), self.shape_of(self.weight, 2)
+        inner = weight[1] * 8 // self.weight_bits.value.data
+        if shape[-1] != inner:
+            raise ShapeError(f"rows of {shape[-1]} elements do not fit packed rows of {inner}")
+        groups = (weight[0], inner // max(self.q_group_size.value.data, 1))
+        for what, operand in (("scale", self.scale), ("zero point", self.zp)):
+            if self.shape_of(operand) != groups:
+                found = dims(self.shape_of(operand))
+                raise ShapeError(f"{what} {found} does not fit {dims(groups)} groups")
+        return ((*shape[:-1], weight[0]),)
 
 
 @irdl_op_definition

@@ -46,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 THIRD_PARTY: dict[str, set[str]] = {
     "dialects": {"xdsl", "typing_extensions"},  # which xDSL brings
+    "dialects.packed_weights": {"numpy"},
     "dialects.weights": {"xdsl", "numpy"},
     "dialects.random_masks": {"xdsl", "numpy"},
     "dialects.interpreters": {"xdsl", "typing_extensions", "numpy"},

@@ -1,0 +1,66 @@
+"""Building blocks of language models: rotary embeddings, products with packed weights."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.interpreters.call import Call
+from xdsl_tpu.dialects.interpreters.elements import conform
+from xdsl_tpu.dialects.interpreters.registry import Rules
+from xdsl_tpu.dialects.packed_weights import dequantised
+
+Array = npt.NDArray[Any]
+
+
+def rope(call: Call) -> Array:
+    """x * cosine + rotated(x) * sine, each product and the sum rounded to the result's type.
+
+    Rotated is (-second half, first half) of a row, or (-odd, even) of each pair of elements.
+    """
+    x, sine, cosine = (call.tensor(index) for index in range(3))
+    if x.shape[-1] % 2:
+        raise ValueError(f"rows of {x.shape[-1]} elements have no halves")
+    turned = np.empty_like(x)
+    if call.text("rope_mode") == "contiguous_halves":
+        half = x.shape[-1] // 2
+        turned[..., :half], turned[..., half:] = -x[..., half:], x[..., :half]
+    else:
+        turned[..., 0::2], turned[..., 1::2] = -x[..., 1::2], x[..., 0::2]
+    kind = call.op.results[0].type
+    return conform(x * cosine, kind) + conform(turned * sine, kind)
+
+
+def packed_product(call: Call) -> Array:
+    """x times the transposed matrix that `weight`, `scale` and `zp` stand for, plus a bias.
+
+    `weight` is [N, K], packed (`dialects.packed_weights`). In `tpu` its numbers are rounded to the
+    type of the result, and scale and zero points may be in the order in which lanes hold them,
+    [lanes, N / lanes, groups].
+    """
+    weight, scale, zero = (call.tensor(index) for index in (1, 2, 3))
+    transposed = "right_transpose" if call.has("right_transpose") else "w_transpose"
+    if not call.flag(transposed):
+        raise ValueError("only packed weights of rows [N, K] have semantics")
+    if scale.ndim == 3:
+        scale, zero = (one.swapaxes(0, 1).reshape(-1, one.shape[-1]) for one in (scale, zero))
+    bits, group = call.integer("weight_bits"), call.integer("q_group_size")
+    rows = slice(0, weight.shape[0])
+    matrix = dequantised(weight, scale[rows], zero[rows], bits, group)
+    if isinstance(call.op, tpu.A16MatMulOp):
+        matrix = conform(matrix, call.op.output.type, overwrite=True)
+    x = call.tensor()
+    out = (x.reshape(-1, x.shape[-1]) @ matrix.T).reshape(*x.shape[:-1], -1)
+    bias = call.optional(4)
+    if bias is None:
+        return out
+    return conform(out, call.op.results[0].type, overwrite=True) + bias.reshape(-1)
+
+
+RULES: Final[Rules] = {
+    rope: (top.RopeOp, tpu.RopeOp),
+    packed_product: (top.A16MatMulOp, tpu.A16MatMulOp),
+}
