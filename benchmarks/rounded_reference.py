@@ -38,7 +38,7 @@ from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
-from xdsl_tpu.passes.pipelines import lower, run_stage
+from xdsl_tpu.passes.pipelines import Settings, lower, run_stage
 from xdsl_tpu.passes.tensors import element_of, shape_of
 from xdsl_tpu.tools.reference import reference_outputs
 
@@ -61,7 +61,7 @@ class Row:
 def rounded_module(model: Path, quantize: str) -> ModuleOp:
     """The imported and simplified graph with all its floating-point tensors in a 16-bit format."""
     module = import_onnx(model)
-    run_stage(module, "top", quantize, CHIP)
+    run_stage(module, "top", Settings(quantize, CHIP))
     element = FORMATS[quantize]
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
         for value in _values(function):

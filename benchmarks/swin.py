@@ -33,7 +33,8 @@ from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.pipeline import make_pass
-from xdsl_tpu.passes.pipelines import FINAL_PIPELINE, patterns_of, run_stage
+from xdsl_tpu.passes.pipelines import STAGES as PIPELINE
+from xdsl_tpu.passes.pipelines import Settings, patterns_of, run_stage
 
 SWIN = EXAMPLES / "swin_t.onnx"
 
@@ -124,7 +125,7 @@ def compiled(source: Path, stage: Stage, quantize: str, chip: Chip) -> Result:
     """One stage's program, simulated."""
     module = import_onnx(source)
     for name in ("top", "tpu"):
-        run_stage(module, name, quantize, chip.instruction_set, stage.without)
+        run_stage(module, name, Settings(quantize, chip.instruction_set, stage.without))
     finish(module, stage)
     program = generate(module, weights_of(module), chip)
     return Result(stage, program, simulate(program.tiu, program.gdma, chip))
@@ -132,7 +133,7 @@ def compiled(source: Path, stage: Stage, quantize: str, chip: Chip) -> Result:
 
 def finish(module: ModuleOp, stage: Stage) -> None:
     """The passes of the last stage, with the options of this one."""
-    for name in FINAL_PIPELINE:
+    for name in PIPELINE["final"]:
         off = sorted(patterns_of(name).intersection(stage.without))
         options = f"disable={','.join(off)}" if off else ""
         if name == "layer-group":

@@ -21,6 +21,9 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes import PASSES, PassLoader
 
 Scalar = str | int | float | bool
+OptionTexts = Mapping[str, str | None]
+"""Options of a pass as they are typed; None for one that is named without a value."""
+
 _BOOLEANS = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)")
 _REAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -40,6 +43,11 @@ def make_pass(
 
     Raises `TpuError` for an unknown pass or option and for a value of the wrong type.
     """
+    return set_up_pass(name, option_words(name, options), passes)
+
+
+def option_words(name: str, options: str) -> dict[str, str | None]:
+    """MLIR-style options of pass `name`, taken apart; TpuError for a quote that is not closed."""
     try:
         words = shlex.split(options)
     except ValueError as error:
@@ -48,7 +56,7 @@ def make_pass(
     for word in words:
         key, equals, value = word.partition("=")
         texts[key] = value if equals else None
-    return _instantiate(name, texts, passes)
+    return texts
 
 
 def parse_pipeline(text: str, passes: Mapping[str, PassLoader] = PASSES) -> list[ModulePass]:
@@ -87,12 +95,13 @@ def _from_spec(spec: ArgSpec, passes: Mapping[str, PassLoader]) -> ModulePass:
         key: ",".join(str(value) for value in values) if values else None
         for key, values in spec.parameters.items()
     }
-    return _instantiate(spec.name, texts, passes)
+    return set_up_pass(spec.name, texts, passes)
 
 
-def _instantiate(
-    name: str, texts: Mapping[str, str | None], passes: Mapping[str, PassLoader]
+def set_up_pass(
+    name: str, texts: OptionTexts, passes: Mapping[str, PassLoader] = PASSES
 ) -> ModulePass:
+    """The pass `name` set up from the texts of its options; raises as `make_pass` does."""
     if name not in passes:
         raise TpuError(f"unknown pass '{name}'{did_you_mean(name, list(passes))}")
     pass_class = passes[name]()

@@ -1,88 +1,22 @@
 """The compiler's pipeline: which passes run, in which order, in three stages.
 
 Each stage ends in IR worth keeping: `top.mlir`, `tpu.mlir`, `final.mlir`. `lower` runs them all;
-tools may also take the tuples apart.
+`pipeline` gives the passes of one, set up, and `run_passes` runs any list of them.
 """
 
-import shlex
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.order import check_order
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.pattern_table import PatternPass
-from xdsl_tpu.passes.pipeline import did_you_mean, make_pass
-
-TOP_PIPELINE = (
-    "shape-infer",
-    "canonicalize",
-    "extra-optimize",
-)
-"""From what an importer wrote to simple top IR with known shapes."""
-
-LOWERING_PIPELINE = (
-    "processor-assign",
-    "import-calibration-table",
-    "processor-top-optimize",
-    "convert-top-to-tpu",
-    "canonicalize",
-    "weight-fold",
-)
-"""From top IR to tpu IR in one number format for one chip."""
-
-FINAL_PIPELINE = (
-    "strip-io-quant",
-    "fuse-attention",
-    "processor-tpu-optimize",
-    "split-long-rows",
-    "place-values",
-    "weight-reorder",
-    "subnet-divide",
-    "op-reorder",
-    "layer-group",
-    "absorb-moves",
-    "merge-moves",
-    "address-assign",
-    "verify-addresses",
-    "verify-layer-groups",
-)
-"""From tpu IR to IR with weight layouts and addresses, ready for code generation."""
-
-OF_CHIP = (
-    "fuse-attention",
-    "split-long-rows",
-    "place-values",
-    "weight-reorder",
-    "layer-group",
-    "absorb-moves",
-    "merge-moves",
-    "address-assign",
-    "verify-layer-groups",
-)
-"""Passes that ask where and how large a chip's memories are: their option `chip`."""
-
-STAGES = {"top": TOP_PIPELINE, "tpu": LOWERING_PIPELINE, "final": FINAL_PIPELINE}
-"""Stage -> passes; the IR after a stage is called `<stage>.mlir`."""
-
-REQUIRED = frozenset(
-    (
-        "shape-infer",
-        "processor-assign",
-        "import-calibration-table",
-        "convert-top-to-tpu",
-        "weight-reorder",
-        "subnet-divide",
-        "address-assign",
-    )
-)
-"""Passes that later ones cannot do without; they cannot be disabled."""
-
-StageObserver = Callable[[str, ModuleOp], None]
+from xdsl_tpu.passes.pipeline import OptionTexts, did_you_mean, option_words, set_up_pass
 
 
 @dataclass(frozen=True)
@@ -102,12 +36,173 @@ FLOAT = Quantization()
 
 
 @dataclass(frozen=True)
+class Settings:
+    """What a compilation asks of its passes.
+
+    `mode` is F32, F16, BF16 or INT8. `chip` names the instruction set; `description` is the chip's
+    `.toml` file if it has its own. Passes named in `disable` are left out, and so are patterns
+    named there, by the passes that have them. `transfer_layout` are options of that pass, which
+    then runs as soon as shapes are known. `boundaries` is a file for the reasons of the layer
+    groups' boundaries; without `shortfall` nothing is said of them.
+    """
+
+    mode: str = "F16"
+    chip: str = "bm1684x"
+    disable: Collection[str] = ()
+    description: str = ""
+    quantization: Quantization = FLOAT
+    transfer_layout: str | None = None
+    boundaries: str = ""
+    shortfall: bool = True
+
+
+Options = Callable[[Settings], OptionTexts | None]
+"""What a pass is told; None leaves it out."""
+
+
+def _nothing(settings: Settings) -> OptionTexts:
+    return {}
+
+
+def _assigned(settings: Settings) -> OptionTexts:
+    return {"mode": settings.mode, "chip": settings.chip}
+
+
+def _of_chip(settings: Settings) -> OptionTexts:
+    """Where and how large a chip's memories are, for passes that ask."""
+    return {"chip": settings.description} if settings.description else {}
+
+
+def _grouped(settings: Settings) -> OptionTexts:
+    quiet: OptionTexts = {} if settings.shortfall and not settings.boundaries else _SILENT
+    file: OptionTexts = {"explain_file": settings.boundaries} if settings.boundaries else {}
+    return {**_of_chip(settings), **quiet, **file}
+
+
+_SILENT: OptionTexts = {"shortfall": "false"}
+
+
+def _calibrated(settings: Settings) -> OptionTexts:
+    table = settings.quantization.calibration_table
+    return {"file": table} if table else {}
+
+
+def _lowered(settings: Settings) -> OptionTexts:
+    tables = settings.quantization
+    files = {"qtable": tables.quantize_table, "bias_corrections": tables.calibration_table}
+    return {option: file for option, file in files.items() if file}
+
+
+def _transferred(settings: Settings) -> OptionTexts | None:
+    if settings.transfer_layout is None:
+        return None
+    # In integer programs most values are float until ranges are known.
+    mode = "F16" if settings.mode == "INT8" else settings.mode
+    own = option_words("transfer-layout", settings.transfer_layout)
+    return {"chip": settings.description or settings.chip, "mode": mode, **own}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A place in the pipeline: a pass, and what it is told.
+
+    Later passes cannot do without one that is `required`. One that `checks` changes nothing.
+    """
+
+    name: str
+    options: Options = _nothing
+    required: bool = False
+    checks: bool = False
+
+
+_TOP = (
+    Step("shape-infer", required=True),
+    Step("transfer-layout", _transferred),
+    Step("canonicalize"),
+    Step("extra-optimize"),
+)
+
+_LOWERING = (
+    Step("processor-assign", _assigned, required=True),
+    Step("import-calibration-table", _calibrated, required=True),
+    Step("processor-top-optimize"),
+    Step("convert-top-to-tpu", _lowered, required=True),
+    Step("canonicalize"),
+    Step("weight-fold"),
+)
+
+_FINAL = (
+    Step("strip-io-quant"),
+    Step("fuse-attention", _of_chip),
+    Step("processor-tpu-optimize"),
+    Step("split-long-rows", _of_chip),
+    Step("place-values", _of_chip),
+    Step("weight-reorder", _of_chip, required=True),
+    Step("subnet-divide", required=True),
+    Step("op-reorder"),
+    Step("layer-group", _grouped),
+    Step("absorb-moves", _of_chip),
+    Step("merge-moves", _of_chip),
+    Step("address-assign", _of_chip, required=True),
+    Step("verify-addresses", checks=True),
+    Step("verify-layer-groups", _of_chip, checks=True),
+)
+
+STEPS = {"top": _TOP, "tpu": _LOWERING, "final": _FINAL}
+"""Stage -> its passes: all that is known of the pipeline is said here.
+
+`top` goes from what an importer wrote to simple top IR with known shapes, `tpu` on to tpu IR in one
+number format for one chip, `final` to weight layouts and addresses, ready for code generation. The
+IR after a stage is called `<stage>.mlir`.
+"""
+
+
+def _names(stage: str) -> tuple[str, ...]:
+    """The passes of a stage that run unless somebody says otherwise."""
+    return tuple(step.name for step in STEPS[stage] if step.options(Settings()) is not None)
+
+
+STAGES = {stage: _names(stage) for stage in STEPS}
+"""Stage -> the names of its passes."""
+
+REQUIRED = frozenset(step.name for steps in STEPS.values() for step in steps if step.required)
+"""Passes that later ones cannot do without; they cannot be disabled."""
+
+StageObserver = Callable[[str, ModuleOp], None]
+
+
+@dataclass(frozen=True)
 class PassTime:
     """How long one pass took, verification of the IR after it included."""
 
     stage: str
     pass_name: str
     seconds: float
+
+
+def pipeline(stage: str, settings: Settings) -> list[ModulePass]:
+    """The passes of a stage, set up.
+
+    Raises TpuError for options of a pass that it does not have.
+    """
+    return list(_set_up(STEPS[stage], settings))
+
+
+def passes_behind(name: str, settings: Settings) -> list[ModulePass]:
+    """Those behind pass `name` of the last stage that decide what commands ops become."""
+    steps = STEPS["final"]
+    first = 1 + next(place for place, step in enumerate(steps) if step.name == name)
+    return list(_set_up([step for step in steps[first:] if not step.checks], settings))
+
+
+def _set_up(steps: Sequence[Step], settings: Settings) -> Iterator[ModulePass]:
+    for step in steps:
+        options = step.options(settings)
+        if step.name in settings.disable or options is None:
+            continue
+        off = patterns_of(step.name).intersection(settings.disable) if settings.disable else ()
+        disabled: OptionTexts = {"disable": ",".join(sorted(off))} if off else {}
+        yield set_up_pass(step.name, {**options, **disabled})
 
 
 def lower(
@@ -120,79 +215,37 @@ def lower(
 ) -> list[PassTime]:
     """Turn imported top IR into final IR, in place; gives the time of every pass.
 
-    `mode` is F32, F16, BF16 or INT8. `on_stage` sees the module after each stage. Passes named in
-    `disable` are left out, and so are patterns named there, by the passes that have them.
+    `on_stage` sees the module after each stage; the rest is as in `Settings`.
 
     Raises:
         TpuError: an unknown or indispensable pass in `disable`, or whatever a pass refuses.
     """
     check_disabled(disable)
+    settings = Settings(mode, chip, disable, quantization=quantization)
     times: list[PassTime] = []
     for stage in STAGES:
-        times += run_stage(module, stage, mode, chip, disable, quantization=quantization)
+        times += run_stage(module, stage, settings)
         if on_stage is not None:
             on_stage(stage, module)
     return times
 
 
-def run_stage(
-    module: ModuleOp,
-    stage: str,
-    mode: str,
-    chip: str,
-    disable: Collection[str] = (),
-    description: str = "",
-    quantization: Quantization = FLOAT,
-    transfer_layout: str | None = None,
-    boundaries: str = "",
-) -> list[PassTime]:
-    """Run one stage's passes on `module`, verifying it after each.
-
-    `chip` names the instruction set; `description` is the chip's `.toml` file if it has its own.
-    `transfer_layout` are options of that pass, which then runs as soon as shapes are known.
-    `boundaries` is a file for the reasons of the layer groups' boundaries.
-    """
-    options = {"processor-assign": f"mode={mode} chip={chip}"}
-    if quantization.calibration_table:
-        file = shlex.quote(quantization.calibration_table)
-        options["import-calibration-table"] = f"file={file}"
-        options["convert-top-to-tpu"] = f"bias_corrections={file}"
-    if quantization.quantize_table:
-        modes = f"qtable={shlex.quote(quantization.quantize_table)}"
-        options["convert-top-to-tpu"] = f"{modes} {options.get('convert-top-to-tpu', '')}"
-    if description:
-        for name in OF_CHIP:
-            options[name] = f"chip={shlex.quote(description)}"
-    if boundaries:
-        explain = f" shortfall=false explain_file={shlex.quote(boundaries)}"
-        options["layer-group"] = options.get("layer-group", "") + explain
-    passes: list[str] = list(STAGES[stage])
-    if transfer_layout is not None and "shape-infer" in passes:
-        # In integer programs most values are float until ranges are known.
-        known = f"chip={shlex.quote(description or chip)} mode={'F16' if mode == 'INT8' else mode}"
-        options["transfer-layout"] = f"{known} {transfer_layout}"
-        passes.insert(passes.index("shape-infer") + 1, "transfer-layout")
-    return list(_run(module, stage, passes, options, disable))
+def run_stage(module: ModuleOp, stage: str, settings: Settings) -> list[PassTime]:
+    """Run one stage's passes on `module`, verifying it after each."""
+    return list(run_passes(module, pipeline(stage, settings), stage))
 
 
-def _run(
-    module: ModuleOp,
-    stage: str,
-    passes: Sequence[str],
-    options: dict[str, str],
-    disable: Collection[str],
+def run_passes(
+    module: ModuleOp, passes: Sequence[ModulePass], stage: str = ""
 ) -> Iterator[PassTime]:
+    """Run passes on `module`, verifying it after each; their times are booked on `stage`."""
     ctx = make_context()
-    for name in passes:
-        if name in disable:
-            continue
-        off = sorted(patterns_of(name).intersection(disable)) if disable else []
-        own = options.get(name, "") + (f" disable={','.join(off)}" if off else "")
+    for module_pass in passes:
         start = time.perf_counter()
-        make_pass(name, own).apply(ctx, module)
+        module_pass.apply(ctx, module)
         module.verify()
-        check_order(module, f"after {name}")
-        yield PassTime(stage, name, time.perf_counter() - start)
+        check_order(module, f"after {module_pass.name}")
+        yield PassTime(stage, module_pass.name, time.perf_counter() - start)
 
 
 def patterns_of(pass_name: str) -> frozenset[str]:

@@ -12,7 +12,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
 from xdsl_tpu.passes.calibration.observe import BINS, Observation
 from xdsl_tpu.passes.calibration.table import CalibrationTable
-from xdsl_tpu.passes.pipelines import check_disabled, run_stage
+from xdsl_tpu.passes.pipelines import Settings, check_disabled, run_stage
 from xdsl_tpu.passes.tensors import shape_of
 from xdsl_tpu.tools.calibration_data import Dataset, Shapes, dataset
 from xdsl_tpu.tools.compile_model import read_top
@@ -36,7 +36,7 @@ def canonical_top(
     """
     check_disabled(disable)
     module = read_top(model, input_shapes)
-    run_stage(module, "top", "F32", "bm1684x", disable)
+    run_stage(module, "top", Settings("F32", disable=disable))
     return module
 
 

@@ -26,7 +26,7 @@ from xdsl_tpu.dialects.weights import WEIGHT_FILE, weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.input_ranges import record_input_ranges
 from xdsl_tpu.passes.pipeline import make_pass
-from xdsl_tpu.passes.pipelines import FLOAT, Quantization, check_disabled, run_stage
+from xdsl_tpu.passes.pipelines import FLOAT, Quantization, Settings, check_disabled, run_stage
 from xdsl_tpu.tools.float_layers import Layers, layers_of
 from xdsl_tpu.tools.module_weights import attach_to_model, check_weights, name_weights
 from xdsl_tpu.tools.provenance import COMPILED, compilation, weight_hashes
@@ -36,6 +36,7 @@ STAGES = ("top", "tpu", "final")
 BMODEL = "model.bmodel"
 SUMMARY = COMPILED
 GROUPS = "groups.json"
+BOUNDARIES = "boundaries.json"
 TOP_STATES = ("TOP_F32", "TOP_CALIBRATED")
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -99,20 +100,17 @@ def compile_model(
     check_disabled(disable)
     chip = load_chip(chip_name)
     with _scratch_folder(output) as scratch:
-        result = _compile(
-            model,
-            scratch,
+        source = _Source(model, input_shapes, weights, command)
+        settings = Settings(
             quantize,
-            chip,
-            chip_name,
-            input_shapes,
+            chip.instruction_set,
             disable,
-            on_stage,
+            chip_name,
             quantization,
-            weights,
             transfer_layout,
-            command,
+            str(scratch / BOUNDARIES),
         )
+        result = _compile(source, settings, chip, scratch, on_stage)
         output.mkdir(exist_ok=True)
         for file in sorted(scratch.iterdir()):
             shutil.move(file, output / file.name)
@@ -152,19 +150,22 @@ def _is_about(error: OSError, output: Path) -> bool:
     return folder.is_relative_to(file) or str(file).startswith((str(folder), scratch))
 
 
+@dataclass(frozen=True)
+class _Source:
+    """Where a program comes from: a model's file, and what was said of it."""
+
+    model: Path
+    input_shapes: Shapes | None
+    weights: Path | None
+    command: str | None
+
+
 def _compile(
-    model: Path,
-    folder: Path,
-    quantize: str,
+    source: _Source,
+    settings: Settings,
     chip: Chip,
-    description: str,
-    input_shapes: Shapes | None,
-    disable: Collection[str],
+    folder: Path,
     on_stage: Callable[[str], None],
-    quantization: Quantization,
-    weights: Path | None,
-    transfer_layout: str | None,
-    command: str | None,
 ) -> Compilation:
     seconds: dict[str, float] = {}
 
@@ -178,40 +179,31 @@ def _compile(
         return done
 
     done = timed("import")
-    module = read_top(model, input_shapes, weights)
+    module = read_top(source.model, source.input_shapes, source.weights)
     record_input_ranges(module)
-    hashes = weight_hashes(model, module, weights)
+    hashes = weight_hashes(source.model, module, source.weights)
     done()
-    boundaries = folder / "boundaries.json"
     layers: Layers | None = None
     for stage in STAGES:
         done = timed(stage)
-        for one in run_stage(
-            module,
-            stage,
-            quantize,
-            chip.instruction_set,
-            disable,
-            description,
-            quantization,
-            transfer_layout,
-            str(boundaries),
-        ):
+        for one in run_stage(module, stage, settings):
             seconds[f"{stage}/{one.pass_name}"] = one.seconds
         done()
-        if quantize == "INT8" and stage == "tpu":
+        if settings.mode == "INT8" and stage == "tpu":
             layers = layers_of(module)
         done = timed(f"write {stage}.mlir")
         _write_stage(module, folder, stage)
         done()
-    _write_groups(module, boundaries, folder / GROUPS)
+    _write_groups(module, folder / BOUNDARIES, folder / GROUPS)
     done = timed("codegen")
     program = generate(module, weights_of(module), chip)
     done()
     done = timed("write bmodel")
     write_bmodel(program, folder / BMODEL)
     done()
-    origin = compilation(command, model, hashes, quantization, chip, folder / BMODEL)
+    origin = compilation(
+        source.command, source.model, hashes, settings.quantization, chip, folder / BMODEL
+    )
     result = Compilation(program, chip, seconds, module_info(module).notes, origin, layers)
     (folder / SUMMARY).write_text(json.dumps(result.summary(), indent=1) + "\n", encoding="utf-8")
     return result

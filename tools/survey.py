@@ -1,7 +1,7 @@
 """What of a model cannot be compiled: every op at once, before any program is made."""
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +16,7 @@ from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.tpu import Tpu
 from xdsl_tpu.frontend.onnx import NodeFacts, check_onnx, nearest_rewrite, node_facts
-from xdsl_tpu.passes.pipelines import Quantization, check_disabled, run_stage
+from xdsl_tpu.passes.pipelines import Quantization, Settings, check_disabled, run_stage
 from xdsl_tpu.tools.compile_model import Shapes, read_top
 
 _GROUPING = ("layer-group", "absorb-moves", "verify-addresses", "verify-layer-groups")
@@ -68,16 +68,16 @@ def survey(
             return Survey(tuple(found), 0)
     module = read_top(model, input_shapes, weights)
     origin = node_facts(model) if model.suffix == ".onnx" else _nowhere
-    mode, name = (quantize, chip.instruction_set)
-    run_stage(
-        module, "top", mode, name, disable, chip_name, quantization, transfer_layout=transfer_layout
+    settings = Settings(
+        quantize, chip.instruction_set, disable, chip_name, quantization, transfer_layout
     )
+    run_stage(module, "top", settings)
     ops = sum(1 for op in _ops(module) if not isinstance(op, SILENT))
     types = {name_of(op) or "": _types(op) for op in _ops(module)}
     try:
-        run_stage(module, "tpu", mode, name, disable, quantization=quantization)
+        run_stage(module, "tpu", settings)
         # Not run on a module that is half lowered: passes may take its ops for granted.
-        run_stage(module, "final", mode, name, (*_GROUPING, *disable), chip_name, quantization)
+        run_stage(module, "final", replace(settings, disable=(*_GROUPING, *disable)))
         behind = list(_kernel_problems(module, chip))
     except OpsError as error:
         behind = [*error.problems, *_missing_kernels(module)]

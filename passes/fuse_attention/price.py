@@ -1,6 +1,5 @@
 """What an attention takes as one op and as the ops that it is made of, both measured."""
 
-import shlex
 from collections.abc import Callable
 from math import prod
 
@@ -21,22 +20,9 @@ from xdsl_tpu.dialects.text import module_text
 from xdsl_tpu.dialects.weights import Weights, attach, known_weights, weights_of
 from xdsl_tpu.passes.fuse_attention.match import Attention
 from xdsl_tpu.passes.graph import module_of
-from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.pipelines import Settings, passes_behind
 from xdsl_tpu.passes.tensors import element_bytes, element_of, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import stored_as
-
-_REST = (
-    ("processor-tpu-optimize", False),
-    ("split-long-rows", True),
-    ("place-values", True),
-    ("weight-reorder", True),
-    ("subnet-divide", False),
-    ("op-reorder", False),
-    ("layer-group", True),
-    ("absorb-moves", True),
-    ("address-assign", True),
-)
-"""The passes behind this one that decide what commands ops become; which ask for the chip."""
 
 Change = Callable[[ModuleOp], None]
 
@@ -45,7 +31,8 @@ class Prices:
     """Measures attentions of a network, each kind of them once."""
 
     def __init__(self, ctx: Context, chip: Chip, description: str, fuse: Change) -> None:
-        self._ctx, self._chip, self._description, self._fuse = ctx, chip, description, fuse
+        self._ctx, self._chip, self._fuse = ctx, chip, fuse
+        self._settings = Settings(description=description, shortfall=False)
         self._known: dict[str, bool] = {}
 
     def is_faster(self, found: Attention) -> bool:
@@ -84,11 +71,8 @@ class Prices:
         return self._compiled(fused)
 
     def _compiled(self, module: ModuleOp) -> Timeline:
-        for name, wants_chip in _REST:
-            options = f"chip={shlex.quote(self._description)}" if wants_chip else ""
-            if name == "layer-group":
-                options += " shortfall=false"
-            make_pass(name, options).apply(self._ctx, module)
+        for module_pass in passes_behind("fuse-attention", self._settings):
+            module_pass.apply(self._ctx, module)
         program = generate(module, weights_of(module), self._chip)
         return simulate(program.tiu, program.gdma, self._chip)
 

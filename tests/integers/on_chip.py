@@ -18,7 +18,7 @@ from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.calibration.table import CalibrationTable, Threshold
-from xdsl_tpu.passes.pipelines import FLOAT, Quantization, lower, run_stage
+from xdsl_tpu.passes.pipelines import FLOAT, Quantization, Settings, lower, run_stage
 
 Array = npt.NDArray[Any]
 Feeds = dict[str, Array]
@@ -95,7 +95,7 @@ def cosine(a: Array, b: Array) -> float:
 
 def _table(made: onnx.ModelProto, feeds: Feeds, folder: Path) -> Path:
     module = import_onnx(made)
-    run_stage(module, "top", "F32", CHIP.instruction_set)
+    run_stage(module, "top", Settings("F32", CHIP.instruction_set))
     seen: dict[str, Threshold] = {}
 
     def observe(name: str, value: Array) -> None:

@@ -18,7 +18,7 @@ from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.layer_group.clock import Clock, Cost, SlicedCost
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
-from xdsl_tpu.passes.pipelines import STAGES, run_stage
+from xdsl_tpu.passes.pipelines import STAGES, Settings, run_stage
 from xdsl_tpu.passes.tensors import required_name
 
 CHIP = load_chip()
@@ -106,7 +106,7 @@ def compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(OptimalSearch, "run", watched)
     module = example(name)
     for stage in STAGES:
-        run_stage(module, stage, "F16", CHIP.instruction_set, disable=NOT_PRICED)
+        run_stage(module, stage, Settings(chip=CHIP.instruction_set, disable=NOT_PRICED))
     return Run(groups, moves[0], ends[0], *_program(module))
 
 

@@ -38,7 +38,7 @@ from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.values import Refusal, Secs
-from xdsl_tpu.passes.pipelines import STAGES, run_stage
+from xdsl_tpu.passes.pipelines import STAGES, Settings, run_stage
 
 
 def test_lines_and_json_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,7 +205,7 @@ def test_every_border_of_a_real_network_is_listed(name: str, tmp_path: Path) -> 
     why = tmp_path / "why.json"
     module = example(name)
     for stage in STAGES:
-        run_stage(module, stage, "F16", "bm1684x", boundaries=str(why))
+        run_stage(module, stage, Settings(boundaries=str(why)))
     assert listed(why) == borders(module)
 
 

@@ -16,7 +16,7 @@ from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.pipeline import make_pass
-from xdsl_tpu.passes.pipelines import FINAL_PIPELINE
+from xdsl_tpu.passes.pipelines import STAGES
 from xdsl_tpu.passes.weight_reorder.merge_choice import choose_merges
 from xdsl_tpu.passes.weight_reorder.merge_rule import merge_by_rule
 
@@ -55,7 +55,7 @@ def modes(module: ModuleOp) -> list[int]:
 def final(name: str, options: str) -> tuple[list[int], int]:
     """What is merged, and the cycles of the program."""
     module = (residual(32, 2) if name == "residual" else stem(128)).module()
-    for step in FINAL_PIPELINE:
+    for step in STAGES["final"]:
         make_pass(step, options if step == "weight-reorder" else "").apply(make_context(), module)
     chip = load_chip()
     program = generate(module, weights_of(module), chip)

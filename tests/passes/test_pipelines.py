@@ -13,7 +13,7 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import module_text, parse_module
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes import PASSES
-from xdsl_tpu.passes.pipelines import REQUIRED, STAGES, lower, run_stage
+from xdsl_tpu.passes.pipelines import REQUIRED, STAGES, Settings, lower, run_stage
 
 REAL = {"top": "", "tpu": "_bm1684x_f16_tpu", "final": "_bm1684x_f16_final"}
 
@@ -131,4 +131,4 @@ def test_a_misspelt_pass_is_not_silently_ignored() -> None:
 def test_unknown_mode_or_chip(mode: str, chip: str, message: str) -> None:
     module = real_module("resnet50", with_weights=False)
     with pytest.raises(TpuError, match=message):
-        run_stage(module, "tpu", mode, chip)
+        run_stage(module, "tpu", Settings(mode, chip))

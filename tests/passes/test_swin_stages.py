@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import module_text, parse_module
-from xdsl_tpu.passes.pipelines import patterns_of, run_stage
+from xdsl_tpu.passes.pipelines import Settings, patterns_of, run_stage
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 SWIN, VIT = "swin_t", "vit_small_patch16_224"
@@ -36,7 +36,7 @@ def optimized(name: str, mode: str, disable: tuple[str, ...] = ()) -> ModuleOp:
     """The network after `processor-tpu-optimize`, for all tests that look at it."""
     module = example(name)
     for stage in ("top", "tpu"):
-        run_stage(module, stage, mode, "bm1684x", disable)
+        run_stage(module, stage, Settings(mode, disable=disable))
     off = ",".join(sorted(patterns_of("processor-tpu-optimize").intersection(disable)))
     options = f"disable={off}" if off else ""
     return apply(module, ("strip-io-quant", ""), ("processor-tpu-optimize", options))
@@ -140,7 +140,7 @@ def swin_stages(disable: tuple[str, ...]) -> Mapping[str, Facts]:
     module = example(SWIN)
     found: dict[str, Facts] = {}
     for stage, real in (("top", ""), ("tpu", "_bm1684x_f16_tpu")):
-        run_stage(module, stage, "F16", "bm1684x", disable)
+        run_stage(module, stage, Settings(disable=disable))
         found[real] = facts(parse_module(module_text(module)), with_operands=False)
     last = "processor-tpu-optimize"
     without = ",".join(patterns_of(last).intersection(disable))

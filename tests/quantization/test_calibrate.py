@@ -14,7 +14,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.methods import METHODS, Histogram, mse
 from xdsl_tpu.passes.calibration.observe import BINS, LEAST, calibrate
 from xdsl_tpu.passes.calibration.table import CalibrationTable, read_table
-from xdsl_tpu.passes.pipelines import Quantization, run_stage
+from xdsl_tpu.passes.pipelines import Quantization, Settings, run_stage
 from xdsl_tpu.tools.calibrate_model import (
     calibrate_model,
     canonical_top,
@@ -133,9 +133,8 @@ def test_masks_get_the_lines_that_a_compilation_wants(engine: str, tmp_path: Pat
     table = calibrate_model(module, source, tmp_path / "data.npz", "max", None, 99.0)
     (tmp_path / "table").write_text(table.text())
     lowered = canonical_top(model)
-    run_stage(
-        *(lowered, "tpu", "INT8", "bm1684x"), quantization=Quantization(str(tmp_path / "table"))
-    )
+    ranges = Quantization(str(tmp_path / "table"))
+    run_stage(lowered, "tpu", Settings("INT8", quantization=ranges))
     assert table.thresholds["y_Add"].min == -8.0
 
 

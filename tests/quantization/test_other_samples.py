@@ -9,7 +9,7 @@ from tests.tools.small_models import cnn
 
 from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.calibration.observe import Observation
-from xdsl_tpu.passes.pipelines import run_stage
+from xdsl_tpu.passes.pipelines import Settings, run_stage
 from xdsl_tpu.tools import quantise_model as tool
 from xdsl_tpu.tools.calibrate_model import RandomSamples, make_engine
 from xdsl_tpu.tools.mixing.automatic import Quantised, Wanted
@@ -24,7 +24,7 @@ def test_the_worst_of_other_samples_joins(
     path = tmp_path_factory.mktemp("net") / "cnn.onnx"
     path.write_bytes(model.SerializeToString())
     module = import_onnx(model)
-    run_stage(module, "top", "F32", "bm1684x")
+    run_stage(module, "top", Settings("F32"))
     samples = RandomSamples(module)
     every = [inputs["image"] for _, inputs in samples.samples(8)]
     measured: list[list[int]] = []

@@ -21,7 +21,7 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
-from xdsl_tpu.passes.pipelines import run_stage
+from xdsl_tpu.passes.pipelines import Settings, run_stage
 from xdsl_tpu.passes.tensors import element_of
 
 Array = npt.NDArray[Any]
@@ -60,7 +60,7 @@ def quantised(model: onnx.ModelProto, folder: Path, **options: Any) -> onnx.Mode
 def lowered(model: onnx.ModelProto, mode: str = "INT8") -> ModuleOp:
     module = import_onnx(model)
     for stage in ("top", "tpu"):
-        run_stage(module, stage, mode, "bm1684x")
+        run_stage(module, stage, Settings(mode))
     return module
 
 

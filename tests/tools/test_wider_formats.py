@@ -8,7 +8,7 @@ from tests.tools.running import Run
 from tests.tools.small_models import Builder
 
 from xdsl_tpu.frontend.onnx import import_onnx
-from xdsl_tpu.passes.pipelines import run_stage
+from xdsl_tpu.passes.pipelines import Settings, run_stage
 from xdsl_tpu.tools.mixing.mixture import Mixture, out_of_reach
 
 
@@ -79,8 +79,8 @@ def test_a_goal_that_is_out_of_reach() -> None:
         ("F32", "how F32 rounds"),
     ):
         module = import_onnx(growing())
-        run_stage(module, "top", mode, "bm1684x")
-        run_stage(module, "tpu", mode, "bm1684x")
+        run_stage(module, "top", Settings(mode))
+        run_stage(module, "tpu", Settings(mode))
         said = str(out_of_reach(0.9, Mixture({"q_MatMul": "F32"}, 0.5), module))
         assert said.startswith("a cosine of 0.9 is out of reach: with all 1 layers in F32 it is")
         assert reason in said

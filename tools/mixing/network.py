@@ -1,6 +1,7 @@
 """A network that is lowered again and again: with other tables, and other mixtures."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from xdsl_tpu.dialects.weights import clone_with_weights, weights_of
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.passes.lowering.quantize_table import quantize_table_text
 from xdsl_tpu.passes.pipeline import make_pass
-from xdsl_tpu.passes.pipelines import Quantization, run_stage
+from xdsl_tpu.passes.pipelines import FLOAT, Quantization, Settings, run_stage
 
 Array = npt.NDArray[Any]
 Inputs = Mapping[str, Array]
@@ -70,8 +71,11 @@ class Network:
         qtable.write_text(quantize_table_text(modes), encoding="utf-8")
         ranges = str(self._written(table)) if self.mode == "INT8" else ""
         tables = Quantization(ranges, str(qtable) if modes else "")
-        run_stage(module, "tpu", self.mode, self.chip.instruction_set, quantization=tables)
+        run_stage(module, "tpu", self._settings(tables))
         return module
+
+    def _settings(self, tables: Quantization = FLOAT) -> Settings:
+        return Settings(self.mode, self.chip.instruction_set, quantization=tables)
 
     def cosine(self, table: CalibrationTable, modes: Modes) -> float:
         """The lowest cosine of any output on any sample, by the interpreter; -1 for NaN."""
@@ -93,7 +97,7 @@ class Network:
         """What the compiled program takes."""
         module = self.lowered(table, modes)
         description = "" if self.chip_name == self.chip.name else self.chip_name
-        run_stage(module, "final", self.mode, self.chip.instruction_set, description=description)
+        run_stage(module, "final", replace(self._settings(), description=description))
         program = generate(module, weights_of(module), self.chip)
         self.on_trial()
         return simulate(program.tiu, program.gdma, self.chip).total
