@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.kernels import (
+    a16_matmul,
     attention,
     by_type,
     elementwise,
@@ -20,6 +21,7 @@ from xdsl_tpu.backend.kernels import (
     norm,
     pool,
     reduce,
+    rope,
     scale,
     selection,
     softmax,
@@ -49,6 +51,7 @@ _ELEMENT_WISE = Leaf(elementwise.layer, local_elementwise.element_wise)
 
 LEAVES: dict[type[Operation], Leaf] = {
     **dict.fromkeys((*elementwise.DESCRIPTIONS, *int8.DESCRIPTIONS), _ELEMENT_WISE),
+    tpu.A16MatMulOp: Leaf(a16_matmul.a16_matmul),
     tpu.CompareOp: Leaf(selection.compare),
     tpu.CompareConstOp: Leaf(selection.compare_const),
     tpu.ConcatOp: Leaf(moves.moves, move.concat),
@@ -73,6 +76,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.ReduceOp: Leaf(reduce.reduce, rows.reduce),
     tpu.ReshapeOp: Leaf(moves.moves, move.reshape),
     tpu.ReverseOp: Leaf(moves.moves),
+    tpu.RopeOp: Leaf(rope.rope),
     tpu.ScaleOp: Leaf(scale.scale),
     tpu.ScatterNDOp: Leaf(index.scatter_rows),
     tpu.ShuffleChannelOp: Leaf(moves.moves),

@@ -40,6 +40,7 @@ PASSES: dict[str, PassLoader] = {
     "layer-group": _lazy("layer_group.layer_group", "LayerGroupPass"),
     "merge-moves": _lazy("merge_moves", "MergeMovesPass"),
     "op-reorder": _lazy("op_reorder", "OpReorderPass"),
+    "pack-weights": _lazy("pack_weights", "PackWeightsPass"),
     "place-values": _lazy("place_values.place", "PlaceValuesPass"),
     "processor-assign": _lazy("processor_assign", "ProcessorAssignPass"),
     "processor-top-optimize": _lazy("processor_top_optimize.optimize", "ProcessorTopOptimizePass"),

@@ -83,6 +83,12 @@ class TiuEmitter(CommandQueues):
         more = right_shift(-shift, rounding)
         self._element_wise(AR.ADD_SATURATE, out, a, addend, more)
 
+    def shift_right(self, out: LocalTensor, a: LocalTensor, amount: int) -> None:
+        """out = a >> amount of integers, toward zero; strides of both sides are free."""
+        more = {"opd1_sign": 1, "opd2_n_str": Rounding.TOWARD_ZERO}
+        more |= {"opd1_addr": -amount & 0xFF, "opd1_prec": DType.I8.code}
+        self._element_wise(AR.ARITH_SHIFT, out, a, 0, more)
+
     def copy(self, out: LocalTensor, a: Operand) -> None:
         """out = a, within each lane; strides of both sides are free; a constant fills."""
         self._element_wise(AR.COPY, out, a)

@@ -6,7 +6,7 @@ A *global layer* loads slices from DDR, computes them in local memory and stores
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from xdsl.dialects.builtin import (
@@ -99,12 +99,58 @@ class LocalMemory:
         return compact(self.chip, self.take(size, self.chip.eu_bytes), shape, dtype)
 
 
+class Cursor:
+    """Where the next buffer of a ring begins; kept from op to op."""
+
+    def __init__(self) -> None:
+        self.next = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """Local memory [start, end) that is used in turn, again and again.
+
+    A buffer may be used until `end - start` bytes more have been taken, its own size included.
+    Since the place of the next buffer is kept from op to op, an op's first loads go where the last
+    ones of the op before do not lie, and can be done while that works.
+    """
+
+    start: int
+    end: int
+    unit: int
+    cursor: Cursor
+
+    def take(self, size: int) -> int:
+        """The address of the next `size` bytes; DoesNotFit when the ring is smaller."""
+        if size > self.end - self.start:
+            raise DoesNotFit(f"local memory: {size} bytes wanted of {self.end - self.start}")
+        address = align(max(self.cursor.next, self.start), self.unit)
+        if address + size > self.end:
+            address = self.start
+        self.cursor.next = address + size
+        return address
+
+
 @dataclass
 class KernelContext:
     """Passed to every kernel together with the op it must emit."""
 
     chip: Chip
     emitter: Emitter
+    streamed: Cursor = field(default_factory=Cursor)
+    topmost: Cursor = field(default_factory=Cursor)
+
+    def ring(self, start: int, end: int) -> Ring:
+        """Local memory from `start`, rounded up, for what is streamed through once."""
+        unit = self.chip.eu_bytes
+        return Ring(align(start, unit), end, unit, self.streamed)
+
+    def top_ring(self, size: int) -> Ring:
+        """The last `size` bytes, rounded up, for what many buffers of another ring go with."""
+        unit = self.chip.eu_bytes
+        return Ring(
+            self.chip.local_bytes - align(size, unit), self.chip.local_bytes, unit, self.topmost
+        )
 
     def value(self, value: SSAValue) -> DdrValue:
         """Where an addressed IR value lies.

@@ -20,6 +20,7 @@ from xdsl_tpu.passes.weight_reorder.conv import reorder_conv
 from xdsl_tpu.passes.weight_reorder.matmul import reorder_matmul
 from xdsl_tpu.passes.weight_reorder.merge_choice import choose_merges
 from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, merge_by_rule
+from xdsl_tpu.passes.weight_reorder.packed import reorder_packed
 from xdsl_tpu.passes.weight_reorder.quantized_conv import merge_conv
 
 
@@ -63,6 +64,8 @@ class WeightReorderPass(ModulePass):
                     _reorder(inner, weights, chip, 0)
             elif isinstance(inner, tpu.MatMulOp):
                 reorder_matmul(inner, weights)
+            elif isinstance(inner, tpu.A16MatMulOp):
+                reorder_packed(inner, weights, chip)
         if self.measure and not self.merge_columns:
             mergeable = _worth_it(mergeable, chip)
         for conv, mode in mergeable.items():

@@ -213,6 +213,10 @@ REDUCTIONS = [
         {"eps": 1e-5},
     ),
     Sample(top.PixelNormOp, [X(normal(2, 4, 3, 3)), W(positive(1, 4, 1, 1)), None], {"eps": 1e-5}),
+    *(
+        Sample(top.RopeOp, [X(normal(1, 3, 2, 8)), *[X(inside(1, 3, 1, 8))] * 2], {"rope_mode": m})
+        for m in ("contiguous_halves", "interleaved_pairs")
+    ),
     Sample(top.RMSNormOp, [X(normal(2, 5, 8)), W(positive(8))], {"eps": 1e-5}),
     unary(top.LRNOp, size=3),
     unary(top.LRNOp, size=4, beta=0.6, alpha=0.5),

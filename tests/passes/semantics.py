@@ -88,6 +88,10 @@ class Net:
         module.verify()
         return module
 
+    def add(self, op: Operation) -> SSAValue:
+        """An op made elsewhere."""
+        return self._add(op)
+
     def _add(self, op: Operation) -> SSAValue:
         self._block.add_op(op)
         return op.results[0]

@@ -80,7 +80,9 @@ def test_16_bit_lowering_stays_close(sample: Sample, mode: str) -> None:
 
 
 def test_every_claimed_op_has_a_sample() -> None:
-    assert {sample.op for sample in SAMPLES} == set(LOWERINGS)
+    # Operands that are not one number after the other have tests of their own.
+    others = {top.A16MatMulOp, top.FAttentionOp}
+    assert {sample.op for sample in SAMPLES} == set(LOWERINGS) - others
 
 
 def test_what_the_lowering_makes_has_semantics() -> None:

@@ -76,7 +76,9 @@ def blockwise_attention(call: Call) -> Array:
     """softmax(q k^T * scale + mask) v, one head of one batch after the other."""
     batch, heads, kv_heads = (call.integer(name) for name in ("batch", "q_head", "kv_head"))
     rows, keys = call.integer("mq"), call.integer("mk")
-    major = call.integers("head_major") or [0] * 4
+    major = [0] * 4
+    if call.has("head_major"):
+        major = call.integers("head_major") or major
 
     def matrices(index: int, count: int, some: int) -> Array:
         given = call.tensor(index)
@@ -90,7 +92,8 @@ def blockwise_attention(call: Call) -> Array:
     masks = None if mask is None else np.broadcast_to(mask, (batch, heads, rows, keys))
     shared = np.arange(heads) * kv_heads // heads
     out = np.empty((batch, rows, heads, value.shape[-1]), np.float32)
-    mixes = [call.numbers(name) or None for name in ("mix_scores", "mix_shares")]
+    names = ("mix_scores", "mix_shares")
+    mixes = [(call.numbers(name) or None) if call.has(name) else None for name in names]
     together = heads if any(mixes) else 1
     for b, first in np.ndindex(batch, heads // together):
         some = slice(first * together, (first + 1) * together)

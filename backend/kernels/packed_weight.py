@@ -1,0 +1,166 @@
+"""Matrices of 4 or 8 bits with a scale and a zero point for every few elements of a row.
+
+No unit of the chip multiplies them: tiles are brought back to 16-bit floats in local memory,
+(q - zero point) * scale rounded once, and then multiplied as any other matrix. Rows of the matrix,
+the outputs of a product, lie on the lanes; scales and zero points lie lane by lane in DDR
+(`passes/weight_reorder/packed.py`).
+"""
+
+from dataclasses import dataclass
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Arith, Emitter
+from xdsl_tpu.backend.kernels.tiling import Piece
+from xdsl_tpu.backend.tensor import (
+    DType,
+    GlobalTensor,
+    LocalTensor,
+    align,
+    aligned,
+    ceil_div,
+    compact,
+    contiguous,
+    strided,
+)
+
+LOW_HALF = 0x0F
+HALF_BITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PackedWeight:
+    """[outputs, depth] of `bits` bits in DDR; addresses of bytes, scales and zero points.
+
+    `group` elements of a row share a scale of type `kind`. `lanes` are those of the chip.
+    """
+
+    address: int
+    scale: int
+    zero_point: int
+    outputs: int
+    depth: int
+    bits: int
+    group: int
+    kind: DType
+    lanes: int
+
+    @property
+    def groups(self) -> int:
+        """Scales of one row."""
+        return self.depth // self.group
+
+    @property
+    def rounds(self) -> int:
+        """Rows that a lane holds of the whole matrix."""
+        return ceil_div(self.outputs, self.lanes)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a packed row."""
+        return self.depth * self.bits // 8
+
+    @property
+    def scale_bytes(self) -> int:
+        """Bytes of scales and zero points that a lane needs for one of its rows."""
+        return self.groups * (self.kind.bytes + 1)
+
+    def rows(self, outputs: Piece) -> GlobalTensor:
+        """Packed rows as (1, rows, 1, bytes)."""
+        start = self.address + outputs.start * self.row_bytes
+        return contiguous(start, (1, outputs.size, 1, self.row_bytes), DType.U8)
+
+    def factors(self, outputs: Piece) -> tuple[GlobalTensor, GlobalTensor]:
+        """Scales and zero points of outputs that begin on lane 0, as (1, lanes, 1, numbers)."""
+        first, count = outputs.start // self.lanes, ceil_div(outputs.size, self.lanes)
+        by_lane, width = self.rounds * self.groups, count * self.groups
+        strides = (self.lanes * by_lane, by_lane, width, 1)
+        places = ((self.scale, self.kind), (self.zero_point, DType.U8))
+        scales, points = (
+            GlobalTensor(
+                address + first * self.groups * kind.bytes,
+                (1, self.lanes, 1, width),
+                strides,
+                kind,
+            )
+            for address, kind in places
+        )
+        return scales, points
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """Scales and zero points of some rounds of outputs in local memory, compact."""
+
+    scales: LocalTensor
+    points: LocalTensor
+
+    @classmethod
+    def at(cls, chip: Chip, address: int, weight: PackedWeight, rounds: int) -> "Factors":
+        """For `rounds` rows a lane from `address` on."""
+        shape = (1, chip.lanes, 1, rounds * weight.groups)
+        scales = compact(chip, address, shape, weight.kind)
+        after = address + align(shape[3] * weight.kind.bytes, chip.eu_bytes)
+        return cls(scales, compact(chip, after, shape, DType.U8))
+
+    @staticmethod
+    def bytes(chip: Chip, weight: PackedWeight, rounds: int) -> int:
+        """Bytes of a lane for `rounds` rows."""
+        count = rounds * weight.groups
+        return align(count * weight.kind.bytes, chip.eu_bytes) + align(count, chip.eu_bytes)
+
+
+def unpack_bytes(chip: Chip, weight: PackedWeight, rounds: int) -> int:
+    """Bytes of a lane that `unpack` needs for `rounds` rows a lane, the result included."""
+    narrow = align(weight.depth, chip.eu_bytes)
+    wide = align(weight.depth * weight.kind.bytes, chip.eu_bytes)
+    return rounds * (max(2 * narrow, wide) + wide if weight.bits == HALF_BITS else 2 * wide)
+
+
+def unpack(
+    e: Emitter,
+    address: int,
+    weight: PackedWeight,
+    packed: LocalTensor,
+    factors: Factors,
+    first: int,
+) -> LocalTensor:
+    """A tile (1, rows, 1, depth) in 16-bit floats, at `address`, from its packed rows.
+
+    `first` is the tile's first round among those of `factors`. The room behind `address`
+    (`unpack_bytes`) must not hold `packed`.
+    """
+    chip, rows = e.chip, packed.shape[1]
+    rounds, groups = ceil_div(rows, chip.lanes), weight.groups
+    shape = (1, rows, groups, weight.group)
+    narrow, wide = (
+        rounds * align(weight.depth * size, chip.eu_bytes) for size in (1, weight.kind.bytes)
+    )
+
+    def factor(one: LocalTensor) -> LocalTensor:
+        start = one.address + first * groups * one.dtype.bytes
+        return strided(start, (1, rows, groups, 1), (0, groups, 1, 0), one.dtype)
+
+    if weight.bits == HALF_BITS:
+        whole = aligned(chip, address, shape, DType.U8)
+        _halves(e, aligned(chip, address, (1, rows, 1, weight.depth), DType.U8), packed)
+        difference = aligned(chip, address + narrow, shape, DType.I8)
+        floats = aligned(chip, address + max(2 * narrow, wide), shape, weight.kind)
+    else:
+        whole = aligned(chip, packed.address, shape, DType.U8)
+        difference = aligned(chip, address, shape, DType.I16)
+        floats = aligned(chip, address + wide, shape, weight.kind)
+    e.subtract_saturate(difference, whole, factor(factors.points))
+    e.cast(floats, difference)
+    e.arith(Arith.MUL, aligned(chip, address, shape, weight.kind), floats, factor(factors.scales))
+    return aligned(chip, address, (1, rows, 1, weight.depth), weight.kind)
+
+
+def _halves(e: Emitter, whole: LocalTensor, packed: LocalTensor) -> None:
+    """Bytes apart: the low half is the element of even number, the high one the next."""
+    _, by_round, _, _ = whole.strides
+    for place in (0, 1):
+        target = strided(whole.at(w=place), packed.shape, (0, by_round, 0, 2), DType.U8)
+        if place == 0:
+            e.arith(Arith.AND, target, packed, LOW_HALF)
+        else:
+            e.shift_right(target, packed, HALF_BITS)
