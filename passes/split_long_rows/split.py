@@ -36,6 +36,10 @@ class SplitLongRowsPass(ModulePass):
         %c = "tpu.Reshape"(%b) : (2x32x1x1) -> 2x32x1
         %y = "tpu.Reduce"(%c) {axes = [1], mode = "ReduceSum", ..} : (2x32x1) -> 2x1x1, reshaped
 
+    Norms of images keep the channels in their lanes: moments of the rows of every channel are
+    made where the image is, in slices if need be; channels of a group are brought together by a
+    product with a matrix of ones, and the norm is a factor and a summand for each channel.
+
     `chip`, a name or a `.toml` description, says how large that memory is; by default
     `module.chip`.
     """

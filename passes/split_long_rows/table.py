@@ -14,6 +14,11 @@ from xdsl_tpu.dialects.quant import stored_element
 from xdsl_tpu.dialects.tpu import ActiveMode, PoolMode
 from xdsl_tpu.passes.lowering.context import F16
 from xdsl_tpu.passes.lowering.steps import Steps
+from xdsl_tpu.passes.split_long_rows.channels import (
+    ChannelNorm,
+    image_of,
+    normalised_channels,
+)
 from xdsl_tpu.passes.split_long_rows.norms import Norm, normalised
 from xdsl_tpu.passes.split_long_rows.rows import (
     Extent,
@@ -101,6 +106,11 @@ def _softmax(op: Operation, rows: Rows) -> SSAValue | None:
 
 def _norm(op: Operation, rows: Rows, norm: Norm, given: Sequence[SSAValue]) -> SSAValue | None:
     """A normalisation whose statistics are those of `norm.extent`."""
+    return normalised(op, rows, norm) if _is_long(op, rows, norm, given) else None
+
+
+def _is_long(op: Operation, rows: Rows, norm: Norm, given: Sequence[SSAValue]) -> bool:
+    """Whether no lane has room for the row of a normalisation."""
     present = [element_bytes(value) for value in given if not is_none(value)]
     widened = not norm.along_row or any(size < 4 for size in present)
     per_channel = 2 * sum(present) + (4 if widened else 0)
@@ -109,7 +119,7 @@ def _norm(op: Operation, rows: Rows, norm: Norm, given: Sequence[SSAValue]) -> S
     else:
         channels = norm.extent[1] if norm.along_row else norm.channels_of_row
         needed = (_moved(op) + 9) * norm.extent[1] + per_channel * channels
-    return None if rows.fits(needed) else normalised(op, rows, norm)
+    return not rows.fits(needed)
 
 
 def _group_norm(op: Operation, rows: Rows) -> SSAValue | None:
@@ -121,7 +131,14 @@ def _group_norm(op: Operation, rows: Rows) -> SSAValue | None:
     extent = (n * groups, c // groups * positions, 1)
     affine = ((n, c, positions), (1, c, 1))
     norm = Norm(extent, op.eps.value.data, op.weight, op.bias, affine, c // groups)
-    return _norm(op, rows, norm, (op.weight, op.bias))
+    if not _is_long(op, rows, norm, (op.weight, op.bias)):
+        return None
+    image = image_of(shape_of(op.input), rows)
+    if image is None:
+        return normalised(op, rows, norm)
+    by_channel = ChannelNorm(image, groups, norm.epsilon, norm.weight, op.bias)
+    do = Steps(op, rows.ctx)
+    return finished(do, normalised_channels(do, by_channel))
 
 
 def _layer_norm(op: Operation, rows: Rows) -> SSAValue | None:

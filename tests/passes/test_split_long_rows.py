@@ -36,6 +36,16 @@ def group_norm(net: Net, size: int) -> SSAValue:
     return net.op(top.GroupNormOp, "y", operands, num_groups=3, eps=1e-5)
 
 
+def group_norm_of_images(net: Net, size: int) -> SSAValue:
+    operands = _norm_operands(net, net.input("x", 2, 70, 40, size // 1400), 1, 70, 1, 1)
+    return net.op(top.GroupNormOp, "y", operands, num_groups=2, eps=1e-5)
+
+
+def plain_group_norm_of_volumes(net: Net, size: int) -> SSAValue:
+    operands = (net.input("x", 1, 6, 4, 25, size // 600), net.none, net.none)
+    return net.op(top.GroupNormOp, "y", operands, num_groups=1, eps=1e-5)
+
+
 def group_norm_of_channels(net: Net, size: int) -> SSAValue:
     operands = _norm_operands(net, net.input("x", 1, 2 * size, 1), 1, 2 * size, 1)
     return net.op(top.GroupNormOp, "y", operands, num_groups=2, eps=1e-5)
@@ -99,6 +109,8 @@ class Row:
 
 ROWS = {
     "group norm": Row(group_norm),
+    "group norm of images": Row(group_norm_of_images, 42000),
+    "plain group norm of volumes": Row(plain_group_norm_of_volumes, 42000),
     "group norm of channels": Row(group_norm_of_channels, 10000),
     "instance norm": Row(instance_norm),
     "layer norm": Row(layer_norm),
@@ -142,6 +154,18 @@ def test_compiled(name: str, disable: tuple[str, ...]) -> None:
     (found,) = run_program(program, CHIP, {"x": x}).values()
     scale = max(1.0, float(np.abs(wanted).max()))
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * scale)
+
+
+def test_far_from_zero() -> None:
+    """Moments are combined without the difference of large numbers."""
+    net = Net()
+    module = net.module(group_norm_of_images(net, 42000))
+    x = np.random.default_rng(5).standard_normal(_input_shape(module), np.float32) + 300
+    (wanted,) = run_module(module, {"x": x}).values()
+    lower(module, "F32", CHIP.instruction_set)
+    program = generate(module, weights_of(module), CHIP)
+    (found,) = run_program(program, CHIP, {"x": x}).values()
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=5e-4)
 
 
 def _input_shape(module: ModuleOp) -> tuple[int, ...]:

@@ -1,21 +1,24 @@
 // RUN: tpu-opt %s --split-input-file --split-long-rows --no-locations | filecheck %s
 
-// Ten channels of 64x64 are more than a lane holds: sums of parts, then of those.
+// Ten channels of 64x64 are more than a lane holds: moments of the rows of every channel, then of
+// the channels of a group, which a product brings together. The image is read twice, in f16.
 // CHECK-LABEL: module @group_norm
-// CHECK: "tpu.Cast"(%{{.*}} -> tensor<1x320x64x64xf32>
-// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<32x40960x1xf32>
-// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<32x[[COUNT:[0-9]+]]x{{[0-9]+}}x1xf32>
-// CHECK-NEXT: "tpu.Reduce"{{.*}}axes = [2]{{.*}}mode = "ReduceSum"
-// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<32x[[COUNT]]x1xf32>
-// CHECK-NEXT: "tpu.Reduce"{{.*}}axes = [1]{{.*}} -> tensor<32x1x1xf32>
-// CHECK-NEXT: "tpu.MulConst"{{.*}}const_val = 2.44{{[0-9]*}}E-5
-// CHECK-NEXT: "tpu.Sub"
-// CHECK-NEXT: "tpu.Mul"
+// CHECK: "tpu.Cast"(%[[X:[0-9]+]]){{.*}} -> tensor<1x320x64x64xf32>
+// CHECK-NEXT: "tpu.Reduce"{{.*}}axes = [3]{{.*}}"ReduceMean"{{.*}} -> tensor<1x320x64x1xf32>
+// CHECK-NEXT: "tpu.Sub"{{.*}} -> tensor<1x320x64x64xf32>
+// CHECK-NEXT: "tpu.Mul"{{.*}} -> tensor<1x320x64x64xf32>
+// CHECK-NEXT: "tpu.Reduce"{{.*}}axes = [3]{{.*}}"ReduceMean"{{.*}} -> tensor<1x320x64x1xf32>
+// CHECK-NEXT: "tpu.Reduce"{{.*}}axes = [2]{{.*}}"ReduceMean"{{.*}} -> tensor<1x320x1x1xf32>
+// CHECK-NEXT: "top.Weight"{{.*}} -> tensor<32x320x1x1xf32>
+// CHECK-NEXT: "tpu.Conv2D"{{.*}} -> tensor<1x32x1x1xf32>
+// CHECK-NEXT: "top.Weight"{{.*}} -> tensor<320x32x1x1xf32>
+// CHECK-NEXT: "tpu.Conv2D"{{.*}} -> tensor<1x320x1x1xf32>
 // CHECK: "tpu.AddConst"
 // CHECK-NEXT: "tpu.Active"{{.*}}RSQRT
-// CHECK-NEXT: "tpu.Mul"{{.*}} -> tensor<32x40960x1xf32>
-// CHECK-NEXT: "tpu.Cast"{{.*}} -> tensor<32x40960x1xf16>
-// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x320x64x64xf16>
+// CHECK: "tpu.Cast"(%[[X]]){{.*}} -> tensor<1x320x64x64xf32>
+// CHECK-NEXT: "tpu.Mul"{{.*}}tensor<1x320x1x1xf32>) -> tensor<1x320x64x64xf32>
+// CHECK-NEXT: "tpu.Add"{{.*}} -> tensor<1x320x64x64xf32>
+// CHECK-NEXT: "tpu.Cast"{{.*}} -> tensor<1x320x64x64xf16>
 // CHECK-NOT: tpu.GroupNorm
 module @group_norm attributes {module.state = "TPU_LOWERED"} {
   func.func @main(%arg0: tensor<1x320x64x64xf16>) -> tensor<1x320x64x64xf16> {
@@ -23,6 +26,22 @@ module @group_norm attributes {module.state = "TPU_LOWERED"} {
     %0 = "top.Input"(%arg0) : (tensor<1x320x64x64xf16>) -> tensor<1x320x64x64xf16> loc("x")
     %1 = "tpu.GroupNorm"(%0, %n, %n, %n, %n) {num_groups = 32 : i64, eps = 1.0e-05 : f64} : (tensor<1x320x64x64xf16>, none, none, none, none) -> tensor<1x320x64x64xf16> loc("y")
     return %1 : tensor<1x320x64x64xf16>
+  }
+}
+
+// -----
+
+// Channels of one element have no rows: a group is one, in parts.
+// CHECK-LABEL: module @no_rows
+// CHECK: "tpu.Reshape"{{.*}} -> tensor<1x40000x1xf32>
+// CHECK: "tpu.Reduce"{{.*}}axes = [2]{{.*}}"ReduceSum"
+// CHECK-NOT: tpu.Conv2D
+module @no_rows attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x40000x1x1xf32>) -> tensor<1x40000x1x1xf32> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x40000x1x1xf32>) -> tensor<1x40000x1x1xf32> loc("x")
+    %1 = "tpu.GroupNorm"(%0, %n, %n, %n, %n) {num_groups = 1 : i64, eps = 1.0e-05 : f64} : (tensor<1x40000x1x1xf32>, none, none, none, none) -> tensor<1x40000x1x1xf32> loc("y")
+    return %1 : tensor<1x40000x1x1xf32>
   }
 }
 

@@ -1,0 +1,141 @@
+"""Normalisations of images by moments of their rows, each channel in a lane of its own.
+
+Where a group of channels does not fit a lane, its channels lie in many. Mean and variance of the
+rows of an image are made where the image is, slice by slice; what is left of them is small.
+Moments are combined as by T. F. Chan, G. H. Golub and R. J. LeVeque, "Updating formulae and a
+pairwise algorithm for computing sample variances" (1979), so that no large numbers cancel.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.tpu import ActiveMode
+from xdsl_tpu.passes.lowering.steps import Shape, Steps
+from xdsl_tpu.passes.split_long_rows.rows import Rows, in_f32, parameter
+from xdsl_tpu.passes.tensors import element_of, shape_of
+
+WIDEST = 1024
+"""Elements of a row of an image that is cut into rows here."""
+
+MOST_CHANNELS = 4096
+"""Beyond, the matrices that average channels would move more than they save."""
+
+Image = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class ChannelNorm:
+    """A normalisation of `groups` groups of channels of an image (n, c, h, w), by position."""
+
+    image: Image
+    groups: int
+    epsilon: float
+    weight: SSAValue
+    bias: SSAValue
+
+
+def image_of(shape: Shape, rows: Rows) -> Image | None:
+    """N, C, .. as rows of images that lie one channel to a lane; None where they are too short,
+    too long or too many for that to be worth while."""
+    n, c, *rest = shape
+    size = math.prod(rest)
+    if len(rest) == 2:
+        h, w = rest
+    else:
+        w = next(w for w in range(min(size, WIDEST), 0, -1) if size % w == 0)
+        h = size // w
+    lane_groups = -(-c // rows.chip.lanes)
+    if c > MOST_CHANNELS or w == 1 or not rows.fits(32 * w * lane_groups):
+        return None
+    return n, c, h, w
+
+
+def normalised_channels(do: Steps, norm: ChannelNorm) -> SSAValue:
+    """x * a + b in f32, with a and b of every channel from the moments of its group."""
+    n, c, h, _ = norm.image
+    each: Image = (n, c, 1, 1)
+    means, squares = _moments(do, norm.image)
+    mean = _averaged(do, "mean", _over_rows(do, "mean_of_rows", means), norm)
+    mean = _spread(do, "mean_of_group", mean, norm)
+    off = do.step("off", tpu.SubOp, [means, mean], (n, c, h, 1))
+    off = do.step("off_square", tpu.MulOp, [off, off], (n, c, h, 1))
+    squares = do.step("square", tpu.AddOp, [squares, off], (n, c, h, 1))
+    variance = _averaged(do, "variance", _over_rows(do, "square_of_rows", squares), norm)
+    shape = shape_of(variance)
+    positive = do.step("positive", tpu.AddConstOp, [variance], shape, const_val=norm.epsilon)
+    factor = do.step("factor", tpu.ActiveOp, [positive], shape, mode=ActiveMode.RSQRT)
+    scale = _spread(do, "factor_of_group", factor, norm)
+    own = (1, c, 1, 1)
+    if (weight := parameter(do, norm.weight, own)) is not None:
+        scale = do.step("scale", tpu.MulOp, [scale, weight], each)
+    shift = do.step("taken", tpu.MulOp, [mean, scale], each)
+    shift = do.step("shift", tpu.MulConstOp, [shift], each, const_val=-1.0)
+    if (bias := parameter(do, norm.bias, own)) is not None:
+        shift = do.step("shifted", tpu.AddOp, [shift, bias], each)
+    # Cast again: the wide image must not have to be kept until the moments are known.
+    x = _image(do, "x_again", norm.image)
+    value = do.step("weighted", tpu.MulOp, [x, scale], norm.image)
+    return do.step("normal", tpu.AddOp, [value, shift], norm.image)
+
+
+def _image(do: Steps, label: str, image: Image) -> SSAValue:
+    x = do.op.operands[0]
+    x = do.reshaped(f"{label}_rows", x, image, element_of(x))
+    return in_f32(do, label, x, image)
+
+
+def _moments(do: Steps, image: Image) -> tuple[SSAValue, SSAValue]:
+    """Mean and variance of every row, (n, c, h, 1)."""
+    x = _image(do, "x", image)
+    means = do.reduced("means", x, 3, "ReduceMean")
+    apart = do.step("apart", tpu.SubOp, [x, means], image)
+    apart = do.step("apart_square", tpu.MulOp, [apart, apart], image)
+    return means, do.reduced("squares", apart, 3, "ReduceMean")
+
+
+def _over_rows(do: Steps, label: str, value: SSAValue) -> SSAValue:
+    return value if shape_of(value)[2] == 1 else do.reduced(label, value, 2, "ReduceMean")
+
+
+def _averaged(do: Steps, label: str, value: SSAValue, norm: ChannelNorm) -> SSAValue:
+    """(n, c, 1, 1) -> (n, groups, 1, 1): a product, which brings lanes together."""
+    n, c, _, _ = norm.image
+    size = c // norm.groups
+    if size == 1:
+        return value
+    return _pointwise(do, label, value, _members(norm) / np.float32(size), (n, norm.groups, 1, 1))
+
+
+def _spread(do: Steps, label: str, value: SSAValue, norm: ChannelNorm) -> SSAValue:
+    """(n, groups, 1, 1) -> (n, c, 1, 1)."""
+    n, c, _, _ = norm.image
+    if c == norm.groups:
+        return value
+    return _pointwise(do, label, value, _members(norm).T, (n, c, 1, 1))
+
+
+def _members(norm: ChannelNorm) -> npt.NDArray[np.float32]:
+    """(groups, c): 1 where a channel is of a group."""
+    return np.repeat(np.eye(norm.groups, dtype=np.float32), norm.image[1] // norm.groups, axis=1)
+
+
+def _pointwise(
+    do: Steps, label: str, value: SSAValue, matrix: npt.NDArray[np.float32], shape: Shape
+) -> SSAValue:
+    weight = do.weight(f"{label}_matrix", matrix.reshape(*matrix.shape, 1, 1))
+    return do.step(
+        label,
+        tpu.Conv2DOp,
+        [value, weight],
+        shape,
+        kernel_shape=[1, 1],
+        strides=[1, 1],
+        pads=[0] * 4,
+        group=1,
+        with_bias=False,
+    )
