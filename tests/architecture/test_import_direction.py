@@ -51,6 +51,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "dialects.random_masks": {"xdsl", "numpy"},
     "dialects.interpreters": {"xdsl", "typing_extensions", "numpy"},
     "frontend": {"xdsl", "numpy", "onnx", "google"},
+    "frontend.llm": {"xdsl", "numpy", "safetensors"},
     "passes": {"xdsl", "numpy"},
     "passes.layout": {"xdsl", "numpy", "networkx"},
     "backend": {"xdsl", "numpy"},

@@ -1,0 +1,51 @@
+"""Number formats of a language model: what is computed in, what matrices are packed to."""
+
+from dataclasses import dataclass
+
+from xdsl_tpu.dialects.errors import TpuError
+
+FLOATS = ("F16", "BF16")
+BITS = {f"W{bits}{floats}": bits for bits in (4, 8) for floats in FLOATS}
+FORMATS = (*FLOATS, *BITS)
+HEADS = ("F16", "W8", "W4")
+GROUPS = (32, 64, 128)
+
+ROWS = 64
+"""Packed matrices have a multiple of this many rows, one or more for each lane."""
+
+
+@dataclass(frozen=True)
+class WeightFormat:
+    """`name` is one of FORMATS, `head` of HEADS: in what the output matrix is.
+
+    Raises TpuError for others, and for groups other than GROUPS.
+    """
+
+    name: str = "F16"
+    group: int = 64
+    symmetric: bool = False
+    head: str = "F16"
+
+    def __post_init__(self) -> None:
+        for value, known in ((self.name, FORMATS), (self.head, HEADS), (self.group, GROUPS)):
+            if value not in known:
+                raise TpuError(f"weight format {value}: known are {', '.join(map(str, known))}")
+
+    @property
+    def floats(self) -> str:
+        """What is computed in."""
+        return "BF16" if self.name.endswith("BF16") else "F16"
+
+    @property
+    def bits(self) -> int:
+        """Of the matrices of layers; 0 for floats."""
+        return BITS.get(self.name, 0)
+
+    @property
+    def head_bits(self) -> int:
+        """Of the output matrix; 0 for floats."""
+        return {"W8": 8, "W4": 4}.get(self.head, 0)
+
+    def bits_for(self, rows: int, columns: int, bits: int) -> int:
+        """What a matrix is packed to: 0 for one that packing does not suit."""
+        return 0 if rows % ROWS or columns % self.group else bits

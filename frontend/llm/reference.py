@@ -1,0 +1,141 @@
+"""A language model in float arithmetic, written without the compiler: what its programs shall say.
+
+Weights are those of the `LanguageModel`, quantised ones restored; nothing is rounded on the way
+unless the arrays are.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import erf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xdsl_tpu.frontend.llm.config import ModelConfig
+from xdsl_tpu.frontend.llm.model import LanguageModel, Layer
+from xdsl_tpu.frontend.llm.rotary import Rotary
+
+Floats = npt.NDArray[np.floating[Any]]
+
+
+class Reference:
+    """Logits of token sequences, in float32 or float64 (`dtype`)."""
+
+    def __init__(self, model: LanguageModel, dtype: Any = np.float32) -> None:
+        self.config: ModelConfig = model.config
+        self._dtype = np.dtype(dtype)
+        self._layers = [_in(dtype, model.layer(index)) for index in range(self.config.layers)]
+        self._embedding = model.embedding().astype(dtype)
+        self._final = model.final_norm().astype(dtype)
+        self._head = model.head().floats().astype(dtype)
+        self.keys: list[Floats] = []
+        self.values: list[Floats] = []
+
+    def logits(self, ids: Sequence[int], length: int | None = None) -> Floats:
+        """Logits [len(ids), vocabulary] of a sequence from its beginning.
+
+        `length` is that of the rotary tables, which some scalings depend on.
+        """
+        return self._read_out(self.states(ids, length))
+
+    def states(self, ids: Sequence[int], length: int | None = None) -> Floats:
+        """What comes out of the last layer's norm, [len(ids), hidden]; keeps keys and values."""
+        config = self.config
+        x = self._embedding[np.asarray(ids)] * self._dtype.type(config.embedding_scale)
+        self.keys, self.values = [], []
+        for index, layer in enumerate(self._layers):
+            scale = self._dtype.type(config.residual_scale)
+            y = _normed(x, layer["attention_in"], config.eps)
+            y = self._attention(y, layer, index, length or len(ids))
+            x = x + scale * _maybe_normed(y, layer, "attention_out", config.eps)
+            y = _normed(x, layer["mlp_in"], config.eps)
+            gate = ACTIVATIONS[config.activation](y @ layer["gate"].T + layer["gate_bias"])
+            y = (gate * (y @ layer["up"].T + layer["up_bias"])) @ layer["down"].T
+            y = y + layer["down_bias"]
+            x = x + scale * _maybe_normed(y, layer, "mlp_out", config.eps)
+        return _normed(x, self._final, config.eps)
+
+    def _read_out(self, states: Floats) -> Floats:
+        found = (states * self._dtype.type(self.config.logit_scale)) @ self._head.T
+        return _capped(found, self.config.logit_cap)
+
+    def _attention(self, x: Floats, layer: Mapping[str, Floats], index: int, length: int) -> Floats:
+        config, rows = self.config, len(x)
+        heads: dict[str, Floats] = {
+            role: (x @ layer[role].T + layer[f"{role}_bias"]).reshape(rows, -1, config.head_dim)
+            for role in ("q", "k", "v")
+        }
+        rotary = config.rotary[index]
+        for role in ("q", "k"):
+            heads[role] = _maybe_normed(heads[role], layer, f"{role}_norm", config.eps)
+            heads[role] = _turned(heads[role], rotary, length)
+        self.keys.append(heads["k"])
+        self.values.append(heads["v"])
+        shared = np.arange(config.heads) * config.kv_heads // config.heads
+        scores = np.einsum("mhd,nhd->hmn", heads["q"], heads["k"][:, shared]) * config.scale
+        scores = _capped(scores, config.score_cap)
+        shares = _softmax(np.where(seen(rows, config.windows[index]), scores, -np.inf))
+        mixed = np.einsum("hmn,nhd->mhd", shares, heads["v"][:, shared])
+        return mixed.reshape(rows, -1) @ layer["o"].T + layer["o_bias"]
+
+
+def seen(rows: int, window: int | None) -> npt.NDArray[np.bool_]:
+    """Which positions (columns) each row may look at."""
+    distance = np.arange(rows)[:, None] - np.arange(rows)
+    return (distance >= 0) & (distance < (window or rows))
+
+
+def _in(dtype: Any, layer: Layer) -> dict[str, Floats]:
+    """All arrays of a layer by name; absent biases are 0."""
+    found: dict[str, Floats] = {name: norm.astype(dtype) for name, norm in layer.norms.items()}
+    for role, linear in layer.linears.items():
+        found[role] = linear.floats().astype(dtype)
+        found[f"{role}_bias"] = (
+            np.zeros(1, dtype) if linear.bias is None else linear.bias.astype(dtype)
+        )
+    return found
+
+
+def _normed(x: Floats, weight: Floats, eps: float) -> Floats:
+    return x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps) * weight
+
+
+def _maybe_normed(x: Floats, layer: Mapping[str, Floats], name: str, eps: float) -> Floats:
+    return _normed(x, layer[name], eps) if name in layer else x
+
+
+def _turned(x: Floats, rotary: Rotary, length: int) -> Floats:
+    """The first `rotary.dim` elements of each head, halves as pairs, turned by the positions."""
+    cosine, sine = (table[: len(x), None].astype(x.dtype) for table in rotary.tables(length))
+    half = rotary.dim // 2
+    first, second, rest = x[..., :half], x[..., half : rotary.dim], x[..., rotary.dim :]
+    turned = (first * cosine - second * sine, second * cosine + first * sine)
+    return np.concatenate([*turned, rest], axis=-1)
+
+
+def _capped(x: Floats, cap: float | None) -> Floats:
+    return x if cap is None else cap * np.tanh(x / cap)
+
+
+def _softmax(x: Floats) -> Floats:
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def _silu(x: Floats) -> Floats:
+    return x / (1 + np.exp(-x))
+
+
+def _gelu_tanh(x: Floats) -> Floats:
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def _gelu(x: Floats) -> Floats:
+    return 0.5 * x * (1 + np.vectorize(erf)(x / np.sqrt(2)))
+
+
+ACTIVATIONS: Mapping[str, Callable[[Floats], Floats]] = {
+    "silu": _silu,
+    "gelu": _gelu,
+    "gelu_pytorch_tanh": _gelu_tanh,
+}
