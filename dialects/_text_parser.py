@@ -3,6 +3,7 @@
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from weakref import WeakKeyDictionary
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -14,11 +15,13 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     i64,
 )
-from xdsl.ir import Attribute, TypeAttribute
+from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Position, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken
+
+from xdsl_tpu.dialects.module_info import SourceText
 
 _DEFINITION = re.compile(r"^([#!][\w$.]+)[ \t]*=[ \t]*(\S.*)$", re.MULTILINE)
 
@@ -122,6 +125,19 @@ class MlirParser(_LinearParser):
         self._tensors: dict[str, TypeAttribute] = {}
         self._literals: dict[str, Attribute] = {"[]": ArrayAttr(())}
         self._elements: dict[str, Attribute] = {}
+        self.source = SourceText(Input(source, name), WeakKeyDictionary())
+
+    @property
+    def names_aliases(self) -> bool:
+        """Whether the text defines aliases of locations."""
+        return any(isinstance(value, LocationAttr) for value in self._aliases.values())
+
+    def parse_operation(self) -> Operation:
+        """As xDSL's; where the op begins is remembered."""
+        start = self._current_token.span.start
+        op = super().parse_operation()
+        self.source.starts[op] = start
+        return op
 
     def parse_optional_type(self) -> TypeAttribute | None:
         """As xDSL's, but a tensor type spelled like an earlier one is not read again."""

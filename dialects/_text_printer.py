@@ -27,13 +27,18 @@ from xdsl_tpu.dialects._text_values import ValueNames
 
 
 class MlirPrinter(Printer):
-    """An xDSL printer with mlir-opt's numbering, elisions, attribute order and location aliases."""
+    """An xDSL printer with mlir-opt's numbering, elisions, attribute order and location aliases.
 
-    def __init__(self, stream: IO[str], module: ModuleOp, locations: bool) -> None:
+    With `inline`, locations are spelled out where they stand, which xDSL's own parser reads.
+    """
+
+    def __init__(
+        self, stream: IO[str], module: ModuleOp, locations: bool, inline: bool = False
+    ) -> None:
         super().__init__(stream=stream, print_debuginfo=locations)
         self._module = module
         self._values = ValueNames(module)
-        self._aliases = LocationAliases(module) if locations else None
+        self._aliases = LocationAliases(module) if locations and not inline else None
 
     def print_all(self) -> None:
         """The module between the aliases that go before it and those that follow."""
@@ -52,8 +57,10 @@ class MlirPrinter(Printer):
             self.print_string("\n")
 
     def _print_location(self, location: LocationAttr) -> None:
-        """A location spelled out; those it is made of by their aliases."""
-        assert self._aliases is not None
+        """A location spelled out; those it is made of by their aliases, where there are any."""
+        if self._aliases is None:
+            super().print_attribute(location)
+            return
         parts = [self._aliases.names[part] for part in nested_locations(location)]
         match location:
             case FusedLoc():
@@ -91,7 +98,7 @@ class MlirPrinter(Printer):
             return
         self.print_string(": ")
         self.print_attribute(arg.type)
-        if self._aliases is not None:
+        if self.print_debuginfo:
             self.print_string(" ")
             self._print_location(arg.location)
 
@@ -106,7 +113,7 @@ class MlirPrinter(Printer):
             name = name.removeprefix("func.")
         self.print_string(name)
         op.print(self)
-        if self._aliases is not None:
+        if self.print_debuginfo:
             self.print_string(" ")
             self.print_attribute(op.location)
 

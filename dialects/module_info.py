@@ -5,6 +5,23 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.lexer import Input, Span
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A text, and where in it ops begin; ops that were made later are not known."""
+
+    text: Input[str]
+    starts: WeakKeyDictionary[Operation, int]
+
+    def span_of(self, op: Operation) -> Span[str] | None:
+        """From the first character of an op to the last one of its line."""
+        start = self.starts.get(op)
+        if start is None:
+            return None
+        return Span(start, self.text.get_end_of_line(start), self.text)
 
 
 @dataclass
@@ -19,6 +36,12 @@ class ModuleInfo:
 
     ends_with_blank_line: bool = False
     """Whether its text ended in an empty line, as some tools write it."""
+
+    names_aliases: bool = False
+    """Whether its text named locations by aliases, which plain xDSL cannot read."""
+
+    source: SourceText | None = None
+    """The text it was read from."""
 
     notes: list[str] = field(default_factory=list[str])
     """What passes want its user to know, a line each."""

@@ -67,9 +67,13 @@ def parse_module(text: str, name: str = "<string>", ctx: Context | None = None) 
             dialect declares is an error, too, unless `ctx` allows unregistered ones.
         TpuError: an op uses a value that is not made before it.
     """
-    module = MlirParser(make_context() if ctx is None else ctx, text, name).parse_module()
+    parser = MlirParser(make_context() if ctx is None else ctx, text, name)
+    module = parser.parse_module()
     check_order(module, name)
-    module_info(module).ends_with_blank_line = text.endswith("\n\n")
+    info = module_info(module)
+    info.ends_with_blank_line = text.endswith("\n\n")
+    info.names_aliases = parser.names_aliases
+    info.source = parser.source
     return module
 
 
@@ -93,15 +97,20 @@ def read_module(path: str | Path, ctx: Context | None = None) -> ModuleOp:
 
 
 def print_module(
-    module: ModuleOp, stream: IO[str], locations: bool = True, generic: bool = False
+    module: ModuleOp,
+    stream: IO[str],
+    locations: bool = True,
+    generic: bool = False,
+    inline: bool = False,
 ) -> None:
     """Write a module as mlir-opt does, with or without the locations, i.e. the tensor names.
 
-    With `generic` every op is written in the generic form. A module none of whose ops has a
-    location is written without them. A module that was read from text ending in an empty line
-    ends in one again.
+    With `generic` every op is written in the generic form. With `inline` a location stands where it
+    belongs, a form that xDSL's own tools read; without, it is an alias that the end of the text
+    defines, as mlir-opt has it. A module none of whose ops has a location is written without them.
+    A module that was read from text ending in an empty line ends in one again.
     """
-    printer = MlirPrinter(stream, module, locations and has_locations(module))
+    printer = MlirPrinter(stream, module, locations and has_locations(module), inline)
     printer.print_generic_format = generic
     printer.print_all()
     if module_info(module).ends_with_blank_line:

@@ -27,6 +27,12 @@ OptionTexts = Mapping[str, str | None]
 _BOOLEANS = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)")
 _REAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_STEP = re.compile(
+    r"\s*(?:(?P<anchor>(?:\w+\.\w+|any)\s*\()"
+    r"|(?P<name>[\w.-]+)\s*(?P<options>\{(?:[^{}\"']|\"[^\"]*\"|'[^']*'|\{[^{}]*\})*\})?\s*)"
+)
+_CLOSING = re.compile(r"\s*\)\s*")
+_COMMA = re.compile(r"\s*,\s*(?=\S)")
 _CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -66,6 +72,36 @@ def parse_pipeline(text: str, passes: Mapping[str, PassLoader] = PASSES) -> list
     except ArgSpecParseError as error:
         raise TpuError(f"pass pipeline {text!r}: {_last_line(str(error))}") from error
     return [_from_spec(spec, passes) for spec in specs]
+
+
+def split_pipeline(text: str) -> list[tuple[str, str]]:
+    """Names and options of a pipeline as mlir-opt writes it: `builtin.module(a{x=1 y=2},b)`.
+
+    An anchor, such as `builtin.module` or `func.func`, says nothing here: every pass runs on the
+    module. Raises `TpuError` for a text that is none.
+    """
+    steps: list[tuple[str, str]] = []
+    place, depth = 0, 0
+    while place < len(text):
+        match = _STEP.match(text, place)
+        if match is None:
+            raise TpuError(f"pass pipeline {text!r}: no pass name at {text[place:]!r}")
+        place = match.end()
+        if match["anchor"]:
+            depth += 1
+            continue
+        steps.append((match["name"], (match["options"] or "")[1:-1].strip()))
+        while (closing := _CLOSING.match(text, place)) is not None and depth:
+            place, depth = closing.end(), depth - 1
+        if place < len(text) and (comma := _COMMA.match(text, place)) is not None:
+            place = comma.end()
+        elif text[place:].strip():
+            raise TpuError(f"pass pipeline {text!r}: ',' is missing at {text[place:]!r}")
+        else:
+            break
+    if depth:
+        raise TpuError(f"pass pipeline {text!r}: ')' is missing at the end")
+    return steps
 
 
 def option_texts(pass_class: type[ModulePass]) -> list[str]:

@@ -263,4 +263,4 @@ def _write_stage(module: ModuleOp, folder: Path, stage: str) -> None:
     if weights or WEIGHT_FILE in module.attributes:
         weights.save(folder / Path(name_weights(module)).name)
     with (folder / f"{stage}.mlir").open("w", encoding="utf-8") as stream:
-        print_module(module, stream)
+        print_module(module, stream, inline=True)

@@ -66,10 +66,13 @@ def describe(error: BaseException) -> str:
             return f"internal error: {type(error).__name__}: {error}"
 
 
-def guarded(work: Callable[[], None], *, show_traceback: bool = False) -> int:
+def guarded(
+    work: Callable[[], None], *, show_traceback: bool = False, is_filter: bool = False
+) -> int:
     """Run `work` and return the exit status; problems become one `error:` message.
 
-    With `show_traceback` the Python traceback precedes the message.
+    With `show_traceback` the Python traceback precedes the message. The output of a tool that
+    `is_filter` is all there is of it: a reader that has seen enough (head, less) is no failure.
     """
     try:
         with _cleaning_up():
@@ -77,7 +80,10 @@ def guarded(work: Callable[[], None], *, show_traceback: bool = False) -> int:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (head, less) has gone: nothing to report
         _flush_or_discard()
-        return 1
+        return 0 if is_filter else 1
+    except SystemExit as ended:  # --help and --version, whose reader may have gone, too
+        _flush_or_discard()
+        return ended.code if isinstance(ended.code, int) else 0
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         return 128 + signal.SIGINT

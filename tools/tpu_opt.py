@@ -24,16 +24,18 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.text import has_locations, parse_module, print_module
 from xdsl_tpu.passes import PASSES
-from xdsl_tpu.passes.pipeline import make_pass, parse_pipeline
+from xdsl_tpu.tools.diagnostics import (
+    Diagnostic,
+    Expected,
+    announced,
+    check_diagnostics,
+    of_error,
+)
 from xdsl_tpu.tools.errors import UsageError, describe, guarded
 from xdsl_tpu.tools.files import check_writable, write_text
 from xdsl_tpu.tools.module_weights import attach_weights, save_weights
-from xdsl_tpu.tools.tpu_opt_arguments import (
-    PIPELINE_FLAG,
-    add_arguments,
-    pass_help,
-    separate_pass_flags,
-)
+from xdsl_tpu.tools.tpu_opt_arguments import add_arguments, pass_help, separate_pass_flags
+from xdsl_tpu.tools.tpu_opt_passes import check_pass_name, requested_passes
 from xdsl_tpu.tools.universe import UNIVERSE
 from xdsl_tpu.tools.verify import blame
 
@@ -47,6 +49,7 @@ class _Result:
 
     module: ModuleOp | None = None
     located: bool = False
+    inline: bool = True
     message: str = ""
 
 
@@ -57,6 +60,8 @@ class TpuOptMain(xDSLOptMain):
         self._arguments = list(arguments)
         self._seconds: list[tuple[str, float]] = []
         self._passes: list[ModulePass] = []
+        self._expected: list[Expected] = []
+        self._found: list[Diagnostic] = []
         super().__init__(_DESCRIPTION, self._arguments)
 
     def register_all_dialects(self) -> None:
@@ -79,23 +84,30 @@ class TpuOptMain(xDSLOptMain):
     def setup_pipeline(self) -> None:
         try:
             for name, text in self.args.requested:
-                if name == PIPELINE_FLAG:
-                    self._passes += parse_pipeline(text, self.available_passes)
-                else:
-                    self._passes.append(make_pass(name, text, self.available_passes))
+                self._passes += requested_passes(name, text, self.available_passes)
+            for name in (*self.args.print_ir_after, *self.args.print_ir_before):
+                check_pass_name(name, self.available_passes)
         except TpuError as error:
             raise UsageError(str(error)) from error
 
     def run(self) -> None:
         """Everything from reading to writing; nothing is written unless all of it succeeds."""
+        if self.args.list_passes:
+            print(pass_help(self.available_passes))
+            return
         if (output := self._output_file()) is not None:
             check_writable(output)
-        results = [self._process(chunk) for chunk in self._read_chunks()]
+        chunks = self._read_chunks()
+        if self.args.verify_diagnostics:
+            self._expected = [one for chunk in chunks for one in announced(chunk)]
+        results = [self._process(chunk) for chunk in chunks]
+        if self._expected:
+            check_diagnostics(self.get_input_name(), self._expected, self._found)
         modules = [result.module for result in results if result.module is not None]
         written: list[Path] = []
         try:
             save_weights(modules, self._input_directory(), output, written)
-            self._write("// -----\n".join(map(self._print, results)))
+            self._write("// -----\n".join(map(self._print, self._shown(results))))
         except BaseException:
             for path in written:  # weights without their text are of no use
                 path.unlink(missing_ok=True)
@@ -126,7 +138,12 @@ class TpuOptMain(xDSLOptMain):
     def get_input_name(self) -> str:
         return "<stdin>" if self.args.input_file in (None, "-") else self.args.input_file
 
+    def _shown(self, results: list[_Result]) -> list[_Result]:
+        """All, but those that became an error which the input announces."""
+        return [one for one in results if one.module is not None or not self._expected]
+
     def _process(self, chunk: str) -> _Result:
+        module: ModuleOp | None = None
         try:
             start = time.perf_counter()
             module = parse_module(chunk, self.get_input_name(), self.ctx)
@@ -138,29 +155,40 @@ class TpuOptMain(xDSLOptMain):
             if not self.args.shrink:
                 raise
             raise SystemExit("Success, can shrink") from error
-        except ParseError as error:
-            if not self.args.parsing_diagnostics:
-                raise
-            return _Result(message=f"{describe(error)}\n")
-        except (DiagnosticException, TpuError) as error:
-            if not self.args.verify_diagnostics:
-                raise
-            return _Result(message=f"{describe(error)}\n")
-        return _Result(module, located and not self.args.no_locations)
+        except (ParseError, DiagnosticException, TpuError) as error:
+            return self._failed(error, module)
+        located = located and not self.args.no_locations
+        return _Result(module, located, not self._with_aliases(module))
+
+    def _failed(self, error: Exception, module: ModuleOp | None) -> _Result:
+        """An error that was announced, or shall be shown as output; else it is raised again."""
+        if self._expected:
+            self._found += of_error(error, module)
+            return _Result()
+        wanted = isinstance(error, ParseError) and self.args.parsing_diagnostics
+        if not wanted and (isinstance(error, ParseError) or not self.args.verify_diagnostics):
+            raise error
+        return _Result(message=f"{describe(error)}\n")
+
+    def _with_aliases(self, module: ModuleOp) -> bool:
+        """Whether locations are named by aliases: when asked for, and in text that comes back."""
+        comes_back = module_info(module).names_aliases and not self._passes
+        return self.args.mlir_print_debuginfo or comes_back
 
     def _run_passes(self, module: ModuleOp) -> None:
         self._verify(module, "the input")
         for index, module_pass in enumerate(self._passes):
-            if self.args.print_ir_before_all:
+            if self.args.print_ir_before_all or module_pass.name in self.args.print_ir_before:
                 self._dump(module, "Before", module_pass)
             start = time.perf_counter()
             module_pass.apply(self.ctx, module)
             self._seconds.append((module_pass.name, time.perf_counter() - start))
-            if self.args.print_ir_after_all:
+            if self.args.print_ir_after_all or module_pass.name in self.args.print_ir_after:
                 self._dump(module, "After", module_pass)
             if self.args.verify_each or index == len(self._passes) - 1:
                 self._verify(module, f"the result of {module_pass.name}")
         for note in module_info(module).notes:
+            self._found.append(Diagnostic("remark", None, note))
             print(f"note: {note}", file=sys.stderr)
 
     def _verify(self, module: ModuleOp, what: str) -> None:
@@ -176,7 +204,12 @@ class TpuOptMain(xDSLOptMain):
     def _dump(self, module: ModuleOp, when: str, module_pass: ModulePass) -> None:
         title = f"IR Dump {when} {type(module_pass).__name__} ({module_pass.name})"
         print(f"// -----// {title} //----- //", file=sys.stderr)
-        print_module(module, sys.stderr, locations=not self.args.no_locations)
+        print_module(
+            module,
+            sys.stderr,
+            locations=not self.args.no_locations,
+            inline=not self.args.mlir_print_debuginfo,
+        )
 
     def _print(self, result: _Result) -> str:
         if result.module is None:
@@ -186,7 +219,8 @@ class TpuOptMain(xDSLOptMain):
             text = self.output_resulting_program(result.module)
         else:
             stream = StringIO()
-            print_module(result.module, stream, result.located, self.args.print_op_generic)
+            generic = self.args.print_op_generic
+            print_module(result.module, stream, result.located, generic, result.inline)
             text = stream.getvalue()
         self._seconds.append(("print", time.perf_counter() - start))
         return text
@@ -202,6 +236,7 @@ class TpuOptMain(xDSLOptMain):
     def _write(self, text: str) -> None:
         if (path := self._output_file()) is None:
             sys.stdout.write(text)
+            sys.stdout.flush()
         else:
             write_text(path, text)
 
@@ -223,4 +258,5 @@ def timing_table(seconds: Sequence[tuple[str, float]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The console script."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    sys.exit(guarded(lambda: TpuOptMain(given).run(), show_traceback="--debug" in given))
+    show = "--debug" in given
+    sys.exit(guarded(lambda: TpuOptMain(given).run(), show_traceback=show, is_filter=True))

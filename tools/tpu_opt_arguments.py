@@ -3,21 +3,29 @@
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
+from textwrap import wrap
 from typing import Any, NoReturn
 
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.passes import PASSES
+from xdsl_tpu.passes.named_pipelines import PIPELINES, pipeline_options
 from xdsl_tpu.passes.pipeline import did_you_mean, option_texts, summary
+from xdsl_tpu.passes.pipelines import STAGES
 from xdsl_tpu.tools.errors import UsageError
+from xdsl_tpu.tools.tpu_opt_passes import MLIR_FLAG, XDSL_FLAG
 
 PassLoader = Callable[[], type[ModulePass]]
-PIPELINE_FLAG = "-p"
+_WIDTH, _INDENT = 100, 35
+"""Columns of the help, and where what is said of a pass begins."""
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
+_PIPELINE_FLAGS = {"-p": XDSL_FLAG, "--passes": XDSL_FLAG, MLIR_FLAG: MLIR_FLAG}
+
+
 class _Request(argparse.Action):
-    """Collects pass flags and `-p` pipelines in the order of the command line."""
+    """Collects pass flags and pipelines in the order of the command line."""
 
     def __call__(
         self,
@@ -26,13 +34,18 @@ class _Request(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        name = PIPELINE_FLAG if self.metavar == "PIPELINE" else (option_string or "")[2:]
+        flag = option_string or ""
+        name = _PIPELINE_FLAGS.get(flag) or flag.removeprefix("--")
         earlier = getattr(namespace, self.dest)
         setattr(namespace, self.dest, [*earlier, (name, values)])
 
 
 def _wide_help(prog: str) -> argparse.HelpFormatter:
-    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=34, width=110)
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=34, width=100)
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
 
 
 def _boolean(text: str) -> bool:
@@ -53,19 +66,29 @@ _SWITCHES: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
             ("--print-ir-after-all", "--print-between-passes"),
             "print the IR after every pass, on standard error",
         ),
+        (("--list-passes",), "print the names of all passes and pipelines, and their options"),
         (("--timing", "--time-passes"), "print a table of seconds per pass, on standard error"),
     ),
     "output": (
         (("--no-locations",), "drop names (locations), which are printed when the input has any"),
-        (("--mlir-print-debuginfo",), "print locations even when the input has none"),
-        (("--print-debuginfo",), "print locations in place, the form plain xdsl-opt reads"),
+        (
+            ("--mlir-print-debuginfo",),
+            "name locations by aliases, as mlir-opt does; otherwise they stand in place, which "
+            "plain xdsl-opt reads, but in text with aliases that no pass was run on",
+        ),
+        (("--print-debuginfo",), "print with xDSL's own printer, locations in place"),
         (("--print-op-generic",), "print every operation in the generic form"),
         (("--print-no-properties",), "with --print-debuginfo: print properties as attributes"),
         (("--syntax-highlight",), "with --print-debuginfo: colours"),
     ),
     "checks": (
         (("--disable-verify",), "never verify the IR"),
-        (("--verify-diagnostics",), "print errors of verifiers and passes and exit with 0"),
+        (
+            ("--verify-diagnostics",),
+            "compare errors with those that comments of the input announce, such as "
+            "'// expected-error@+1 {{text}}'; of an input with none, print the errors of verifiers "
+            "and passes and exit with 0",
+        ),
         (("--parsing-diagnostics",), "print parse errors and exit with 0"),
         (("--shrink",), "exit with 0 only if a ShrinkException is raised (for shrinkray)"),
         (("--debug",), "show the Python traceback of an error"),
@@ -96,7 +119,13 @@ def add_arguments(
     add = groups["passes"].add_argument
     pipeline_help = "pipeline in xDSL's syntax, e.g. 'canonicalize,layer-group{opt=2}'"
     pipeline: Any = {"dest": "requested", "action": _Request, "default": []}
-    add(PIPELINE_FLAG, "--passes", metavar="PIPELINE", help=pipeline_help, **pipeline)
+    add(XDSL_FLAG, "--passes", metavar="PIPELINE", help=pipeline_help, **pipeline)
+    mlir_help = "pipeline in mlir-opt's syntax, e.g. 'builtin.module(canonicalize,final-pipeline)'"
+    add(MLIR_FLAG, metavar="PIPELINE", help=mlir_help, **pipeline)
+    for when in ("before", "after"):
+        around: Any = {"type": _names, "action": "extend", "default": [], "metavar": "PASS"}
+        text = f"print the IR {when} this pass, on standard error; may be repeated"
+        add(f"--print-ir-{when}", help=text, **around)
     add = groups["output"].add_argument
     add("-o", "--output-file", metavar="FILE", help="output, written only on success; '-': stdout")
     add("-t", "--target", default="mlir", help=f"output language: {', '.join(targets)}")
@@ -105,7 +134,7 @@ def add_arguments(
     groups["checks"].add_argument("--verify-each", metavar="BOOL", help=each, **booleans)
     shown = f"tpu-opt (xdsl-tpu {version('xdsl-tpu')}, xDSL {version('xdsl')})"
     parser.add_argument("-v", "--version", action="version", version=shown)
-    for name in _free_names(parser, passes):
+    for name in _free_names(parser, (*passes, *PIPELINES)):
         parser.add_argument(f"--{name}", metavar="OPTIONS", help=argparse.SUPPRESS, **pipeline)
 
 
@@ -116,7 +145,7 @@ def _free_names(parser: argparse.ArgumentParser, names: Iterable[str]) -> list[s
 
 def separate_pass_flags(arguments: Sequence[str], passes: Iterable[str]) -> list[str]:
     """Give bare pass flags an empty value: `--cse x.mlir` must not take `x.mlir` as options."""
-    flags = {f"--{name}" for name in passes}
+    flags = {f"--{name}" for name in (*passes, *PIPELINES)}
     return [f"{argument}=" if argument in flags else argument for argument in arguments]
 
 
@@ -142,10 +171,22 @@ def pass_help(passes: Mapping[str, PassLoader]) -> str:
             'passes of xdsl-tpu (flags run in command-line order; options as --PASS="A=1 B=x"):',
             *(line for name in PASSES for line in _pass_lines(name, passes[name], options=True)),
             "",
+            "pipelines, wherever a pass can be named:",
+            *(line for name in PIPELINES for line in _pipeline_lines(name)),
+            "",
             "passes of xDSL and its plugins:",
             *(line for name in others for line in _pass_lines(name, others[name], options=False)),
         )
     )
+
+
+def _pipeline_lines(name: str) -> list[str]:
+    stage = PIPELINES[name]
+    steps = f"{', '.join(STAGES[stage])}"
+    options = " ".join(pipeline_options())
+    lines = [f"the passes of stage {stage}: {steps}", options]
+    first, *rest = (part for line in lines for part in wrap(line, _WIDTH - _INDENT))
+    return [f"  --{name:<30} {first}", *(f"{'':<{_INDENT}}{line}" for line in rest)]
 
 
 def _pass_lines(name: str, load: PassLoader, *, options: bool) -> list[str]:
@@ -153,7 +194,10 @@ def _pass_lines(name: str, load: PassLoader, *, options: bool) -> list[str]:
         pass_class = load()
     except Exception as error:  # whatever is wrong with one pass, the others are listed
         return [f"  --{name:<30} (not available: {error})"]
-    lines = [f"  --{name:<30} {summary(pass_class)}".rstrip()]
-    if options and (texts := option_texts(pass_class)):
-        lines.append(f"{'':<35}{' '.join(texts)}")
-    return lines
+    texts = option_texts(pass_class) if options else []
+    told = [*wrap(summary(pass_class), _WIDTH - _INDENT), *wrap(" ".join(texts), _WIDTH - _INDENT)]
+    head = f"  --{name:<30} "
+    if len(head) > _INDENT or not told:
+        return [head.rstrip(), *(f"{'':<{_INDENT}}{line}" for line in told)]
+    first, *rest = told
+    return [f"{head}{first}", *(f"{'':<{_INDENT}}{line}" for line in rest)]

@@ -32,6 +32,7 @@ module @m attributes {module.weight_file = "w.npz"} {
 #loc4 = loc("w2")
 #loc5 = loc("s2")
 """
+ALIASES = ("--mlir-print-debuginfo",)
 BARE = re.sub(r" loc\(#?\w*\)|^#loc.*\n", "", RELU, flags=re.MULTILINE)
 
 
@@ -96,10 +97,12 @@ def test_locations_are_printed_when_the_input_has_them(run: Run) -> None:
 
 
 def test_locations_in_place_are_what_plain_xdsl_reads(run: Run) -> None:
-    text = run("in.mlir", "--print-debuginfo").out
-    assert 'loc("s2")' in text
-    assert "#loc" not in text
-    assert run(stdin=text.strip()).out == RELU
+    texts = [run("in.mlir", flag).out for flag in ("--print-debuginfo", "--cse")]
+    for text in texts:
+        assert 'loc("s2")' in text
+        assert "#loc" not in text
+        assert run(*ALIASES, stdin=text.strip()).out == RELU
+    assert run(stdin=texts[1]).out == texts[1]
 
 
 def test_generic_form(run: Run) -> None:
@@ -150,7 +153,7 @@ def test_flags_and_pipelines_run_in_the_order_given(run: Run) -> None:
 
 
 def test_bare_flag_before_the_file_does_not_take_it(run: Run) -> None:
-    assert run("--cse", "in.mlir").out == RELU
+    assert run("--cse", "in.mlir", *ALIASES).out == RELU
 
 
 def test_ir_before_passes(run: Run) -> None:

@@ -15,7 +15,7 @@ func.func @main(%arg0: tensor<1x3x8x8xf32>, %arg1: tensor<1xf32>) -> (tensor<1x4
   %conv = "top.Conv"(%x, %w, %none) {auto_pad = "SAME_UPPER", do_relu = true, kernel_shape = [3, 3], our_own = "kept", pads = [], strides = [2, 2]} : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, none) -> tensor<1x4x4x4xf32> loc("conv")
   // CHECK: "top.AvgPool"(%{{.*}}) {kernel_shape = [], pads = [], strides = []} : (tensor<1x4x4x4xf32>) -> tensor<*xf32>
   %pool = "top.AvgPool"(%conv) {kernel_shape = [], pads = [], strides = []} : (tensor<1x4x4x4xf32>) -> tensor<*xf32> loc("pool")
-  // CHECK: %[[PARTS:.*]]:2 = "top.Split"(%{{.*}}) {axis = 1 : si32, num = 2 : i64} : (tensor<1x4x4x4xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) loc([[FUSED:#loc.*]])
+  // CHECK: %[[PARTS:.*]]:2 = "top.Split"(%{{.*}}) {axis = 1 : si32, num = 2 : i64} : (tensor<1x4x4x4xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) loc(fused["a", "b"])
   %a, %b = "top.Split"(%conv) {axis = 1 : si32, num = 2 : i64} : (tensor<1x4x4x4xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) loc(fused["a", "b"])
   // CHECK: "top.Reshape"(%{{.*}}) {flatten_start_dim = 1 : i64, shape = [0, -1]} : (tensor<*xf32>) -> tensor<*xf32>
   %flat = "top.Reshape"(%pool) {flatten_start_dim = 1 : i64, shape = [0, -1]} : (tensor<*xf32>) -> tensor<*xf32> loc("flat")
@@ -28,4 +28,3 @@ func.func @main(%arg0: tensor<1x3x8x8xf32>, %arg1: tensor<1xf32>) -> (tensor<1x4
   }) : (tensor<1xf32>) -> (tensor<1x4x1x1xf32>, tensor<1x4xf32>) loc(fused["p", "q"])
   return %p, %q : tensor<1x4x1x1xf32>, tensor<1x4xf32> loc("return")
 }
-// CHECK: [[FUSED]] = loc(fused[#loc{{.*}}, #loc{{.*}}])
