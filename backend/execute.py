@@ -13,13 +13,11 @@ from xdsl_tpu.backend.machine import Machine, Numerics, Outside, describe
 from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.far_index import far_index
 from xdsl_tpu.dialects.input_ranges import TRUTH, InputRange
 from xdsl_tpu.dialects.random_masks import random_mask
 
 Array = npt.NDArray[Any]
-
-MARKED = 1 << 30
-"""Rows from here on stand for indices of several dimensions, one of which is outside its own."""
 
 _USUAL_CHIP = "BM1684X"
 """Whose programs other tools write."""
@@ -138,8 +136,9 @@ def _outside(program: Program, found: Sequence[Outside]) -> str:
 
 def index_outside(one: Outside) -> str:
     """The first index of a command that names no row of its table, in words."""
-    if one.index >= MARKED:
-        return f"an index is outside its dimension of a table of {one.rows} elements or rows"
+    far = far_index(one.index)
+    if far is not None:
+        return f"{far.told} of its table, which has {one.rows} elements or rows in all"
     # Kernels have added the rows to what counts from the end.
     index = one.index if one.index >= 0 else one.index - one.rows
     return f"index {index} is outside its table of {one.rows} rows"

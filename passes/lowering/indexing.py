@@ -1,7 +1,8 @@
 """Reading and writing by index: all forms become rows of a matrix, numbered in i32.
 
 The position of an element is computed in integers, when the program is made if the indices are
-constant. An index outside its dimension becomes a row outside the matrix, which a run reports.
+constant. An index outside its dimension becomes a row outside the matrix that tells it
+(`dialects/far_index.py`), which a run reports.
 """
 
 import math
@@ -12,14 +13,12 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.far_index import FURTHEST, FarIndex, mark_of
 from xdsl_tpu.dialects.integers import INTEGER
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.steps import Array, Steps
 from xdsl_tpu.passes.tensors import element_of, shape_of
-
-OUTSIDE = 1 << 30
-"""Added to what is outside its dimension: no matrix has so many rows."""
 
 MOST_ROUNDS = 64
 """Updates of one element that a scatter applies one after the other."""
@@ -38,14 +37,14 @@ def _gather(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """gather(x, i) -> Gather(x, i) with indices from 0 on."""
     assert isinstance(op, top.GatherOp)
     do, shape = Steps(op, ctx), shape_of(op.input)
-    size = shape[op.axis.value.data % len(shape)]
+    axis = op.axis.value.data % len(shape)
     known = do.values(op.indices)
     if known is None:
-        indices = _from_start(do, op.indices, np.array([size]))
-    elif known.min(initial=0) < 0:
-        indices = do.integers("from_start", np.where(known < 0, known + size, known))
+        indices = _from_start(do, op.indices, np.array([shape[axis]]))
     else:
-        indices = ctx.as_type(op.indices, INTEGER)
+        places = _places(do, known[..., None], shape, [axis])[..., 0]
+        kept = np.array_equal(places, known)
+        indices = ctx.as_type(op.indices, INTEGER) if kept else do.integers("from_start", places)
     return build(op, ctx, tpu.GatherOp, (ctx.as_type(op.input, ctx.element), indices), ctx.element)
 
 
@@ -62,6 +61,22 @@ def _from_start(do: Steps, indices: SSAValue, sizes: Array) -> SSAValue:
     return do.step("from_start", tpu.AddOp, [indices, shift], shape, INTEGER)
 
 
+def _places(do: Steps, known: Array, shape: Sequence[int], dimensions: Sequence[int]) -> Array:
+    """Constant indices (.., k) along k dimensions of `shape`, counted from the start.
+
+    Raises CannotLowerError for one outside its dimension.
+    """
+    sizes = np.array([shape[at] for at in dimensions])
+    whole = known.astype(np.int64)
+    places = np.where(whole < 0, whole + sizes, whole)
+    far = np.argwhere((places < 0) | (places >= sizes)).tolist()
+    if far:
+        first = tuple(far[0])
+        told = FarIndex(dimensions[first[-1]], int(whole[first])).told
+        raise do.refuse(f"{told} of its table {list(shape)}")
+    return places
+
+
 def _outside(do: Steps, indices: SSAValue, sizes: Array) -> SSAValue:
     """1 where an index from the start is outside its dimension."""
     shape = shape_of(indices)
@@ -75,43 +90,62 @@ def _outside(do: Steps, indices: SSAValue, sizes: Array) -> SSAValue:
 
 
 def _linear(
-    do: Steps, indices: SSAValue, sizes: Sequence[int], strides: Sequence[int], base: Array
+    do: Steps, indices: SSAValue, shape: Sequence[int], dimensions: Sequence[int], base: Array
 ) -> SSAValue:
     """base + the sum over the last dimension of index * stride, as a vector of rows.
 
-    `indices` (.., k) with k sizes and strides; `base` has the other dimensions, or broadcasts.
+    `indices` (.., k) along k dimensions of `shape`; `base` has the other dimensions of the indices,
+    or broadcasts.
     """
-    shape = shape_of(indices)
-    rows = math.prod(shape[:-1])
+    strides = [_strides(shape)[at] for at in dimensions]
+    sizes = [shape[at] for at in dimensions]
+    places = shape_of(indices)
+    rows = math.prod(places[:-1])
     known = do.values(indices)
     if known is not None:
-        whole = known.astype(np.int64)
-        whole = np.where(whole < 0, whole + np.array(sizes), whole)
-        linear = (whole * np.array(strides)).sum(-1) + base
-        return do.integers("rows", np.broadcast_to(linear, shape[:-1]).reshape(rows))
+        linear = (_places(do, known, shape, dimensions) * np.array(strides)).sum(-1) + base
+        return do.integers("rows", np.broadcast_to(linear, places[:-1]).reshape(rows))
     value = _from_start(do, indices, np.array(sizes))
-    far = _outside(do, value, np.array(sizes))
     steps = do.integers("strides", np.array(strides))
-    scaled = do.step("scaled", tpu.MulOp, [value, steps], shape, INTEGER)
-    total = _summed(do, "total", scaled)
+    scaled = do.step("scaled", tpu.MulOp, [value, steps], places, INTEGER)
+    total = _joined(do, "total", tpu.AddOp, scaled)
     if base.any():
         start = do.integers("base", base)
-        total = do.step("position", tpu.AddOp, [total, start], shape[:-1], INTEGER)
-    beyond = do.compared_with("beyond", _summed(do, "outside_of", far), 0, "Greater")
-    marked = {"x_is_const": True, "x_const_val": float(OUTSIDE)}
-    operands = [beyond, do.ctx.none(), total]
-    flat = do.step("checked", tpu.WhereOp, operands, shape[:-1], INTEGER, **marked)
+        total = do.step("position", tpu.AddOp, [total, start], places[:-1], INTEGER)
+    far = _outside(do, value, np.array(sizes))
+    beyond, row = _told(do, indices, far, dimensions)
+    flat = do.step("checked", tpu.WhereOp, [beyond, row, total], places[:-1], INTEGER)
     return do.reshaped("rows", flat, (rows,), INTEGER)
 
 
-def _summed(do: Steps, label: str, value: SSAValue) -> SSAValue:
-    """Integers added up over the last dimension, which goes."""
+def _told(
+    do: Steps, indices: SSAValue, far: SSAValue, dimensions: Sequence[int]
+) -> tuple[SSAValue, SSAValue]:
+    """1 where one of the k indices is outside its dimension, and the row that tells the last such.
+
+    `indices` and `far` (.., k), both results without k.
+    """
+    shape = shape_of(indices)
+    below = do.step("least", tpu.MaxConstOp, [indices], shape, INTEGER, const_val=float(-FURTHEST))
+    near = do.step("most", tpu.MinConstOp, [below], shape, INTEGER, const_val=float(FURTHEST - 1))
+    marks = do.integers("marks", np.array([mark_of(at) for at in dimensions]))
+    told = do.step("told", tpu.AddOp, [near, marks], shape, INTEGER)
+    if len(dimensions) == 1:
+        beyond = do.reshaped("beyond", far, shape[:-1], INTEGER)
+        return beyond, do.reshaped("outside_row", told, shape[:-1], INTEGER)
+    only = do.step("told_outside", tpu.MulOp, [told, far], shape, INTEGER)
+    row = _joined(do, "outside_row", tpu.MaxOp, only)
+    return do.compared_with("beyond", row, 0, "Greater"), row
+
+
+def _joined(do: Steps, label: str, by: type[NamedOp], value: SSAValue) -> SSAValue:
+    """Integers added up, or the largest, over the last dimension, which goes."""
     *rest, count = shape_of(value)
     axis = len(rest)
     parts = [do.cut(f"{label}{n}", value, axis, n, n + 1, INTEGER) for n in range(count)]
     total = parts[0]
     if count > 1:
-        total = do.step(f"{label}_sum", tpu.AddOp, parts, (*rest, 1), INTEGER)
+        total = do.step(f"{label}_all", by, parts, (*rest, 1), INTEGER)
     return do.reshaped(label, total, rest, INTEGER)
 
 
@@ -128,13 +162,11 @@ def _element_rows(do: Steps, indices: SSAValue, shape: Sequence[int], axis: int)
         if other != axis:
             steps = np.arange(places[other]) * stride
             base += steps.reshape(-1, *(1,) * (len(places) - 1 - other))
-    if do.values(indices) is None:
-        indices = do.reshaped("column", indices, (*places, 1), element_of(indices))
-        return _linear(do, indices, [shape[axis]], [strides[axis]], base)
     known = do.values(indices)
-    assert known is not None
-    whole = known.astype(np.int64)
-    linear = np.where(whole < 0, whole + shape[axis], whole) * strides[axis] + base
+    if known is None:
+        indices = do.reshaped("column", indices, (*places, 1), element_of(indices))
+        return _linear(do, indices, shape, [axis], base)
+    linear = _places(do, known[..., None], shape, [axis])[..., 0] * strides[axis] + base
     return do.integers("rows", linear.reshape(-1))
 
 
@@ -163,11 +195,10 @@ def _gather_nd(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     batch, depth = op.batch_dims.value.data, places[-1]
     end = batch + depth
     width = math.prod(shape[end:])
-    strides = _strides(shape[:end])
     base = np.arange(math.prod(shape[:batch])) * math.prod(shape[batch:end])
     base = base.reshape(*shape[:batch], *(1,) * (len(places) - 1 - batch))
     base = np.broadcast_to(base, places[:-1])
-    rows = _linear(do, op.indices, shape[batch:end], strides[batch:], base)
+    rows = _linear(do, op.indices, shape[:end], range(batch, end), base)
     return [_rows_read(do, op.input, rows, math.prod(places[:-1]), width)]
 
 
@@ -177,7 +208,7 @@ def _scatter_nd(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     do, shape, places = Steps(op, ctx), shape_of(op.input_data), shape_of(op.indices)
     depth = places[-1]
     base = np.zeros(places[:-1], np.int64)
-    rows = _linear(do, op.indices, shape[:depth], _strides(shape[:depth]), base)
+    rows = _linear(do, op.indices, shape[:depth], range(depth), base)
     width = math.prod(shape[depth:])
     operands = (op.input_data, rows, op.updates)
     return [_rows_written(do, operands, width, op.reduction.value.data)]

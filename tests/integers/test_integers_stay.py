@@ -149,8 +149,12 @@ def _lookup(index: Array, op: str = "Gather") -> tuple[onnx.ModelProto, Feeds]:
     [
         ("Gather", [10], r"layer 'y_Gather' \(tpu.Gather\).*index 10 is outside its table of 10 "),
         ("Gather", [3, -11], "index -11 is outside its table of 10 rows"),
-        ("GatherElements", [[0, 1, 10]], "an index is outside its dimension of a table of 30"),
-        ("GatherND", [[9, 3]], "an index is outside its dimension of a table of 30"),
+        ("GatherElements", [[0, 1, 10]], "index 10 is outside dimension 0 of its table"),
+        ("GatherElements", [[-11, 1, 2]], "index -11 is outside dimension 0 "),
+        ("GatherND", [[9, 3]], "index 3 is outside dimension 1 of its table, which has 30 "),
+        ("GatherND", [[-12, 1]], "index -12 is outside dimension 0 "),
+        ("GatherND", [[1, 0], [BIG, 0]], "index 67108863 or beyond is outside dimension 0 "),
+        ("GatherND", [[0, 2], [0, -BIG]], "index -67108864 or beyond is outside dimension 1 "),
     ],
 )  # fmt: skip
 def test_an_index_outside_its_table_is_named(
@@ -159,6 +163,24 @@ def test_an_index_outside_its_table_is_named(
     made, feeds = _lookup(np.array(index), op)
     with pytest.raises(TpuError, match=message):
         found(made, feeds, "F16", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("op", "index", "message"),
+    [
+        ("Gather", [3, 10], r"'y' .*: index 10 is outside dimension 0 of its table \[10, 3\]"),
+        ("GatherElements", [[0, -11, 9]], "index -11 is outside dimension 0"),
+        ("GatherND", [[8, 3]], r"index 3 is outside dimension 1 of its table \[10, 3\]"),
+    ],
+)
+def test_a_constant_index_outside_its_table_is_refused(
+    op: str, index: list[int], message: str, tmp_path: Path
+) -> None:
+    feeds: Feeds = {"x": np.arange(30, dtype=np.float32).reshape(10, 3)}
+    legal = model([node(op, "x i", "y")], feeds, {"i": 0 * np.array(index)}, {"y": "float32"})
+    legal.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(np.array(index), "i"))
+    with pytest.raises(TpuError, match=message):
+        found(legal, feeds, "F16", tmp_path)
 
 
 @pytest.mark.parametrize("op", ["Gather", "GatherElements"])

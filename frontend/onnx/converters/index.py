@@ -1,16 +1,22 @@
 """Reading and writing by indices, sorting, masks made from positions."""
 
+from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.far_index import FarIndex
 from xdsl_tpu.dialects.integers import INTEGER, is_integer_tensor
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
 from xdsl_tpu.frontend.onnx.converters.elementwise import TRUNCATED
 from xdsl_tpu.frontend.onnx.graph import Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
+
+Array = npt.NDArray[Any]
 
 REDUCTIONS = {"none": 0, "add": 1, "max": 3, "min": 4, "mul": 5}
 """ONNX's names of scatter reductions and the numbers `top` has for them."""
@@ -20,7 +26,7 @@ def convert_gather(context: Context, node: Node) -> None:
     """Gather -> top.Gather; one index without dimensions drops the axis (keepdims false)."""
     shape = context.shape(node.inputs[0])
     axis = node.attribute("axis", 0)
-    indices = _indices(context, node.inputs[1], shape[axis])
+    indices = _indices(context, node.inputs[1], shape, axis)
     context.emit(
         node,
         top.GatherOp,
@@ -31,19 +37,32 @@ def convert_gather(context: Context, node: Node) -> None:
     )
 
 
-def _indices(context: Context, name: str, size: int) -> SSAValue:
-    """Indices; constant ones that count from the end are made to count from 0."""
+def _indices(context: Context, name: str, shape: Sequence[int], axis: int) -> SSAValue:
+    """Indices along an axis; constant ones that count from the end are made to count from 0."""
     data = context.graph.constant(name)
-    if data is None or not (data < 0).any():
+    if data is None:
         return context.value(name)
-    return context.weight(f"{name}_from_{size}", np.where(data < 0, data + size, data))
+    places = _from_start(data, shape, axis)
+    if np.array_equal(places, data):
+        return context.value(name)
+    return context.weight(f"{name}_from_{shape[axis]}", places)
+
+
+def _from_start(data: Array, shape: Sequence[int], axis: int) -> Array:
+    """Constant indices along an axis, counted from 0; raises UnsupportedNode for one beyond it."""
+    size = shape[axis]
+    beyond = data[(data < -size) | (data >= size)]
+    if beyond.size:
+        told = FarIndex(axis % len(shape), int(beyond[0])).told
+        raise UnsupportedNode(f"{told} of its table {list(shape)}")
+    return np.where(data < 0, data + size, data)
 
 
 def convert_gather_elements(context: Context, node: Node) -> None:
     """GatherElements -> top.GatherElements."""
     shape = context.shape(node.inputs[0])
     axis = node.attribute("axis", 0) % len(shape)
-    indices = _indices(context, node.inputs[1], shape[axis])
+    indices = _indices(context, node.inputs[1], shape, axis)
     operands = [context.value(node.inputs[0]), indices]
     context.emit(node, top.GatherElementsOp, operands, axis=axis)
 
@@ -62,7 +81,7 @@ def convert_scatter_elements(context: Context, node: Node) -> None:
         _scatter_joined(context, node, axis)
         return
     x, updates = context.value(node.inputs[0]), context.value(node.inputs[2])
-    indices = _indices(context, node.inputs[1], shape[axis])
+    indices = _indices(context, node.inputs[1], shape, axis)
     context.emit(
         node,
         top.ScatterElementsOp,
@@ -79,7 +98,7 @@ def _scatter_joined(context: Context, node: Node, axis: int) -> None:
     if data is None:
         raise UnsupportedNode("its indices must be constant for this reduction")
     at = list(np.indices(places))
-    at[axis] = np.where(data < 0, data + shape[axis], data)
+    at[axis] = _from_start(data, shape, axis)
     rows = np.ravel_multi_index(at, shape).reshape(-1, 1)
     count, size = rows.size, prod(shape)
     flat = [
