@@ -36,6 +36,7 @@ PASSES: dict[str, PassLoader] = {
     "extra-optimize": _lazy("extra_optimize", "ExtraOptimizePass"),
     "fuse-attention": _lazy("fuse_attention.fuse", "FuseAttentionPass"),
     "fuse-bias-add-dropout": _lazy("fuse_bias_add_dropout", "FuseBiasAddDropoutPass"),
+    "fuse-mlp": _lazy("fuse_mlp", "FuseMlpPass"),
     "import-calibration-table": _lazy("calibration.import_table", "ImportCalibrationTablePass"),
     "layer-group": _lazy("layer_group.layer_group", "LayerGroupPass"),
     "merge-moves": _lazy("merge_moves", "MergeMovesPass"),

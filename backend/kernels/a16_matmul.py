@@ -2,20 +2,21 @@
 
 With few rows (a step of a language model that generates) the outputs lie on the lanes: the packed
 tile is the left operand, and columns of results are transposed back to rows. With many the rows
-lie on the lanes, and no result is transposed. Every byte of the matrix is loaded once for each
-chunk of rows; rows are in as few chunks as fit.
+lie on the lanes, and no result is transposed. A matrix that fits stays (`a16_held`); of another one
+every byte is loaded once for each chunk of rows, which are as few as fit.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith
-from xdsl_tpu.backend.kernels.packed_weight import Factors, PackedWeight, unpack, unpack_bytes
-from xdsl_tpu.backend.kernels.support import KernelContext, Ring, where
-from xdsl_tpu.backend.kernels.tiling import Piece, cut
+from xdsl_tpu.backend.kernels.a16_held import multiply_held
+from xdsl_tpu.backend.kernels.packed_stream import FEW_TILES, Cut, PackedStream
+from xdsl_tpu.backend.kernels.packed_weight import PackedWeight, packed_weight, unpack_bytes
+from xdsl_tpu.backend.kernels.support import KernelContext, where
+from xdsl_tpu.backend.kernels.tiling import Piece, chunks_of, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.tensor import (
@@ -25,7 +26,6 @@ from xdsl_tpu.backend.tensor import (
     align,
     aligned,
     aligned_bytes,
-    ceil_div,
     contiguous,
 )
 from xdsl_tpu.dialects import tpu
@@ -43,9 +43,6 @@ FACTOR_BYTES = 8192
 MOST_OUTPUTS = 4096
 """Results that are stored together, so that stores go on while later ones are computed."""
 
-FEW_TILES = 3
-"""Packed tiles there must be room for: one in use, one arriving, one to come."""
-
 
 def a16_matmul(context: KernelContext, op: Operation) -> None:
     """x [.., K] times a packed [N, K], plus a bias.
@@ -56,6 +53,8 @@ def a16_matmul(context: KernelContext, op: Operation) -> None:
     assert isinstance(op, tpu.A16MatMulOp)
     problem = describe(context, op)
     few = problem.rows <= context.chip.lanes - context.chip.cube_outputs[problem.kind.bytes]
+    if not few and multiply_held(context, problem):
+        return
     plan = choose(problem, context.chip, few, where(op))
     layer = _Few(context, problem, plan) if few else _Many(context, problem, plan)
     layer.run()
@@ -83,27 +82,13 @@ class Problem:
 
 def describe(context: KernelContext, op: "tpu.A16MatMulOp") -> Problem:
     """The op's operands as matrices."""
-    x, packed, scale, point, out = (
-        context.value(v) for v in (op.input, op.weight, op.scale, op.zp, op.output)
-    )
+    x, out = context.value(op.input), context.value(op.output)
     bias = context.optional(op.bias)
-    bits, group = op.weight_bits.value.data, op.q_group_size.value.data
     depth, outputs = x.shape[-1], out.shape[-1]
-    if not op.w_transpose.value.data or packed.elements * 8 != outputs * depth * bits:
-        raise NoKernel(f"{where(op)}: a packed matrix of shape {packed.shape} is not [N, K]")
-    if len({x.dtype, scale.dtype, out.dtype}) > 1 or out.dtype.bytes != 2 or depth % group:
-        raise NoKernel(f"{where(op)}: 16-bit floats of one type and whole groups of {group} only")
-    weight = PackedWeight(
-        packed.address,
-        scale.address,
-        point.address,
-        outputs,
-        depth,
-        bits,
-        group,
-        out.dtype,
-        context.chip.lanes,
-    )
+    if not op.w_transpose.value.data or x.dtype is not out.dtype:
+        raise NoKernel(f"{where(op)}: rows of one 16-bit type times a packed [N, K] only")
+    form = (op.weight_bits.value.data, op.q_group_size.value.data, out.dtype)
+    weight = packed_weight(context, (op.weight, op.scale, op.zp), depth, outputs, *form)
     rows = x.elements // depth
     return Problem(
         contiguous(x.address, (1, rows, 1, depth), x.dtype),
@@ -115,11 +100,14 @@ def describe(context: KernelContext, op: "tpu.A16MatMulOp") -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Rows of a chunk, rounds of outputs of a tile, and tiles whose factors come together."""
+    """Rows of a chunk, and how the matrix is cut."""
 
     rows: int
-    rounds: int
-    tiles: int
+    cut: Cut
+
+    def outputs(self, lanes: int) -> int:
+        """Outputs whose scales and zero points come together."""
+        return self.cut.rounds * self.cut.tiles * lanes
 
 
 def choose(problem: Problem, chip: Chip, few: bool, place: str) -> Plan:
@@ -128,59 +116,37 @@ def choose(problem: Problem, chip: Chip, few: bool, place: str) -> Plan:
     Raises DoesNotFit when nothing does.
     """
     weight = problem.weight
-    most = max(
-        1, min(TILE_BYTES // weight.row_bytes, UNPACK_BYTES // unpack_bytes(chip, weight, 1))
-    )
-    for rows in _chunks(problem.rows, chip.lanes):
-        for rounds in range(min(most, weight.rounds), 0, -1):
-            tiles = _tiles(weight, chip, rounds)
-            plan = Plan(rows, rounds, tiles)
-            if _low_bytes(problem, plan, chip, few) + _high_bytes(problem, plan, chip) <= (
-                chip.local_bytes
-            ):
+    most = min(TILE_BYTES // weight.row_bytes, UNPACK_BYTES // unpack_bytes(chip, weight, 1))
+    for rows in chunks_of(problem.rows, chip.lanes):
+        for rounds in range(min(max(1, most), weight.rounds), 0, -1):
+            together = min(FACTOR_BYTES, MOST_OUTPUTS * weight.scale_bytes // chip.lanes)
+            plan = Plan(rows, Cut.of(weight, rounds, together))
+            high = FEW_TILES * plan.cut.tile_bytes(chip, weight) + factor_room(problem, plan, chip)
+            if _low_bytes(problem, plan, chip, few) + high <= chip.local_bytes:
                 return plan
     raise DoesNotFit(f"{place}: one row and {chip.lanes} outputs do not fit local memory")
 
 
-def _chunks(rows: int, lanes: int) -> Iterator[int]:
-    """Sizes of chunks of rows, by growing numbers of equal chunks of whole lane groups."""
-    groups, before = ceil_div(rows, lanes), 0
-    for count in range(1, groups + 1):
-        size = min(rows, ceil_div(groups, count) * lanes)
-        if size != before:
-            yield size
-        before = size
-
-
-def _tiles(weight: PackedWeight, chip: Chip, rounds: int) -> int:
-    """Tiles whose scales and zero points are loaded together."""
-    by_bytes = FACTOR_BYTES // (rounds * weight.scale_bytes)
-    return max(1, min(by_bytes, MOST_OUTPUTS // (rounds * chip.lanes)))
-
-
 def _low_bytes(problem: Problem, plan: Plan, chip: Chip, few: bool) -> int:
     """Bytes of the buffers that come before those of packed tiles."""
-    kind, depth, outputs = problem.kind, problem.weight.depth, plan.rounds * chip.lanes
-    total = aligned_bytes(chip, (1, plan.rows, 1, depth), kind)
-    total += unpack_bytes(chip, problem.weight, plan.rounds)
+    kind, outputs = problem.kind, plan.cut.rounds * chip.lanes
+    total = aligned_bytes(chip, (1, plan.rows, 1, problem.weight.depth), kind)
+    total += unpack_bytes(chip, problem.weight, plan.cut.rounds)
     if few:
         total += aligned_bytes(chip, (1, outputs, 1, plan.rows), kind)
-        outputs = min(outputs * plan.tiles, align(problem.weight.outputs, chip.lanes))
+        outputs = _together(problem, plan, chip)
     buffers = 2 + (problem.bias is not None)
     return total + buffers * aligned_bytes(chip, (1, plan.rows, 1, outputs), kind)
 
 
-def _high_bytes(problem: Problem, plan: Plan, chip: Chip) -> int:
-    """Bytes for packed tiles, scales and zero points, at least."""
-    tile = align(problem.weight.row_bytes, chip.eu_bytes) * plan.rounds
-    return FEW_TILES * tile + 2 * factor_bytes(problem, plan, chip)
+def _together(problem: Problem, plan: Plan, chip: Chip) -> int:
+    return min(plan.outputs(chip.lanes), align(problem.weight.outputs, chip.lanes))
 
 
-def factor_bytes(problem: Problem, plan: Plan, chip: Chip) -> int:
-    """Bytes of a lane for what is loaded with a group of tiles: factors, and the bias."""
-    rounds = min(plan.rounds * plan.tiles, problem.weight.rounds)
-    bias = 0 if problem.bias is None else rounds * chip.lanes * problem.kind.bytes
-    return Factors.bytes(chip, problem.weight, rounds) + align(bias, chip.eu_bytes)
+def factor_room(problem: Problem, plan: Plan, chip: Chip) -> int:
+    """Bytes of a lane for scales and zero points, and for parts of the bias."""
+    bias = 0 if problem.bias is None else _together(problem, plan, chip) * problem.kind.bytes
+    return 3 * max(plan.cut.factor_bytes(chip, problem.weight), align(bias, chip.eu_bytes))
 
 
 class _Layer:
@@ -194,7 +160,7 @@ class _Layer:
         self._memory = memory = context.memory()
         depth, kind = problem.weight.depth, problem.kind
         self._x = memory.take(aligned_bytes(self.chip, (1, plan.rows, 1, depth), kind))
-        self._unpacked = memory.take(unpack_bytes(self.chip, problem.weight, plan.rounds))
+        self._unpacked = memory.take(unpack_bytes(self.chip, problem.weight, plan.cut.rounds))
         self._context = context
         self._count = 0
 
@@ -206,47 +172,28 @@ class _Layer:
 
     def run(self) -> None:
         """Emit all of it."""
-        factors = self._context.top_ring(2 * factor_bytes(self.problem, self.plan, self.chip))
-        tiles = self._context.ring(self._memory.next, factors.start)
-        outputs = self.plan.rounds * self.plan.tiles * self.chip.lanes
+        weight, depth = self.problem.weight, self.problem.weight.depth
+        self._factors = self._context.top_ring(factor_room(self.problem, self.plan, self.chip))
+        tiles = self._context.ring(self._memory.next, self._factors.start)
         for rows in cut(self.problem.rows, self.plan.rows):
-            x = self.problem.x.window(
-                (0, rows.start, 0, 0), (1, rows.size, 1, self.problem.x.shape[3])
-            )
-            local = aligned(self.chip, self._x, x.shape, x.dtype)
-            fetch(self.e, local, x)
-            for group in cut(self.problem.weight.outputs, outputs):
-                self._group(rows, local, group, factors, tiles)
+            source = self.problem.x.window((0, rows.start, 0, 0), (1, rows.size, 1, depth))
+            x = aligned(self.chip, self._x, source.shape, source.dtype)
+            fetch(self.e, x, source)
+            stream = PackedStream(self.e, weight, self.plan.cut, tiles, self._factors)
+            for group in cut(weight.outputs, self.plan.outputs(self.chip.lanes)):
+                bias = self._bias(group, rows)
+                for piece in cut(group.size, self.plan.cut.rounds * self.chip.lanes):
+                    outputs = Piece(group.start + piece.start, piece.size)
+                    tile = stream.tile(outputs, self._unpacked)
+                    self._multiply(rows, x, tile, group, piece, bias)
+                self._finish(rows, group, bias)
 
-    def _group(self, rows: Piece, x: LocalTensor, group: Piece, high: Ring, ring: Ring) -> None:
-        weight, lanes = self.problem.weight, self.chip.lanes
-        factors = Factors.at(
-            self.chip,
-            high.take(factor_bytes(self.problem, self.plan, self.chip)),
-            weight,
-            ceil_div(group.size, lanes),
-        )
-        for target, source in zip(
-            (factors.scales, factors.points), weight.factors(group), strict=True
-        ):
-            fetch(self.e, target, source)
-        bias = self._bias(factors, group, rows)
-        for piece in cut(group.size, self.plan.rounds * lanes):
-            outputs = Piece(group.start + piece.start, piece.size)
-            source = weight.rows(outputs)
-            size = aligned_bytes(self.chip, source.shape, source.dtype)
-            packed = aligned(self.chip, ring.take(size), source.shape, source.dtype)
-            fetch(self.e, packed, source)
-            tile = unpack(self.e, self._unpacked, weight, packed, factors, piece.start // lanes)
-            self._multiply(rows, x, tile, group, piece, bias)
-        self._finish(rows, group, bias)
-
-    def _bias(self, factors: Factors, group: Piece, rows: Piece) -> LocalTensor | None:
+    def _bias(self, group: Piece, rows: Piece) -> LocalTensor | None:
         if self.problem.bias is None:
             return None
-        _, end = factors.points.span(self.chip)
         shape = (1, min(self.chip.lanes, rows.size), 1, group.size)
-        target = aligned(self.chip, align(end, self.chip.eu_bytes), shape, self.problem.kind)
+        place = self._factors.take(aligned_bytes(self.chip, shape, self.problem.kind))
+        target = aligned(self.chip, place, shape, self.problem.kind)
         source = self.problem.bias.window((0, 0, 0, group.start), (1, 1, 1, group.size))
         self.e.load_broadcast(target, source)
         return target
@@ -291,12 +238,9 @@ class _Few(_Layer):
 
     def __init__(self, context: KernelContext, problem: Problem, plan: Plan) -> None:
         super().__init__(context, problem, plan)
-        outputs = plan.rounds * self.chip.lanes
-        shape = (1, outputs, 1, plan.rows)
+        shape = (1, plan.cut.rounds * self.chip.lanes, 1, plan.rows)
         self._columns = self._memory.take(aligned_bytes(self.chip, shape, problem.kind))
-        self._take_results(
-            min(outputs * plan.tiles, align(problem.weight.outputs, self.chip.lanes))
-        )
+        self._take_results(_together(problem, plan, self.chip))
 
     def _multiply(
         self,
@@ -323,7 +267,7 @@ class _Many(_Layer):
 
     def __init__(self, context: KernelContext, problem: Problem, plan: Plan) -> None:
         super().__init__(context, problem, plan)
-        self._take_results(plan.rounds * self.chip.lanes)
+        self._take_results(plan.cut.rounds * self.chip.lanes)
 
     def _multiply(
         self,

@@ -6,10 +6,14 @@ the outputs of a product, lie on the lanes; scales and zero points lie lane by l
 (`passes/weight_reorder/packed.py`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
+from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.tensor import (
     DType,
@@ -22,6 +26,7 @@ from xdsl_tpu.backend.tensor import (
     contiguous,
     strided,
 )
+from xdsl_tpu.dialects.errors import NoKernel
 
 LOW_HALF = 0x0F
 HALF_BITS = 4
@@ -87,6 +92,31 @@ class PackedWeight:
         return scales, points
 
 
+def packed_weight(
+    context: KernelContext,
+    operands: Sequence[SSAValue],
+    depth: int,
+    outputs: int | None,
+    bits: int,
+    group: int,
+    kind: DType,
+) -> PackedWeight:
+    """The matrix that weight, scale and zero point stand for; `outputs` are what must be found.
+
+    Raises NoKernel where sizes or types do not fit together.
+    """
+    packed, scale, point = map(context.value, operands)
+    found = packed.elements * 8 // (depth * bits)
+    whole = found * depth * bits == packed.elements * 8 and depth % group == 0
+    if not whole or outputs not in (None, found):
+        raise NoKernel(f"a packed matrix of {packed.shape} bytes for {outputs} rows of {depth}")
+    if scale.dtype is not kind or kind.bytes != 2 or point.dtype is not DType.U8:
+        kinds = ", ".join(one.label for one in (kind, scale.dtype, point.dtype))
+        raise NoKernel(f"packed weights need one 16-bit type and zero points in bytes, not {kinds}")
+    places = packed.address, scale.address, point.address
+    return PackedWeight(*places, found, depth, bits, group, kind, context.chip.lanes)
+
+
 @dataclass(frozen=True, slots=True)
 class Factors:
     """Scales and zero points of some rounds of outputs in local memory, compact."""
@@ -123,11 +153,12 @@ def unpack(
     packed: LocalTensor,
     factors: Factors,
     first: int,
+    target: int | None = None,
 ) -> LocalTensor:
-    """A tile (1, rows, 1, depth) in 16-bit floats, at `address`, from its packed rows.
+    """A tile (1, rows, 1, depth) in 16-bit floats, at `target`, from its packed rows.
 
     `first` is the tile's first round among those of `factors`. The room behind `address`
-    (`unpack_bytes`) must not hold `packed`.
+    (`unpack_bytes`), which is where the tile goes without a `target`, must not hold `packed`.
     """
     chip, rows = e.chip, packed.shape[1]
     rounds, groups = ceil_div(rows, chip.lanes), weight.groups
@@ -151,8 +182,9 @@ def unpack(
         floats = aligned(chip, address + wide, shape, weight.kind)
     e.subtract_saturate(difference, whole, factor(factors.points))
     e.cast(floats, difference)
-    e.arith(Arith.MUL, aligned(chip, address, shape, weight.kind), floats, factor(factors.scales))
-    return aligned(chip, address, (1, rows, 1, weight.depth), weight.kind)
+    place = address if target is None else target
+    e.arith(Arith.MUL, aligned(chip, place, shape, weight.kind), floats, factor(factors.scales))
+    return aligned(chip, place, (1, rows, 1, weight.depth), weight.kind)
 
 
 def _halves(e: Emitter, whole: LocalTensor, packed: LocalTensor) -> None:

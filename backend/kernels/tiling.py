@@ -40,6 +40,16 @@ def steps_of(total: int, unit: int = 1) -> tuple[int, ...]:
     return tuple(sorted({min(size, total) for size in sizes}, reverse=True))
 
 
+def chunks_of(total: int, unit: int) -> Iterator[int]:
+    """Sizes of chunks of `total`, by growing numbers of chunks that are alike in whole units."""
+    units, before = ceil_div(total, unit), 0
+    for count in range(1, units + 1):
+        size = min(total, ceil_div(units, count) * unit)
+        if size != before:
+            yield size
+        before = size
+
+
 @dataclass(frozen=True, slots=True)
 class Axis:
     """A window sliding over one axis: sizes before and after, kernel, stride, pads, dilation.

@@ -197,7 +197,7 @@ class PixelNormOp(LocalOp):
 
 
 @irdl_op_definition
-class RMSNormOp(SameShape, LocalOp):
+class RMSNormOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
     """x / sqrt(mean(x * x) + eps) * gamma over the last dimension."""
 
     name = "tpu.RMSNorm"
@@ -225,6 +225,24 @@ class RMSNormOp(SameShape, LocalOp):
 
     def compact_weights(self) -> tuple[int, ...]:
         return (1,)
+
+    def row_operands(self) -> tuple[int, ...]:
+        return (1,)
+
+    def lanes_wanted(self) -> tuple[Lanes, ...]:
+        outer = self.shape_of(self.input)[:-1]
+        return (Lanes(1, prod(outer)), Lanes(prod(outer[:-1]), prod(outer[-1:])))
+
+    def viewed(self, lanes: Lanes) -> Viewed | None:
+        shape = self.shape_of(self.input)
+        *outer, width = shape
+        if lanes_of(shape) == lanes and len(outer) >= 2:
+            return as_it_stands(self)
+        seen = row_shape(shape, lanes, width)
+        if seen is None:
+            return None
+        row = None if is_none(self.gamma) else (*(1 for _ in seen[1:]), width)
+        return Viewed((seen, row), seen)
 
 
 @irdl_op_definition

@@ -64,7 +64,7 @@ class WeightReorderPass(ModulePass):
                     _reorder(inner, weights, chip, 0)
             elif isinstance(inner, tpu.MatMulOp):
                 reorder_matmul(inner, weights)
-            elif isinstance(inner, tpu.A16MatMulOp):
+            elif isinstance(inner, tpu.A16MatMulOp | tpu.MlpOp):
                 reorder_packed(inner, weights, chip)
         if self.measure and not self.merge_columns:
             mergeable = _worth_it(mergeable, chip)

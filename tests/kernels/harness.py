@@ -61,6 +61,8 @@ class Case:
     last: str = ""
     options: dict[str, str] = field(default_factory=dict[str, str])
     """Pass -> its options."""
+    precision: str = "fast"
+    """What kernels may lose (`module.kernel_precision`)."""
 
     def _random(self, name: str, shape: Shape, kind: str, scale: float) -> Array:
         seed = [self.seed, *name.encode()]
@@ -117,7 +119,8 @@ class Case:
         result = self.types[self.last]
         text = f"""
 module @case attributes {{module.state = "TPU_LOWERED", module.mode = "{self.kind.upper()}",
-    module.chip = "bm1684x", module.weight_file = "case.npz"}} {{
+    module.chip = "bm1684x", module.kernel_precision = "{self.precision}",
+    module.weight_file = "case.npz"}} {{
   func.func @main({arguments}) -> {result} {{
       {body}
       return %{self.last} : {result} loc(unknown)

@@ -7,21 +7,33 @@ from tests.kernels.harness import Case, check, tensor
 from xdsl_tpu.dialects.packed_weights import quantise
 
 
+def matrix(
+    case: Case, name: str, outputs: int, depth: int, bits: int, group: int, kind: str = "f16"
+) -> list[str]:
+    """A packed matrix: the names of weight, scale and zero point."""
+    generator = np.random.default_rng([depth, outputs, *name.encode()])
+    values = generator.standard_normal((outputs, depth)) / np.sqrt(depth)
+    made = quantise(values, bits, group)
+    names: list[str] = []
+    arrays = (("w", made.values, "ui8"), ("s", made.scale, kind), ("z", made.zero, "ui8"))
+    for label, array, element in arrays:
+        one = f"{name}{label}"
+        case.weights[one] = array.astype(np.float32) if element == kind else array
+        case.types[one] = tensor(array.shape, element)
+        line = f'%{one} = "top.Weight"() : () -> {case.types[one]} loc("{one}")'
+        case.lines.append(line)
+        names.append(one)
+    return names
+
+
 def packed(
     rows: int, depth: int, outputs: int, bits: int, group: int, bias: bool = True, kind: str = "f16"
 ) -> Case:
     """One product with a packed matrix."""
     case = Case(kind, seed=rows + depth + outputs)
     x = case.input("x", (1, rows, depth))
-    generator = np.random.default_rng([depth, outputs])
-    made = quantise(generator.standard_normal((outputs, depth)), bits, group)
-    arrays = {"w": (made.values, "ui8"), "s": (made.scale, kind), "z": (made.zero, "ui8")}
-    for name, (array, element) in arrays.items():
-        case.weights[name] = array.astype(np.float32) if element == kind else array
-        case.types[name] = tensor(array.shape, element)
-        line = f'%{name} = "top.Weight"() : () -> {case.types[name]} loc("{name}")'
-        case.lines.append(line)
-    operands = [x, "w", "s", "z", case.weight("b", (1, 1, outputs)) if bias else "none"]
+    biased = case.weight("b", (1, 1, outputs)) if bias else "none"
+    operands = [x, *matrix(case, "m", outputs, depth, bits, group, kind), biased]
     attributes = {
         "weight_bits": f"{bits} : i64",
         "q_group_size": f"{group} : i64",
@@ -72,4 +84,28 @@ def test_rotary_positions(tokens: int, heads: int, size: int, mode: str) -> None
     angles = [case.input(name, (1, tokens, 1, size)) for name in ("sine", "cosine")]
     attributes = {"rope_mode": f"#tpu<rope_mode {mode}>"}
     case.op("tpu.Rope", [x, *angles], attributes, "y", (1, tokens, heads, size))
+    check(case)
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth", "inner", "outputs", "bits"),
+    [(65, 128, 192, 64, 4), (128, 64, 320, 576, 8), (300, 256, 2048, 200, 4)],
+)
+@pytest.mark.parametrize("precision", ["fast", "close"])
+def test_gated_blocks(
+    rows: int, depth: int, inner: int, outputs: int, bits: int, precision: str
+) -> None:
+    """What lies between the products stays on the chip, for one chunk of rows and for several."""
+    case = Case("f16", seed=rows)
+    operands = [case.input("x", (1, rows, depth))]
+    for name, sizes in (("g", (inner, depth)), ("u", (inner, depth)), ("d", (outputs, inner))):
+        operands += [*matrix(case, name, *sizes, bits, 64), "none"]
+    attributes = {
+        "weight_bits": f"{bits} : i64",
+        "q_group_size": "64 : i64",
+        "w_transpose_down": "true",
+        "quantized": "true",
+    }
+    case.op("tpu.Mlp", [*operands, "none", "none"], attributes, "y", (1, rows, outputs))
+    case.precision = precision
     check(case)

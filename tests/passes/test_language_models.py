@@ -135,3 +135,14 @@ def test_a_causal_mask_says_which_keys_rows_see() -> None:
     (fused,) = ops_of(module, tpu.FAttentionOp)
     assert fused.key_ranges is not None
     assert ints(fused.key_ranges) == tuple(causal_ranges(130, 130) or ())
+
+
+def test_one_op_for_the_feed_forward_block_gives_the_same_numbers() -> None:
+    module, inputs = compiled(block(130, 0), "pack-weights"), inputs_of(130, 0)
+    lowering = "convert-top-to-tpu{mode=F16 chip=bm1684x},processor-tpu-optimize"
+    before = compiled(module, lowering)
+    after = compiled(before, "fuse-mlp")
+    assert len(ops_of(after, tpu.MlpOp)) == 1
+    assert len(ops_of(after, tpu.A16MatMulOp)) == 4
+    (wanted,), (got,) = (run_module(one, inputs).values() for one in (before, after))
+    np.testing.assert_array_equal(got, wanted)

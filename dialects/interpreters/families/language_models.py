@@ -10,6 +10,7 @@ import numpy.typing as npt
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters.call import Call
 from xdsl_tpu.dialects.interpreters.elements import conform
+from xdsl_tpu.dialects.interpreters.families.activation import ACTIVE_MODES
 from xdsl_tpu.dialects.interpreters.registry import Rules
 from xdsl_tpu.dialects.packed_weights import dequantised
 
@@ -41,26 +42,42 @@ def packed_product(call: Call) -> Array:
     type of the result, and scale and zero points may be in the order in which lanes hold them,
     [lanes, N / lanes, groups].
     """
-    weight, scale, zero = (call.tensor(index) for index in (1, 2, 3))
     transposed = "right_transpose" if call.has("right_transpose") else "w_transpose"
     if not call.flag(transposed):
         raise ValueError("only packed weights of rows [N, K] have semantics")
+    return _times_packed(call, call.tensor(), 1)
+
+
+def _times_packed(call: Call, x: Array, first: int) -> Array:
+    """x times the matrix of four operands from `first` on: weight, scale, zero point, bias."""
+    weight, scale, zero = (call.tensor(first + index) for index in range(3))
     if scale.ndim == 3:
         scale, zero = (one.swapaxes(0, 1).reshape(-1, one.shape[-1]) for one in (scale, zero))
     bits, group = call.integer("weight_bits"), call.integer("q_group_size")
-    rows = slice(0, weight.shape[0])
+    rows, kind = slice(0, weight.shape[0]), call.op.results[0].type
     matrix = dequantised(weight, scale[rows], zero[rows], bits, group)
-    if isinstance(call.op, tpu.A16MatMulOp):
-        matrix = conform(matrix, call.op.output.type, overwrite=True)
-    x = call.tensor()
+    if isinstance(call.op, tpu.A16MatMulOp | tpu.MlpOp):
+        matrix = conform(matrix, kind, overwrite=True)
     out = (x.reshape(-1, x.shape[-1]) @ matrix.T).reshape(*x.shape[:-1], -1)
-    bias = call.optional(4)
+    bias = call.optional(first + 3)
     if bias is None:
         return out
-    return conform(out, call.op.results[0].type, overwrite=True) + bias.reshape(-1)
+    return conform(out, kind, overwrite=True) + bias.reshape(-1)
+
+
+def gated_block(call: Call) -> Array:
+    """down(silu(gate(x)) * up(x)) of packed matrices, each step rounded to the result's type."""
+    flags = ("quantized", "w_transpose_gate", "w_transpose_up", "w_transpose_down")
+    if not all(map(call.flag, flags)) or call.flag("is_expert"):
+        raise ValueError("only packed weights of rows [N, K], without experts, have semantics")
+    x, kind = call.tensor(), call.op.results[0].type
+    gate, up = (conform(_times_packed(call, x, first), kind) for first in (1, 5))
+    silu = conform(ACTIVE_MODES["SILU"](gate), kind)
+    return _times_packed(call, conform(silu * up, kind), 9)
 
 
 RULES: Final[Rules] = {
     rope: (top.RopeOp, tpu.RopeOp),
     packed_product: (top.A16MatMulOp, tpu.A16MatMulOp),
+    gated_block: (tpu.MlpOp,),
 }

@@ -1,0 +1,79 @@
+"""A packed matrix that passes through local memory tile by tile, unpacked on its way."""
+
+from dataclasses import dataclass
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.packed_weight import Factors, PackedWeight, unpack
+from xdsl_tpu.backend.kernels.support import Ring
+from xdsl_tpu.backend.kernels.tiling import Piece
+from xdsl_tpu.backend.kernels.transfer import fetch
+from xdsl_tpu.backend.tensor import LocalTensor, align, aligned, aligned_bytes, ceil_div
+
+FEW_TILES = 3
+"""Packed tiles there must be room for: one in use, one arriving, one to come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Outputs a lane of a tile, and tiles whose scales and zero points come together."""
+
+    rounds: int
+    tiles: int
+
+    @classmethod
+    def of(cls, weight: PackedWeight, rounds: int, factor_bytes: int) -> "Cut":
+        """Tiles of `rounds`, with about `factor_bytes` of scales and zero points a lane."""
+        rounds = min(rounds, weight.rounds)
+        most = ceil_div(weight.rounds, rounds)
+        return cls(rounds, max(1, min(most, factor_bytes // (rounds * weight.scale_bytes))))
+
+    def factor_bytes(self, chip: Chip, weight: PackedWeight) -> int:
+        """Bytes of a lane for scales and zero points that come together."""
+        return Factors.bytes(chip, weight, min(self.rounds * self.tiles, weight.rounds))
+
+    def tile_bytes(self, chip: Chip, weight: PackedWeight) -> int:
+        """Bytes of a lane of a packed tile."""
+        return align(weight.row_bytes, chip.eu_bytes) * self.rounds
+
+
+class PackedStream:
+    """Tiles of a packed matrix, in order; loads go to rings so that they run ahead.
+
+    `factors` must have room for three times what the streams that share it load together.
+    """
+
+    def __init__(
+        self, e: Emitter, weight: PackedWeight, cut: Cut, tiles: Ring, factors: Ring
+    ) -> None:
+        self.e = e
+        self.weight = weight
+        self.cut = cut
+        self._tiles = tiles
+        self._factors = factors
+        self._group: tuple[Piece, Factors] | None = None
+
+    def tile(self, outputs: Piece, address: int, target: int | None = None) -> LocalTensor:
+        """Unpacked rows (1, outputs, 1, depth), as `unpack` makes them, of a tile's beginning."""
+        source = self.weight.rows(outputs)
+        group, factors = self._load_factors(outputs)
+        size = aligned_bytes(self.e.chip, source.shape, source.dtype)
+        packed = aligned(self.e.chip, self._tiles.take(size), source.shape, source.dtype)
+        fetch(self.e, packed, source)
+        first = (outputs.start - group.start) // self.weight.lanes
+        return unpack(self.e, address, self.weight, packed, factors, first, target)
+
+    def _load_factors(self, outputs: Piece) -> tuple[Piece, Factors]:
+        """Those of a tile, loaded with those of the tiles behind it unless they are there."""
+        if self._group is not None and self._group[0].start <= outputs.start < self._group[0].end:
+            return self._group
+        size = self.cut.rounds * self.cut.tiles * self.weight.lanes
+        group = Piece(outputs.start, min(size, self.weight.outputs - outputs.start))
+        chip, rounds = self.e.chip, ceil_div(group.size, self.weight.lanes)
+        place = self._factors.take(self.cut.factor_bytes(chip, self.weight))
+        factors = Factors.at(chip, place, self.weight, rounds)
+        sources = self.weight.factors(group)
+        for target, source in zip((factors.scales, factors.points), sources, strict=True):
+            fetch(self.e, target, source)
+        self._group = group, factors
+        return self._group
