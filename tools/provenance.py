@@ -53,6 +53,13 @@ def external_files(model: Path) -> list[str]:
     return sorted({external_data_helper.ExternalDataInfo(t).location for t in tensors})
 
 
+def output_names(model: Path) -> list[str] | None:
+    """What an ONNX file calls its outputs; None for IR, whose names a program keeps."""
+    if model.suffix != ".onnx":
+        return None
+    return [one.name for one in onnx.ModelProto.FromString(model.read_bytes()).graph.output]
+
+
 def weight_hashes(model: Path, module: ModuleOp, given: Path | None) -> dict[str, str]:
     """Hashes of the files, by name, that hold weights of a model which was just read."""
     if given is not None:
@@ -85,11 +92,17 @@ def compilation(
     hashes: dict[str, Any] = {"model": file_hash(model), "weights": weights}
     hashes |= {key: file_hash(Path(name)) if name else None for key, name in tables.items()}
     hashes |= {"chip": fingerprint(figures_of(chip)), "program": file_hash(program)}
-    return {"version": version("xdsl-tpu"), "command": command, "seed": None, "hashes": hashes}
+    return {
+        "version": version("xdsl-tpu"),
+        "command": command,
+        "seed": None,
+        "outputs": output_names(model),
+        "hashes": hashes,
+    }
 
 
 def run(
-    command: str, program: Path, chip: Chip, seed: int | None, inputs: Path | None
+    command: str | None, program: Path, chip: Chip, seed: int | None, inputs: Path | None
 ) -> dict[str, Any]:
     """What `report.json` says about where its figures come from.
 
@@ -104,9 +117,20 @@ def run(
     return {"version": version("xdsl-tpu"), "command": command, "seed": seed, "hashes": hashes}
 
 
+def model_outputs(program: Path) -> list[str]:
+    """What the model of the bmodel `program` calls its outputs; none where nobody knows."""
+    names = _compiled(program.with_name(COMPILED), file_hash(program)).get("outputs")
+    return [str(name) for name in names or ()]
+
+
 def _compiled_hashes(path: Path, program: str) -> dict[str, Any]:
+    return _compiled(path, program).get("hashes", {})
+
+
+def _compiled(path: Path, program: str) -> dict[str, Any]:
+    """A `compile.json`, if it is of the program with that hash."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["hashes"]
-        return found if found["program"] == program else {}
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found if found["hashes"]["program"] == program else {}
     except (OSError, ValueError, LookupError, TypeError):
         return {}

@@ -3,18 +3,16 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from xdsl_tpu.api.building import Request, build
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.passes.pipelines import Quantization
 from xdsl_tpu.tools.arguments import add_common, add_input_shapes, cosine
-from xdsl_tpu.tools.calibrated_compile import calibrated
-from xdsl_tpu.tools.compile_model import Compilation, compile_model
+from xdsl_tpu.tools.compile_model import Compilation
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.progress import working
 from xdsl_tpu.tools.provenance import command_line
@@ -121,48 +119,21 @@ def _run(args: argparse.Namespace, command: str) -> None:
     output: Path = args.output or Path(args.model.stem)
     if output.exists() and not output.is_dir():
         raise TpuError(f"{output}: exists and is no folder; give another with -o")
-    _check_calibration(args)
+    request = _request(args, command)
+    request.check()
     console = Console(stderr=True, quiet=args.quiet)
-    with ExitStack() as stack:
-        update = stack.enter_context(working(console, "starting"))
+    with working(console, "starting") as update:
 
         def on_stage(stage: str) -> None:
             update(f"{args.model.name}: {stage}")
             if not console.is_terminal:
                 console.print(f"{args.model.name}: {stage}", highlight=False)
 
-        quantization, tables = _quantization(args), None
-        if args.calibrate_with is not None:
-            making = calibrated(
-                args.model,
-                args.calibrate_with,
-                args.min_cosine,
-                args.quantize,
-                args.chip,
-                dict(args.input_shapes),
-                args.disable_pass,
-                on_stage,
-            )
-            quantization, tables = stack.enter_context(making)
-        result = compile_model(
-            args.model,
-            output,
-            args.quantize,
-            args.chip,
-            dict(args.input_shapes),
-            args.disable_pass,
-            on_stage,
-            quantization,
-            args.weights,
-            args.transfer_layout,
-            command,
-        )
-        if tables is not None:
-            tables.write(output)
+        result, tables = build(request, output, on_stage)
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     if not args.quiet:
-        _print_summary(result, output, "" if tables is None else tables.note)
+        _print_summary(result, output, tables)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -175,7 +146,7 @@ def _check(args: argparse.Namespace) -> None:
             args.quantize,
             args.chip,
             dict(args.input_shapes),
-            _quantization(args),
+            _request(args).quantization,
             args.weights,
             args.disable_pass,
             args.transfer_layout,
@@ -205,31 +176,21 @@ def _check(args: argparse.Namespace) -> None:
     )
 
 
-def _quantization(args: argparse.Namespace) -> Quantization:
-    table, modes = args.calibration_table, args.quantize_table
-    return Quantization(
-        "" if table is None else str(table.absolute()),
-        "" if modes is None else str(modes.absolute()),
+def _request(args: argparse.Namespace, command: str | None = None) -> Request:
+    return Request(
+        args.model,
+        args.quantize,
+        args.chip,
+        dict(args.input_shapes),
+        args.disable_pass,
+        args.calibration_table,
+        args.quantize_table,
+        args.calibrate_with,
+        args.min_cosine,
+        args.weights,
+        args.transfer_layout,
+        command,
     )
-
-
-def _check_calibration(args: argparse.Namespace) -> None:
-    """Refuse options that say different things about ranges."""
-    if args.min_cosine is not None and args.calibrate_with is None:
-        raise TpuError("--min-cosine needs samples: give --calibrate-with DIR, X.npz or random")
-    if args.calibrate_with is None:
-        return
-    if args.quantize == "F32":
-        raise TpuError("--calibrate-with is for formats narrower than F32: nothing is wider")
-    if args.quantize == "BF16" and args.min_cosine is None:
-        raise TpuError("--calibrate-with in BF16, which is as wide as F32, needs --min-cosine")
-    if args.calibration_table is not None or args.quantize_table is not None:
-        raise TpuError("--calibrate-with makes the tables itself; leave the tables out, or it")
-    if args.weights is not None or args.transfer_layout is not None:
-        raise TpuError(
-            "--calibrate-with cannot be used with --weights or --transfer-layout; make a table "
-            "with tpu-calibrate"
-        )
 
 
 def _print_summary(result: Compilation, output: Path, calibration: str = "") -> None:

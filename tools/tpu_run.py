@@ -14,15 +14,14 @@ import numpy as np
 import numpy.typing as npt
 from rich.console import Console
 
+from xdsl_tpu.api.comparing import compare_outputs
+from xdsl_tpu.api.loading import bmodel_path, chip_of, rates_note
 from xdsl_tpu.backend.asm import disassemble
 from xdsl_tpu.backend.bmodel import read_bmodel
-from xdsl_tpu.backend.chip import Chip, known_chips, load_chip
-from xdsl_tpu.backend.chip.identity import other_rates
-from xdsl_tpu.backend.execute import check_chip, check_fits, run_program
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import (
-    Closeness,
-    closeness,
     html_report,
     read_groups,
     read_report,
@@ -34,14 +33,13 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.arguments import add_common
 from xdsl_tpu.tools.check import check
 from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, comparison_table
-from xdsl_tpu.tools.compile_model import BMODEL, GROUPS
+from xdsl_tpu.tools.compile_model import GROUPS
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, text_writer, write_text, write_together
 from xdsl_tpu.tools.find_bad import add_find_bad, find_bad, refuse_other_reports
 from xdsl_tpu.tools.progress import counting, working
 from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.provenance import run as run_origin
-from xdsl_tpu.tools.reference import reference_outputs
 from xdsl_tpu.tools.run_inputs import run_inputs
 from xdsl_tpu.tools.run_tables import Compared, difference_table, print_tables
 from xdsl_tpu.tools.verdict import Limits, count_not_finite, judge, refuse_values
@@ -181,11 +179,13 @@ def _run(args: argparse.Namespace, command: str) -> None:
     seconds: dict[str, float] = {}
     console = Console(stderr=True, quiet=args.quiet)
     with _timed(seconds, "load"), working(console, f"loading {args.program.name}"):
-        program = read_bmodel(_bmodel_path(args.program))
-        chip = _chip(args.chip, program, console)
+        program = read_bmodel(bmodel_path(args.program))
+        chip = chip_of(program, args.chip)
         inputs: Arrays = {}
         if not args.no_values:
-            inputs = run_inputs(_bmodel_path(args.program), program, args.inputs, args.seed)
+            inputs = run_inputs(bmodel_path(args.program), program, args.inputs, args.seed)
+    if note := rates_note(program, chip):
+        console.print(f"note: {note}", highlight=False, soft_wrap=True)
     if args.disassemble == STDOUT:
         sys.stdout.write(disassemble(program))
     elif args.disassemble is not None:
@@ -206,10 +206,11 @@ def _run(args: argparse.Namespace, command: str) -> None:
             outputs = run_program(program, chip, inputs, args.numerics, lambda command: advance())
     with _timed(seconds, "timeline"), working(console, "timeline"):
         timeline = simulate(program.tiu, program.gdma, chip)
-    comparison = None
+    comparison: Compared | None = None
     if args.compare is not None:
         with _timed(seconds, "reference"), working(console, f"reference: {args.compare.name}"):
-            comparison = _compare(args.compare, program, inputs, outputs)
+            found = compare_outputs(args.compare, inputs, outputs)
+            comparison = (found.reference, found.outputs)
     layers: list[LayerComparison] = []
     if args.compare_layers:
         with _timed(seconds, "layers"), working(console, "comparing layers"):
@@ -232,7 +233,7 @@ def _run(args: argparse.Namespace, command: str) -> None:
 
 def _origin(args: argparse.Namespace, command: str, chip: Chip) -> dict[str, Any]:
     seed = None if args.no_values or args.inputs is not None else args.seed
-    return run_origin(command, _bmodel_path(args.program), chip, seed, args.inputs)
+    return run_origin(command, bmodel_path(args.program), chip, seed, args.inputs)
 
 
 def _asks_for_a_run(args: argparse.Namespace) -> bool:
@@ -267,55 +268,6 @@ def _check_paths(args: argparse.Namespace) -> None:
             check_writable(path)
 
 
-def _chip(given: str | None, program: Program, console: Console) -> Chip:
-    """The chip asked for, else the one the program was compiled for.
-
-    Raises TpuError when the program means something else on it; that times differ is only said.
-    """
-    if given is None and program.chip.lower() not in known_chips():
-        raise TpuError(
-            f"the program was compiled for '{program.chip}', which has no description here: "
-            "give its .toml file with --chip"
-        )
-    chip = load_chip(given or program.chip)
-    check_chip(program, chip)
-    check_fits(program, chip)
-    if program.chip_figures and (differ := other_rates(program.chip_figures, chip)):
-        console.print(
-            f"note: compiled for other rates ({'; '.join(differ)}): these are the cycles of this "
-            "program, a program compiled for these rates would take others",
-            highlight=False,
-            soft_wrap=True,
-        )
-    return chip
-
-
-def _bmodel_path(program: Path) -> Path:
-    path = program / BMODEL if program.is_dir() else program
-    if not path.is_file():
-        raise TpuError(f"{path}: no such file; tpu-compile MODEL -o {program} makes one")
-    return path
-
-
-def _compare(model: Path, program: Program, inputs: Arrays, outputs: Arrays) -> Compared:
-    """Closeness of every output to the reference's output at the same position."""
-    kind, expected = reference_outputs(model, inputs)
-    if len(expected) != len(outputs):
-        raise TpuError(
-            f"{model} has {len(expected)} outputs, the program has {len(outputs)}: "
-            "was it compiled from this model?"
-        )
-    tensors: dict[str, Closeness] = {}
-    for (name, value), reference in zip(outputs.items(), expected, strict=True):
-        if value.shape != reference.shape:
-            raise TpuError(
-                f"output '{name}' has shape {list(value.shape)}, in {model} it has "
-                f"{list(reference.shape)}: was the program compiled from this model?"
-            )
-        tensors[name] = closeness(value, reference)
-    return f"{kind} {model.name}", tensors
-
-
 def _write(
     args: argparse.Namespace,
     program: Program,
@@ -332,7 +284,7 @@ def _write(
     if args.timeline is not None:
         files[args.timeline] = text_writer(trace(program, timeline, chip))
     if args.html is not None:
-        groups = read_groups(_bmodel_path(args.program).with_name(GROUPS))
+        groups = read_groups(bmodel_path(args.program).with_name(GROUPS))
         other = None if against is None else (args.against.name, against)
         page = html_report(program, timeline, chip, report, groups, other)
         files[args.html] = text_writer(page)

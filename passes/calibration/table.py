@@ -32,7 +32,7 @@ class Threshold:
     max: float
 
 
-@dataclass
+@dataclass(repr=False)
 class CalibrationTable:
     """Thresholds by tensor name, with the comments before and the blocks behind them."""
 
@@ -46,6 +46,15 @@ class CalibrationTable:
         for name, one in self.thresholds.items():
             lines.append(f"{name} {one.threshold:.7f} {one.min:.7f} {one.max:.7f}")
         return "\n".join((*lines, *self.trailer)) + "\n"
+
+    def save(self, path: str | Path) -> Path:
+        """Write the file. Raises OSError when it cannot be written."""
+        file = Path(path)
+        file.write_text(self.text(), encoding="utf-8")
+        return file
+
+    def __repr__(self) -> str:
+        return f"<calibration table: thresholds of {len(self.thresholds)} tensors>"
 
 
 def read_table(path: str | Path) -> CalibrationTable:

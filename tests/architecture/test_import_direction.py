@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "xdsl_tpu"
-ROOMS = ("dialects", "frontend", "passes", "backend", "tools")
+ROOMS = ("dialects", "frontend", "passes", "backend", "tools", "api")
 
 MAY_IMPORT: dict[str, set[str]] = {
     "dialects": {"dialects"},
@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
                        "dialects.errors"},
     "backend.machine": {"backend.machine", "backend.chip", "backend.isa", "dialects.errors"},
     "tools": set(ROOMS),
+    "api": set(ROOMS),
 }  # fmt: skip
 """Package -> the packages whose modules its modules may import; the longest match counts."""
 
@@ -62,6 +63,8 @@ THIRD_PARTY: dict[str, set[str]] = {
     "backend.machine": {"numpy"},
     "tools": {"xdsl", "numpy", "onnx", "onnxruntime", "rich"},
     "tools.sweep": {"onnx", "tomli_w", "distributed", "matplotlib"},
+    # PyTorch and the notebooks are asked for only where the user brings them.
+    "api": {"xdsl", "numpy", "onnx", "rich", "torch", "onnxscript", "IPython", "marimo"},
 }
 """Package -> what it may import from outside, besides the standard library."""
 
@@ -132,10 +135,26 @@ def test_rooms_import_only_what_they_may() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_nothing_imports_the_tools() -> None:
+COMMANDS = tuple(f"{PACKAGE}.tools.tpu_{name}" for name in ("calibrate", "compile", "run", "sweep"))
+
+
+def test_only_the_interface_imports_the_tools() -> None:
     users = [e.where for e in IMPORTS if within(e.target, f"{PACKAGE}.tools")]
     assert users
-    assert all(where.startswith("tools/") for where in users), users
+    assert all(where.startswith(("tools/", "api/")) for where in users), users
+
+
+def test_the_interface_imports_no_command_line() -> None:
+    """What a command and the interface share is not in the command's module."""
+    taken = [e.where for e in IMPORTS if within(e.source, "api") and e.target in COMMANDS]
+    assert not taken
+    assert {f"{PACKAGE}.{name}" for name, _ in sources()} >= set(COMMANDS)
+
+
+def test_only_the_tools_import_the_interface() -> None:
+    users = [e.source for e in IMPORTS if within(e.target, f"{PACKAGE}.api")]
+    assert users
+    assert all(within(user, "tools") or within(user, "api") for user in users), users
 
 
 @pytest.mark.parametrize(
@@ -180,7 +199,10 @@ def test_imports_are_absolute() -> None:
     assert not [entry for entry in IMPORTS if entry.target.startswith(".")]
 
 
-DOORS = ("dialects.text", "frontend.onnx", "passes.pipelines", "backend.codegen", "tools.universe")
+DOORS = (
+    *("dialects.text", "frontend.onnx", "passes.pipelines", "backend.codegen", "tools.universe"),
+    *("api.program", "api.compiling"),
+)
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -13,8 +13,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from sybil import Document, Example  # noqa: E402
-from sybil.evaluators.python import PythonEvaluator  # noqa: E402
-from sybil.parsers.markdown import CodeBlockParser  # noqa: E402
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser  # noqa: E402
 from tests.docs import console  # noqa: E402
 
 LINKED = ("examples", "benchmarks", "docs", "backend")
@@ -47,7 +46,7 @@ def rewrite(page: Path) -> None:
         news.append((str(example.parsed), session(example.parsed)))
 
     parsers = (
-        CodeBlockParser(language="python", evaluator=PythonEvaluator()),
+        PythonCodeBlockParser(),
         CodeBlockParser(language="console", evaluator=run_again),
     )
     examples = list(Document.parse(str(page.resolve()), *parsers).examples())

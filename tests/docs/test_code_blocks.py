@@ -1,15 +1,15 @@
 """Every ```console and ```python block of every page runs, and prints what the page shows.
 
 The blocks of a page run in their order, in one empty folder with links to the repository's folders,
-and python blocks share their names. An ```asm block is `listing` to the python blocks after it.
+and python blocks share their names; one that begins with `>>>` is a doctest. An ```asm block is
+`listing` to the python blocks after it.
 """
 
 from pathlib import Path
 
 import pytest
 from sybil import Document, Example
-from sybil.evaluators.python import PythonEvaluator
-from sybil.parsers.markdown import CodeBlockParser
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from tests.docs import console
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,7 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for name in LINKED:
         (tmp_path / name).symlink_to(ROOT / name)
     parsers = (
-        CodeBlockParser(language="python", evaluator=PythonEvaluator()),
+        PythonCodeBlockParser(),
         CodeBlockParser(language="console", evaluator=console.evaluate),
         CodeBlockParser(language="asm", evaluator=keep_listing),
     )

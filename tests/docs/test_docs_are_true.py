@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"]
 )
-ROOMS = "dialects|frontend|passes|backend|tools|tests|examples|benchmarks|docs"
+ROOMS = "dialects|frontend|passes|backend|tools|api|tests|examples|benchmarks|docs"
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#]*)(?:#([^)]*))?\)")
 CITATION = re.compile(r"\b(docs/[\w/]+\.md)(?:#([\w-]+))?")

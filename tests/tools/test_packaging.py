@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ROOMS = ("dialects", "frontend", "passes", "backend", "tools")
+ROOMS = ("dialects", "frontend", "passes", "backend", "tools", "api")
 SUFFIXES = (".py", ".toml", ".json", ".fbs", ".html", ".css", ".js")
 QUIET = ("--quiet", "--disable-pip-version-check")
 INSTALL = ("install", *QUIET, "--no-compile")
@@ -27,7 +27,7 @@ def run(*command: object, cwd: Path | None = None) -> str:
 
 
 def sources() -> set[str]:
-    """Every file of the five rooms that is part of the package, as `room/…/name`."""
+    """Every file of the six rooms that is part of the package, as `room/…/name`."""
     return {
         path.relative_to(REPOSITORY).as_posix()
         for room in ROOMS
@@ -109,7 +109,7 @@ def test_dialects_need_nothing_but_xdsl(wheel: Path, tmp_path: Path) -> None:
         "import sys; from importlib.util import find_spec;"
         "from xdsl_tpu.dialects import top, tpu, text;"
         "assert find_spec('numpy') is None and find_spec('onnx') is None;"
-        "assert not [r for r in ('dialects', 'passes', 'backend', 'tools') if find_spec(r)];"
+        "assert not [r for r in ('dialects', 'passes', 'backend', 'tools', 'api') if find_spec(r)];"
         "print(top.ConvOp.name)"
     )
     assert run(python, "-c", probe, cwd=tmp_path) == "top.Conv\n"

@@ -1,0 +1,61 @@
+"""From a model and samples to a calibration table."""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from xdsl_tpu.api.models import Model, as_file
+from xdsl_tpu.api.samples import Samples, sample_file
+from xdsl_tpu.api.shown import counted, working
+from xdsl_tpu.api.told import told
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.passes.calibration.methods import METHODS
+from xdsl_tpu.passes.calibration.table import CalibrationTable
+from xdsl_tpu.tools.calibrate_model import (
+    ENGINES,
+    calibrate_model,
+    canonical_top,
+    count_samples,
+    make_engine,
+    samples_for,
+)
+from xdsl_tpu.tools.mixing.automatic import AUTO, Wanted
+from xdsl_tpu.tools.quantise_model import quantise_model
+
+
+def calibrate(
+    model: Model,
+    samples: Samples = "random",
+    method: str = "max",
+    *,
+    limit: int | None = None,
+    percentile: float = 99.99,
+    engine: str = "auto",
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    disable: Collection[str] = (),
+    progress: bool | None = None,
+) -> CalibrationTable:
+    """The range of every tensor on the first `limit` samples, as `tpu-calibrate` writes it.
+
+    `method` is `max`, `percentile`, `kl`, `mse` or `auto`, which takes what comes closest to the
+    float network. Raises TpuError for samples that do not fit the model.
+    """
+    known = ("max", *METHODS, AUTO)
+    if method not in known:
+        raise TpuError(f"no method '{method}': give one of {', '.join(known)}")
+    if engine not in ENGINES:
+        raise TpuError(f"no engine '{engine}': give one of {', '.join(ENGINES)}")
+    shapes = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
+    with told(), ExitStack() as stack:
+        file = stack.enter_context(as_file(model))
+        data: Path = stack.enter_context(sample_file(samples))
+        module = canonical_top(file, shapes, disable)
+        runner = make_engine(module, file, engine)
+        found = samples_for(module, data)
+        if method == AUTO:
+            update = stack.enter_context(working(progress, f"calibrating {file.name}"))
+            wanted = Wanted(AUTO, percentile)
+            return quantise_model(module, runner, found, wanted, limit, on_step=update).table
+        total = count_samples(found, limit) * (1 if method == "max" else 2)
+        advance = stack.enter_context(counted(progress, f"calibrating {file.name}", total))
+        return calibrate_model(module, runner, data, method, limit, percentile, advance)

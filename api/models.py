@@ -1,0 +1,52 @@
+"""A model as it may be given: a file, an ONNX model in memory, a program of `torch.export`."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+import onnx
+
+from xdsl_tpu.api.torch import SUFFIX, from_torch, is_exported
+from xdsl_tpu.dialects.errors import TpuError
+
+Model: TypeAlias = str | Path | onnx.ModelProto | Any
+"""The path of an `.onnx`, `.mlir` or `.pt2` file, an `onnx.ModelProto`, or an
+`torch.export.ExportedProgram`."""
+
+
+@contextmanager
+def as_file(model: Model, name: str | None = None) -> Generator[Path]:
+    """A file that the compiler reads, while it is needed; `name` is what the program is called.
+
+    Raises TpuError when there is no such file, or `model` is none of what can be given.
+    """
+    if isinstance(model, str | Path) and Path(model).suffix != SUFFIX:
+        path = Path(model)
+        if not path.is_file():
+            raise TpuError(f"{path}: no such file")
+        yield path
+        return
+    if isinstance(model, str | Path):
+        proto, name = from_torch(model), name or Path(model).stem
+    elif isinstance(model, onnx.ModelProto):
+        proto = model
+    elif is_exported(model):
+        proto = from_torch(model)
+    else:
+        raise TpuError(
+            f"a {type(model).__name__} is no model: give the path of an .onnx, .mlir or .pt2 file, "
+            "an onnx.ModelProto or a program of torch.export"
+        )
+    with TemporaryDirectory() as folder:
+        file = Path(folder, f"{_file_name(name or proto.graph.name)}.onnx")
+        # onnx leaves the argument of its PathLike out
+        onnx.save_model(proto, file)  # pyright: ignore[reportUnknownMemberType]
+        yield file
+
+
+def _file_name(name: str) -> str:
+    """A graph's name without what a file's may not have."""
+    kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
+    return kept.strip(".") or "model"
