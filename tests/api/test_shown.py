@@ -64,6 +64,10 @@ def test_silence_where_nobody_looks(
     program.run(image())
     assert capsys.readouterr() == ("", "")
     terminal = Console(file=io.StringIO(), force_terminal=True)
-    monkeypatch.setattr(shown, "_console", lambda progress: terminal)
+
+    def console(progress: bool | None) -> Console:
+        return terminal
+
+    monkeypatch.setattr(shown, "_console", console)
     program.run(image())
     assert "running cnn" in terminal.file.getvalue()  # pyright: ignore  # it is a StringIO
