@@ -1,4 +1,5 @@
-"""tpu.LayerNorm by mean and mean square of the difference, in f16 for f16 rows, else in f32."""
+"""tpu.LayerNorm by mean and mean square of the difference, tpu.RMSNorm by the mean square; in f16
+for f16 rows, else in f32."""
 
 import math
 from collections.abc import Sequence
@@ -53,8 +54,12 @@ def rms_norm(context: KernelContext, op: Operation) -> None:
     x = context.value(op.input)
     given = [context.value(v) for v in (op.gamma,) if not is_none(v)]
     extent = (math.prod(x.shape[:-1]), x.shape[-1], 1)
-    form = Form(op.eps.value.data, not is_none(op.gamma), centred=False)
-    _in_f32(context, op, given, extent, form)
+    plan = plan_reduction(extent[1], 1, context.chip.eu(F32.bytes))
+    out = context.value(op.output)
+    types = Types(out.dtype, (x.dtype, *(v.dtype for v in given)))
+    kinds = (FULL, FULL, *(PARAMETER for _ in given))
+    work = describe_rms(op, types, plan, context.chip)
+    row_layer(context, (out, x, *given), kinds, extent, work)
 
 
 def _in_f32(
@@ -94,6 +99,15 @@ def describe(op: "tpu.LayerNormOp", types: Types, plan: Rows, chip: Chip) -> Ele
     return in_f32(types, plan, Form(epsilon, has_weight))
 
 
+def describe_rms(op: "tpu.RMSNormOp", types: Types, plan: Rows, chip: Chip) -> ElementWise:
+    """As `describe`, without a mean and a bias."""
+    has_weight, epsilon = not is_none(op.gamma), op.eps.value.data
+    shape = row_shape(plan, types, 1)
+    if shape is not None and narrow_form.takes(shape, chip) and precision_of(op) is Precision.FAST:
+        return _narrow(shape, epsilon, has_weight, chip, centred=False)
+    return in_f32(types, plan, Form(epsilon, has_weight, centred=False))
+
+
 def in_f32(types: Types, plan: Rows, form: Form) -> ElementWise:
     """How a normalisation is computed whose numbers are all widened to f32."""
     stages = plan.stages(F32)
@@ -111,14 +125,17 @@ def in_f32(types: Types, plan: Rows, form: Form) -> ElementWise:
     return ElementWise(compute, (*scratch, plan.tile(F32)) if widens else scratch)
 
 
-def _narrow(shape: RowShape, epsilon: float, has_weight: bool, chip: Chip) -> ElementWise:
+def _narrow(
+    shape: RowShape, epsilon: float, has_weight: bool, chip: Chip, centred: bool = True
+) -> ElementWise:
     kinds = [Arith.MUL, Arith.ADD] if has_weight else [Arith.ADD]
+    normed = narrow_form.layer_norm_f16 if centred else narrow_form.rms_norm_f16
 
     def compute(e: Emitter, work: Work) -> None:
         x, *given = work.operands
         steps = list(zip(kinds, given, strict=False))
         out, rows = rows_of(work.out, chip), rows_of(x, chip)
-        narrow_form.layer_norm_f16(e, out, rows, work.scratch, epsilon, steps)
+        normed(e, out, rows, work.scratch, epsilon, steps)
 
     return ElementWise(compute, narrow_form.norm_scratch(chip, shape))
 

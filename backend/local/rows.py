@@ -78,16 +78,16 @@ def layer_norm(context: LocalContext) -> None:
 
 
 def rms_norm(context: LocalContext) -> None:
-    """Emit an RMSNorm over the rows that lie within lanes; the weight is in every lane."""
+    """Emit an RMSNorm along rows that a lane holds; its weight is in every lane."""
     op = context.op
     assert isinstance(op, tpu.RMSNormOp)
-    x, size = context.operand(0), _shape(context)[-1]
-    found = lines(x, size, 1, context.chip.eu(F32.bytes))
+    x, chip = context.operand(0), context.chip
+    size = _shape(context)[-1]
+    found = lines(x, size, 1, chip.eu(F32.bytes))
     given = [value for value in context.operands[1:2] if value is not None]
     types = Types(context.out.dtype, (x.dtype, *(value.dtype for value in given)))
     rows = [_parameter(context, value, found, size) for value in given]
-    form = norm.Form(op.eps.value.data, bool(given), centred=False)
-    _run(context, found, norm.in_f32(types, found.plan, form), [x.tensor, *rows])
+    _run(context, found, norm.describe_rms(op, types, found.plan, chip), [x.tensor, *rows])
 
 
 def _parameter(context: LocalContext, value: LocalValue, found: Lines, size: int) -> LocalTensor:

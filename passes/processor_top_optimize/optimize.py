@@ -15,6 +15,7 @@ from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
 from xdsl_tpu.passes.processor_top_optimize import (
     arithmetic,
     conv,
+    cosine_attention,
     matmul_output_transpose,
     matmul_right_transpose,
     reshape_reorder,
@@ -46,8 +47,13 @@ PATTERNS: PatternTable = {
         matmul_output_transpose.ConvertMatMulWithOutputTranspose(),
         Permute5dSplit(),
     ),
+    top.RMSNormOp: (cosine_attention.NormBeforePermute(),),
     top.ReshapeOp: (TopReshapeFuse(), TopFuseReshape2()),
-    top.ScaleOp: (scale.MergeScale2Conv(), scale.ConvertScaleOp()),
+    top.ScaleOp: (
+        cosine_attention.ScaleOnQueries(),
+        scale.MergeScale2Conv(),
+        scale.ConvertScaleOp(),
+    ),
     top.SoftmaxOp: (reshape_reorder.ReshapeReorderPattern(),),
     top.SwapDimInnerOp: (TopMultiSwapDimMergeToOne(),),
 }

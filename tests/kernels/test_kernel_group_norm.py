@@ -42,7 +42,7 @@ def test_pixel_norm(kind: str, shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("shape", [(2, 70, 96), (1, 5, 3, 33)], ids=str)
+@pytest.mark.parametrize("shape", [(2, 70, 96), (1, 5, 3, 33), (2, 64, 6, 10)], ids=str)
 def test_rms_norm(kind: str, shape: tuple[int, ...]) -> None:
     case = Case(kind)
     operands = [case.input("x", shape, 2.0), case.weight("w", shape[-1:])]

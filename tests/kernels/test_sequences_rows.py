@@ -222,6 +222,14 @@ def test_small_rows_and_epsilon(scale: float) -> None:
     assert error.max() <= 3e-3
 
 
+def test_rows_of_zeros_stay_zeros_with_hardly_an_epsilon() -> None:
+    x = random((1, 64, 96, 1))
+    x[:, ::2] = 0
+    measured, error = run_norm(norm.rms_norm_f16, x, 1e-26)
+    assert error.max() <= 4.3e-3
+    assert not measured.values[:, ::2].any()
+
+
 def test_rows_of_one_number_become_zeros() -> None:
     measured, _ = run_norm(norm.layer_norm_f16, np.full((1, 64, 96, 1), 3, np.float16))
     assert not measured.values.any()

@@ -136,6 +136,12 @@ def normalised(case: Case) -> None:
     layer_norm(case, case.input("x", (2, 70, 48)), "y", (2, 70, 48), rows)
 
 
+def over_roots(case: Case) -> None:
+    """An RMSNorm with a weight over the last axis."""
+    operands = [case.input("x", (2, 70, 48)), case.weight("w", (48,), 0.5)]
+    case.op("tpu.RMSNorm", operands, {"eps": "1.0e-5 : f64"}, "y", (2, 70, 48))
+
+
 def probable(axis: int) -> Build:
     """A softmax of scores of some size."""
 
@@ -189,6 +195,7 @@ CASES: Mapping[str, Build] = {
     "tpu.PReluOp": sloped,
     "tpu.Pool2D Max": pooled("Max"),
     "tpu.Pool2D Avg": pooled("Avg"),
+    "tpu.RMSNorm": over_roots,
     "tpu.Reciprocal": unary("Reciprocal", const_val="1.5 : f64"),
     "tpu.Reduce mean": reduced("Mean", 3),
     "tpu.Reduce max": reduced("Max", 2),
@@ -245,7 +252,7 @@ def test_slices_give_what_the_whole_gives(name: str, kind: str) -> None:
     case = Case(kind)
     CASES[name](case)
     whole = run(case).simulated
-    rows = name.startswith("tpu.MatMul") or name == "tpu.LayerNorm"
+    rows = name.startswith("tpu.MatMul") or name in ("tpu.LayerNorm", "tpu.RMSNorm")
     group = GroupType.MM if rows else GroupType.NORMAL
     for secs in (Secs(), Secs(n=2)):
         sliced = run_grouped(case, group, secs).simulated

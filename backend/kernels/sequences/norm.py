@@ -32,6 +32,10 @@ EXPONENT = 0x7C00
 
 SMALLEST_EXPONENT = 0x0400
 
+LEAST_EPSILON = 2.5e-19
+"""What must be added to the mean square of a row of zeros, which is multiplied by 2 ** 30, for the
+inverse of its root to be an f16. The squares of all other f16 rows are larger."""
+
 _TILES = (F16, F16)
 
 
@@ -140,7 +144,7 @@ def _finish(
     else:
         e.cast(root, scale)
         e.arith(Arith.MUL, total, root, root)
-        e.arith(Arith.MUL, root, total, epsilon)
+        e.arith(Arith.MUL, root, total, max(epsilon, LEAST_EPSILON))
         e.arith(Arith.ADD, total, mean, root)
     e.rsqrt(root, total)
     factor = room.dense(0, F16)
