@@ -108,7 +108,7 @@ def _arithmetic(operation: np.ufunc) -> Executor:
 
     def execute(state: State, command: Command) -> None:
         def floats(a: Array, b: Array) -> Array:
-            return state.settled(operation(a, b), a, b)
+            return state.computed(operation, a, b)
 
         kinds = kinds_of(command)
         apply(state, command, kinds, floats if same_float(kinds) else integers)

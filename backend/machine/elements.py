@@ -16,6 +16,7 @@ Array: TypeAlias = npt.NDArray[Any]
 """An array of any element type."""
 
 FLOAT32_TINY = np.float32(2.0**-126)
+_ROUNDS_TO_TINY = 2.0**-126 * (1 - 2.0**-25)
 """The smallest normal f32."""
 
 _ABSOLUTE = np.uint32(0x7FFF_FFFF)
@@ -167,6 +168,21 @@ def settled(result: Array, first: Array, second: Array) -> Array:
     bits = np.where(np.isnan(second), _quiet(second), _NEW_NAN)
     bits = np.where(np.isnan(first), _quiet(first), bits)
     return np.where(unordered, bits, result.view(np.uint32)).view(np.float32)
+
+
+def product(a: Array | np.float32, b: Array) -> Array:
+    """a * b; f32 results that are subnormal before they are rounded are zeros of their sign.
+
+    In the coarse steps of subnormals such a product may round up to the least normal number.
+    """
+    values = a * b
+    if values.dtype != np.float32:
+        return values
+    least = np.abs(values) == FLOAT32_TINY
+    if not least.any():
+        return values
+    below = np.abs(np.multiply(a, b, dtype=np.float64)) < _ROUNDS_TO_TINY
+    return np.where(least & below, np.copysign(np.float32(0), values), values)
 
 
 def _quiet(values: Array) -> npt.NDArray[np.uint32]:

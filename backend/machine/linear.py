@@ -48,7 +48,7 @@ def _linear(compute: Callable[[_Operation, Array, Array, Array], Array], operand
         same_spans(result, a, *(o for o in (b, c) if isinstance(o, Placed)))
 
         def rounded(operation: np.ufunc, first: Array, second: Array) -> Array:
-            return kind.load(kind.store(state.settled(operation(first, second), first, second)))
+            return kind.load(kind.store(state.computed(operation, first, second)))
 
         count = len(result.views)
         for target, x, y, z in zip(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xdsl_tpu.backend.machine.elements import Array, flushed, settled
+from xdsl_tpu.backend.machine.elements import Array, flushed, product, settled
 
 Float32 = npt.NDArray[np.float32]
 
@@ -23,10 +23,11 @@ def rsqrt(x: Array, iterations: int) -> Float32:
     bits = np.ascontiguousarray(x, np.float32).view(np.int32)
     y: npt.NDArray[Any] = (_FIRST_GUESS - (bits >> 1).view(np.uint32)).view(np.float32)
     y = y.reshape(np.shape(x))
-    half = flushed(_HALF * flushed(x))
+    y = flushed(y)
+    half = flushed(product(_HALF, flushed(x)))
     for _ in range(iterations + 1):
-        step = flushed(flushed(half * y) * y)
-        y = flushed(y * (_THREE_HALVES - step))
+        step = flushed(product(flushed(product(half, y)), y))
+        y = flushed(product(y, _THREE_HALVES - step))
     return y
 
 
@@ -46,6 +47,6 @@ def rsqrt_half(bits: npt.NDArray[np.uint16], iterations: int) -> npt.NDArray[np.
 def divide(a: Array, b: Array, iterations: int) -> Float32:
     """a / b as (r * r) * a with r = rsqrt(|b|); for a negative b that is a number a is negated."""
     root = rsqrt(np.abs(b), iterations)
-    square = flushed(root * root)
+    square = flushed(product(root, root))
     signed = np.where(np.signbit(b) & ~np.isnan(b), -a, a)
-    return flushed(settled(square * signed, square, signed))
+    return flushed(settled(product(square, signed), square, signed))

@@ -96,7 +96,7 @@ def _float_sums(state: State, kind: Element, operands: tuple[Array, Array, Array
     for tap in range(kh * kw):
         y, x = divmod(tap, kw)
         value, factor = windows[..., y, x], kernel[:, :, y, x, None, None]
-        product = _rounded(kind, state.settled(value * factor, value, factor))
+        product = _rounded(kind, state.computed(np.multiply, value, factor))
         total = state.settled(next_sum + product, next_sum, product)
         next_sum, other = other, _rounded(kind, total)
     return _rounded(kind, state.settled(next_sum + other, next_sum, other))

@@ -38,7 +38,7 @@ def taylor(state: State, command: Command) -> None:
         total = np.empty_like(x)
         total[...] = lanes[:, terms - 1]
         for k in range(terms - 2, -1, -1):
-            total = kind.load(kind.store(state.settled(total * x, total, x)))
+            total = kind.load(kind.store(state.computed(np.multiply, total, x)))
             term = lanes[:, k]
             total = kind.load(kind.store(state.settled(total + term, total, term)))
         target[...] = kind.store(total)

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import numpy as np
+
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.isa.codes import LayoutCode
-from xdsl_tpu.backend.machine.elements import U8, Array, Element, flushed, settled
+from xdsl_tpu.backend.machine.elements import U8, Array, Element, flushed, product, settled
 from xdsl_tpu.backend.machine.memory import Memory, Placed, Quad
 from xdsl_tpu.backend.machine.nibbles import Nibbles, bytes_shape
 from xdsl_tpu.dialects.errors import TpuError
@@ -53,6 +55,12 @@ class State:
     def settled(self, result: Array, first: Array, second: Array) -> Array:
         """A float result flushed, in exact mode with the chip's NaN of its two operands."""
         return flushed(settled(result, first, second) if self.exact else result)
+
+    def computed(self, operation: np.ufunc, first: Array, second: Array) -> Array:
+        """`operation` on floats, settled; in exact mode products are flushed before rounding."""
+        flushing = self.exact and operation is np.multiply
+        result = product(first, second) if flushing else operation(first, second)
+        return self.settled(result, first, second)
 
     def eu_aligned(self, address: int, shape: Quad, kind: Element) -> Placed:
         """A local tensor whose channel rows are padded to the lane width (layout code 0)."""

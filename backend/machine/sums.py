@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from xdsl_tpu.backend.machine.elements import FLOAT32_TINY, Array, flushed, settled
+from xdsl_tpu.backend.machine.elements import FLOAT32_TINY, Array, flushed, product, settled
 
 Float32 = npt.NDArray[np.float32]
 
@@ -106,20 +106,23 @@ def parity_accumulate(
     unordered = bool(np.isnan(left).any() and np.isnan(right).any())
     for rows in _tiles(*out.shape):
         sums = np.zeros((2, *out[rows].shape), np.float32)
-        product = np.empty(out[rows].shape, np.float32)
+        term = np.empty(out[rows].shape, np.float32)
         for q, value in enumerate(firsts):
             sums[q % 2] += value[rows]
         for q in range(left.shape[1]):
             total = sums[(q + len(firsts)) % 2]
-            np.multiply(left[rows, q, None], right[q], out=product)
-            if unordered:
-                a = np.broadcast_to(left[rows, q, None], product.shape)
-                b = np.broadcast_to(right[q], product.shape)
-                product = settled(product, *((b, a) if right_first else (a, b)))
             if flush:
-                total[...] = flushed(total + flushed(product))
+                term = product(left[rows, q, None], right[q])
             else:
-                np.add(total, product, out=total)
+                np.multiply(left[rows, q, None], right[q], out=term)
+            if unordered:
+                a = np.broadcast_to(left[rows, q, None], term.shape)
+                b = np.broadcast_to(right[q], term.shape)
+                term = settled(term, *((b, a) if right_first else (a, b)))
+            if flush:
+                total[...] = flushed(total + flushed(term))
+            else:
+                np.add(total, term, out=total)
         out[rows] = flushed(sums[1] + sums[0])  # of two NaNs the second one wins
     return out
 

@@ -72,7 +72,7 @@ def _arithmetic(operation: np.ufunc) -> Executor:
 
         def compute(kind: Element, a: Array, b: Array) -> Array:
             if is_float:
-                return state.settled(operation(a, b), a, b)
+                return state.computed(operation, a, b)
             return operation(a, b, dtype=np.int64, casting="unsafe")
 
         _combine(compute)(state, command)
