@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from xdsl_tpu.backend.bmodel import write_bmodel
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.program import Program
+from xdsl_tpu.backend.report.needs import Needs, needs_of
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.names import name_of
@@ -57,6 +58,20 @@ class Compilation:
     origin: dict[str, Any] = field(default_factory=dict[str, Any])
     layers: Layers | None = None
     """In what the layers of an INT8 program compute."""
+    needs: Needs | None = None
+    """What the network must move and multiply."""
+
+    @property
+    def floor(self) -> int | None:
+        """Cycles that no program of the network in this format beats."""
+        if self.needs is None:
+            return None
+        return self.needs.cycles(self.program.quantize, self.chip)
+
+    def _floor(self) -> dict[str, Any]:
+        if self.needs is None:
+            return {}
+        return {"floor": {"cycles": self.floor} | asdict(self.needs)}
 
     def summary(self) -> dict[str, Any]:
         """What `compile.json` holds."""
@@ -68,6 +83,9 @@ class Compilation:
             **self.origin,
             "seconds": {stage: round(value, 3) for stage, value in self.seconds.items()},
             "notes": self.notes,
+            **(
+                {} if self.needs is None else {"floor": {"cycles": self.floor} | asdict(self.needs)}
+            ),
             **({} if self.layers is None else {"layers": self.layers.summary()}),
             "instructions": {"bdc": len(program.tiu) - 1, "gdma": len(program.gdma) - 1},
             "memory": {
@@ -184,11 +202,14 @@ def _compile(
     hashes = weight_hashes(source.model, module, source.weights)
     done()
     layers: Layers | None = None
+    needs: Needs | None = None
     for stage in STAGES:
         done = timed(stage)
         for one in run_stage(module, stage, settings):
             seconds[f"{stage}/{one.pass_name}"] = one.seconds
         done()
+        if stage == "top":
+            needs = needs_of(module)
         if settings.mode == "INT8" and stage == "tpu":
             layers = layers_of(module)
         done = timed(f"write {stage}.mlir")
@@ -204,7 +225,7 @@ def _compile(
     origin = compilation(
         source.command, source.model, hashes, settings.quantization, chip, folder / BMODEL
     )
-    result = Compilation(program, chip, seconds, module_info(module).notes, origin, layers)
+    result = Compilation(program, chip, seconds, module_info(module).notes, origin, layers, needs)
     (folder / SUMMARY).write_text(json.dumps(result.summary(), indent=1) + "\n", encoding="utf-8")
     return result
 

@@ -123,12 +123,18 @@ def model_outputs(program: Path) -> list[str]:
     return [str(name) for name in names or ()]
 
 
+def network_floor(program: Path) -> int | None:
+    """Cycles that no program of the network beats; None when no `compile.json` of it tells."""
+    found = _compiled(program.with_name(COMPILED), file_hash(program))
+    return found.get("floor", {}).get("cycles")
+
+
 def _compiled_hashes(path: Path, program: str) -> dict[str, Any]:
     return _compiled(path, program).get("hashes", {})
 
 
 def _compiled(path: Path, program: str) -> dict[str, Any]:
-    """A `compile.json`, if it is of the program with that hash."""
+    """What `compile.json` says of a bmodel with this hash; nothing when it is of another one."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return found if found["hashes"]["program"] == program else {}

@@ -10,10 +10,13 @@ from rich.table import Table
 
 from xdsl_tpu.api.building import Request, build
 from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.report import explain, read_groups
+from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.arguments import add_common, add_input_shapes, cosine
-from xdsl_tpu.tools.compile_model import Compilation
+from xdsl_tpu.tools.compile_model import GROUPS, Compilation
 from xdsl_tpu.tools.errors import guarded
+from xdsl_tpu.tools.explain import print_explanation
 from xdsl_tpu.tools.progress import working
 from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.survey import Unsupported, survey
@@ -58,6 +61,11 @@ def _parser() -> argparse.ArgumentParser:
         "--check",
         action="store_true",
         help="compile nothing: list every op that is not supported, and what to do about it",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="say what the program's cycles are spent on, and which three changes would gain most",
     )
     add_common(parser)
     return parser
@@ -134,6 +142,12 @@ def _run(args: argparse.Namespace, command: str) -> None:
         print(f"note: {note}", file=sys.stderr)
     if not args.quiet:
         _print_summary(result, output, tables)
+    if args.explain:
+        program, chip = result.program, result.chip
+        timeline = simulate(program.tiu, program.gdma, chip)
+        groups = read_groups(output / GROUPS)
+        found = explain(program, timeline, chip, result.floor, groups)
+        print_explanation(found, Console())
 
 
 def _check(args: argparse.Namespace) -> None:

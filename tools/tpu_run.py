@@ -22,6 +22,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import (
+    explain,
     html_report,
     read_groups,
     read_report,
@@ -35,10 +36,11 @@ from xdsl_tpu.tools.check import check
 from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, comparison_table
 from xdsl_tpu.tools.compile_model import GROUPS
 from xdsl_tpu.tools.errors import guarded
+from xdsl_tpu.tools.explain import print_explanation
 from xdsl_tpu.tools.files import check_writable, text_writer, write_text, write_together
 from xdsl_tpu.tools.find_bad import add_find_bad, find_bad, refuse_other_reports
 from xdsl_tpu.tools.progress import counting, working
-from xdsl_tpu.tools.provenance import command_line
+from xdsl_tpu.tools.provenance import command_line, network_floor
 from xdsl_tpu.tools.provenance import run as run_origin
 from xdsl_tpu.tools.run_inputs import run_inputs
 from xdsl_tpu.tools.run_tables import Compared, difference_table, print_tables
@@ -110,6 +112,11 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
         type=_limit,
         metavar="X",
         help="with --compare: exit with status 4 when an output's max abs error is above X",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="say what the cycles are spent on, and which three changes would gain most",
     )
     parser.add_argument(
         "--compare-layers",
@@ -217,12 +224,18 @@ def _run(args: argparse.Namespace, command: str) -> None:
             layers = compare_layers(args.program, program, chip, inputs)
     report = run_report(program, chip, timeline, comparison, seconds)
     report = _origin(args, command, chip) | report
+    bmodel = bmodel_path(args.program)
+    groups = read_groups(bmodel.with_name(GROUPS))
+    explanation = explain(program, timeline, chip, network_floor(bmodel), groups)
+    report["gap"] = explanation.as_dict()
     count_not_finite(outputs, report)
     if layers:
         report["layer_comparison"] = [row.as_dict() for row in layers]
     _write(args, program, chip, timeline, outputs, report, against)
     if not args.quiet and args.disassemble != STDOUT:
         print_tables(program, chip, timeline, comparison, report, checked=args.check)
+        if args.explain:
+            print_explanation(explanation, Console())
         if layers:
             Console().print(comparison_table(layers))
         if against is not None and args.against is not None:

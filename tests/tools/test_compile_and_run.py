@@ -18,7 +18,8 @@ SMALL = ("cnn", "transformer", "wide_pads")
 
 REPORT_KEYS = {
     "": "version command seed hashes model chip quantize cycles milliseconds floor usage bdc gdma "
-    "local_memory outputs comparison wall_seconds layers",
+    "local_memory outputs comparison wall_seconds layers gap",
+    "gap": "floor ratio causes blocks ops proposals",
     "hashes": "program model weights calibration_table quantize_table chip inputs",
     "floor": "array compute ddr dma",
     "usage": "both exposed_dma exposed_compute idle",
@@ -100,7 +101,7 @@ def check_report(report: dict[str, Any]) -> None:
 
 def check_summary(summary: dict[str, Any], report: dict[str, Any]) -> None:
     """compile.json: time per stage, instruction counts, memory."""
-    keys = {"model", "chip", "quantize", "seconds", "notes", "instructions", "memory"}
+    keys = {"model", "chip", "quantize", "seconds", "notes", "floor", "instructions", "memory"}
     assert set(summary) == keys | {"version", "command", "seed", "outputs", "hashes"}
     assert summary["outputs"] == ["logits", "features"]
     assert {"import", "top", "tpu", "final", "codegen", "write bmodel"} <= set(summary["seconds"])

@@ -1,26 +1,23 @@
 """Cycles that no program of a network beats: what must move once, what must be multiplied.
 
-Counted on the network (`top.mlir`), not on a program of it: weights of equal content once, however
+Counted on the network (Top IR), not on a program of it: weights of equal content once, however
 often they are used (the steps of an LSTM), and of a table the rows that are looked up.
 """
 
 import hashlib
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.report.work import array_peak
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.dialects.interpreters.runner import find_main
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.dialects.text import read_module
 from xdsl_tpu.dialects.weights import weights_of
-from xdsl_tpu.tools.module_weights import attach_to_model
 
 BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
 """Of a weight, by number format."""
@@ -40,22 +37,19 @@ class Needs:
     outputs: int
     macs: int
 
-    def cycles(self, quantize: str) -> int:
+    def cycles(self, quantize: str, chip: Chip) -> int:
         """The larger of moving all of it once at DDR's rate and of multiplying at full rate."""
-        chip = load_chip("bm1684x")
         width = BYTES[quantize]
         moved = self.weights * width + (self.inputs + self.outputs) * HOST_BYTES
         ddr = moved / (chip.load_bytes_per_cycle / chip.tensor_derate)
         return math.ceil(max(ddr, self.macs / array_peak(chip, width)))
 
 
-def needs_of(path: Path) -> Needs:
-    """Those of the `top.mlir` in a folder that `tpu-compile` wrote.
+def needs_of(module: ModuleOp) -> Needs:
+    """Those of a module of Top IR with static shapes and its weights attached.
 
-    Raises TpuError when it cannot be read.
+    Raises TpuError when it has no main function.
     """
-    module = read_module(path)
-    attach_to_model(module, path)
     main = find_main(module)[1]
     ops = list(main.body.block.ops)
     returned = ops[-1].operands

@@ -1,0 +1,62 @@
+"""What a program's cycles are spent on, as tables."""
+
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from xdsl_tpu.backend.report.explain import Explanation
+from xdsl_tpu.backend.report.gap import Cause
+
+BLOCKS = 10
+"""Blocks that are shown."""
+
+
+def in_a_line(explanation: Explanation) -> str:
+    """The floor, and how far the program is from it."""
+    return f"{explanation.floor:,} cycles: the program takes {explanation.ratio:.2f} times that"
+
+
+def print_explanation(explanation: Explanation, console: Console) -> None:
+    """Floor and cycles, their causes, blocks and ops that take most, what would gain most."""
+    summary = Table(title="cycles by cause", show_header=False)
+    summary.add_column(overflow="fold")
+    summary.add_column(justify="right", no_wrap=True)
+    summary.add_column(justify="right", no_wrap=True)
+    for cause, cycles in sorted(explanation.causes.items(), key=lambda item: -item[1]):
+        if cycles:
+            summary.add_row(cause.text, f"{cycles:,}", _share(cycles, explanation.cycles))
+    summary.add_section()
+    summary.add_row("all", f"{explanation.cycles:,}", "")
+    summary.add_row("floor", f"{explanation.floor:,}", f"{explanation.ratio:.2f} x")
+    console.print(summary)
+    for what, parts in (("op", explanation.ops), ("block", explanation.blocks)):
+        if len(parts) > 1:
+            console.print(_parts(what, parts, explanation.cycles))
+    for number, one in enumerate(explanation.proposals, 1):
+        layers = f"{one.layers} layers like " if one.layers > 1 else ""
+        most = f"at most {one.cycles:,} cycles ({_share(one.cycles, explanation.cycles)})"
+        console.print(
+            Text(f"{number}. {most}: {one.cause.text}, {layers}'{one.example}' ({one.op})")
+        )
+        for line in filter(None, (one.why, one.advice)):
+            console.print(Padding(Text(line), (0, 0, 0, 3)))
+
+
+def _parts(what: str, parts: Mapping[str, Mapping[Cause, int]], cycles: int) -> Table:
+    table = Table(title=f"cycles by {what}")
+    table.add_column(what, overflow="fold")
+    table.add_column("cycles", justify="right", no_wrap=True)
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("most of it", overflow="fold")
+    for name, causes in list(parts.items())[:BLOCKS]:
+        own = sum(causes.values())
+        most = max(causes, key=lambda cause: causes[cause])
+        table.add_row(name, f"{own:,}", _share(own, cycles), most.text)
+    return table
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / max(1, whole):.1%}"
