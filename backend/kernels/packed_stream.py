@@ -26,7 +26,11 @@ class Cut:
         """Tiles of `rounds`, with about `factor_bytes` of scales and zero points a lane."""
         rounds = min(rounds, weight.rounds)
         most = ceil_div(weight.rounds, rounds)
-        return cls(rounds, max(1, min(most, factor_bytes // (rounds * weight.scale_bytes))))
+        tiles = max(1, min(most, factor_bytes // (rounds * weight.scale_bytes)))
+        if tiles < most:  # whole blocks, if there is one so soon
+            whole = (n for n in range(tiles, 0, -1) if n * rounds % weight.block == 0)
+            tiles = next(whole, tiles)
+        return cls(rounds, tiles)
 
     def factor_bytes(self, chip: Chip, weight: PackedWeight) -> int:
         """Bytes of a lane for scales and zero points that come together."""
@@ -56,24 +60,25 @@ class PackedStream:
     def tile(self, outputs: Piece, address: int, target: int | None = None) -> LocalTensor:
         """Unpacked rows (1, outputs, 1, depth), as `unpack` makes them, of a tile's beginning."""
         source = self.weight.rows(outputs)
-        group, factors = self._load_factors(outputs)
+        factors = self._load_factors(outputs)
         size = aligned_bytes(self.e.chip, source.shape, source.dtype)
         packed = aligned(self.e.chip, self._tiles.take(size), source.shape, source.dtype)
         fetch(self.e, packed, source)
-        first = (outputs.start - group.start) // self.weight.lanes
+        first = outputs.start // self.weight.lanes
         return unpack(self.e, address, self.weight, packed, factors, first, target)
 
-    def _load_factors(self, outputs: Piece) -> tuple[Piece, Factors]:
+    def _load_factors(self, outputs: Piece) -> Factors:
         """Those of a tile, loaded with those of the tiles behind it unless they are there."""
         if self._group is not None and self._group[0].start <= outputs.start < self._group[0].end:
-            return self._group
+            return self._group[1]
         size = self.cut.rounds * self.cut.tiles * self.weight.lanes
         group = Piece(outputs.start, min(size, self.weight.outputs - outputs.start))
-        chip, rounds = self.e.chip, ceil_div(group.size, self.weight.lanes)
+        chip, lanes = self.e.chip, self.weight.lanes
         place = self._factors.take(self.cut.factor_bytes(chip, self.weight))
-        factors = Factors.at(chip, place, self.weight, rounds)
-        sources = self.weight.factors(group)
+        blocks = self.weight.blocks(group.start // lanes, ceil_div(group.size, lanes))
+        factors = Factors.at(chip, place, self.weight, blocks)
+        sources = self.weight.factors(blocks)
         for target, source in zip((factors.scales, factors.points), sources, strict=True):
             fetch(self.e, target, source)
         self._group = group, factors
-        return self._group
+        return factors

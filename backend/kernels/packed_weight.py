@@ -22,7 +22,6 @@ from xdsl_tpu.backend.tensor import (
     align,
     aligned,
     ceil_div,
-    compact,
     contiguous,
     strided,
 )
@@ -36,7 +35,8 @@ HALF_BITS = 4
 class PackedWeight:
     """[outputs, depth] of `bits` bits in DDR; addresses of bytes, scales and zero points.
 
-    `group` elements of a row share a scale of type `kind`. `lanes` are those of the chip.
+    `group` elements of a row share a scale of type `kind`. `lanes` are those of the chip; `block`
+    rounds of so many outputs have their scales together.
     """
 
     address: int
@@ -48,6 +48,7 @@ class PackedWeight:
     group: int
     kind: DType
     lanes: int
+    block: int
 
     @property
     def groups(self) -> int:
@@ -74,20 +75,19 @@ class PackedWeight:
         start = self.address + outputs.start * self.row_bytes
         return contiguous(start, (1, outputs.size, 1, self.row_bytes), DType.U8)
 
-    def factors(self, outputs: Piece) -> tuple[GlobalTensor, GlobalTensor]:
-        """Scales and zero points of outputs that begin on lane 0, as (1, lanes, 1, numbers)."""
-        first, count = outputs.start // self.lanes, ceil_div(outputs.size, self.lanes)
-        by_lane, width = self.rounds * self.groups, count * self.groups
-        strides = (self.lanes * by_lane, by_lane, width, 1)
+    def blocks(self, first: int, count: int) -> Piece:
+        """The blocks that `count` rounds from the `first` one on lie in."""
+        start = first // self.block
+        return Piece(start, ceil_div(first + count, self.block) - start)
+
+    def factors(self, blocks: Piece) -> tuple[GlobalTensor, GlobalTensor]:
+        """Scales and zero points of some blocks, as (blocks, lanes, 1, numbers)."""
+        width = self.block * self.groups
+        shape = (blocks.size, self.lanes, 1, width)
+        start = blocks.start * self.lanes * width
         places = ((self.scale, self.kind), (self.zero_point, DType.U8))
         scales, points = (
-            GlobalTensor(
-                address + first * self.groups * kind.bytes,
-                (1, self.lanes, 1, width),
-                strides,
-                kind,
-            )
-            for address, kind in places
+            contiguous(address + start * kind.bytes, shape, kind) for address, kind in places
         )
         return scales, points
 
@@ -108,34 +108,44 @@ def packed_weight(
     packed, scale, point = map(context.value, operands)
     found = packed.elements * 8 // (depth * bits)
     whole = found * depth * bits == packed.elements * 8 and depth % group == 0
-    if not whole or outputs not in (None, found):
+    if not whole or outputs not in (None, found) or len(scale.shape) != 4:
         raise NoKernel(f"a packed matrix of {packed.shape} bytes for {outputs} rows of {depth}")
     if scale.dtype is not kind or kind.bytes != 2 or point.dtype is not DType.U8:
         kinds = ", ".join(one.label for one in (kind, scale.dtype, point.dtype))
         raise NoKernel(f"packed weights need one 16-bit type and zero points in bytes, not {kinds}")
     places = packed.address, scale.address, point.address
-    return PackedWeight(*places, found, depth, bits, group, kind, context.chip.lanes)
+    lanes, block = context.chip.lanes, scale.shape[-2]
+    return PackedWeight(*places, found, depth, bits, group, kind, lanes, block)
 
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """Scales and zero points of some rounds of outputs in local memory, compact."""
+    """Scales and zero points of some blocks in local memory, compact in every lane.
+
+    `first` is the first round that they are of.
+    """
 
     scales: LocalTensor
     points: LocalTensor
+    first: int
 
     @classmethod
-    def at(cls, chip: Chip, address: int, weight: PackedWeight, rounds: int) -> "Factors":
-        """For `rounds` rows a lane from `address` on."""
-        shape = (1, chip.lanes, 1, rounds * weight.groups)
-        scales = compact(chip, address, shape, weight.kind)
-        after = address + align(shape[3] * weight.kind.bytes, chip.eu_bytes)
-        return cls(scales, compact(chip, after, shape, DType.U8))
+    def at(cls, chip: Chip, address: int, weight: PackedWeight, blocks: Piece) -> "Factors":
+        """Those of some blocks, from `address` on."""
+        width = weight.block * weight.groups
+        shape, strides = (blocks.size, chip.lanes, 1, width), (width, width, width, 1)
+        after = address + align(blocks.size * width * weight.kind.bytes, chip.eu_bytes)
+        return cls(
+            strided(address, shape, strides, weight.kind),
+            strided(after, shape, strides, DType.U8),
+            blocks.start * weight.block,
+        )
 
     @staticmethod
     def bytes(chip: Chip, weight: PackedWeight, rounds: int) -> int:
-        """Bytes of a lane for `rounds` rows."""
-        count = rounds * weight.groups
+        """Bytes of a lane for the blocks of `rounds` rows, wherever they begin."""
+        blocks = min(ceil_div(rounds, weight.block) + 1, ceil_div(weight.rounds, weight.block))
+        count = blocks * weight.block * weight.groups
         return align(count * weight.kind.bytes, chip.eu_bytes) + align(count, chip.eu_bytes)
 
 
@@ -157,7 +167,7 @@ def unpack(
 ) -> LocalTensor:
     """A tile (1, rows, 1, depth) in 16-bit floats, at `target`, from its packed rows.
 
-    `first` is the tile's first round among those of `factors`. The room behind `address`
+    `first` is the number of the tile's first round. The room behind `address`
     (`unpack_bytes`), which is where the tile goes without a `target`, must not hold `packed`.
     """
     chip, rows = e.chip, packed.shape[1]
@@ -168,7 +178,7 @@ def unpack(
     )
 
     def factor(one: LocalTensor) -> LocalTensor:
-        start = one.address + first * groups * one.dtype.bytes
+        start = one.address + (first - factors.first) * groups * one.dtype.bytes
         return strided(start, (1, rows, groups, 1), (0, groups, 1, 0), one.dtype)
 
     if weight.bits == HALF_BITS:

@@ -57,7 +57,7 @@ def attention(
         if f"{role}_norm" in layer.norms:
             weights = layer.norms[f"{role}_norm"][order]
             split[role] = net.norm(f"{prefix}{role}_norm", split[role], weights, config.eps)
-    length = net.shape(mask)[-1] - (1 if history else 0)
+    length = net.shape(mask)[-1] - (rows if history else 0)
     cosine, sine = _tables(net, rotary, config.head_dim, length, positions)
     q, k = (
         net.op(top.RopeOp, name, [split[role], sine, cosine], net.shape(split[role]),
@@ -68,7 +68,7 @@ def attention(
     if history:
         keys, values = (
             net.op(top.ConcatOp, f"{prefix}{role}_proj.concat", [old, new],
-                   (1, length + 1, config.kv_heads, config.head_dim), axis=1, only_merge=True)
+                   (1, length + rows, config.kv_heads, config.head_dim), axis=1, only_merge=True)
             for role, old, new in zip("kv", history, (k, split["v"]), strict=True)
         )  # fmt: skip
     mix = _fused if config.score_cap is None else _capped

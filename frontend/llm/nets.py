@@ -4,7 +4,7 @@ embedding       input_ids [1, S] -> embedding [1, S, hidden]; embedding_cache is
 block_i         input_states [1, S, hidden], position_ids [1, S], attention_mask [1, 1, S, S] ->
                 output_states [1, S, hidden], k_cache and v_cache [1, S, kv heads, head]
 block_cache_i   the same for one token, whose mask is [1, 1, 1, L + 1], with history_k and history_v
-                [1, L, kv heads, head]
+                [1, L, kv heads, head]; of n tokens in one step it is [1, 1, n, L + n]
 lm_head         hidden_states [1, hidden] -> logits [1, vocabulary]
 
 A mask is 0 where a position is seen and -10000 elsewhere; the last entry of a decoding mask is the
@@ -85,11 +85,11 @@ def block_net(
 
 
 def block_cache_net(
-    model: LanguageModel, index: int, length: int, layer: Layer | None = None
+    model: LanguageModel, index: int, length: int, layer: Layer | None = None, rows: int = 1
 ) -> ModuleOp:
-    """Layer `index` for one token behind a history of up to `length` tokens."""
+    """Layer `index` for `rows` tokens, mostly one, behind a history of up to `length` tokens."""
     net = NetBuilder(f"block_cache_{index}", separate_io=True)
-    return _block(net, model, index, 1, length, layer or model.layer(index), history=True)
+    return _block(net, model, index, rows, length, layer or model.layer(index), history=True)
 
 
 def _block(
@@ -106,7 +106,7 @@ def _block(
     shape = (1, rows, config.hidden)
     x = net.input("input_states", shape)
     positions = net.input("position_ids", (1, rows), InputRange(0, length))
-    mask = net.input("attention_mask", (1, 1, rows, length + 1 if history else rows))
+    mask = net.input("attention_mask", (1, 1, rows, length + rows if history else rows))
     cache: list[Value] = []
     if history:
         old = (1, length, config.kv_heads, config.head_dim)

@@ -51,13 +51,13 @@ def test_a_packed_product_is_that_of_the_restored_matrix(
 
 
 def test_lanes_hold_scales_in_their_order(run_op: Run, normal: Make) -> None:
-    packed = quantise(normal(128, 64), 4, 32)
+    packed = quantise(normal(256, 64), 4, 32)
     lanes = [
-        one.reshape(2, 64, 2).swapaxes(0, 1).astype(np.float32)
+        one.reshape(2, 2, 64, 2).swapaxes(1, 2).astype(np.float32)
         for one in (packed.scale, packed.zero)
     ]
     x = normal(1, 64, seed=1).astype(np.float16).astype(np.float32)
-    types = [TensorType(f16, (1, 128))]
+    types = [TensorType(f16, (1, 256))]
     attributes: dict[str, Any] = {"q_group_size": 32, "weight_bits": 4, "w_transpose": True}
     (found,) = run_op(tpu.A16MatMulOp, [x, packed.values, *lanes, None], types, **attributes)
     matrix = packed.floats().astype(np.float16).astype(np.float32)

@@ -4,14 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.llm.interpreted import logits
+from tests.llm.interpreted import checked, logits
 from tests.llm.tiny import DATA, IDS, models, write
 
+from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.frontend.llm import WeightFormat, open_model
+from xdsl_tpu.frontend.llm.nets import block_cache_net, block_net, prefill_mask
 from xdsl_tpu.frontend.llm.reference import Reference
 
 LENGTH = {"dynamic": 16}
 """Of the sequences; 32 otherwise."""
+
+CACHES = ("k_cache", "v_cache")
 
 
 @pytest.mark.parametrize("name", sorted(models()))
@@ -58,3 +62,23 @@ def test_float64_agrees(tmp_path: Path) -> None:
     model = open_model(write(tmp_path, "gemma3"))
     double = Reference(model, np.float64).logits(IDS)
     np.testing.assert_allclose(Reference(model).logits(IDS), double, atol=3e-5)
+
+
+def test_several_tokens_in_one_step(tmp_path: Path) -> None:
+    """Three tokens behind a history of four are what a prompt of seven ends with."""
+    model = open_model(write(tmp_path, "qwen2"))
+    prompt, length, rows = 7, 16, 3
+    x = np.random.default_rng(0).standard_normal((1, prompt, model.config.hidden), np.float32)
+    places = np.arange(prompt, dtype=np.int32)[None]
+    mask = prefill_mask(prompt, None)
+    expected = run_module(checked(block_net(model, 0, prompt)), [x, places, mask])
+    history = [np.full((1, length, *expected[name].shape[2:]), 7, np.float32) for name in CACHES]
+    for one, name in zip(history, CACHES, strict=True):
+        one[:, : prompt - rows] = expected[name][:, : prompt - rows]
+    seen = np.full((1, 1, rows, length + rows), -10000, np.float32)
+    seen[..., : prompt - rows] = 0
+    seen[..., length:] = prefill_mask(rows, None)
+    step = checked(block_cache_net(model, 0, length, rows=rows))
+    found = run_module(step, [x[:, -rows:], places[:, -rows:], seen, *history])
+    for name in ("output_states", *CACHES):
+        np.testing.assert_allclose(found[name], expected[name][:, -rows:], atol=3e-5)

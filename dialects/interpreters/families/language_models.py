@@ -40,7 +40,7 @@ def packed_product(call: Call) -> Array:
 
     `weight` is [N, K], packed (`dialects.packed_weights`). In `tpu` its numbers are rounded to the
     type of the result, and scale and zero points may be in the order in which lanes hold them,
-    [lanes, N / lanes, groups].
+    [blocks, lanes, rounds, groups].
     """
     transposed = "right_transpose" if call.has("right_transpose") else "w_transpose"
     if not call.flag(transposed):
@@ -51,8 +51,8 @@ def packed_product(call: Call) -> Array:
 def _times_packed(call: Call, x: Array, first: int) -> Array:
     """x times the matrix of four operands from `first` on: weight, scale, zero point, bias."""
     weight, scale, zero = (call.tensor(first + index) for index in range(3))
-    if scale.ndim == 3:
-        scale, zero = (one.swapaxes(0, 1).reshape(-1, one.shape[-1]) for one in (scale, zero))
+    if scale.ndim == 4:
+        scale, zero = (one.swapaxes(1, 2).reshape(-1, one.shape[-1]) for one in (scale, zero))
     bits, group = call.integer("weight_bits"), call.integer("q_group_size")
     rows, kind = slice(0, weight.shape[0]), call.op.results[0].type
     matrix = dequantised(weight, scale[rows], zero[rows], bits, group)

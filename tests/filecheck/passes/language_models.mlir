@@ -4,9 +4,9 @@
 // Scale and bias get the type of the mode, scales and zero points the order of the lanes.
 // CHECK-LABEL: module @packed
 // CHECK-DAG: "top.Weight"() : () -> tensor<100x64xui8>
-// CHECK-DAG: "top.Weight"() : () -> tensor<64x2x2xf16>
-// CHECK-DAG: "top.Weight"() : () -> tensor<64x2x2xui8>
-// CHECK: "tpu.A16MatMul"({{.*}}q_group_size = 64 : i64, sign = true, w_transpose = true, weight_bits = 4 : i64{{.*}}tensor<100x64xui8>, tensor<64x2x2xf16>, tensor<64x2x2xui8>, tensor<1x1x100xf16>) -> tensor<1x3x100xf16>
+// CHECK-DAG: "top.Weight"() : () -> tensor<1x64x2x2xf16>
+// CHECK-DAG: "top.Weight"() : () -> tensor<1x64x2x2xui8>
+// CHECK: "tpu.A16MatMul"({{.*}}q_group_size = 64 : i64, sign = true, w_transpose = true, weight_bits = 4 : i64{{.*}}tensor<100x64xui8>, tensor<1x64x2x2xf16>, tensor<1x64x2x2xui8>, tensor<1x1x100xf16>) -> tensor<1x3x100xf16>
 // WIDE: top.A16MatMul 'y': packed weights need the mode F16 or BF16
 // WIDE-NOT: Traceback
 module @packed attributes {module.state = "TOP_F32"} {
