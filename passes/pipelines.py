@@ -84,7 +84,7 @@ _SILENT: OptionTexts = {"shortfall": "false"}
 
 def _calibrated(settings: Settings) -> OptionTexts:
     table = settings.quantization.calibration_table
-    return {"file": table} if table else {}
+    return {"file": table, "asymmetric": "false"} if table else {}
 
 
 def _lowered(settings: Settings) -> OptionTexts:

@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.passes.module_state import set_module_attributes
 
 
@@ -16,8 +17,13 @@ from xdsl_tpu.passes.module_state import set_module_attributes
 class ProcessorAssignPass(ModulePass):
     """Record the chip and the number format that later passes compile for.
 
-    `addr_mode` is `basic` (one arena for all tensors), which `auto` chooses, too. One device
-    and one core are what the chip descriptions so far have.
+        module @net                  ->   module @net attributes {module.chip = "bm1684x", ..}
+
+    `addr_mode` says where inputs and outputs lie: `basic` among all other tensors, which `auto`
+    chooses, too; `io_alone` together in front of them, sharing bytes with nothing. The modes that
+    give them tags or places at load time (`io_tag`, `io_tag_fuse`, `io_reloc`) are taken as
+    `io_alone`: whoever runs a program hands over one arena. One device and one core are what the
+    chip descriptions so far have.
     """
 
     name = "processor-assign"
@@ -26,7 +32,7 @@ class ProcessorAssignPass(ModulePass):
     mode: Literal["F32", "F16", "BF16", "INT8"]
     num_device: int = 1
     num_core: int = 1
-    addr_mode: Literal["auto", "basic"] = "auto"
+    addr_mode: Literal["auto", "basic", "io_alone", "io_tag", "io_tag_fuse", "io_reloc"] = "auto"
     high_precision: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -37,7 +43,7 @@ class ProcessorAssignPass(ModulePass):
         set_module_attributes(
             op,
             {
-                "module.addr_mode": StringAttr("basic"),
+                "module.addr_mode": StringAttr(self._addr_mode(op)),
                 "module.chip": StringAttr(self.chip),
                 "module.cores": IntegerAttr(self.num_core, i64),
                 "module.devices": IntegerAttr(self.num_device, i64),
@@ -45,3 +51,12 @@ class ProcessorAssignPass(ModulePass):
                 "module.mode": StringAttr(self.mode),
             },
         )
+
+    def _addr_mode(self, module: ModuleOp) -> str:
+        if self.addr_mode in ("auto", "basic"):
+            return "basic"
+        if self.addr_mode != "io_alone":
+            module_info(module).notes.append(
+                f"addr_mode {self.addr_mode} is taken as io_alone: a program's arena is one piece"
+            )
+        return "io_alone"

@@ -66,6 +66,7 @@ _SWITCHES: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
             ("--print-ir-after-all", "--print-between-passes"),
             "print the IR after every pass, on standard error",
         ),
+        (("--mlir-disable-threading",), "accepted, as passes never run at the same time"),
         (("--list-passes",), "print the names of all passes and pipelines, and their options"),
         (("--timing", "--time-passes"), "print a table of seconds per pass, on standard error"),
     ),

@@ -7,9 +7,10 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.address_assign.buffers import Buffer
 from xdsl_tpu.passes.address_assign.views import root_of
-from xdsl_tpu.passes.tensors import required_name, size_in_bytes
+from xdsl_tpu.passes.tensors import size_in_bytes
 
 BEFORE_ALL = -1
 """The step at which the host has written the inputs."""
@@ -47,7 +48,7 @@ def lifetimes(func: FuncOp) -> Lifetimes:
     return Lifetimes(
         tuple(first),
         tuple(
-            Buffer(required_name(value), size_in_bytes(value), begin, max(begin, last[value]))
+            Buffer(name_of(value) or "?", size_in_bytes(value), begin, max(begin, last[value]))
             for value, begin in first.items()
         ),
     )

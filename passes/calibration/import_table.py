@@ -49,17 +49,17 @@ class ImportCalibrationTablePass(ModulePass):
 
     Every f32 result needs a line of the table `file` under its name. Ops that only move elements
     take over the range of their operands when they have none. Without `file` nothing happens.
-    `asymmetric` must stay false: quantisation is symmetric.
+    A range is the table's smallest and largest number; with `asymmetric=false` it is the threshold,
+    on both sides of zero where there are negative numbers. `convert-top-to-tpu` quantises
+    symmetrically either way, over the largest magnitude of a range.
     """
 
     name = "import-calibration-table"
 
     file: str = ""
-    asymmetric: bool = False
+    asymmetric: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.asymmetric:
-            raise TpuError(f"{self.name}: asymmetric quantisation is not supported")
         if not self.file:
             return
         if text_attribute(op, "module.state") == State.TOP_CALIBRATED:
@@ -70,12 +70,12 @@ class ImportCalibrationTablePass(ModulePass):
         require_state(op, State.TOP_F32, self.name)
         table = read_table(self.file)
         for func in functions(op):
-            _annotate(func, table, self.file)
+            _annotate(func, table, self.file, self.asymmetric)
             func.update_function_type()
         set_module_attributes(op, {"module.state": StringAttr(State.TOP_CALIBRATED)})
 
 
-def _annotate(func: FuncOp, table: CalibrationTable, file: str) -> None:
+def _annotate(func: FuncOp, table: CalibrationTable, file: str, asymmetric: bool) -> None:
     missing: list[str] = []
     wanted = 0
     for op in func.body.block.ops:
@@ -83,7 +83,7 @@ def _annotate(func: FuncOp, table: CalibrationTable, file: str) -> None:
             wanted += 1
             name = name_of(op.results[index]) or "?"
             seen = table.thresholds.get(name)
-            new = _moved(op) if seen is None else initial_range(op, seen)
+            new = _moved(op) if seen is None else initial_range(op, seen, asymmetric)
             if new is not None:
                 set_range(op.results[index], new)
             elif seen is None:

@@ -36,11 +36,16 @@ class Range(NamedTuple):
 NEVER_NEGATIVE = (top.SigmoidOp, top.ReluOp)
 
 
-def initial_range(op: Operation, seen: Threshold) -> Range | None:
-    """The range of a result of `op` from its line of the table; None for an all-zero line."""
+def initial_range(op: Operation, seen: Threshold, asymmetric: bool = False) -> Range | None:
+    """The range of a result of `op` from its line of the table; None for an all-zero line.
+
+    An `asymmetric` range is what was seen, zero included; else the threshold bounds it.
+    """
     th = seen.threshold
     if (seen.min, seen.max) == (0, 0):
         return None
+    if asymmetric:
+        return Range(min(seen.min, 0.0), max(seen.max, 0.0))
     match op:
         case top.AbsOp():
             low, high = -th, th

@@ -25,6 +25,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # An attention is one op where its commands take less time.
     "passes.fuse_attention": {"passes", "dialects", "backend.chip", "backend.timing",
                               "backend.isa", "backend.tensor", "backend.codegen"},
+    # The end of the vendor's command lines: a program in a file.
+    "passes.codegen": {"passes", "dialects", "backend.chip", "backend.codegen", "backend.bmodel"},
     "passes.verify_layer_groups": {"passes", "dialects", "backend.chip", "backend.local.schedule"},
     # What a transpose that survives costs, by the commands its kernel emits.
     "passes.report_transposes": {"passes", "dialects", "backend.chip", "backend.layer_cost",

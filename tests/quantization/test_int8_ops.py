@@ -46,7 +46,7 @@ def int8_module(sample: Sample, folder: Path) -> tuple[ModuleOp, dict[str, Array
     (folder / "table").write_text(table.text())
     apply(
         module,
-        ("import-calibration-table", f"file={folder / 'table'}"),
+        ("import-calibration-table", f"file={folder / 'table'} asymmetric=false"),
         ("convert-top-to-tpu", "mode=INT8 chip=bm1684x"),
     )
     return module, inputs, expected

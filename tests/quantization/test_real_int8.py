@@ -34,7 +34,7 @@ def lowered(module: ModuleOp, name: str, disable: str = "", qtable: Path | None 
     return apply(
         module,
         ("processor-assign", "mode=INT8 chip=bm1684x"),
-        ("import-calibration-table", f"file={TABLES / f'{name}.cali'}"),
+        ("import-calibration-table", f"file={TABLES / f'{name}.cali'} asymmetric=false"),
         ("processor-top-optimize", f"disable={disable}" if disable else ""),
         ("convert-top-to-tpu", f"qtable={qtable}" if qtable else ""),
         *AFTER,
@@ -91,7 +91,7 @@ def test_sums_of_attention_and_mask_run_in_f16_by_themselves(swin_weights: Weigh
     which rounds all of it to 0 or 1."""
     module = parse_module(real_text("swin_t"))
     attach(module, swin_weights)
-    apply(module, ("import-calibration-table", f"file={TABLES / 'swin_t.cali'}"))
+    apply(module, ("import-calibration-table", f"file={TABLES / 'swin_t.cali'} asymmetric=false"))
     (func,) = functions(module)
     modes = op_modes(func, "INT8", {}, swin_weights)
     sums = {name_of(op) for op, mode in modes.items() if mode == "F16"}

@@ -58,7 +58,7 @@ class Network:
         chip = self.chip.instruction_set
         for name, options in (
             ("processor-assign", f"mode=INT8 chip={chip}"),
-            ("import-calibration-table", f'file="{self._written(table)}"'),
+            ("import-calibration-table", f'file="{self._written(table)}" asymmetric=false'),
             ("processor-top-optimize", ""),
         ):
             make_pass(name, options).apply(context, module)

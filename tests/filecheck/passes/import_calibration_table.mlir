@@ -1,4 +1,5 @@
-// RUN: tpu-opt %s --split-input-file --import-calibration-table="file=%S/Inputs/ranges.cali" | filecheck %s
+// RUN: tpu-opt %s --split-input-file --import-calibration-table="file=%S/Inputs/ranges.cali asymmetric=false" | filecheck %s
+// RUN: tpu-opt %s --split-input-file --import-calibration-table="file=%S/Inputs/ranges.cali" | filecheck %s --check-prefix=ASYM
 // RUN: tpu-opt %s --split-input-file --import-calibration-table | filecheck %s --check-prefix=NONE
 
 // Signed ranges are +- the threshold, others start at 0; a Reshape without a line takes over.
@@ -11,6 +12,10 @@
 // CHECK: "top.Relu"{{.*}} -> tensor<1x4x!quant.calibrated<f32<0.000000e+00:1.500000e+00>>>
 // CHECK: "top.Reshape"{{.*}} -> tensor<4x!quant.calibrated<f32<0.000000e+00:1.500000e+00>>>
 // CHECK: return {{.*}} : tensor<4x!quant.calibrated<
+// By default a range is what was seen, zero included.
+// ASYM-LABEL: module @lines
+// ASYM: "top.Input"{{.*}} -> tensor<1x4x!quant.calibrated<f32<-2.500000e+00:2.250000e+00>>>
+// ASYM-LABEL: module @by_op
 module @lines attributes {module.state = "TOP_F32"} {
   func.func @main(%arg0: tensor<1x4xf32>) -> tensor<4xf32> {
     %0 = "top.Input"(%arg0) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("x")

@@ -1,0 +1,16 @@
+// RUN: tpu-opt %s --init --struct-optimize --pruning="config=x" --add-postprocess --add-postprocess="type=yolov5" --dev-parallel --affine-opt="min-continuous-bytes=512" --core-parallel --time-fixed-subnet --convert-top-to-tosa="includeWeight=true" --deinit 2>&1 | filecheck %s
+
+// CHECK: note: init does nothing: weights are read when they are needed
+// CHECK-NEXT: note: struct-optimize does nothing: structures of several ops are found by canonicalize
+// CHECK-NEXT: note: pruning does nothing
+// CHECK-NEXT: note: add-postprocess does nothing: detection and sorting boxes run behind the program
+// CHECK-NEXT: note: dev-parallel does nothing: a program is for one chip
+// CHECK-NEXT: note: affine-opt does nothing: merge-moves
+// CHECK-NEXT: note: core-parallel does nothing: the chip has one core
+// CHECK-NEXT: note: time-fixed-subnet does nothing: a program is one subnet
+// CHECK-NEXT: note: convert-top-to-tosa does nothing: the way to the chip is convert-top-to-tpu
+// CHECK-NEXT: note: deinit does nothing
+// CHECK: "top.None"
+module {
+  %0 = "top.None"() : () -> none
+}
