@@ -24,12 +24,12 @@ from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.backend.machine import Numerics
 from xdsl_tpu.backend.program import IoTensor
 from xdsl_tpu.backend.program import Program as Commands
-from xdsl_tpu.backend.report import read_groups, run_report
+from xdsl_tpu.backend.report import explain, read_groups, run_report
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.text import read_module
 from xdsl_tpu.tools.compile_model import BMODEL, GROUPS, STAGES
 from xdsl_tpu.tools.module_weights import attach_to_model
-from xdsl_tpu.tools.provenance import model_outputs
+from xdsl_tpu.tools.provenance import model_outputs, network_floor
 from xdsl_tpu.tools.provenance import run as run_origin
 from xdsl_tpu.tools.run_inputs import run_inputs
 
@@ -115,6 +115,9 @@ class Program:
             report = against.report() if isinstance(against, Program) else against
             other = (f"{report['model']} {report['quantize']}", report.data)
         groups = read_groups(self.file.with_name(GROUPS))
+        floor = network_floor(self.file)
+        explanation = explain(self.commands, timing.timeline, self.chip, floor, groups)
+        data["gap"] = explanation.as_dict()
         return Report(timing, origin | data, groups, other)
 
     def save(self, folder: str | Path) -> Path:

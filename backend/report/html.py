@@ -22,6 +22,7 @@ from xdsl_tpu.backend.report.groups import Groups
 from xdsl_tpu.backend.report.layers import NO_LAYER
 from xdsl_tpu.backend.report.local_use import LocalUse, local_use
 from xdsl_tpu.backend.report.perfetto import instruction
+from xdsl_tpu.backend.report.waits import Waits, critical_path, waits
 from xdsl_tpu.backend.report.work import array_peak, work_of
 from xdsl_tpu.backend.timing import Timeline
 from xdsl_tpu.backend.timing.gdma_cost import transfer
@@ -29,7 +30,8 @@ from xdsl_tpu.backend.timing.gdma_cost import transfer
 PAGE = Path(__file__).with_name("page")
 SCRIPTS = (
     *("format.js", "theme.js", "cover.js", "model.js", "summary.js", "tracks.js", "banks.js"),
-    *("timeline.js", "table.js", "layers.js", "roofline.js", "compare.js", "main.js"),
+    *("timeline.js", "table.js", "layers.js", "totals.js", "roofline.js", "compare.js"),
+    *("panel.js", "link.js", "main.js"),
 )
 """In the order in which they go into the page."""
 
@@ -76,6 +78,8 @@ def page_data(
         for row in report["layers"]
     ]
     use = local_use(program, timeline, chip)
+    found = waits(program, timeline)
+    path, _ = critical_path(timeline, found)
     columns = _Columns({str(row["name"]): index for index, row in enumerate(rows)})
     compared = None
     if against is not None:
@@ -86,8 +90,14 @@ def page_data(
     return {
         "report": {**report, "layers": rows},
         "chip": _chip(chip),
-        "tiu": columns.of(Engine.TIU, program, timeline, chip, use),
-        "gdma": columns.of(Engine.GDMA, program, timeline, chip, use),
+        "tiu": columns.of(Engine.TIU, program, timeline, chip, use)
+        | {"needed": found[Engine.TIU].needed, "held": _numbers(found[Engine.TIU])},
+        "gdma": columns.of(Engine.GDMA, program, timeline, chip, use)
+        | {"needed": found[Engine.GDMA].needed, "held": _numbers(found[Engine.GDMA])},
+        "critical": {
+            engine.name.lower(): [index for one, index in path if one is engine]
+            for engine in Engine
+        },
         "instructions": list(columns.instructions),
         "local": {"times": use.times, "bytes": use.bytes},
         "against": compared,
@@ -129,6 +139,11 @@ class _Columns:
 
     def _number(self, name: str) -> int:
         return self.instructions.setdefault(name, len(self.instructions))
+
+
+def _numbers(found: Waits) -> list[int]:
+    """Indices of the events that start behind one of the other engine."""
+    return [index for index, held in enumerate(found.held) if held]
 
 
 def _chip(chip: Chip) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import Layer, Program
+from xdsl_tpu.backend.report.waits import critical_path, waits
 from xdsl_tpu.backend.report.work import Work, work_of
 from xdsl_tpu.backend.timing import Direction, Timeline
 from xdsl_tpu.backend.timing.gdma_cost import transfer
@@ -55,8 +56,8 @@ def layer_costs(program: Program, timeline: Timeline) -> list[LayerCost]:
 class LayerRow:
     """All a run did under one layer name: the slices of a layer, its loads and its store.
 
-    Cycles as in `LayerCost`; `bytes` by direction; `macs`, `operations` and `array_cycles` as in
-    `Work`, summed.
+    Cycles as in `LayerCost`; `critical` are those of its commands on the critical path; `bytes`
+    by direction; `macs`, `operations` and `array_cycles` as in `Work`, summed.
     """
 
     name: str
@@ -65,6 +66,7 @@ class LayerRow:
     tiu: int = 0
     gdma: int = 0
     commands: int = 0
+    critical: int = 0
     bytes: dict[Direction, int] = field(default_factory=dict[Direction, int])
     macs: int = 0
     operations: int = 0
@@ -79,6 +81,7 @@ class LayerRow:
             "bdc_cycles": self.tiu,
             "gdma_cycles": self.gdma,
             "commands": self.commands,
+            "critical_cycles": self.critical,
             "bytes": {d.value: self.bytes.get(d, 0) for d in REPORTED},
             "macs": self.macs,
             "operations": self.operations,
@@ -110,6 +113,11 @@ def layer_rows(program: Program, timeline: Timeline, chip: Chip) -> list[LayerRo
         row.gdma += cost.gdma
         row.commands += cost.commands
     _add_commands(program, timeline, chip, rows)
+    for engine, index in critical_path(timeline, waits(program, timeline))[0]:
+        event = timeline.events[engine][index]
+        owner = program.layer_indices(engine)[event.position]
+        name = program.layers[owner].name if owner >= 0 else NO_LAYER.name
+        rows[name].critical += event.cycles
     return list(rows.values())
 
 

@@ -5,11 +5,13 @@ from dataclasses import asdict
 from typing import Any
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.estimate import program_range
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report.compare import Closeness
 from xdsl_tpu.backend.report.layers import REPORTED, layer_rows
 from xdsl_tpu.backend.report.local_use import byte_cycles, local_use
+from xdsl_tpu.backend.report.totals import totals
 from xdsl_tpu.backend.report.usage import floor, usage
 from xdsl_tpu.backend.timing import Timeline
 
@@ -31,7 +33,7 @@ def run_report(
         figures = {name: close.as_dict() for name, close in tensors.items()}
         compared = {"reference": reference, "tensors": figures}
     moved = {d.value: timeline.bytes_moved[d] for d in REPORTED}
-    rows = layer_rows(program, timeline, chip)
+    rows = [row.as_dict() for row in layer_rows(program, timeline, chip)]
     use = local_use(program, timeline, chip)
     return {
         "model": program.name,
@@ -40,11 +42,12 @@ def run_report(
         "cycles": timeline.total,
         "milliseconds": round(chip.milliseconds(timeline.total), 6),
         "floor": asdict(floor(program, timeline, chip)),
+        "on_silicon": _on_silicon(program, chip, timeline),
         "usage": asdict(usage(timeline)),
         "bdc": {
             "instructions": len(program.tiu) - 1,
             "busy_cycles": timeline.busy[Engine.TIU],
-            "macs": sum(row.macs for row in rows),
+            "macs": sum(row["macs"] for row in rows),
         },
         "gdma": {
             "instructions": len(program.gdma) - 1,
@@ -62,5 +65,23 @@ def run_report(
         },
         "comparison": compared,
         "wall_seconds": {stage: round(seconds, 3) for stage, seconds in wall_seconds.items()},
-        "layers": [row.as_dict() for row in rows],
+        "totals": totals(rows),
+        "layers": rows,
+    }
+
+
+def _on_silicon(program: Program, chip: Chip, timeline: Timeline) -> dict[str, Any] | None:
+    """What published measurements of comparable programs lead to expect, in milliseconds."""
+    found = program_range(program, chip, timeline.total)
+    if found is None:
+        return None
+    figures = (found.low, found.median, found.high)
+    low, median, high = (round(chip.milliseconds(round(cycles)), 6) for cycles in figures)
+    return {
+        "low": low,
+        "median": median,
+        "high": high,
+        "scope": found.scope,
+        "rows": found.rows,
+        "networks": list(found.networks),
     }

@@ -66,3 +66,11 @@ def console(chrome: Chrome) -> list[Any]:
     """What the page wrote to the console, errors included."""
     driver: Any = chrome
     return driver.get_log("browser")
+
+
+def resized(chrome: Chrome, width: int, height: int) -> tuple[int, int]:
+    """Gives the window another size; its size before."""
+    driver: Any = chrome
+    before = driver.get_window_size()
+    driver.set_window_size(width, height)
+    return before["width"], before["height"]

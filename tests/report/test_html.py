@@ -1,110 +1,29 @@
 """The page of `tpu-run --html` in a browser: it draws, sorts, zooms, and loads nothing."""
 
 import base64
-import copy
 import gzip
 import json
 import re
-from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
-from tests.report.browser import console, evaluate, opened, show
-from tests.report.programs import CHIP
-from tests.tools.small_models import MODELS
+from tests.report.browser import console, evaluate
+from tests.report.page import (
+    Report,
+    colours,
+    column,
+    number,
+    press_head,
+    reset,
+    rows,
+    settle,
+    visible,
+)
 
-from xdsl_tpu.backend.report import Groups, html_report, read_groups, run_report
+from xdsl_tpu.backend.report import Groups
 from xdsl_tpu.backend.report.html import PAGE, SCRIPTS
-from xdsl_tpu.backend.timing import simulate
-from xdsl_tpu.tools.compile_model import GROUPS, compile_model
-
-Report = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Groups]:
-    """The page of a small network, against a run in which one layer was slower and one is gone."""
-    folder = tmp_path_factory.mktemp("page")
-    (folder / "cnn.onnx").write_bytes(MODELS["cnn"]().SerializeToString())
-    program = compile_model(folder / "cnn.onnx", folder / "out", "F16", "bm1684x").program
-    timeline = simulate(program.tiu, program.gdma, CHIP)
-    report = run_report(program, CHIP, timeline, None, {})
-    other = copy.deepcopy(report)
-    other["cycles"] += 1_000_000 - other["layers"].pop(0)["cycles"]
-    other["layers"][2]["cycles"] += 1_000_000
-    groups = read_groups(folder / "out" / GROUPS)
-    page = folder / "page.html"
-    page.write_text(html_report(program, timeline, CHIP, report, groups, ("before.json", other)))
-    return page, report, groups
-
-
-@pytest.fixture(scope="module")
-def chrome(
-    run: tuple[Path, Report, Groups], tmp_path_factory: pytest.TempPathFactory
-) -> Generator[Chrome]:
-    with opened(tmp_path_factory.mktemp("profile")) as browser:
-        show(browser, run[0])
-        yield browser
-
-
-def rows(chrome: Chrome, table: str) -> list[list[str]]:
-    """The text of every cell, row by row, as shown."""
-    script = (
-        "return [...document.querySelectorAll(`#${arguments[0]} tbody tr`)]"
-        ".filter((row) => !row.hidden).map((row) => [...row.cells].map((c) => c.textContent))"
-    )
-    return evaluate(chrome, script, table)
-
-
-def colours(chrome: Chrome, canvas: str) -> int:
-    """How many different colours a canvas shows."""
-    script = (
-        "const canvas = document.getElementById(arguments[0]);"
-        "const { width, height } = canvas;"
-        "const data = canvas.getContext('2d').getImageData(0, 0, width, height).data;"
-        "return new Set(new Uint32Array(data.buffer)).size"
-    )
-    return evaluate(chrome, script, canvas)
-
-
-def settle(chrome: Chrome) -> None:
-    """Wait until the next two frames have been drawn."""
-    wait = "(done) => requestAnimationFrame(() => requestAnimationFrame(done))"
-    evaluate(chrome, f"return new Promise({wait})")
-
-
-def visible(chrome: Chrome) -> tuple[float, float]:
-    data: dict[str, str] = evaluate(chrome, "return {...document.getElementById('range').dataset}")
-    return float(data["from"]), float(data["to"])
-
-
-def reset(chrome: Chrome) -> None:
-    evaluate(chrome, "document.getElementById('zoom-all').click()")
-    settle(chrome)
-
-
-def column(chrome: Chrome, table: str, title: str) -> int:
-    heads: list[str] = evaluate(
-        chrome,
-        "return [...document.querySelectorAll(`#${arguments[0]} th`)].map((h) => h.textContent)",
-        table,
-    )
-    return heads.index(title)
-
-
-def press_head(chrome: Chrome, table: str, index: int) -> None:
-    evaluate(
-        chrome,
-        "document.querySelectorAll(`#${arguments[0]} th button`)[arguments[1]].click()",
-        *(table, index),
-    )
-
-
-def number(text: str) -> int:
-    return int(text.replace(",", ""))
 
 
 def test_no_errors_and_no_requests(chrome: Chrome) -> None:
@@ -266,7 +185,7 @@ def test_the_tooltip_shows_the_command(chrome: Chrome) -> None:
         "const box = arguments[0].getBoundingClientRect(), found = new Set();"
         "for (let x = 150; x < box.width; x++) {"
         "  arguments[0].dispatchEvent(new PointerEvent('pointermove',"
-        "    {clientX: box.left + x, clientY: box.top + 90}));"
+        "    {clientX: box.left + x, clientY: box.top + 109}));"
         "  const code = document.querySelector('#tooltip:not([hidden]) code');"
         "  if (code) found.add(code.textContent); }"
         "return [...found]"

@@ -17,11 +17,13 @@ COSINE = {"F32": 0.99999, "F16": 0.9999, "BF16": 0.999}
 SMALL = ("cnn", "transformer", "wide_pads")
 
 REPORT_KEYS = {
-    "": "version command seed hashes model chip quantize cycles milliseconds floor usage bdc gdma "
-    "local_memory outputs comparison wall_seconds layers gap",
+    "": "version command seed hashes model chip quantize cycles milliseconds floor on_silicon "
+    "usage bdc gdma local_memory outputs comparison wall_seconds totals layers gap",
     "gap": "floor ratio causes blocks ops proposals",
     "hashes": "program model weights calibration_table quantize_table chip inputs",
     "floor": "array compute ddr dma",
+    "on_silicon": "low median high scope rows networks",
+    "totals": "ops blocks",
     "usage": "both exposed_dma exposed_compute idle",
     "bdc": "instructions busy_cycles macs",
     "local_memory": "bytes_per_lane peak mean",

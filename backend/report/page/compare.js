@@ -34,7 +34,7 @@ function drawComparison(model, choose) {
     number("DMA", "gdma_cycles"), number("other", "other_gdma_cycles"),
   ];
   const table = new SortedTable(byId("compare"), columns, other.layers, (row) => {
-    if (numbers.has(row.name)) choose(numbers.get(row.name), true);
+    if (numbers.has(row.name)) choose(numbers.get(row.name));
   });
   table.sort(4);
 }

@@ -16,6 +16,8 @@ function layerTable(model, choose) {
     number("cycles", "by which the layer moved the end of the run", (row) => row.cycles),
     { ...number("share", "of the run's cycles", (row) => row.cycles,
       (row) => percent(row.cycles / Math.max(1, model.total))), paint: paintShare(model) },
+    number("critical", "cycles of its commands on the critical path",
+      (row) => row.critical_cycles),
     number("compute", "cycles of the compute engine", (row) => row.bdc_cycles),
     number("DMA", "cycles of the DMA engine", (row) => row.gdma_cycles),
     { title: "bound", words: "the engine it keeps busy longer", value: bound },
@@ -28,12 +30,14 @@ function layerTable(model, choose) {
     ...(grouped ? [{ title: "boundary", words: "why the layer group ends here, or none begins",
       kind: "words", value: (row) => row.boundary }] : []),
   ];
-  const table = new SortedTable(byId("layers"), columns, rows, (row) => choose(row.index, true));
+  const table = new SortedTable(byId("layers"), columns, rows, (row) => choose(row.index));
   const filter = byId("filter");
   const apply = () => {
-    const words = filter.value.toLowerCase();
-    const shown = table.filter((row) =>
-      `${row.name} ${row.op} ${row.boundary}`.toLowerCase().includes(words));
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown = table.filter((row) => {
+      const text = `${row.name} ${row.op} ${row.boundary}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
     byId("layer-count").textContent = `${shown} of ${rows.length}`;
   };
   filter.addEventListener("input", apply);

@@ -2,23 +2,51 @@
 async function main() {
   readTheme();
   const model = buildModel(await unpack());
-  const parts = {};
-  const choose = (layer, move) => {
-    parts.table.choose(layer, !move);
+  const state = { selected: null }, parts = { state };
+  /* A command, a layer, or nothing. The window and the view of the timeline stay where they are. */
+  const select = (what, found) => {
+    const layer = !what ? -1 : what.which ? model.data[what.which].layer[what.index] : what.layer;
+    state.selected = what;
+    parts.table.choose(layer);
     parts.roofline.mark(layer);
     parts.timeline.chosen = layer;
-    showDetails(describeLayer(model, layer));
-    if (move) {
-      parts.timeline.showLayer(layer);
-      byId("time").scrollIntoView({ behavior: "smooth" });
-    } else parts.timeline.request();
+    parts.timeline.command = what?.which ? what : null;
+    parts.panel.show(what && (found ?? (what.which ? describeCommand(model, what.which, what.index)
+      : describeLayer(model, layer))));
+    parts.timeline.request();
+    parts.link?.save();
+  };
+  /* From a table or the roofline: the timeline shows the layer. */
+  const choose = (layer) => {
+    select({ layer });
+    parts.timeline.showLayer(layer);
+    byId("time").scrollIntoView({ behavior: "smooth" });
+  };
+  const follow = (what) => {
+    select(what);
+    if (what) parts.timeline.reveal(what);
+  };
+  const search = (words) => {
+    byId("filter").value = words;
+    byId("filter").dispatchEvent(new Event("input"));
+    byId("layer-section").scrollIntoView({ behavior: "smooth" });
   };
   drawSummary(model);
   drawLegend(model);
-  parts.timeline = new Timeline(model, choose);
+  drawTotals(model, search);
+  drawOrigin(model);
+  parts.panel = new Panel(model, follow);
+  parts.timeline = new Timeline(model, select, () => parts.link?.save());
   parts.table = layerTable(model, choose);
   parts.roofline = new Roofline(model, choose);
   drawComparison(model, choose);
+  parts.link = new Link(parts);
+  byId("filter").addEventListener("input", () => parts.link.save());
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") select(null);
+  });
+  document.querySelectorAll(".scroll").forEach(showThatItScrolls);
+  parts.link.restore(select);
   const repaint = () => {
     readTheme();
     parts.timeline.request();

@@ -37,6 +37,16 @@ function layerSpans(data) {
   return spans;
 }
 
+/* The commands of the critical path in order of time, of both engines. */
+function criticalChain(data) {
+  const found = ["tiu", "gdma"].flatMap((which) => data.critical[which].map((index) =>
+    ({ which, index, start: data[which].start[index], cycles: data[which].cycles[index] })));
+  // A transfer of no cycles stands before what starts with it.
+  found.sort((a, b) => a.start - b.start || a.cycles - b.cycles);
+  return { commands: found, cover: new Cover(found.map((one) => one.start),
+    found.map((one) => one.cycles)) };
+}
+
 function buildModel(data) {
   const layers = data.report.layers;
   const group = (engine) => runs(engine, (i) => layers[engine.layer[i]].group || null);
@@ -55,6 +65,9 @@ function buildModel(data) {
     array: new Cover(data.tiu.start, data.tiu.cycles, shares),
     local: coverOfSteps(data.local.times, data.local.bytes),
     spans: layerSpans(data),
+    critical: { tiu: new Set(data.critical.tiu), gdma: new Set(data.critical.gdma) },
+    held: { tiu: new Set(data.tiu.held), gdma: new Set(data.gdma.held) },
+    chain: criticalChain(data),
     ops, opColour: (op) => PALETTE[Math.min(Math.max(0, ops.indexOf(op)), PALETTE.length - 1)],
   };
 }

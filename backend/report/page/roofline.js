@@ -89,7 +89,7 @@ class Roofline {
     found.pairs.push(["per cycle", `${short(point.y)} operations`]);
     circle.addEventListener("pointermove", (event) => showTooltip(event, found));
     circle.addEventListener("pointerleave", hideTooltip);
-    circle.addEventListener("click", () => this.choose(point.index, true));
+    circle.addEventListener("click", () => this.choose(point.index));
     this.svg.append(circle);
   }
 

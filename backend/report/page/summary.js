@@ -11,6 +11,11 @@ function drawSummary(model) {
     [percent(report.bdc.busy_cycles / total), "compute engine busy"],
     [percent(report.gdma.busy_cycles / total), "DMA engine busy"],
     [percent(report.usage.exposed_dma / total), "exposed DMA"],
+    ...(report.gap ? [[`${report.gap.ratio.toFixed(2)}×`, "the gap: cycles over the floor of the " +
+      "network"]] : []),
+    ...(report.on_silicon ? [[`${report.on_silicon.low.toFixed(3)}–` +
+      `${report.on_silicon.high.toFixed(3)} ms`, `on silicon (published: ${report.on_silicon.rows} ` +
+      `rows of ${report.on_silicon.scope})`, report.on_silicon.networks.join(", ")]] : []),
     [percent(report.floor.array / total), "of the array's peak"],
     [`${short(2 * report.bdc.macs / seconds)}OP/s`, `${short(report.bdc.macs)} multiply-accumulates`],
     [bytes(moved), `DDR traffic, ${(moved / seconds / 1e9).toFixed(1)} GB/s`],
@@ -18,8 +23,8 @@ function drawSummary(model) {
       `local memory at most, ${percent(report.local_memory.mean /
         report.local_memory.bytes_per_lane)} on average`],
   ];
-  for (const [figure, words] of cards) {
-    byId("cards").append(element("div", { class: "card" }, element("b", { text: figure }),
+  for (const [figure, words, title] of cards) {
+    byId("cards").append(element("div", { class: "card", title }, element("b", { text: figure }),
       element("span", { text: words })));
   }
   drawUsage(report.usage, total, model);
@@ -28,9 +33,9 @@ function drawSummary(model) {
 
 function drawUsage(usage, total, model) {
   const parts = [
-    ["both engines", usage.both, "var(--compute)"],
-    ["DMA alone (exposed DMA)", usage.exposed_dma, "var(--store)"],
-    ["computing alone", usage.exposed_compute, "var(--local)"],
+    ["both engines", usage.both, "var(--both)"],
+    ["DMA alone (exposed DMA)", usage.exposed_dma, "var(--dma)"],
+    ["computing alone", usage.exposed_compute, "var(--compute)"],
     ["neither", usage.idle, "var(--idle)"],
   ];
   const stack = element("div", { class: "stack" }), keys = element("div", { class: "keys" });
@@ -54,10 +59,10 @@ function drawFloor(floor, total, model) {
   const bars = element("div", { class: "bars" });
   const rows = [
     ["this run", model.total, "var(--accent)", "until the last command ends"],
-    ["DMA-bound", floor.dma, "var(--store)", "this program's DMA commands back to back"],
+    ["DMA-bound", floor.dma, "var(--dma)", "this program's DMA commands back to back"],
     ["compute-bound", floor.compute, "var(--compute)", "this program's compute commands back to back"],
-    ["DDR floor", floor.ddr, "var(--load)", "weights, inputs and outputs moved once at peak rate"],
-    ["array floor", floor.array, "var(--local)", "all multiply-accumulates at the array's peak"],
+    ["DDR floor", floor.ddr, "var(--even)", "weights, inputs and outputs moved once at peak rate"],
+    ["array floor", floor.array, "var(--odd)", "all multiply-accumulates at the array's peak"],
   ];
   for (const [name, cycles, colour, words] of rows) {
     const bar = element("div", { class: "bar",

@@ -61,8 +61,28 @@ class SortedTable {
     return shown;
   }
 
-  choose(index, scroll) {
+  /* Within its box the line comes into sight; the window stays where it is. */
+  choose(index) {
     this.lines.forEach((line, i) => line.classList.toggle("chosen", i === index));
-    if (scroll && this.lines[index]) this.lines[index].scrollIntoView({ block: "nearest" });
+    const line = this.lines[index], box = this.table.parentElement;
+    if (!line || line.hidden) return;
+    const top = line.offsetTop - this.heads[0].offsetHeight, bottom = line.offsetTop + line.offsetHeight;
+    if (top < box.scrollTop) box.scrollTop = top;
+    else if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight;
   }
+}
+
+/* A shadow at the side to which a wide table goes on, and words that say so. */
+function showThatItScrolls(box) {
+  const words = element("p", { class: "hint more", text: "more columns to the right: scroll →" });
+  box.after(words);
+  const look = () => {
+    const right = box.scrollWidth - box.clientWidth - box.scrollLeft > 1;
+    box.classList.toggle("more-right", right);
+    box.classList.toggle("more-left", box.scrollLeft > 1);
+    words.hidden = !right;
+  };
+  box.addEventListener("scroll", look);
+  new ResizeObserver(look).observe(box);
+  look();
 }

@@ -2,9 +2,11 @@
 const AXIS = 22, GAP = 5;
 
 class Timeline {
-  constructor(model, choose) {
+  constructor(model, select, moved) {
     this.model = model;
-    this.choose = choose;
+    this.select = select;
+    this.moved = moved;
+    this.command = null;
     this.canvas = byId("timeline");
     this.overview = byId("overview");
     this.tracks = buildTracks(model);
@@ -34,6 +36,7 @@ class Timeline {
     range.dataset.to = this.to;
     range.textContent = `cycles ${count(this.from)} to ${count(this.to)} ` +
       `(${time(this.to - this.from, this.model)})`;
+    this.moved();
     this.request();
   }
 
@@ -51,6 +54,15 @@ class Timeline {
     this.chosen = layer;
     const [from, to] = this.model.spans[layer], margin = Math.max(4, 0.1 * (to - from));
     this.show(from - margin, to + margin);
+  }
+
+  /* Move as little as it takes to see a command. */
+  reveal({ which, index }) {
+    const engine = this.model.data[which], from = engine.start[index];
+    const to = from + engine.cycles[index];
+    if (from >= this.from && to <= this.to) return;
+    const length = Math.max(this.to - this.from, 1.2 * (to - from)), at = (from + to) / 2;
+    this.show(Math.max(0, at - length / 2), Math.max(0, at - length / 2) + length);
   }
 
   request() {
@@ -85,6 +97,25 @@ class Timeline {
     context.strokeStyle = themed.accent;
     context.lineWidth = 1.5;
     context.strokeRect(left, AXIS - 2, Math.max(1, right - left), this.height - AXIS);
+    if (this.command) this.markCommand(context);
+  }
+
+  /* A frame around the command itself, in the row of its engine. */
+  markCommand(context) {
+    const { which, index } = this.command, engine = this.model.data[which];
+    let top = AXIS;
+    for (const track of this.tracks) {
+      if (track.engine === which) {
+        const start = this.x(engine.start[index]);
+        const end = this.x(engine.start[index] + engine.cycles[index]);
+        const left = Math.max(LABEL_WIDTH, start), right = Math.min(end, LABEL_WIDTH + this.width);
+        if (right < left) return;
+        context.strokeStyle = themed.text;
+        context.lineWidth = 2;
+        context.strokeRect(left, top, Math.max(2, right - left), track.height);
+      }
+      top += track.height + GAP;
+    }
   }
 
   hit(event) {
@@ -165,8 +196,9 @@ class Timeline {
       this.show(Math.min(drag.start, end), Math.max(drag.start, end));
     } else if (!drag.moved) {
       const found = this.hit(event);
-      showDetails(found);
-      if (found && found.layer !== undefined) this.choose(found.layer, false);
+      hideTooltip();
+      if (found?.which) this.select({ which: found.which, index: found.index }, found);
+      else if (found?.layer !== undefined) this.select({ layer: found.layer }, found);
     }
   }
 
@@ -217,7 +249,7 @@ function drawAxis(view, context) {
 function drawOverview(view) {
   const height = 36, context = prepare(view.overview, height), total = Math.max(1, view.model.total);
   const whole = { width: view.width, time: (x) => x / view.width * total };
-  const rows = [[view.model.busy.tiu, themed.compute, 3], [view.model.busy.gdma, themed.store, 19]];
+  const rows = [[view.model.busy.tiu, themed.compute, 3], [view.model.busy.gdma, themed.dma, 19]];
   for (const [cover, colour, top] of rows) {
     context.fillStyle = colour;
     for (let x = 0; x < whole.width; x++) {
@@ -253,21 +285,16 @@ function hideTooltip() {
   byId("tooltip").hidden = true;
 }
 
-function showDetails(found) {
-  const panel = byId("details");
-  panel.hidden = !found;
-  if (found) panel.replaceChildren(element("b", { text: found.title }), definitions(found.pairs));
-}
-
 function drawLegend(model) {
   const kinds = new Set(model.data.tiu.instruction.map((i) =>
     instructionKind(model.data.instructions[i])));
   const ops = model.ops.filter(Boolean).slice(0, PALETTE.length - 1);
   const lines = [
     ["layers", ops.map((op) => [model.opColour(op), opName(op)])],
-    ["compute", INSTRUCTION_WORDS.map((words, kind) => [PALETTE[kind], words])
+    ["compute", INSTRUCTION_WORDS.map((words, kind) => [INSTRUCTION_PALETTE[kind], words])
       .filter((entry, kind) => kinds.has(kind))],
     ["DMA", [["var(--load)", "load"], ["var(--store)", "store"], ["var(--copy)", "DDR to DDR"]]],
+    ["critical path", [["var(--compute)", "compute"], ["var(--dma)", "DMA"]]],
     ["banks", [[`rgb(${READ})`, "read"], [`rgb(${WRITE})`, "written"]]],
   ];
   for (const [title, entries] of lines) {

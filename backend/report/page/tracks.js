@@ -86,7 +86,7 @@ function buildTracks(model) {
   const { data } = model, { chip } = data;
   const group = (which) => new BoxTrack(`groups (${which === "tiu" ? "compute" : "DMA"})`, 18,
     model.groups[which].cover,
-    (i) => PALETTE[model.groups[which].ids[i] % PALETTE.length],
+    (i) => (model.groups[which].ids[i] % 2 ? themed.odd : themed.even),
     (i) => [`group ${model.groups[which].ids[i]}`, String(model.groups[which].ids[i])],
     (i) => describeGroup(model, model.groups[which].ids[i]));
   const layer = (which) => new BoxTrack(`layers (${which === "tiu" ? "compute" : "DMA"})`, 22,
@@ -95,7 +95,7 @@ function buildTracks(model) {
     (i) => model.layers[model.runs[which].ids[i]].name,
     (i) => describeLayer(model, model.runs[which].ids[i]));
   const tiu = new BoxTrack("compute (TIU)", 34, model.busy.tiu,
-    (i) => PALETTE[instructionKind(data.instructions[data.tiu.instruction[i]])],
+    (i) => INSTRUCTION_PALETTE[instructionKind(data.instructions[data.tiu.instruction[i]])],
     (i) => wordings(data.instructions[data.tiu.instruction[i]]),
     (i) => describeCommand(model, "tiu", i));
   const gdma = new BoxTrack("DMA (GDMA)", 34, model.busy.gdma,
@@ -103,11 +103,18 @@ function buildTracks(model) {
     (i) => [`${data.gdma.direction[i].replaceAll("_", " ")} ${bytes(data.gdma.bytes[i])}`,
       bytes(data.gdma.bytes[i])],
     (i) => describeCommand(model, "gdma", i));
+  Object.assign(tiu, { engine: "tiu" });
+  Object.assign(gdma, { engine: "gdma" });
+  const { commands, cover } = model.chain;
+  const chain = new BoxTrack("critical path", 14, cover,
+    (i) => (commands[i].which === "tiu" ? themed.compute : themed.dma),
+    (i) => (commands[i].which === "tiu" ? ["compute", "C"] : ["DMA", "D"]),
+    (i) => describeCommand(model, commands[i].which, commands[i].index));
   const gigabytes = chip.clock_hertz / 1e9;
   const grouped = model.layers.some((row) => row.group);
   const ofGroups = (which) => (grouped ? [group(which)] : []);
   return [
-    ...ofGroups("tiu"), layer("tiu"), tiu,
+    chain, ...ofGroups("tiu"), layer("tiu"), tiu,
     new AreaTrack("array utilisation", 30, model.array, 1, () => themed.compute, percent),
     ...ofGroups("gdma"), layer("gdma"), gdma,
     new AreaTrack("DDR bandwidth", 30, model.rate, Math.max(chip.load, chip.store),
@@ -136,7 +143,8 @@ function describeCommand(model, which, i) {
   }
   pairs.push(["banks", bankWords(engine.reads[i], engine.writes[i])]);
   pairs.push(["command", element("code", { text: engine.text[i] })]);
-  return { title: model.data.instructions[engine.instruction[i]], pairs, layer: engine.layer[i] };
+  return { title: model.data.instructions[engine.instruction[i]], pairs, layer: engine.layer[i],
+    which, index: i };
 }
 
 function describeLayer(model, layer) {
@@ -145,6 +153,7 @@ function describeLayer(model, layer) {
     ["op", row.op], ["group", row.group ? String(row.group) : "none"],
     ["cycles", `${count(row.cycles)} (${percent(row.cycles / model.total)} of the run)`],
     ["compute", `${count(row.bdc_cycles)} cycles`], ["DMA", `${count(row.gdma_cycles)} cycles`],
+    ["critical path", `${count(row.critical_cycles)} cycles`],
     ["DDR traffic", bytes(moved)], ["boundary", row.boundary],
   ] };
 }
