@@ -19,7 +19,7 @@ function drawTotals(model, search) {
         (row) => row.critical_cycles),
       number("compute", "cycles of the compute engine", (row) => row.bdc_cycles),
       number("DMA", "cycles of the DMA engine", (row) => row.gdma_cycles),
-    ], rows, (row) => search(row.name));
+    ], rows, (row) => search(row.name.startsWith("(") ? "" : row.name));
     table.sort(2);
   }
 }
