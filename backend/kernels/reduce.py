@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Emitter
+from xdsl_tpu.backend.kernels.cheapest import cheapest
+from xdsl_tpu.backend.kernels.column_sums import column_sums
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work
 from xdsl_tpu.backend.kernels.reduction import Rows, plan_reduction
 from xdsl_tpu.backend.kernels.rows import FULL, REDUCED, row_layer
@@ -16,6 +18,7 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import NoKernel
 
 F32 = DType.F32
+SUMS = ("ReduceMean", "ReduceSum", "ReduceL1", "ReduceL2")
 MODES = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2")
 
 
@@ -24,9 +27,31 @@ def reduce(context: KernelContext, op: Operation) -> None:
     assert isinstance(op, tpu.ReduceOp)
     out, x = context.value(op.output), context.value(op.input)
     extent = reduced_extent(op, x.shape)
+    mode = op.mode.data
     plan = plan_reduction(extent[1], extent[2], context.chip.eu(F32.bytes))
     work = describe(op, Types(out.dtype, (x.dtype,)), plan)
-    row_layer(context, (out, x), (REDUCED, FULL), extent, work)
+
+    def within_lanes(context: KernelContext) -> None:
+        row_layer(context, (out, x), (REDUCED, FULL), extent, work)
+
+    def along_lanes(context: KernelContext) -> None:
+        def prepare(e: Emitter, target: LocalTensor, tile: LocalTensor) -> None:
+            if tile.dtype is not F32:
+                e.cast(target, tile)
+                tile = target
+            _prepared(e, mode, target, tile)
+
+        def finish(e: Emitter, result: LocalTensor, spare: LocalTensor, total: LocalTensor) -> None:
+            _finished(e, mode, result, spare, total, extent[1])
+
+        changed = prepare if mode in ("ReduceL1", "ReduceL2") else None
+        column_sums(context, out, x, extent, changed, finish)
+
+    if extent[2] == 1 or mode not in SUMS:
+        within_lanes(context)
+        return
+    key = (mode, extent, out.dtype, x.dtype)
+    cheapest(context, (within_lanes, along_lanes), key)(context)
 
 
 def reduced_extent(op: "tpu.ReduceOp", shape: Sequence[int]) -> tuple[int, int, int]:

@@ -1,11 +1,16 @@
 """Softmax, layer normalisation and reductions against the interpreter."""
 
+from collections.abc import Hashable, Sequence
+
 import numpy as np
 import pytest
 from tests.kernels.harness import Case, check
 
 from xdsl_tpu.backend.isa.common import LIMITS
+from xdsl_tpu.backend.kernels import reduce
+from xdsl_tpu.backend.kernels.cheapest import Way
 from xdsl_tpu.backend.kernels.reduction import plan_reduction
+from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.tensor import DType
 
 KINDS = ("f32", "f16")
@@ -76,3 +81,50 @@ def test_reduction_plans_end_at_one_row(height: int) -> None:
     for before, after, step in zip(heights, heights[1:], plan.steps, strict=False):
         assert step <= LIMITS.window_stride
         assert after * step - before <= LIMITS.window_stride
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32", "bf16"])
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in ("ReduceMax", "ReduceMin")])
+@pytest.mark.parametrize(
+    ("shape", "axes", "result"),
+    [
+        ((1, 196, 192), [1], (1, 1, 192)),  # one matrix
+        ((3, 70, 50), [1], (3, 1, 50)),
+        ((1, 5000, 33), [1], (1, 1, 33)),  # rows in parts
+        ((1, 3, 40000), [1], (1, 1, 40000)),  # columns in parts
+    ],
+    ids=str,
+)
+def test_sums_along_the_lanes(
+    kind: str,
+    mode: str,
+    shape: tuple[int, ...],
+    axes: list[int],
+    result: tuple[int, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As products with a row of ones, whether that is the cheapest way or not."""
+
+    def second(context: KernelContext, ways: Sequence[Way], key: Hashable) -> Way:
+        return ways[1]
+
+    monkeypatch.setattr(reduce, "cheapest", second)
+    case = Case(kind)
+    operands = [case.input("x", shape), "none", "none"]
+    attributes = {"axes": str(axes), "keepdims": "true", "mode": f'"{mode}"'}
+    case.op("tpu.Reduce", operands, attributes, "y", result)
+    outcome = check(case)
+    assert {command.form.family for command in outcome.program.tiu} & {"MM2", "CONV"}
+
+
+def test_sums_go_along_the_lanes_where_rows_are_short_within_them() -> None:
+    """192 columns, three of them to a lane: transfers of six bytes, or of whole rows."""
+    found = {}
+    for shape, axes in (((1, 196, 192), [1]), ((1, 4, 30000), [1])):
+        case = Case("f16")
+        operands = [case.input("x", shape), "none", "none"]
+        attributes = {"axes": str(axes), "keepdims": "true", "mode": '"ReduceMean"'}
+        case.op("tpu.Reduce", operands, attributes, "y", (1, 1, shape[2]))
+        families = {command.form.family for command in check(case).program.tiu}
+        found[shape] = "MM2" in families
+    assert found == {(1, 196, 192): True, (1, 4, 30000): False}
