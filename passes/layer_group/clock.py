@@ -4,6 +4,7 @@ The GDMA works while the TIU computes. What a group reads from DDR was stored by
 it, so those transfers wait for each other; weights may come at any time before.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -22,33 +23,96 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
+class Transfer:
+    """A load or store of one slice: `cycles` of the GDMA between steps of its group.
+
+    Ops are counted from 1. A load may begin when op `after` - 1 is done with the slice before, and
+    op `until` waits for it. A store begins when op `after` - 1 is done, and op `until` waits with
+    the next slice.
+    """
+
+    cycles: float
+    after: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Cycles of what one slice takes: of each op in order, of loads and stores in theirs."""
+
+    ops: tuple[float, ...]
+    loads: tuple[Transfer, ...]
+    stores: tuple[Transfer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SlicedCost:
     """Cycles of a group of several slices: for each slice, and the weights that all share."""
 
-    tiu: tuple[float, ...]
-    loads: tuple[float, ...]
-    stores: tuple[float, ...]
+    rounds: tuple[Round, ...]
     weights: float
+
+    @property
+    def tiu(self) -> float:
+        """All computation."""
+        return sum(sum(one.ops) for one in self.rounds)
+
+    @property
+    def loads(self) -> float:
+        """Loads of what is no weight."""
+        return sum(transfer.cycles for one in self.rounds for transfer in one.loads)
+
+    @property
+    def stores(self) -> float:
+        """All stores."""
+        return sum(transfer.cycles for one in self.rounds for transfer in one.stores)
 
     @property
     def moved(self) -> float:
         """All transfers."""
-        return self.weights + sum(self.loads) + sum(self.stores)
+        return self.weights + self.loads + self.stores
+
+    @property
+    def exposed(self) -> float:
+        """What is neither all computing nor all transfers."""
+        return self.total - max(self.moved, self.tiu)
 
     @property
     def total(self) -> float:
-        """From an idle machine to the last store: a slice is loaded while the one before is
-        computed and the one before that is stored."""
-        computed = 0.0
-        moved = self.weights + self.loads[0]
-        before = 0.0
-        for index, cycles in enumerate(self.tiu):
-            start = max(computed, moved)
-            moved = start + before
-            if index + 1 < len(self.tiu):
-                moved += self.loads[index + 1]
-            computed, before = start + cycles, self.stores[index]
-        return max(computed, moved) + before
+        """From an idle machine to the last store: in a round the slice before is stored, this one
+        computed and the next one loaded, each as early as memory allows."""
+        gdma, done = self.weights, 0.0
+        ready: dict[int, float] = {}
+        ends: list[float] = [0.0]
+        before: Round | None = None
+        for number, one in enumerate(self.rounds):
+            if number == 0:
+                gdma, ready = _transferred(gdma, one.loads, ends[:1] * (len(one.ops) + 1))
+            clear: dict[int, float] = {}
+            if before is not None:
+                gdma, clear = _transferred(gdma, before.stores, ends)
+            ends = [done]
+            for place, cycles in enumerate(one.ops, 1):
+                done = max(done, ready.get(place, 0.0), clear.get(place, 0.0)) + cycles
+                ends.append(done)
+            if number + 1 < len(self.rounds):
+                gdma, ready = _transferred(gdma, self.rounds[number + 1].loads, ends)
+            before = one
+        if before is not None:
+            gdma, _ = _transferred(gdma, before.stores, ends)
+        return max(done, gdma)
+
+
+def _transferred(
+    gdma: float, transfers: Sequence[Transfer], ends: Sequence[float]
+) -> tuple[float, dict[int, float]]:
+    """When the GDMA is done with transfers, one after the other; when each op has what it waits
+    for. `ends[k]`: when op k, counted from 1, is done."""
+    until: dict[int, float] = {}
+    for one in transfers:
+        gdma = max(gdma, ends[one.after - 1]) + one.cycles
+        until[one.until] = gdma
+    return gdma, until
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.layer_group.allocate import rounded
-from xdsl_tpu.passes.layer_group.clock import Clock, Cost, SlicedCost
+from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Round, SlicedCost, Transfer
 from xdsl_tpu.passes.layer_group.group_type import RangeTypes
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits, eu_aligned, lane_bytes
 from xdsl_tpu.passes.layer_group.model import Group, ring_lows
@@ -125,33 +125,39 @@ class CostTable:
         """The cost of a group of several slices; None when a kernel cannot work on one."""
         start, end = self.position[group.ops[0]], self.position[group.ops[-1]] + 1
         rows = (range(getattr(group.secs, axis)) for axis in "ndhwc")
-        tiu: list[float] = []
-        loads: list[float] = []
-        stores: list[float] = []
+        rounds: list[Round] = []
         weights = 0.0
         user = {v: (o, i) for o in reversed(group.ops) for i, v in enumerate(o.operands)}
         for number, (n, d, h, w, c) in enumerate(product(*rows)):
             part = Part(group.kind, self.chip.lanes, group.slicing, (n, c, d, h, w))
-            cycles = [self.kernel(self.position[op], part, end) for op in group.ops]
-            if None in cycles:
-                return None
-            computed = float(sum(c for c in cycles if c is not None))
-            loaded = 0.0
+            ops: list[float] = []
+            for op in group.ops:
+                cycles = self.kernel(self.position[op], part, end)
+                if cycles is None:
+                    return None
+                ops.append(cycles)
+            loads: list[Transfer] = []
             for value in group.slicing.loaded:
                 held = group.slicing.of[value].hold
                 if held and number:
                     continue
                 op, index = user[value]
                 price = self.load(op, index, part, (start, end), held)
-                computed += price.tiu
+                first = group.plan.op_step[op]
+                ops[first - 1] += price.tiu
                 if held:
                     weights += price.gdma
                 else:
-                    loaded += price.gdma
-            tiu.append(computed)
-            loads.append(loaded)
-            stores.append(sum(self.store(value, part) for value in group.slicing.stored))
-        return SlicedCost(tuple(tiu), tuple(loads), tuple(stores), weights)
+                    loads.append(Transfer(price.gdma, group.plan.load_step[value], first))
+            loads.sort(key=lambda load: load.after)
+            stores = (self._sliced_store(value, part, group) for value in group.slicing.stored)
+            rounds.append(Round(tuple(ops), tuple(loads), tuple(stores)))
+        return SlicedCost(tuple(rounds), weights)
+
+    def _sliced_store(self, value: SSAValue, part: Part, group: Group) -> Transfer:
+        steps, owner = group.plan.op_step, value.owner
+        assert isinstance(owner, Operation)
+        return Transfer(self.store(value, part), steps[owner] + 1, group.plan.clear_step[value])
 
     def op(self, index: int, kind: GroupType) -> _OpCost | None:
         """What an op adds to straight groups of a type, but for what depends on the range."""

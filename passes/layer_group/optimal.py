@@ -9,11 +9,12 @@ that cannot be loaded ahead.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 from xdsl.ir import Operation
 
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
-from xdsl_tpu.passes.layer_group.clock import Clock
+from xdsl_tpu.passes.layer_group.clock import Clock, SlicedCost
 from xdsl_tpu.passes.layer_group.cost import CostTable
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits, lane_bytes
 from xdsl_tpu.passes.layer_group.model import Group
@@ -24,6 +25,13 @@ from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.layer_group.slicing import entering
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight, required_name
+
+_Slices: TypeAlias = tuple[Group, SlicedCost | None]
+"""A group of several slices and its cost; None where a kernel cannot work on one of them."""
+
+EXPOSED = 0.05
+"""The share of a sliced group's time that is neither all computing nor all moving from which on
+more slices are tried."""
 
 SLICED_OPS = 16
 """Groups of several slices hold at most this many ops."""
@@ -65,7 +73,7 @@ class OptimalSearch:
         self.reach: list[int] = []
         self.parts: list[Part] = []
         self._prefixes: list[_Best | None] = []
-        self._slices: dict[tuple[int, int], Group | None] = {}
+        self._slices: dict[tuple[int, int], _Slices | None] = {}
         self._plans: dict[tuple[int, int], Group | None] = {}
         for base in bases:
             low = len(self.low)
@@ -171,22 +179,32 @@ class OptimalSearch:
         """Groups of several slices that reach further back than a straight one."""
         earliest = max(self.low[end - 1], end - SLICED_OPS)
         for start in range(self.reach[end - 1] - 1, earliest - 1, -1):
-            group = self._in_slices(start, end)
-            if group is None:
+            if (start, end) not in self._slices:
+                self._slices[start, end] = self.in_slices(self.ops[start:end])
+            known = self._slices[start, end]
+            if known is None:
                 return
-            before = best[start]
-            cost = None if before is None else self.costs.sliced(group)
+            before, (group, cost) = best[start], known
             if before is not None and cost is not None:
                 clock = self.costs.after_sliced(before.clock, group, cost)
                 yield _Best(clock, start, group=group)
 
-    def _in_slices(self, start: int, end: int) -> Group | None:
-        key = (start, end)
-        if key not in self._slices:
-            part = self.ops[start:end]
-            fits = self._held_bytes(part) <= self.chip.local_bytes
-            self._slices[key] = self.searcher.in_slices(part) if fits else None
-        return self._slices[key]
+    def in_slices(self, part: Sequence[Operation]) -> _Slices | None:
+        """A range in slices, and what they cost: the fewest that fit, or twice as many as long as
+        that is faster, which it may be where time is neither all computing nor all moving."""
+        if self._held_bytes(part) > self.chip.local_bytes:
+            return None
+        group = self.searcher.in_slices(part)
+        if group is None:
+            return None
+        cost = self.costs.sliced(group)
+        while cost is not None and cost.exposed > EXPOSED * cost.total:
+            finer = self.searcher.in_slices(part, more_than=group.secs.total)
+            finer_cost = None if finer is None else self.costs.sliced(finer)
+            if finer is None or finer_cost is None or finer_cost.total >= cost.total:
+                break
+            group, cost = finer, finer_cost
+        return group, cost
 
     def _held_bytes(self, ops: Sequence[Operation]) -> int:
         """Local memory that the weights of ops need if all are held."""

@@ -12,7 +12,7 @@ is loaded, slice k - 1 computed and slice k - 2 stored. Weights are loaded once 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from xdsl_tpu.passes.layer_group.allocate import UNIT, Buffer, place, rounded
@@ -57,7 +57,8 @@ class Step:
 class Plan:
     """A planned group. Time steps are 0 to `steps` - 1; addresses are bytes within a lane.
 
-    `activations` is the memory below the weights. `head` is where the ring goes on.
+    `activations` is the memory below the weights. `head` is where the ring goes on. `clear_step`:
+    the step of the next slice that may write where a result lies, which must be stored by then.
     """
 
     steps: int
@@ -69,6 +70,7 @@ class Plan:
     scratch_bytes: Mapping[object, int]
     activations: int
     head: int
+    clear_step: Mapping[object, int] = field(default_factory=dict[object, int])
 
 
 @dataclass(frozen=True)
@@ -225,34 +227,73 @@ def _widest(streams: Sequence[Stream]) -> int:
 def plan_sliced(ops: Sequence[Step], items: Mapping[object, Item], capacity: int) -> Plan | Refusal:
     """Plan a group of several slices: everything has one buffer, held weights for all slices.
 
-    Inputs are loaded in the last step for the next round, outputs stored in step 0 of the next.
+    The next slice of an input is loaded as soon as this one has been read, and nothing is put
+    over a result until it is made again, as far as there is room; otherwise inputs are loaded in
+    the last step and results are stored before the next slice is computed.
     """
     uses = _uses(ops, items)
+    plan = _sliced(ops, items, uses, capacity, _Apart(True, True))
+    for apart in _LESS_APART:
+        if isinstance(plan, Plan):
+            break
+        plan = _sliced(ops, items, uses, capacity, apart)
+    return plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """Whether memory of inputs, and of results, serves nothing else while it is transferred."""
+
+    inputs: bool
+    results: bool
+
+
+_LESS_APART = (_Apart(True, False), _Apart(False, True), _Apart(False, False))
+
+
+def _sliced(
+    ops: Sequence[Step],
+    items: Mapping[object, Item],
+    uses: _Uses,
+    capacity: int,
+    apart: _Apart,
+) -> Plan | Refusal:
     last = len(ops) + 1
     stored = _stored_roots(items)
     buffers = _scratch_buffers(ops)
+    loads: dict[object, int] = {}
+    clear: dict[object, int] = {}
     for key, item in items.items():
-        if item.root != key or key not in uses.first:
+        if key not in uses.first:
+            continue
+        if item.role is Role.WEIGHT:
+            loads[key] = last
+        elif item.role is Role.INPUT:
+            loads[key] = uses.last[item.root] + 1 if apart.inputs and key not in stored else last
+        if item.root != key:
             continue
         if item.role is Role.WEIGHT:
             buffers.append(Buffer(key, item.size, 0, last, always=True))
             continue
-        start = last if item.role is Role.INPUT else uses.first[key]
-        end = 0 if key in stored else uses.last[key]
-        buffers.append(Buffer(key, item.size, start, end, always=start == last and end == 0))
+        start, end = loads.get(key, uses.first[key]), uses.last[key]
+        if key in stored:
+            end = uses.first[key] - 1 if apart.results and key not in loads else 0
+            clear[key] = end + 1
+        through = start == end + 1 or (start == last and end == 0)
+        buffers.append(Buffer(key, item.size, start, end, always=through))
     placement = place(buffers, capacity)
     if placement is None:
         needed = _needed(buffers)
         return Refusal(f"a slice needs {needed} bytes per lane of {capacity}", needed - capacity)
-    loaded = [k for k, i in items.items() if i.role is not Role.INTERNAL and k in uses.first]
     return Plan(
         steps=last + 1,
         op_step={op.key: index + 1 for index, op in enumerate(ops)},
-        load_step=dict.fromkeys(loaded, last),
+        load_step=loads,
         store_step={k: 0 for k, i in items.items() if i.stored},
         address=_addresses(items, placement.addresses),
         scratch=_scratch(ops, placement.addresses),
         scratch_bytes={op.key: op.scratch for op in ops if op.scratch},
         activations=placement.used,
         head=0,
+        clear_step={k: clear[i.root] for k, i in items.items() if i.stored},
     )

@@ -105,10 +105,10 @@ class Searcher:
                 nearest = planned
         return nearest
 
-    def in_slices(self, ops: Sequence[Operation]) -> Group | None:
-        """A range as one group in as few slices as fit, at least two."""
+    def in_slices(self, ops: Sequence[Operation], more_than: int = 1) -> Group | None:
+        """A range as one group in as few slices as fit, but `more_than` that."""
         for secs in self._sections(ops):
-            planned = self.plan(ops, secs)
+            planned = self.plan(ops, secs) if secs.total > more_than else None
             if isinstance(planned, Group):
                 return planned
         return None

@@ -47,17 +47,17 @@ class Believed:
     @property
     def tiu(self) -> float:
         """Cycles of computing."""
-        return self.cost.tiu if isinstance(self.cost, Cost) else sum(self.cost.tiu)
+        return self.cost.tiu
 
     @property
     def loads(self) -> float:
         """Cycles of loading activations."""
-        return self.cost.loads if isinstance(self.cost, Cost) else sum(self.cost.loads)
+        return self.cost.loads
 
     @property
     def stores(self) -> float:
         """Cycles of storing."""
-        return self.cost.stores if isinstance(self.cost, Cost) else sum(self.cost.stores)
+        return self.cost.stores
 
 
 @dataclass

@@ -1,12 +1,12 @@
-// RUN: sed s/262144/8192/ %S/../../../backend/chip/bm1684x.toml > %t.8k.toml
-// RUN: tpu-opt %s --subnet-divide --layer-group="chip=%t.8k.toml explain=true explain_file=%t.json" --verify-layer-groups="chip=%t.8k.toml" 2>%t.slow | filecheck %s --check-prefix=TWO
+// RUN: sed s/262144/16384/ %S/../../../backend/chip/bm1684x.toml > %t.16k.toml
+// RUN: tpu-opt %s --subnet-divide --layer-group="chip=%t.16k.toml explain=true explain_file=%t.json" --verify-layer-groups="chip=%t.16k.toml" 2>%t.slow | filecheck %s --check-prefix=TWO
 // RUN: filecheck %s --check-prefix=SLOW --input-file %t.slow
 // RUN: filecheck %s --check-prefix=JSON --input-file %t.json
-// RUN: tpu-opt %s --subnet-divide --layer-group="opt=1 chip=%t.8k.toml" --verify-layer-groups="chip=%t.8k.toml" | filecheck %s --check-prefix=ONE
+// RUN: tpu-opt %s --subnet-divide --layer-group="opt=1 chip=%t.16k.toml" --verify-layer-groups="chip=%t.16k.toml" | filecheck %s --check-prefix=ONE
 // RUN: tpu-opt %s --subnet-divide --layer-group="explain=true" 2>%t.none | filecheck %s --check-prefix=ONE
 // RUN: filecheck %s --check-prefix=NONE --input-file %t.none
 
-// With 8192 bytes per lane both convolutions fit into one group, whose slices are so thin that two
+// With 16384 bytes per lane both convolutions fit into one group, whose slices are so thin that two
 // groups are faster; the longest group is not the fastest.
 // TWO: "tpu.Group"
 // TWO: "tpu.Group"
@@ -19,14 +19,14 @@
 // ONE-NOT: "tpu.Group"
 // NONE: 0 boundaries: 0 no local form, 0 shape rule, 0 local memory, 0 not worth it
 module @net attributes {module.state = "TPU_REORDERED", module.chip = "bm1684x"} {
-  func.func @main(%arg0: tensor<1x320x32x32xf16>) -> tensor<1x320x32x32xf16> {
-    %0 = "top.Input"(%arg0) : (tensor<1x320x32x32xf16>) -> tensor<1x320x32x32xf16> loc("x")
-    %1 = "top.Weight"() : () -> tensor<1x320x1x320xf16> loc("af")
-    %2 = "top.Weight"() : () -> tensor<1x320x1x1xf32> loc("ab")
-    %3 = "tpu.Conv2D"(%0, %1, %2) {group = 1 : i64, kernel_shape = [1, 1], pads = [0, 0, 0, 0], strides = [1, 1], weight_is_coeff = 1 : i64, with_bias = true} : (tensor<1x320x32x32xf16>, tensor<1x320x1x320xf16>, tensor<1x320x1x1xf32>) -> tensor<1x320x32x32xf16> loc("a")
-    %4 = "top.Weight"() : () -> tensor<1x320x1x320xf16> loc("bf")
-    %5 = "top.Weight"() : () -> tensor<1x320x1x1xf32> loc("bb")
-    %6 = "tpu.Conv2D"(%3, %4, %5) {group = 1 : i64, kernel_shape = [1, 1], pads = [0, 0, 0, 0], strides = [1, 1], weight_is_coeff = 1 : i64, with_bias = true} : (tensor<1x320x32x32xf16>, tensor<1x320x1x320xf16>, tensor<1x320x1x1xf32>) -> tensor<1x320x32x32xf16> loc("b")
-    return %6 : tensor<1x320x32x32xf16>
+  func.func @main(%arg0: tensor<1x448x16x16xf16>) -> tensor<1x448x16x16xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<1x448x16x16xf16>) -> tensor<1x448x16x16xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<1x448x1x448xf16> loc("af")
+    %2 = "top.Weight"() : () -> tensor<1x448x1x1xf32> loc("ab")
+    %3 = "tpu.Conv2D"(%0, %1, %2) {group = 1 : i64, kernel_shape = [1, 1], pads = [0, 0, 0, 0], strides = [1, 1], weight_is_coeff = 1 : i64, with_bias = true} : (tensor<1x448x16x16xf16>, tensor<1x448x1x448xf16>, tensor<1x448x1x1xf32>) -> tensor<1x448x16x16xf16> loc("a")
+    %4 = "top.Weight"() : () -> tensor<1x448x1x448xf16> loc("bf")
+    %5 = "top.Weight"() : () -> tensor<1x448x1x1xf32> loc("bb")
+    %6 = "tpu.Conv2D"(%3, %4, %5) {group = 1 : i64, kernel_shape = [1, 1], pads = [0, 0, 0, 0], strides = [1, 1], weight_is_coeff = 1 : i64, with_bias = true} : (tensor<1x448x16x16xf16>, tensor<1x448x1x448xf16>, tensor<1x448x1x1xf32>) -> tensor<1x448x16x16xf16> loc("b")
+    return %6 : tensor<1x448x16x16xf16>
   }
 }
