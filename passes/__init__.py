@@ -49,6 +49,7 @@ PASSES: dict[str, PassLoader] = {
     "fuse-bias-add-dropout": _lazy("fuse_bias_add_dropout", "FuseBiasAddDropoutPass"),
     "fuse-mlp": _lazy("fuse_mlp", "FuseMlpPass"),
     "fuse-preprocess": _lazy("fuse_preprocess", "FusePreprocessPass"),
+    "fuse-residual": _lazy("fuse_residual", "FuseResidualPass"),
     "import-calibration-table": _lazy("calibration.import_table", "ImportCalibrationTablePass"),
     "init": _lazy("without_effect", "InitPass"),
     "layer-group": _lazy("layer_group.layer_group", "LayerGroupPass"),

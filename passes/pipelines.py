@@ -136,6 +136,7 @@ _FINAL = (
     Step("fuse-attention", _of_chip),
     Step("processor-tpu-optimize"),
     Step("fuse-mlp", _of_chip),
+    Step("fuse-residual", _of_chip),
     Step("split-long-rows", _of_chip),
     Step("place-values", _of_chip),
     Step("weight-reorder", _of_chip, required=True),

@@ -35,7 +35,8 @@ FACTOR_BYTES = 4096
 
 
 class Product(Protocol):
-    """Rows (1, M, 1, K) and (1, M, 1, N) in DDR, the matrix, and a bias (1, 1, 1, N)."""
+    """Rows (1, M, 1, K) and (1, M, 1, N) in DDR, the matrix, and what is added to the results:
+    a bias (1, 1, 1, N) or as many rows (1, M, 1, N)."""
 
     @property
     def x(self) -> GlobalTensor: ...
@@ -45,6 +46,8 @@ class Product(Protocol):
     def weight(self) -> PackedWeight: ...
     @property
     def bias(self) -> GlobalTensor | None: ...
+    @property
+    def residual(self) -> GlobalTensor | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +61,32 @@ class _Sizes:
     bias: int
     factors: int
     tiles: int
+    residual: int
 
     @classmethod
     def of(cls, problem: Product, how: Cut, rows: int, chip: Chip) -> "_Sizes":
         weight, kind = problem.weight, problem.out.dtype
         by_round = align(weight.depth * kind.bytes, chip.eu_bytes)
         bias = 0 if problem.bias is None else align(weight.outputs * kind.bytes, chip.eu_bytes)
+        out = aligned_bytes(chip, (1, rows, 1, weight.outputs), kind)
         return cls(
             weight.rounds * by_round,
             unpack_bytes(chip, weight, how.rounds),
             aligned_bytes(chip, (1, rows, 1, weight.depth), kind),
-            aligned_bytes(chip, (1, rows, 1, weight.outputs), kind),
+            out,
             bias,
             3 * how.factor_bytes(chip, weight),
             FEW_TILES * how.tile_bytes(chip, weight),
+            0 if problem.residual is None else out,
         )
 
     @property
+    def sums(self) -> bool:
+        return bool(self.bias or self.residual)
+
+    @property
     def total(self) -> int:
-        results = (3 if self.bias else 2) * self.out
+        results = (3 if self.sums else 2) * self.out + 2 * self.residual
         fixed = self.matrix + self.unpacked + self.bias + self.factors + self.tiles
         return fixed + 2 * self.x + results
 
@@ -108,7 +118,8 @@ class _Layer:
         memory = context.memory()
         self._x = [memory.take(sizes.x) for _ in range(2)]
         self._out = [memory.take(sizes.out) for _ in range(2)]
-        self._raw = memory.take(sizes.out if sizes.bias else 0)
+        self._raw = memory.take(sizes.out if sizes.sums else 0)
+        self._residual = [memory.take(sizes.residual) for _ in range(2)]
         self._unpacked = memory.take(sizes.unpacked)
         self._bias = memory.take(sizes.bias)
         self._matrix = memory.take(sizes.matrix)
@@ -135,23 +146,30 @@ class _Layer:
         return aligned(self.chip, address, (1, rows.size, 1, columns), self._kind)
 
     def load(self, rows: Piece, slot: int) -> None:
-        """Stage 1: rows."""
-        x = self._rows(self._x[slot], rows, self.p.weight.depth)
-        fetch(self.e, x, self.p.x.window((0, rows.start, 0, 0), x.shape))
+        """Stage 1: rows, and what is added to them."""
+        x, start = self._rows(self._x[slot], rows, self.p.weight.depth), (0, rows.start, 0, 0)
+        fetch(self.e, x, self.p.x.window(start, x.shape))
+        if self.p.residual is not None:
+            added = self._rows(self._residual[slot], rows, self.p.weight.outputs)
+            fetch(self.e, added, self.p.residual.window(start, added.shape))
 
     def compute(self, rows: Piece, slot: int) -> None:
-        """Stage 2: times the matrix, plus the bias."""
+        """Stage 2: times the matrix, plus the bias or other rows."""
         weight = self.p.weight
         x = self._rows(self._x[slot], rows, weight.depth)
         shape = (1, weight.outputs, 1, weight.depth)
         matrix = aligned(self.chip, self._matrix, shape, self._kind)
         out = self._rows(self._out[slot], rows, weight.outputs)
-        if self.p.bias is None:
+        if not self._sizes.sums:
             self.e.mm2(out, x, matrix, right_transpose=True)
             return
         raw = self._rows(self._raw, rows, weight.outputs)
         self.e.mm2(raw, x, matrix, right_transpose=True)
-        self.e.arith(Arith.ADD, out, raw, self._bias_on(min(self.chip.lanes, rows.size)))
+        if self.p.residual is None:
+            added = self._bias_on(min(self.chip.lanes, rows.size))
+        else:
+            added = self._rows(self._residual[slot], rows, weight.outputs)
+        self.e.arith(Arith.ADD, out, raw, added)
 
     def store(self, rows: Piece, slot: int) -> None:
         """Stage 3: whole rows of the result."""

@@ -62,12 +62,14 @@ def a16_matmul(context: KernelContext, op: Operation) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Rows (1, M, 1, K) and (1, M, 1, N) in DDR, the matrix, and a bias (1, 1, 1, N)."""
+    """Rows (1, M, 1, K) and (1, M, 1, N) in DDR, the matrix, and what is added to the results:
+    a bias (1, 1, 1, N) or as many rows (1, M, 1, N)."""
 
     x: GlobalTensor
     out: GlobalTensor
     weight: PackedWeight
     bias: GlobalTensor | None
+    residual: GlobalTensor | None
 
     @property
     def rows(self) -> int:
@@ -79,6 +81,11 @@ class Problem:
         """The element type of rows and results."""
         return self.out.dtype
 
+    @property
+    def sums(self) -> bool:
+        """Whether something is added to the results."""
+        return self.bias is not None or self.residual is not None
+
 
 def describe(context: KernelContext, op: "tpu.A16MatMulOp") -> Problem:
     """The op's operands as matrices."""
@@ -89,12 +96,16 @@ def describe(context: KernelContext, op: "tpu.A16MatMulOp") -> Problem:
         raise NoKernel(f"{where(op)}: rows of one 16-bit type times a packed [N, K] only")
     form = (op.weight_bits.value.data, op.q_group_size.value.data, out.dtype)
     weight = packed_weight(context, (op.weight, op.scale, op.zp), depth, outputs, *form)
+    residual = None if op.residual is None else context.value(op.residual)
+    if residual is not None and bias is not None:
+        raise NoKernel(f"{where(op)}: a bias and rows are not added both")
     rows = x.elements // depth
     return Problem(
         contiguous(x.address, (1, rows, 1, depth), x.dtype),
         contiguous(out.address, (1, rows, 1, outputs), out.dtype),
         weight,
         None if bias is None else bias.as4((1, 1, 1, outputs)),
+        None if residual is None else residual.as4((1, rows, 1, outputs)),
     )
 
 
@@ -135,7 +146,7 @@ def _low_bytes(problem: Problem, plan: Plan, chip: Chip, few: bool) -> int:
     if few:
         total += aligned_bytes(chip, (1, outputs, 1, plan.rows), kind)
         outputs = _together(problem, plan, chip)
-    buffers = 2 + (problem.bias is not None)
+    buffers = 2 + problem.sums + 2 * (problem.residual is not None)
     return total + buffers * aligned_bytes(chip, (1, plan.rows, 1, outputs), kind)
 
 
@@ -168,7 +179,9 @@ class _Layer:
         shape = (1, self.plan.rows, 1, outputs)
         size = aligned_bytes(self.chip, shape, self.problem.kind)
         self._out = [self._memory.take(size) for _ in range(2)]
-        self._raw = self._memory.take(size if self.problem.bias is not None else 0)
+        self._raw = self._memory.take(size if self.problem.sums else 0)
+        count = 0 if self.problem.residual is None else 2
+        self._residual = [self._memory.take(size) for _ in range(count)]
 
     def run(self) -> None:
         """Emit all of it."""
@@ -204,19 +217,22 @@ class _Layer:
     def _store(
         self, rows: Piece, outputs: Piece, raw: LocalTensor, bias: LocalTensor | None
     ) -> None:
-        """Add the bias to finished results and store them; `bias` is that of these outputs."""
-        place = self._out[self._count % 2]
-        if bias is not None:
+        """Add to finished results what must be and store them; `bias` is that of these outputs."""
+        place, start = self._out[self._count % 2], (0, rows.start, 0, outputs.start)
+        added = bias
+        if self.problem.residual is not None:
+            added = self._result(self._residual[self._count % 2], rows, outputs.size)
+            fetch(self.e, added, self.problem.residual.window(start, added.shape))
+        if added is not None:
             out = self._result(place, rows, outputs.size)
-            self.e.arith(Arith.ADD, out, raw, bias)
+            self.e.arith(Arith.ADD, out, raw, added)
             raw = out
-        start = (0, rows.start, 0, outputs.start)
         put(self.e, self.problem.out.window(start, raw.shape), raw)
         self._count += 1
 
     def _target(self) -> int:
-        """Where results are computed: with a bias they are finished elsewhere."""
-        return self._raw if self.problem.bias is not None else self._out[self._count % 2]
+        """Where results are computed: if something is added they are finished elsewhere."""
+        return self._raw if self.problem.sums else self._out[self._count % 2]
 
     def _multiply(
         self,

@@ -59,10 +59,12 @@ def mlp(context: KernelContext, op: Operation) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Rows (1, M, 1, K) and (1, M, 1, N) in DDR, three matrices, and how SiLU is computed."""
+    """Rows (1, M, 1, K) and (1, M, 1, N) in DDR, and such that are added to the results, three
+    matrices, and how SiLU is computed."""
 
     x: GlobalTensor
     out: GlobalTensor
+    residual: GlobalTensor | None
     gate: PackedWeight
     up: PackedWeight
     down: PackedWeight
@@ -92,9 +94,11 @@ def describe(context: KernelContext, op: "tpu.MlpOp") -> Problem:
     operands = (op.weight_down, op.scale_down, op.zp_down)
     down = packed_weight(context, operands, gate.outputs, outputs, *form)
     rows = x.elements // depth
+    shape = (1, rows, 1, outputs)
     return Problem(
         contiguous(x.address, (1, rows, 1, depth), x.dtype),
-        contiguous(out.address, (1, rows, 1, outputs), out.dtype),
+        contiguous(out.address, shape, out.dtype),
+        None if op.residual is None else context.value(op.residual).as4(shape),
         gate,
         up,
         down,
@@ -141,6 +145,7 @@ class _Sizes:
     tiles: int
     factors: int
     tables: int
+    residual: int
 
     @classmethod
     def of(cls, problem: Problem, plan: Plan, chip: Chip) -> "_Sizes":
@@ -166,12 +171,13 @@ class _Sizes:
             FEW_TILES * tile,
             3 * factors,
             TABLE_BYTES * len(problem.silu.tables),
+            0 if problem.residual is None else rows(plan.stored(chip.lanes)),
         )
 
     @property
     def low(self) -> int:
         parts = self.x + self.inner + 3 * self.part + sum(self.scratch) + self.tables
-        return parts + self.unpacked + 2 * self.out
+        return parts + self.unpacked + 2 * self.out + 3 * self.residual
 
 
 class _Layer:
@@ -187,6 +193,7 @@ class _Layer:
         self._scratch = [memory.take(size) for size in sizes.scratch]
         self._unpacked = memory.take(sizes.unpacked)
         self._out = [memory.take(sizes.out) for _ in range(2)]
+        self._raw, *self._residual = (memory.take(sizes.residual) for _ in range(3))
         self._tables: list[LocalTensor] = []
         for values in problem.silu.tables:
             shape = (1, self.chip.lanes, 1, len(values))
@@ -238,11 +245,18 @@ class _Layer:
         inner = self._rows(self._inner, rows, self.p.gate.outputs)
         for stored in cut(self.p.down.outputs, self.plan.stored(self.chip.lanes)):
             out = self._rows(self._out[self._stores % 2], rows, stored.size)
+            start = (0, rows.start, 0, stored.start)
+            target, added = out, out
+            if self.p.residual is not None:
+                target = self._rows(self._raw, rows, stored.size)
+                added = self._rows(self._residual[self._stores % 2], rows, stored.size)
+                fetch(self.e, added, self.p.residual.window(start, added.shape))
             for piece in cut(stored.size, self.plan.down.rounds * self.chip.lanes):
                 outputs = Piece(stored.start + piece.start, piece.size)
                 tile = downs.tile(outputs, self._unpacked)
-                self._multiply(out, inner, tile, piece)
-            start = (0, rows.start, 0, stored.start)
+                self._multiply(target, inner, tile, piece)
+            if self.p.residual is not None:
+                self.e.arith(Arith.ADD, out, target, added)
             put(self.e, self.p.out.window(start, out.shape), out)
             self._stores += 1
 

@@ -7,6 +7,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_attr_def,
+    opt_operand_def,
     result_def,
     traits_def,
 )
@@ -135,7 +136,10 @@ class FlexAttentionOp(SparseBlocks, TpuOp):
 
 @irdl_op_definition
 class MlpOp(TpuOp):
-    """down(act(gate(x)) * up(x)): the feed-forward block of a language model."""
+    """down(act(gate(x)) * up(x)): the feed-forward block of a language model.
+
+    What `residual` holds, if it is there, is added to the rounded result.
+    """
 
     name = "tpu.Mlp"
 
@@ -154,6 +158,7 @@ class MlpOp(TpuOp):
     bias_down = operand_def(RANKED_OR_NONE)
     expert_id = operand_def(RANKED_OR_NONE)
     buffer = operand_def(RANKED_OR_NONE)
+    residual = opt_operand_def(RANKED)
     w_transpose_gate = default_attr_def(BOOL, True)
     w_transpose_up = default_attr_def(BOOL, True)
     w_transpose_down = default_attr_def(BOOL, False)

@@ -8,6 +8,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_attr_def,
+    opt_operand_def,
     result_def,
     traits_def,
 )
@@ -214,7 +215,10 @@ class MatMulLutOp(GlobalOnly, MatrixProductOp):
 
 @irdl_op_definition
 class A16MatMulOp(TpuOp):
-    """A 16-bit float matrix times one packed in 4 or 8 bits, scaled group by group."""
+    """A 16-bit float matrix times one packed in 4 or 8 bits, scaled group by group.
+
+    What `residual` holds, if it is there, is added to the rounded result.
+    """
 
     name = "tpu.A16MatMul"
 
@@ -223,6 +227,7 @@ class A16MatMulOp(TpuOp):
     scale = operand_def(RANKED_OR_NONE)
     zp = operand_def(RANKED_OR_NONE)
     bias = operand_def(RANKED_OR_NONE)
+    residual = opt_operand_def(RANKED)
     weight_bits = attr_def(I64_INT)
     sign = default_attr_def(BOOL, True)
     w_transpose = default_attr_def(BOOL, False)

@@ -74,6 +74,18 @@ def test_packed_products_in_bf16() -> None:
     check(packed(4, 256, 128, 4, 64, kind="bf16"))
 
 
+@pytest.mark.parametrize(
+    ("rows", "depth", "outputs"), [(2, 128, 192), (130, 128, 320), (200, 2304, 2304)]
+)
+def test_rows_added_to_packed_products(rows: int, depth: int, outputs: int) -> None:
+    """Of few rows, of a matrix that stays, and of one that does not."""
+    case = packed(rows, depth, outputs, 4, 64, bias=False)
+    residual = case.input("r", (1, rows, outputs))
+    line = case.lines.pop().replace(", %none)", ", %none, %r)")
+    case.lines.append(line.replace(", none) ->", f", none, {case.types[residual]}) ->"))
+    check(case)
+
+
 @pytest.mark.parametrize("mode", ["contiguous_halves", "interleaved_pairs"])
 @pytest.mark.parametrize(
     ("tokens", "heads", "size"), [(1, 12, 128), (3, 2, 64), (70, 4, 64), (640, 12, 128)]
@@ -91,9 +103,9 @@ def test_rotary_positions(tokens: int, heads: int, size: int, mode: str) -> None
     ("rows", "depth", "inner", "outputs", "bits"),
     [(65, 128, 192, 64, 4), (128, 64, 320, 576, 8), (300, 256, 2048, 200, 4)],
 )
-@pytest.mark.parametrize("precision", ["fast", "close"])
+@pytest.mark.parametrize(("precision", "sums"), [("fast", True), ("close", False)])
 def test_gated_blocks(
-    rows: int, depth: int, inner: int, outputs: int, bits: int, precision: str
+    rows: int, depth: int, inner: int, outputs: int, bits: int, precision: str, sums: bool
 ) -> None:
     """What lies between the products stays on the chip, for one chunk of rows and for several."""
     case = Case("f16", seed=rows)
@@ -106,6 +118,7 @@ def test_gated_blocks(
         "w_transpose_down": "true",
         "quantized": "true",
     }
-    case.op("tpu.Mlp", [*operands, "none", "none"], attributes, "y", (1, rows, outputs))
+    operands += ["none", "none", *([case.input("r", (1, rows, outputs))] if sums else [])]
+    case.op("tpu.Mlp", operands, attributes, "y", (1, rows, outputs))
     case.precision = precision
     check(case)

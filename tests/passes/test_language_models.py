@@ -144,5 +144,8 @@ def test_one_op_for_the_feed_forward_block_gives_the_same_numbers() -> None:
     after = compiled(before, "fuse-mlp")
     assert len(ops_of(after, tpu.MlpOp)) == 1
     assert len(ops_of(after, tpu.A16MatMulOp)) == 4
-    (wanted,), (got,) = (run_module(one, inputs).values() for one in (before, after))
-    np.testing.assert_array_equal(got, wanted)
+    summed = compiled(after, "fuse-residual")
+    assert not ops_of(summed, tpu.AddOp)
+    wanted, *found = (run_module(one, inputs)["result_f32"] for one in (before, after, summed))
+    for one in found:
+        np.testing.assert_array_equal(one, wanted)

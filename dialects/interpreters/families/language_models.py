@@ -45,7 +45,15 @@ def packed_product(call: Call) -> Array:
     transposed = "right_transpose" if call.has("right_transpose") else "w_transpose"
     if not call.flag(transposed):
         raise ValueError("only packed weights of rows [N, K] have semantics")
-    return _times_packed(call, call.tensor(), 1)
+    return _with_residual(call, _times_packed(call, call.tensor(), 1), 5)
+
+
+def _with_residual(call: Call, out: Array, index: int) -> Array:
+    """The rounded result, plus operand `index` if it is there."""
+    residual = call.optional(index)
+    if residual is None:
+        return out
+    return conform(out, call.op.results[0].type) + residual
 
 
 def _times_packed(call: Call, x: Array, first: int) -> Array:
@@ -73,7 +81,7 @@ def gated_block(call: Call) -> Array:
     x, kind = call.tensor(), call.op.results[0].type
     gate, up = (conform(_times_packed(call, x, first), kind) for first in (1, 5))
     silu = conform(ACTIVE_MODES["SILU"](gate), kind)
-    return _times_packed(call, conform(silu * up, kind), 9)
+    return _with_residual(call, _times_packed(call, conform(silu * up, kind), 9), 15)
 
 
 RULES: Final[Rules] = {
