@@ -9,12 +9,15 @@ CANDIDATES := $(or $(PYTHON),python3.12 python3.11 python3.13 python3.14 python3
 # A name on the path may be a stand-in that only prints advice, or lack what venv needs: try it.
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help install demo test lint typecheck lit pytest fuzz clean
+# An sdist holds no links: they are made where they are missing.
+ROOMS := dialects frontend passes backend tools api
+
+.PHONY: help links install demo test lint typecheck lit pytest fuzz docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml | links
 	@for python in $(CANDIDATES); do \
 		if "$$python" -c '$(USABLE)' >/dev/null 2>&1; then found="$$python"; break; fi; \
 	done; \
@@ -27,6 +30,11 @@ $(STAMP): pyproject.toml
 	"$$found" -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -e '.[dev]'
 	@touch $@
+
+links:
+	@for room in $(ROOMS); do \
+		[ -e "src/xdsl_tpu/$$room" ] || ln -s "../../$$room" "src/xdsl_tpu/$$room"; \
+	done
 
 install: $(STAMP) ## make .venv and install the package with its development tools
 
@@ -53,6 +61,9 @@ pytest: $(STAMP) ## unit and end-to-end tests
 FUZZ ?= 20000
 fuzz: $(STAMP) ## many random graphs, damaged IR and bmodel files (FUZZ=20000); for a nightly run
 	XDSL_TPU_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q --timeout=0 tests/bmodel/test_bmodel_fuzz.py tests/fuzz
+
+docs: $(STAMP) ## the pages as a site in build/site; a dead link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 test: lint typecheck lit pytest ## everything continuous integration runs
 

@@ -1,9 +1,12 @@
 """The package as others get it: built, installed without its dependencies, and complete."""
 
+import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import zipfile
+from email import message_from_bytes
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -81,7 +84,41 @@ def test_no_room_is_importable_by_its_own_name() -> None:
 def test_wheel_has_every_file_and_nothing_beside_the_package(wheel: Path) -> None:
     assert packaged(wheel) >= sources()
     tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
-    assert tops == {"xdsl_tpu", f"xdsl_tpu-{version('xdsl-tpu')}.dist-info"}
+    assert tops == {"xdsl_tpu", f"xdsl_tpu-{wheel.name.split('-')[1]}.dist-info"}
+
+
+def test_the_metadata_says_what_the_package_is(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    said = message_from_bytes(archive.read(name))
+    assert said["License-Expression"] == "Apache-2.0"
+    assert "Typing :: Typed" in said.get_all("Classifier", [])
+    assert {"torch", "notebook", "docs", "reference"} <= set(said.get_all("Provides-Extra", []))
+    assert said["Version"] == wheel.name.split("-")[1]
+    assert f"{name.removesuffix('METADATA')}licenses/LICENSE" in archive.namelist()
+
+
+def test_the_sdist_can_be_tested(built: Path, tmp_path: Path) -> None:
+    """It has all that `make test` needs but the links, which `make` makes."""
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.iterdir()
+    for name in ("Makefile", "LICENSE", "README.md", "CHANGELOG.md", "docs/api.md", "mkdocs.yml"):
+        assert (folder / name).is_file(), name
+    run("make", "links", cwd=folder)
+    assert {path.name for path in (folder / "src" / "xdsl_tpu").iterdir()} >= set(ROOMS)
+    command = (sys.executable, "-m", "pytest", "-q", "tests/chip", "tests/api/test_lazy.py")
+    environment = os.environ | {"PYTHONPATH": str(folder / "src")}
+    probe = "import xdsl_tpu.tools.files as m; print(m.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", probe], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(str(folder))
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_zip_archive_of_the_repository_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
