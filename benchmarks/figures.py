@@ -27,9 +27,9 @@ def write_json(path: Path | None, figures: Any) -> None:
 def _plain(figures: Any) -> Any:
     match figures:
         case dict():
-            return {key: _plain(value) for key, value in figures.items()}  # pyright: ignore
+            return {key: _plain(value) for key, value in figures.items()}  # pyright: ignore[reportUnknownVariableType]
         case list() | tuple():
-            return [_plain(value) for value in figures]  # pyright: ignore
+            return [_plain(value) for value in figures]  # pyright: ignore[reportUnknownVariableType]
         case float() if not math.isfinite(figures):
             return None
         case _:

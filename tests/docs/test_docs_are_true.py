@@ -141,3 +141,16 @@ def test_the_readme_starts_with_the_two_commands() -> None:
         assert re.search(rf"^{target}:", targets, re.MULTILINE)
     for command in re.findall(r"^\$ (tpu-\w+)", text, re.MULTILINE):
         assert f'{command} = "' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_every_ignored_rule_is_named() -> None:
+    """As CONTRIBUTING.md says."""
+    bare = re.compile(r"# (?:pyright|type): ignore(?!\[)")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sources()
+        if path.suffix == ".py" and path != Path(__file__)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if bare.search(line)
+    ]
+    assert not found

@@ -31,7 +31,7 @@ def network(seed: int) -> ModuleOp:
 
 def _end(net: RandomNet, x: Tensor) -> Tensor:
     """A result, at times one that no movement passes."""
-    if x.value.owner.name == "top.Input" or net.chance(0.5):  # pyright: ignore
+    if x.value.owner.name == "top.Input" or net.chance(0.5):  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
         return net.op(top.SinOp, [x], x.shape)
     return x
 

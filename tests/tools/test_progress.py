@@ -74,7 +74,7 @@ def test_a_run_that_takes_long(
 
     def slow(*arguments: object) -> object:
         time.sleep(5 * PERIOD)
-        return simulate(*arguments)  # pyright: ignore
+        return simulate(*arguments)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(tpu_run, "simulate", slow)
     done = call("tpu-run", compiled("cnn"))

@@ -5,7 +5,7 @@ import itertools
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import tomli_w
 
@@ -113,8 +113,8 @@ def _keys(description: Mapping[str, Any]) -> list[str]:
 
 def _number(description: Mapping[str, Any], key: str) -> Number | None:
     section, _, name = key.rpartition(".")
-    entries = description.get(section)
-    value = entries.get(name) if isinstance(entries, dict) else None  # pyright: ignore
+    entries: Any = description.get(section)
+    value: Any = cast("dict[str, Any]", entries).get(name) if isinstance(entries, dict) else None
     return value if isinstance(value, int | float) else None
 
 

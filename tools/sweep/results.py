@@ -35,7 +35,7 @@ class Store:
             result = json.loads((self.folder / POINTS / f"{key}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return result if isinstance(result, dict) and "status" in result else None  # pyright: ignore
+        return result if isinstance(result, dict) and "status" in result else None  # pyright: ignore[reportUnknownVariableType]
 
     def save(self, key: str, point: Point, result: Result) -> None:
         """Keep a result at once; a crash a moment later does not lose it."""
