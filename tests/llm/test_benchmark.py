@@ -1,0 +1,64 @@
+"""The figures of `benchmarks/llm.py`, on a model so small that they can be told by hand."""
+
+import sys
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xdsl_tpu.frontend.llm.formats import WeightFormat
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+cycles: Any = attrgetter("cycles")
+
+SIZES = {
+    "hidden_size": 128,
+    "intermediate_size": 192,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "vocab_size": 320,
+}
+
+
+@pytest.fixture(autouse=True)
+def _path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.path", [str(BENCHMARKS), *sys.path])
+
+
+def benchmark(name: str) -> Any:
+    return import_module(name)
+
+
+def test_what_a_model_must_move_and_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    llm, models = benchmark("llm"), benchmark("llm_models")
+    known = models.CONFIGURATIONS["qwen2.5-1.5b"]
+    monkeypatch.setitem(models.CONFIGURATIONS, "small", {**known, **SIZES})
+    model = models.SeededModel("small", WeightFormat("W4F16", head="W8"))
+    decode, prefill = llm.phases(model, 64, 1)
+    # q, k, v, o, gate, up, down: half a byte a weight, and 3 bytes for 64 of them
+    weights = 128 * 128 + 2 * 64 * 128 + 128 * 128 + 3 * 192 * 128
+    packed = weights // 2 + weights // 64 * 3
+    others = 2 * (2 * 128 + 128 + 2 * 64)  # norms and biases
+    inputs = 2 * (128 + 65 + 2 * 64 * 64) + 4
+    expected = (packed + others + inputs) / (58 / 1.0737)
+    assert decode.first.floor == pytest.approx(expected, rel=1e-3)
+    assert decode.last.floor > decode.first.floor, "the last block ends with the final norm"
+    assert decode.once is not None
+    assert decode.once.floor == pytest.approx(320 * 128 * (1 + 3 / 64) / (58 / 1.0737), rel=0.02)
+    for phase in (decode, prefill):
+        assert phase.layers == 3
+        assert phase.total(cycles) > phase.total(attrgetter("floor"))
+        extra = 0 if phase.once is None else phase.once.cycles
+        assert phase.total(cycles) == 2 * phase.first.cycles + phase.last.cycles + extra
+    lines = list(llm.table("small", [decode, prefill], ("small", "W4F16", 64)))
+    assert len(lines) == 7
+
+
+def test_every_figure_of_the_vendor_is_of_a_model_that_is_known() -> None:
+    models, vendor = benchmark("llm_models"), benchmark("llm_vendor")
+    assert {model for model, _, _ in vendor.VENDOR} <= set(models.CONFIGURATIONS)
+    assert vendor.VENDOR["qwen2.5-1.5b", "W4F16", 512]["decode"] == 521379
