@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("sweep"), metavar="DIR", help="results (sweep)"
     )
-    parser.add_argument("--plot", type=Path, metavar="X.png", help="also draw the cycles")
+    parser.add_argument("--plot", type=Path, metavar="X.png", help="also draw cycles and gap")
     parser.add_argument(
         "--jobs",
         type=_count,
@@ -147,7 +147,12 @@ def _points(args: argparse.Namespace, grid: Grid) -> list[Point]:
 def _finished(store: Store, keyed: dict[str, Point]) -> dict[str, Result]:
     """Points that need no work; failed ones are tried again."""
     known = {key: store.load(key) for key in keyed}
-    return {k: result for k, result in known.items() if result and result["status"] == "done"}
+    return {
+        key: result
+        for key, result in known.items()
+        # A folder of an older version has points without some figures.
+        if result and result["status"] == "done" and "gap" in result
+    }
 
 
 def _compute(
@@ -179,7 +184,7 @@ def _print(grid: Grid, rows: Sequence[tuple[Point, Result]], folder: Path) -> No
     table = Table()
     for name in ("model", "format", *(short_name(key) for key in grid)):
         table.add_column(name, overflow="fold")
-    for name in ("cycles", "ratio", "ms", "TIU busy", "GDMA busy", "MB moved"):
+    for name in ("cycles", "ratio", "gap", "ms", "TIU busy", "GDMA busy", "MB moved"):
         table.add_column(name, justify="right", no_wrap=name == "cycles")
     first: dict[str, int] = {}
     for point, result in rows:
@@ -189,7 +194,8 @@ def _print(grid: Grid, rows: Sequence[tuple[Point, Result]], folder: Path) -> No
             ratio = cycles / first.setdefault(point.model, cycles)
             moved = sum(result["gdma"]["bytes"].values()) / 1e6
             busy = (f"{result[engine]['busy_cycles'] / cycles:.0%}" for engine in ("bdc", "gdma"))
-            cells += [f"{cycles:,}", f"{ratio:.2f}", f"{result['milliseconds']:.3f}", *busy]
+            cells += [f"{cycles:,}", f"{ratio:.2f}", f"{result['gap']:.2f}"]
+            cells += [f"{result['milliseconds']:.3f}", *busy]
             cells.append(f"{moved:.1f}")
         else:
             cells.append("failed")

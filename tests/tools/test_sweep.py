@@ -36,6 +36,9 @@ def test_figures_are_those_of_the_tools(tool: Run, call: Run, models: Path, tmp_
     assert (slow["chip"], fast["chip"]) == ({"ddr_load": 29}, {"ddr_load": 58})
     assert slow["cycles"] > 1.4 * fast["cycles"]
     assert f"{slow['cycles']:,}" in done.out
+    for entry in (slow, fast):
+        assert entry["gap"] == pytest.approx(entry["cycles"] / entry["floor"], abs=1e-4)
+        assert f"{entry['gap']:.2f}" in done.out
     assert picture.read_bytes().startswith(b"\x89PNG")
     with (out / "sweep.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -50,6 +53,23 @@ def test_figures_are_those_of_the_tools(tool: Run, call: Run, models: Path, tmp_
     assert {key: measured[key] for key in ("cycles", "bdc", "gdma")} == {
         key: slow[key] for key in ("cycles", "bdc", "gdma")
     }
+
+
+def test_a_point_of_an_older_version_is_computed_again(
+    call: Run, models: Path, tmp_path: Path, in_process: list[str]
+) -> None:
+    """One that has no gap."""
+    out = tmp_path / "sweep"
+    arguments = ("tpu-sweep", models / "transformer.onnx", "-o", out)
+    assert call(*arguments).status == 0
+    (file,) = (out / "points").iterdir()
+    known = json.loads(file.read_text())
+    del known["gap"]
+    file.write_text(json.dumps(known))
+    assert call(*arguments).status == 0
+    assert call(*arguments).status == 0
+    assert len(in_process) == 2
+    assert "gap" in json.loads(file.read_text())
 
 
 @pytest.fixture
@@ -201,11 +221,13 @@ def test_the_plot_shows_every_point_that_succeeded() -> None:
     grid: Grid = {"lanes.count": (32, 64), "gdma.load": (29, 58)}
     rows = [
         (Point("m.onnx", "F16", (("lanes.count", lanes), ("gdma.load", load)), ""),
-         {"status": "done", "cycles": 1000 * lanes * load} if lanes < 64 or load < 58
-         else {"status": "failed", "error": "."})
+         {"status": "done", "cycles": 1000 * lanes * load, "gap": lanes / 16}
+         if lanes < 64 or load < 58 else {"status": "failed", "error": "."})
         for lanes in (32, 64) for load in (29, 58)
     ]  # fmt: skip
-    (panel,) = draw(grid, rows).axes
+    panel, gap = draw(grid, rows).axes
+    assert [line.get_xydata().tolist() for line in gap.lines] == [[[32, 2], [64, 4]], [[32, 2]]]
+    assert gap.get_ylabel() == "gap: cycles over the floor"
     lines = {line.get_label(): line.get_xydata().tolist() for line in panel.lines}
     assert lines == {
         "F16 ddr_load=29": [[32, 928], [64, 1856]],

@@ -1,7 +1,6 @@
-"""Cycles of a sweep over its first figure, as a picture."""
+"""Cycles of a sweep over its first figure, and how many times the floor they are, as a picture."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,12 @@ from xdsl_tpu.tools.files import write_bytes
 from xdsl_tpu.tools.sweep.grid import Grid, short_name
 from xdsl_tpu.tools.sweep.point import Point
 from xdsl_tpu.tools.sweep.results import Result
+
+SHOWN: dict[str, Callable[[Result], float]] = {
+    "thousand cycles": lambda result: result["cycles"] / 1e3,
+    "gap: cycles over the floor": lambda result: result["gap"],
+}
+"""What is drawn of every point, in words, and how it is read."""
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -34,29 +39,31 @@ def plot(path: Path, grid: Grid, rows: Sequence[tuple[Point, Result]]) -> None:
 
 
 def draw(grid: Grid, rows: Sequence[tuple[Point, Result]]) -> Any:
-    """A figure with one panel per model; x is the grid's first key, a line for each choice of the
-    others. Without a grid there is a bar for each number format."""
+    """A figure with two panels per model, cycles and gap; x is the grid's first key, a line for
+    each choice of the others. Without a grid there is a bar for each number format."""
     from matplotlib.figure import Figure
 
     done = [(point, result) for point, result in rows if result["status"] == "done"]
     models = list(dict.fromkeys(point.model for point, _ in done)) or [""]
-    columns = min(3, len(models))
-    lines = math.ceil(len(models) / columns)
-    figure: Any = Figure(figsize=(5 * columns, 4 * lines), layout="constrained")
-    panels: Any = figure.subplots(lines, columns, squeeze=False)
-    for panel in panels.flat:
-        panel.set_visible(False)
-    for panel, model in zip(panels.flat, models, strict=False):
-        panel.set_visible(True)
-        panel.set_title(model)
-        panel.set_ylabel("thousand cycles")
-        _panel(panel, grid, [row for row in done if row[0].model == model])
+    figure: Any = Figure(figsize=(10, 4 * len(models)), layout="constrained")
+    panels: Any = figure.subplots(len(models), len(SHOWN), squeeze=False)
+    for line, model in zip(panels, models, strict=True):
+        of_model = [row for row in done if row[0].model == model]
+        for panel, (words, value) in zip(line, SHOWN.items(), strict=True):
+            panel.set_title(model)
+            panel.set_ylabel(words)
+            _panel(panel, grid, of_model, value)
     return figure
 
 
-def _panel(panel: Any, grid: Grid, rows: Sequence[tuple[Point, Result]]) -> None:
+def _panel(
+    panel: Any,
+    grid: Grid,
+    rows: Sequence[tuple[Point, Result]],
+    value: Callable[[Result], float],
+) -> None:
     if not grid:
-        panel.bar([p.quantize for p, _ in rows], [r["cycles"] / 1e3 for _, r in rows])
+        panel.bar([p.quantize for p, _ in rows], [value(r) for _, r in rows])
         return
     key = next(iter(grid))
     lines: dict[str, list[tuple[float, float]]] = {}
@@ -65,7 +72,7 @@ def _panel(panel: Any, grid: Grid, rows: Sequence[tuple[Point, Result]]) -> None
         label = " ".join(
             (point.quantize, *(f"{short_name(k)}={v}" for k, v in changes.items() if k != key))
         )
-        lines.setdefault(label, []).append((changes[key], result["cycles"] / 1e3))
+        lines.setdefault(label, []).append((changes[key], value(result)))
     for label, values in lines.items():
         panel.plot(*zip(*sorted(values), strict=True), marker="o", label=label)
     panel.set_ylim(bottom=0)  # only now: a limit that is set stops the fitting to the lines

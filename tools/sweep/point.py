@@ -111,4 +111,7 @@ def _measure(point: Point, files: Files) -> dict[str, Any]:
         timeline = simulate(program.tiu, program.gdma, chip)
         report = run_report(program, chip, timeline, None, {})
         kept = ("cycles", "milliseconds", "bdc", "gdma")
-        return {key: report[key] for key in kept} | {"memory": result.summary()["memory"]}
+        floor = result.floor or 1
+        gap = {"floor": floor, "gap": round(report["cycles"] / floor, 4)}
+        figures = {key: report[key] for key in kept} | gap
+        return figures | {"memory": result.summary()["memory"]}
