@@ -29,7 +29,7 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.random_masks import masks_of
 from xdsl_tpu.dialects.top.packs import pack_of
 
-SILENT = (top.NoneOp, top.WeightOp, top.InputOp, tpu.BufferOp, ReturnOp)
+SILENT = (top.NoneOp, top.WeightOp, top.InputOp, tpu.AppendOp, tpu.BufferOp, ReturnOp)
 """Ops that need no commands."""
 
 
@@ -54,10 +54,12 @@ def generate(
         coefficient_address=_integer(inner, "module.coeff_addr"),
         arena_address=_integer(inner, "module.neuron_addr"),
         arena_bytes=_integer(inner, "module.neuron_size"),
+        io_address=_integer(inner, "module.io_addr") if "module.io_addr" in inner.attributes else 0,
+        io_bytes=_integer(inner, "module.io_size") if "module.io_size" in inner.attributes else 0,
     )
     _refuse_unsupported(function)
     _check_memory(program, _integer(inner, "module.coeff_size"), chip)
-    program.coefficients = _coefficients(function, weights, inner, chip)
+    program.coefficients = coefficient_image(module, weights, chip)
     program.inputs = [_io(argument) for argument in function.body.block.args]
     program.random_masks = masks_of(module)
     program.input_ranges = ranges_of(module)
@@ -124,13 +126,16 @@ def _check_memory(program: Program, coefficient_bytes: int, chip: Chip) -> None:
             )
 
 
-def _coefficients(
-    function: FuncOp,
-    weights: Mapping[str, npt.NDArray[np.generic]],
-    inner: ModuleOp,
-    chip: Chip,
+def coefficient_image(
+    module: ModuleOp, weights: Mapping[str, npt.NDArray[np.generic]], chip: Chip
 ) -> npt.NDArray[np.uint8]:
-    """All weights at their addresses, relative to the coefficient base."""
+    """All weights of an addressed module at their addresses, relative to the coefficient base.
+
+    Raises TpuError for one that has another size in `weights`.
+    """
+    function = _subnet(module)
+    inner = function.parent_op()
+    assert isinstance(inner, ModuleOp)
     base = _integer(inner, "module.coeff_addr")
     image = np.zeros(_integer(inner, "module.coeff_size"), np.uint8)
     for op in function.body.block.ops:

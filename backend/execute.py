@@ -104,18 +104,48 @@ def loaded(
 
     Raises TpuError as `run_program`.
     """
-    inputs = {**random_masks(program), **inputs}
+    machine = _with_coefficients(program, chip, numerics)
+    _write_inputs(program, machine, inputs)
+    return machine
+
+
+def _with_coefficients(program: Program, chip: Chip, numerics: Numerics) -> Machine:
     if program.chip_figures:
         check_same_layout(program.chip_figures, chip)
     check_fits(program, chip)
     machine = Machine(chip, numerics)
     machine.memory.write(program.coefficient_address, program.coefficients)
+    return machine
+
+
+def _write_inputs(program: Program, machine: Machine, inputs: Mapping[str, Array]) -> None:
+    inputs = {**random_masks(program), **inputs}
     for tensor in program.inputs:
         machine.memory.write(tensor.address, _checked(tensor, inputs))
     unknown = sorted(set(inputs) - {t.name for t in program.inputs})
     if unknown:
         raise TpuError(f"no such input: {', '.join(unknown)}; {_signature(program)}")
-    return machine
+
+
+class LoadedProgram:
+    """A program in a machine of its own, to be run again and again.
+
+    Raises TpuError as `run_program`.
+    """
+
+    def __init__(self, program: Program, chip: Chip, numerics: Numerics = "fast") -> None:
+        self.program = program
+        self._machine = _with_coefficients(program, chip, numerics)
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs for some inputs; memory is otherwise as the run before has left it."""
+        program, machine = self.program, self._machine
+        _write_inputs(program, machine, inputs)
+        machine.run(program.tiu, program.gdma)
+        if machine.outside:
+            raise TpuError(_outside(program, machine.outside))
+        memory = machine.memory
+        return {t.name: memory.read(t.address, t.shape, t.dtype.numpy) for t in program.outputs}
 
 
 def _outside(program: Program, found: Sequence[Outside]) -> str:

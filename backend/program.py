@@ -44,6 +44,7 @@ class Program:
     `gdma_layers` give, for every command, the index of its layer in `layers` (-1: none).
     `random_masks` says which inputs are masks that the host makes before it runs the program.
     `input_ranges` are the numbers that inputs may be which are ids, positions or masks.
+    Inputs and outputs lie in the arena or, with `io_bytes`, at `io_address` apart from it.
     `chip_figures` are those it was made with (`backend/chip/identity.py`); none for programs of
     others, which are for a BM1684X.
     """
@@ -60,6 +61,8 @@ class Program:
     coefficient_address: int = 0
     arena_address: int = 0
     arena_bytes: int = 0
+    io_address: int = 0
+    io_bytes: int = 0
     inputs: list[IoTensor] = field(default_factory=list[IoTensor])
     outputs: list[IoTensor] = field(default_factory=list[IoTensor])
     random_masks: dict[str, RandomMask] = field(default_factory=dict[str, RandomMask])

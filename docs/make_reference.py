@@ -36,7 +36,14 @@ from xdsl_tpu.dialects.top import Top
 from xdsl_tpu.dialects.tpu import Tpu
 from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.pipeline import option_texts
-from xdsl_tpu.tools import tpu_calibrate, tpu_compile, tpu_opt, tpu_run, tpu_sweep
+from xdsl_tpu.tools import (
+    tpu_calibrate,
+    tpu_compile,
+    tpu_generate,
+    tpu_opt,
+    tpu_run,
+    tpu_sweep,
+)
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Made by docs/make_reference.py; do not edit. -->\n"
@@ -44,6 +51,7 @@ DIALECTS: tuple[Dialect, ...] = (Top, Tpu, OneFlow)
 TOOLS: Mapping[str, Callable[..., object]] = {
     "tpu-compile": tpu_compile.main,
     "tpu-run": tpu_run.main,
+    "tpu-generate": tpu_generate.main,
     "tpu-opt": tpu_opt.main,
     "tpu-calibrate": tpu_calibrate.main,
     "tpu-sweep": tpu_sweep.main,

@@ -31,6 +31,7 @@ PASSES: dict[str, PassLoader] = {
     "address-assign": _lazy("address_assign.assign", "AddressAssignPass"),
     "affine-opt": _lazy("without_effect", "AffineOptPass"),
     "after-layergroup-weight-reorder": _lazy("without_effect", "AfterLayerGroupWeightReorderPass"),
+    "append-in-place": _lazy("append_in_place", "AppendInPlacePass"),
     "auto-nhwc": _lazy("layout.auto_nhwc", "AutoNhwcPass"),
     "canonicalize": _lazy("canonicalize", "CanonicalizePass"),
     "codegen": _lazy("codegen", "CodegenPass"),

@@ -43,7 +43,8 @@ class Settings:
     `.toml` file if it has its own. Passes named in `disable` are left out, and so are patterns
     named there, by the passes that have them. `transfer_layout` are options of that pass, which
     then runs as soon as shapes are known. `boundaries` is a file for the reasons of the layer
-    groups' boundaries; without `shortfall` nothing is said of them.
+    groups' boundaries; without `shortfall` nothing is said of them. With `inner_io` the network
+    takes and gives tensors of its inner type.
     """
 
     mode: str = "F16"
@@ -54,6 +55,7 @@ class Settings:
     transfer_layout: str | None = None
     boundaries: str = ""
     shortfall: bool = True
+    inner_io: bool = False
 
 
 Options = Callable[[Settings], OptionTexts | None]
@@ -91,6 +93,10 @@ def _lowered(settings: Settings) -> OptionTexts:
     tables = settings.quantization
     files = {"qtable": tables.quantize_table, "bias_corrections": tables.calibration_table}
     return {option: file for option, file in files.items() if file}
+
+
+def _stripped(settings: Settings) -> OptionTexts:
+    return {"quant_input": "true", "quant_output": "true"} if settings.inner_io else {}
 
 
 def _transferred(settings: Settings) -> OptionTexts | None:
@@ -132,7 +138,8 @@ _LOWERING = (
 )
 
 _FINAL = (
-    Step("strip-io-quant"),
+    Step("strip-io-quant", _stripped),
+    Step("append-in-place"),
     Step("fuse-attention", _of_chip),
     Step("processor-tpu-optimize"),
     Step("fuse-mlp", _of_chip),

@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.module_info import module_info
+from xdsl_tpu.passes.address_assign.io import is_apart
 from xdsl_tpu.passes.module_state import set_module_attributes
 
 
@@ -19,8 +20,9 @@ class ProcessorAssignPass(ModulePass):
 
         module @net                  ->   module @net attributes {module.chip = "bm1684x", ..}
 
-    `addr_mode` says where inputs and outputs lie: `basic` among all other tensors, which `auto`
-    chooses, too; `io_alone` together in front of them, sharing bytes with nothing. The modes that
+    `addr_mode` says where inputs and outputs lie: `basic` among all other tensors; `io_alone`
+    together in front of them, sharing bytes with nothing; `auto` leaves a module that is io_alone
+    as it is, and chooses `basic` for others. The modes that
     give them tags or places at load time (`io_tag`, `io_tag_fuse`, `io_reloc`) are taken as
     `io_alone`: whoever runs a program hands over one arena. One device and one core are what the
     chip descriptions so far have.
@@ -53,7 +55,9 @@ class ProcessorAssignPass(ModulePass):
         )
 
     def _addr_mode(self, module: ModuleOp) -> str:
-        if self.addr_mode in ("auto", "basic"):
+        if self.addr_mode == "auto":
+            return "io_alone" if is_apart(module) else "basic"
+        if self.addr_mode == "basic":
             return "basic"
         if self.addr_mode != "io_alone":
             module_info(module).notes.append(

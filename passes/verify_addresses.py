@@ -1,6 +1,6 @@
 """The pass `verify-addresses`."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,11 +10,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.passes.address_assign.assign import divided_parts, optional_address
 from xdsl_tpu.passes.address_assign.buffers import clashes
+from xdsl_tpu.passes.address_assign.io import IoLayout, io_layout, is_apart
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.address_assign.views import root_of, view_of
@@ -38,9 +39,11 @@ class Region:
 class VerifyAddressesPass(ModulePass):
     """Prove that the addresses in the IR are safe.
 
-    Every tensor has an address, aligned and inside the coefficients or the arena; coefficients
-    do not overlap; no two tensors that are live at the same step share a byte, unless one is a
-    view of the other. Lifetimes are computed anew. All faults found are reported.
+    Every tensor has an address, aligned and inside the coefficients, the arena or, for inputs and
+    outputs that lie apart, their region; coefficients do not overlap, nor do tensors that lie
+    apart; what is appended lies right behind its input; no two tensors that are live at the same
+    step share a byte, unless one is a view of the other. Lifetimes are computed anew. All faults
+    found are reported.
     """
 
     name = "verify-addresses"
@@ -63,9 +66,12 @@ def address_faults(module: ModuleOp) -> Iterator[str]:
     yield from _caller_faults(main, subfunc)
     coefficients = _region(inner, "coefficients", "coeff")
     arena = _region(inner, "arena", "neuron")
-    yield from _placement_faults(subfunc, coefficients, arena)
+    apart = (io_layout(subfunc) if is_apart(module) else IoLayout()).offsets
+    io = _region(inner, "inputs and outputs", "io") if apart else arena
+    yield from _placement_faults(subfunc, coefficients, arena, io, apart)
     yield from _coefficient_faults(subfunc)
-    live = lifetimes(subfunc)
+    yield from _apart_faults(subfunc, apart)
+    live = lifetimes(subfunc, apart)
     for clash in clashes(live.buffers, [_address(value) for value in live.values]):
         first, second = clash.first, clash.second
         yield (
@@ -96,7 +102,27 @@ def _region(module: ModuleOp, what: str, prefix: str) -> Region:
     return Region(what, *numbers)
 
 
-def _placement_faults(subfunc: FuncOp, coefficients: Region, arena: Region) -> Iterator[str]:
+def _apart_faults(subfunc: FuncOp, apart: Collection[SSAValue]) -> Iterator[str]:
+    """Tensors that lie apart live all the time; those that are appended begin where others end."""
+    by_address = sorted(apart, key=_address)
+    for lower, upper in pairwise(by_address):
+        if _address(lower) + size_in_bytes(lower) > _address(upper):
+            yield f"tensors '{required_name(lower)}' and '{required_name(upper)}' share bytes"
+    for op in subfunc.body.block.ops:
+        if isinstance(op, tpu.AppendOp):
+            end = _address(op.input) + size_in_bytes(op.input)
+            if _address(op.behind) != end:
+                behind, before = required_name(op.behind), required_name(op.input)
+                yield f"tensor '{behind}' does not lie right behind '{before}'"
+
+
+def _placement_faults(
+    subfunc: FuncOp,
+    coefficients: Region,
+    arena: Region,
+    io: Region,
+    apart: Collection[SSAValue],
+) -> Iterator[str]:
     """Alignment, the region of each tensor, and views that have left their source."""
     for value in _tensors(subfunc):
         name, address, view = required_name(value), _address(value), root_of(value)
@@ -105,7 +131,7 @@ def _placement_faults(subfunc: FuncOp, coefficients: Region, arena: Region) -> I
             yield f"tensor '{name}' is a view of '{source}' but starts elsewhere"
             continue
         weight = isinstance(view.source.owner, top.WeightOp)
-        region = coefficients if weight else arena
+        region = coefficients if weight else io if view.source in apart else arena
         if address % ALIGNMENT_BYTES:
             yield f"tensor '{name}' at {address:#x} is not aligned to {ALIGNMENT_BYTES} bytes"
         if not region.holds(address, _extent(value)):

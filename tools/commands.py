@@ -42,6 +42,11 @@ def tpu_compile() -> NoReturn:
     _run("tpu_compile")
 
 
+def tpu_generate() -> NoReturn:
+    """`tpu-generate`."""
+    _run("tpu_generate")
+
+
 def tpu_opt() -> NoReturn:
     """`tpu-opt`."""
     _run("tpu_opt")

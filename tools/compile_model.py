@@ -117,7 +117,7 @@ def compile_model(
     """
     check_disabled(disable)
     chip = load_chip(chip_name)
-    with _scratch_folder(output) as scratch:
+    with scratch_folder(output) as scratch:
         source = _Source(model, input_shapes, weights, command)
         settings = Settings(
             quantize,
@@ -136,7 +136,7 @@ def compile_model(
 
 
 @contextmanager
-def _scratch_folder(output: Path) -> Generator[Path]:
+def scratch_folder(output: Path) -> Generator[Path]:
     """A folder beside `output` while it is needed; a failure leaves no new folders at all.
 
     Raises TpuError naming `output` when the folder or what goes into it cannot be written.

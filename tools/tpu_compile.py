@@ -17,6 +17,12 @@ from xdsl_tpu.tools.arguments import add_common, add_input_shapes, cosine
 from xdsl_tpu.tools.compile_model import GROUPS, Compilation
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.explain import print_explanation
+from xdsl_tpu.tools.llm.command import (
+    PACKED,
+    add_language_model,
+    compile_language_model,
+    refuse_language_model_options,
+)
 from xdsl_tpu.tools.progress import working
 from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.survey import Unsupported, survey
@@ -27,17 +33,20 @@ QUANTIZE = ("F32", "F16", "BF16", "INT8")
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tpu-compile",
-        description="Compile an ONNX model, Top IR or a OneFlow job to a BM1684X program.",
+        description="Compile an ONNX model, Top IR, a OneFlow job or a language model to a BM1684X "
+        "program.",
         allow_abbrev=False,
     )
     parser.add_argument(
         "model",
         type=Path,
+        nargs="?",
         metavar="MODEL",
         help=".onnx file, or .mlir file of Top IR or a OneFlow job",
     )
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: MODEL's name")
     _add_formats(parser)
+    add_language_model(parser)
     add_input_shapes(parser)
     parser.add_argument(
         "--weights",
@@ -79,9 +88,11 @@ def _add_formats(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quantize",
         type=str.upper,
-        choices=QUANTIZE,
-        default="F16",
-        help="number format of the program (default: F16)",
+        choices=(*QUANTIZE, *PACKED),
+        default=None,
+        metavar="FORMAT",
+        help=f"number format of the program (default: F16): {', '.join(QUANTIZE)}; with --llm "
+        f"also {', '.join(PACKED)}, matrices in 4 or 8 bits, and no F32 or INT8",
     )
     parser.add_argument(
         "--calibration-table",
@@ -113,12 +124,20 @@ def _add_formats(parser: argparse.ArgumentParser) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
-    args = _parser().parse_args(argv)
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if (args.model is None) == (args.llm is None):
+        parser.error("give a MODEL, or --llm FOLDER")
     command = command_line("tpu-compile", argv)
     sys.exit(guarded(lambda: _run(args, command), show_traceback=args.debug))
 
 
 def _run(args: argparse.Namespace, command: str) -> None:
+    if args.llm is not None:
+        compile_language_model(args)
+        return
+    refuse_language_model_options(args)
+    args.quantize = args.quantize or "F16"
     if not args.model.is_file():
         raise TpuError(f"{args.model}: no such file")
     if args.check:

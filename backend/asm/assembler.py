@@ -56,6 +56,7 @@ class _Reader:
             ".chip": self._read_chip,
             ".quantize": self._read_quantize,
             ".coefficients": self._read_coefficients,
+            ".apart": self._read_apart,
             ".arena": self._read_arena,
             ".input": lambda line: self.program.inputs.append(_tensor(line)),
             ".output": lambda line: self.program.outputs.append(_tensor(line)),
@@ -105,6 +106,11 @@ class _Reader:
         line.expect("@")
         self.program.arena_address = line.integer()
         self.program.arena_bytes = _size(line)
+
+    def _read_apart(self, line: Line) -> None:
+        line.expect("@")
+        self.program.io_address = line.integer()
+        self.program.io_bytes = _size(line)
 
     def _read_layer(self, line: Line) -> None:
         """`.layer none`, or `.layer 3 tpu.Conv "name"`: the commands that follow are its."""

@@ -31,6 +31,8 @@ def _directives(program: Program) -> Iterator[str]:
         yield f".quantize {json.dumps(program.quantize)}"
     yield f".coefficients @{program.coefficient_address:#x} {_coefficients(program)}"
     yield f".arena @{program.arena_address:#x} size={program.arena_bytes}"
+    if program.io_bytes:
+        yield f".apart @{program.io_address:#x} size={program.io_bytes}"
     for kind, tensors in (("input", program.inputs), ("output", program.outputs)):
         yield from (f".{kind} {_tensor(tensor)}" for tensor in tensors)
 

@@ -1,6 +1,6 @@
 """bmodel files, written and read."""
 
-from xdsl_tpu.backend.bmodel.container import write_bmodel
-from xdsl_tpu.backend.bmodel.reader import read_bmodel
+from xdsl_tpu.backend.bmodel.container import write_bmodel, write_bmodels
+from xdsl_tpu.backend.bmodel.reader import Bmodel, read_bmodel
 
-__all__ = ["read_bmodel", "write_bmodel"]
+__all__ = ["Bmodel", "read_bmodel", "write_bmodel", "write_bmodels"]

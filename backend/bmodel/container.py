@@ -9,10 +9,12 @@ inputs that are random masks, ids or positions; other readers skip it.
 import hashlib
 import json
 import os
+import shutil
 import struct
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -40,22 +42,33 @@ DATA_TYPES = {
     DType.BF16: 8,
 }
 _INPUT, _OUTPUT = 1, 2
+IO_ALONE = 1
+"""`addr_mode` of nets whose inputs and outputs lie apart from the arena."""
 
 
 class _Sections:
-    """The binary section while it grows: every range starts on a page."""
+    """The binary section while it grows in a file: every range starts on a page."""
 
-    def __init__(self) -> None:
-        self.chunks: list[bytes] = []
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._known: dict[bytes, dict[str, int]] = {}
         self.size = 0
 
-    def add(self, data: bytes) -> dict[str, int]:
+    def add(self, data: bytes | memoryview) -> dict[str, int]:
         """Append data; returns its `Binary` range."""
         place = {"start": self.size, "size": len(data)}
         padded = align(len(data), PAGE)
-        self.chunks.append(data + bytes(padded - len(data)))
+        self._stream.write(data)
+        self._stream.write(bytes(padded - len(data)))
         self.size += padded
         return place
+
+    def share(self, data: memoryview) -> tuple[bytes, dict[str, int]]:
+        """The SHA-256 of data and its range, which equal data has together."""
+        digest = hashlib.sha256(data).digest()
+        if digest not in self._known:
+            self._known[digest] = self.add(data)
+        return digest, self._known[digest]
 
 
 def write_bmodel(program: Program, path: Path) -> None:
@@ -63,9 +76,48 @@ def write_bmodel(program: Program, path: Path) -> None:
 
     Raises OSError when that is impossible, TpuError for a command whose fields do not fit.
     """
-    sections = _Sections()
-    coefficients = program.coefficients.tobytes()
-    coeff_range = sections.add(coefficients)
+    write_bmodels([program], path)
+
+
+def write_bmodels(programs: Iterable[Program], path: Path) -> None:
+    """Write programs to one bmodel file, atomically: a net for each name, a stage of it for each
+    program with that name. Each is asked for when those before it are written.
+
+    Equal coefficient images are stored once. Raises OSError when writing is impossible, TpuError
+    for a command whose fields do not fit, or no programs at all.
+    """
+    nets: dict[str, dict[str, Any]] = {}
+    arena = 0
+    chip = ""
+    with tempfile.TemporaryFile(dir=path.parent) as stream:
+        sections = _Sections(stream)
+        for program in programs:
+            apart = {"addr_mode": IO_ALONE} if program.io_bytes else {}
+            net = nets.setdefault(program.name, {"name": program.name, "parameter": [], **apart})
+            net["parameter"].append(_parameter(program, sections))
+            arena, chip = max(arena, program.arena_bytes), program.chip
+        if not nets:
+            raise TpuError("a bmodel needs a program")
+        model = {
+            "type": "B",
+            "version": VERSION,
+            "time": "",
+            "chip": chip,
+            "net": list(nets.values()),
+            "neuron_size": arena,
+            "device_num": 1,
+        }
+        root = write_root("Model", model)
+        root += bytes(align(HEADER_BYTES + len(root), PAGE) - HEADER_BYTES - len(root))
+        header = struct.pack("<IIIQ", MAGIC, HEADER_BYTES, len(root), sections.size)
+        stream.seek(0)
+        _write_atomically(path, [header.ljust(HEADER_BYTES, b"\0"), root], stream)
+
+
+def _parameter(program: Program, sections: _Sections) -> dict[str, Any]:
+    """The NetParameter of a program, its parts in the binary section."""
+    image: Any = np.ascontiguousarray(program.coefficients)
+    check_code, coeff_range = sections.share(memoryview(image))
     queues = {e: _queue_bytes(program, e) for e in Engine}
     ranges = {e: sections.add(queues[e]) for e in Engine}
     group = {
@@ -76,8 +128,10 @@ def write_bmodel(program: Program, path: Path) -> None:
         "bdc_cmd_byte": len(queues[Engine.TIU]),
         "gdma_cmd_byte": len(queues[Engine.GDMA]),
     }
-    inputs = [_tensor(t, _INPUT) for t in program.inputs]
-    outputs = [_tensor(t, _OUTPUT) for t in program.outputs]
+    numbered = bool(program.io_bytes)
+    inputs = _tensors(program.inputs, _INPUT, numbered)
+    outputs = _tensors(program.outputs, _OUTPUT, numbered)
+    apart = {"io_addr": program.io_address, "io_size": program.io_bytes} if numbered else {}
     subnet = {
         "cmd_group": [group],
         "input_tensor": inputs,
@@ -85,42 +139,31 @@ def write_bmodel(program: Program, path: Path) -> None:
         "id": 0,
         "next_subnet_ids": [-1],
     }
-    parameter = {
+    return {
         "input_tensor": inputs,
         "output_tensor": outputs,
         "ctx_addr": program.arena_address,
         "ctx_size": program.arena_bytes,
         "coeff_mem": {
             "address": program.coefficient_address,
-            "check_code": hashlib.sha256(coefficients).digest(),
+            "check_code": check_code,
             "binary_coeff": coeff_range,
         },
         "cmd_group": [group],
         "sub_net": [subnet],
         "ctx_sizes": [program.arena_bytes],
         "core_num": 1,
+        **apart,
         "tensor_loc": sections.add(_layer_bytes(program)),
     }
-    model = {
-        "type": "B",
-        "version": VERSION,
-        "time": "",
-        "chip": program.chip,
-        "net": [{"name": program.name, "parameter": [parameter]}],
-        "neuron_size": program.arena_bytes,
-        "device_num": 1,
-    }
-    root = write_root("Model", model)
-    root += bytes(align(HEADER_BYTES + len(root), PAGE) - HEADER_BYTES - len(root))
-    header = struct.pack("<IIIQ", MAGIC, HEADER_BYTES, len(root), sections.size)
-    _write_atomically(path, [header.ljust(HEADER_BYTES, b"\0"), root, *sections.chunks])
 
 
-def _write_atomically(path: Path, chunks: list[bytes]) -> None:
+def _write_atomically(path: Path, chunks: list[bytes], rest: IO[bytes]) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.writelines(chunks)
+            shutil.copyfileobj(rest, stream, 1 << 20)
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except BaseException:
@@ -145,6 +188,12 @@ def _encoded(program: Program, command: Command, layer: int) -> bytes:
         raise TpuError(
             f"{place.op} '{place.name}': its sizes are beyond what one command holds: {error}"
         ) from error
+
+
+def _tensors(tensors: Sequence[IoTensor], hidden: int, numbered: bool) -> list[dict[str, Any]]:
+    """Inputs or outputs, with their places in the list if those are to be told."""
+    numbers = [{"index": index} if numbered else {} for index in range(len(tensors))]
+    return [{**_tensor(t, hidden), **n} for t, n in zip(tensors, numbers, strict=True)]
 
 
 def _tensor(tensor: IoTensor, hidden: int) -> dict[str, Any]:

@@ -8,6 +8,8 @@ import hashlib
 import json
 import math
 import struct
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,26 +39,60 @@ def read_bmodel(path: Path) -> Program:
 
     Raises TpuError naming the file when it is no bmodel, damaged, or of a kind not handled.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise TpuError(f"{path}: cannot be read: {error.strerror}") from error
-    try:
-        return _parse(data)
-    except TpuError as error:
-        raise TpuError(f"{path}: {error}") from error
-    except (
-        struct.error,
-        LookupError,
-        OverflowError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        raise TpuError(f"{path}: the bmodel is damaged ({error})") from error
+    file = Bmodel(path)
+    if len(file.names) != 1 or file.stages(file.names[0]) != 1:
+        raise TpuError(f"{path}: only bmodels with one net and one input shape are supported")
+    return file.read(file.names[0])
 
 
-def _parse(data: bytes) -> Program:
+class Bmodel:
+    """A bmodel file, whose nets (`names`, in the order of the file) are read when asked for.
+
+    Raises TpuError as `read_bmodel`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            data: Any = np.zeros(0, np.uint8)
+            if path.stat().st_size:  # nothing cannot be mapped
+                data = np.memmap(path, np.uint8, mode="r")
+        except OSError as error:
+            raise TpuError(f"{path}: cannot be read: {error.strerror}") from error
+        with self._damage():
+            self._model, self._section = _root(memoryview(data))
+            found: list[dict[str, Any]] = self._model.get("net", [])
+            self.names = [str(net["name"]) for net in found]
+            self._nets = dict(zip(self.names, found, strict=True))
+
+    def stages(self, name: str) -> int:
+        """In how many forms a net is there. Raises TpuError when there is no such net."""
+        return len(self._net(name).get("parameter", []))
+
+    def read(self, name: str, stage: int = 0) -> Program:
+        """A net in one of its forms. Raises TpuError as `read_bmodel`."""
+        with self._damage():
+            net = self._net(name)
+            return _parse(self._model, net, net["parameter"][stage], self._section)
+
+    def _net(self, name: str) -> dict[str, Any]:
+        if name not in self._nets:
+            raise TpuError(f"no net '{name}'; there are {', '.join(self._nets)}")
+        return self._nets[name]
+
+    @contextmanager
+    def _damage(self) -> Generator[None]:
+        """What a damaged file makes fail, in one message that names the file."""
+        try:
+            yield
+        except TpuError as error:
+            raise TpuError(f"{self.path}: {error}") from error
+        except _DAMAGE as error:
+            raise TpuError(f"{self.path}: the bmodel is damaged ({error})") from error
+
+
+def _root(data: memoryview) -> tuple[dict[str, Any], memoryview]:
+    """The tables of a file, and its binary section."""
     if len(data) < HEADER_BYTES or struct.unpack_from("<I", data)[0] != MAGIC:
         raise TpuError("not a bmodel file (the magic number is missing)")
     _, header, root_bytes, binary_bytes = struct.unpack_from("<IIIQ", data)
@@ -65,9 +101,14 @@ def _parse(data: bytes) -> Program:
             f"the bmodel is cut off: {len(data)} bytes, "
             f"{header + root_bytes + binary_bytes} expected"
         )
-    model = read_root("Model", data[header : header + root_bytes])
-    section = memoryview(data)[header + root_bytes : header + root_bytes + binary_bytes]
-    parameter = _single_stage(model)
+    model = read_root("Model", bytes(data[header : header + root_bytes]))
+    return model, data[header + root_bytes : header + root_bytes + binary_bytes]
+
+
+def _parse(
+    model: dict[str, Any], net: dict[str, Any], parameter: dict[str, Any], section: memoryview
+) -> Program:
+    _check_static(parameter)
     coeff: dict[str, Any] = parameter.get("coeff_mem", {})
     group = _command_group(parameter)
     image = _coefficients(section, coeff)
@@ -76,7 +117,7 @@ def _parse(data: bytes) -> Program:
     instructions = load_instruction_set(figures.get("instruction_set", DEFAULT))
     bdc, gdma = (_range(section, group[name]) for name in ("binary_bdc", "binary_gdma"))
     program = Program(
-        name=model["net"][0]["name"],
+        name=net["name"],
         chip=model["chip"],
         quantize="",
         tiu=list(instructions.decode_stream(bdc, Engine.TIU, group["bdc_num"])),
@@ -85,6 +126,8 @@ def _parse(data: bytes) -> Program:
         coefficient_address=_address("the coefficients", coeff.get("address", 0), len(image)),
         arena_address=_address("the arena", parameter["ctx_addr"], parameter["ctx_size"]),
         arena_bytes=parameter["ctx_size"],
+        io_address=_address("the inputs", parameter["io_addr"], parameter["io_size"]),
+        io_bytes=parameter["io_size"],
         inputs=[_io(t) for t in parameter["input_tensor"]],
         outputs=[_io(t) for t in parameter["output_tensor"]],
     )
@@ -93,18 +136,13 @@ def _parse(data: bytes) -> Program:
     return program
 
 
-def _single_stage(model: dict[str, Any]) -> dict[str, Any]:
-    """The only stage of the only net; anything else is refused."""
-    nets = model.get("net", [])
-    if len(nets) != 1 or len(nets[0].get("parameter", [])) != 1:
-        raise TpuError("only bmodels with one net and one input shape are supported")
-    parameter: dict[str, Any] = nets[0]["parameter"][0]
+def _check_static(parameter: dict[str, Any]) -> None:
+    """Refuse what firmware or several cores run."""
     subnets = parameter.get("sub_net", [])
     if parameter["is_dynamic"] or len(subnets) > 1 or parameter["core_num"] > 1:
         raise TpuError("only static single-core bmodels of one part are supported")
     if any(subnet["subnet_mode"] or subnet["is_dynamic"] for subnet in subnets):
         raise TpuError("only bmodels whose commands are a static TPU program are supported")
-    return parameter
 
 
 def _command_group(parameter: dict[str, Any]) -> dict[str, Any]:

@@ -32,11 +32,13 @@ class Segment:
 
 
 def segments_of(program: Program, chip: Chip) -> list[Segment]:
-    """Coefficients, arena, inputs and outputs outside of it, static memory, L2 memory."""
+    """Coefficients, arena, where inputs and outputs lie apart, those elsewhere, static memory, L2
+    memory."""
     coefficients = program.coefficients.nbytes
     found = [
         Segment("coefficients", program.coefficient_address, coefficients, writable=False),
         Segment("arena", program.arena_address, program.arena_bytes),
+        Segment("inputs and outputs", program.io_address, program.io_bytes),
         Segment("static memory", chip.static_base, chip.static_bytes, writable=False),
         Segment("L2 memory", chip.l2_base, chip.l2_bytes),
     ]
@@ -52,7 +54,10 @@ def overlap_problems(program: Program, segments: Sequence[Segment]) -> Iterator[
     An output wholly within the coefficients is one of them: a constant result.
     """
     fixed = [segment for segment in segments if not segment.writable]
-    parts = [Segment("arena", program.arena_address, program.arena_bytes)]
+    parts = [
+        Segment("arena", program.arena_address, program.arena_bytes),
+        Segment("place of inputs and outputs", program.io_address, program.io_bytes),
+    ]
     parts += [Segment(f"input '{t.name}'", t.address, t.bytes) for t in program.inputs]
     parts += [
         Segment(f"output '{t.name}'", t.address, t.bytes)

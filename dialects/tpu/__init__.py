@@ -140,6 +140,7 @@ from xdsl_tpu.dialects.tpu.mask_rcnn import (
 )
 from xdsl_tpu.dialects.tpu.matmul import A16MatMulOp, Fp8MatMulOp, MatMulLutOp, MatMulOp
 from xdsl_tpu.dialects.tpu.memory import (
+    AppendOp,
     AutoIncreaseOp,
     BufferOp,
     D2DOp,
@@ -370,6 +371,7 @@ Tpu = Dialect(
         LoadToL2MOp,
         MoveOp,
         SliceMergeOp,
+        AppendOp,
         BufferOp,
         OutBufferOp,
         WeightReorderOp,
@@ -482,6 +484,7 @@ __all__ = [
     "ActiveOp",
     "AddConstOp",
     "AddOp",
+    "AppendOp",
     "ArgOp",
     "AttentionOp",
     "AutoIncreaseOp",

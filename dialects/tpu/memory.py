@@ -1,10 +1,13 @@
 """Places in memory and copies between them."""
 
+from math import prod
+
 from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, default_attr_def
+from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.enums import BufferType
 from xdsl_tpu.dialects.tpu.kinds import BUFFER_TYPE
 from xdsl_tpu.dialects.tpu.op import TpuOp
@@ -33,6 +36,33 @@ class OutBufferOp(TpuOp):
     output = result_def(RANKED)
 
     traits = traits_def(OwnResult())
+
+
+@irdl_op_definition
+class AppendOp(ShapeInference, TpuOp):
+    """`input` and `behind`, which lies right behind it, as one value along `axis`.
+
+    Nothing is executed: `address-assign` puts the second behind the first.
+    """
+
+    name = "tpu.Append"
+
+    input = operand_def(RANKED)
+    behind = operand_def(RANKED)
+    axis = attr_def(SI32)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        first, second = self.shape_of(self.input), self.shape_of(self.behind)
+        axis = self.axis.value.data
+        around = [(*shape[:axis], *shape[axis + 1 :]) for shape in (first, second)]
+        if len(first) != len(second) or around[0] != around[1]:
+            raise ShapeError(f"{dims(second)} does not go behind {dims(first)} along axis {axis}")
+        if prod(first[:axis]) != 1:
+            raise ShapeError(f"along axis {axis} rows of {dims(first)} alternate")
+        return ((*first[:axis], first[axis] + second[axis], *first[axis + 1 :]),)
 
 
 @irdl_op_definition

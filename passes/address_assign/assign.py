@@ -1,6 +1,6 @@
 """The pass `address-assign`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -13,10 +13,12 @@ from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_integer_attr, is_ranked_tensor
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
-from xdsl_tpu.passes.address_assign.buffers import Buffer, align_up, all_live
+from xdsl_tpu.passes.address_assign.buffers import align_up, all_live
+from xdsl_tpu.passes.address_assign.io import IoLayout, io_layout, is_apart
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
-from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, plan
+from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, PAGE_BYTES, plan
 from xdsl_tpu.passes.address_assign.views import root_of, view_of
 from xdsl_tpu.passes.module_state import (
     State,
@@ -27,12 +29,6 @@ from xdsl_tpu.passes.module_state import (
 )
 from xdsl_tpu.passes.tensors import size_in_bytes, tensor_type
 from xdsl_tpu.passes.types import set_type
-
-IO_ALONE = "io_alone"
-"""The `module.addr_mode` in which inputs and outputs share bytes with nothing."""
-
-PAGE_BYTES = 4096
-"""Coefficients and the arena start at multiples of this."""
 
 WEIGHT_AND_BIAS = (tpu.Conv2DOp, tpu.MatMulOp)
 """Ops whose operands 1 and 2 `path` calls weight and bias; elsewhere it gives the number."""
@@ -45,13 +41,16 @@ class AddressAssignPass(ModulePass):
     Coefficients come first, each at a multiple of `coeff_alignment`, in program order. Behind
     them lies the arena of the activations, at multiples of `alignment`. Tensors that are never
     needed at the same time share its bytes; with `reuse_addr=false` every tensor survives to
-    the end, for looking at all of them after a run. With `module.addr_mode = "io_alone"`, inputs
-    and outputs come first, at `module.io_addr`, each with bytes of its own. The sizes are recorded
-    on the inner module.
+    the end, for looking at all of them after a run. The sizes are recorded on the inner module.
 
         %1 = Conv2D(%0) : tensor<1x8xf16>  ->  %1 = Conv2D(%0) : tensor<1x8xf16, 4294971392>
 
     `chip`, a name or a `.toml` description, by default `module.chip`, says where DDR begins.
+
+    Where `module.addr_mode` is io_alone, what the function takes and gives lies between the two,
+    page by page in order, and what `tpu.Append` appends right behind its input (`io_layout`).
+    Coefficients of language models come in the order of their names, so that nets with the same
+    weights have the same image.
     """
 
     name = "address-assign"
@@ -68,27 +67,21 @@ class AddressAssignPass(ModulePass):
                 raise TpuError(f"{self.name}: {option} must be a multiple of {ALIGNMENT_BYTES}")
         inner, main, subfunc = divided_parts(op)
         base = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x").ddr_base
-        coeff_size = self._place_coefficients(subfunc, base)
-        arena_address = base + coeff_size
-        alone = text_attribute(op, "module.addr_mode") == IO_ALONE
-        arena_size, io_size = self._place_activations(subfunc, arena_address, alone)
+        by_name = text_attribute(op, "module.platform") == "LLM"
+        coeff_size = self._place_coefficients(subfunc, base, by_name)
+        io = io_layout(subfunc) if is_apart(op) else IoLayout()
+        arena_size = self._place_activations(subfunc, base + coeff_size, io)
         subfunc.update_function_type()
         _copy_addresses_to_caller(main, subfunc)
-        _record_sizes(inner, base, coeff_size, arena_size)
-        if alone:
-            sizes = {"module.io_addr": arena_address, "module.io_size": io_size}
-            set_module_attributes(
-                inner, {key: IntegerAttr(size, i64) for key, size in sizes.items()}
-            )
+        _record_sizes(inner, base, coeff_size, io.size, arena_size)
         set_module_attributes(op, {"module.state": StringAttr(State.TPU_ADDRESSED)})
         name_weight_file(op, "tpu_addressed")
 
-    def _place_coefficients(self, subfunc: FuncOp, base: int) -> int:
+    def _place_coefficients(self, subfunc: FuncOp, base: int, by_name: bool) -> int:
         address = base
         packs: dict[int, int] = {}
-        for op in list(subfunc.body.block.ops):
-            if not isinstance(op, top.WeightOp):
-                continue
+        weights = [op for op in subfunc.body.block.ops if isinstance(op, top.WeightOp)]
+        for op in sorted(weights, key=lambda one: name_of(one) or "") if by_name else weights:
             op.attributes = dict(sorted({**op.attributes, "path": _path(op)}.items()))
             pack = pack_of(op)
             if pack is not None and pack.number in packs:
@@ -102,24 +95,16 @@ class AddressAssignPass(ModulePass):
             address = align_up(address + size, self.coeff_alignment)
         return align_up(address, PAGE_BYTES) - base
 
-    def _place_activations(
-        self, subfunc: FuncOp, arena_address: int, io_alone: bool
-    ) -> tuple[int, int]:
-        """Address everything else.
-
-        Gives the arena's bytes before rounding to pages, and those of inputs and outputs where they
-        are alone, in front of the rest.
-        """
-        live = lifetimes(subfunc)
+    def _place_activations(self, subfunc: FuncOp, io_address: int, io: IoLayout) -> int:
+        """Address everything else; gives the arena's bytes before rounding to pages."""
+        arena_address = io_address + io.size
+        live = lifetimes(subfunc, io.offsets)
         buffers = live.buffers if self.reuse_addr else all_live(live.buffers)
-        border = _border(subfunc) if io_alone else set[SSAValue]()
-        places = list(zip(live.values, buffers, strict=True))
-        outer = [value for value, _ in places if value in border]
-        kept = all_live([buffer for value, buffer in places if value in border])
-        io_bytes = align_up(self._lay_out(outer, kept, arena_address), PAGE_BYTES)
-        inner = [value for value, _ in places if value not in border]
-        rest = [buffer for value, buffer in places if value not in border]
-        rest_bytes = self._lay_out(inner, rest, arena_address + io_bytes)
+        layout = plan(buffers, self.alignment)
+        for value, offset in io.offsets.items():
+            _set_address(value, io_address + offset)
+        for value, offset in zip(live.values, layout.offsets, strict=True):
+            _set_address(value, arena_address + offset)
         for op in list(subfunc.body.block.ops):
             for result in op.results:
                 if view_of(result) is not None:
@@ -127,21 +112,7 @@ class AddressAssignPass(ModulePass):
                     _set_address(result, address_of(view.source) + view.offset)
             if isinstance(op, tpu.GroupOp):
                 _address_stores(op)
-        return io_bytes + rest_bytes, io_bytes
-
-    def _lay_out(self, values: Sequence[SSAValue], buffers: Sequence[Buffer], address: int) -> int:
-        """Give values their places from an address on; the bytes that takes."""
-        layout = plan(buffers, self.alignment)
-        for value, offset in zip(values, layout.offsets, strict=True):
-            _set_address(value, address + offset)
         return layout.arena_bytes
-
-
-def _border(subfunc: FuncOp) -> set[SSAValue]:
-    """Inputs, and what owns the bytes of the outputs."""
-    last = subfunc.body.block.last_op
-    assert last is not None
-    return {*subfunc.body.block.args, *(root_of(value).source for value in last.operands)}
 
 
 def _address_stores(group: tpu.GroupOp) -> None:
@@ -184,22 +155,6 @@ def _set_address(value: SSAValue, address: int) -> None:
     set_type(value, TensorType(old.element_type, old.get_shape(), IntegerAttr(address, i64)))
 
 
-def move_to(value: SSAValue, address: int) -> None:
-    """Give a value another address; what a group stores, its Store, and views of it go with it."""
-    old = address_of(value)
-    affected = [value]
-    for one in affected:
-        for use in one.uses:
-            for result in use.operation.results:
-                if (view := view_of(result)) is not None and view.source is one:
-                    affected.append(result)
-    for one in affected:
-        _set_address(one, address_of(one) - old + address)
-    group = value.owner
-    if isinstance(group, tpu.GroupOp):
-        _address_stores(group)
-
-
 def _path(weight: top.WeightOp) -> StringAttr:
     """Which operand of which kind of op the weight is, such as `tpu.Conv2D.bias`."""
     use = weight.output.first_use
@@ -224,12 +179,16 @@ def _copy_types(targets: Iterable[SSAValue], sources: Iterable[SSAValue]) -> Non
         set_type(target, source.type)
 
 
-def _record_sizes(inner: ModuleOp, base: int, coeff_size: int, arena_size: int) -> None:
+def _record_sizes(
+    inner: ModuleOp, base: int, coeff_size: int, io_size: int, arena_size: int
+) -> None:
+    io = {"module.io_addr": base + coeff_size, "module.io_size": io_size} if io_size else {}
     sizes = {
         "module.coeff_addr": base,
         "module.coeff_size": coeff_size,
         "module.dynamic_coeff_offset": coeff_size,
-        "module.neuron_addr": base + coeff_size,
+        **io,
+        "module.neuron_addr": base + coeff_size + io_size,
         "module.neuron_size": align_up(arena_size, PAGE_BYTES),
     }
     set_module_attributes(inner, {key: IntegerAttr(size, i64) for key, size in sizes.items()})

@@ -1,5 +1,6 @@
 """When each tensor of a function is needed."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import TensorType
@@ -28,8 +29,11 @@ class Lifetimes:
     buffers: tuple[Buffer, ...]
 
 
-def lifetimes(func: FuncOp) -> Lifetimes:
-    """The lifetimes in program order; a step is the position of an op in the function."""
+def lifetimes(func: FuncOp, apart: Collection[SSAValue] = ()) -> Lifetimes:
+    """The lifetimes in program order; a step is the position of an op in the function.
+
+    Tensors in `apart` have bytes elsewhere and are left out.
+    """
     block = func.body.block
     steps = {op: step for step, op in enumerate(block.ops)}
     end = len(steps)
@@ -45,6 +49,8 @@ def lifetimes(func: FuncOp) -> Lifetimes:
                 first[result] = last[result] = step
                 if isinstance(op, tpu.BufferOp):
                     first[result] = last[result] = _first_use(op, steps)
+    for value in apart:
+        first.pop(value, None)
     return Lifetimes(
         tuple(first),
         tuple(

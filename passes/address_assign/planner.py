@@ -17,6 +17,9 @@ from xdsl_tpu.passes.address_assign.buffers import Buffer, Plan, align_up, peak_
 ALIGNMENT_BYTES = 64
 """One cache line of the DMA engine; every tensor row of the chip starts at a multiple of it."""
 
+PAGE_BYTES = 4096
+"""Coefficients, separate inputs and outputs, and the arena start at multiples of this."""
+
 SEARCH_STEPS = 2000
 SEARCH_VISITS = 4_000_000
 """Limit of the search's work: steps times pairs of buffers that are live together."""

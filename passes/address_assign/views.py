@@ -26,14 +26,14 @@ def view_of(value: SSAValue) -> View | None:
     Reshape, Squeeze and Unsqueeze keep all bytes. A Slice whose elements are next to each other
     (only dimensions of size 1 in front of the sliced one, step 1) keeps some of them; it is a
     view when they start at a multiple of 64 bytes. The result of an absorbed op is its operand,
-    read in another order.
+    read in another order. What has something appended is seen with it.
     """
     if not isinstance(value, OpResult):
         return None
     op: Operation = value.op
     if is_absorbed(op):
         return View(op.operands[0], 0)
-    if isinstance(op, tpu.ReshapeOp | tpu.SqueezeOp | tpu.UnsqueezeOp):
+    if isinstance(op, tpu.ReshapeOp | tpu.SqueezeOp | tpu.UnsqueezeOp | tpu.AppendOp):
         return View(op.input, 0)
     if isinstance(op, tpu.SliceOp):
         return _slice_view(op)

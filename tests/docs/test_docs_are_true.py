@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from xdsl_tpu.tools import tpu_calibrate, tpu_compile, tpu_run, tpu_sweep
+from xdsl_tpu.tools import tpu_calibrate, tpu_compile, tpu_generate, tpu_run, tpu_sweep
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -118,8 +118,8 @@ def options(help_text: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "tool",
-    [tpu_calibrate, tpu_compile, tpu_run, tpu_sweep],
-    ids=["tpu-calibrate", "tpu-compile", "tpu-run", "tpu-sweep"],
+    [tpu_calibrate, tpu_compile, tpu_generate, tpu_run, tpu_sweep],
+    ids=["tpu-calibrate", "tpu-compile", "tpu-generate", "tpu-run", "tpu-sweep"],
 )
 def test_every_option_is_described(tool: object, capsys: pytest.CaptureFixture[str]) -> None:
     name = str(getattr(tool, "__name__", "")).rsplit(".", 1)[-1].replace("_", "-")

@@ -1,0 +1,147 @@
+"""All nets of a model in one bmodel, and texts that the machine makes with them."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.llm.tiny import IDS, models, save, values, write
+
+from xdsl_tpu.backend.bmodel import Bmodel
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.frontend.llm import WeightFormat, open_model
+from xdsl_tpu.frontend.llm.reference import Reference
+from xdsl_tpu.tools import tpu_compile, tpu_generate
+from xdsl_tpu.tools.llm.compile_llm import compile_llm
+from xdsl_tpu.tools.llm.session import Nets, Session, greedy, sampler
+
+LENGTH = 24
+
+
+def deeper(folder: Path, layers: int) -> Path:
+    """The tiny Qwen2 with more layers."""
+    write(folder, "qwen2")
+    model = models()["qwen2"]
+    shapes = dict(model["tensors"])
+    config = {**model["config"], "num_hidden_layers": layers, "layer_types": None}
+    shapes |= {
+        name.replace("layers.1.", f"layers.{index}."): shape
+        for name, shape in model["tensors"].items()
+        for index in range(2, layers)
+        if "layers.1." in name
+    }
+    tensors = {name: values(name, tuple(shape), False) for name, shape in shapes.items()}
+    save(tensors, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    return folder
+
+
+def agrees(model: Path, output: Path, ids: Sequence[int], tokens: int) -> None:
+    """Logits of a prompt and of greedy steps are those of the reference, choices as good."""
+    nets = Nets(output)
+    session = Session(nets)
+    found = [session.prompt(ids)]
+    made = list(ids)
+    for _ in range(tokens - 1):
+        made.append(greedy(found[-1]))
+        found.append(session.step(made[-1]))
+    reference = Reference(open_model(model, nets.manifest.format))
+    expected = reference.logits(made, LENGTH)[len(ids) - 1 :]
+    for ours, theirs in zip(found, expected, strict=True):
+        cosine = ours @ theirs / (np.linalg.norm(ours) * np.linalg.norm(theirs))
+        assert cosine >= 0.9999
+        assert theirs[greedy(ours)] >= theirs.max() - 0.02  # random weights make near ties
+
+
+def test_layers_alike_are_compiled_once_and_each_has_its_weights(tmp_path: Path) -> None:
+    model = deeper(tmp_path / "model", 4)
+    result = compile_llm(model, tmp_path / "out", None, LENGTH, "bm1684x")
+    assert len(result.manifest.alike) == 11
+    assert sorted(result.compiled) == sorted(
+        ["embedding", "embedding_cache", "lm_head"]
+        + [f"{kind}_{index}" for kind in ("block", "block_cache") for index in (0, 3)]
+    )
+    file = Bmodel(tmp_path / "out/model.bmodel")
+    images = {name: file.read(name).coefficients.tobytes() for name in file.names}
+    for index in range(4):
+        assert images[f"block_{index}"] == images[f"block_cache_{index}"]
+    assert len(set(images.values())) == 5  # four layers, and embeddings with the tied lm_head
+    assert images["embedding"] == images["lm_head"]
+    agrees(model, tmp_path / "out", IDS[:8], 5)
+
+
+def test_where_keys_and_values_lie(tmp_path: Path) -> None:
+    """The new row of a decoding net lies right behind its history, apart from the arena."""
+    compile_llm(write(tmp_path / "m", "llama"), tmp_path / "out", None, LENGTH, "bm1684x")
+    program = Bmodel(tmp_path / "out/model.bmodel").read("block_cache_0")
+    at = {one.name: one for one in (*program.inputs, *program.outputs)}
+    assert list(at) == [
+        *("input_states", "position_ids", "attention_mask", "history_k", "history_v"),
+        *("output_states", "k_cache", "v_cache"),
+    ]
+    for name in "kv":
+        history = at[f"history_{name}"]
+        assert at[f"{name}_cache"].address == history.address + history.bytes
+        assert history.address % 4096 == 0
+    for one in at.values():
+        assert 0 <= one.address - program.io_address < program.io_bytes
+    assert program.arena_address == program.io_address + program.io_bytes
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [
+        ("qwen3", WeightFormat("F16")),
+        ("phi3_partial", WeightFormat("W4F16", 32, head="W8")),
+        ("gemma3", WeightFormat("F16")),
+    ],
+)
+def test_the_machine_says_what_the_reference_says(
+    tmp_path: Path, name: str, weights: WeightFormat
+) -> None:
+    model = write(tmp_path / "m", name)
+    compile_llm(model, tmp_path / "out", weights, LENGTH, "bm1684x")
+    agrees(model, tmp_path / "out", IDS[:10], 4)
+
+
+def test_the_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, out = write(tmp_path / "m", "llama"), tmp_path / "out"
+    with pytest.raises(SystemExit) as done:
+        tpu_compile.main(["--llm", str(model), "--seq", "16", "-o", str(out), "--quiet"])
+    assert not done.value.code
+    report = tmp_path / "report.json"
+    start = [str(out), "--ids", "5", "7", "9", "--tokens", "3", "--report", str(report)]
+    with pytest.raises(SystemExit) as done:
+        tpu_generate.main([*start, "--against", str(model)])
+    assert not done.value.code
+    found = json.loads(report.read_text())
+    assert found["against"]["cosine"] > 0.9999
+    assert found["against"]["of"] == 3
+    shown = capsys.readouterr().out
+    assert "tokens/s" in shown
+    assert " ".join(map(str, [5, 7, 9, *found["tokens"]])) in shown
+    with pytest.raises(SystemExit) as done:
+        tpu_generate.main([str(out), "--no-values", "--report", str(report)])
+    assert not done.value.code
+    assert json.loads(report.read_text())["nets"] == found["nets"]
+
+
+def test_drawing() -> None:
+    logits = np.array([1.0, 3.0, 2.0, -1.0], np.float32)
+    assert sampler(0, 0, 1, 0)(logits) == 1
+    assert {sampler(1, 1, 1, seed)(logits) for seed in range(20)} == {1}
+    assert {sampler(1, 2, 1, seed)(logits) for seed in range(50)} == {1, 2}
+    assert {sampler(1, 0, 0.5, seed)(logits) for seed in range(20)} == {1}
+    assert sampler(1, 0, 1, 7)(logits) == sampler(1, 0, 1, 7)(logits)
+
+
+def test_what_a_session_refuses(tmp_path: Path) -> None:
+    compile_llm(write(tmp_path / "m", "llama"), tmp_path / "out", None, 4, "bm1684x")
+    session = Session(Nets(tmp_path / "out"))
+    for ids, message in (([], "prompt of 0"), ([1] * 5, "prompt of 5"), ([1, 96], "token 96")):
+        with pytest.raises(TpuError, match=message):
+            session.prompt(ids)
+    session.prompt([1, 2, 3, 4])
+    with pytest.raises(TpuError, match="full"):
+        session.step(1)

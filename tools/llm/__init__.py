@@ -1,0 +1,1 @@
+"""Language models: compiling all nets of one, and generating text with them."""

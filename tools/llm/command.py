@@ -1,0 +1,98 @@
+"""What `tpu-compile` has for language models."""
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.progress import working
+
+PACKED = ("W4F16", "W8F16", "W4BF16", "W8BF16")
+LENGTH = 512
+_OWN = {"seq": "--seq", "group": "--group", "symmetric": "--symmetric", "lm_head": "--lm-head"}
+_OTHERS = ("input_shapes", "weights", "transfer_layout", "disable_pass", "check",
+           "calibration_table", "calibrate_with", "min_cosine", "quantize_table")  # fmt: skip
+
+
+def add_language_model(parser: argparse.ArgumentParser) -> None:
+    """--llm, and what goes with it."""
+    parser.add_argument(
+        "--llm",
+        type=Path,
+        metavar="FOLDER",
+        help="compile a language model instead: a Hugging Face folder with config.json and "
+        ".safetensors files",
+    )
+    parser.add_argument(
+        "--seq", type=int, metavar="N", help=f"with --llm: tokens of prompt and text ({LENGTH})"
+    )
+    parser.add_argument(
+        "--group",
+        type=int,
+        choices=(32, 64, 128),
+        help="with --llm: weights that share a scale (64)",
+    )
+    parser.add_argument(
+        "--symmetric", action="store_true", help="with --llm: zero points in the middle"
+    )
+    parser.add_argument(
+        "--lm-head",
+        choices=("F16", "W8", "W4"),
+        help="with --llm: format of the output matrix (F16)",
+    )
+
+
+def refuse_language_model_options(args: argparse.Namespace) -> None:
+    """Raise TpuError for options that only language models have."""
+    given = [option for name, option in _OWN.items() if getattr(args, name)]
+    if given:
+        raise TpuError(f"{given[0]} is for language models; give --llm FOLDER instead of a file")
+    if args.quantize in PACKED:
+        raise TpuError(f"--quantize {args.quantize} is for language models (--llm FOLDER)")
+
+
+def compile_language_model(args: argparse.Namespace) -> None:
+    """Compile `args.llm`. Raises TpuError for options of other models, and as `compile_llm`."""
+    refused = [name for name in _OTHERS if getattr(args, name)]
+    if refused:
+        option = refused[0].replace("_", "-")
+        raise TpuError(f"--{option} is not for language models; leave it out")
+    if args.quantize in ("F32", "INT8"):
+        raise TpuError(
+            f"--quantize {args.quantize}: language models compute in F16 or BF16; choose one of "
+            f"these, or {', '.join(PACKED)}"
+        )
+    output: Path = args.output or Path(args.llm.resolve().name)
+    if output.exists() and not output.is_dir():
+        raise TpuError(f"{output}: exists and is no folder; give another with -o")
+    tool = _tool()
+    chosen = None
+    if args.quantize or args.group or args.symmetric or args.lm_head:
+        chosen = tool.WeightFormat(
+            args.quantize or "F16", args.group or 64, args.symmetric, args.lm_head or "F16"
+        )
+    length = LENGTH if args.seq is None else args.seq
+    console = Console(stderr=True, quiet=args.quiet)
+    with working(console, f"{args.llm.name}: reading") as update:
+
+        def on_stage(stage: str) -> None:
+            update(f"{args.llm.name}: {stage}")
+
+        result = tool.compile_llm(args.llm, output, chosen, length, args.chip, on_stage)
+    if not args.quiet:
+        print(f"{tool.summary(result)}; written to {output}")
+
+
+def _tool() -> Any:
+    """The compiler of language models. Raises TpuError without the package that reads them."""
+    try:
+        return import_module("xdsl_tpu.tools.llm.compile_llm")
+    except ImportError as error:
+        if error.name != "safetensors":
+            raise
+        raise TpuError(
+            "language models need the package safetensors: install xdsl-tpu[llm]"
+        ) from error

@@ -1,0 +1,153 @@
+"""From a Hugging Face folder to a folder with one bmodel of all nets."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from xdsl_tpu.backend.bmodel import write_bmodels
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.program import Program
+from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.frontend.llm import LanguageModel, WeightFormat, open_model
+from xdsl_tpu.frontend.llm.config import read_json
+from xdsl_tpu.frontend.llm.nets import (
+    block_cache_net,
+    block_net,
+    check_length,
+    embedding_net,
+    head_net,
+)
+from xdsl_tpu.passes.pipelines import Settings
+from xdsl_tpu.tools.compile_model import BMODEL, scratch_folder
+from xdsl_tpu.tools.llm.layers import Compiled, NetCompiler
+from xdsl_tpu.tools.llm.manifest import Manifest, manifest_of
+
+TOKENIZER = "tokenizer.json"
+COPIED = (TOKENIZER, "tokenizer_config.json", "generation_config.json")
+"""Files of a model that its host reads."""
+
+
+@dataclass
+class LlmCompilation:
+    """What was made: the manifest, nets that were compiled rather than being like another one,
+    seconds in all, bytes of the file."""
+
+    manifest: Manifest
+    compiled: list[str] = field(default_factory=list[str])
+    seconds: float = 0.0
+    bytes: int = 0
+
+
+def compile_llm(
+    folder: Path,
+    output: Path,
+    format: WeightFormat | None,
+    length: int,
+    chip_name: str,
+    on_stage: Callable[[str], None] = lambda stage: None,
+) -> LlmCompilation:
+    """Compile a language model for sequences of up to `length` tokens into the folder `output`.
+
+    Files appear there only when everything has succeeded: `model.bmodel`, `llm.json`, the
+    tokenizer if the model has one, and the IR of every net that was compiled. Raises TpuError.
+    """
+    start = time.perf_counter()
+    model = open_model(folder, format)
+    check_length(model, length)
+    check_tokenizer(folder, model)
+    chip = load_chip(chip_name)
+    settings = Settings(
+        model.format.floats, chip.instruction_set, description=chip_name, inner_io=True,
+        shortfall=False,
+    )  # fmt: skip
+    compiler = NetCompiler(settings, chip)
+    alike: dict[str, str] = {}
+
+    def programs() -> Iterator[Program]:
+        for one in _nets(model, length, compiler, on_stage):
+            alike[one.program.name] = one.alike
+            yield one.program
+
+    with scratch_folder(output) as scratch:
+        write_bmodels(programs(), scratch / BMODEL)
+        manifest = manifest_of(
+            model, folder.resolve().name, chip_name, length, _ends(folder), alike
+        )
+        manifest.save(scratch)
+        for name, text in compiler.modules.items():
+            (scratch / f"{name}.final.mlir").write_text(text, encoding="utf-8")
+        for name in COPIED:
+            if (folder / name).is_file():
+                shutil.copyfile(folder / name, scratch / name)
+        size = (scratch / BMODEL).stat().st_size
+        output.mkdir(exist_ok=True)
+        for file in sorted(scratch.iterdir()):
+            shutil.move(file, output / file.name)
+    seconds = time.perf_counter() - start
+    return LlmCompilation(manifest, list(compiler.modules), seconds, size)
+
+
+def _nets(
+    model: LanguageModel, length: int, compiler: NetCompiler, on_stage: Callable[[str], None]
+) -> Iterator[Compiled]:
+    """All nets; the weights of a layer are read, and packed, once for both of its nets."""
+    on_stage("embedding")
+    yield compiler.compile(embedding_net(model, "embedding", length))
+    yield compiler.compile(embedding_net(model, "embedding_cache", 1))
+    for index in range(model.config.layers):
+        on_stage(f"layer {index + 1} of {model.config.layers}")
+        layer = model.layer(index)
+        prefill = compiler.compile(block_net(model, index, length, layer), index)
+        yield prefill
+        decode = None
+        if prefill.alike != prefill.program.name:
+            template = prefill.alike.replace("block_", "block_cache_")
+            decode = compiler.same_image(prefill.program, template, index)
+        yield decode or compiler.compile(block_cache_net(model, index, length, layer), index)
+    on_stage("lm_head")
+    yield compiler.compile(head_net(model))
+
+
+def check_tokenizer(folder: Path, model: LanguageModel) -> None:
+    """Raise TpuError for a tokenizer with more tokens than the model has embeddings."""
+    path = folder / TOKENIZER
+    if not path.is_file():
+        return
+    entries = read_json(path)
+    vocabulary: Any = entries.get("model", {}).get("vocab", {})
+    by_name = isinstance(vocabulary, dict)
+    numbers: list[int] = list(vocabulary.values() if by_name else range(len(vocabulary)))  # pyright: ignore[reportUnknownArgumentType]
+    numbers += [int(one["id"]) for one in entries.get("added_tokens", [])]
+    highest = max(numbers, default=-1)
+    if highest >= model.config.vocabulary:
+        raise TpuError(
+            f"{path}: has token {highest}, but config.json says that the model has "
+            f"{model.config.vocabulary}: tokenizer and model do not belong together"
+        )
+
+
+def _ends(folder: Path) -> tuple[int, ...]:
+    """Tokens that end a text, from generation_config.json, else config.json."""
+    for name in ("generation_config.json", "config.json"):
+        path = folder / name
+        found: Any = read_json(path).get("eos_token_id") if path.is_file() else None
+        if found is not None:
+            several: Any = found if isinstance(found, list) else [found]
+            return tuple(map(int, several))
+    return ()
+
+
+def summary(result: LlmCompilation) -> str:
+    """A few words for people."""
+    manifest = result.manifest
+    nets = len(manifest.alike)
+    return (
+        f"{manifest.name}: {nets} nets, {len(result.compiled)} of them compiled, "
+        f"{result.bytes / 2**20:.1f} MiB, {result.seconds:.1f} s"
+    )
+
+
+__all__ = ["LlmCompilation", "check_tokenizer", "compile_llm", "summary"]
