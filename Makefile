@@ -12,10 +12,10 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 # An sdist holds no links: they are made where they are missing.
 ROOMS := dialects frontend passes backend tools api
 
-.PHONY: help links install demo test lint typecheck lit pytest fuzz docs clean
+.PHONY: help links install demo demo-llm test lint typecheck lit pytest fuzz docs clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 $(STAMP): pyproject.toml | links
 	@for python in $(CANDIDATES); do \
@@ -44,6 +44,11 @@ demo: $(STAMP) ## compile Swin-T (F16), run it on the machine model, compare wit
 		--report build/swin_t/report.json --timeline build/swin_t/timeline.json
 	@echo "Report: build/swin_t/report.json"
 	@echo "Timeline: build/swin_t/timeline.json; open it in https://ui.perfetto.dev"
+
+demo-llm: $(STAMP) ## compile a small language model (W8), let it write on the machine model
+	$(BIN)/tpu-compile --llm examples/language_model --quantize W8F16 --lm-head W8 --seq 96 -o build/llm
+	$(BIN)/tpu-generate build/llm --prompt "The compiler" --tokens 64 --temperature 0.6 --top-k 20 \
+		--against examples/language_model
 
 lint: $(STAMP) ## ruff: style and formatting
 	$(BIN)/ruff check .

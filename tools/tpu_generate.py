@@ -31,7 +31,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Generate text with a language model on the machine model of a BM1684X.",
         allow_abbrev=False,
     )
-    parser.add_argument("model", type=Path, metavar="DIR", help="what tpu-compile --llm wrote")
+    parser.add_argument("model", type=Path, metavar="DIR", help="what tpu-compile made of a model")
     start = parser.add_mutually_exclusive_group()
     start.add_argument("--prompt", metavar="TEXT", help="how the text begins")
     start.add_argument(

@@ -155,6 +155,22 @@ def _set_address(value: SSAValue, address: int) -> None:
     set_type(value, TensorType(old.element_type, old.get_shape(), IntegerAttr(address, i64)))
 
 
+def move_to(value: SSAValue, address: int) -> None:
+    """Give a value another address; what a group stores, its Store, and views of it go with it."""
+    old = address_of(value)
+    affected = [value]
+    for one in affected:
+        for use in one.uses:
+            for result in use.operation.results:
+                if (view := view_of(result)) is not None and view.source is one:
+                    affected.append(result)
+    for one in affected:
+        _set_address(one, address_of(one) - old + address)
+    group = value.owner
+    if isinstance(group, tpu.GroupOp):
+        _address_stores(group)
+
+
 def _path(weight: top.WeightOp) -> StringAttr:
     """Which operand of which kind of op the weight is, such as `tpu.Conv2D.bias`."""
     use = weight.output.first_use

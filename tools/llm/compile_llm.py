@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from xdsl_tpu.backend.bmodel import write_bmodels
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.program import Program
@@ -135,8 +137,7 @@ def _ends(folder: Path) -> tuple[int, ...]:
         path = folder / name
         found: Any = read_json(path).get("eos_token_id") if path.is_file() else None
         if found is not None:
-            several: Any = found if isinstance(found, list) else [found]
-            return tuple(map(int, several))
+            return tuple(int(one) for one in np.atleast_1d(np.asarray(found)))
     return ()
 
 
