@@ -18,6 +18,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
     cosine_attention,
     matmul_output_transpose,
     matmul_right_transpose,
+    pixels,
     reshape_reorder,
     scale,
     split_matmul,
@@ -34,6 +35,7 @@ PATTERNS: PatternTable = {
         matmul_right_transpose.ConvertMatMulWithRightTranspose(),
         matmul_right_transpose.ConvertMatMulWithLeftTranspose(),
         reshape_reorder.ReshapeReorderPattern(),
+        pixels.ImageToRows(),
     ),
     top.MulConstOp: (
         MergeMulConst(),
@@ -48,7 +50,7 @@ PATTERNS: PatternTable = {
         Permute5dSplit(),
     ),
     top.RMSNormOp: (cosine_attention.NormBeforePermute(),),
-    top.ReshapeOp: (TopReshapeFuse(), TopFuseReshape2()),
+    top.ReshapeOp: (TopReshapeFuse(), TopFuseReshape2(), pixels.RowsToImage()),
     top.ScaleOp: (
         cosine_attention.ScaleOnQueries(),
         scale.MergeScale2Conv(),

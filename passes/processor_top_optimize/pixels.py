@@ -1,0 +1,183 @@
+"""Linear layers between images and rows of pixels: convolutions where the image is."""
+
+from typing import NamedTuple
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.names import name_loc
+from xdsl_tpu.passes.canonicalize.common import reshape
+from xdsl_tpu.passes.constants import Floats, make_weight, values_of
+from xdsl_tpu.passes.graph import (
+    derived_name,
+    has_shapes,
+    none_for,
+    rebuilt,
+    sole_producer,
+    tensor_like,
+)
+from xdsl_tpu.passes.tensors import shape_of
+
+_TURNED = (0, 2, 1)
+"""Rows of pixels become channels, or channels rows."""
+
+_EACH_ELEMENT = (top.GELUOp, top.HardSwishOp, top.ReluOp, top.SigmoidOp, top.SiLUOp, top.TanhOp)
+"""Ops of one tensor that compute the same wherever an element is."""
+
+
+class _Linear(NamedTuple):
+    """The numbers of a product with a weight: x (.., K) times (K, N) plus (N,)."""
+
+    matrix: Floats
+    bias: Floats | None
+
+
+class RowsToImage(RewritePattern):
+    """Reshape(Permute(MatMul(x, W))) -> Conv(Reshape(Permute(x))), when no more is permuted.
+
+        MatMul   1x4096x32 @ 32x128                  Permute  1x4096x32 -> 1x32x4096
+        Permute  1x4096x128 -> 1x128x4096     ->     Reshape  1x32x64x64
+        Reshape  1x128x64x64                         Conv     1x128x64x64 {kernel = [1, 1]}
+
+    A convolution that reads the image then finds it in the layout it was made in.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ReshapeOp, rewriter: PatternRewriter) -> None:
+        permute = sole_producer(op.input, top.PermuteOp)
+        if permute is None or ints(permute.order) != _TURNED or not has_shapes(op.output):
+            return
+        product = sole_producer(permute.input, top.MatMulOp)
+        linear = None if product is None else _linear(product)
+        if product is None or linear is None:
+            return
+        target, (batch, _, depth) = shape_of(op.output), shape_of(product.input)
+        if len(target) != 4 or target[:2] != (batch, linear.matrix.shape[1]):
+            return
+        if depth > target[1] or 1 in target[2:]:
+            return
+        turned = _permuted(derived_name(op, "_r_turned"), product.input)
+        image = reshape(derived_name(op, "_r_image"), turned.output, (batch, depth, *target[2:]))
+        conv = _pointwise(product, linear, image.output, op.output.type, op.location, rewriter)
+        rewriter.replace(op, [turned, image, *conv])
+        rewriter.erase(permute)
+        rewriter.erase(product)
+
+
+class ImageToRows(RewritePattern):
+    """MatMul(GELU(Permute(Reshape(x))), W) -> Permute(Reshape(Conv(GELU(x)))).
+
+        Reshape  1x128x64x64 -> 1x128x4096           GELU     1x128x64x64
+        Permute  1x4096x128                          Conv     1x32x64x64 {kernel = [1, 1]}
+        GELU     1x4096x128                   ->     Reshape  1x32x4096
+        MatMul   1x4096x128 @ 128x32                 Permute  1x4096x32
+
+    There may be any op on each element or none in front of the product, which has no more columns
+    than the image has channels, so that no more is permuted.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
+        linear = _linear(op)
+        if linear is None:
+            return
+        function, value = _function(op.input)
+        permute = sole_producer(value, top.PermuteOp)
+        if permute is None or ints(permute.order) != _TURNED:
+            return
+        flat = sole_producer(permute.input, top.ReshapeOp)
+        if flat is None or not has_shapes(flat.input, flat.output):
+            return
+        source, depth, width = shape_of(flat.input), *linear.matrix.shape
+        if len(source) != 4 or source[:2] != shape_of(flat.output)[:2] or 1 in source[2:]:
+            return
+        if width > depth:
+            return
+        image, made = flat.input, list[Operation]()
+        if function is not None:
+            made.append(
+                rebuilt(
+                    function,
+                    operands=(image, *function.operands[1:]),
+                    result_types=[tensor_like(function.results[0], source)],
+                    location=name_loc(derived_name(function, "_r_image")),
+                )
+            )
+            image = made[0].results[0]
+        batch, _, pixels = shape_of(flat.output)
+        wanted = tensor_like(op.output, (batch, width, *source[2:]))
+        name = name_loc(derived_name(op, "_r_image"))
+        conv = _pointwise(op, linear, image, wanted, name, rewriter)
+        rows = reshape(derived_name(op, "_r_rows"), conv[-1].results[0], (batch, width, pixels))
+        back = _permuted(op.location, rows.output)
+        rewriter.replace(op, [*made, *conv, rows, back])
+        if function is not None:
+            rewriter.erase(function)
+        rewriter.erase(permute)
+        rewriter.erase(flat)
+
+
+def _linear(op: top.MatMulOp) -> _Linear | None:
+    """A product of rows of pixels, (n, pixels, K), with a known matrix and perhaps a bias."""
+    flags = (op.right_transpose, op.left_transpose, op.output_transpose, op.hdim_is_batch)
+    if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+        return None
+    if not has_shapes(op.input, op.output) or len(shape_of(op.input)) != 3:
+        return None
+    matrix = values_of(op.right)
+    if matrix is None or matrix.ndim != 2:
+        return None
+    bias = None if is_none(op.bias) else values_of(op.bias)
+    if not is_none(op.bias) and (bias is None or bias.size != matrix.shape[1]):
+        return None
+    return _Linear(matrix, bias)
+
+
+def _function(value: SSAValue) -> tuple[Operation | None, SSAValue]:
+    """An op on each element that makes a value for one user, and what it reads."""
+    op = value.owner
+    if isinstance(op, _EACH_ELEMENT) and value.has_one_use():
+        return op, op.operands[0]
+    return None, value
+
+
+def _permuted(name: str | LocationAttr, value: SSAValue) -> top.PermuteOp:
+    n, rows, columns = shape_of(value)
+    kind = tensor_like(value, (n, columns, rows))
+    return top.PermuteOp.make(name, (value,), result_types=[kind], order=_TURNED)
+
+
+def _pointwise(
+    op: top.MatMulOp,
+    linear: _Linear,
+    image: SSAValue,
+    kind: Attribute,
+    name: LocationAttr,
+    rewriter: PatternRewriter,
+) -> list[Operation]:
+    """A product over the channels of an image: its weights and the convolution, which is last."""
+    depth, width = linear.matrix.shape
+    filters = np.ascontiguousarray(linear.matrix.T).reshape(width, depth, 1, 1)
+    made: list[Operation] = [make_weight(op, derived_name(op, "_filter"), filters)]
+    bias = none_for(op, rewriter)
+    if linear.bias is not None:
+        made.append(make_weight(op, derived_name(op, "_bias"), linear.bias.reshape(width)))
+        bias = made[-1].results[0]
+    conv = top.ConvOp.make(
+        name,
+        (image, made[0].results[0], bias),
+        result_types=[kind],
+        kernel_shape=(1, 1),
+        strides=(1, 1),
+        pads=(0, 0, 0, 0),
+        dilations=(1, 1),
+        group=1,
+        do_relu=op.do_relu,
+        relu_limit=op.relu_limit,
+    )
+    return [*made, conv]
