@@ -22,6 +22,9 @@ from xdsl_tpu.passes.tensors import element_of, shape_of
 WIDEST = 1024
 """Elements of a row of an image that is cut into rows here."""
 
+WORTH_BYTES = 1 << 16
+"""An image from which on to leave it on the chip saves more than thirty small commands cost."""
+
 MOST_CHANNELS = 4096
 """Beyond, the matrices that average channels would move more than they save."""
 
@@ -53,6 +56,16 @@ def image_of(shape: Shape, rows: Rows) -> Image | None:
     if c > MOST_CHANNELS or w == 1 or not rows.fits(32 * w * lane_groups):
         return None
     return n, c, h, w
+
+
+def pays_off(image: Image, groups: int, element: int) -> bool:
+    """Whether leaving an image on the chip saves more than what the moments of its groups cost.
+
+    `element`: bytes of one. Two matrices average channels, and two spread what comes of it.
+    """
+    moved = math.prod(image) * element
+    matrices = 0 if groups == image[1] else 4 * 4 * groups * image[1]
+    return moved >= max(WORTH_BYTES, matrices)
 
 
 def normalised_channels(do: Steps, norm: ChannelNorm) -> SSAValue:

@@ -18,6 +18,7 @@ from xdsl_tpu.passes.split_long_rows.channels import (
     ChannelNorm,
     image_of,
     normalised_channels,
+    pays_off,
 )
 from xdsl_tpu.passes.split_long_rows.norms import Norm, normalised
 from xdsl_tpu.passes.split_long_rows.rows import (
@@ -131,11 +132,12 @@ def _group_norm(op: Operation, rows: Rows) -> SSAValue | None:
     extent = (n * groups, c // groups * positions, 1)
     affine = ((n, c, positions), (1, c, 1))
     norm = Norm(extent, op.eps.value.data, op.weight, op.bias, affine, c // groups)
-    if not _is_long(op, rows, norm, (op.weight, op.bias)):
-        return None
     image = image_of(shape_of(op.input), rows)
-    if image is None:
+    is_long = _is_long(op, rows, norm, (op.weight, op.bias))
+    if image is None and is_long:
         return normalised(op, rows, norm)
+    if image is None or not (is_long or pays_off(image, groups, element_bytes(op.input))):
+        return None
     by_channel = ChannelNorm(image, groups, norm.epsilon, norm.weight, op.bias)
     do = Steps(op, rows.ctx)
     return finished(do, normalised_channels(do, by_channel))

@@ -56,6 +56,11 @@ def instance_norm(net: Net, size: int) -> SSAValue:
     return net.op(top.InstanceNormOp, "y", operands, eps=1e-5)
 
 
+def norm_of_a_large_image(net: Net, size: int) -> SSAValue:
+    operands = _norm_operands(net, net.input("x", 2, 66, 24, size), 1, 66, 1, 1)
+    return net.op(top.GroupNormOp, "y", operands, num_groups=22, eps=1e-5)
+
+
 def layer_norm(net: Net, size: int) -> SSAValue:
     operands = _norm_operands(net, net.input("x", 3, size), size)
     return net.op(top.LayerNormOp, "y", operands, normalized_shape=[size], axis=1, eps=1e-5)
@@ -125,14 +130,20 @@ ROWS = {
 }
 
 
+IMAGES = {"norm of a large image": Row(norm_of_a_large_image, 28)}
+"""Ops of rows that would fit a lane, but are computed in parts all the same."""
+
+SPLIT = ROWS | IMAGES
+
+
 def lowering(mode: str) -> str:
     return f"convert-top-to-tpu{{mode={mode} chip=bm1684x}}"
 
 
 @pytest.mark.parametrize("mode", TOLERANCE)
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", SPLIT)
 def test_parts_give_the_same(name: str, mode: str) -> None:
-    row = ROWS[name]
+    row = SPLIT[name]
     module = row.module(row.size)
     for one in parse_pipeline(lowering(mode)):
         one.apply(make_context(), module)
@@ -142,9 +153,9 @@ def test_parts_give_the_same(name: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("disable", [(), ("layer-group",)], ids=("groups", "single"))
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", SPLIT)
 def test_compiled(name: str, disable: tuple[str, ...]) -> None:
-    row = ROWS[name]
+    row = SPLIT[name]
     module = row.module(row.size)
     x = np.random.default_rng(3).standard_normal(_input_shape(module), np.float32)
     (wanted,) = run_module(module, {"x": x}).values()

@@ -31,6 +31,53 @@ module @group_norm attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
+// Images that would fit a lane are computed alike, since they need not leave the chip then: here
+// channels are their own groups.
+// CHECK-LABEL: module @image
+// CHECK-NOT: tpu.InstanceNorm
+// CHECK-NOT: tpu.Conv2D
+// CHECK: "tpu.Add"{{.*}} -> tensor<1x64x32x16xf32>
+module @image attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x64x32x16xf16>) -> tensor<1x64x32x16xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x64x32x16xf16>) -> tensor<1x64x32x16xf16> loc("x")
+    %1 = "tpu.InstanceNorm"(%0, %n, %n, %n, %n) {eps = 1.0e-05 : f64} : (tensor<1x64x32x16xf16>, none, none, none, none) -> tensor<1x64x32x16xf16> loc("y")
+    return %1 : tensor<1x64x32x16xf16>
+  }
+}
+
+// -----
+
+// Smaller ones than 64 KiB are not worth so many commands.
+// CHECK-LABEL: module @small_image
+// CHECK: "tpu.InstanceNorm"
+// CHECK-NOT: tpu.Reduce
+module @small_image attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x64x32x15xf16>) -> tensor<1x64x32x15xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x64x32x15xf16>) -> tensor<1x64x32x15xf16> loc("x")
+    %1 = "tpu.InstanceNorm"(%0, %n, %n, %n, %n) {eps = 1.0e-05 : f64} : (tensor<1x64x32x15xf16>, none, none, none, none) -> tensor<1x64x32x15xf16> loc("y")
+    return %1 : tensor<1x64x32x15xf16>
+  }
+}
+
+// -----
+
+// Neither are those whose channels would be averaged by matrices larger than they are.
+// CHECK-LABEL: module @many_channels
+// CHECK: "tpu.GroupNorm"
+// CHECK-NOT: tpu.Reduce
+module @many_channels attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x640x8x8xf16>) -> tensor<1x640x8x8xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x640x8x8xf16>) -> tensor<1x640x8x8xf16> loc("x")
+    %1 = "tpu.GroupNorm"(%0, %n, %n, %n, %n) {num_groups = 32 : i64, eps = 1.0e-05 : f64} : (tensor<1x640x8x8xf16>, none, none, none, none) -> tensor<1x640x8x8xf16> loc("y")
+    return %1 : tensor<1x640x8x8xf16>
+  }
+}
+
+// -----
+
 // Channels of one element have no rows: a group is one, in parts.
 // CHECK-LABEL: module @no_rows
 // CHECK: "tpu.Reshape"{{.*}} -> tensor<1x40000x1xf32>
