@@ -1,5 +1,5 @@
-// RUN: tpu-opt %s --split-input-file --convert-top-to-tpu="mode=F16 chip=bm1684x" | filecheck %s
-// RUN: tpu-opt %s --split-input-file --convert-top-to-tpu="mode=F32 chip=bm1684x" | filecheck %s --check-prefix=F32
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --convert-top-to-tpu="mode=F16 chip=bm1684x" | filecheck %s
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --convert-top-to-tpu="mode=F32 chip=bm1684x" | filecheck %s --check-prefix=F32
 
 // The filter becomes f16 under a new name, the bias stays f32, casts stand at both ends.
 // CHECK-LABEL: module @conv

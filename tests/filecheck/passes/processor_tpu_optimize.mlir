@@ -1,5 +1,5 @@
-// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize | filecheck %s
-// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize="merge_depthwise=true" | filecheck %s --check-prefix=ALL
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --processor-tpu-optimize | filecheck %s
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --processor-tpu-optimize="merge_depthwise=true" | filecheck %s --check-prefix=ALL
 
 // 32 channels fit into one read of the matrix unit: the groups become one dense filter.
 // CHECK-LABEL: module @few

@@ -1,6 +1,6 @@
-// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize | filecheck %s
-// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize="precision=full" | filecheck %s --check-prefix=FULL
-// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize="disable=NarrowActive" | filecheck %s --check-prefix=OFF
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --processor-tpu-optimize | filecheck %s
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --processor-tpu-optimize="precision=full" | filecheck %s --check-prefix=FULL
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --processor-tpu-optimize="disable=NarrowActive" | filecheck %s --check-prefix=OFF
 
 // f16 all the way: the casts go, the op keeps its name.
 // CHECK-LABEL: module @gelu

@@ -1,7 +1,7 @@
-// RUN: tpu-opt %s --split-input-file --weight-reorder="measure=false" | filecheck %s
-// RUN: tpu-opt %s --split-input-file --weight-reorder | filecheck %s --check-prefix=COST
-// RUN: tpu-opt %s --split-input-file --weight-reorder="use_3ic=false" | filecheck %s --check-prefix=OFF
-// RUN: tpu-opt %s --split-input-file --weight-reorder="merge_columns=true" | filecheck %s --check-prefix=BOTH
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --weight-reorder="measure=false" | filecheck %s
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --weight-reorder | filecheck %s --check-prefix=COST
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --weight-reorder="use_3ic=false" | filecheck %s --check-prefix=OFF
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --weight-reorder="merge_columns=true" | filecheck %s --check-prefix=BOTH
 
 // 3 channels x 3 x 3 fit into the 32 parallel channels, but each merged column is one more load.
 // CHECK-LABEL: module @first
