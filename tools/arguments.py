@@ -1,7 +1,14 @@
 """Arguments that several of the command-line tools take."""
 
 import argparse
+import re
+import shutil
+import sys
+from collections.abc import Sequence
 from importlib.metadata import version
+
+_SHAPES = "--input-shapes"
+_SHAPE = re.compile(r"=\d+(?:x\d+)*$")
 
 
 def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
@@ -16,16 +23,38 @@ def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
     return name, shape
 
 
+def spread_shapes(argv: Sequence[str] | None) -> list[str]:
+    """A command line in which every shape has its own `--input-shapes`.
+
+    argparse would take a model that follows `--input-shapes x=1x3x8x8` for one more shape.
+    """
+    given = sys.argv[1:] if argv is None else list(argv)
+    spread: list[str] = []
+    taking = False
+    for word in given:
+        if taking and (spread[-1] == _SHAPES or _SHAPE.search(word)):
+            spread += [word] if spread[-1] == _SHAPES else [_SHAPES, word]
+            continue
+        taking = word == _SHAPES
+        spread.append(word)
+    return spread
+
+
+def help_format(prog: str) -> argparse.HelpFormatter:
+    """Help within the terminal, and within 100 columns."""
+    columns = shutil.get_terminal_size().columns
+    return argparse.HelpFormatter(prog, width=min(100, columns - 2))
+
+
 def add_input_shapes(parser: argparse.ArgumentParser) -> None:
-    """--input-shapes, pairs of a name and a shape."""
+    """--input-shapes, pairs of a name and a shape, of a command line after `spread_shapes`."""
     parser.add_argument(
-        "--input-shapes",
+        _SHAPES,
         type=parse_shape,
-        nargs="+",
-        action="extend",
+        action="append",
         default=[],
         metavar="NAME=SHAPE",
-        help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224",
+        help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224; several may follow",
     )
 
 

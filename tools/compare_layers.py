@@ -26,6 +26,7 @@ from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, UNSIGNED_MAX, is_signed
 from xdsl_tpu.passes.tensors import element_of
 from xdsl_tpu.tools.module_weights import attach_to_model
+from xdsl_tpu.tools.names import Name
 
 Array = npt.NDArray[Any]
 
@@ -170,7 +171,7 @@ def comparison_table(rows: Sequence[LayerComparison]) -> Table:
     """The first layers, for the terminal."""
     bad = sum(row.is_bad for row in rows)
     table = Table(title=f"{bad} of {len(rows)} layers are bad (cosine below {BAD_COSINE})")
-    table.add_column("layer", overflow="fold")
+    table.add_column("layer")
     table.add_column("to float: cosine, SQNR, error", justify="right")
     table.add_column("to interpreter", justify="right")
     table.add_column("range / threshold", justify="right")
@@ -179,7 +180,7 @@ def comparison_table(rows: Sequence[LayerComparison]) -> Table:
         same = row.to_interpreter.max_abs_error == 0
         held = "" if row.threshold is None else f" / {row.threshold:.4g}"
         table.add_row(
-            f"{row.name} ({row.op.removeprefix('tpu.')}, {row.storage})",
+            Name(f"{row.name} ({row.op.removeprefix('tpu.')}, {row.storage})"),
             far,
             "equal" if same else _shortly(row.to_interpreter),
             f"{row.low:.4g} .. {row.high:.4g}{held}",

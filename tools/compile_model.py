@@ -1,7 +1,6 @@
 """From a model file to a folder with IR, weights and a bmodel; printing nothing."""
 
 import json
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Generator, Mapping
@@ -38,6 +37,8 @@ BMODEL = "model.bmodel"
 SUMMARY = COMPILED
 GROUPS = "groups.json"
 BOUNDARIES = "boundaries.json"
+TABLES = ("calibration.cali", "calibration.qtable")
+"""What is made of samples on the way, and written after the rest."""
 TOP_STATES = ("TOP_F32", "TOP_CALIBRATED")
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -129,22 +130,36 @@ def compile_model(
             str(scratch / BOUNDARIES),
         )
         result = _compile(source, settings, chip, scratch, on_stage)
-        output.mkdir(exist_ok=True)
-        for file in sorted(scratch.iterdir()):
-            shutil.move(file, output / file.name)
+        new = {file.name for file in scratch.iterdir()}
+        tables = (quantization.calibration_table, quantization.quantize_table)
+        read = {Path(file).name for file in (model, weights or "", *tables)}
+        for name in _written_before(output) - new - read:
+            (output / name).unlink(missing_ok=True)
+        for name in sorted(new):
+            (scratch / name).replace(output / name)
     return result
+
+
+def _written_before(output: Path) -> set[str]:
+    """The files in a folder that an earlier compilation says are its own."""
+    try:
+        summary = json.loads((output / SUMMARY).read_text(encoding="utf-8"))
+        found: list[object] = list(summary["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+    return {name for name in found if isinstance(name, str) and Path(name).name == name}
 
 
 @contextmanager
 def scratch_folder(output: Path) -> Generator[Path]:
-    """A folder beside `output` while it is needed; a failure leaves no new folders at all.
+    """A folder inside `output` while it is needed; a failure leaves no new folders at all.
 
     Raises TpuError naming `output` when the folder or what goes into it cannot be written.
     """
-    missing = [folder for folder in output.parents if not folder.exists()]
+    missing = [folder for folder in (output, *output.parents) if not folder.exists()]
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        scratch = tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.")
+        output.mkdir(parents=True, exist_ok=True)
+        scratch = tempfile.TemporaryDirectory(dir=output, prefix=".partial.")
         with scratch as path:
             yield Path(path)
     except BaseException as error:
@@ -164,8 +179,7 @@ def _is_about(error: OSError, output: Path) -> bool:
     if error.filename is None:
         return True
     file, folder = Path(str(error.filename)).absolute(), output.absolute()
-    scratch = str(folder.with_name(f".{output.name}."))
-    return folder.is_relative_to(file) or str(file).startswith((str(folder), scratch))
+    return folder.is_relative_to(file) or file.is_relative_to(folder)
 
 
 @dataclass(frozen=True)
@@ -226,7 +240,9 @@ def _compile(
         source.command, source.model, hashes, settings.quantization, chip, folder / BMODEL
     )
     result = Compilation(program, chip, seconds, module_info(module).notes, origin, layers, needs)
-    (folder / SUMMARY).write_text(json.dumps(result.summary(), indent=1) + "\n", encoding="utf-8")
+    written = sorted({SUMMARY, *TABLES, *(file.name for file in folder.iterdir())})
+    summary = {**result.summary(), "files": written}
+    (folder / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     return result
 
 

@@ -26,7 +26,9 @@ IR_SUFFIXES = ("_tpu.mlir", ".mlir")
 
 
 def run_inputs(path: Path, program: Program, given: Path | None, seed: int) -> Arrays:
-    """The arrays of the npz file `given`, or random ones for the program, which is in `path`.
+    """The arrays of the npz file `given`, or the one of an npy file, or random ones.
+
+    `path` is where the program is.
 
     A program that does not note which inputs are ids may have IR beside it that tells, as the
     vendor's compiler leaves it. Raises TpuError when `given` is no such file.
@@ -38,11 +40,21 @@ def run_inputs(path: Path, program: Program, given: Path | None, seed: int) -> A
     try:
         with given.open("rb") as stream:
             archive: Any = np.load(stream, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise TpuError(f"{given}: one array without a name; save it with np.savez")
+            if not hasattr(archive, "files"):
+                return {_only_input(program, given): archive}
             return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise TpuError(f"{given}: no readable .npz file of arrays ({error})") from error
+
+
+def _only_input(program: Program, given: Path) -> str:
+    """What an array without a name is for."""
+    if len(program.inputs) != 1:
+        raise TpuError(
+            f"{given}: one array, and the program has {len(program.inputs)} inputs; save them by "
+            "name with np.savez"
+        )
+    return program.inputs[0].name
 
 
 def _ranges_beside(path: Path, program: Program) -> dict[str, InputRange]:

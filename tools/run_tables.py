@@ -12,6 +12,7 @@ from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import Closeness, compare_layers
 from xdsl_tpu.backend.timing import Timeline
 from xdsl_tpu.tools.check import unverified
+from xdsl_tpu.tools.names import Name, in_bytes
 
 Compared = tuple[str, Mapping[str, Closeness]]
 """The reference in words, and for every output how close it is."""
@@ -41,7 +42,7 @@ def print_tables(
         part = report[engine]
         share = part["busy_cycles"] / max(1, timeline.total)
         summary.add_row(engine.upper(), f"{part['instructions']:,} instructions, {share:.1%} busy")
-    moved = (f"{k.replace('_', ' ')} {_bytes(v)}" for k, v in report["gdma"]["bytes"].items())
+    moved = (f"{k.replace('_', ' ')} {in_bytes(v)}" for k, v in report["gdma"]["bytes"].items())
     summary.add_row("DDR traffic", ", ".join(moved))
     for name, output in report["outputs"].items():
         shape = "x".join(str(size) for size in output["shape"])
@@ -76,22 +77,17 @@ def _in_words(close: Closeness) -> str:
     )
 
 
-def _bytes(count: int) -> str:
-    """In the largest unit that leaves a digit before the point."""
-    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"
-
-
 def difference_table(report: dict[str, Any], other: dict[str, Any], name: str) -> Table:
     """The layers whose cycles differ most from another run's."""
     table = Table(title=f"against {name}: {report['cycles'] - other['cycles']:+,} cycles")
-    table.add_column("layer", overflow="fold")
+    table.add_column("layer")
     for heading in ("cycles", "other", "difference"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in compare_layers(report, other)[:MOST_EXPENSIVE]:
         cycles = (
             "-" if row[key] is None else f"{row[key]:,}" for key in ("cycles", "other_cycles")
         )
-        table.add_row(row["name"], *cycles, f"{row['difference']:+,}")
+        table.add_row(Name(row["name"]), *cycles, f"{row['difference']:+,}")
     return table
 
 
@@ -99,7 +95,7 @@ def _layer_table(report: Mapping[str, Any], width: int) -> Table:
     """The layers that moved the end of the run most; narrow terminals show fewer columns."""
     shown = len(LAYER_COLUMNS) if width >= NARROW else 2
     table = Table(title="most expensive layers")
-    table.add_column("layer", overflow="fold")
+    table.add_column("layer")
     for heading in LAYER_COLUMNS[:shown]:
         table.add_column(heading, justify="left" if heading == "op" else "right", no_wrap=True)
     rows = sorted(report["layers"], key=lambda row: -row["cycles"])
@@ -107,5 +103,5 @@ def _layer_table(report: Mapping[str, Any], width: int) -> Table:
         share = row["cycles"] / max(1, report["cycles"])
         figures = (f"{row['cycles']:,}", f"{share:.1%}", row["op"])
         figures += (f"{row['bdc_cycles']:,}", f"{row['gdma_cycles']:,}")
-        table.add_row(row["name"], *figures[:shown])
+        table.add_row(Name(row["name"]), *figures[:shown])
     return table

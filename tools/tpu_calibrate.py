@@ -12,7 +12,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.table import CalibrationTable
-from xdsl_tpu.tools.arguments import add_common, add_input_shapes, cosine
+from xdsl_tpu.tools.arguments import (
+    add_common,
+    add_input_shapes,
+    cosine,
+    help_format,
+    spread_shapes,
+)
 from xdsl_tpu.tools.calibrate_model import (
     ENGINES,
     Samples,
@@ -38,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="tpu-calibrate",
         description="Find the range of every tensor of a model on sample inputs.",
         allow_abbrev=False,
+        formatter_class=help_format,
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help=".onnx file or Top .mlir file")
     parser.add_argument(
@@ -121,7 +128,7 @@ def _count(text: str) -> int:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
-    args = _parser().parse_args(argv)
+    args = _parser().parse_args(spread_shapes(argv))
     sys.exit(guarded(lambda: _run(args), show_traceback=args.debug))
 
 

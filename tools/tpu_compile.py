@@ -13,7 +13,13 @@ from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.report import explain, read_groups
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.tools.arguments import add_common, add_input_shapes, cosine
+from xdsl_tpu.tools.arguments import (
+    add_common,
+    add_input_shapes,
+    cosine,
+    help_format,
+    spread_shapes,
+)
 from xdsl_tpu.tools.compile_model import GROUPS, Compilation
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.explain import print_explanation
@@ -23,6 +29,7 @@ from xdsl_tpu.tools.llm.command import (
     compile_language_model,
     refuse_language_model_options,
 )
+from xdsl_tpu.tools.names import in_bytes
 from xdsl_tpu.tools.progress import working
 from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.survey import Unsupported, survey
@@ -36,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Compile an ONNX model, Top IR, a OneFlow job or a language model to a BM1684X "
         "program.",
         allow_abbrev=False,
+        formatter_class=help_format,
     )
     parser.add_argument(
         "model",
@@ -125,7 +133,7 @@ def _add_formats(parser: argparse.ArgumentParser) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
     parser = _parser()
-    args = parser.parse_args(argv)
+    args = parser.parse_args(spread_shapes(argv))
     if (args.model is None) == (args.llm is None):
         parser.error("give a MODEL, or --llm FOLDER")
     command = command_line("tpu-compile", argv)
@@ -237,8 +245,8 @@ def _print_summary(result: Compilation, output: Path, calibration: str = "") -> 
     console.print(table)
     console.print(
         f"{len(program.tiu) - 1:,} TIU and {len(program.gdma) - 1:,} GDMA instructions, "
-        f"{program.coefficients.size / 2**20:.1f} MiB of coefficients, "
-        f"{program.arena_bytes / 2**20:.1f} MiB of activations",
+        f"{in_bytes(int(program.coefficients.size))} of coefficients, "
+        f"{in_bytes(program.arena_bytes)} of activations",
         highlight=False,
     )
     for line in (calibration, "" if result.layers is None else result.layers.text()):

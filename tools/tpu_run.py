@@ -31,13 +31,19 @@ from xdsl_tpu.backend.report import (
 )
 from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.tools.arguments import add_common
+from xdsl_tpu.tools.arguments import add_common, help_format
 from xdsl_tpu.tools.check import check
 from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, comparison_table
 from xdsl_tpu.tools.compile_model import GROUPS
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.explain import print_explanation
-from xdsl_tpu.tools.files import check_writable, text_writer, write_text, write_together
+from xdsl_tpu.tools.files import (
+    check_writable,
+    text_writer,
+    trace_writer,
+    write_text,
+    write_together,
+)
 from xdsl_tpu.tools.find_bad import add_find_bad, find_bad, refuse_other_reports
 from xdsl_tpu.tools.progress import counting, working
 from xdsl_tpu.tools.provenance import command_line, network_floor
@@ -56,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="tpu-run",
         description="Run a BM1684X program on the machine model.",
         allow_abbrev=False,
+        formatter_class=help_format,
     )
     parser.add_argument(
         "program",
@@ -65,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
         help="what tpu-compile wrote, or a bmodel",
     )
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--inputs", type=Path, metavar="X.npz", help="input arrays by name")
+    source.add_argument("--inputs", type=Path, metavar="X.npz|X.npy", help="arrays by name, or one")
     source.add_argument("--seed", type=_seed, default=0, metavar="N", help="random inputs (0)")
     parser.add_argument("--outputs", type=Path, metavar="X.npz", help="write the outputs")
     _add_reports(parser)
@@ -124,8 +131,8 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
         help="compare every layer with the float network and with the interpreter, bad ones "
         "first (all of them: in --report); needs the folder that tpu-compile wrote",
     )
-    parser.add_argument("--report", type=Path, metavar="X.json", help="write the figures")
-    parser.add_argument("--timeline", type=Path, metavar="X.json", help="trace for Perfetto")
+    parser.add_argument("--report", type=Path, metavar="X.json|-", help="write the figures")
+    parser.add_argument("--timeline", type=Path, metavar="X.json[.gz]", help="trace for Perfetto")
     parser.add_argument("--html", type=Path, metavar="X.html", help="a page that shows the run")
     parser.add_argument(
         "--against",
@@ -232,7 +239,7 @@ def _run(args: argparse.Namespace, command: str) -> None:
     if layers:
         report["layer_comparison"] = [row.as_dict() for row in layers]
     _write(args, program, chip, timeline, outputs, report, against)
-    if not args.quiet and args.disassemble != STDOUT:
+    if not args.quiet and STDOUT not in (args.disassemble, args.report):
         print_tables(program, chip, timeline, comparison, report, checked=args.check)
         if args.explain:
             print_explanation(explanation, Console())
@@ -265,6 +272,8 @@ def _check_paths(args: argparse.Namespace) -> None:
     """Refuse what would only fail after the simulation."""
     if args.no_values:
         refuse_values(args)
+    if args.report == args.disassemble == STDOUT:
+        raise TpuError("--report - and --disassemble both write to standard output; name a file")
     if args.find_bad:
         refuse_other_reports(args)
     if args.compare is not None and not args.compare.is_file():
@@ -295,12 +304,14 @@ def _write(
         save: Any = np.savez  # its type takes no array called allow_pickle
         files[args.outputs] = lambda stream: save(stream, **outputs)
     if args.timeline is not None:
-        files[args.timeline] = text_writer(trace(program, timeline, chip))
+        files[args.timeline] = trace_writer(args.timeline, trace(program, timeline, chip))
     if args.html is not None:
         groups = read_groups(bmodel_path(args.program).with_name(GROUPS))
         other = None if against is None else (args.against.name, against)
         page = html_report(program, timeline, chip, report, groups, other)
         files[args.html] = text_writer(page)
-    if args.report is not None:
+    if args.report == STDOUT:
+        print(json.dumps(report, indent=1))
+    elif args.report is not None:
         files[args.report] = text_writer(json.dumps(report, indent=1) + "\n")
     write_together(files)
