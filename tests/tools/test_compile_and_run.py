@@ -104,7 +104,7 @@ def check_report(report: dict[str, Any]) -> None:
 def check_summary(summary: dict[str, Any], report: dict[str, Any]) -> None:
     """compile.json: time per stage, instruction counts, memory."""
     keys = {"model", "chip", "quantize", "seconds", "notes", "floor", "instructions", "memory"}
-    assert set(summary) == keys | {"version", "command", "seed", "outputs", "hashes"}
+    assert set(summary) == keys | {"version", "command", "seed", "outputs", "hashes", "files"}
     assert summary["outputs"] == ["logits", "features"]
     assert {"import", "top", "tpu", "final", "codegen", "write bmodel"} <= set(summary["seconds"])
     counts = {engine: report[engine]["instructions"] for engine in ("bdc", "gdma")}

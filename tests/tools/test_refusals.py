@@ -157,7 +157,7 @@ def program(compiled: Callable[[str], Path], work: Path) -> Path:
     inputs(work, "text", image=np.full(IMAGE, "a"))
     inputs(work, "complex", image=image * 1j)
     inputs(work, "objects", image=np.array([{}, None]))
-    np.save(work / "array.npy", image)
+    np.save(work / "array.npy", image[..., 1:])
     whole = (work / "image.npz").read_bytes()
     (work / "cut.npz").write_bytes(whole[:500])
     return work
@@ -179,7 +179,7 @@ RUN = {
     "text": ([GOOD, "--inputs", "text.npz"], ["'image'", "<U1", "f32"]),
     "complex": ([GOOD, "--inputs", "complex.npz"], ["'image'", "complex64"]),
     "objects": ([GOOD, "--inputs", "objects.npz"], ["objects.npz"]),
-    "one array": ([GOOD, "--inputs", "array.npy"], ["array.npy", "np.savez"]),
+    "one array": ([GOOD, "--inputs", "array.npy"], ["the program wants"]),
     "cut off inputs": ([GOOD, "--inputs", "cut.npz"], ["cut.npz"]),
     "no inputs": ([GOOD, "--inputs", "none.npz"], ["none.npz", "o such file"]),
     "another model": ([GOOD, "--compare", "transformer.onnx"], ["'tokens'", "compiled from"]),
