@@ -16,7 +16,7 @@ from tests.tools.small_models import Builder
 from xdsl_tpu.tools.arguments import spread_shapes
 from xdsl_tpu.tools.names import Name, in_bytes, shortened
 
-TOOLS = ("compile", "run", "calibrate", "sweep", "opt")
+TOOLS = ("compile", "run", "calibrate", "sweep", "opt", "generate")
 
 
 @pytest.fixture
