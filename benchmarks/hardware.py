@@ -30,6 +30,8 @@ FEWEST_ROWS = 3
 NANOSECONDS_PER_CYCLE = 1.0
 DOUBT = "do not"
 COMPILER = "tpu-mlir"
+NAMES = {"cnn": "CNN", "transformer": "transformer"}
+"""Families as tables call them."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,43 @@ def _group(usable: Sequence[Measurement], precision: str, family: str) -> RatioG
     )
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """How far times of one kind of program are from what those of other families lead to expect.
+
+    An error is predicted over measured time, minus 1.
+    """
+
+    precision: str
+    family: str
+    rows: int
+    by: str
+    errors: tuple[float, ...]
+
+    def cells(self) -> tuple[str, ...]:
+        """A row of a table."""
+        found = (min(self.errors), statistics.median(self.errors), max(self.errors))
+        return (
+            f"{self.precision}, {NAMES[self.family]}",
+            str(self.rows),
+            f"{self.precision}, {NAMES[self.by]}",
+            *(f"{100 * error:+.0f} %" for error in found),
+        )
+
+
+def left_out(usable: Sequence[Measurement]) -> Iterator[LeftOut]:
+    """Every family of every precision, predicted by the median ratio of the others."""
+    for precision, family in sorted({(m.precision, m.family) for m in usable}):
+        own = [m for m in usable if (m.precision, m.family) == (precision, family)]
+        others = [m for m in usable if m.precision == precision and m.family != family]
+        if not others:
+            continue
+        ratio = statistics.median(m.ratio for m in others)
+        errors = tuple(ratio / m.ratio - 1 for m in own)
+        by = " and ".join(sorted({m.family for m in others}))
+        yield LeftOut(precision, family, len(own), by, errors)
+
+
 def document(groups: Sequence[RatioGroup]) -> str:
     """`hardware.toml`."""
     lines = [
@@ -148,7 +187,14 @@ def main() -> None:
     args = parser.parse_args()
     found = list(measurements())
     Console().print(table(found))
-    text = document(groups_of([m for m in found if not m.problem]))
+    usable = [m for m in found if not m.problem]
+    errors = Table(title="a family predicted by the others")
+    for heading in ("left out", "rows", "predicted by", "lowest error", "median", "highest"):
+        errors.add_column(heading, justify="left" if heading.endswith(("out", "by")) else "right")
+    for one in left_out(usable):
+        errors.add_row(*one.cells())
+    Console().print(errors)
+    text = document(groups_of(usable))
     if not args.check:
         TARGET.write_text(text, encoding="utf-8")
     elif TARGET.read_text(encoding="utf-8") != text:

@@ -65,9 +65,7 @@ def _on_silicon(program: Program, chip: Chip, timeline: Timeline) -> str:
     if found is None:
         return ""
     low, high = (chip.milliseconds(round(cycles)) for cycles in (found.low, found.high))
-    networks = f"{found.rows} rows of {len(found.networks)} network"
-    networks += "s" if len(found.networks) > 1 else ""
-    return f"{low:.3f} - {high:.3f} ms (published measurements of {found.scope}: {networks})"
+    return f"{low:.3f} - {high:.3f} ms ({found.words})"
 
 
 def _in_words(close: Closeness) -> str:

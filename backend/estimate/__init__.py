@@ -27,7 +27,8 @@ class HardwareRange:
     """Measured times of comparable programs, scaled to one program: cycles at the chip's clock.
 
     `rows` measurements of `networks` are behind it; `scope` says which: a precision and a family,
-    a precision, or all of them when there are too few of those.
+    a precision, or all of them when there are too few of those. `wanted` is the kind of program
+    that it was asked for: where the two differ, nobody has published times of that kind.
     """
 
     low: float
@@ -36,6 +37,21 @@ class HardwareRange:
     rows: int
     networks: tuple[str, ...]
     scope: str
+    wanted: str
+
+    @property
+    def borrowed(self) -> bool:
+        """Whether the measurements are of other kinds of programs, too."""
+        return self.scope != self.wanted
+
+    @property
+    def words(self) -> str:
+        """What is behind the range, in words."""
+        networks = f"{self.rows} rows of {len(self.networks)} network"
+        networks += "s" if len(self.networks) > 1 else ""
+        if not self.borrowed:
+            return f"published measurements of {self.scope}: {networks}"
+        return f"none published of {self.wanted}; of {self.scope}: {networks}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +94,8 @@ def hardware_range(cycles: int, precision: str, family: str | None) -> HardwareR
     found = (by_key[key] for key in keys if key in by_key and by_key[key].rows >= fewest)
     group = next(found, by_key["", ""])
     low, median, high = (cycles * ratio for ratio in (group.low, group.median, group.high))
-    return HardwareRange(low, median, high, group.rows, group.networks, group.scope)
+    wanted = " ".join(filter(None, (precision, family or "networks of its kind")))
+    return HardwareRange(low, median, high, group.rows, group.networks, group.scope, wanted)
 
 
 def family_of(ops: Collection[str]) -> str | None:

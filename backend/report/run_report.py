@@ -81,6 +81,7 @@ def _on_silicon(program: Program, chip: Chip, timeline: Timeline) -> dict[str, A
         "low": low,
         "median": median,
         "high": high,
+        "wanted": found.wanted,
         "scope": found.scope,
         "rows": found.rows,
         "networks": list(found.networks),

@@ -1,6 +1,7 @@
 """The range of measured times: where its figures come from, and when a wider group is used."""
 
 import csv
+import os
 import statistics
 import subprocess
 import sys
@@ -32,6 +33,31 @@ def test_the_data_file_is_what_the_script_writes() -> None:
     script = [sys.executable, BENCHMARKS / "hardware.py", "--check"]
     done = subprocess.run(script, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_errors_of_a_family_left_out_are_those_of_the_page() -> None:
+    """Computed here from the ranges: medians over medians."""
+    script = [sys.executable, BENCHMARKS / "hardware.py", "--check"]
+    environment = os.environ | {"COLUMNS": "120"}
+    done = subprocess.run(
+        script, capture_output=True, text=True, check=True, timeout=60, env=environment
+    )
+    page = (BENCHMARKS.parent / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    shown = [line for line in page.splitlines() if line.startswith("| F") and " % |" in line]
+    assert len(shown) == 4
+    printed = [" ".join(line.replace("│", "|").split()) for line in done.stdout.splitlines()]
+    assert set(shown) <= set(printed)
+    groups = {(group.precision, group.family): group for group in ratio_groups()[0]}
+    for line in shown:
+        kind, _, other, *errors = (cell.strip() for cell in line.split("|")[1:-1])
+        own, by = (
+            groups[precision, family.lower()]
+            for precision, family in (one.split(", ") for one in (kind, other))
+        )
+        ends = sorted(by.median / ratio - 1 for ratio in (own.low, own.high))
+        low, median, high = (int(error.removesuffix(" %")) / 100 for error in errors)
+        assert (low, high) == pytest.approx(ends, abs=0.012)
+        assert low < median < high  # of an even number of rows no median of ratios gives it
 
 
 def test_groups_are_the_ratios_of_the_usable_rows() -> None:
@@ -96,6 +122,13 @@ def test_too_few_rows_widen_the_scope(
 ) -> None:
     found = hardware_range(1000, precision, family)
     assert (found.scope, found.rows) == (scope, rows)
+    known = (precision, family) == ("F32", CNN)
+    assert found.borrowed != known
+    assert ("none published of" in found.words) != known
+    assert f"of {scope}: {rows} rows of" in found.words
+    if not known:
+        wanted = " ".join(filter(None, (precision, family or "networks of its kind")))
+        assert found.words.startswith(f"none published of {wanted}; ")
 
 
 def test_no_group_with_too_few_rows_is_used() -> None:

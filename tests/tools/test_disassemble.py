@@ -69,12 +69,14 @@ def test_a_program_is_needed(call: Run) -> None:
 
 
 def test_a_run_says_how_far_silicon_is(call: Run, compiled: Compiled, tmp_path: Path) -> None:
-    """On the chip that was measured, and only on the terminal."""
+    """On the chip that was measured, on the terminal and in the report."""
     folder, report = compiled("cnn"), tmp_path / "report.json"
     words = " ".join(call("tpu-run", folder, "--report", report).out.replace("│", "").split())
     assert "on silicon" in words
     assert "published measurements of F16 cnn: 3 rows" in words
-    assert "silicon" not in report.read_text(encoding="utf-8")
+    found = json.loads(report.read_text(encoding="utf-8"))["on_silicon"]
+    assert (found["scope"], found["wanted"], found["rows"]) == ("F16 cnn", "F16 cnn", 3)
+    assert f"{found['low']:.3f} - {found['high']:.3f} ms" in words
     own = tmp_path / "own.toml"
     own.write_text((CHIPS / "bm1684x.toml").read_text().replace("load = 58", "load = 59"))
     assert "on silicon" not in call("tpu-run", folder, "--chip", own).out

@@ -15,7 +15,8 @@ function drawSummary(model) {
       "network"]] : []),
     ...(report.on_silicon ? [[`${report.on_silicon.low.toFixed(3)}–` +
       `${report.on_silicon.high.toFixed(3)} ms`, `on silicon (published: ${report.on_silicon.rows} ` +
-      `rows of ${report.on_silicon.scope})`, report.on_silicon.networks.join(", ")]] : []),
+      `rows of ${report.on_silicon.scope}` + (report.on_silicon.wanted === report.on_silicon.scope
+      ? ")" : `, none of ${report.on_silicon.wanted})`), report.on_silicon.networks.join(", ")]] : []),
     [percent(report.floor.array / total), "of the array's peak"],
     [`${short(2 * report.bdc.macs / seconds)}OP/s`, `${short(report.bdc.macs)} multiply-accumulates`],
     [bytes(moved), `DDR traffic, ${(moved / seconds / 1e9).toFixed(1)} GB/s`],
