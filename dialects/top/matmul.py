@@ -141,8 +141,9 @@ class A16MatMulOp(ShapedOp):
             raise ShapeError("only packed weights of rows, right_transpose = true, are supported")
         shape, weight = self.shape_of(self.input), self.shape_of(self.weight, 2)
         inner = weight[1] * 8 // self.weight_bits.value.data
-        if shape[-1] != inner:
-            raise ShapeError(f"rows of {shape[-1]} elements do not fit packed rows of {inner}")
+        if not shape or shape[-1] != inner:
+            found = shape[-1] if shape else "no"
+            raise ShapeError(f"rows of {found} elements do not fit packed rows of {inner}")
         groups = (weight[0], inner // max(self.q_group_size.value.data, 1))
         for what, operand in (("scale", self.scale), ("zero point", self.zp)):
             if self.shape_of(operand) != groups:

@@ -173,7 +173,7 @@ def test_help_has_one_line_for_every_pass(run: Run) -> None:
 
 
 def test_version(run: Run) -> None:
-    assert re.fullmatch(r"tpu-opt \(xdsl-tpu [\d.]+, xDSL [\d.]+\)\n", run("--version").out)
+    assert re.fullmatch(r"tpu-opt \(xdsl-tpu [\d.]+\S*, xDSL [\d.]+\)\n", run("--version").out)
 
 
 # Errors
