@@ -6,6 +6,7 @@ lie on the lanes, and no result is transposed. A matrix that fits stays (`a16_he
 every byte is loaded once for each chunk of rows, which are as few as fit.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -160,7 +161,7 @@ def factor_room(problem: Problem, plan: Plan, chip: Chip) -> int:
     return 3 * max(plan.cut.factor_bytes(chip, problem.weight), align(bias, chip.eu_bytes))
 
 
-class _Layer:
+class _Layer(ABC):
     """Buffers, and the walk over chunks of rows, groups of tiles and tiles."""
 
     def __init__(self, context: KernelContext, problem: Problem, plan: Plan) -> None:
@@ -234,6 +235,7 @@ class _Layer:
         """Where results are computed: if something is added they are finished elsewhere."""
         return self._raw if self.problem.sums else self._out[self._count % 2]
 
+    @abstractmethod
     def _multiply(
         self,
         rows: Piece,
@@ -243,10 +245,11 @@ class _Layer:
         piece: Piece,
         bias: LocalTensor | None,
     ) -> None:
-        raise NotImplementedError
+        """Add the product with one unpacked tile."""
 
+    @abstractmethod
     def _finish(self, rows: Piece, group: Piece, bias: LocalTensor | None) -> None:
-        raise NotImplementedError
+        """Bring the sums of a group of columns to DDR."""
 
 
 class _Few(_Layer):
