@@ -1,22 +1,30 @@
 """What a program's cycles are spent on, as tables."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.program import Program
+from xdsl_tpu.backend.report import explain, read_groups
 from xdsl_tpu.backend.report.explain import Explanation
 from xdsl_tpu.backend.report.gap import Cause
+from xdsl_tpu.backend.timing import Timeline
+from xdsl_tpu.tools.compile_model import GROUPS
+from xdsl_tpu.tools.provenance import network_floor
 
 BLOCKS = 10
 """Blocks that are shown."""
 
 
-def in_a_line(explanation: Explanation) -> str:
-    """The floor, and how far the program is from it."""
-    return f"{explanation.floor:,} cycles: the program takes {explanation.ratio:.2f} times that"
+def explain_program(bmodel: Path, program: Program, timeline: Timeline, chip: Chip) -> Explanation:
+    """What a run of the program in a file is spent on, by what was compiled with it beside it."""
+    groups = read_groups(bmodel.with_name(GROUPS))
+    return explain(program, timeline, chip, network_floor(bmodel), groups)
 
 
 def print_explanation(explanation: Explanation, console: Console) -> None:

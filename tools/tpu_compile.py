@@ -10,7 +10,6 @@ from rich.table import Table
 
 from xdsl_tpu.api.building import Request, build
 from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.report import explain, read_groups
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.arguments import (
@@ -20,9 +19,9 @@ from xdsl_tpu.tools.arguments import (
     help_format,
     spread_shapes,
 )
-from xdsl_tpu.tools.compile_model import GROUPS, Compilation
+from xdsl_tpu.tools.compile_model import BMODEL, Compilation
 from xdsl_tpu.tools.errors import guarded
-from xdsl_tpu.tools.explain import print_explanation
+from xdsl_tpu.tools.explain import explain_program, print_explanation
 from xdsl_tpu.tools.llm.command import (
     PACKED,
     add_language_model,
@@ -172,9 +171,7 @@ def _run(args: argparse.Namespace, command: str) -> None:
     if args.explain:
         program, chip = result.program, result.chip
         timeline = simulate(program.tiu, program.gdma, chip)
-        groups = read_groups(output / GROUPS)
-        found = explain(program, timeline, chip, result.floor, groups)
-        print_explanation(found, Console())
+        print_explanation(explain_program(output / BMODEL, program, timeline, chip), Console())
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -22,7 +22,6 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import (
-    explain,
     html_report,
     read_groups,
     read_report,
@@ -36,7 +35,7 @@ from xdsl_tpu.tools.check import check
 from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, comparison_table
 from xdsl_tpu.tools.compile_model import GROUPS
 from xdsl_tpu.tools.errors import guarded
-from xdsl_tpu.tools.explain import print_explanation
+from xdsl_tpu.tools.explain import explain_program, print_explanation
 from xdsl_tpu.tools.files import (
     check_writable,
     text_writer,
@@ -46,7 +45,7 @@ from xdsl_tpu.tools.files import (
 )
 from xdsl_tpu.tools.find_bad import add_find_bad, find_bad, refuse_other_reports
 from xdsl_tpu.tools.progress import counting, working
-from xdsl_tpu.tools.provenance import command_line, network_floor
+from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.provenance import run as run_origin
 from xdsl_tpu.tools.run_inputs import run_inputs
 from xdsl_tpu.tools.run_tables import Compared, difference_table, print_tables
@@ -231,9 +230,7 @@ def _run(args: argparse.Namespace, command: str) -> None:
             layers = compare_layers(args.program, program, chip, inputs)
     report = run_report(program, chip, timeline, comparison, seconds)
     report = _origin(args, command, chip) | report
-    bmodel = bmodel_path(args.program)
-    groups = read_groups(bmodel.with_name(GROUPS))
-    explanation = explain(program, timeline, chip, network_floor(bmodel), groups)
+    explanation = explain_program(bmodel_path(args.program), program, timeline, chip)
     report["gap"] = explanation.as_dict()
     count_not_finite(outputs, report)
     if layers:
