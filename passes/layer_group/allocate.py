@@ -38,6 +38,14 @@ class Buffer:
             return self.end >= other.start or self.start <= other.end
         return self.start <= other.end and other.start <= self.end
 
+    def times(self, steps: int) -> Sequence[int]:
+        """Its time steps, of `steps` that there are."""
+        if self.always:
+            return range(steps)
+        if self.start <= self.end:
+            return range(self.start, self.end + 1)
+        return (*range(self.end + 1), *range(self.start, steps))
+
     def steps(self) -> int:
         """How long the buffer lives, for ordering; longer is harder to place."""
         if self.always:
@@ -70,46 +78,50 @@ _ORDERS: tuple[Callable[[Buffer], tuple[int, int]], ...] = (
 )
 
 
-def place(buffers: Sequence[Buffer], capacity: int) -> Placement | None:
-    """Addresses for all buffers within `capacity` bytes, or None.
+def place(buffers: Sequence[Buffer]) -> Placement:
+    """Addresses for all buffers, in as few bytes as one of several orders gives.
 
-    Several orders are tried, largest area first among them; in each the next buffer goes to the
-    lowest gap among those already placed that live at the same time. The placement that uses the
-    fewest bytes wins.
+    In each order the next buffer goes to the lowest gap among those already placed that live at
+    the same time.
     """
+    steps = 1 + max((max(buffer.start, buffer.end) for buffer in buffers), default=0)
+    least = peak(buffers, steps)
     best: Placement | None = None
     for order in _ORDERS:
-        placement = _first_fit(sorted(buffers, key=order))
+        placement = _first_fit(sorted(buffers, key=order), steps)
         if best is None or placement.used < best.used:
             best = placement
-    return best if best is not None and best.used <= capacity else None
+        if best.used == least:
+            break
+    assert best is not None
+    return best
 
 
-def _first_fit(buffers: Sequence[Buffer]) -> Placement:
-    placed: list[tuple[int, int, Buffer]] = []
+def _first_fit(buffers: Sequence[Buffer], steps: int) -> Placement:
+    alive: list[list[tuple[int, int]]] = [[] for _ in range(steps)]
     addresses: dict[object, int] = {}
     used = 0
     for buffer in buffers:
-        size = rounded(buffer.size)
-        blocked = sorted((a, e) for a, e, other in placed if other.meets(buffer))
+        times, size = buffer.times(steps), rounded(buffer.size)
         address = 0
-        for start, end in blocked:
+        for start, end in sorted({span for time in times for span in alive[time]}):
             if start - address >= size:
                 break
             address = max(address, end)
         addresses[buffer.key] = address
-        placed.append((address, address + size, buffer))
+        for time in times:
+            alive[time].append((address, address + size))
         used = max(used, address + size)
     return Placement(addresses, used)
 
 
 def peak(buffers: Sequence[Buffer], steps: int) -> int:
-    """The most bytes alive in one time step: no placement can use fewer."""
-    point = [Buffer(None, 0, t, t) for t in range(steps)]
-    return max(
-        (sum(rounded(b.size) for b in buffers if b.meets(t)) for t in point),
-        default=0,
-    )
+    """The most bytes alive in one of the time steps: no placement can use fewer."""
+    alive = [0] * steps
+    for buffer in buffers:
+        for time in buffer.times(steps):
+            alive[time] += rounded(buffer.size)
+    return max(alive, default=0)
 
 
 def overlaps(

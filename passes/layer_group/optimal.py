@@ -14,7 +14,7 @@ from typing import TypeAlias
 from xdsl.ir import Operation
 
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
-from xdsl_tpu.passes.layer_group.clock import Clock, SlicedCost
+from xdsl_tpu.passes.layer_group.clock import Clock, Cost, SlicedCost
 from xdsl_tpu.passes.layer_group.cost import CostTable
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits, lane_bytes
 from xdsl_tpu.passes.layer_group.model import Group
@@ -75,6 +75,7 @@ class OptimalSearch:
         self._prefixes: list[_Best | None] = []
         self._slices: dict[tuple[int, int], _Slices | None] = {}
         self._plans: dict[tuple[int, int], Group | None] = {}
+        self._costs_to: dict[int, list[tuple[int, Cost]]] = {}
         for base in bases:
             low = len(self.low)
             self.low += [low] * len(base.ops)
@@ -100,10 +101,10 @@ class OptimalSearch:
         """The best partition, all groups planned.
 
         What fits as part of a longer group can fail by its own outputs; then it is excluded and
-        the search repeated.
+        the search repeated from where it ended.
         """
+        best: list[_Best | None] = [_Best(Clock(), 0)]
         while True:
-            best: list[_Best | None] = [_Best(Clock(), 0)]
             self._extend(best, len(self.ops))
             self._prefixes = best
             parts: list[Part] = []
@@ -114,6 +115,7 @@ class OptimalSearch:
                 if chosen.is_straight:
                     group = self._planned_straight(chosen.start, end)
                     if group is None:
+                        del best[end:]
                         break
                 before = _known(best[chosen.start]).clock
                 parts.append(Part(chosen.start, end, group, before, chosen.clock))
@@ -143,13 +145,24 @@ class OptimalSearch:
                 options += self._sliced(end, best)
             best.append(min(options, key=_order, default=None))
 
-    def _straight(self, end: int, best: Sequence[_Best | None]) -> Iterator[_Best]:
-        """Straight groups that end before `end`."""
-        for start, cost in self.costs.straight(end, self.reach[end - 1]):
+    def _straight(self, end: int, best: Sequence[_Best | None]) -> list[_Best]:
+        """The best straight group that ends before `end`, if there is any."""
+        found: tuple[tuple[float, float, int], Clock] | None = None
+        for start, cost in self._straight_costs(end):
             before = best[start]
             if before is None or self._plans.get((start, end), True) is None:
                 continue  # it was tried and cannot be planned
-            yield _Best(self.costs.after_straight(before.clock, end, cost), start, True)
+            clock = self.costs.after_straight(before.clock, end, cost)
+            order = (clock.end, clock.gdma, start)
+            if found is None or order < found[0]:
+                found = order, clock
+        return [] if found is None else [_Best(found[1], found[0][2], True)]
+
+    def _straight_costs(self, end: int) -> list[tuple[int, Cost]]:
+        """The costs of all straight groups that end before `end`, whatever comes before them."""
+        if end not in self._costs_to:
+            self._costs_to[end] = list(self.costs.straight(end, self.reach[end - 1]))
+        return self._costs_to[end]
 
     def _straight_from(self, ops: Sequence[Operation]) -> Iterator[int]:
         """For every end the earliest op from which a straight group reaches it."""

@@ -160,9 +160,8 @@ def _straight(
         start = loads.get(key, uses.first[key])
         end = uses.last[key] + (1 if key in stored else 0)
         buffers.append(Buffer(key, item.size, start, end))
-    placement = place(buffers, capacity)
-    if placement is None:
-        needed = _needed(buffers)
+    placement = place(buffers)
+    if (needed := placement.used) > capacity:
         return Refusal(f"activations need {needed} bytes per lane of {capacity}", needed - capacity)
     low = max(ring_low, placement.used)
     weights = [item for item in items.values() if item.role is Role.WEIGHT]
@@ -186,13 +185,6 @@ def _straight(
         activations=placement.used,
         head=next_head(streams, slots, low, head),
     )
-
-
-def _needed(buffers: Sequence[Buffer]) -> int:
-    """Bytes that the placement without a limit uses."""
-    placement = place(buffers, 1 << 62)
-    assert placement is not None
-    return placement.used
 
 
 def _no_room(streams: Sequence[Stream], used: int, low: int, capacity: int) -> Refusal:
@@ -281,9 +273,8 @@ def _sliced(
             clear[key] = end + 1
         through = start == end + 1 or (start == last and end == 0)
         buffers.append(Buffer(key, item.size, start, end, always=through))
-    placement = place(buffers, capacity)
-    if placement is None:
-        needed = _needed(buffers)
+    placement = place(buffers)
+    if (needed := placement.used) > capacity:
         return Refusal(f"a slice needs {needed} bytes per lane of {capacity}", needed - capacity)
     return Plan(
         steps=last + 1,
