@@ -23,6 +23,7 @@ from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.backend.value_places import ValuePlace
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.input_ranges import ranges_of
 from xdsl_tpu.dialects.names import name_of
@@ -84,7 +85,11 @@ def _emit(function: FuncOp, program: Program, chip: Chip, places: list[ValuePlac
         with emitter.layer(name_of(op) or "", op.name), _named(op):
             LEAVES[type(op)].alone(context, op)
         layer = len(program.layers) - 1
-        places += [ValuePlace(layer, value, ddr=ddr_value(value)) for value in op.results]
+        places += [
+            ValuePlace(layer, value, ddr=ddr_value(value))
+            for value in op.results
+            if not is_none(value)
+        ]
     emitter.finish()
     float_loads(program, emitter.transfers_before, chip)
 

@@ -1,7 +1,7 @@
 """Cycles that no program of a network beats: what must move once, what must be multiplied.
 
 Counted on the network (Top IR), not on a program of it: weights of equal content once, however
-often they are used (the steps of an LSTM), and of a table the rows that are looked up.
+often they are used (the steps of a recurrent layer), and of a table the rows that are looked up.
 """
 
 import hashlib
@@ -89,7 +89,10 @@ def _read(weight: SSAValue) -> int:
 
 
 def _macs(op: Operation) -> int:
-    """Multiply-accumulates of a convolution or product, by its definition."""
+    """Multiply-accumulates of a convolution, product or recurrent layer, by its definition."""
+    if isinstance(op, top.GRUOp | top.LSTMOp):  # every step of every sequence meets all weights
+        steps, batch, _ = known_shape(op.input.type) or (0, 0, 0)
+        return steps * batch * (_elements(op.filter) + _elements(op.recurrence))
     if not isinstance(op, top.ConvOp | top.DeconvOp | top.MatMulOp):
         return 0
     taken, factor = op.operands[0], known_shape(op.operands[1].type) or ()

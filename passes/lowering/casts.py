@@ -139,7 +139,7 @@ def wanted_element(op: Operation, place: int) -> Attribute | None:
         return INTEGER
     if isinstance(op, tpu.MatMulOp) and _is_exact_product(op):
         return None
-    return element_of(op.results[0])
+    return element_of(next(result for result in op.results if not is_none(result)))
 
 
 def _is_exact_product(op: tpu.MatMulOp) -> bool:

@@ -14,6 +14,7 @@ from xdsl_tpu.passes.lowering import (
     movement,
     normalization,
     ranking,
+    recurrent,
     reduction,
 )
 from xdsl_tpu.passes.lowering.context import Lowerings
@@ -29,6 +30,7 @@ LOWERINGS: Lowerings = {
     **movement.LOWERINGS,
     **normalization.LOWERINGS,
     **ranking.LOWERINGS,
+    **recurrent.LOWERINGS,
     **reduction.LOWERINGS,
 }
 

@@ -58,6 +58,17 @@ class Body:
         self.protos.append(helper.make_node(op_type, list(inputs), [name], name, **attributes))
         return name
 
+    def several(
+        self, op_type: str, inputs: Sequence[str], outputs: Sequence[str], first: bool, **kept: Any
+    ) -> str:
+        """A node of several results, called as `outputs` says; gives the first one, for which
+        there is a new name if it is wanted and "" if not."""
+        name = self._new(op_type) if first else ""
+        self.protos.append(
+            helper.make_node(op_type, list(inputs), [name, *outputs[1:]], name, **kept)
+        )
+        return name
+
     def constant(self, value: Array | Sequence[int] | float) -> str:
         """A constant; Python numbers are float32, sequences of them int64."""
         if isinstance(value, float | int):

@@ -5,6 +5,7 @@ X is (time, batch, input), or (batch, time, input) with layout 1. Of each direct
 inputs with W are one matrix product, the rest happens once per step.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,9 @@ from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 USUAL = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 FUNCTIONS = frozenset({"HardSigmoid", "Relu", "Sigmoid", "Softplus", "Softsign", "Tanh"})
-INITIAL_H, INITIAL_C, PEEPHOLES = 5, 6, 7
+LENGTHS, INITIAL_H, INITIAL_C, PEEPHOLES = 4, 5, 6, 7
+WHOLE = frozenset({"GRU", "LSTM"})
+UNUSUAL = ("clip", "input_forget", "activation_alpha", "activation_beta")
 
 
 @dataclass
@@ -104,9 +107,15 @@ def _lstm(cell: _Cell, x: str) -> None:
 STEPS: dict[str, Callable[[_Cell, str], None]] = {"RNN": _rnn, "GRU": _gru, "LSTM": _lstm}
 
 
-def recurrent(body: Body) -> None:
-    """RNN, GRU, LSTM -> for every step and direction its matrix product and functions."""
+def recurrent(body: Body) -> bool:
+    """RNN, GRU, LSTM -> for every step and direction its matrix product and functions.
+
+    False for layers that stay whole. One that only goes backwards becomes such a layer between
+    two reversals of time.
+    """
     node = body.node
+    if _stays_whole(body):
+        return _forward(body)
     batch_first = bool(node.attribute("layout", 0))
     steps, batch, size = body.shape(0)
     x = node.inputs[0]
@@ -115,7 +124,7 @@ def recurrent(body: Body) -> None:
         x = body.transpose(x, [1, 0, 2])
     ways = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
     directions = ways[node.attribute("direction", "forward")]
-    lengths = body.numbers(4, "sequence lengths") or [steps] * batch
+    lengths = body.numbers(LENGTHS, "sequence lengths") or [steps] * batch
     sequences: list[list[str]] = []
     cells: list[_Cell] = []
     for way, backwards in enumerate(directions):
@@ -123,6 +132,45 @@ def recurrent(body: Body) -> None:
         sequences.append(_run(cell, way, x, (steps, batch, size), lengths, backwards))
         cells.append(cell)
     _outputs(body, sequences, cells, (steps, batch), batch_first)
+    return True
+
+
+def _stays_whole(body: Body) -> bool:
+    """Whether `top` has an op for the layer: constant weights, the usual functions, no peepholes
+    and clipping, and sequences that are all of one length."""
+    node, kind = body.node, body.node.op_type
+    steps = body.shape(0)[1 if node.attribute("layout", 0) else 0]
+    usual = USUAL[kind]
+    functions = node.attribute("activations", usual)
+    lengths = body.value(LENGTHS)
+    return (
+        kind in WHOLE
+        and all(body.value(index) is not None for index in (1, 2))
+        and (not node.input(3) or body.value(3) is not None)
+        and (not node.input(LENGTHS) or (lengths is not None and bool((lengths == steps).all())))
+        and not node.input(PEEPHOLES)
+        and functions in (usual, usual * 2)
+        and not any(node.attributes.get(name) for name in UNUSUAL)
+    )
+
+
+def _forward(body: Body) -> bool:
+    """A layer that goes backwards as one that goes forwards; False for all others."""
+    node = body.node
+    if node.attribute("direction", "forward") != "reverse":
+        return False
+    axis = 1 if node.attribute("layout", 0) else 0
+    first, *states = [*node.outputs, "", ""][: 3 if node.op_type == "LSTM" else 2]
+    kept = {name: value for name, value in node.attributes.items() if name != "direction"}
+    inputs = [_reversed(body, node.inputs[0], axis), *node.inputs[1:]]
+    y = body.several(node.op_type, inputs, ["", *states], bool(first), **kept)
+    if first:
+        _reversed(body, y, axis, first)
+    return True
+
+
+def _reversed(body: Body, x: str, axis: int, output: str = "") -> str:
+    return body.slice(x, axis, -1, -sys.maxsize, -1, output)
 
 
 def _cell(body: Body, way: int, ways: int, batch: int) -> _Cell:

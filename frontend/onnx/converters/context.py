@@ -104,24 +104,33 @@ class Context:
         return self.graph.scalar(name) if name else None
 
     def emit(
-        self, node: Node, op: type[NamedOp], operands: Sequence[SSAValue], **attributes: Any
+        self,
+        node: Node,
+        op: type[NamedOp],
+        operands: Sequence[SSAValue],
+        /,
+        only_read: bool = False,
+        **attributes: Any,
     ) -> Operation:
         """Build the op that gives the outputs of `node`, named after them, and bind them.
 
-        An absent output becomes a result of type none. Raises UnsupportedNode when the shapes
-        ONNX infers do not follow from the operands.
+        An absent output becomes a result of type none, and so does, with `only_read`, one that
+        nothing reads. Raises UnsupportedNode when the shapes ONNX infers do not follow from the
+        operands.
         """
         if any(0 in self.shape(name) for name in node.outputs if self._is_read(name)):
             raise UnsupportedNode("its result is empty")
-        names = [f"{name or node.output}_{node.suffix or node.op_type}" for name in node.outputs]
+        first = next(filter(None, node.outputs))
+        names = [f"{name or first}_{node.suffix or node.op_type}" for name in node.outputs]
+        given = [name if not only_read or self._is_read(name) else "" for name in node.outputs]
         types: list[Attribute] = [
-            self.type_of(self.shape(name), name) if name else NoneType() for name in node.outputs
+            self.type_of(self.shape(name), name) if name else NoneType() for name in given
         ]
         made = op.make(
             names if len(names) > 1 else names[0], operands, result_types=types, **attributes
         )
         self._add(made)
-        for name, result in zip(node.outputs, made.results, strict=True):
+        for name, result in zip(given, made.results, strict=True):
             if name:
                 self.bind(name, result)
         return made
