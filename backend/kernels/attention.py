@@ -13,11 +13,7 @@ from xdsl_tpu.backend.kernels.attention_plan import (
 )
 from xdsl_tpu.backend.kernels.attention_tiles import Layer
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
-from xdsl_tpu.backend.tensor import (
-    DType,
-    Shape4,
-    contiguous_strides,
-)
+from xdsl_tpu.backend.tensor import Shape4, contiguous_strides
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats, ints
 from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
@@ -31,8 +27,6 @@ def attention(context: KernelContext, op: Operation) -> None:
     """
     assert isinstance(op, tpu.FAttentionOp)
     problem = describe(context, op)
-    if problem.mixes and problem.scores is not DType.F16:
-        raise DoesNotFit(f"{where(op)}: heads are mixed in F16, with the precision `fast`")
     tiling = choose(problem, context.chip)
     if tiling is None:
         raise DoesNotFit(

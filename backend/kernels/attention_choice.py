@@ -96,10 +96,11 @@ def _compute(problem: Problem, tiling: Tiling, step: Step, chip: Chip) -> int:
     total = queries * groups * product
     lines = tiling.together * groups
     masked = step.masked.size if problem.mask else 0
-    per = scores_cycles(chip, lines, keys, masked, problem.scores)
-    for mix in (problem.mix_scores, problem.mix_shares):
+    per = scores_cycles(chip, lines, keys, masked, problem.scores, problem.powers)
+    mixes = (problem.mix_scores, problem.scores), (problem.mix_shares, problem.powers)
+    for mix, dtype in mixes:
         if mix is not None:
-            per += 2 * queries * lines * ceil_div(keys, chip.eu(size))
+            per += 2 * queries * lines * ceil_div(keys, chip.eu(dtype.bytes))
     per += lines * 8 * ceil_div(width, chip.eu(DType.F32.bytes)) // 2
     total += ceil_div(queries, tiling.together) * per
     if step.load_kv:

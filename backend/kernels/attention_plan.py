@@ -112,6 +112,12 @@ class Problem:
         return DType.F16 if self.narrow and self.dtype is DType.F16 else DType.F32
 
     @property
+    def powers(self) -> DType:
+        """Of what becomes of the scores: F16 for BF16, too, whose scores have its range, not their
+        powers."""
+        return DType.F32 if self.dtype is DType.F32 or not self.narrow else DType.F16
+
+    @property
     def mixes(self) -> bool:
         """Whether heads are mixed, so that all of them are needed at once."""
         return self.mix_scores is not None or self.mix_shares is not None
@@ -275,7 +281,7 @@ class Sizes:
             tiling.heads * dense(keys, width) if spreads_values(problem, tiling) else 0,
             lines * align(width * DType.F32.bytes, chip.eu_bytes),
             statistic,
-            aligned_bytes(chip, (1, keys, 1, 1), problem.dtype),
+            aligned_bytes(chip, (1, keys, 1, 1), DType.F16),
             tiling.heads * turned_bytes(chip, depth, keys) if problem.dtype is DType.F32 else 0,
             mask_bytes(problem, tiling, chip, DType.F32) if widens_mask(problem) else 0,
             scores_bytes(chip, lines, keys, problem.scores),

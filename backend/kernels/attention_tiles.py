@@ -57,7 +57,7 @@ class Layer:
         self.e = context.emitter
         self.chip = context.chip
         self.problem, self.tiling = problem, tiling
-        self._kind, self._score = problem.dtype, problem.scores
+        self._kind, self._score, self._power = problem.dtype, problem.scores, problem.powers
         self.steps = list(steps(problem, tiling, self.chip.lanes))
         memory = context.memory()
         sizes = Sizes.of(problem, tiling, self.chip)
@@ -101,7 +101,7 @@ class Layer:
                 self.store(work[index - 2])
 
     def _prepare(self) -> None:
-        narrow, scores = self._score is F16, self._buffers.scores
+        narrow, scores = self._power is F16, self._buffers.scores
         if narrow:
             write_table(self.e, self._table, EXP2_4)
             self.e.copy(aligned(self.chip, self._buffers.ones, self._ones_shape, F16), 1.0)
@@ -222,22 +222,24 @@ class Layer:
         buffers = self._buffers
         if p.mix_scores is not None:
             buffers = buffers.exchanged()
-            self._mix(step, p.mix_scores, LOG2_E, self._buffers.scores, buffers.scores)
+            places = self._buffers.scores, buffers.scores
+            self._mix(step, p.mix_scores, LOG2_E, places, self._score)
         grid = (lanes, heads.size * groups, step.keys.size)
-        rows = ScoreRows(chip, grid, buffers, self._score, self._kind)
+        rows = ScoreRows(chip, grid, buffers, (self._score, self._power, self._kind))
         now, before = self._states(number, step)
         running = Running(
             rows.statistic(self._largest[now], self._score),
             rows.statistic(self._few[0] if not step.first else self._totals[now], F32),
         )
         old = None if step.first else rows.statistic(self._largest[before], self._score)
-        table = self._table if self._score is F16 else self._wide_table
+        table = self._table if self._power is F16 else self._wide_table
         powers = rows.powers(e, table, running, old)
         if old is not None:
             self._rescale(rows, step, heads, (now, before), running)
         if p.mix_shares is not None:
             powers = self._mixed_shares(rows, step, powers, self._totals[now], p.mix_shares)
-        self._values(step, heads, powers.address, now, accumulate=not step.first)
+        operand = rows.operand(e, powers)
+        self._values(step, heads, operand.address, now, accumulate=not step.first)
         if step.last:
             self._finish(rows, step, heads, now)
 
@@ -245,24 +247,27 @@ class Layer:
         self, rows: ScoreRows, step: Step, powers: RowSet, totals: int, mix: Mix
     ) -> RowSet:
         """Powers over their sums, mixed over the heads."""
-        e, chip, address = self.e, self.chip, rows.rows.address
-        wide, narrow = rows.statistic(self._few[1], F32), rows.statistic(self._few[2], F16)
+        e, chip, address = self.e, self.chip, rows.other(powers)
+        inverse = wide = rows.statistic(self._few[1], F32)
         e.div(wide, 1.0, rows.statistic(totals, F32))
-        e.cast(narrow, wide)
-        shares = powers.placed(address, F16)
-        e.arith(Arith.MUL, shares.slots(chip), powers.slots(chip), powers.beside(narrow))
-        self._mix(step, mix, 1.0, address, powers.address)
+        if self._power is not F32:
+            inverse = rows.statistic(self._few[2], self._power)
+            e.cast(inverse, wide)
+        shares = powers.placed(address, self._power)
+        e.arith(Arith.MUL, shares.slots(chip), powers.slots(chip), powers.beside(inverse))
+        self._mix(step, mix, 1.0, (address, powers.address), self._power)
         return powers
 
-    def _mix(self, step: Step, mix: Mix, unit: float, source: int, target: int) -> None:
-        """All heads' matrices from those at `source`; `unit` is what their numbers are in."""
-        e, heads = self.e, len(mix.bias)
-        first = self._score_tensor(step, heads)
-        size = first.strides[0] * F16.bytes
-        shape = (1, min(self.chip.lanes, step.rows.size), 1, first.strides[0])
+    def _mix(self, step: Step, mix: Mix, unit: float, ends: tuple[int, int], dtype: DType) -> None:
+        """All heads' matrices from those at the first place to the second; `unit` is what their
+        numbers are in."""
+        e, heads, (source, target) = self.e, len(mix.bias), ends
+        each = aligned(self.chip, source, (heads, step.rows.size, 1, step.keys.size), dtype)
+        size = each.strides[0] * dtype.bytes
+        shape = (1, min(self.chip.lanes, step.rows.size), 1, each.strides[0])
 
         def line(address: int) -> LocalTensor:
-            return aligned(self.chip, address, shape, F16)
+            return aligned(self.chip, address, shape, dtype)
 
         spare = [line(self._buffers.spare + i * size) for i in range(2)]
         for head in range(heads):

@@ -10,7 +10,6 @@ from xdsl.ir import SSAValue
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.precision import Precision, precision_of
 from xdsl_tpu.passes.constants import values_of
 from xdsl_tpu.passes.fuse_attention.axes import HEAD, Origin, origins
 from xdsl_tpu.passes.graph import sole_producer
@@ -85,8 +84,7 @@ def find(product: tpu.MatMulOp) -> Attention | None:
     if found is None or mix_shares is mix is None:
         return found
     sizes = {len(m) for m in (mix, mix_shares) if m is not None}
-    fast = precision_of(product) is Precision.FAST and element_of(product.output) == f16
-    if sizes != {(found.heads + 1) * found.heads} or not fast:
+    if sizes != {(found.heads + 1) * found.heads}:
         return None
     return replace(found, mix_shares=mix_shares)
 

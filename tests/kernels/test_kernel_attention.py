@@ -106,7 +106,15 @@ def test_equals_the_interpreter(form: Attention) -> None:
 @pytest.mark.parametrize("kind", ["f32", "bf16"])
 @pytest.mark.parametrize(
     "name",
-    ["rows beside lane groups", "grouped heads", "heads first", "mask of each head"],
+    [
+        "rows beside lane groups",
+        "grouped heads",
+        "heads first",
+        "mask of each head",
+        "heads are mixed",
+        "scores are mixed",
+        "shares are mixed",
+    ],
 )
 def test_other_types_equal_the_interpreter(kind: str, name: str) -> None:
     check(FORMS[name].case(kind))

@@ -38,15 +38,20 @@ def scores_bytes(
     return full, full, max(full, stages, sums), exponents
 
 
-def scores_cycles(chip: Chip, lines: int, keys: int, masked: int, dtype: DType = F16) -> int:
+def scores_cycles(
+    chip: Chip, lines: int, keys: int, masked: int, dtype: DType = F16, powers: DType = F16
+) -> int:
     """About what a softmax of so many rows costs, its mask included."""
     eu = chip.eu(dtype.bytes)
-    pitch = align(keys, eu)
-    full = ceil_div(lines * pitch, eu)
+    full = ceil_div(lines * align(keys, eu), eu)
     sums = lines * ceil_div(keys, eu)
     mask = 2 * lines * ceil_div(masked, eu)
     steps = 12 if dtype is F16 else 15
-    return steps * full + full // 8 + sums + mask + 3 * lines + 40 * ceil_div(lines, 16) + 20
+    both = steps * full
+    if dtype is not powers:
+        narrow = chip.eu(powers.bytes)
+        both = 3 * full + 11 * ceil_div(lines * align(keys, narrow), narrow)
+    return both + full // 8 + sums + mask + 3 * lines + 40 * ceil_div(lines, 16) + 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,9 @@ class Running:
 class ScoreRows:
     """The rows of one tile: `lines` of them in each of `lanes` lanes, `keys` long.
 
-    `dtype` is that of the scores, F16 or F32, `product` what powers are multiplied as.
+    `dtypes` are those of the scores, of their powers, and what these are multiplied as. Powers are
+    computed in the type of the scores, or of scores in F32 in F16: what is below 2 ** -14 of the
+    largest is 0 then.
     """
 
     def __init__(
@@ -83,15 +90,14 @@ class ScoreRows:
         chip: Chip,
         grid: tuple[int, int, int],
         buffers: Buffers,
-        dtype: DType = F16,
-        product: DType = F16,
+        dtypes: tuple[DType, DType, DType] = (F16, F16, F16),
     ) -> None:
         lanes, lines, keys = grid
-        pitch = align(keys, chip.eu(dtype.bytes))
         self.chip = chip
         self.buffers = buffers
-        self.dtype, self.product = dtype, product
-        self.rows = RowSet(buffers.scores, lanes, lines, keys, pitch, dtype)
+        self.dtype, self._powers, self.product = dtypes
+        pitch = align(keys, chip.eu(self.dtype.bytes))
+        self.rows = RowSet(buffers.scores, lanes, lines, keys, pitch, self.dtype)
 
     def statistic(self, address: int, dtype: DType) -> LocalTensor:
         """One number per row."""
@@ -113,35 +119,72 @@ class ScoreRows:
             e.arith(Arith.MAX, running.largest, largest, before)
         below = rows.placed(buffers.below, self.dtype)
         e.arith(Arith.SUB, below.slots(chip), rows.slots(chip), rows.beside(running.largest))
-        narrow = self.dtype is F16
+        if self.dtype is self._powers:
+            powers = self._raised(e, below, (buffers.scores, buffers.spare), table)
+        else:
+            exponents = self._narrowed(e, below, buffers.scores)
+            powers = self._raised(e, exponents, (buffers.below, buffers.spare), table)
+        if self._powers is F16:
+            self._sum(e, powers, running.total)
+            return powers
+        total = reduce_rows(e, powers, self._stages(), maximum=False)
+        e.arith(Arith.MAX, running.total, total, _SMALLEST_SUM)
+        return powers
+
+    def _narrowed(self, e: Emitter, rows: RowSet, address: int) -> RowSet:
+        """Rows of f32 in the type of the powers elsewhere."""
+        pitch = align(rows.length, self.chip.eu(self._powers.bytes))
+        target = rows.placed(address, self._powers, pitch)
+        if pitch != rows.pitch:
+            fill_gaps(e, target, LOWEST[self._powers])
+        self._cast(e, target, rows)
+        return target
+
+    def _cast(self, e: Emitter, target: RowSet, source: RowSet) -> None:
+        """With what is between the rows, where both have as much."""
+        if target.pitch == source.pitch:
+            e.cast(target.flat(self.chip), source.flat(self.chip))
+        else:
+            e.cast(target.grid(self.chip), source.grid(self.chip))
+
+    def _raised(
+        self, e: Emitter, rows: RowSet, room: tuple[int, int], table: LocalTensor
+    ) -> RowSet:
+        """2 ** x in the place of each element."""
+        narrow = rows.dtype is F16
         work = [
-            rows.placed(address, dtype).flat(chip)
+            rows.placed(address, dtype).flat(self.chip)
             for address, dtype in (
-                (buffers.scores, self.dtype),
-                (buffers.spare, self.dtype),
-                (buffers.exponents, I8 if narrow else DType.I16),
+                (room[0], rows.dtype),
+                (room[1], rows.dtype),
+                (self.buffers.exponents, I8 if narrow else DType.I16),
             )
         ]
-        flat = below.flat(chip)
+        flat = rows.flat(self.chip)
         (exp2_f16 if narrow else exp2_f32)(e, flat, flat, work, table)
-        if narrow:
-            self._sum(e, below, running.total)
-            return below
-        total = reduce_rows(e, below, self._stages(), maximum=False)
-        e.arith(Arith.MAX, running.total, total, _SMALLEST_SUM)
-        return self._operand(e, below)
+        return rows
 
-    def _operand(self, e: Emitter, powers: RowSet) -> RowSet:
-        """Powers of f32 as the left operand of a product: of 16 bits, or compact."""
-        if self.product is F32:
-            if powers.pitch == powers.length:
-                return powers
-            target = powers.placed(self.buffers.scores, F32, powers.length)
+    def other(self, rows: RowSet) -> int:
+        """Which of the two places that powers and their operand lie in `rows` are not."""
+        buffers = self.buffers
+        return buffers.scores if rows.address == buffers.below else buffers.below
+
+    def operand(self, e: Emitter, powers: RowSet) -> RowSet:
+        """Powers as the left operand of a product: in its type, those of f32 compact."""
+        compact = self.product is F32
+        pitch = powers.length if compact else align(powers.length, self.chip.eu(self.product.bytes))
+        if powers.dtype is self.product and powers.pitch == pitch:
+            return powers
+        target = powers.placed(self.other(powers), self.product, pitch)
+        if powers.dtype is self.product:
             e.copy(target.grid(self.chip), powers.grid(self.chip))
             return target
-        pitch = align(powers.length, self.chip.eu(self.product.bytes))
-        target = powers.placed(self.buffers.scores, self.product, pitch)
-        e.cast(target.grid(self.chip), powers.grid(self.chip))
+        if F32 not in (powers.dtype, self.product):
+            # Between the types of 16 bits there is no cast.
+            wide = powers.placed(self.buffers.spare, F32, self.rows.pitch)
+            self._cast(e, wide, powers)
+            powers = wide
+        self._cast(e, target, powers)
         return target
 
     def _stages(self) -> Sequence[LocalTensor]:
