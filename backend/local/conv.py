@@ -5,7 +5,7 @@ from collections.abc import Callable
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter, Window
 from xdsl_tpu.backend.kernels.clamp import Clamp
-from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, window_of
+from xdsl_tpu.backend.kernels.lanes import window_of
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.move import copy_channels
@@ -106,10 +106,8 @@ def _on_lane_0(tensor: LocalTensor, chip: Chip) -> bool:
 
 def _operand(context: LocalContext, op: tpu.Conv2DOp, x: LocalValue) -> tuple[LocalTensor, Window]:
     """What the command slides over, and the window."""
-    merge = op.use_3ic_optimize.value.data
-    flags = (bool(merge & MERGE_ROWS), bool(merge & MERGE_COLUMNS))
     rows, columns = conv_axes(op, context.chip.lanes)
-    if any(flags):
+    if any(op.merged_taps()):
         if x.form is not Form.MERGED:
             raise DoesNotFit(
                 "its filter taps are merged into the channels (use_3ic_optimize), but its operand "
@@ -117,7 +115,7 @@ def _operand(context: LocalContext, op: tpu.Conv2DOp, x: LocalValue) -> tuple[Lo
             )
         n, c, h, w = context.out.tensor.shape
         sizes = Ncdhw(n, c, 1, h, w)
-        views = merged_views(op, context.out.start, sizes, flags, context.chip.lanes)
+        views = merged_views(op, context.out.start, sizes, context.chip.lanes)
         return x.tensor, window_of(*views)
     place = sliding(x, context.out, rows, columns)
     return covered(context.emitter, x.tensor, place, context.scratch), place.window

@@ -13,23 +13,21 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS
 from xdsl_tpu.backend.local.context import Form
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, MergesTaps
 
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The form of a value; `conv` is the convolution that a MERGED value is for.
+    """The form of a value; `reader` is the op that a MERGED value is for.
 
     `parameter` marks a ROW that is one row of all its elements.
     """
 
     form: Form = Form.PLAIN
-    conv: tpu.Conv2DOp | None = None
+    reader: MergesTaps | None = None
     rotation: int = 0
     parameter: bool = False
 
@@ -46,13 +44,13 @@ def arrangements(group: tpu.GroupOp, lanes: int) -> dict[SSAValue, Arrangement]:
             row = _row(op, kind, lanes)
             if row is not None:
                 found[op.output] = row
-        elif isinstance(op, tpu.Conv2DOp):
+        elif isinstance(op, MergesTaps):
             found |= {value: Arrangement(Form.MERGED, op) for value in _merged(op)}
-        elif isinstance(op, tpu.SwapDimInnerOp) and _only_stored(op.output):
-            before = found.get(op.input, PLAIN).rotation
-            rotation = (before + ints(op.offset)[1]) % of_value(op.output, kind, lanes).c
+        elif (turned := _rotation(op)) is not None and _only_stored(op.results[0]):
+            before = found.get(op.operands[0], PLAIN).rotation
+            rotation = (before + turned) % of_value(op.results[0], kind, lanes).c
             if rotation or before:
-                found[op.output] = Arrangement(Form.ROTATED, rotation=rotation)
+                found[op.results[0]] = Arrangement(Form.ROTATED, rotation=rotation)
     return found
 
 
@@ -76,19 +74,23 @@ def row_form(op: Operation, index: int, kind: GroupType, lanes: int) -> Arrangem
     return Arrangement(Form.ROW) if stretched else None
 
 
-def _merged(conv: tpu.Conv2DOp) -> list[SSAValue]:
-    """The convolution's operand and what it is cast from, when they serve nothing else."""
-    if not conv.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS):
+def _rotation(op: Operation) -> int | None:
+    return op.rotation() if isinstance(op, LocalGen) else None
+
+
+def _merged(op: MergesTaps) -> list[SSAValue]:
+    """The operand with merged taps and what it is made from, when they serve nothing else."""
+    if not any(op.merged_taps()):
         return []
-    chain = list(_casts(conv.input))
+    chain = list(_following(op.operands[0]))
     alone = all(len(list(value.uses)) == 1 for value in chain)
     return chain if alone and isinstance(chain[-1].owner, tpu.LoadOp) else []
 
 
-def _casts(value: SSAValue) -> Iterator[SSAValue]:
+def _following(value: SSAValue) -> Iterator[SSAValue]:
     yield value
-    while isinstance(value.owner, tpu.CastOp):
-        value = value.owner.input
+    while isinstance(value.owner, LocalGen) and value.owner.follows_reader():
+        value = value.owner.operands[0]
         yield value
 
 
@@ -97,6 +99,6 @@ def _only_stored(value: SSAValue) -> bool:
     users: list[Operation] = [use.operation for use in value.uses]
     return all(
         isinstance(user, tpu.StoreOp)
-        or (isinstance(user, tpu.SwapDimInnerOp) and _only_stored(user.output))
+        or (_rotation(user) is not None and _only_stored(user.results[0]))
         for user in users
     )

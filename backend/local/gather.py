@@ -16,16 +16,12 @@ from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles
 from xdsl_tpu.backend.local.context import LocalValue
 from xdsl_tpu.backend.local.gather_boxes import Piece, pieces, slice_map
 from xdsl_tpu.backend.tensor import GlobalTensor
-from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.absorbed import absorbed_owner, is_absorbed
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
-from xdsl_tpu.dialects.interfaces.movement import movement_of
+from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, movement_of
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.dialects.names import name_of
-
-VIEWS = (tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
-"""Ops that keep the order of all elements."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ def reading(value: SSAValue) -> Reading | None:
     chain: list[Operation] = []
     current, length = value, 0
     while isinstance(owner := current.owner, Operation):
-        if not isinstance(owner, VIEWS) and absorbed_owner(current) is None:
+        if not isinstance(owner, KeepsOrder) and absorbed_owner(current) is None:
             break
         chain.append(owner)
         current = owner.operands[0]

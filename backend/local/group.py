@@ -9,7 +9,7 @@ from typing import cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, View
+from xdsl_tpu.backend.kernels.lanes import View
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, ddr_value, dtype_of, where
 from xdsl_tpu.backend.leaves import sliced_kernel
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
@@ -220,13 +220,11 @@ class _Group:
         return images, full.c * rows.taps * columns.taps, rows.count, columns.count
 
     def _views(self, arrangement: Arrangement, index: int) -> tuple[View, View]:
-        """What a merged operand holds for a slice of its convolution's result."""
-        conv = arrangement.conv
-        assert conv is not None
-        sizes, start = slice_of(ginfo(conv), self.sections[index])
-        merge = conv.use_3ic_optimize.value.data
-        flags = (bool(merge & MERGE_ROWS), bool(merge & MERGE_COLUMNS))
-        return merged_views(conv, start, sizes, flags, self.chip.lanes)
+        """What a merged operand holds for a slice of its reader's result."""
+        reader = arrangement.reader
+        assert reader is not None
+        sizes, start = slice_of(ginfo(reader), self.sections[index])
+        return merged_views(reader, start, sizes, self.chip.lanes)
 
 
 def _pack_members(group: tpu.GroupOp) -> dict[int, list[tpu.LoadOp]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from xdsl_tpu.backend.emitter import Window
 from xdsl_tpu.backend.kernels.int8.coefficients import Coefficients, convolve, filter_of
-from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, window_of
+from xdsl_tpu.backend.kernels.lanes import window_of
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.parts import Part
@@ -33,9 +33,8 @@ def conv2d(context: LocalContext) -> None:
     if groups > 1 and not kind.depthwise:
         raise DoesNotFit(f"{groups} groups of {x.full.c} channels have no local kernel")
     parts = Coefficients.merged(kind, weight.tensor.address)
-    merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
-    if merge:
-        _merged(context, op, x, parts, merge)
+    if any(op.merged_taps()):
+        _merged(context, op, x, parts)
         return
     rows, columns = conv_axes(op, context.chip.lanes)
     pieces = group_pieces(oc, context.out.tensor.shape[0], context.chip.lanes)
@@ -47,9 +46,7 @@ def conv2d(context: LocalContext) -> None:
                 _piece(context, out.tensor, source, parts, channels, place.window)
 
 
-def _merged(
-    context: LocalContext, op: tpu.Conv2DOp, x: LocalValue, parts: Coefficients, merge: int
-) -> None:
+def _merged(context: LocalContext, op: tpu.Conv2DOp, x: LocalValue, parts: Coefficients) -> None:
     """Taps of the filter lie in the lanes: all rows at once."""
     if x.form is not Form.MERGED:
         raise DoesNotFit(
@@ -57,9 +54,8 @@ def _merged(
             "does not come from a load of its own"
         )
     n, c, h, w = context.out.tensor.shape
-    flags = (bool(merge & MERGE_ROWS), bool(merge & MERGE_COLUMNS))
     sizes = Ncdhw(n, c, 1, h, w)
-    views = merged_views(op, context.out.start, sizes, flags, context.chip.lanes)
+    views = merged_views(op, context.out.start, sizes, context.chip.lanes)
     for channels in group_pieces(c, n, context.chip.lanes):
         _piece(context, context.out.tensor, x.tensor, parts, channels, window_of(*views))
 

@@ -15,7 +15,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Operand
 from xdsl_tpu.backend.emitter.queues import Span, T
 from xdsl_tpu.backend.isa import Command, Engine
-from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, View
+from xdsl_tpu.backend.kernels.lanes import View
 from xdsl_tpu.backend.kernels.support import DdrValue, dtype_of, where
 from xdsl_tpu.backend.leaves import sliced_kernel
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
@@ -27,10 +27,10 @@ from xdsl_tpu.backend.local.views import merged_views
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, compact
 from xdsl_tpu.backend.timing import tiu_cycles, transfer
-from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, MergesTaps, Ncdhw
 from xdsl_tpu.dialects.top.packs import PackPlace
 from xdsl_tpu.dialects.tpu.local import LocalReshape
 
@@ -113,13 +113,12 @@ def measure(
     chip: Chip,
     starts: Sizes = from_the_start,
     only_stored: bool = False,
-    merging: tpu.Conv2DOp | None = None,
+    merging: MergesTaps | None = None,
     offered: int = USUAL_SCRATCH,
 ) -> Measured:
     """Run the kernel of an op on a slice, with as little scratch memory as it can work in, from
     the bytes `offered` upwards. `only_stored`: no other op of the group reads the result.
-    `merging`: the convolution of the group that reads the result of a cast with filter taps as
-    channels.
+    `merging`: the op of the group that reads with filter taps as channels what this one makes.
 
     Raises DoesNotFit when it cannot work on such a slice at all. The op is not changed and needs
     no addresses.
@@ -132,7 +131,7 @@ def measure(
         scratch = Scratch(chip, [(base, base + min(offered, chip.local_bytes))])
         emitter = DryEmitter(chip)
         context = _context(op, (sizes, starts), kind, emitter, scratch)
-        if only_stored and isinstance(op, tpu.SwapDimInnerOp):
+        if only_stored and isinstance(op, LocalGen) and op.rotation() is not None:
             context = replace(context, out=replace(context.out, form=Form.ROTATED))
         if merging is not None:
             out = _merged(op.results[0], merging, (sizes, starts), chip, 0)
@@ -156,7 +155,7 @@ def measure_load(
     kind: GroupType,
     chip: Chip,
     starts: Sizes = from_the_start,
-    merging: tpu.Conv2DOp | None = None,
+    merging: MergesTaps | None = None,
 ) -> Moved:
     """What the Load of an operand's slice takes, in the form that its user wants.
 
@@ -249,7 +248,7 @@ def _operand(
         tensor = aligned(chip, address, shape, _dtype(value))
         start = NOWHERE if row.parameter else places[1](value)
         return LocalValue(tensor, start, full, Form.ROW)
-    if isinstance(op, tpu.Conv2DOp) and index == 0 and merges_taps(op):
+    if isinstance(op, MergesTaps) and index == 0 and any(op.merged_taps()):
         return _merged(value, op, places, chip, address)
     return _value(value, places, full, chip, address, eu_align=not _is_dense(op, index))
 
@@ -262,16 +261,11 @@ def _is_dense(op: Operation, index: int) -> bool:
     return isinstance(op, LocalGen) and index in op.compact_weights()
 
 
-def merges_taps(conv: tpu.Conv2DOp) -> bool:
-    """Whether a convolution's input has a channel for each of some filter taps."""
-    return any(_merge_flags(conv))
-
-
 def _merged(
-    value: SSAValue, conv: tpu.Conv2DOp, places: _Places, chip: Chip, address: int
+    value: SSAValue, reader: MergesTaps, places: _Places, chip: Chip, address: int
 ) -> LocalValue:
-    """The input of a convolution that merges taps, or what it is cast from."""
-    rows, columns = _views(conv, places, chip)
+    """The operand of an op that merges taps, or what that is made from."""
+    rows, columns = _views(reader, places, chip)
     full = of_value(value, GroupType.NORMAL, chip.lanes)
     lanes = full.c * rows.taps * columns.taps
     shape: Shape4 = (places[0](value).n, lanes, rows.count, columns.count)
@@ -279,14 +273,9 @@ def _merged(
     return LocalValue(tensor, places[1](value), full, Form.MERGED)
 
 
-def _merge_flags(conv: tpu.Conv2DOp) -> tuple[bool, bool]:
-    merge = conv.use_3ic_optimize.value.data
-    return bool(merge & MERGE_ROWS), bool(merge & MERGE_COLUMNS)
-
-
-def _views(conv: tpu.Conv2DOp, places: _Places, chip: Chip) -> tuple[View, View]:
-    sizes, starts = places[0](conv.output), places[1](conv.output)
-    return merged_views(conv, starts, sizes, _merge_flags(conv), chip.lanes)
+def _views(reader: MergesTaps, places: _Places, chip: Chip) -> tuple[View, View]:
+    sizes, starts = (place(reader.results[0]) for place in places)
+    return merged_views(reader, starts, sizes, chip.lanes)
 
 
 def _value(

@@ -11,17 +11,17 @@ from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import LocalTensor, Shape4, ceil_div
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, MergesTaps, Ncdhw
 
 
-def merged_views(
-    conv: tpu.Conv2DOp, start: Ncdhw, sizes: Ncdhw, merge: tuple[bool, bool], lanes: int
-) -> tuple[View, View]:
+def merged_views(reader: MergesTaps, start: Ncdhw, sizes: Ncdhw, lanes: int) -> tuple[View, View]:
     """What the lanes of a merged operand hold for the output slice at `start`."""
-    rows, columns = conv_axes(conv, lanes)
+    assert isinstance(reader, tpu.Conv2DOp), f"{reader.name} has no kernel with merged taps"
+    rows, columns = conv_axes(reader, lanes)
+    merges_rows, merges_columns = reader.merged_taps()
     return (
-        view_rows(rows, Piece(start.h, sizes.h), merge[0]),
-        view_columns(columns, Piece(start.w, sizes.w), merge[1]),
+        view_rows(rows, Piece(start.h, sizes.h), merges_rows),
+        view_columns(columns, Piece(start.w, sizes.w), merges_columns),
     )
 
 

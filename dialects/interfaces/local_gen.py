@@ -4,12 +4,12 @@ Nothing here knows a dialect: an op answers for itself whether it has a local fo
 axes its result may be cut, and which part of an operand a part of its result needs.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 Axis: TypeAlias = Literal["n", "c", "d", "h", "w"]
 AXES: tuple[Axis, ...] = ("n", "c", "d", "h", "w")
@@ -60,16 +60,33 @@ class Part:
 
 
 class LocalGen(Operation):
-    """An op that can work on slices in local memory. The defaults are those of an op that takes
-    each element of the result from the same place of every operand.
+    """An op that may work on slices in local memory: one that can says so by `local_support`.
+
+    The other defaults are those of an op that takes each element of the result from the same place
+    of every operand.
     """
+
+    WHY_GLOBAL: ClassVar[str] = "it has no local form"
 
     def local_support(self, kind: GroupType) -> str | None:
         """None when the op has a local form in a group of this type, else why not, in words.
 
         The reason is for users of the compiler: it names shapes and attributes, not classes.
         """
-        return None
+        return self.WHY_GLOBAL
+
+    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        """Why a group with the op is not of a type, in words; None when it may be.
+
+        By default it may be of those that leave the dimensions where they are.
+        """
+        if kind in (GroupType.NORMAL, GroupType.THREE_D):
+            return None
+        return f"it has no form in groups of type {kind.name}"
+
+    def is_deep(self) -> bool:
+        """Whether a group with the op has a depth of its own, that is type THREE_D."""
+        return False
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         """Whether the result may be made in several parts along the axis."""
@@ -105,6 +122,25 @@ class LocalGen(Operation):
         """Whether an operand of one channel is used with every channel of the result."""
         return False
 
+    def lane_weights(self) -> tuple[int, ...]:
+        """Operands that, when they are weights, have a channel in each lane: small ones of several
+        ops may be loaded at once."""
+        return ()
+
+    def may_overwrite(self) -> bool:
+        """Whether the result may lie where an operand did that nothing reads afterwards."""
+        return False
+
+    def rotation(self) -> int | None:
+        """By how many channels the result is turned against the operand; a Store can do that
+        when nothing else reads the result. None for an op that does nothing of the kind."""
+        return None
+
+    def follows_reader(self) -> bool:
+        """Whether the op works on its operand wherever that lies, so that a reader of the result
+        decides how both do."""
+        return False
+
     def place_key(self, starts: Sequence[Ncdhw]) -> Hashable:
         """What the price of a slice depends on besides the sizes of its operands and results.
 
@@ -113,6 +149,36 @@ class LocalGen(Operation):
         slice the price of another.
         """
         return tuple(starts)
+
+
+class MergesTaps(LocalGen):
+    """An op that may read its first operand with filter taps as channels."""
+
+    def merged_taps(self) -> tuple[bool, bool]:
+        """Whether rows, and whether columns, of the filter are channels of the operand."""
+        return False, False
+
+    def tap_code(self) -> int:
+        """How a Load of the operand says that."""
+        return 0
+
+    def merged(self, part: Ncdhw, out: Ncdhw) -> Ncdhw:
+        """What a part of the operand takes with its taps as channels, for a part of the result."""
+        return part
+
+
+def tap_reader(value: SSAValue, is_inside: Callable[[Operation], bool]) -> MergesTaps | None:
+    """The op inside a group that reads a value with filter taps as channels, perhaps through
+    others that follow it; None when there is none."""
+    for use in value.uses:
+        op = use.operation
+        if not isinstance(op, LocalGen) or not is_inside(op):
+            continue
+        if op.follows_reader():
+            return tap_reader(op.results[0], is_inside)
+        if isinstance(op, MergesTaps) and use.index == 0:
+            return op if any(op.merged_taps()) else None
+    return None
 
 
 def same_range(part: Part, size: int) -> Range | None:

@@ -41,6 +41,10 @@ class Moves(Operation, ABC):
     def movement(self) -> Movement | None:
         """Where the elements come from; None when the op also computes, or decides at run time."""
 
+    def is_read_by_strides(self) -> bool:
+        """Whether whoever loads the result can read the operand in its order instead."""
+        return False
+
     def clamps(self) -> bool:
         """Whether a ReLU follows, so that the op is more than its movement."""
         relu = self.attributes.get("do_relu")

@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.tpu.enums import LutBF16Mode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ACTIVE_MODE, AFFINE_MAP, LUT_BF16_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, EachElement, GlobalOnly, PassesMargins
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, EachElement, LocalAnyShape, PassesMargins
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise, SupportFuseRelu
 
@@ -72,7 +72,7 @@ class LeakyReluOp(EachElement, SameShape, LocalOp):
 
 
 @irdl_op_definition
-class PReluOp(AlikeEverywhere, SameShape, LocalOp):
+class PReluOp(AlikeEverywhere, LocalAnyShape, SameShape, LocalOp):
     """x where it is positive, else x times the slope of its channel."""
 
     name = "tpu.PReluOp"
@@ -155,12 +155,12 @@ class ScaleOp(SameShape, LocalOp):
         check_elements(self, "bias", self.bias, channels)
         return (shape,)
 
-    def compact_weights(self) -> tuple[int, ...]:
-        return (1, 2, 3)
+    def may_overwrite(self) -> bool:
+        return True
 
 
 @irdl_op_definition
-class ScaleLutOp(GlobalOnly, SameShape, LocalOp):
+class ScaleLutOp(SameShape, LocalOp):
     """A table of its own for every channel of an 8-bit image."""
 
     name = "tpu.ScaleLut"

@@ -14,8 +14,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import RANKED, is_none
-from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
+from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.language_models import (
     EqualHeads,
     GatedDeltaRule,
@@ -55,15 +55,6 @@ class AttentionOp(LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
-
-    def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        return axis == "n" or (axis == "c" and not is_none(self.keys))
-
-    def backward(self, part: Part, operand: int, size: int) -> Range | None:
-        """Every row of the queries looks at all keys and values."""
-        if operand > 0 and part.axis == "c":
-            return 0, size
-        return super().backward(part, operand, size)
 
 
 class ScoresOp(EqualHeads, TpuOp, ABC):

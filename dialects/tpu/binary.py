@@ -60,6 +60,9 @@ class SeveralInputsOp(FusedReluOp, BroadcastOp, ABC):
 
     inputs = var_operand_def(RANKED)
 
+    def may_overwrite(self) -> bool:
+        return True
+
 
 class CoefficientsOp(SeveralInputsOp, ABC):
     """An op that may multiply each input by its own element of `coeff`.

@@ -2,6 +2,7 @@
 
 from abc import ABC
 
+from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -24,17 +25,18 @@ from xdsl_tpu.dialects.attrs import (
     ints,
 )
 from xdsl_tpu.dialects.base import RANKED
-from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range, clipped
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, MergesTaps, Ncdhw
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims, known_shape
 from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import COMPRESS, REQUANT_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.layer_group import LoadOp
 from xdsl_tpu.dialects.tpu.local import (
-    GlobalOnly,
+    MAX_STRIDE,
     LocalWindows,
     TakesMargins,
-    stride_problem,
-    window_along,
+    is_weight,
+    stored_type,
 )
 from xdsl_tpu.dialects.tpu.op import (
     RANKED_OR_NONE,
@@ -45,6 +47,9 @@ from xdsl_tpu.dialects.tpu.op import (
     declared_shape,
 )
 from xdsl_tpu.dialects.traits import SupportFuseRelu
+
+MERGED_ROWS, MERGED_COLUMNS = 1, 2
+"""Bits of `use_3ic_optimize`: which kernel dimensions are channels of the input."""
 
 
 class ConvolutionOp(FusedReluOp, LocalOp, ABC):
@@ -70,7 +75,7 @@ class ConvolutionOp(FusedReluOp, LocalOp, ABC):
     traits = traits_def(Pure(), SupportFuseRelu())
 
 
-class WindowConvOp(LocalWindows, ConvolutionOp, ABC):
+class WindowConvOp(ConvolutionOp, ABC):
     """A convolution: every output element is the product of a window and the filter.
 
     `inserts` are the zeros between neighbouring elements of the input, one number a dimension.
@@ -81,17 +86,6 @@ class WindowConvOp(LocalWindows, ConvolutionOp, ABC):
     weight_bits = opt_attr_def(I64_INT)
     round_mode = default_attr_def(ROUND_MODE, RoundMode.HalfUp)
 
-    def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        spread = self.inserts is not None and any(ints(self.inserts))
-        return axis == "n" or (axis != "c" and not spread)
-
-    def compact_weights(self) -> tuple[int, ...]:
-        return (1, 2)
-
-    def reach(self, window: Window) -> int:
-        """A part takes what lies between its windows, too."""
-        return max(window.extent, window.stride)
-
 
 class TransposedConvOp(ConvolutionOp, ABC):
     """A transposed convolution: every input element adds its multiple of the filter."""
@@ -100,7 +94,7 @@ class TransposedConvOp(ConvolutionOp, ABC):
 
 
 @irdl_op_definition
-class Conv2DOp(TakesMargins, WindowConvOp, ShapeInference):
+class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInference):
     """Convolution over one or two spatial dimensions, plus bias, then the ReLU if any.
 
     | value | shape |
@@ -148,6 +142,63 @@ class Conv2DOp(TakesMargins, WindowConvOp, ShapeInference):
         dilations = (1,) * len(sizes) if self.dilations is None else ints(self.dilations)
         return windows(sizes, kernel, strides, dilations, pads)
 
+    def local_support(self, kind: GroupType) -> str | None:
+        owner = self.filter.owner
+        if not is_weight(self.filter) and not isinstance(owner, LoadOp):
+            return "its filter is computed; only a weight is laid out for local memory"
+        return self._far_problem()
+
+    def _far_problem(self) -> str | None:
+        """Why windows are farther apart than one command can say; None when they are not.
+
+        Merged rows need no stride. Where windows lie side by side in rows of their own, 8-bit
+        kernels take every window as a row.
+        """
+        strides = ints(self.strides)
+        if max(strides) <= MAX_STRIDE:
+            return None
+        positions = (known_shape(self.output.type) or (0,))[-1]
+        beside = strides[-1] == ints(self.kernel_shape)[-1] and not any(ints(self.pads))
+        whole = self.shape_of(self.input)[-1] == positions * strides[-1]
+        element = stored_type(self.filter)
+        is_byte = isinstance(element, FixedBitwidthType) and element.bitwidth == 8
+        if self.merged_taps() == (True, False) and is_byte and beside and whole:
+            return None
+        return f"a stride of {max(strides)} takes several commands"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        spread = self.inserts is not None and any(ints(self.inserts))
+        return axis == "n" or (axis != "c" and not spread)
+
+    def compact_weights(self) -> tuple[int, ...]:
+        return (1, 2)
+
+    def reach(self, window: Window) -> int:
+        """A part takes what lies between its windows, too."""
+        return max(window.extent, window.stride)
+
+    def lane_weights(self) -> tuple[int, ...]:
+        return (1, 2)
+
+    def merged_taps(self) -> tuple[bool, bool]:
+        merged = self.use_3ic_optimize.value.data
+        return bool(merged & MERGED_ROWS), bool(merged & MERGED_COLUMNS)
+
+    def tap_code(self) -> int:
+        return self.use_3ic_optimize.value.data
+
+    def merged(self, part: Ncdhw, out: Ncdhw) -> Ncdhw:
+        """A channel for each tap, and as many rows as the result has; columns stay together,
+        because a DMA moves single ones slowly."""
+        rows, columns = self.merged_taps()
+        kernel_h, kernel_w = ints(self.kernel_shape)
+        stride_w = ints(self.strides)[1]
+        return part._replace(
+            c=part.c * (kernel_h if rows else 1) * (kernel_w if columns else 1),
+            h=out.h if rows else part.h,
+            w=(out.w - 1) * stride_w + 1 if columns else part.w,
+        )
+
     @property
     def is_reordered(self) -> bool:
         """Whether the filter has the chip's layout, whose first dimension is always 1."""
@@ -180,13 +231,6 @@ class Conv2DOp(TakesMargins, WindowConvOp, ShapeInference):
         return filter_shape[0]
 
 
-def _unchecked_windows(op: "Conv3DOp | DeconvOp") -> tuple[Window, ...]:
-    kernel, strides, pads = map(ints, (op.kernel_shape, op.strides, op.pads))
-    rank = len(kernel)
-    dilations = (1,) * rank if op.dilations is None else ints(op.dilations)
-    return tuple(map(Window, kernel, strides, dilations, pads[:rank], pads[rank:]))
-
-
 @irdl_op_definition
 class Conv3DOp(WindowConvOp):
     """Convolution over D, H, W of N, C, D, H, W, plus bias, then the ReLU."""
@@ -194,13 +238,6 @@ class Conv3DOp(WindowConvOp):
     name = "tpu.Conv3D"
 
     out_f8_scale = opt_attr_def(F64)
-
-    def windows(self) -> tuple[Window, ...]:
-        """One window for each of D, H and W."""
-        return _unchecked_windows(self)
-
-    def local_support(self, kind: GroupType) -> str | None:
-        return stride_problem(self.windows()[1:])
 
 
 @irdl_op_definition
@@ -211,36 +248,9 @@ class DeconvOp(TransposedConvOp):
 
     dynweight_reorderd = default_attr_def(BOOL, False)
 
-    def windows(self) -> tuple[Window, ...]:
-        """The window that every element is spread over, one a spatial dimension."""
-        return _unchecked_windows(self)
-
-    def local_support(self, kind: GroupType) -> str | None:
-        window = self.windows()[0]
-        if window.extent >= window.stride:
-            return None
-        return f"its kernel spans {window.extent}, less than its stride {window.stride}"
-
-    def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        return axis != "c"
-
-    def backward(self, part: Part, operand: int, size: int) -> Range | None:
-        """Input i reaches the outputs from i * stride - pad on, as many as the kernel spans."""
-        if operand > 0:
-            return 0, size
-        window = window_along(part.axis, self.windows())
-        if window is None:
-            return super().backward(part, operand, size)
-        first = -(-(part.start + window.before - window.extent + 1) // window.stride)
-        last = (part.end - 1 + window.before) // window.stride
-        return clipped(first, last + 1, size)
-
-    def compact_weights(self) -> tuple[int, ...]:
-        return (1, 2)
-
 
 @irdl_op_definition
-class Deconv3DOp(GlobalOnly, TransposedConvOp):
+class Deconv3DOp(TransposedConvOp):
     """Transposed convolution over D, H, W."""
 
     name = "tpu.Deconv3D"

@@ -21,12 +21,11 @@ from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
 from xdsl_tpu.dialects.interfaces.movement import Moved, Movement, Moves, in_bounds
 from xdsl_tpu.dialects.tpu.kinds import DICT
-from xdsl_tpu.dialects.tpu.local import GlobalOnly
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
 
 @irdl_op_definition
-class CustomOp(GlobalOnly, LocalOp):
+class CustomOp(LocalOp):
     """An op of the user's own, told apart by `name`."""
 
     name = "tpu.Custom"

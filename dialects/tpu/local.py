@@ -6,7 +6,7 @@ Facts from docs/hardware/groups.md.
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from math import prod
-from typing import ClassVar, cast
+from typing import cast
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -32,6 +32,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import (
 from xdsl_tpu.dialects.interfaces.shape import Shape, dims, known_shape
 from xdsl_tpu.dialects.interfaces.shape_rules import Window
 from xdsl_tpu.dialects.quant import stored_element
+from xdsl_tpu.dialects.traits import StoredValues
 
 MAX_STRIDE = 15
 """The largest stride that the pooling instructions can encode."""
@@ -41,13 +42,11 @@ MAX_CHANNELS = 65535
 _FLOATS = (Float32Type, Float16Type, BFloat16Type)
 
 
-class GlobalOnly(LocalGen):
-    """An op that works from global memory only; `WHY_GLOBAL` is the reason in words."""
-
-    WHY_GLOBAL: ClassVar[str] = "it has no local form"
+class LocalAnyShape(LocalGen):
+    """An op that has a local form whatever its shapes."""
 
     def local_support(self, kind: GroupType) -> str | None:
-        return self.WHY_GLOBAL
+        return None
 
 
 class AlikeEverywhere(LocalGen):
@@ -57,8 +56,11 @@ class AlikeEverywhere(LocalGen):
         return None
 
 
-class EachElement(AlikeEverywhere, LaneView):
+class EachElement(AlikeEverywhere, LocalAnyShape, LaneView):
     """Element by element on one tensor, whatever its shape; other operands are parameters."""
+
+    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        return None
 
     def viewed(self, lanes: Lanes) -> Viewed | None:
         shape = known_shape(self.results[0].type)
@@ -105,8 +107,14 @@ class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
                 return why
         whole = [max(sizes) for sizes in zip(*filter(None, shapes), strict=True)]
         for operand, shape in zip(self.operands, shapes, strict=True):
-            if shape and not _is_weight(operand) and _over_lanes(shape, whole, kind):
+            if shape and not is_weight(operand) and _over_lanes(shape, whole, kind):
                 return f"an operand of {dims(shape)} would have to be copied to other lanes"
+        return None
+
+    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        shapes = [known_shape(operand.type) or () for operand in self.operands]
+        if kind is GroupType.SMALL_C and len(set(shapes)) > 1:
+            return f"{' and '.join(map(dims, shapes))} differ"
         return None
 
     def split_weights(self) -> tuple[int, ...]:
@@ -133,8 +141,12 @@ class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
         return None if views is None else Viewed(tuple(views[:-1]), views[-1])
 
 
-def _is_weight(value: SSAValue) -> bool:
-    return isinstance(value.owner, Operation) and value.owner.name == "top.Weight"
+def is_weight(value: SSAValue) -> bool:
+    """Whether a value is an entry of the weight file."""
+    owner = value.owner
+    return isinstance(owner, Operation) and owner.has_trait(
+        StoredValues, value_if_unregistered=False
+    )
 
 
 def _over_lanes(shape: Shape, whole: Sequence[int], kind: GroupType) -> bool:
@@ -170,6 +182,13 @@ def _stretched(left: int, right: int) -> int:
 def stored_type(value: SSAValue) -> Attribute:
     """The type that the elements of a ranked tensor have in memory."""
     return stored_element(cast(RankedTensor, value.type).element_type)
+
+
+def last_axis_problem(shape: Shape, axis: int) -> str | None:
+    """Why an op along an axis cannot have it in one lane when others are there; None if it can."""
+    if axis == len(shape) - 1:
+        return None
+    return f"axis {axis} is not the last one of {dims(shape)}"
 
 
 def splits_before(axis: Axis, kind: GroupType, first: int) -> bool:

@@ -22,7 +22,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DQ_TYPE, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly, as_it_stands
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, as_it_stands
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, FusedReluOp, LocalOp, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
@@ -131,6 +131,19 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
             return f"{dims(left)} by {dims(right)} has only dimension 1 different"
         return None
 
+    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        left, right = self.shape_of(self.input), self.shape_of(self.right)
+        if kind is GroupType.SMALL_C:
+            return "its batch is in dimensions 0 and 2" if self.hdim_is_batch else None
+        if kind is GroupType.MM and self.left_transpose and self.right_transpose:
+            return "both matrices are transposed"
+        if len(left) in (4, 5) and len(right) == 2:  # its rows lie in the lanes nowhere else
+            return f"{dims(left)} by {dims(right)} works in a group of type SMALL_C only"
+        return None
+
+    def lane_weights(self) -> tuple[int, ...]:
+        return (1,)
+
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         rows = axis == "c" and len(self.shape_of(self.input)) > 2
         if rows and kind in (GroupType.MM, GroupType.SMALL_C):
@@ -203,7 +216,7 @@ def _local_product_problem(left: Shape, right: Shape, heads: bool) -> str | None
 
 
 @irdl_op_definition
-class MatMulLutOp(GlobalOnly, MatrixProductOp):
+class MatMulLutOp(MatrixProductOp):
     """A matrix product whose left side first goes through a look-up table."""
 
     name = "tpu.MatMulLut"

@@ -20,7 +20,12 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly, as_it_stands, splits_before
+from xdsl_tpu.dialects.tpu.local import (
+    AlikeEverywhere,
+    as_it_stands,
+    last_axis_problem,
+    splits_before,
+)
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -60,6 +65,14 @@ class LayerNormOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
     def local_support(self, kind: GroupType) -> str | None:
         axis = self._first_axis()
         return None if 0 < axis <= 4 else f"it is over axis {axis}; only axes 1 to 4 are local"
+
+    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        if kind in (GroupType.NORMAL, GroupType.THREE_D):
+            return None
+        return last_axis_problem(self.shape_of(self.input), self._first_axis())
+
+    def is_deep(self) -> bool:
+        return len(self.shape_of(self.input)) == 5
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return splits_before(axis, kind, self._first_axis())
@@ -143,12 +156,6 @@ class GroupNormOp(SameShape, LocalOp):
         check_elements(self, "bias", self.bias, shape[1])
         return (shape,)
 
-    def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        return axis == "n"
-
-    def compact_weights(self) -> tuple[int, ...]:
-        return (1, 2)
-
 
 @irdl_op_definition
 class InstanceNormOp(SameShape, LocalOp):
@@ -166,12 +173,6 @@ class InstanceNormOp(SameShape, LocalOp):
 
     traits = traits_def(Pure())
 
-    def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        return axis == "n"
-
-    def compact_weights(self) -> tuple[int, ...]:
-        return (1, 2)
-
 
 @irdl_op_definition
 class PixelNormOp(LocalOp):
@@ -188,12 +189,6 @@ class PixelNormOp(LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure())
-
-    def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        return axis != "c"
-
-    def compact_weights(self) -> tuple[int, ...]:
-        return (1, 2)
 
 
 @irdl_op_definition
@@ -219,6 +214,9 @@ class RMSNormOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
     def local_support(self, kind: GroupType) -> str | None:
         rank = len(self.shape_of(self.input))
         return None if 2 <= rank <= 5 else f"its rank is {rank}; only ranks 2 to 5 are local"
+
+    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        return None
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return splits_before(axis, kind, len(self.shape_of(self.input)) - 1)
@@ -246,7 +244,7 @@ class RMSNormOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
 
 
 @irdl_op_definition
-class LRNOp(GlobalOnly, SameShape, LocalOp):
+class LRNOp(SameShape, LocalOp):
     """x divided by a power of the squares in nearby channels (AlexNet's normalisation)."""
 
     name = "tpu.LRN"

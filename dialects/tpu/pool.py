@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import LAYER_GROUP, POOL_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import GlobalOnly, LocalWindows, stride_problem
+from xdsl_tpu.dialects.tpu.local import LocalWindows, stride_problem
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, FusedReluOp, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
@@ -81,9 +81,6 @@ class WindowPoolOp(LocalWindows, ShapeInference, FusedReluOp, LocalOp, ABC):
         kernel, strides, pads = map(ints, (self.kernel_shape, self.strides, self.pads))
         return windows(shape[2:], kernel, strides, (1,) * rank, pads)
 
-    def local_support(self, kind: GroupType) -> str | None:
-        return stride_problem(self.windows())
-
 
 class AdaptivePoolOp(WindowPoolOp, ABC):
     """Pooling that may adapt its windows to the output, or round their number up."""
@@ -115,9 +112,9 @@ class Pool2DOp(AdaptivePoolOp):
     name = "tpu.Pool2D"
 
     def local_support(self, kind: GroupType) -> str | None:
-        return (
-            "its windows adapt to the output" if self.is_adaptive else super().local_support(kind)
-        )
+        if self.is_adaptive:
+            return "its windows adapt to the output"
+        return stride_problem(self.windows())
 
 
 @irdl_op_definition
@@ -133,7 +130,7 @@ class Pool3DOp(WindowPoolOp):
 
 
 @irdl_op_definition
-class MaxPoolWithMaskOp(GlobalOnly, FusedReluOp, LocalOp):
+class MaxPoolWithMaskOp(FusedReluOp, LocalOp):
     """Max pooling that also tells which element of each window won."""
 
     name = "tpu.MaxPoolWithMask"
@@ -150,7 +147,7 @@ class MaxPoolWithMaskOp(GlobalOnly, FusedReluOp, LocalOp):
 
 
 @irdl_op_definition
-class MaxUnpoolOp(GlobalOnly, LocalOp):
+class MaxUnpoolOp(LocalOp):
     """The inverse of max pooling: values go where the mask says, zeros elsewhere."""
 
     name = "tpu.MaxUnpool"

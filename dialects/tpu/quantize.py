@@ -14,11 +14,9 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType
-from xdsl_tpu.dialects.interfaces.shape import dims
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DEQUANT_MODE, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import MAX_CHANNELS, PassesMargins
+from xdsl_tpu.dialects.tpu.local import PassesMargins
 from xdsl_tpu.dialects.tpu.op import ElementwiseOp, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -70,6 +68,9 @@ class CastOp(PassesMargins, ConversionOp):
     """
 
     name = "tpu.Cast"
+
+    def follows_reader(self) -> bool:
+        return True
 
 
 @irdl_op_definition
@@ -146,9 +147,3 @@ class MulShiftOp(ElementwiseOp):
     do_relu = opt_attr_def(BOOL)
     is_scalar = opt_attr_def(BOOL)
     relu_limit = opt_attr_def(F64)
-
-    def local_support(self, kind: GroupType) -> str | None:
-        shape = self.shape_of(self.input)
-        if len(shape) >= 3 and shape[1] > MAX_CHANNELS:
-            return f"dimension 1 of {dims(shape)} is above {MAX_CHANNELS}"
-        return None

@@ -64,6 +64,9 @@ class ReduceOp(AlikeEverywhere, ShapeInference, LocalOp):
             return f"it makes {target} of {source}"
         return None
 
+    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        return None if kind is GroupType.MM else super().type_problem(kind, lanes)
+
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         rank = len(self.shape_of(self.input))
         (first, *_) = axes_of(ints(self.axes), rank)

@@ -19,13 +19,12 @@ from xdsl_tpu.dialects.interfaces.local_gen import Part, Range, clipped
 from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves, rectangles
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import RESIZE_COORD_MODE, RESIZE_MODE
-from xdsl_tpu.dialects.tpu.local import GlobalOnly
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, declared_shape
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
 @irdl_op_definition
-class InterpOp(GlobalOnly, ShapeInference, LocalOp):
+class InterpOp(ShapeInference, LocalOp):
     """N, C, H, W (or N, C, W) resized to nearest or interpolated elements.
 
     The result type says to which size, `scale_h` and `scale_w` are output over input sizes, and

@@ -38,12 +38,11 @@ from xdsl_tpu.dialects.interfaces.shape import (
     ShapeInference,
     UnknownShapeError,
     dims,
-    known_shape,
 )
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut, axis_of, cut
 from xdsl_tpu.dialects.tpu.enums import PaddingMode
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP, PADDING_MODE
-from xdsl_tpu.dialects.tpu.local import MAX_CHANNELS, GlobalOnly, TakesMargins, splits_before
+from xdsl_tpu.dialects.tpu.local import MAX_CHANNELS, TakesMargins
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -191,6 +190,9 @@ class ConcatOp(Moves, TakesMargins, ShapeInference, LocalOp):
         total = sum(shape[axis] for shape in shapes)
         return ((*shapes[0][:axis], total, *shapes[0][axis + 1 :]),)
 
+    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        return None if kind is GroupType.MM else super().type_problem(kind, lanes)
+
     def movement(self) -> Movement | None:
         (target,), axis = self.result_shapes(), self._position()
         parts: list[Moved] = []
@@ -259,7 +261,7 @@ class InsertOp(SameShape, TpuOp):
 
 
 @irdl_op_definition
-class TileOp(Moves, GlobalOnly, LocalOp):
+class TileOp(Moves, LocalOp):
     """The input repeated `tile[i]` times along dimension i."""
 
     name = "tpu.Tile"
@@ -289,7 +291,7 @@ BORDERS = ("constant", "edge", "reflect")
 
 
 @irdl_op_definition
-class PadOp(Moves, GlobalOnly, LocalOp):
+class PadOp(Moves, LocalOp):
     """The input with `paddings` around it: a number, a reflection or copies of the edge."""
 
     name = "tpu.Pad"
@@ -337,13 +339,9 @@ class TriluOp(LocalOp):
 
     traits = traits_def(Pure())
 
-    def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        rank = len(known_shape(self.output.type) or ())
-        return splits_before(axis, kind, rank - 2)
-
 
 @irdl_op_definition
-class CopyOp(GlobalOnly, LocalOp):
+class CopyOp(LocalOp):
     """Elements moved from one set of strides to another."""
 
     name = "tpu.Copy"

@@ -12,7 +12,6 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
-from xdsl_tpu.dialects.tpu.local import GlobalOnly
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
@@ -42,7 +41,7 @@ class BatchNormTrainOp(TpuOp):
 
 
 @irdl_op_definition
-class BatchNormBwdOp(GlobalOnly, LocalOp):
+class BatchNormBwdOp(LocalOp):
     """Gradients of batch normalisation."""
 
     name = "tpu.BatchNormBwd"
@@ -62,7 +61,7 @@ class BatchNormBwdOp(GlobalOnly, LocalOp):
 
 
 @irdl_op_definition
-class ConvBwd_WeightOp(GlobalOnly, LocalOp):
+class ConvBwd_WeightOp(LocalOp):
     """The gradient of a convolution's filter."""
 
     name = "tpu.ConvBwd_Weight"

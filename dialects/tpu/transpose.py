@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves, rectangles
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, GlobalOnly
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -55,6 +55,9 @@ class PermuteOp(AlikeEverywhere, Moves, ShapeInference, LocalOp):
     def movement(self) -> Movement | None:
         shape = self.static_shape(0)
         return Movement(prod(shape), (Moved(0, IndexMap.permuted(shape, ints(self.order))),))
+
+    def is_read_by_strides(self) -> bool:
+        return True
 
     def local_support(self, kind: GroupType) -> str | None:
         order = ints(self.order)
@@ -118,6 +121,9 @@ class Depth2SpaceOp(Moves, ShapeInference, TpuOp):
         shape = self.static_shape(0)
         return Movement(prod(shape), (Moved(0, IndexMap.permuted(*self._parts(shape))),))
 
+    def is_read_by_strides(self) -> bool:
+        return True
+
     def _parts(self, shape: Shape) -> tuple[list[int], list[int]]:
         """The operand's shape split into parts, and the order of the parts in the result.
 
@@ -142,7 +148,7 @@ class Depth2SpaceOp(Moves, ShapeInference, TpuOp):
 
 
 @irdl_op_definition
-class ShuffleChannelOp(Moves, GlobalOnly, LocalOp):
+class ShuffleChannelOp(Moves, LocalOp):
     """Channels seen as `group` rows and read column by column (ShuffleNet)."""
 
     WHY_GLOBAL: ClassVar[str] = "it moves data across lanes"
@@ -160,9 +166,12 @@ class ShuffleChannelOp(Moves, GlobalOnly, LocalOp):
         moves = IndexMap.permuted((n, group, c // group, size), (0, 2, 1, 3))
         return Movement(n * c * size, (Moved(0, moves),))
 
+    def is_read_by_strides(self) -> bool:
+        return True
+
 
 @irdl_op_definition
-class SwapChannelOp(GlobalOnly, SameShape, LocalOp):
+class SwapChannelOp(SameShape, LocalOp):
     """Channel i of the result is channel `channel_order[i]` of the input."""
 
     WHY_GLOBAL: ClassVar[str] = "it moves data across lanes"
@@ -202,6 +211,12 @@ class SwapDimInnerOp(Moves, SameShape, LocalOp):
     def movement(self) -> Movement | None:
         shape = self.static_shape(0)
         return Movement(prod(shape), (Moved(0, IndexMap.rolled(shape, ints(self.offset))),))
+
+    def is_read_by_strides(self) -> bool:
+        return True
+
+    def rotation(self) -> int | None:
+        return ints(self.offset)[1]
 
     def local_support(self, kind: GroupType) -> str | None:
         rank = len(self.shape_of(self.input))

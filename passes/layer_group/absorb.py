@@ -15,7 +15,7 @@ from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.kernels.support import dtype_of
 from xdsl_tpu.backend.local.context import LocalValue
 from xdsl_tpu.backend.local.forms import arrangements
-from xdsl_tpu.backend.local.gather import VIEWS, gather_cost, reading
+from xdsl_tpu.backend.local.gather import gather_cost, reading
 from xdsl_tpu.backend.local.schedule import ginfo
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import Shape4, aligned, compact
@@ -24,12 +24,10 @@ from xdsl_tpu.dialects.absorbed import is_absorbed, set_absorbed
 from xdsl_tpu.dialects.attrs import I64Array, ints
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.module_state import text_attribute
 from xdsl_tpu.passes.tensors import shape_of, size_in_bytes
-
-MOVES = (tpu.PermuteOp, tpu.SwapDimInnerOp, tpu.Depth2SpaceOp)
-"""Ops that change nothing but the order of elements."""
 
 MOST_COMMANDS = 1024
 """More commands for one Load than this cost more than the cycle model says."""
@@ -60,7 +58,7 @@ class AbsorbMovesPass(ModulePass):
         _, _, func = divided_parts(op)
         # From the end, so that of a chain first what is next to the Loads is looked at.
         for move in reversed(list(func.body.block.ops)):
-            if isinstance(move, MOVES):
+            if isinstance(move, Moves) and move.is_read_by_strides():
                 set_absorbed(move, _is_worth_it(move, chip))
 
 
@@ -100,7 +98,7 @@ def _loads(value: SSAValue, chip: Chip) -> list[tpu.LoadOp] | None:
             continue  # names what its Loads read
         if isinstance(user, tpu.LoadOp) and _is_plain(user, chip):
             found.append(user)
-        elif isinstance(user, VIEWS) or is_absorbed(user):
+        elif isinstance(user, KeepsOrder) or is_absorbed(user):
             behind = _loads(user.results[0], chip)
             if behind is None:
                 return None

@@ -8,6 +8,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.local_gen import MergesTaps
 from xdsl_tpu.dialects.names import fused_loc
 from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
 from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
@@ -103,12 +104,11 @@ class _Builder:
         )
 
     def _merged_lanes(self, value: SSAValue) -> int:
-        """The `use_3ic_optimize` of the convolution that reads the value as its input."""
-        inside = set(self.group.ops)
+        """What the op that reads the value with filter taps as channels says of them."""
         for use in value.uses:
             op = use.operation
-            if op in inside and isinstance(op, tpu.Conv2DOp) and use.index == 0:
-                return op.use_3ic_optimize.value.data
+            if op in self.inside and isinstance(op, MergesTaps) and use.index == 0:
+                return op.tap_code()
         return 0
 
     def _store(self, value: SSAValue) -> tpu.StoreOp:

@@ -12,9 +12,8 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.measure import Moved
-from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps, tap_reader
 from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.layer_group.allocate import rounded
 from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Round, SlicedCost, Transfer
@@ -51,6 +50,7 @@ class CostTable:
         self.ops, self.chip, self.prices = ops, chip, prices
         self.types = RangeTypes(ops, chip.lanes)
         self.position = {op: index for index, op in enumerate(ops)}
+        self._tap_readers = self._find_tap_readers()
         self.moves = find_moves(ops, is_global, prices)
         self.ring_low = [0] * len(ops)
         self.whole = {kind: Part(kind, chip.lanes) for kind in GroupType}
@@ -191,16 +191,25 @@ class CostTable:
         only_stored = self.first_use[op.results[0]] >= end
         return self.prices.compute(op, part, only_stored, self.merging(op, end))
 
-    def merging(self, op: Operation, end: int) -> tpu.Conv2DOp | None:
-        """The convolution before `end` that a cast prepares the input of, taps as channels."""
-        while isinstance(op, tpu.CastOp):
-            uses = list(op.output.uses)
-            if len(uses) != 1 or self.position.get(uses[0].operation, end) >= end:
-                return None
-            op = uses[0].operation
-            if isinstance(op, tpu.Conv2DOp) and uses[0].index == 0:
-                return op if op.use_3ic_optimize.value.data & 3 else None
-        return None
+    def merging(self, op: Operation, end: int) -> MergesTaps | None:
+        """The op before `end` that reads with taps as channels what `op` prepares for it."""
+        reader = self._tap_readers.get(op)
+        return reader if reader is not None and self.position[reader] < end else None
+
+    def looks_around(self, index: int) -> bool:
+        """Whether what an op costs depends on what reads its result in the group."""
+        op = self.ops[index]
+        return op in self._tap_readers or (isinstance(op, LocalGen) and op.rotation() is not None)
+
+    def _find_tap_readers(self) -> dict[Operation, MergesTaps]:
+        found: dict[Operation, MergesTaps] = {}
+        for op in self.ops:
+            if isinstance(op, LocalGen) and op.follows_reader():
+                uses = list(op.results[0].uses)
+                reader = tap_reader(op.results[0], self.position.__contains__)
+                if len(uses) == 1 and reader is not None:
+                    found[op] = reader
+        return found
 
     def load(
         self,
@@ -227,11 +236,9 @@ class CostTable:
     def store(self, value: SSAValue, part: Part) -> float:
         """GDMA cycles of a result's Store."""
         owner = value.owner
-        rotation = 0
-        if isinstance(owner, tpu.SwapDimInnerOp):
-            size = extent(value, part.kind, self.chip).c
-            rotation = ints(owner.offset)[1] % size
-        return self.prices.store(value, part, rotation)
+        turned = owner.rotation() if isinstance(owner, LocalGen) else None
+        size = extent(value, part.kind, self.chip).c
+        return self.prices.store(value, part, (turned or 0) % size)
 
 
 _NOTHING = Moved(0)
@@ -264,7 +271,8 @@ class _Scan:
             return
         op, end = table.ops[index], self.end
         self.local_bytes = max(self.local_bytes, own.local_bytes)
-        if isinstance(op, tpu.SwapDimInnerOp | tpu.CastOp):  # these look at the rest of the group
+        looks_around = table.looks_around(index)
+        if looks_around:
             self.tiu += table.kernel(index, self.part, end) or 0.0
         else:
             self.tiu += own.tiu
@@ -280,7 +288,7 @@ class _Scan:
             if is_weight(value):
                 self.weights += price.gdma - before.gdma
             else:
-                if value in table.moves or isinstance(op, tpu.CastOp):
+                if value in table.moves or looks_around:
                     price = table.load(op, place, self.part, (index, end), False)
                 self.loads += price.gdma - before.gdma
             self.tiu += price.tiu - before.tiu

@@ -119,8 +119,6 @@ def _between(
     for base in (after.base, before.base):
         if base.why_global is not None:
             return Explained(*names, NO_LOCAL_FORM, base.why_global)
-    if before.base is not after.base:
-        return Explained(*names, SHAPE_RULE, after.base.cut or "other rules for their shapes")
     boundary = known.get((before.ops[-1], after.ops[0]))
     if boundary is not None and boundary.is_choice:
         return Explained(*names, NOT_WORTH_IT, boundary.reason, cycles=boundary.cycles)

@@ -10,14 +10,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.address_assign.assign import divided_parts
-from xdsl_tpu.passes.layer_group.base_groups import BaseGroup, base_groups, computing_ops
+from xdsl_tpu.passes.layer_group.base_groups import (
+    BaseGroup,
+    base_groups,
+    computing_ops,
+    why_not_local,
+)
 from xdsl_tpu.passes.layer_group.build import build_group
 from xdsl_tpu.passes.layer_group.explain import explain, report, write
-from xdsl_tpu.passes.layer_group.local_rules import why_not_local
 from xdsl_tpu.passes.layer_group.model import Group, rechained
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.packs import pack_weights
@@ -98,7 +102,7 @@ class LayerGroupPass(ModulePass):
         ops = computing_ops(func.body.block)
         if self.split_weights:
             mark_split_weights(ops)
-        bases = base_groups(ops, lambda one: self._why_global(one, chip))
+        bases = base_groups(ops, self._why_global)
         prices = Prices(chip)
         searcher = Searcher(chip, prices.scratch)
         if self.opt == 1:
@@ -118,12 +122,12 @@ class LayerGroupPass(ModulePass):
         for group in reversed(groups):
             build_group(group, none, chip)
 
-    def _why_global(self, op: Operation, chip: Chip) -> str | None:
+    def _why_global(self, op: Operation) -> str | None:
         if op.name in self.keep_global:
             return f"{op.name} is kept global by option"
         if not self.split_weights and _has_split_weight(op):
             return "its weight would be cut with its result; split_weights=false forbids that"
-        return why_not_local(op, chip)
+        return why_not_local(op)
 
     def _check_options(self) -> None:
         """Raise TpuError for a search or an output format that this pass does not have."""

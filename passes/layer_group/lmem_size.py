@@ -8,16 +8,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, tap_reader
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top import WeightOp
-from xdsl_tpu.dialects.tpu import CastOp, Conv2DOp
 from xdsl_tpu.dialects.tpu.local import stored_type
 from xdsl_tpu.passes.layer_group.values import ValueSlices
 from xdsl_tpu.passes.tensors import is_weight
-
-MERGED_TAPS = 0x3
-"""The bits of `use_3ic_optimize` that say whether kernel rows or columns are channels."""
 
 
 def lane_bytes(part: Ncdhw, bits: int, eu_align: bool, chip: Chip) -> int:
@@ -43,37 +39,12 @@ def slice_bytes(
     inside: Collection[Operation],
     chip: Chip,
 ) -> int:
-    """Bytes per lane of a value's largest slice in a group, with filter taps as channels if so.
-
-    A convolution of `inside` that merges taps reads an operand with a channel for each tap and as
-    many rows as its result has; columns stay together, because a DMA moves single ones slowly.
-    """
-    conv = _merging(value, inside)
-    if conv is None:
+    """Bytes per lane of a value's largest slice in a group, with filter taps as channels if so."""
+    reader = tap_reader(value, inside.__contains__)
+    if reader is None:
         return value_bytes(value, of[value], chip)
-    rows, columns = (bool(conv.use_3ic_optimize.value.data & bit) for bit in (1, 2))
-    kernel_h, kernel_w = ints(conv.kernel_shape)
-    stride_w = ints(conv.strides)[1]
-    part, out = of[value].largest(), of[conv.output].largest()
-    merged = part._replace(
-        c=part.c * (kernel_h if rows else 1) * (kernel_w if columns else 1),
-        h=out.h if rows else part.h,
-        w=(out.w - 1) * stride_w + 1 if columns else part.w,
-    )
+    merged = reader.merged(of[value].largest(), of[reader.results[0]].largest())
     return lane_bytes(merged, element_bits(value), of[value].eu_align, chip)
-
-
-def _merging(value: SSAValue, inside: Collection[Operation]) -> Conv2DOp | None:
-    """The convolution that reads a value, perhaps through casts, with taps as channels."""
-    for use in value.uses:
-        user = use.operation
-        if user not in inside:
-            continue
-        if isinstance(user, CastOp):
-            return _merging(user.output, inside)
-        if isinstance(user, Conv2DOp) and use.index == 0:
-            return user if user.use_3ic_optimize.value.data & MERGED_TAPS else None
-    return None
 
 
 def element_bits(value: SSAValue) -> int:

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_tpu.backend.local.gather import VIEWS
 from xdsl_tpu.backend.local.measure import Moved
 from xdsl_tpu.dialects.absorbed import set_absorbed
-from xdsl_tpu.passes.layer_group.absorb import MOVES
+from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
 from xdsl_tpu.passes.layer_group.prices import Part, Prices
 
@@ -21,9 +20,15 @@ from xdsl_tpu.passes.layer_group.prices import Part, Prices
 def is_kept_global(base: BaseGroup) -> bool:
     """Whether the ops of a base group cannot or should not be groups: lone views and movement
     are better done by whoever reads the result."""
-    return base.why_global is not None or (
-        len(base.ops) == 1 and isinstance(base.ops[0], (*VIEWS, *MOVES))
-    )
+    return base.why_global is not None or (len(base.ops) == 1 and _is_deferrable(base.ops[0]))
+
+
+def _is_deferrable(op: Operation) -> bool:
+    return isinstance(op, KeepsOrder) or _is_read_by_strides(op)
+
+
+def _is_read_by_strides(op: Operation) -> bool:
+    return isinstance(op, Moves) and op.is_read_by_strides()
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Move:
     cycles: int
 
 
-class Moves:
+class Deferred:
     """The moves of a function, by the value at their end; `deferred` are ops that are part."""
 
     def __init__(self, found: dict[SSAValue, Move], prices: Prices) -> None:
@@ -58,7 +63,7 @@ class Moves:
 
     def load(self, move: Move, value: SSAValue, part: Part, plain: Moved) -> Moved:
         """A Load that does the move, or the copy and a plain Load."""
-        movers = [op for op in move.chain if isinstance(op, MOVES)]
+        movers = list(filter(_is_read_by_strides, move.chain))
         signatures = tuple(self.prices.signature(op) for op in move.chain)
         for op in movers:
             set_absorbed(op, True)
@@ -71,7 +76,7 @@ class Moves:
         return Moved(executed if gathered is None else min(gathered, executed))
 
 
-def find_moves(ops: Sequence[Operation], is_global: Sequence[bool], prices: Prices) -> Moves:
+def find_moves(ops: Sequence[Operation], is_global: Sequence[bool], prices: Prices) -> Deferred:
     """All chains in front of ops, by the value that these read."""
     position = {op: index for index, op in enumerate(ops)}
     found: dict[SSAValue, Move] = {}
@@ -85,11 +90,11 @@ def find_moves(ops: Sequence[Operation], is_global: Sequence[bool], prices: Pric
         if any(_links(ops[place], place, is_global) for place in readers):
             continue  # not the end of the chain
         chain = tuple(_chain(op, position, is_global))[::-1]
-        movers = [one for one in chain if isinstance(one, MOVES)]
+        movers = list(filter(_is_read_by_strides, chain))
         if movers:
             cycles = sum(prices.alone(one).cycles for one in movers)
             found[op.results[0]] = Move(chain, min(readers), max(readers), cycles)
-    return Moves(found, prices)
+    return Deferred(found, prices)
 
 
 def _chain(
@@ -107,4 +112,4 @@ def _chain(
 
 
 def _links(op: Operation, index: int, is_global: Sequence[bool]) -> bool:
-    return is_global[index] and isinstance(op, (*VIEWS, *MOVES))
+    return is_global[index] and _is_deferrable(op)

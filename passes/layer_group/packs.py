@@ -13,11 +13,12 @@ own Loads; an attribute `pack` on each says where in the image it is.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.layer_group.allocate import rounded
 from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
 from xdsl_tpu.passes.layer_group.model import Group
@@ -30,9 +31,6 @@ PACK_BYTES = 4032
 
 More lanes take several transfers, each to some of them.
 """
-
-_OPERANDS: dict[type[Operation], tuple[int, ...]] = {tpu.Conv2DOp: (1, 2), tpu.MatMulOp: (1,)}
-"""Weights with a channel per lane; others are rows that all lanes need."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,8 @@ def may_pack(value: SSAValue, kind: GroupType, lane_bytes: int, chip: Chip) -> b
     if not is_weight(value) or lane_bytes > PACK_BYTES // 2:
         return False
     uses = list(value.uses)
-    if len(uses) != 1 or uses[0].index not in _OPERANDS.get(type(uses[0].operation), ()):
+    user = uses[0].operation
+    if len(uses) != 1 or not isinstance(user, LocalGen) or uses[0].index not in user.lane_weights():
         return False
     sizes = extent(value, kind, chip)
     return sizes.n == sizes.d == 1 and sizes.c > 1

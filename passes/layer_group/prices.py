@@ -24,14 +24,12 @@ from xdsl_tpu.backend.local.measure import (
     measure_load,
     measure_pack,
     measure_store,
-    merges_taps,
 )
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import aligned
-from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import RankedTensor, is_none
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
-from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
 from xdsl_tpu.passes.layer_group.absorb import MOST_COMMANDS
 from xdsl_tpu.passes.layer_group.lmem_size import allows_split
 from xdsl_tpu.passes.layer_group.packs import PACK_BYTES
@@ -136,11 +134,12 @@ class Prices:
         op: Operation,
         part: Part,
         only_stored: bool = False,
-        merging: tpu.Conv2DOp | None = None,
+        merging: MergesTaps | None = None,
     ) -> int | None:
         """TIU cycles of an op on a part; None when its kernel cannot work on it."""
         places = self._places(op, part)
-        only_stored &= isinstance(op, tpu.SwapDimInnerOp)
+        assert isinstance(op, LocalGen)
+        only_stored &= op.rotation() is not None
         conv = None if merging is None else (self.signature(merging), self._places(merging, part))
         key = ("compute", self.signature(op), part.kind, only_stored, conv, places)
 
@@ -169,15 +168,16 @@ class Prices:
         user: Operation,
         index: int,
         part: Part,
-        merging: tpu.Conv2DOp | None = None,
+        merging: MergesTaps | None = None,
     ) -> Moved:
         """What the Load of an operand takes for one of its users."""
         value = user.operands[index]
-        if merging is None and isinstance(user, tpu.Conv2DOp) and index == 0 and merges_taps(user):
-            merging = user
+        if merging is None and isinstance(user, MergesTaps) and index == 0:
+            merging = user if any(user.merged_taps()) else None
         own = None
         if merging is not None:
-            own = (self.signature(merging), part.sizes(merging.output), part.starts(merging.output))
+            out = merging.results[0]
+            own = (self.signature(merging), part.sizes(out), part.starts(out))
         form = (user.name, index) if own is None else own
         key = ("load", value.type, user.results[0].type, form, part.kind, part.sizes(value))
         key = (*key, _weight_kind(value))

@@ -17,10 +17,6 @@ from xdsl_tpu.dialects.top.packs import PackPlace, pack_of
 from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.dialects.tpu.op import LocalOp
 
-IN_PLACE = (tpu.AddOp, tpu.SubOp, tpu.MulOp, tpu.DivOp, tpu.MinOp, tpu.MaxOp, tpu.ScaleOp)
-"""Ops that may write their result over an operand that nothing reads afterwards (reference of
-layer groups, section 11); views need no such permission, their result is the operand."""
-
 
 @dataclass(frozen=True, slots=True)
 class Stay:
@@ -168,7 +164,9 @@ def _allowed(a: Stay, b: Stay) -> bool:
 
 def _replaces(old: Stay, new: Stay) -> bool:
     """Whether an op writes its result over an operand that it is the last to read."""
-    if not isinstance(new.owner, IN_PLACE) or old.slice != new.slice or old.last != new.first:
+    if not isinstance(new.owner, LocalOp) or not new.owner.may_overwrite():
+        return False
+    if old.slice != new.slice or old.last != new.first:
         return False
     sources = {root_of(o.owner) for o in new.owner.operands if isinstance(o.owner, Operation)}
     return old.owner in sources and old.start == new.start

@@ -11,8 +11,7 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.passes.address_assign.views import view_of
-from xdsl_tpu.passes.layer_group.base_groups import base_groups
-from xdsl_tpu.passes.layer_group.local_rules import why_not_local
+from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_not_local
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
@@ -33,7 +32,7 @@ class WindowCosts:
         """
         if not all(self._has_commands(op) for op in ops):
             return math.inf
-        bases = base_groups(ops, lambda op: why_not_local(op, self.chip))
+        bases = base_groups(ops, why_not_local)
         return OptimalSearch(Searcher(self.chip, self.prices.scratch), self.prices, bases).cycles()
 
     def _has_commands(self, op: Operation) -> bool:

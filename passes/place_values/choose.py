@@ -18,7 +18,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.passes.constants import reshaped_weight
 from xdsl_tpu.passes.graph import rebuilt
-from xdsl_tpu.passes.layer_group.local_rules import why_not_local
+from xdsl_tpu.passes.layer_group.base_groups import why_not_local
 from xdsl_tpu.passes.place_values.components import Component
 from xdsl_tpu.passes.tensors import element_bytes, element_of, shape_of, size_in_bytes
 
@@ -102,14 +102,14 @@ class Chooser:
 
     def _is_global(self, op: Operation) -> bool:
         if op not in self._global:
-            self._global[op] = why_not_local(op, self.chip) is not None
+            self._global[op] = why_not_local(op) is not None
         return self._global[op]
 
     def _is_refused(self, op: LaneView, view: Viewed) -> bool:
         if is_as_it_stands(op, view):
             return self._is_global(op)
         trial = viewed_op(op, view, map(_stand_in, op.operands, view.operands))
-        refused = why_not_local(trial, self.chip) is not None
+        refused = why_not_local(trial) is not None
         trial.drop_all_references()
         return refused
 

@@ -113,34 +113,6 @@ def pool(source: Source, kernel: int, stride: int, **attributes: Any) -> NamedOp
     return made(op, [source], target, nones=nones, **window, **attributes)
 
 
-def deconv(kernel: int, stride: int) -> NamedOp:
-    size = 7 * stride + kernel
-    return made(
-        tpu.DeconvOp,
-        [(1, 4, 8, 8), weight((1, 4, 1, 4 * kernel * kernel))],
-        (1, 4, size, size),
-        nones=1,
-        with_bias=False,
-        kernel_shape=(kernel, kernel),
-        strides=(stride, stride),
-        pads=(0, 0, 0, 0),
-    )
-
-
-def conv3d(source: Source, stride: int = 1) -> NamedOp:
-    n, c, *sizes = _shape(source)
-    return made(
-        tpu.Conv3DOp,
-        [source, weight((c, c, 3, 3, 3))],
-        (n, c, *((size + 2 - 3) // stride + 1 for size in sizes)),
-        nones=1,
-        with_bias=False,
-        kernel_shape=(3, 3, 3),
-        strides=(stride,) * 3,
-        pads=(1,) * 6,
-    )
-
-
 def matmul(
     left: Source, right: Source, element: Attribute = f16, name: str = "y", **attributes: Any
 ) -> NamedOp:
@@ -184,10 +156,6 @@ def concat(axis: int, *sources: Source) -> NamedOp:
     return made(tpu.ConcatOp, sources, tuple(target), axis=axis)
 
 
-def mul_shift(source: Shape) -> NamedOp:
-    return made(tpu.MulShiftOp, [source], source, INT8, multiplier=1, rshift=0)
-
-
 def reshape(source: Source, target: Shape, name: str = "y") -> NamedOp:
     return made(tpu.ReshapeOp, [source], target, name=name)
 
@@ -199,10 +167,3 @@ def squeeze(source: Source, target: Shape, axes: Sequence[int]) -> NamedOp:
 def permute(source: Shape, order: Sequence[int]) -> NamedOp:
     target = tuple(source[axis] for axis in order)
     return made(tpu.PermuteOp, [source], target, nones=1, order=list(order))
-
-
-def attention(keys: bool) -> NamedOp:
-    """Queries 2x64x32; keys and values of the same shape, if there are any."""
-    present: list[Source] = [(2, 64, 32)] * (3 if keys else 1)
-    plain: dict[str, Any] = {"scale": 1.0, "head": 1, "dim": 32}
-    return made(tpu.AttentionOp, present, (2, 64, 32), nones=13 - len(present), **plain)

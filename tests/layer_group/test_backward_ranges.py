@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.layer_group.op_samples import attention, binary, made, matmul, slice_op, value, weight
+from tests.layer_group.op_samples import binary, made, matmul, slice_op, value, weight
 from xdsl.dialects.builtin import ModuleOp, NoneType, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
@@ -122,20 +122,6 @@ def test_pool(seed: int, mode: str) -> None:
         check(depends, op, secs)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_deconv_is_exact(seed: int) -> None:
-    w = window(seed)
-    extent = (w["k"] - 1) * w["d"] + 1
-    rows = (w["size"] - 1) * w["s"] + extent - w["b"] - w["a"]
-    if rows < 1 or extent < w["s"]:
-        w.update(b=0, a=0, s=min(w["s"], extent))
-        rows = (w["size"] - 1) * w["s"] + extent
-    attributes = window_attributes(w, dilated=True) | {"with_bias": False}
-    depends, op = dependence(tpu.DeconvOp, w["size"], w["k"], rows, **attributes)
-    for secs in range(1, rows + 1):
-        check(depends, op, secs, exact=w["d"] == 1)
-
-
 @pytest.mark.parametrize("scale", [1, 2, 3, 5])
 @pytest.mark.parametrize("size", [1, 2, 7])
 def test_upsample_is_exact(size: int, scale: int) -> None:
@@ -229,10 +215,3 @@ def test_product_needs_the_whole_right_matrix_for_some_rows() -> None:
     assert backward(op, part("h", 1, 1, 2), 1, 2) == (1, 1)
     shared = matmul((4, 8, 16), weight((1, 16, 6)))
     assert backward(shared, part("n", 2, 1, 4), 1, 1) == (0, 1)
-
-
-def test_attention_looks_at_all_keys() -> None:
-    op = attention(keys=True)
-    assert backward(op, part("c", 0, 32, 64), 0, 64) == (0, 32)
-    assert backward(op, part("c", 0, 32, 64), 1, 64) == (0, 64)
-    assert backward(op, part("n", 1, 1, 2), 1, 2) == (1, 1)

@@ -45,13 +45,15 @@ def in_group(module: ModuleOp, kind: type) -> int:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "stride", "casts"), [(7, 2, 0), (3, 2, 1), (4, 2, 0), (5, 2, 0), (4, 4, 1)]
+    ("kernel", "stride", "size", "casts"),
+    [(7, 2, 64, 1), (4, 4, 64, 1), (5, 2, 224, 0), (3, 2, 224, 1)],
 )
-def test_an_image_is_cast_before_it_is_loaded_many_times(
-    kernel: int, stride: int, casts: int
+def test_a_large_image_is_cast_before_it_is_loaded_many_times(
+    kernel: int, stride: int, size: int, casts: int
 ) -> None:
-    """With 3 rows of a filter for 2 of the image words are cheaper to load than to cast first."""
-    module = grouped(stem(kernel, stride), measure=False)
+    """Rows of the image are loaded once for each row of the filter that sees them; as long as
+    that is hidden behind the convolution, or less than a way through DDR, words do as well."""
+    module = grouped(stem(kernel, stride, size), measure=False)
     assert in_group(module, tpu.Conv2DOp) == 2
     assert in_group(module, tpu.CastOp) == casts
 
@@ -67,5 +69,5 @@ def test_patches_with_a_rest_are_not() -> None:
     assert in_group(module, tpu.Conv2DOp) < 2
 
 
-def test_results_with_the_cast_outside() -> None:
+def test_results_with_a_cast_of_an_image() -> None:
     check(stem(7, 2))
