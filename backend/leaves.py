@@ -23,6 +23,7 @@ from xdsl_tpu.backend.kernels import (
     pool,
     recurrent,
     reduce,
+    resample,
     rope,
     scale,
     selection,
@@ -35,6 +36,7 @@ from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
 from xdsl_tpu.backend.local import int8_lookup, move, rows, transpose
 from xdsl_tpu.backend.local import pool as local_pool
+from xdsl_tpu.backend.local import resample as local_resample
 from xdsl_tpu.backend.local.context import LocalKernel
 from xdsl_tpu.dialects import tpu
 
@@ -79,6 +81,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.RMSNormOp: Leaf(norm.rms_norm, rows.rms_norm),
     tpu.RearrangeOp: Leaf(moves.moves),
     tpu.ReduceOp: Leaf(reduce.reduce, rows.reduce),
+    tpu.ResampleOp: Leaf(resample.resample, local_resample.resample),
     tpu.ReshapeOp: Leaf(moves.moves, move.reshape),
     tpu.ReverseOp: Leaf(moves.moves),
     tpu.RopeOp: Leaf(rope.rope),
@@ -91,7 +94,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.SwapDimInnerOp: Leaf(moves.moves, move.swap_dim_inner),
     tpu.TileOp: Leaf(moves.moves),
     tpu.UnsqueezeOp: Leaf(moves.moves, move.reshape),
-    tpu.UpsampleOp: Leaf(moves.moves),
+    tpu.UpsampleOp: Leaf(moves.moves, local_resample.upsample),
     tpu.WhereOp: Leaf(selection.select),
 }
 """Every op that has a kernel."""

@@ -195,6 +195,7 @@ from xdsl_tpu.dialects.tpu.resize import (
     GridSampleInDeformableAttnOp,
     GridSamplerOp,
     InterpOp,
+    ResampleOp,
     UpsampleOp,
 )
 from xdsl_tpu.dialects.tpu.rnn import GRUOp, LSTMOp
@@ -352,6 +353,7 @@ Tpu = Dialect(
         ScatterNDOp,
         A16GatherOp,
         InterpOp,
+        ResampleOp,
         UpsampleOp,
         GridSamplerOp,
         GridSampleInDeformableAttnOp,
@@ -640,6 +642,7 @@ __all__ = [
     "RequantIntOp",
     "RequantMode",
     "RequantModeAttr",
+    "ResampleOp",
     "ReshapeOp",
     "ResizeCoordMode",
     "ResizeCoordModeAttr",

@@ -13,13 +13,20 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, default_attr_def
+from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED
-from xdsl_tpu.dialects.interfaces.local_gen import Part, Range, clipped
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range, clipped
 from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves, rectangles
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import RESIZE_COORD_MODE, RESIZE_MODE
-from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, declared_shape
+from xdsl_tpu.dialects.tpu.local import TakesMargins
+from xdsl_tpu.dialects.tpu.op import (
+    RANKED_OR_NONE,
+    LocalOp,
+    TpuOp,
+    check_elements,
+    declared_shape,
+)
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
 
@@ -52,6 +59,60 @@ class InterpOp(ShapeInference, LocalOp):
         if len(target) != len(source) or target[:2] != source[:2]:
             raise ShapeError(f"cannot resize {dims(source)} to {dims(target)}")
         return (target,)
+
+
+@irdl_op_definition
+class ResampleOp(TakesMargins, ShapeInference, LocalOp):
+    """Rows, then columns of N, C, H, W, each an old one or between two neighbours.
+
+    Row j of the result lies between rows `rows[j]` and `rows[j] + 1`; `rows` is empty where they
+    stay as they are. `shares` holds how far it is from the first, for all rows if `blend_rows`,
+    then for all columns if `blend_columns`; what is not blended is the first.
+
+        Resample(1x64x2x8, [0, .25, .75, 1]) {rows = [0, 0, 0, 0], columns = [], blend_rows = true}
+    """
+
+    name = "tpu.Resample"
+
+    input = operand_def(RANKED)
+    shares = operand_def(RANKED_OR_NONE)
+    rows = attr_def(I64_ARRAY)
+    columns = attr_def(I64_ARRAY)
+    blend_rows = default_attr_def(BOOL, False)
+    blend_columns = default_attr_def(BOOL, False)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape = self.shape_of(self.input, 4)
+        rows, columns = ints(self.rows), ints(self.columns)
+        blends = bool(self.blend_rows), bool(self.blend_columns)
+        for size, first, blend in zip(shape[2:], (rows, columns), blends, strict=True):
+            if first and not 0 <= min(first) <= max(first) < size - blend:
+                raise ShapeError(f"elements {min(first)} to {max(first)} of {size} are asked for")
+        count = len(rows) * blends[0] + len(columns) * blends[1]
+        check_elements(self, "shares", self.shares, count)
+        return ((*shape[:2], len(rows) or shape[2], len(columns) or shape[3]),)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        return None if kind is GroupType.NORMAL else "it needs rows and columns of their own"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis != "w"
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        """The old rows that new ones lie between."""
+        if operand > 0:
+            return 0, size
+        rows = ints(self.rows)
+        if part.axis != "h" or not rows:
+            return super().backward(part, operand, size)
+        seen = rows[part.start : part.end]
+        return clipped(min(seen), max(seen) + 1 + bool(self.blend_rows), size)
+
+    def row_operands(self) -> tuple[int, ...]:
+        return (1,)
 
 
 @irdl_op_definition

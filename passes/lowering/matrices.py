@@ -1,4 +1,4 @@
-"""What is a product with a constant matrix along an axis: running sums, resizing."""
+"""What is a product with a constant matrix along an axis: running sums."""
 
 import math
 from collections.abc import Sequence
@@ -7,11 +7,9 @@ import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
-from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.steps import Array, Steps
-from xdsl_tpu.passes.tensors import is_weight, shape_of
+from xdsl_tpu.passes.tensors import shape_of
 
 LARGEST_MATRIX = 1 << 24
 """Elements of a constant matrix that an op may become."""
@@ -53,29 +51,6 @@ def _cumsum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     return [product_along(do, op.input, axis, np.tri(shape[axis]).T, F32)]
 
 
-def _interp(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """interp(x) -> rows and columns times the matrices that resize the unit vectors.
-
-    A constant target shape is not looked at: shape inference has turned it into scales.
-    """
-    assert isinstance(op, top.InterpOp)
-    do, shape, target = Steps(op, ctx), shape_of(op.input), shape_of(op.output)
-    if not is_none(op.target_shape) and not is_weight(op.target_shape):
-        raise do.refuse("its size is not constant")
-    scales = (op.scale_h.value.data, op.scale_w.value.data)[4 - len(shape) :]
-    if min(scales) <= 0:
-        raise do.refuse("its scales are not known")
-    axes = [a for a in range(2, len(shape)) if shape[a] != target[a] or scales[a - 2] != 1]
-    x = op.input
-    for axis in axes or [len(shape) - 1]:
-        unit = np.eye(shape[axis], dtype=np.float32)
-        modes = op.mode.data, op.coord_mode.data
-        matrix = interpolate_axis(unit, 1, target[axis], scales[axis - 2], *modes)
-        label = "" if axis == (axes or [axis])[-1] else f"_{axis}"
-        x = product_along(do, x, axis, matrix, ctx.element, label)
-    return [x]
-
-
 def _trilu(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """trilu(x) -> x where a constant triangle is 1, elsewhere 0."""
     assert isinstance(op, top.TriluOp)
@@ -90,6 +65,5 @@ def _trilu(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
 
 LOWERINGS: Lowerings = {
     top.CumSumOp: _cumsum,
-    top.InterpOp: _interp,
     top.TriluOp: _trilu,
 }

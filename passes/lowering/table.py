@@ -16,6 +16,7 @@ from xdsl_tpu.passes.lowering import (
     ranking,
     recurrent,
     reduction,
+    resize,
 )
 from xdsl_tpu.passes.lowering.context import Lowerings
 
@@ -32,6 +33,7 @@ LOWERINGS: Lowerings = {
     **ranking.LOWERINGS,
     **recurrent.LOWERINGS,
     **reduction.LOWERINGS,
+    **resize.LOWERINGS,
 }
 
 STAY: tuple[type[Operation], ...] = (top.InputOp, top.WeightOp, top.NoneOp)

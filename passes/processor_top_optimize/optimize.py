@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.canonicalize.conv import MergePointwiseConv
 from xdsl_tpu.passes.canonicalize.mul_const import MergeMulConst
 from xdsl_tpu.passes.canonicalize.permute import Permute5dSplit, PermuteFuse, RemovePermute
 from xdsl_tpu.passes.canonicalize.reshape import TopFuseReshape2, TopReshapeFuse
@@ -28,7 +29,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
 PATTERNS: PatternTable = {
     top.AddOp: (arithmetic.ConvertMultiInputAdd(),),
     top.ConcatOp: (swap_dim_inner.ConcatToSwapDimInner(),),
-    top.ConvOp: (conv.ConvRowsToPlanes(),),
+    top.ConvOp: (conv.ConvRowsToPlanes(), MergePointwiseConv()),
     top.DivOp: (arithmetic.DivBySqrt(),),
     top.MatMulOp: (
         split_matmul.SplitMatMulPattern(),

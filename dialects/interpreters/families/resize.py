@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.dialects import top, tpu
@@ -52,7 +53,28 @@ def sample(call: Call) -> Array:
     )
 
 
+def resample(call: Call) -> Array:
+    """Rows, then columns, picked or blended."""
+    x, shares = call.tensor(), call.optional(1)
+    left = None if shares is None else shares.reshape(-1)
+    for axis, name in ((2, "rows"), (3, "columns")):
+        first = call.integers(name)
+        if not first:
+            continue
+        low = np.take(x, first, axis)
+        if not call.flag(f"blend_{name}"):
+            x = low
+            continue
+        if left is None or left.size < len(first):
+            raise ValueError(f"{name} are blended, but shares are missing")
+        part, left = left[: len(first)], left[len(first) :]
+        part = part.reshape(-1, *(1,) * (3 - axis))
+        x = low + part * (np.take(x, np.add(first, 1), axis) - low)
+    return x
+
+
 RULES: Final[Rules] = {
     interpolate: (top.InterpOp, tpu.InterpOp),
+    resample: (tpu.ResampleOp,),
     sample: (top.GridSamplerOp, tpu.GridSamplerOp),
 }

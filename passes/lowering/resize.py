@@ -1,0 +1,75 @@
+"""Resizing of images: rows and columns that are old ones or lie between two neighbours."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
+from xdsl_tpu.dialects.resampling import Resampling, runs_of
+from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.matrices import product_along
+from xdsl_tpu.passes.lowering.steps import Array, Steps
+from xdsl_tpu.passes.tensors import is_weight, shape_of
+
+FEWEST_COLUMNS = 4
+"""Columns that a command must make in the mean: with fewer a product by a matrix is cheaper."""
+
+
+def _interp(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """interp(x) -> Resample(x, shares); products with the matrices that resize the unit vectors
+    where neighbours do not come in equal groups.
+
+    A constant target shape is not looked at: shape inference has turned it into scales.
+    """
+    assert isinstance(op, top.InterpOp)
+    do, shape, target = Steps(op, ctx), shape_of(op.input), shape_of(op.output)
+    if not is_none(op.target_shape) and not is_weight(op.target_shape):
+        raise do.refuse("its size is not constant")
+    scales = (op.scale_h.value.data, op.scale_w.value.data)[4 - len(shape) :]
+    if min(scales) <= 0:
+        raise do.refuse("its scales are not known")
+    axes = [a for a in range(2, len(shape)) if shape[a] != target[a] or scales[a - 2] != 1]
+    axes = axes or [len(shape) - 1]
+    modes = op.mode.data, op.coord_mode.data
+    matrices = {
+        a: interpolate_axis(np.eye(shape[a], dtype=np.float32), 1, target[a], scales[a - 2], *modes)
+        for a in axes
+    }
+    x = ctx.as_type(op.input, ctx.element)
+    ways = {axis: Resampling.of(matrix) for axis, matrix in matrices.items()}
+    found = {axis: way for axis, way in ways.items() if way is not None}
+    if len(shape) == 4 and len(found) == len(axes) and _in_groups(found.get(3)):
+        return [_resample(do, x, found)]
+    for axis, matrix in matrices.items():
+        x = product_along(do, x, axis, matrix, ctx.element, "" if axis == axes[-1] else f"_{axis}")
+    return [x]
+
+
+def _in_groups(columns: Resampling | None) -> bool:
+    if columns is None:
+        return True
+    return len(runs_of(columns.first)) * FEWEST_COLUMNS <= max(len(columns.first), 32)
+
+
+def _resample(do: Steps, x: SSAValue, ways: dict[int, Resampling]) -> SSAValue:
+    element, none = do.ctx.element, Resampling(())
+    rows, columns = ways.get(2, none), ways.get(3, none)
+    numbers: Array = np.array([*rows.shares, *columns.shares], np.float32)
+    shares = do.ctx.none()
+    if numbers.size:
+        shares = do.weight("shares", numbers.reshape(1, 1, 1, -1), element)
+    return do.last(
+        tpu.ResampleOp,
+        [x, shares],
+        element,
+        rows=rows.first,
+        columns=columns.first,
+        blend_rows=bool(rows.shares),
+        blend_columns=bool(columns.shares),
+    )
+
+
+LOWERINGS: Lowerings = {top.InterpOp: _interp}

@@ -1,0 +1,118 @@
+"""Images resized between their elements, over DDR and on slices."""
+
+import numpy as np
+import pytest
+from tests.kernels.harness import Case, check
+from tests.local.groups import run_grouped
+
+from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
+from xdsl_tpu.dialects.resampling import Resampling, Run, runs_of
+from xdsl_tpu.passes.layer_group.values import Secs
+
+SIZES = (
+    ((1, 70, 4, 5), (8, 10), "linear", "half_pixel"),
+    ((2, 3, 5, 4), (15, 16), "linear", "half_pixel"),
+    ((1, 65, 9, 8), (17, 16), "linear", "align_corners"),
+    ((1, 4, 6, 8), (6, 12), "linear", "asymmetric"),
+    ((1, 64, 6, 8), (9, 8), "linear", "half_pixel"),
+    ((1, 8, 8, 12), (4, 6), "linear", "half_pixel"),
+    ((1, 3, 6, 8), (9, 12), "nearest", "half_pixel"),
+    ((1, 3, 1, 1), (4, 7), "linear", "half_pixel"),
+)
+
+
+def _resample(case: Case, x: str, source: tuple[int, ...], to: tuple[int, int], *how: str) -> str:
+    """The op that resizes `x`, with its shares."""
+    ways: list[Resampling] = []
+    for old, new in zip(source[2:], to, strict=True):
+        unit = np.eye(old, dtype=np.float32)
+        way = Resampling.of(interpolate_axis(unit, 1, new, new / old, *how))
+        assert way is not None
+        ways.append(way if new != old else Resampling(()))
+    numbers = np.array([share for way in ways for share in way.shares], np.float32)
+    shares = "none"
+    if numbers.size:
+        shares = case.weight("shares", (1, 1, 1, numbers.size))
+        case.weights["shares"] = numbers.reshape(1, 1, 1, -1).astype(np.float16).astype(np.float32)
+    attributes = {
+        "rows": f"{list(ways[0].first)}",
+        "columns": f"{list(ways[1].first)}",
+        "blend_rows": str(bool(ways[0].shares)).lower(),
+        "blend_columns": str(bool(ways[1].shares)).lower(),
+    }
+    return case.op("tpu.Resample", [x, shares], attributes, "y", (*source[:2], *to))
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32", "bf16"])
+@pytest.mark.parametrize(("source", "to", "mode", "coordinates"), SIZES, ids=str)
+def test_images_in_ddr(
+    kind: str, source: tuple[int, ...], to: tuple[int, int], mode: str, coordinates: str
+) -> None:
+    case = Case(kind)
+    x = case.input("x", source)
+    _resample(case, x, source, to, mode, coordinates)
+    check(case)
+
+
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=3), Secs(n=2), Secs(n=2, h=2)], ids=str)
+@pytest.mark.parametrize(("source", "to", "mode", "coordinates"), SIZES, ids=str)
+def test_slices(
+    secs: Secs, source: tuple[int, ...], to: tuple[int, int], mode: str, coordinates: str
+) -> None:
+    case = Case("f16")
+    source = (2, *source[1:])
+    x = case.input("x", source)
+    a = case.op("tpu.Relu", [x], {}, "a", source)
+    y = _resample(case, a, source, to, mode, coordinates)
+    case.op("tpu.AddConst", [y], {"const_val": "1.0 : f64"}, "z", (*source[:2], *to))
+    run_grouped(case, secs=secs)
+
+
+@pytest.mark.parametrize("bytes_per_lane", [512, 1024])
+def test_little_scratch_is_enough(bytes_per_lane: int) -> None:
+    case, source, to = Case("f16"), (1, 130, 8, 8), (16, 16)
+    x = case.input("x", source)
+    a = case.op("tpu.Relu", [x], {}, "a", source)
+    _resample(case, a, source, to, "linear", "half_pixel")
+    run_grouped(case, scratch=lambda op: bytes_per_lane)
+
+
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=4)], ids=str)
+@pytest.mark.parametrize("relu", ["false", "true"])
+def test_repeated_pixels_on_slices(secs: Secs, relu: str) -> None:
+    case, source, to = Case("f16"), (1, 70, 4, 5), (1, 70, 8, 15)
+    x = case.input("x", source)
+    a = case.op("tpu.AddConst", [x], {"const_val": "0.5 : f64"}, "a", source)
+    attributes = {"scale_h": "2 : i64", "scale_w": "3 : i64", "do_relu": relu}
+    case.op("tpu.Upsample", [a, "none"], attributes, "y", to)
+    run_grouped(case, secs=secs)
+
+
+def test_a_pass_per_step_whatever_the_factor() -> None:
+    """256 channels, 16x16 to 128x128: commands write each result twice."""
+    case, source = Case("f16"), (1, 256, 16, 16)
+    x = case.input("x", source)
+    _resample(case, x, source, (128, 128), "linear", "half_pixel")
+    cycles = check(case).cycles
+    moved = 2 * 256 * (16 * 16 + 128 * 128) / 44
+    assert cycles < 1.3 * moved
+
+
+def test_equal_groups_are_one_run() -> None:
+    assert runs_of([0, 0, 0, 1, 1, 2, 2]) == [Run(0, 0, 1, 3, 0), Run(3, 1, 2, 2, 1)]
+    assert runs_of([0, 2, 4, 6]) == [Run(0, 0, 4, 1, 2)]
+    assert runs_of([]) == []
+    first = [0, 5, 5, 3, 3, 1]
+    made = {
+        run.start + i * run.length + k: run.first + i * run.step
+        for run in runs_of(first)
+        for i in range(run.count)
+        for k in range(run.length)
+    }
+    assert [made[place] for place in range(len(first))] == first
+
+
+def test_matrices_of_more_terms_are_none() -> None:
+    assert Resampling.of(np.full((3, 2), 1 / 3)) is None
+    assert Resampling.of(np.eye(3)) == Resampling((0, 1, 2))
+    assert Resampling.of(2 * np.eye(3)) is None
