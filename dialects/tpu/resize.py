@@ -95,9 +95,6 @@ class ResampleOp(TakesMargins, ShapeInference, LocalOp):
         check_elements(self, "shares", self.shares, count)
         return ((*shape[:2], len(rows) or shape[2], len(columns) or shape[3]),)
 
-    def local_support(self, kind: GroupType) -> str | None:
-        return None if kind is GroupType.NORMAL else "it needs rows and columns of their own"
-
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis != "w"
 
@@ -139,6 +136,10 @@ class UpsampleOp(Moves, LocalOp):
         steps = (1, 1, 0, 1, 0)
         axes = [(Along(n, at_step=step),) for n, step in zip(target, steps, strict=True)]
         return Movement(prod(target), (Moved(0, rectangles(target, source, axes)),))
+
+    def local_support(self, kind: GroupType) -> str | None:
+        rank = len(self.static_shape(0))
+        return None if rank == 4 else f"its rank is {rank}; only rank 4 is local"
 
     def backward(self, part: Part, operand: int, size: int) -> Range | None:
         scale = {"h": self.scale_h, "w": self.scale_w}.get(part.axis)

@@ -8,9 +8,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
-from xdsl_tpu.dialects.resampling import Resampling, runs_of
+from xdsl_tpu.dialects.resampling import runs_of
 from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.matrices import product_along
+from xdsl_tpu.passes.lowering.resampling import Resampling
 from xdsl_tpu.passes.lowering.steps import Array, Steps
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 

@@ -6,8 +6,9 @@ from tests.kernels.harness import Case, check
 from tests.local.groups import run_grouped
 
 from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
-from xdsl_tpu.dialects.resampling import Resampling, Run, runs_of
+from xdsl_tpu.dialects.resampling import Run, runs_of
 from xdsl_tpu.passes.layer_group.values import Secs
+from xdsl_tpu.passes.lowering.resampling import Resampling
 
 SIZES = (
     ((1, 70, 4, 5), (8, 10), "linear", "half_pixel"),

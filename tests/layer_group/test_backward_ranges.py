@@ -25,12 +25,15 @@ Depends = npt.NDArray[np.bool_]
 
 SEEDS = range(60)
 
-ABSENT = {"tpu.Conv2D": 1, "tpu.Deconv": 1, "tpu.Pool2D": 0, "tpu.Upsample": 1, "tpu.Slice": 4}
+ABSENT = {
+    **{"tpu.Conv2D": 1, "tpu.Deconv": 1, "tpu.Pool2D": 0, "tpu.Upsample": 1, "tpu.Slice": 4},
+    "tpu.Resample": 1,
+}
 """How many operands of a probed op are none."""
 
 
 def dependence(
-    op_class: type[NamedOp], size: int, kernel: int | None, rows: int, **attributes: Any
+    op_class: type[NamedOp], size: int, kernel: int | None, rows: int, /, **attributes: Any
 ) -> tuple[Depends, LocalGen]:
     """Probe an op on N, 1, size, 1; with `kernel` it has a filter of ones, and no bias."""
     source, target = (size, 1, size, 1), (size, 1, rows, 1)
@@ -129,6 +132,17 @@ def test_upsample_is_exact(size: int, scale: int) -> None:
     depends, op = dependence(tpu.UpsampleOp, size, None, rows, scale_h=scale, scale_w=1)
     for secs in range(1, rows + 1):
         check(depends, op, secs, exact=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_picked_are_exact(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size, rows = (int(n) for n in rng.integers(1, 24, 2))
+    first = sorted(int(n) for n in rng.integers(0, size, rows))
+    lists: dict[str, Any] = {"rows": first, "columns": []}
+    depends, op = dependence(tpu.ResampleOp, size, None, rows, **lists)
+    for secs in range(1, rows + 1):
+        check(depends, op, secs)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

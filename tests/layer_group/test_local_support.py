@@ -223,6 +223,11 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         unary(tpu.SwapDimInnerOp, (4, 5, 6), offset=[0, 1, 0]),
         "its rank is 3; only rank 4 is local",
     ),
+    (
+        "upsample",
+        made(tpu.UpsampleOp, [(1, 4, 5)], (1, 8, 10), nones=1, scale_h=2, scale_w=2),
+        "its rank is 3; only rank 4 is local",
+    ),
     ("unknown", relu((1, DYNAMIC_INDEX)), "its shapes are not known"),
 ]
 
