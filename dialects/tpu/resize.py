@@ -19,7 +19,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range,
 from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves, rectangles
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import RESIZE_COORD_MODE, RESIZE_MODE
-from xdsl_tpu.dialects.tpu.local import TakesMargins
+from xdsl_tpu.dialects.tpu.local import LocalAnyShape, TakesMargins
 from xdsl_tpu.dialects.tpu.op import (
     RANKED_OR_NONE,
     LocalOp,
@@ -62,7 +62,7 @@ class InterpOp(ShapeInference, LocalOp):
 
 
 @irdl_op_definition
-class ResampleOp(TakesMargins, ShapeInference, LocalOp):
+class ResampleOp(TakesMargins, LocalAnyShape, ShapeInference, LocalOp):
     """Rows, then columns of N, C, H, W, each an old one or between two neighbours.
 
     Row j of the result lies between rows `rows[j]` and `rows[j] + 1`; `rows` is empty where they
