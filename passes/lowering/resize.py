@@ -8,20 +8,16 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
-from xdsl_tpu.dialects.resampling import runs_of
 from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.matrices import product_along
 from xdsl_tpu.passes.lowering.resampling import Resampling
 from xdsl_tpu.passes.lowering.steps import Array, Steps
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
-FEWEST_COLUMNS = 4
-"""Columns that a command must make in the mean: with fewer a product by a matrix is cheaper."""
-
 
 def _interp(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """interp(x) -> Resample(x, shares); products with the matrices that resize the unit vectors
-    where neighbours do not come in equal groups.
+    """interp(x) -> Resample(x, shares); of rank 3, or where a result has more terms than two
+    neighbours, products with the matrices that resize the unit vectors.
 
     A constant target shape is not looked at: shape inference has turned it into scales.
     """
@@ -42,17 +38,11 @@ def _interp(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     x = ctx.as_type(op.input, ctx.element)
     ways = {axis: Resampling.of(matrix) for axis, matrix in matrices.items()}
     found = {axis: way for axis, way in ways.items() if way is not None}
-    if len(shape) == 4 and len(found) == len(axes) and _in_groups(found.get(3)):
+    if len(shape) == 4 and len(found) == len(axes):
         return [_resample(do, x, found)]
     for axis, matrix in matrices.items():
         x = product_along(do, x, axis, matrix, ctx.element, "" if axis == axes[-1] else f"_{axis}")
     return [x]
-
-
-def _in_groups(columns: Resampling | None) -> bool:
-    if columns is None:
-        return True
-    return len(runs_of(columns.first)) * FEWEST_COLUMNS <= max(len(columns.first), 32)
 
 
 def _resample(do: Steps, x: SSAValue, ways: dict[int, Resampling]) -> SSAValue:

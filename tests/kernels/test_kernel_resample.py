@@ -7,6 +7,7 @@ from tests.local.groups import run_grouped
 
 from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
 from xdsl_tpu.dialects.resampling import Run, runs_of
+from xdsl_tpu.frontend.onnx.converters.sampling import Sampling, matrix
 from xdsl_tpu.passes.layer_group.values import Secs
 from xdsl_tpu.passes.lowering.resampling import Resampling
 
@@ -117,3 +118,12 @@ def test_matrices_of_more_terms_are_none() -> None:
     assert Resampling.of(np.full((3, 2), 1 / 3)) is None
     assert Resampling.of(np.eye(3)) == Resampling((0, 1, 2))
     assert Resampling.of(2 * np.eye(3)) is None
+
+
+def test_positions_between_corners_are_not_rounded() -> None:
+    """Else the importer would not take a resize of long axes for what the op computes."""
+    unit = np.eye(128, dtype=np.float32)
+    found = interpolate_axis(unit, 1, 224, 1.75, "linear", "align_corners")
+    how = Sampling("linear", "align_corners")
+    assert np.allclose(found, matrix(how, 128, 224, 1.75), atol=1e-6)
+    assert Resampling.of(found) is not None

@@ -11,10 +11,13 @@ Array = npt.NDArray[Any]
 
 
 def _source_positions(count: int, size: int, scale: float, coord_mode: str) -> Array:
-    """Where each of `count` outputs lies in an input of `size` (ONNX specification, Resize)."""
+    """Where each of `count` outputs lies in an input of `size` (ONNX specification, Resize).
+
+    Scales are f32 numbers, and so are positions made of them; a ratio of sizes is not rounded.
+    """
     out = np.arange(count, dtype=np.float32)
     if coord_mode == "align_corners":
-        return out * np.float32((size - 1) / (count - 1) if count > 1 else 0.0)
+        return np.arange(count) * (size - 1) / max(count - 1, 1)
     if coord_mode == "asymmetric":
         return out / np.float32(scale)
     if coord_mode == "pytorch_half_pixel" and count == 1:
