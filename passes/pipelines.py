@@ -92,7 +92,8 @@ def _calibrated(settings: Settings) -> OptionTexts:
 def _lowered(settings: Settings) -> OptionTexts:
     tables = settings.quantization
     files = {"qtable": tables.quantize_table, "bias_corrections": tables.calibration_table}
-    return {option: file for option, file in files.items() if file}
+    described = {"description": settings.description} if settings.description else {}
+    return {**described, **{option: file for option, file in files.items() if file}}
 
 
 def _stripped(settings: Settings) -> OptionTexts:
@@ -141,7 +142,7 @@ _FINAL = (
     Step("strip-io-quant", _stripped),
     Step("append-in-place"),
     Step("fuse-attention", _of_chip),
-    Step("processor-tpu-optimize"),
+    Step("processor-tpu-optimize", _of_chip),
     Step("fuse-mlp", _of_chip),
     Step("fuse-residual", _of_chip),
     Step("split-long-rows", _of_chip),

@@ -19,6 +19,7 @@ from xdsl_tpu.backend.isa.instruction_set import (
     load_instruction_set,
 )
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.lanes import Lanes
 
 CHIPS = Path(__file__).parent
 _WIDEST_ELEMENT = 4  # bytes
@@ -70,6 +71,11 @@ class Chip:
     def lane_shift(self) -> int:
         """Bit position of the lane number in a local address."""
         return (self.local_bytes - 1).bit_length()
+
+    @property
+    def weight_lanes(self) -> Lanes:
+        """What layouts of weights depend on."""
+        return Lanes(self.lanes, self.eu_bytes, self.cube_channels[1])
 
     def eu(self, element_bytes: int) -> int:
         """Elements of `element_bytes` that one lane processes per cycle."""

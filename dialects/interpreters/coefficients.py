@@ -24,21 +24,14 @@ import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interpreters.layouts import BANK_BYTES, LANES, WIDEST_ROW
+from xdsl_tpu.dialects.interpreters.layouts import WIDEST_ROW
+from xdsl_tpu.dialects.lanes import Lanes
 
 Array = npt.NDArray[Any]
 
 REQUANT_WORDS = 3
 _WORD = 4
 _WIDEST_LANE = 1 << 16
-
-
-@dataclass(frozen=True)
-class Lanes:
-    """A chip's lanes, and the bytes of each that are taken at once (a power of two)."""
-
-    count: int = LANES
-    width: int = BANK_BYTES
 
 
 @dataclass(frozen=True)
@@ -49,10 +42,11 @@ class CoefficientLayout:
     row: int
     has_bias: bool
     depthwise: bool
-    of_chip: Lanes = Lanes()
+    of_chip: Lanes
 
     def fitted(self, shape: tuple[int, ...]) -> CoefficientLayout:
-        """The layout for the chip whose merged weights of these channels have this shape.
+        """The layout for the chip with rows like this one's whose merged weights of these channels
+        have this shape.
 
         The larger a lane's width is, the more bytes the parts take, so that the size tells it.
         Raises TpuError when no chip has such weights.
@@ -60,7 +54,7 @@ class CoefficientLayout:
         lanes, size = shape[1], math.prod(shape[2:])
         width = _WORD
         while width <= _WIDEST_LANE:
-            layout = replace(self, of_chip=Lanes(lanes, width))
+            layout = replace(self, of_chip=replace(self.of_chip, count=lanes, width=width))
             if (layout.lanes, layout.lane_bytes) == (lanes, size):
                 return layout
             width *= 2
@@ -117,13 +111,13 @@ class Coefficients:
     bias: Array | None
     filter: Array
 
-    def layout(self, depthwise: bool, of_chip: Lanes = Lanes()) -> CoefficientLayout:
+    def layout(self, depthwise: bool, of_chip: Lanes) -> CoefficientLayout:
         """How they are merged."""
         channels, row = self.filter.shape
         return CoefficientLayout(channels, row, self.bias is not None, depthwise, of_chip)
 
 
-def merge_coefficients(parts: Coefficients, depthwise: bool, of_chip: Lanes = Lanes()) -> Array:
+def merge_coefficients(parts: Coefficients, depthwise: bool, of_chip: Lanes) -> Array:
     """The parts as one array of the filter's type and the layout's shape; gaps are zero."""
     layout = parts.layout(depthwise, of_chip)
     lanes = np.zeros((layout.lanes, layout.lane_bytes), np.uint8)

@@ -1,7 +1,7 @@
-"""Where the BM1684X wants the numbers of a convolution filter, and back again.
+"""Where a chip wants the numbers of a convolution filter, and back again.
 
 Filters arrive as `[oc, ic/group, kh, kw]`. The matrix unit reads, for each output channel,
-groups of `ic_parallel` input channels side by side for one kernel position, then the next
+`row` bytes of input channels side by side for one kernel position, then the next
 position, then the next group of channels. The rules are those of
 docs/hardware/quantization.md#weight-images; both directions work on arrays of any dtype, because
 only the byte width of an element decides the grouping (a bf16 filter may be held as uint16 or as
@@ -19,12 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.lanes import Lanes, channels_of_row
 
 Array = npt.NDArray[Any]
 
-LANES = 64
-BANK_BYTES = 64
-"""Bytes of one lane the matrix unit reads at once: 32 input channels of 16 bits, 64 of 8."""
 WIDEST_ROW = 65535
 """The widest last dimension an instruction can name; longer rows are split over dimension 2."""
 
@@ -32,12 +30,7 @@ MERGE_NOTHING, MERGE_HEIGHT, MERGE_WIDTH, MERGE_BOTH = range(4)
 """The low two bits of `use_3ic_optimize`: which kernel dimensions became input channels."""
 
 
-def ic_parallel(element_bytes: int) -> int:
-    """Input channels read side by side: 32 for 16-bit, 64 for 8-bit, 1 for f32."""
-    return 1 if element_bytes >= 4 else BANK_BYTES // element_bytes
-
-
-def choose_3ic(ic: int, kh: int, kw: int, element_bytes: int) -> int:
+def choose_3ic(ic: int, kh: int, kw: int, element_bytes: int, lanes: Lanes) -> int:
     """The merge (0-3) that fills the parallel channels best for a filter of few channels.
 
     f32 filters are never merged. The 0x10 and 0x30 flags of `use_3ic_optimize` say where the
@@ -45,12 +38,12 @@ def choose_3ic(ic: int, kh: int, kw: int, element_bytes: int) -> int:
     """
     if element_bytes >= 4:
         return MERGE_NOTHING
-    parallel = ic_parallel(element_bytes)
+    parallel = lanes.channels(element_bytes)
     if ic * kh * kw <= parallel and kh > 1 and kw > 1:
         return MERGE_BOTH
     if ic * kw <= parallel and kw > 1 and (kh < kw or ic * kh > parallel):
         return MERGE_WIDTH
-    limit = LANES if element_bytes == 2 else parallel
+    limit = lanes.count if element_bytes == 2 else parallel
     if ic * kh <= limit and kh > 1:
         return MERGE_HEIGHT
     return MERGE_NOTHING
@@ -84,33 +77,33 @@ def is_depthwise(shape: FilterShape, group: int) -> bool:
     return group > 1 and shape.ic == 1 and shape.oc == group
 
 
-def filter_blocks(shape: FilterShape, group: int, element_bytes: int) -> int:
-    """How many blocks of output channels (one for each lane) by input channels (`ic_parallel`) the
+def filter_blocks(shape: FilterShape, group: int, element_bytes: int, lanes: Lanes) -> int:
+    """How many blocks of output channels (one for each lane) by input channels (those of a row) the
     matrix unit goes through for one kernel position: its time is proportional to them."""
-    per_group = math.ceil(shape.oc / group / LANES)
-    return group * per_group * math.ceil(shape.ic / ic_parallel(element_bytes))
+    per_group = math.ceil(shape.oc / group / lanes.count)
+    return group * per_group * math.ceil(shape.ic / lanes.channels(element_bytes))
 
 
-def dense_filter_blocks(shape: FilterShape, group: int, element_bytes: int) -> int:
+def dense_filter_blocks(shape: FilterShape, group: int, element_bytes: int, lanes: Lanes) -> int:
     """The same for the filter over all channels that is zero between the groups."""
     dense = FilterShape(shape.oc, shape.ic * group, shape.kh, shape.kw)
-    return filter_blocks(dense, 1, element_bytes)
+    return filter_blocks(dense, 1, element_bytes, lanes)
 
 
-def fills_lanes(shape: FilterShape, group: int) -> bool:
+def fills_lanes(shape: FilterShape, group: int, lanes: Lanes) -> bool:
     """Whether every group's output channels take whole rounds of lanes."""
-    return (shape.oc // group) % LANES == 0
+    return (shape.oc // group) % lanes.count == 0
 
 
 def reordered_filter_shape(
-    shape: FilterShape, element_bytes: int, group: int = 1, use_3ic: int = 0
+    shape: FilterShape, element_bytes: int, row: int, group: int = 1, use_3ic: int = 0
 ) -> tuple[int, int, int, int]:
     """The shape `reorder_conv_filter` gives; always rank 4 with a leading 1."""
     if is_depthwise(shape, group):
         return (1, shape.oc, shape.kh, shape.kw)
     if element_bytes >= 4:
         return (1, shape.oc, shape.ic, shape.kh * shape.kw)
-    parallel = ic_parallel(element_bytes)
+    parallel = channels_of_row(row, element_bytes)
     channels, positions = shape.merged(use_3ic)
     blocks = -(-channels // parallel)
     if blocks * positions * parallel > WIDEST_ROW:
@@ -119,7 +112,7 @@ def reordered_filter_shape(
 
 
 def reorder_conv_filter(
-    filter_: Array, element_bytes: int, group: int = 1, use_3ic: int = 0
+    filter_: Array, element_bytes: int, row: int, group: int = 1, use_3ic: int = 0
 ) -> Array:
     """`[oc, ic/group, kh, kw]` -> the layout the chip reads.
 
@@ -132,10 +125,10 @@ def reorder_conv_filter(
     if filter_.ndim != 4:
         raise TpuError(f"a convolution filter has 4 dimensions, this one has {filter_.shape}")
     shape = FilterShape(*filter_.shape)
-    target = reordered_filter_shape(shape, element_bytes, group, use_3ic)
+    target = reordered_filter_shape(shape, element_bytes, row, group, use_3ic)
     if is_depthwise(shape, group) or element_bytes >= 4:
         return filter_.reshape(target)
-    parallel = ic_parallel(element_bytes)
+    parallel = channels_of_row(row, element_bytes)
     channels, positions = shape.merged(use_3ic)
     blocks = -(-channels // parallel)
     if use_3ic & 3 == MERGE_WIDTH:
@@ -147,14 +140,19 @@ def reorder_conv_filter(
 
 
 def restore_conv_filter(
-    reordered: Array, shape: FilterShape, element_bytes: int, group: int = 1, use_3ic: int = 0
+    reordered: Array,
+    shape: FilterShape,
+    element_bytes: int,
+    row: int,
+    group: int = 1,
+    use_3ic: int = 0,
 ) -> Array:
     """The inverse of `reorder_conv_filter`: gives back `[oc, ic/group, kh, kw]`.
 
     How a long row is split over dimension 2 does not matter. Raises TpuError when `reordered`
     is not what that function makes of such a filter.
     """
-    expected = reordered_filter_shape(shape, element_bytes, group, use_3ic)
+    expected = reordered_filter_shape(shape, element_bytes, row, group, use_3ic)
     if reordered.shape[:2] != expected[:2] or reordered.size != math.prod(expected):
         raise TpuError(
             f"a reordered filter of {shape} at {element_bytes} bytes an element "
@@ -163,7 +161,7 @@ def restore_conv_filter(
     plain = (shape.oc, shape.ic, shape.kh, shape.kw)
     if is_depthwise(shape, group) or element_bytes >= 4:
         return reordered.reshape(plain)
-    parallel = ic_parallel(element_bytes)
+    parallel = channels_of_row(row, element_bytes)
     channels, positions = shape.merged(use_3ic)
     grouped = reordered.reshape(shape.oc, -1, positions, parallel).transpose(0, 1, 3, 2)
     flat = grouped.reshape(shape.oc, -1, positions)[:, :channels]

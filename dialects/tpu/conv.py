@@ -107,7 +107,8 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
     Window attributes hold one value a spatial dimension, `pads` all befores, then all afters.
     With `coeff_merged` quantisation parameters and bias lie in the filter. `use_3ic_optimize`
     says which kernel dimensions were merged into the channels (low four bits) and who does
-    the matching of the input (high four bits). A quantised op scales by `multiplier`, `rshift`.
+    the matching of the input (high four bits). `filter_row` are the bytes of input channels side
+    by side in a reordered filter, 64 unless said. A quantised op scales by `multiplier`, `rshift`.
     """
 
     name = "tpu.Conv2D"
@@ -116,6 +117,7 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
     weight_is_coeff = default_attr_def(I64_INT, 1)
     coeff_merged = default_attr_def(BOOL, False)
     use_3ic_optimize = default_attr_def(I64_INT, 0)
+    filter_row = opt_attr_def(I64_INT)
     use_winograd = opt_attr_def(I64_INT)
     do_leaky_relu = opt_attr_def(BOOL)
     neg_slope = opt_attr_def(F64)

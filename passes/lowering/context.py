@@ -21,6 +21,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.lanes import Lanes
 from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.calibration.ranges import range_of
@@ -45,14 +46,15 @@ class CannotLowerError(TpuError):
 class LoweringContext:
     """The state of one lowering sweep over one function.
 
-    `element` is that of the op being lowered. `weights` is None for a module without a weight
-    file: then only types change.
+    `element` is that of the op being lowered, `lanes` are those of the chip.
+    `weights` is None for a module without a weight file: then only types change.
     """
 
     element: Attribute
     weights: Weights | None
     entry: Block
     builder: Builder
+    lanes: Lanes
     corrections: Mapping[str, Sequence[float]] = field(default_factory=dict[str, Sequence[float]])
     _copies: dict[tuple[SSAValue, Attribute], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, Attribute], SSAValue]

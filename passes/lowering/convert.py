@@ -11,9 +11,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from xdsl_tpu.backend.chip import known_chips, load_chip
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.integers import INTEGER
+from xdsl_tpu.dialects.lanes import Lanes
 from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.calibration.ranges import range_of
@@ -48,15 +50,13 @@ from xdsl_tpu.passes.module_state import (
 )
 from xdsl_tpu.passes.tensors import functions, required_name
 
-CHIPS = ("bm1684x",)
-"""Chips this lowering knows the rules of."""
-
 
 @dataclass(frozen=True)
 class ConvertTopToTpuPass(ModulePass):
     """Lower top ops to tpu ops for one chip and number format.
 
-    `mode` and `chip` may be left out when `processor-assign` has set them on the module. INT8
+    `mode` and `chip` may be left out when `processor-assign` has set them on the module;
+    `description` is the chip's `.toml` file if it has its own. INT8
     needs calibrated types (`import-calibration-table`) and the weights; ops without an 8-bit
     form run in F16. `qtable` is a file of `op_name mode` lines for ops in another format than
     `mode`. `bias_corrections` is a calibration table; what it says of the mean errors of ops in 8
@@ -68,6 +68,7 @@ class ConvertTopToTpuPass(ModulePass):
 
     mode: str | None = None
     chip: str | None = None
+    description: str = ""
     qtable: str = ""
     bias_corrections: str = ""
     weight_file_name: str = ""
@@ -105,10 +106,11 @@ class ConvertTopToTpuPass(ModulePass):
             for func, one in zip(functions(op), modes, strict=True):
                 spread_calibration(func, {part for part in one if one[part] != "INT8"})
         corrections = _corrections(self.bias_corrections) if int8 else {}
+        lanes = load_chip(self.description or chip).weight_lanes
         problems = [
             problem
             for func, one in zip(functions(op), modes, strict=True)
-            for problem in _lower(func, one, weights, corrections)
+            for problem in _lower(func, one, weights, corrections, lanes)
         ]
         if problems:
             raise OpsError(f"{len(problems)} ops cannot be lowered to tpu", problems)
@@ -134,9 +136,11 @@ class ConvertTopToTpuPass(ModulePass):
     def _chip(self, module: ModuleOp) -> str:
         chip = self.chip or text_attribute(module, "module.chip")
         if chip in (None, "ALL"):
-            raise TpuError(f"{self.name}: give chip=bm1684x or run --processor-assign first")
-        if chip not in CHIPS:
-            raise TpuError(f"{self.name}: chip {chip} is not supported; use {', '.join(CHIPS)}")
+            known = "|".join(known_chips())
+            raise TpuError(f"{self.name}: give chip={known} or run --processor-assign first")
+        if chip not in known_chips():
+            known = ", ".join(known_chips())
+            raise TpuError(f"{self.name}: chip {chip} is not supported; use {known}")
         return chip
 
     def _reach(self, func: FuncOp, mode: str, weights: Weights | None) -> Reach:
@@ -180,11 +184,12 @@ def _lower(
     modes: Mapping[Operation, str],
     weights: Weights | None,
     corrections: Mapping[str, Sequence[float]],
+    lanes: Lanes,
 ) -> Iterator[OpProblem]:
     """Lower the ops of `func` that have a mode; gives a problem for each without a lowering."""
     entry = func.body.block
     ctx = LoweringContext(
-        MODES["F32"], weights, entry, Builder(InsertPoint.at_start(entry)), corrections
+        MODES["F32"], weights, entry, Builder(InsertPoint.at_start(entry)), lanes, corrections
     )
     for op in list(entry.ops):
         # The spread of calibration has changed types of values, not ops: modes still apply.

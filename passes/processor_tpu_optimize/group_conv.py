@@ -10,7 +10,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
@@ -19,7 +19,6 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     dense_filter_blocks,
     fills_lanes,
     filter_blocks,
-    ic_parallel,
     is_depthwise,
 )
 from xdsl_tpu.dialects.weights import Weights
@@ -35,19 +34,21 @@ FILTER = 1
 class GroupConvToNormalConv(RewritePattern):
     """conv(x, w: [oc, ic/g, kh, kw]) {group = g} -> conv(x, w': [oc, ic, kh, kw]) {group = 1}.
 
-    The new filter is zero outside the blocks of the groups. The matrix unit reads 64 bytes of
-    input channels for 64 output channels at once anyway, so as long as all channels fit in them (32
-    of 16 bits) the zeros cost nothing, and where many small groups leave most of them empty the
-    dense filter saves more of its time than loading the zeros takes. In 8 bits, groups that do not
-    fill whole rounds of lanes have no kernel. f32 has no parallel channels and stays.
+    The new filter is zero outside the blocks of the groups. The matrix unit reads a row of input
+    channels for an output channel in every lane at once anyway, so as long as all channels fit in
+    one (on a BM1684X 32 of 16 bits) the zeros cost nothing, and where many small groups leave most
+    of them empty the dense filter saves more of its time than loading the zeros takes. In 8 bits,
+    groups that do not fill whole rounds of lanes have no kernel. f32 has no parallel channels and
+    stays.
 
     One filter for each channel stays, too, unless `merge_depthwise`: the pooling unit takes as many
-    pixels of a channel at once as fit into 64 bytes, the matrix unit four. But the former cannot
-    move windows farther than 15.
+    pixels of a channel at once as fit into the width of a lane, the matrix unit four. But the former
+    cannot move windows farther than 15.
     """
 
     weights: Weights | None
     merge_depthwise: bool = False
+    chip: str = ""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tpu.Conv2DOp, rewriter: PatternRewriter) -> None:
@@ -57,7 +58,9 @@ class GroupConvToNormalConv(RewritePattern):
         filter_ = FilterShape.of(shape_of(op.filter))
         width_of = element_bytes(op.filter)
         depthwise = is_depthwise(filter_, group)
-        if channels > ic_parallel(width_of) and (depthwise or not _pays(op, filter_, group)):
+        chip = load_chip(self.chip or _chip_of(op))
+        fits = channels <= chip.weight_lanes.channels(width_of)
+        if not fits and (depthwise or not _pays(op, filter_, group, chip)):
             return
         if depthwise and not self.merge_depthwise and _within_reach(op):
             return
@@ -74,16 +77,21 @@ class GroupConvToNormalConv(RewritePattern):
         rewriter.notify_op_modified(op)
 
 
-def _pays(op: tpu.Conv2DOp, filter_: FilterShape, group: int) -> bool:
-    """Whether the dense filter takes less time, its loading included, or groups have no kernel."""
-    width = element_bytes(op.filter)
-    if width == 1 and not fills_lanes(filter_, group):
-        return True
+def _chip_of(op: tpu.Conv2DOp) -> str:
+    """The chip that the module names."""
     module = op.get_toplevel_object()
     name = text_attribute(module, "module.chip") if isinstance(module, ModuleOp) else None
-    chip = load_chip(name or "bm1684x")
+    return name or "bm1684x"
+
+
+def _pays(op: tpu.Conv2DOp, filter_: FilterShape, group: int, chip: Chip) -> bool:
+    """Whether the dense filter takes less time, its loading included, or groups have no kernel."""
+    width, lanes = element_bytes(op.filter), chip.weight_lanes
+    if width == 1 and not fills_lanes(filter_, group, lanes):
+        return True
     n, _, *image = shape_of(op.output)
-    blocks = filter_blocks(filter_, group, width) - dense_filter_blocks(filter_, group, width)
+    blocks = filter_blocks(filter_, group, width, lanes)
+    blocks -= dense_filter_blocks(filter_, group, width, lanes)
     rounds = math.ceil(n * math.prod(image) / chip.cube_outputs[width])
     saved = blocks * filter_.kh * filter_.kw * rounds
     zeros = (group - 1) * math.prod(shape_of(op.filter)) * width

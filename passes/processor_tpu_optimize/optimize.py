@@ -81,18 +81,20 @@ def patterns(weights: Weights | None) -> PatternTable:
 
 @dataclass(frozen=True)
 class ProcessorTpuOptimizePass(PatternPass):
-    """Rewrite tpu ops into forms the BM1684X runs faster.
+    """Rewrite tpu ops into forms the chip runs faster.
 
     `precision` is that of the 16-bit kernels, from here to code generation: `close` and `full`
     are recorded in the module, `fast` leaves what the module says (see `dialects.precision`).
     `merge_depthwise=true` makes dense filters of few depthwise ones, too, as the vendor does; the
-    matrix unit then takes several times as long as the pooling unit.
+    matrix unit then takes several times as long as the pooling unit. `chip`, a name or a `.toml`
+    description, by default `module.chip`, says how wide the matrix unit is.
     """
 
     name = "processor-tpu-optimize"
 
     precision: Literal["fast", "close", "full"] = "fast"
     merge_depthwise: bool = False
+    chip: str = ""
 
     @classmethod
     def table(cls, weights: Weights | None) -> PatternTable:
@@ -102,15 +104,15 @@ class ProcessorTpuOptimizePass(PatternPass):
         require_state(op, State.TPU_LOWERED, self.name)
         if self.precision != "fast":
             set_module_attributes(op, {precision.ATTRIBUTE: StringAttr(self.precision)})
-        enabled = self.enabled(known_weights(op))
-        rewrite(op, _with_depthwise(enabled) if self.merge_depthwise else enabled)
+        rewrite(op, self._told(self.enabled(known_weights(op))))
         name_weight_file(op, "tpu_lowered")
 
-
-def _with_depthwise(patterns: PatternsByOp) -> PatternsByOp:
-    """The same patterns, but filters of single channels become dense, too."""
-    of_convolutions = [
-        replace(one, merge_depthwise=True) if isinstance(one, GroupConvToNormalConv) else one
-        for one in patterns.patterns[tpu.Conv2DOp]
-    ]
-    return PatternsByOp({**patterns.patterns, tpu.Conv2DOp: of_convolutions})
+    def _told(self, patterns: PatternsByOp) -> PatternsByOp:
+        """The same patterns with this pass's options."""
+        of_convolutions = [
+            replace(one, merge_depthwise=self.merge_depthwise, chip=self.chip)
+            if isinstance(one, GroupConvToNormalConv)
+            else one
+            for one in patterns.patterns[tpu.Conv2DOp]
+        ]
+        return PatternsByOp({**patterns.patterns, tpu.Conv2DOp: of_convolutions})

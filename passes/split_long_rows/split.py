@@ -63,7 +63,8 @@ def _split(func: FuncOp, chip: Chip, weights: Weights | None) -> None:
         split = SPLITS.get(type(op))
         if split is None or not _all_float(op):
             continue
-        context = LoweringContext(F32, weights, entry, Builder(InsertPoint.before(op)))
+        builder = Builder(InsertPoint.before(op))
+        context = LoweringContext(F32, weights, entry, builder, chip.weight_lanes)
         value = split(op, Rows(chip, context))
         if value is None:
             continue

@@ -1,6 +1,7 @@
 """Filters and biases of convolutions.
 
-What a kernel for `tpu.Conv2D` receives after this pass (P = 64 / bytes of an element):
+What a kernel for `tpu.Conv2D` receives after this pass (P = `filter_row` / bytes of an element,
+64 bytes where it is not given):
 
 - filter, f32: `[1, oc, ic/group, kh*kw]`, the original order.
 - filter, 16 bits, depthwise (group = ic = oc > 1): `[1, oc, kh, kw]`, the original order.
@@ -40,26 +41,28 @@ from xdsl_tpu.dialects.base import NamedOp, is_none
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.layouts import (
     FilterShape,
-    ic_parallel,
     is_depthwise,
     reorder_conv_filter,
     reordered_filter_shape,
 )
+from xdsl_tpu.dialects.lanes import channels_of_row
 from xdsl_tpu.dialects.weights import Weights, as_float32, from_float32
 from xdsl_tpu.passes.tensors import element_bytes, element_of, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import change_weight
-from xdsl_tpu.passes.weight_reorder.merge_rule import with_flags
+from xdsl_tpu.passes.weight_reorder.merge_rule import note_row, with_flags
 
 FILTER, BIAS = 1, 2
 
 
-def reorder_conv(op: tpu.Conv2DOp, weights: Weights | None, mode: int) -> None:
+def reorder_conv(op: tpu.Conv2DOp, weights: Weights | None, row: int, mode: int) -> None:
     """Lay out the filter and the bias of a 2-D convolution; sets `use_3ic_optimize`.
 
-    `mode` says what to merge into the channels: 0 to 3 as above.
+    `row` are the bytes of channels side by side; `mode` says what to merge into the channels: 0 to
+    3 as above.
     """
+    note_row(op, row)
     if not is_weight(op.filter):
-        reorder_computed(op, weights)
+        reorder_computed(op, weights, row)
         return
     dims = shape_of(op.filter)
     if len(dims) != 4:
@@ -74,8 +77,8 @@ def reorder_conv(op: tpu.Conv2DOp, weights: Weights | None, mode: int) -> None:
     change_weight(
         op,
         FILTER,
-        reordered_filter_shape(shape, size, group, mode),
-        lambda data: reorder_conv_filter(data, size, group, mode),
+        reordered_filter_shape(shape, size, row, group, mode),
+        lambda data: reorder_conv_filter(data, size, row, group, mode),
         weights,
         name=f"{required_name(op)}_filter_reorderd" if moved else None,
     )
@@ -83,7 +86,7 @@ def reorder_conv(op: tpu.Conv2DOp, weights: Weights | None, mode: int) -> None:
         _reorder_bias(op, weights, to_filter_type=depthwise and size < 4)
 
 
-def reorder_computed(op: tpu.Conv2DOp, weights: Weights | None) -> None:
+def reorder_computed(op: tpu.Conv2DOp, weights: Weights | None, row: int) -> None:
     """Lay out a 16-bit filter that is computed.
 
     filter (oc, ic, kh, kw) -> Pad (oc, blocks * P, k) -> Permute of (oc, blocks, P, k) to
@@ -96,7 +99,7 @@ def reorder_computed(op: tpu.Conv2DOp, weights: Weights | None) -> None:
         _reorder_bias(op, weights, to_filter_type=depthwise and size < 4)
     if size >= 4 or depthwise:
         return
-    lanes, taps = ic_parallel(size), math.prod(kernel)
+    lanes, taps = channels_of_row(row, size), math.prod(kernel)
     blocks = -(-ic // lanes)
     made = _Made(op)
     x = made.reshaped("taps", op.filter, (oc, ic, taps))
@@ -106,7 +109,7 @@ def reorder_computed(op: tpu.Conv2DOp, weights: Weights | None) -> None:
     x = made.reshaped("blocks", x, (oc, blocks, lanes, taps))
     order = [0, 1, 3, 2]
     x = made.op("turned", tpu.PermuteOp, x, (oc, blocks, taps, lanes), order=order)
-    x = made.reshaped("reordered", x, reordered_filter_shape(shape, size, group, 0))
+    x = made.reshaped("reordered", x, reordered_filter_shape(shape, size, row, group, 0))
     op.operands[FILTER] = x
 
 

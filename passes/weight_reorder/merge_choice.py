@@ -14,12 +14,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout, Lanes
+from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout
 from xdsl_tpu.dialects.interpreters.layouts import FilterShape, reordered_filter_shape
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.window import WindowCosts
 from xdsl_tpu.passes.tensors import element_bytes, element_of, required_name, shape_of
-from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, with_flags
+from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, note_row, with_flags
 
 LONGEST_WINDOW = 10
 """Ops that are looked at around a convolution."""
@@ -98,9 +98,9 @@ class _Trial:
         op, filter_ = self.op, self.operands[1]
         flags = IntegerAttr(with_flags(op, mode), i64)
         shape = FilterShape(*shape_of(filter_))
-        target = reordered_filter_shape(shape, element_bytes(filter_), 1, mode)
+        lanes = self.chip.weight_lanes
+        target = reordered_filter_shape(shape, element_bytes(filter_), lanes.row, 1, mode)
         if self.quantized:
-            lanes = Lanes(self.chip.lanes, self.chip.eu_bytes)
             has_bias = not is_none(self.operands[2])
             row = target[2] * target[3]
             target = CoefficientLayout(shape.oc, row, has_bias, False, lanes).shape
@@ -112,3 +112,4 @@ class _Trial:
         )
         op.operands[1] = trial.output
         op.use_3ic_optimize = flags
+        note_row(op, lanes.row)

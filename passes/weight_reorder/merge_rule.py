@@ -1,5 +1,7 @@
 """Which few-channel filters can have kernel rows or columns merged into their channels."""
 
+from xdsl.dialects.builtin import IntegerAttr, i64
+
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interpreters.layouts import (
@@ -9,6 +11,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     FilterShape,
     choose_3ic,
 )
+from xdsl_tpu.dialects.lanes import USUAL_ROW, Lanes
 from xdsl_tpu.passes.tensors import element_bytes, is_weight, shape_of
 
 BROADCAST_IN_LOCAL_MEMORY = 0x10
@@ -21,7 +24,7 @@ def is_quantized(op: tpu.Conv2DOp) -> bool:
     return element_bytes(op.filter) == 1 and not bool(op.coeff_merged)
 
 
-def merge_by_rule(op: tpu.Conv2DOp, merge_columns: bool) -> int:
+def merge_by_rule(op: tpu.Conv2DOp, lanes: Lanes, merge_columns: bool) -> int:
     """The low two bits of `use_3ic_optimize` that fill the parallel channels best.
 
     Rows and columns are both merged only with `merge_columns`, else rows alone: a merged column
@@ -37,7 +40,7 @@ def merge_by_rule(op: tpu.Conv2DOp, merge_columns: bool) -> int:
     if dilated or spread or len(dims) != 4:
         return MERGE_NOTHING
     shape = FilterShape(*dims)
-    mode = choose_3ic(shape.ic, shape.kh, shape.kw, element_bytes(op.filter))
+    mode = choose_3ic(shape.ic, shape.kh, shape.kw, element_bytes(op.filter), lanes)
     return MERGE_HEIGHT if mode == MERGE_BOTH and not merge_columns else mode
 
 
@@ -50,3 +53,9 @@ def with_flags(op: tpu.Conv2DOp, mode: int) -> int:
     if is_quantized(op):
         return mode | (BROADCAST_IN_LOCAL_MEMORY | KEEP_SHARED_INPUT if shared else 0)
     return mode | BROADCAST_IN_LOCAL_MEMORY | (KEEP_SHARED_INPUT if shared else 0)
+
+
+def note_row(op: tpu.Conv2DOp, row: int) -> None:
+    """Say how many bytes of channels lie side by side in the filter, where that is not usual."""
+    if row != USUAL_ROW:
+        op.filter_row = IntegerAttr(row, i64)

@@ -5,8 +5,8 @@ What a kernel for `tpu.Conv2D` receives after this pass when the filter has 8 bi
 layout):
 `coeff_merged = true`, one weight `[1, min(oc, lanes), 1, bytes]` called `<op>_merge`, no bias
 operand, no `multiplier` and no `rshift`. The filter in it is laid out as a 16-bit one, with
-blocks of 64 channels. A 3ic mode gets 0x30 when the input has several users, else none of these
-bits.
+blocks of `filter_row` channels. A 3ic mode gets 0x30 when the input has several users,
+else none of these bits.
 """
 
 from typing import Any
@@ -24,7 +24,6 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.coefficients import (
     CoefficientLayout,
     Coefficients,
-    Lanes,
     merge_coefficients,
 )
 from xdsl_tpu.dialects.interpreters.layouts import (
@@ -33,10 +32,11 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     reorder_conv_filter,
     reordered_filter_shape,
 )
+from xdsl_tpu.dialects.lanes import Lanes
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.graph import none_before
 from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
-from xdsl_tpu.passes.weight_reorder.merge_rule import with_flags
+from xdsl_tpu.passes.weight_reorder.merge_rule import note_row, with_flags
 
 Array = npt.NDArray[Any]
 
@@ -59,7 +59,7 @@ def merge_conv(op: tpu.Conv2DOp, weights: Weights | None, of_chip: Lanes, mode: 
         raise TpuError(f"{where}: its filter has shape {dims}, not [oc, ic, kh, kw]")
     shape, group = FilterShape(*dims), op.group.value.data
     depthwise = is_depthwise(shape, group)
-    row = reordered_filter_shape(shape, _BYTES, group, mode)
+    row = reordered_filter_shape(shape, _BYTES, of_chip.row, group, mode)
     layout = CoefficientLayout(shape.oc, row[2] * row[3], has_bias, depthwise, of_chip)
     requant = _requantisation(op, shape.oc, where)
     merged = top.WeightOp.make(
@@ -69,10 +69,12 @@ def merge_conv(op: tpu.Conv2DOp, weights: Weights | None, of_chip: Lanes, mode: 
     )
     Builder(InsertPoint.before(op)).insert(merged)
     if weights is not None:
-        filter_ = reorder_conv_filter(weights[required_name(op.filter)], _BYTES, group, mode)
+        plain = weights[required_name(op.filter)]
+        filter_ = reorder_conv_filter(plain, _BYTES, of_chip.row, group, mode)
         bias = weights[required_name(op.bias)].reshape(-1) if has_bias else None
         parts = Coefficients(requant, bias, filter_.reshape(shape.oc, -1))
         weights[required_name(merged)] = merge_coefficients(parts, depthwise, of_chip)
+    note_row(op, of_chip.row)
     _use(op, merged, mode, weights)
 
 

@@ -8,7 +8,6 @@ from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.interpreters.coefficients import Lanes
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.module_state import (
     State,
@@ -57,7 +56,8 @@ class WeightReorderPass(ModulePass):
         mergeable: dict[tpu.Conv2DOp, int] = {}
         for inner in list(op.walk()):
             if isinstance(inner, tpu.Conv2DOp):
-                mode = merge_by_rule(inner, self.merge_columns) if self.use_3ic else 0
+                lanes = chip.weight_lanes
+                mode = merge_by_rule(inner, lanes, self.merge_columns) if self.use_3ic else 0
                 if mode:
                     mergeable[inner] = mode
                 else:
@@ -75,9 +75,9 @@ class WeightReorderPass(ModulePass):
 
 def _reorder(conv: tpu.Conv2DOp, weights: Weights | None, chip: Chip, mode: int) -> None:
     if is_quantized(conv):
-        merge_conv(conv, weights, Lanes(chip.lanes, chip.eu_bytes), mode)
+        merge_conv(conv, weights, chip.weight_lanes, mode)
     else:
-        reorder_conv(conv, weights, mode)
+        reorder_conv(conv, weights, chip.weight_lanes.row, mode)
 
 
 def _worth_it(mergeable: dict[tpu.Conv2DOp, int], chip: Chip) -> dict[tpu.Conv2DOp, int]:

@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # So does one that a layout assignment would make.
     "passes.layout.costs": {"passes", "dialects", "backend.chip", "backend.layer_cost"},
     "backend": {"backend", "dialects"},
-    "backend.chip": {"backend.chip", "backend.isa", "dialects.errors"},
+    "backend.chip": {"backend.chip", "backend.isa", "dialects.errors", "dialects.lanes"},
     "backend.isa": {"backend.isa", "dialects.errors"},
     "backend.timing": {"backend.timing", "backend.chip", "backend.isa", "backend.tensor",
                        "dialects.errors"},

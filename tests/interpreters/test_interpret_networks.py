@@ -21,6 +21,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.interpreters.elements import element_type, static_shape
 from xdsl_tpu.dialects.interpreters.layouts import reorder_conv_filter
+from xdsl_tpu.dialects.lanes import USUAL_ROW
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import parse_module
 from xdsl_tpu.frontend.onnx import import_onnx
@@ -79,6 +80,7 @@ def in_chip_layout(plain: ModuleOp, weights: dict[str, Array], final: ModuleOp) 
         reordered = reorder_conv_filter(
             weights[name_of(old_filter) or ""],
             2,
+            USUAL_ROW,
             conv.group.value.data,
             conv.use_3ic_optimize.value.data,
         )

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import Float16Type, TensorType, f32
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters.layouts import choose_3ic, reorder_conv_filter
+from xdsl_tpu.dialects.lanes import USUAL_ROW, Lanes
 
 Array = npt.NDArray[Any]
 Run = Callable[..., list[Array]]
@@ -96,25 +97,33 @@ def test_one_dimensional_convolution_with_two_dimensional_attributes(
         (3, (8, 3, 4, 4), 1, 4),
     ],
 )
+@pytest.mark.parametrize("row", [USUAL_ROW, 32])
 def test_filters_in_the_layout_of_the_chip_give_the_same_values(
-    run_op: Run, normal: Make, channels: int, kernel: tuple[int, ...], group: int, width: int
+    run_op: Run,
+    normal: Make,
+    channels: int,
+    kernel: tuple[int, ...],
+    group: int,
+    width: int,
+    row: int,
 ) -> None:
     """`tpu.Conv2D` after weight reordering computes what it computed before, to the bit."""
     element = Float16Type() if width == 2 else f32
     x, w = normal(1, channels, 8, 8), normal(*kernel, seed=1)
     b = normal(kernel[0], seed=2)
-    mode = 0 if group > 1 else choose_3ic(channels, kernel[2], kernel[3], width)
+    mode = 0 if group > 1 else choose_3ic(channels, kernel[2], kernel[3], width, Lanes(64, 64, row))
     sizes = [8 - kernel[2] + 1, 8 - kernel[3] + 1]
     types = [TensorType(element, [1, kernel[0], *sizes])]
     attributes = full({"group": group, "with_bias": True}, kernel[2:])
     (plain,) = run_op(tpu.Conv2DOp, [x, w, b], types, element, **attributes)
-    moved = reorder_conv_filter(w, width, group, mode)
+    moved = reorder_conv_filter(w, width, row, group, mode)
     (reordered,) = run_op(
         tpu.Conv2DOp,
         [x, moved, b.reshape(1, -1, 1, 1)],
         types,
         element,
         use_3ic_optimize=mode | 0x10,
+        **({} if row == USUAL_ROW else {"filter_row": row}),
         **attributes,
     )
     assert moved.shape != w.shape

@@ -96,6 +96,8 @@ def test_choosing_changes_nothing() -> None:
     convs = [op for op in module.walk() if isinstance(op, tpu.Conv2DOp)]
     (block,) = {op.parent for op in convs}
     assert block is not None
-    chosen = choose_merges(block, {op: merge_by_rule(op, False) for op in convs}, load_chip())
+    chip = load_chip()
+    possible = {op: merge_by_rule(op, chip.weight_lanes, False) for op in convs}
+    chosen = choose_merges(block, possible, chip)
     assert list(chosen) == convs
     assert str(module) == before

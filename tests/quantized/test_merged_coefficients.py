@@ -18,10 +18,10 @@ from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.interpreters.coefficients import (
     CoefficientLayout,
     Coefficients,
-    Lanes,
     merge_coefficients,
     split_coefficients,
 )
+from xdsl_tpu.dialects.lanes import Lanes
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
@@ -29,6 +29,8 @@ from xdsl_tpu.passes.tensors import shape_of
 from xdsl_tpu.passes.weight_reorder.reorder import WeightReorderPass
 
 Array = npt.NDArray[Any]
+
+USUAL = Lanes(64, 64, 64)
 
 
 def random_parts(channels: int, row: int, bias: bool, seed: int = 0) -> Coefficients:
@@ -44,15 +46,16 @@ def random_parts(channels: int, row: int, bias: bool, seed: int = 0) -> Coeffici
     st.integers(1, 100),
     st.booleans(),
     st.booleans(),
-    st.sampled_from([Lanes(), Lanes(16, 64), Lanes(48, 32), Lanes(128, 256)]),
+    st.sampled_from([USUAL, Lanes(16, 64, 64), Lanes(48, 32, 32), Lanes(128, 256, 64)]),
 )
 def test_splitting_undoes_merging(
     channels: int, row: int, bias: bool, depthwise: bool, of_chip: Lanes
 ) -> None:
     parts = random_parts(channels, row, bias)
     merged = merge_coefficients(parts, depthwise, of_chip)
-    layout = CoefficientLayout(channels, row, bias, depthwise)
-    assert merged.shape == replace(layout, of_chip=of_chip).shape
+    layout = CoefficientLayout(channels, row, bias, depthwise, of_chip)
+    assert merged.shape == layout.shape
+    layout = replace(layout, of_chip=replace(of_chip, width=1))
     back = split_coefficients(merged, layout.fitted(merged.shape))
     np.testing.assert_array_equal(back.requant, parts.requant)
     np.testing.assert_array_equal(back.filter, parts.filter)
@@ -63,7 +66,7 @@ def test_splitting_undoes_merging(
 def test_bytes_of_a_depthwise_filter() -> None:
     """96 channels of 3x3: 64 + 12 bytes of factors, 2 biases, 2 filters of 9 bytes."""
     parts = random_parts(96, 9, True)
-    merged = merge_coefficients(parts, True)
+    merged = merge_coefficients(parts, True, USUAL)
     assert merged.shape == (1, 64, 1, 102)
     lane = merged[0, 5, 0]
     assert parts.bias is not None
@@ -78,14 +81,14 @@ def test_bytes_of_a_depthwise_filter() -> None:
 
 def test_other_filters_begin_at_a_multiple_of_64() -> None:
     parts = random_parts(128, 64, True)
-    merged = merge_coefficients(parts, False)
+    merged = merge_coefficients(parts, False, USUAL)
     assert merged.shape == (1, 64, 1, 256)  # 76 + 8 bytes before the filters
     np.testing.assert_array_equal(merged[0, 3, 0, 128:192], parts.filter[3])
     np.testing.assert_array_equal(merged[0, 3, 0, 192:256], parts.filter[67])
 
 
 def test_long_rows_share_a_dimension() -> None:
-    layout = CoefficientLayout(64, 70016, False, False)
+    layout = CoefficientLayout(64, 70016, False, False, USUAL)
     assert layout.shape == (1, 64, 2, 35040)
     with pytest.raises(TpuError, match="take"):
         split_coefficients(np.zeros((1, 64, 1, 64), np.int8), layout)

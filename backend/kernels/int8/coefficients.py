@@ -18,7 +18,7 @@ from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, compact
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import NoKernel, TpuError
-from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout, Lanes
+from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout
 from xdsl_tpu.dialects.interpreters.layouts import (
     FilterShape,
     is_depthwise,
@@ -56,10 +56,10 @@ def filter_of(op: tpu.Conv2DOp, ic: int, oc: int, dtype: DType, chip: Chip) -> F
     kernel = (*ints(op.kernel_shape), 1)[:2]
     group = op.group.value.data
     plain = FilterShape(oc, ic // group, kernel[0], kernel[1])
-    row = reordered_filter_shape(plain, 1, group, op.use_3ic_optimize.value.data)
+    of_chip = chip.weight_lanes
+    row = reordered_filter_shape(plain, 1, of_chip.row, group, op.use_3ic_optimize.value.data)
     depthwise = is_depthwise(plain, group)
     has_bias = bool(op.with_bias.value.data)
-    of_chip = Lanes(chip.lanes, chip.eu_bytes)
     layout = CoefficientLayout(oc, row[2] * row[3], has_bias, depthwise, of_chip)
     return Filter(
         layout,

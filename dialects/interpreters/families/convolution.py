@@ -15,6 +15,7 @@ from xdsl_tpu.dialects.interpreters.layouts import FilterShape, restore_conv_fil
 from xdsl_tpu.dialects.interpreters.numerics.convolution import ConvGeometry, conv, deconv
 from xdsl_tpu.dialects.interpreters.numerics.windows import same_pads
 from xdsl_tpu.dialects.interpreters.registry import Rules
+from xdsl_tpu.dialects.lanes import USUAL_ROW
 
 Array = npt.NDArray[Any]
 
@@ -52,7 +53,13 @@ def _plain_filter(call: Call, x: Array) -> Array:
         return filter_
     width = element_bytes(call.op.operands[1].type)
     use_3ic = call.integer("use_3ic_optimize")
-    return restore_conv_filter(filter_, plain, width, group, use_3ic)
+    return restore_conv_filter(filter_, plain, width, filter_row(call), group, use_3ic)
+
+
+def filter_row(call: Call) -> int:
+    """Bytes of input channels that lie side by side in a filter in the chip's layout."""
+    row: int | None = call.attribute("filter_row")
+    return USUAL_ROW if row is None else int(row)
 
 
 def _with_trailing_ones(x: Array, rank: int) -> Array:

@@ -14,6 +14,7 @@ from xdsl_tpu.dialects.interpreters.coefficients import (
     split_coefficients,
 )
 from xdsl_tpu.dialects.interpreters.elements import element_type, integer_dtype, is_integer
+from xdsl_tpu.dialects.interpreters.families.convolution import filter_row
 from xdsl_tpu.dialects.interpreters.layouts import (
     FilterShape,
     is_depthwise,
@@ -22,6 +23,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
 )
 from xdsl_tpu.dialects.interpreters.numerics.convolution import ConvGeometry, conv
 from xdsl_tpu.dialects.interpreters.numerics.integers import saturate, scaled
+from xdsl_tpu.dialects.lanes import Lanes
 
 Array = npt.NDArray[Any]
 
@@ -79,10 +81,11 @@ def _merged(call: Call, x: Array) -> tuple[Array, Coefficients]:
     group = call.integer("group")
     plain = FilterShape(shape[1], x.shape[1] // group, kernel[0], kernel[1])
     depthwise = is_depthwise(plain, group)
-    use_3ic = call.integer("use_3ic_optimize")
-    stored = reordered_filter_shape(plain, 1, group, use_3ic)
-    layout = CoefficientLayout(plain.oc, stored[2] * stored[3], call.flag("with_bias"), depthwise)
-    merged = call.tensor(1)
+    use_3ic, row = call.integer("use_3ic_optimize"), filter_row(call)
+    stored = reordered_filter_shape(plain, 1, row, group, use_3ic)
+    merged, size = call.tensor(1), stored[2] * stored[3]
+    guess = Lanes(merged.shape[1], row, row)
+    layout = CoefficientLayout(plain.oc, size, call.flag("with_bias"), depthwise, guess)
     parts = split_coefficients(merged, layout.fitted(merged.shape))
     rows = parts.filter.reshape(stored)
-    return restore_conv_filter(rows, plain, 1, group, use_3ic), parts
+    return restore_conv_filter(rows, plain, 1, row, group, use_3ic), parts

@@ -17,9 +17,9 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     dense_filter_blocks,
     fills_lanes,
     filter_blocks,
-    ic_parallel,
     is_depthwise,
 )
+from xdsl_tpu.dialects.lanes import Lanes
 from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, UNSIGNED_MAX, result_element, step_of
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
@@ -53,9 +53,14 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     """
     assert isinstance(op, top.ConvOp)
     step = step_of(op.input)
-    if len(op.kernel_shape) > 2 or not is_weight(op.filter) or step is None or _is_far(op):
+    if (
+        len(op.kernel_shape) > 2
+        or not is_weight(op.filter)
+        or step is None
+        or _is_far(op, ctx.lanes)
+    ):
         return None
-    if _is_faster_in_f16(op):
+    if _is_faster_in_f16(op, ctx.lanes):
         return None
     has_bias = not is_none(op.bias)
     if has_bias and not is_weight(op.bias):
@@ -120,17 +125,17 @@ def _scale_of_dead_input(weights: Array, bias: Array | None) -> float:
     return largest / SIGNED_MAX
 
 
-def _is_faster_in_f16(op: top.ConvOp) -> bool:
+def _is_faster_in_f16(op: top.ConvOp, lanes: Lanes) -> bool:
     """Whether small groups, which 8 bits can only do as a dense filter, take less time in F16."""
     group, channels = op.group.value.data, shape_of(op.input)[1]
     filter_ = FilterShape.of(shape_of(op.filter))
-    if group == 1 or is_depthwise(filter_, group) or fills_lanes(filter_, group):
+    if group == 1 or is_depthwise(filter_, group) or fills_lanes(filter_, group, lanes):
         return False
-    dense = dense_filter_blocks(filter_, group, 1)
-    return channels > ic_parallel(1) and dense > filter_blocks(filter_, group, 2)
+    dense = dense_filter_blocks(filter_, group, 1, lanes)
+    return channels > lanes.channels(1) and dense > filter_blocks(filter_, group, 2, lanes)
 
 
-def _is_far(op: top.ConvOp) -> bool:
+def _is_far(op: top.ConvOp, lanes: Lanes) -> bool:
     """Whether windows are farther apart, or reach farther out, than the 8-bit kernels can take.
 
     Rows that `weight-reorder` will merge need no stride. Columns can be any distance apart when
@@ -146,6 +151,6 @@ def _is_far(op: top.ConvOp) -> bool:
     if len(kernel) < 2 or op.group.value.data > 1 or dilated:
         return True
     shape = shape_of(op.input)
-    merged = choose_3ic(shape[1], kernel[0], kernel[1], 1) in (MERGE_BOTH, MERGE_HEIGHT)
+    merged = choose_3ic(shape[1], kernel[0], kernel[1], 1, lanes) in (MERGE_BOTH, MERGE_HEIGHT)
     side_by_side = strides[1] == kernel[1] and not shape[3] % kernel[1] and not any(ints(op.pads))
     return not merged or (strides[1] > LIMITS.window_stride and not side_by_side)
