@@ -119,12 +119,11 @@ def _refuse_unsupported(function: FuncOp) -> None:
 
 def _check_memory(program: Program, coefficient_bytes: int, chip: Chip) -> None:
     """Coefficients and arena must lie in the chip's DDR."""
-    end = chip.ddr_base + chip.ddr_bytes
     for what, address, size in (
         ("coefficients", program.coefficient_address, coefficient_bytes),
         ("activations", program.arena_address, program.arena_bytes),
     ):
-        if address < chip.ddr_base or address + size > end:
+        if not chip.in_ddr(address, size):
             raise TpuError(
                 f"{program.name}: {size} bytes of {what} at {address:#x} are not within the "
                 f"{chip.ddr_bytes} bytes of DDR that {chip.name} has from {chip.ddr_base:#x} on"

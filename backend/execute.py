@@ -34,9 +34,8 @@ def check_fits(program: Program, chip: Chip) -> None:
         *((f"tensor '{t.name}'", t.address, t.bytes) for t in program.inputs),
         *((f"tensor '{t.name}'", t.address, t.bytes) for t in program.outputs),
     ]
-    end = chip.ddr_base + chip.ddr_bytes
     for what, address, size in parts:
-        if size and not chip.ddr_base <= address <= end - size:
+        if size and not chip.in_ddr(address, size):
             raise TpuError(
                 f"the {what} ({size} bytes at {address:#x}) is not within the {chip.ddr_bytes} "
                 f"bytes of DDR that {chip.name} has from {chip.ddr_base:#x} on"
@@ -151,10 +150,10 @@ class LoadedProgram:
 def _outside(program: Program, found: Sequence[Outside]) -> str:
     """The first index outside its table, where, and how many more there are."""
     first = found[0]
-    place = describe(first.command)
     commands = program.queue(first.command.engine)
     layers = program.layer_indices(first.command.engine)
     at = next((n for n, command in enumerate(commands) if command is first.command), -1)
+    place = describe(first.command, at + 1)
     if 0 <= at < len(layers) and layers[at] >= 0:
         layer = program.layers[layers[at]]
         place = f"layer '{layer.name}' ({layer.op}), {place}"

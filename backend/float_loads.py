@@ -41,7 +41,7 @@ def float_loads(program: Program, transfers_before: Before, chip: Chip) -> None:
         program.tiu[index] = _with(program.tiu[index], cmd_id_dep=waits)
     queue = [program.gdma[old - 1] for old in order]
     layers = [program.gdma_layers[old - 1] for old in order]
-    program.gdma[:-1] = [_with(c, cmd_id=i) for i, c in enumerate(queue, start=1)]
+    program.gdma[:-1] = [_with(c, **c.form.numbered(i)) for i, c in enumerate(queue, start=1)]
     program.gdma_layers[:-1] = layers
 
 

@@ -59,10 +59,12 @@ def watch(
         if left[place.layer] and (place.local is None or place.local.form in READABLE):
             by_layer.setdefault(place.layer, []).append(place)
     seen: dict[str, Array] = {}
+    done: Counter[Engine] = Counter()
 
     def look(machine: Machine, command: Command) -> None:
         on_command(command)
-        index = program.layer_indices(command.engine)[command["cmd_id"] - 1]
+        index = program.layer_indices(command.engine)[done[command.engine]]
+        done[command.engine] += 1
         left[index] -= 1
         if not left[index]:
             for place in by_layer.get(index, ()):

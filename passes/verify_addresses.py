@@ -15,7 +15,13 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.passes.address_assign.assign import divided_parts, optional_address
 from xdsl_tpu.passes.address_assign.buffers import clashes
-from xdsl_tpu.passes.address_assign.io import IoLayout, io_layout, is_apart
+from xdsl_tpu.passes.address_assign.io import (
+    IoLayout,
+    io_layout,
+    is_apart,
+    is_tagged,
+    tagged_values,
+)
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.address_assign.views import root_of, view_of
@@ -66,8 +72,12 @@ def address_faults(module: ModuleOp) -> Iterator[str]:
     yield from _caller_faults(main, subfunc)
     coefficients = _region(inner, "coefficients", "coeff")
     arena = _region(inner, "arena", "neuron")
-    apart = (io_layout(subfunc) if is_apart(module) else IoLayout()).offsets
-    io = _region(inner, "inputs and outputs", "io") if apart else arena
+    io, apart = arena, IoLayout().offsets
+    if is_apart(module):
+        io, apart = _region(inner, "inputs and outputs", "io"), io_layout(subfunc).offsets
+    elif is_tagged(module):
+        apart = tagged_values(subfunc, arena.start, arena.size).offsets
+        io = Region("inputs and outputs", 0, 1 << 63)
     yield from _placement_faults(subfunc, coefficients, arena, io, apart)
     yield from _coefficient_faults(subfunc)
     yield from _apart_faults(subfunc, apart)

@@ -75,7 +75,7 @@ def types_of_operand(names: OperandFields) -> Mapping[str, tuple[int, int]]:
 def defaults_of(form: Form) -> Mapping[str, int]:
     """Fields that are not zero in a command that does not mention them."""
     usual = dict(form.all_lanes)
-    if form.family != "SYSID" and "cmd_id_en" in form.by_name:
+    if form.family != "SYSID" and form.is_numbered:
         usual["cmd_id_en"] = 1
     return usual | form.fixed
 

@@ -42,8 +42,8 @@ DATA_TYPES = {
     DType.BF16: 8,
 }
 _INPUT, _OUTPUT = 1, 2
-IO_ALONE = 1
-"""`addr_mode` of nets whose inputs and outputs lie apart from the arena."""
+IO_ALONE, IO_TAG = 1, 2
+"""`addr_mode` of nets whose inputs and outputs lie apart from the arena, together or one by one."""
 
 
 class _Sections:
@@ -92,7 +92,8 @@ def write_bmodels(programs: Iterable[Program], path: Path) -> None:
     with tempfile.TemporaryFile(dir=path.parent) as stream:
         sections = _Sections(stream)
         for program in programs:
-            apart = {"addr_mode": IO_ALONE} if program.io_bytes else {}
+            mode = _addr_mode(program)
+            apart = {"addr_mode": mode} if mode else {}
             net = nets.setdefault(program.name, {"name": program.name, "parameter": [], **apart})
             net["parameter"].append(_parameter(program, sections))
             arena, chip = max(arena, program.arena_bytes), program.chip
@@ -112,6 +113,18 @@ def write_bmodels(programs: Iterable[Program], path: Path) -> None:
         header = struct.pack("<IIIQ", MAGIC, HEADER_BYTES, len(root), sections.size)
         stream.seek(0)
         _write_atomically(path, [header.ljust(HEADER_BYTES, b"\0"), root], stream)
+
+
+def _addr_mode(program: Program) -> int:
+    """0 where inputs and outputs lie in the arena or are coefficients."""
+    if program.io_bytes:
+        return IO_ALONE
+    arena = range(program.arena_address, program.arena_address + program.arena_bytes)
+    fixed = range(
+        program.coefficient_address, program.coefficient_address + program.coefficients.nbytes
+    )
+    known = all(t.address in arena or t.address in fixed for t in program.inputs + program.outputs)
+    return 0 if known else IO_TAG
 
 
 def _parameter(program: Program, sections: _Sections) -> dict[str, Any]:

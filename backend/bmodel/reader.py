@@ -17,6 +17,7 @@ import numpy as np
 
 from xdsl_tpu.backend.bmodel.container import DATA_TYPES, HEADER_BYTES, MAGIC
 from xdsl_tpu.backend.bmodel.flatbuffer import read_root
+from xdsl_tpu.backend.chip import known_chips, load_chip
 from xdsl_tpu.backend.isa import Engine, load_instruction_set
 from xdsl_tpu.backend.isa.instruction_set import DEFAULT
 from xdsl_tpu.backend.program import IoTensor, Layer, Program
@@ -114,7 +115,9 @@ def _parse(
     image = _coefficients(section, coeff)
     tags = _tags(_range(section, parameter.get("tensor_loc", _NOWHERE)))
     figures = _chip_figures(tags.get("chip", {}))
-    instructions = load_instruction_set(figures.get("instruction_set", DEFAULT))
+    name = str(model["chip"]).lower()
+    usual = load_chip(name).instruction_set if name in known_chips() else DEFAULT
+    instructions = load_instruction_set(figures.get("instruction_set", usual))
     bdc, gdma = (_range(section, group[name]) for name in ("binary_bdc", "binary_gdma"))
     program = Program(
         name=net["name"],

@@ -77,7 +77,7 @@ def overlap_problems(program: Program, segments: Sequence[Segment]) -> Iterator[
 def segment_problems(segments: Sequence[Segment], chip: Chip) -> Iterator[tuple[Segment, str]]:
     """Parts of a program that no memory of the chip holds."""
     memories = (
-        Segment("DDR", chip.ddr_base, chip.ddr_bytes),
+        *(Segment("DDR", start, chip.ddr_bytes) for start in chip.ddr_windows),
         Segment("static memory", chip.static_base, chip.static_bytes),
         Segment("L2 memory", chip.l2_base, chip.l2_bytes),
     )

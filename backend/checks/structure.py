@@ -16,19 +16,21 @@ _OTHER = {Engine.TIU: Engine.GDMA, Engine.GDMA: Engine.TIU}
 
 
 def structure_findings(program: Program) -> Iterator[Finding]:
-    """Ids that are not 1, 2, 3...; a missing or early end marker; waits beyond the other queue."""
+    """Ids that are not 1, 2, 3... where commands have them; a missing or early end marker; waits
+    beyond the other queue."""
     for engine in Engine:
         yield from _end_markers(program, engine)
         queue, other = program.queue(engine), program.queue(_OTHER[engine])
         for position, command in enumerate(queue):
-            if command["cmd_id"] != position + 1:
+            numbered = command.form.is_numbered
+            if numbered and command["cmd_id"] != position + 1:
                 yield Finding(
                     Fault.SEQUENCE,
                     place_of(program, engine, position),
                     f"its cmd_id is {command['cmd_id']}, the command is number {position + 1} "
                     "of its queue",
                 )
-            if not command["cmd_id_en"] and not _is_marker(command):
+            if numbered and not command["cmd_id_en"] and not _is_marker(command):
                 yield Finding(
                     Fault.SEQUENCE,
                     place_of(program, engine, position),

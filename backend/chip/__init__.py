@@ -1,7 +1,8 @@
 """Facts about a chip, read from a TOML file: no room asks for a chip by name.
 
-Every number of `bm1684x.toml` comes from docs/hardware/machine.md and docs/hardware/cycles.md;
-another file with the same keys describes another chip with the same instruction set.
+The numbers of `bm1684x.toml` come from docs/hardware/machine.md and docs/hardware/cycles.md, those
+of `bm1688.toml` from docs/hardware/bm1688.md; another file with the same keys describes another
+chip with an instruction set that is known.
 """
 
 import tomllib
@@ -23,7 +24,29 @@ from xdsl_tpu.dialects.lanes import Lanes
 
 CHIPS = Path(__file__).parent
 _WIDEST_ELEMENT = 4  # bytes
-_KINDS = {"name": str, "instruction_set": str, "tensor_derate": float, "transpose_share": float}
+_RATE = (int, float)
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "instruction_set": str,
+    "tensor_derate": float,
+    "transpose_share": float,
+    "load_bytes_per_cycle": _RATE,
+    "store_bytes_per_cycle": _RATE,
+    "copy_bytes_per_cycle": _RATE,
+    "gather_bytes_per_cycle": _RATE,
+}
+_MAY_BE_NOTHING = {
+    "arena_base",
+    "broadcast_row_bytes",
+    "copy_start_cycles",
+    "l2_base",
+    "l2_bytes",
+    "load_start_cycles",
+    "local_base",
+    "static_tiu_base",
+    "store_start_cycles",
+}
+"""Figures that may be 0."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +72,38 @@ class Chip:
     ddr_channel_window_bytes: int
     cube_channels: dict[int, int] = field(hash=False)  # operand bytes -> input channels per cycle
     cube_outputs: dict[int, int] = field(hash=False)  # bytes -> outputs per lane and cycle
-    load_bytes_per_cycle: int
-    store_bytes_per_cycle: int
-    copy_bytes_per_cycle: int
-    gather_bytes_per_cycle: int
+    load_bytes_per_cycle: float
+    store_bytes_per_cycle: float
+    copy_bytes_per_cycle: float
+    gather_bytes_per_cycle: float
     tensor_derate: float
     transpose_share: float
     clock_hertz: int
+    static_tiu_base: int  # of static memory as the TIU sees it
+    arena_base: int = 0  # of activations; 0: behind the coefficients, which begin at `ddr_base`
+    io_bases: tuple[int, ...] = ()  # of inputs and outputs, one each; without: in the arena
+    load_start_cycles: int = 0  # of a transfer, before its first byte
+    store_start_cycles: int = 0
+    copy_start_cycles: int = 0  # also within local memory
+    broadcast_row_bytes: int = 0  # as `ddr_row_bytes`, of loads to many lanes; 0: the same
 
     @cached_property
     def instructions(self) -> InstructionSet:
         """The commands it executes, with all that is declared of them."""
         return load_instruction_set(self.instruction_set)
+
+    @cached_property
+    def ddr_windows(self) -> tuple[int, ...]:
+        """Where DDR is: the first addresses of windows, `ddr_bytes` long each, that name places of
+        their own until a program is loaded."""
+        return (self.ddr_base, *filter(None, (self.arena_base,)), *self.io_bases)
+
+    def in_ddr(self, address: int, size: int) -> bool:
+        """Whether these bytes are all in one window of DDR."""
+        return any(
+            start <= address and address + size <= start + self.ddr_bytes
+            for start in self.ddr_windows
+        )
 
     @property
     def bank_bytes(self) -> int:
@@ -125,6 +168,13 @@ def _from_table(table: dict[str, Any]) -> Chip:
         tensor_derate=gdma["tensor_derate"],
         transpose_share=gdma["transpose_share"],
         clock_hertz=table["clock"]["hertz"],
+        static_tiu_base=static.get("tiu_base", static["base"]),
+        arena_base=ddr.get("arena_base", 0),
+        io_bases=tuple(ddr.get("io_bases", ())),
+        load_start_cycles=gdma.get("load_start", 0),
+        store_start_cycles=gdma.get("store_start", 0),
+        copy_start_cycles=gdma.get("ddr_to_ddr_start", 0),
+        broadcast_row_bytes=ddr.get("broadcast_row_bytes", 0),
     )
 
 
@@ -151,21 +201,24 @@ def load_chip(name: str = "bm1684x") -> Chip:
         raise TpuError(f"{path}: the chip description lacks the key {missing}") from missing
     except (ValueError, TypeError) as error:  # UnicodeDecodeError and TOMLDecodeError, too
         raise TpuError(f"{path}: not a chip description: {error}") from error
-    problem = next(_problems(chip, shipped=path.parent == CHIPS), None)
+    problem = next(_problems(chip), None)
     if problem is not None:
         raise TpuError(f"{path}: {problem}")
     return chip
 
 
-def _problems(chip: Chip, shipped: bool) -> Iterator[str]:
+def _problems(chip: Chip) -> Iterator[str]:
     """What cannot be in a description."""
     for name, value in asdict(chip).items():
-        values: list[Any] = [*value.values()] if isinstance(value, dict) else [value]
+        values: list[Any] = [value]
+        if isinstance(value, dict | tuple):
+            values = [*(value.values() if isinstance(value, dict) else value)]
         kind = _KINDS.get(name, int)
         for number in values:
             if not isinstance(number, kind):
-                yield f"{name} is {number!r}, not of type {kind.__name__}"
-            elif not isinstance(number, str) and number <= 0:
+                shown = kind if isinstance(kind, type) else kind[-1]
+                yield f"{name} is {number!r}, not of type {shown.__name__}"
+            elif not isinstance(number, str) and number <= -(name in _MAY_BE_NOTHING):
                 yield f"{name} is {number}; it must be above 0"
     if chip.local_bytes & (chip.local_bytes - 1):
         yield f"bytes_per_lane is {chip.local_bytes}, no power of two: lanes are address bits"
@@ -183,10 +236,12 @@ def _problems(chip: Chip, shipped: bool) -> Iterator[str]:
     if chip.instruction_set not in known_instruction_sets():
         known = ", ".join(known_instruction_sets())
         yield f"instruction_set is '{chip.instruction_set}'; known: {known}"
-    elif not shipped:
-        channels = load_chip(chip.instruction_set).cube_channels
-        if chip.cube_channels != channels:
-            yield f"cube input_channels must be {channels}: filters are laid out for them"
+    one, two, four = (chip.cube_channels.get(size) for size in (1, 2, _WIDEST_ELEMENT))
+    if (one, four) != (2 * (two or 0), 1):
+        yield (
+            f"cube input_channels are {chip.cube_channels}: those of 16 bits must be half of those "
+            "of 8, of 32 bits 1, as filters are laid out"
+        )
 
 
 def _overlaps(chip: Chip) -> Iterator[str]:
@@ -196,7 +251,7 @@ def _overlaps(chip: Chip) -> Iterator[str]:
             (chip.local_base, chip.lanes * chip.local_bytes, "local memory"),
             (chip.static_base, chip.static_bytes, "static memory"),
             (chip.l2_base, chip.l2_bytes, "L2 memory"),
-            (chip.ddr_base, chip.ddr_bytes, "DDR"),
+            *((start, chip.ddr_bytes, "DDR") for start in chip.ddr_windows),
         )
     )
     for (base, size, name), (next_base, _, next_name) in pairwise(memories):

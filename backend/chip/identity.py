@@ -8,7 +8,7 @@ value: running a program with other rates is a question about the chip that may 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any, TypeAlias
 
 from xdsl_tpu.backend.chip import Chip
@@ -19,8 +19,10 @@ Figures: TypeAlias = Mapping[str, Any]
 
 RATES = frozenset(
     {
+        "broadcast_row_bytes",
         "clock_hertz",
         "copy_bytes_per_cycle",
+        "copy_start_cycles",
         "cube_outputs",
         "ddr_channel_window_bytes",
         "ddr_channels",
@@ -28,7 +30,9 @@ RATES = frozenset(
         "ddr_row_bytes",
         "gather_bytes_per_cycle",
         "load_bytes_per_cycle",
+        "load_start_cycles",
         "store_bytes_per_cycle",
+        "store_start_cycles",
         "tensor_derate",
         "transpose_share",
     }
@@ -43,10 +47,15 @@ _SHOWN = 4
 
 
 def figures_of(chip: Chip) -> dict[str, Any]:
-    """What a program notes about its chip: plain values, dictionaries keyed by text."""
+    """What a program notes about its chip: plain values, dictionaries keyed by text.
+
+    What is as it is for most chips, a figure's default, is left out.
+    """
     figures: dict[str, Any] = json.loads(json.dumps(asdict(chip), sort_keys=True))
     del figures["name"]
-    return figures
+    usual: dict[str, Any] = {one.name: one.default for one in fields(chip)}
+    usual |= {"static_tiu_base": chip.static_base, "io_bases": []}
+    return {key: value for key, value in figures.items() if value != usual[key]}
 
 
 def fingerprint(figures: Figures) -> str:

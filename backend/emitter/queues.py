@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
-from xdsl_tpu.backend.isa.codes import SYSID, DmaSys
+from xdsl_tpu.backend.isa.codes import AR, SYSID, DmaSys, Precision
 from xdsl_tpu.backend.program import Layer, Program
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ Span = tuple[int, int]
 """First and last+1 byte within a lane."""
 
 GRANULE = 64
-"""Bytes of local memory that one hazard entry stands for."""
+"""Bytes of local memory that one hazard entry stands for, if lanes are at least as wide."""
 
 
 FEW = 256
@@ -33,8 +33,7 @@ FEW = 256
 class _Accesses:
     """The last command of one engine that read and that wrote each granule of a lane."""
 
-    def __init__(self, chip: Chip) -> None:
-        granules = chip.local_bytes // GRANULE
+    def __init__(self, granules: int) -> None:
         self.read = np.zeros(granules, np.int64)
         self.written = np.zeros(granules, np.int64)
 
@@ -52,7 +51,9 @@ class CommandQueues:
         self.limits = chip.instructions.limits
         self.program = program
         self.transfers_before: dict[Engine, list[tuple[int, ...]]] = {e: [] for e in Engine}
-        self._accesses = {engine: _Accesses(chip) for engine in Engine}
+        self._granule = min(GRANULE, chip.eu_bytes)
+        granules = chip.local_bytes // self._granule
+        self._accesses = {engine: _Accesses(granules) for engine in Engine}
         self._layer = -1
 
     @contextmanager
@@ -76,23 +77,24 @@ class CommandQueues:
     ) -> None:
         """Append a command that reads and writes these spans of local memory."""
         kind = self.forms[form]
+        if kind.primed:
+            self._prime()
         engine = kind.engine
         queue = self.program.queue(engine)
         identity = len(queue) + 1
-        fields["cmd_id"] = identity
+        fields |= kind.numbered(identity)
         before = self._transfers(reads, writes)
         if engine is Engine.TIU:
             fields["cmd_id_dep"] = before[-1] if before else 0
         else:
             fields["cmd_id_dep"] = self._last_of_tiu(reads, writes)
-        fields["cmd_id_en"] = 1
         queue.append(Command(kind, fields))
         self.program.layer_indices(engine).append(self._layer)
         self.transfers_before[engine].append(before)
         mine = self._accesses[engine]
-        for low, high in _granules(reads):
+        for low, high in self._granules(reads):
             mine.read[low:high] = identity
-        for low, high in _granules(writes):
+        for low, high in self._granules(writes):
             mine.written[low:high] = identity
 
     def _transfers(self, reads: Sequence[Span], writes: Sequence[Span]) -> tuple[int, ...]:
@@ -100,9 +102,9 @@ class CommandQueues:
         order. The last one is what a command of the TIU must wait for."""
         gdma = self._accesses[Engine.GDMA]
         found: set[int] = set()
-        for low, high in _granules(reads):
+        for low, high in self._granules(reads):
             found.update(_distinct(gdma.written[low:high]))
-        for low, high in _granules(writes):
+        for low, high in self._granules(writes):
             found.update(_distinct(gdma.written[low:high]))
             found.update(_distinct(gdma.read[low:high]))
         return tuple(sorted(found - {0}))
@@ -110,35 +112,46 @@ class CommandQueues:
     def _last_of_tiu(self, reads: Sequence[Span], writes: Sequence[Span]) -> int:
         """The last command of the TIU that a transfer must wait for."""
         tiu, last = self._accesses[Engine.TIU], 0
-        for low, high in _granules(reads):
+        for low, high in self._granules(reads):
             last = max(last, int(tiu.written[low:high].max()))
-        for low, high in _granules(writes):
+        for low, high in self._granules(writes):
             last = max(last, int(tiu.written[low:high].max()), int(tiu.read[low:high].max()))
         return last
+
+    def _prime(self) -> None:
+        """Copy the last bytes of the last lane onto themselves."""
+        size = self.chip.eu_bytes
+        offset = self.chip.local_bytes - size
+        place = (self.chip.lanes - 1) << self.chip.lane_shift | offset
+        one = {f"res0_{axis}": 1 for axis in "nchw"}
+        fields = {"tsk_eu_typ": int(AR.COPY), "tsk_opd_num": 1, **one}
+        fields |= {"res0_addr": place, "opd0_addr": place}
+        fields |= {name: Precision.I32 for name in ("res0_prec", "opd0_prec")}
+        span = [(offset, offset + size)]
+        self.issue("sAR", fields, span, span)
+
+    def _granules(self, spans: Sequence[Span]) -> Iterator[Span]:
+        for low, high in spans:
+            yield low // self._granule, -(-high // self._granule)
 
     def touched_bytes(self) -> int:
         """Bytes of every lane that commands have touched, from the start of local memory on."""
         marks = [a for one in self._accesses.values() for a in (one.read, one.written)]
         used = np.flatnonzero(np.logical_or.reduce(marks))
-        return (int(used[-1]) + 1) * GRANULE if used.size else 0
+        return (int(used[-1]) + 1) * self._granule if used.size else 0
 
     def finish(self) -> None:
         """Append the end marker of each queue, which waits for the other queue's last command."""
         tiu, gdma = self.program.tiu, self.program.gdma
         ends = (
-            (tiu, self.forms["SYSID"], SYSID.END, 0),
-            (gdma, self.forms["sDMA_sys"], DmaSys.END_OF_STREAM, 1),
+            (tiu, self.forms["SYSID"], SYSID.END, False),
+            (gdma, self.forms["sDMA_sys"], DmaSys.END_OF_STREAM, True),
         )
-        for queue, form, function, enabled in ends:
-            fields = {"cmd_id": len(queue) + 1, "cmd_id_en": enabled}
+        for queue, form, function, counted in ends:
+            fields = form.numbered(len(queue) + 1, counted)
             queue.append(Command(form, fields | {form.function_field: function}))
         self.program.tiu_layers.append(-1)
         self.program.gdma_layers.append(-1)
-
-
-def _granules(spans: Sequence[Span]) -> Iterator[Span]:
-    for low, high in spans:
-        yield low // GRANULE, -(-high // GRANULE)
 
 
 def _distinct(numbers: npt.NDArray[np.int64]) -> set[int]:

@@ -167,7 +167,9 @@ class TiuEmitter(CommandQueues):
 
         right is (1,K,1,N), or (1,N,1,K) with `right_transpose`. `accumulate` needs an f32 out.
         """
-        more = {"res_add": int(accumulate), "opd2_const": int(not left.dtype.is_float)}
+        more = {"res_add": int(accumulate)}
+        if not left.dtype.is_float:
+            more["opd2_const"] = 1
         function = MM2.MM2_NT if right_transpose else MM2.MM2_NN
         operands = {"opd0": left, "opd1": right}
         self._emit("sMM2", function, out, operands, more, reads_result=accumulate)
@@ -212,7 +214,7 @@ class TiuEmitter(CommandQueues):
     def static_broadcast(self, out: LocalTensor, offset: int) -> None:
         """Copy out.w elements from static memory at `offset` to each lane of out (1,c,1,w)."""
         more = {"opd0_c": out.shape[1], "opd0_w": out.shape[3]}
-        more["opd0_addr"] = self.chip.static_base + offset
+        more["opd0_addr"] = self.chip.static_tiu_base + offset
         self._emit("sTRANS_BC", TransBc.STATIC_BROADCAST, out, {}, more)
 
     def _pool(
@@ -295,6 +297,8 @@ class TiuEmitter(CommandQueues):
         their addresses, sizes and types, in the fields that the form has for them, then `more`."""
         kind = self.forms[form]
         fields = {kind.function_field: int(function)}
+        if (described := kind.instructions[int(function)].described) is not None:
+            fields |= described.absent
         _write(fields, kind.operands["res0"], out)
         for name, operand in operands.items():
             _write(fields, kind.operands[name], operand)

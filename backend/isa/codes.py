@@ -228,6 +228,19 @@ class SYSID(IntEnum):
     END = 31
 
 
+class SYS(IntEnum):
+    """Markers of the TIU's queue where cores send each other messages."""
+
+    SPB = 1
+    SWR = 2
+    SWR_FROM_LMEM = 3
+    SWR_COLLECT_FROM_LMEM = 4
+    SEND = 8
+    WAIT = 9
+    NOP = 30
+    END = 31
+
+
 class DmaTensor(IntEnum):
     """Transfers of strided tensors."""
 
@@ -259,6 +272,16 @@ class DmaSys(IntEnum):
 
     END_OF_STREAM = 0
     NOP = 1
+
+
+class DmaMessages(IntEnum):
+    """Markers of the GDMA's queue where cores send each other messages."""
+
+    END_OF_STREAM = 0
+    NOP = 1
+    WRITE_REGISTER = 2
+    SEND = 3
+    WAIT = 4
 
 
 class Only(IntEnum):

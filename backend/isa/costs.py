@@ -40,10 +40,12 @@ class ElementWise:
     """One pass over the result, more where operands have strides, two in place.
 
     `newton` has the passes of functions that iterate: of the first iteration, and of each one more.
+    With `free_at_end` a copy of the last place of the last lane onto itself costs nothing.
     """
 
     free_in_place: frozenset[int]
     newton: Mapping[int, tuple[int, int]]
+    free_at_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)

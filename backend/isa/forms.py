@@ -32,6 +32,10 @@ class Field:
         """The largest value that fits."""
         return (1 << self.width) - 1
 
+    def of(self, word: int) -> int:
+        """What a command says here, given its bits."""
+        return (word >> self.offset) & self.mask
+
 
 @dataclass(frozen=True)
 class Header:
@@ -61,6 +65,7 @@ class Form:
     fields: tuple[Field, ...] = field(repr=False)
     instructions: dict[int, Instruction] = field(repr=False)  # by function
     signed_floats: bool = False  # whether commands set the sign of floats, too
+    primed: bool = False  # whether a copy of nothing goes in front of each command
 
     @property
     def size(self) -> int:
@@ -93,6 +98,16 @@ class Form:
         header = HEADERS[self.engine]
         values = {header.opcode: self.opcode, header.short: self.short}
         return {k: v for k, v in values.items() if v is not None and k in self.by_name}
+
+    @cached_property
+    def is_numbered(self) -> bool:
+        """Whether commands say which of their queue they are; else their place does."""
+        return "cmd_id" in self.by_name
+
+    def numbered(self, number: int, counted: bool = True) -> dict[str, int]:
+        """The fields of a command that is this one of its queue, from 1; `counted` if others may
+        wait for it."""
+        return {"cmd_id": number, "cmd_id_en": int(counted)} if self.is_numbered else {}
 
     @cached_property
     def all_lanes(self) -> dict[str, int]:

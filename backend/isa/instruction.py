@@ -91,7 +91,8 @@ class Described:
     `also` are fields that they read besides those of their operands, `unread` fields of operands
     that they do not, `idle` fields that were seen set without changing anything. `signed` says
     when an integer result is: when one of these fields is set, always, or never (`()`); `saturates`
-    that the result is rounded and stops at the limits of its type.
+    that the result is rounded and stops at the limits of its type. `absent` are fields that say
+    that operands are not there, in commands that are not given them.
     """
 
     functions: tuple[IntEnum, ...]
@@ -102,13 +103,16 @@ class Described:
     refusals: tuple[Refusal, ...] = ()
     signed: tuple[str, ...] | bool = EITHER_SIGN
     saturates: bool = False
+    absent: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """Forms of the same functions, of which `form` is the one that is described.
 
-    `cost` is that of all functions of all forms, or of each one; None where it is not known.
+    `cost` is that of all functions of all forms, or of each one; None where it is not known. The
+    set has none of the functions in `without`. In front of each command of `primed` forms goes a
+    copy of one element onto itself, as the vendor's compiler has it; why is not known.
     """
 
     name: str
@@ -118,6 +122,8 @@ class Family:
     described: tuple[Described, ...] = ()
     lanes: Lane = Lane.OF_RESULT
     signed_floats: bool = False
+    without: frozenset[int] = frozenset()
+    primed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,21 @@
 """An instruction set: all forms by their name, and which form a command's bytes have."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from pathlib import Path
-from typing import Any
 
 from xdsl_tpu.backend.isa.codes import Only
 from xdsl_tpu.backend.isa.command import Command, EncodingError
 from xdsl_tpu.backend.isa.forms import HEADERS, Engine, Field, Form
 from xdsl_tpu.backend.isa.instruction import Described, Family, Instruction, Operand, Place
+from xdsl_tpu.backend.isa.layouts import FOLDER, read_layouts
 from xdsl_tpu.backend.isa.limits import Limits
 from xdsl_tpu.dialects.errors import TpuError
 
 DEFAULT = "bm1684x"
 """The instruction set of programs that do not say which they are for."""
 
-_FOLDER = Path(__file__).parent
 _SHORTEST = 16  # bytes of the shortest command
 
 
@@ -45,7 +42,7 @@ class InstructionSet:
                 f"a {form.name} command needs {form.size} bytes, {len(data)} are left"
             )
         word = int.from_bytes(data[: form.size], "little")
-        values = ((f.name, (word >> f.offset) & f.mask) for f in form.fields)
+        values = ((f.name, f.of(word)) for f in form.fields)
         return Command(form, {name: value for name, value in values if value})
 
     def decode_stream(
@@ -65,11 +62,10 @@ class InstructionSet:
                 f"{engine.value} queue: {len(data)} bytes left, too few for a command"
             )
         head = int.from_bytes(data[:8], "little")
-        short, opcode, function = (
-            (head >> field.offset) & field.mask for field in self._headers[engine]
-        )
+        short, opcode, function = (field.of(head) for field in self._headers[engine])
         for form in self._by_opcode.get((engine, opcode), ()):
-            if form.short in (None, short) and (not form.functions or function in form.functions):
+            own = form.by_name[form.function_field].of(head)
+            if form.short in (None, short) and (not form.functions or own in form.functions):
                 return form
         raise EncodingError(
             f"{engine.value} queue: no command form has opcode {opcode}, function {function}, "
@@ -99,7 +95,7 @@ class InstructionSet:
 
 def known_instruction_sets() -> list[str]:
     """The names that `load_instruction_set` takes."""
-    return sorted(path.parent.name for path in _FOLDER.glob("*/forms.json"))
+    return sorted(path.parent.name for path in FOLDER.glob("*/forms.json"))
 
 
 @cache
@@ -113,37 +109,24 @@ def load_instruction_set(name: str = DEFAULT) -> InstructionSet:
             f"no instruction set '{name}': there are {', '.join(known_instruction_sets())}"
         )
     package = import_module(f"xdsl_tpu.backend.isa.{name}")
-    families = {family.name: family for family in package.FAMILIES}
-    text = (_FOLDER / name / "forms.json").read_text(encoding="utf-8")
-    data: dict[str, Any] = json.loads(text)
-    layouts = {layout: _fields(text) for layout, text in data["layouts"].items()}
-    idle = frozenset(data["without_effect"].split())
-    queues = frozenset(data["queues"].split())
+    families: dict[str, Family] = {family.name: family for family in package.FAMILIES}
+    data = read_layouts(name)
     forms: dict[str, Form] = {}
-    for entry in data["forms"]:
-        fields, family = layouts[entry["layout"]], families[entry["family"]]
-        forms[entry["name"]] = Form(
-            name=entry["name"],
+    for entry in data.forms:
+        fields, family = data.layouts[entry.layout], families[entry.family]
+        forms[entry.name] = Form(
+            name=entry.name,
             family=family.name,
-            engine=Engine(entry["engine"]),
-            bits=entry["bits"],
-            opcode=entry["opcode"],
-            short=entry["short"],
+            engine=entry.engine,
+            bits=entry.bits,
+            opcode=entry.opcode,
+            short=entry.short,
             fields=fields,
-            instructions=dict(_instructions(entry["name"], family, fields, idle, queues)),
+            instructions=dict(_instructions(entry.name, family, fields, data.idle, data.queues)),
             signed_floats=family.signed_floats,
+            primed=family.primed,
         )
     return InstructionSet(name, forms)
-
-
-def _fields(layout: str) -> tuple[Field, ...]:
-    fields: list[Field] = []
-    offset = 0
-    for item in layout.split():
-        name, width = item.split(":")
-        fields.append(Field(name, offset, int(width)))
-        offset += int(width)
-    return tuple(fields)
 
 
 def _instructions(
@@ -162,6 +145,8 @@ def _instructions(
         if form == family.form
     }
     for function in family.functions or ():
+        if function in family.without:
+            continue
         cost = family.cost.get(function) if isinstance(family.cost, Mapping) else family.cost
         name = function.name.lower() if family.functions is not Only else str(int(function))
         plain = Instruction(int(function), name, cost, lanes=family.lanes)

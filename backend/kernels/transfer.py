@@ -16,11 +16,13 @@ from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, Shape4, plain_strides
 from xdsl_tpu.backend.timing.gdma_cost import (
     DdrLayout,
+    Direction,
     Side,
     channel_share,
     contiguous_run,
     ddr_layout,
     matrix_cycles,
+    rate_of,
     tensor_cycles,
 )
 
@@ -104,15 +106,16 @@ def _pieces(
 
 def load_cycles(target: LocalTensor, source: GlobalTensor, chip: Chip) -> int:
     """What `fetch` will take; addresses do not matter."""
-    return _cycles(target, source, chip, chip.load_bytes_per_cycle)
+    return _cycles(target, source, chip, Direction.LOAD)
 
 
 def store_cycles(target: GlobalTensor, source: LocalTensor, chip: Chip) -> int:
     """What `put` will take; addresses do not matter."""
-    return _cycles(source, target, chip, chip.store_bytes_per_cycle)
+    return _cycles(source, target, chip, Direction.STORE)
 
 
-def _cycles(local: LocalTensor, ddr: GlobalTensor, chip: Chip, rate: int) -> int:
+def _cycles(local: LocalTensor, ddr: GlobalTensor, chip: Chip, direction: Direction) -> int:
+    rate = rate_of(direction, chip)
     local, ddr = as_words(local, ddr)
     width = local.dtype.bytes
     size = math.prod(local.shape) * width

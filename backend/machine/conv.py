@@ -55,14 +55,26 @@ def conv(state: State, command: Command) -> None:
     Unverified: int4, and int16, whose filters lie in blocks of 32 channels like those of f16.
     """
     kind = element_or_int4(command["opd0_prec"], command["opd0_sign"])
+    write_sums(state, command, *convolved(state, command, kind, _zero_point(command, kind)))
+
+
+def convolved(
+    state: State, command: Command, kind: Element, zero_point: Array | None
+) -> tuple[Element, Array]:
+    """The type of the result, and the sums (n, oc, oh * ow); `zero_point` is that of filters."""
     dtype = np.dtype(np.float32 if kind.is_float else np.float64)
-    parts = list(_parts(state, command, kind, dtype, _pad_value(command, kind)))
-    sums_of = _float_sums if kind.is_float else _integer_sums
-    target, sums = sums_of(state, command, kind, parts)
+    fill = pad_value(command, kind)
+    parts = list(parts_of(state, command, kind, dtype, fill, zero_point))
+    sums_of = float_sums if kind.is_float else integer_sums
+    return sums_of(state, command, kind, parts)
+
+
+def write_sums(state: State, command: Command, target: Element, sums: Array) -> None:
+    """Store sums, rounded to the type of the result."""
     if target in (F16, BF16):
-        _write_stored(state, command, target, convert(sums, F32, target, 0))
+        write_stored(state, command, target, convert(sums, F32, target, 0))
     else:
-        _write_stored(state, command, target, target.store(sums))
+        write_stored(state, command, target, target.store(sums))
 
 
 def conv_requantized(state: State, command: Command) -> None:
@@ -82,8 +94,8 @@ def conv_requantized(state: State, command: Command) -> None:
     else:
         table = first_lane(state.compact(command["opd2_addr"], (1, oc, 1, 1), bias_kind))
         bias = table.read().reshape(oc, 1)
-    parts = list(_parts(state, command, kind, np.dtype(np.float64), np.zeros(())))
-    total = _products(parts).astype(np.int64) + bias
+    parts = list(parts_of(state, command, kind, np.dtype(np.float64), np.zeros(())))
+    total = products(parts).astype(np.int64) + bias
     signed = command["opd0_sign"] | command["opd1_sign"] | command["opd2_sign"]
     target = element(command["res0_prec"], 0 if command.function == CONV.CONV_WRQ_RELU else signed)
     require(not target.is_float, "a requantised convolution has an integer result")
@@ -91,17 +103,22 @@ def conv_requantized(state: State, command: Command) -> None:
     require(amount < _SHIFTS, f"opd3_addr = {amount}: a right shift is simulated up to 31")
     limits = np.iinfo(target.storage)
     values = shift(total, np.asarray(-amount), Rounding.HALF_UP, int(limits.min), int(limits.max))
-    _write_stored(state, command, target, target.store(values))
+    write_stored(state, command, target, target.store(values))
 
 
-def _write_stored(state: State, command: Command, target: Element, stored: Array) -> None:
+def write_stored(state: State, command: Command, target: Element, stored: Array) -> None:
     shape = result_shape(command)
     result = first_lane(state.eu_aligned(command["res0_addr"], shape, target))
     result.write(stored.reshape(shape))
 
 
-def _parts(
-    state: State, command: Command, kind: Element, dtype: np.dtype, fill: Array
+def parts_of(
+    state: State,
+    command: Command,
+    kind: Element,
+    dtype: np.dtype,
+    fill: Array,
+    zero_point: Array | None = None,
 ) -> Iterator[Part]:
     """The full channel blocks, then the rest; filler channels of the weights are left out."""
     require(not command["opd1_const"], "a constant kernel is not simulated")
@@ -113,7 +130,8 @@ def _parts(
     inputs = state.load(kind, stored)
     windows = window.sliding(window.padded(np.ascontiguousarray(inputs, dtype), fill.astype(dtype)))
     blocks = -(-channels // cube)
-    weights = _weights(state, command, (oc, blocks, window.taps, cube), kind).astype(dtype)
+    stored = _weights(state, command, (oc, blocks, window.taps, cube), kind)
+    weights = (stored if zero_point is None else stored - zero_point).astype(dtype)
     if command["kernel_rotate"]:
         weights = weights[:, :, ::-1]
     full, rest = divmod(channels, cube)
@@ -127,7 +145,7 @@ def _parts(
             )
 
 
-def _pad_value(command: Command, kind: Element) -> Array:
+def pad_value(command: Command, kind: Element) -> Array:
     require(bool(command["opd3_const"]), "the pad value (opd3) must be a constant")
     return flushed(kind.immediate(command["opd3_addr"]))
 
@@ -135,15 +153,19 @@ def _pad_value(command: Command, kind: Element) -> Array:
 def _weights(
     state: State, command: Command, shape: tuple[int, int, int, int], kind: Element
 ) -> Array:
-    """(oc, blocks, ky * kx, channel of block), minus the zero point of integers."""
+    """(oc, blocks, ky * kx, channel of block)."""
     oc, blocks, taps, cube = shape
     kind = kind if kind.is_float else element_or_int4(command["opd0_prec"], command["opd1_sign"])
     table = state.compact(command["opd1_addr"], (1, oc, 1, blocks * taps * cube), kind)
-    weights = state.load(kind, first_lane(table).read()).reshape(shape)
-    if kind.is_float or command.function or not command["opd2_const"]:
-        return weights
+    return state.load(kind, first_lane(table).read()).reshape(shape)
+
+
+def _zero_point(command: Command, kind: Element) -> Array | None:
+    """That of the filters of integers, if it is a constant."""
+    if kind.is_float or not command["opd2_const"]:
+        return None
     point = element_or_int4(command["opd0_prec"], command["opd2_sign"])
-    return weights.astype(np.int32) - point.immediate(command["opd2_addr"])
+    return point.immediate(command["opd2_addr"]).astype(np.int32)
 
 
 def _columns(windows: Array, blocks: int, width: int) -> Array:
@@ -153,20 +175,20 @@ def _columns(windows: Array, blocks: int, width: int) -> Array:
     return taken.transpose(0, 1, 5, 6, 2, 3, 4).reshape(n, blocks * kh * kw * width, oh * ow)
 
 
-def _float_sums(
+def float_sums(
     state: State, command: Command, kind: Element, parts: list[Part]
 ) -> tuple[Element, Array]:
     n, oc, oh, ow = result_shape(command)
     target = element(command["res0_prec"])
     require(target.is_float, "a float convolution has a float result")
-    bias = _bias(state, command, oc)
+    bias = channel_bias(state, command, oc)
     start: list[Array] = [bias]
     if command["res_add"]:
         require(target is F32, "accumulating onto the result is simulated for f32 results only")
         old = state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), F32).read()
         start.append(state.load(F32, old).reshape(n, oc, oh * ow))
     if not state.exact:
-        return target, sum(start, _products(parts))
+        return target, sum(start, products(parts))
     if kind is F32:
         sums = [_sequence(image, start, parts) for image in range(n)]
     else:
@@ -174,7 +196,7 @@ def _float_sums(
     return target, np.stack(sums)
 
 
-def _products(parts: list[Part]) -> Array:
+def products(parts: list[Part]) -> Array:
     """The sums over all input channels by BLAS, (n, oc, oh * ow)."""
     total = parts[0].weights @ parts[0].columns
     for part in parts[1:]:
@@ -195,16 +217,16 @@ def _sequence(image: int, start: list[Array], parts: list[Part]) -> Array:
     return parity_accumulate(first, part.weights, part.columns[image], right_first=True)
 
 
-def _bias(state: State, command: Command, oc: int) -> Array:
-    """f32 values per output channel, shape (oc, 1)."""
+def channel_bias(state: State, command: Command, oc: int, kind: Element = F32) -> Array:
+    """Values per output channel, shape (oc, 1)."""
     if command["opd2_const"]:
-        return state.constant(F32.immediate(command["opd2_addr"])).reshape(1, 1)
-    bias = first_lane(state.compact(command["opd2_addr"], (1, oc, 1, 1), F32))
-    return state.load(F32, bias.read()).reshape(oc, 1)
+        return state.constant(kind.immediate(command["opd2_addr"])).reshape(1, 1)
+    bias = first_lane(state.compact(command["opd2_addr"], (1, oc, 1, 1), kind))
+    return state.load(kind, bias.read()).reshape(oc, 1)
 
 
-def _integer_sums(
-    state: State, command: Command, kind: Element, parts: list[Part]
+def integer_sums(
+    state: State, command: Command, kind: Element, parts: list[Part], bias: Array | int = 0
 ) -> tuple[Element, Array]:
     """Exact sums; f64 holds every partial sum of 16-bit products exactly."""
     n, oc, oh, ow = result_shape(command)
@@ -212,7 +234,7 @@ def _integer_sums(
     signed = command["opd0_sign"] | command["opd1_sign"]
     target = element(command["res0_prec"], signed)
     require(not target.is_float, "an integer convolution has an integer result")
-    sums = _products(parts).astype(np.int64)
+    sums = products(parts).astype(np.int64) + bias
     if command["res_add"]:
         require(target.size == I32.size, "accumulating needs a 32-bit result")
         old = state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), target).read()

@@ -18,16 +18,16 @@ from xdsl_tpu.dialects.errors import TpuError
 Numerics: TypeAlias = Literal["fast", "exact"]
 """Summation of products: "fast" in f32 by BLAS, "exact" in the order of the chip's units."""
 
-_STATIC_IMAGE = Path(__file__).with_name("static_image.bin")
+_STATIC_IMAGES = Path(__file__).with_name("static_images")
 
 
 @cache
-def static_image() -> bytes:
+def static_image(instruction_set: str) -> bytes:
     """What the firmware writes to static memory at boot; the rest of that memory is zero.
 
     docs/hardware/machine.md#static-memory: exp, 1/k!, log, erf, trigonometric tables, 0..63.
     """
-    return _STATIC_IMAGE.read_bytes()
+    return (_STATIC_IMAGES / f"{instruction_set}.bin").read_bytes()
 
 
 class Machine:
@@ -39,7 +39,7 @@ class Machine:
     """
 
     def __init__(self, chip: Chip, numerics: Numerics = "fast") -> None:
-        self.memory = Memory(chip, static_image())
+        self.memory = Memory(chip, static_image(chip.instruction_set))
         self._state = state_of(chip, self.memory, numerics == "exact")
 
     @property
@@ -74,40 +74,46 @@ class Machine:
         with np.errstate(all="ignore"):
             for engine, position in replay(tiu, gdma):
                 command = queues[engine][position]
-                self._step(command)
                 done[engine] = position + 1
+                self._step(command, position + 1)
                 if on_command is not None:
                     on_command(command)
         if done[Engine.TIU] < len(tiu) or done[Engine.GDMA] < len(gdma):
             raise TpuError(_deadlock(tiu, gdma, done[Engine.TIU], done[Engine.GDMA]))
 
-    def _step(self, command: Command) -> None:
+    def _step(self, command: Command, number: int = 0) -> None:
         try:
             if unknown := command.not_understood():
                 raise TpuError(unknown)
             self._state.execute(command)
         except TpuError as error:
-            raise TpuError(f"{describe(command)}: {error}") from error
+            raise TpuError(f"{describe(command, number)}: {error}") from error
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
             # Fields that no executor expects together, in a damaged file or a mistaken kernel.
-            text = f"{describe(command)}: its fields do not go together ({error})"
+            text = f"{describe(command, number)}: its fields do not go together ({error})"
             raise TpuError(text) from error
 
 
-def describe(command: Command) -> str:
-    """A command in words for messages: `TIU command 12, sAR (mul)`."""
-    return (
-        f"{command.engine.value} command {command['cmd_id']}, "
-        f"{command.form.name} ({command.function_name})"
-    )
+def describe(command: Command, number: int = 0) -> str:
+    """A command in words for messages: `TIU command 12, sAR (mul)`.
+
+    `number` is its place in its queue, from 1; 0 where it is alone, and only it can know.
+    """
+    number = number or command["cmd_id"]
+    place = f"command {number}" if number else "command"
+    return f"{command.engine.value} {place}, {command.form.name} ({command.function_name})"
 
 
 def _deadlock(tiu: Sequence[Command], gdma: Sequence[Command], done: int, copied: int) -> str:
     waiting: list[str] = []
     if done < len(tiu):
         command = tiu[done]
-        waiting.append(f"{describe(command)} waits for GDMA command {command['cmd_id_dep']}")
+        waiting.append(
+            f"{describe(command, done + 1)} waits for GDMA command {command['cmd_id_dep']}"
+        )
     if copied < len(gdma):
         command = gdma[copied]
-        waiting.append(f"{describe(command)} waits for TIU command {command['cmd_id_dep']}")
+        waiting.append(
+            f"{describe(command, copied + 1)} waits for TIU command {command['cmd_id_dep']}"
+        )
     return f"deadlock after {done} TIU and {copied} GDMA commands: " + "; ".join(waiting)

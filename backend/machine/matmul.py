@@ -20,6 +20,7 @@ from xdsl_tpu.backend.machine.elements import (
     element_or_int4,
     flushed,
 )
+from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.rounding import shift
 from xdsl_tpu.backend.machine.state import Executors, State, first_lane, require
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
@@ -31,6 +32,16 @@ def mm2(state: State, command: Command) -> None:
     Function tt transposes both and the result, which is opd1 (M, K) x opd0 (K, N). The bits of
     int16 matrices are taken for bf16. Unverified: int4.
     """
+    kind, left, right = mm2_operands(state, command)
+    if kind.is_float:
+        target, sums = mm2_floats(state, command, kind, (left, right))
+        mm2_write(state, command, target, sums)
+    else:
+        _mm2_integer(state, command, left, right)
+
+
+def mm2_operands(state: State, command: Command) -> tuple[Element, Array, Array]:
+    """The type of opd0, and the matrices in the order in which they are multiplied."""
     require(not command["opd0_const"] | command["opd1_const"], "constant matrices not simulated")
     kind0 = element_or_int4(command["opd0_prec"], command["opd0_sign"])
     kind1 = element_or_int4(command["opd0_prec"], command["opd1_sign"])
@@ -52,10 +63,7 @@ def mm2(state: State, command: Command) -> None:
         right = right.T
     if command.function == MM2.MM2_TT:
         left, right = right, left
-    if kind0.is_float:
-        _mm2_float(state, command, kind0, left, right)
-    else:
-        _mm2_integer(state, command, left, right)
+    return kind0, left, right
 
 
 def _rows(state: State, address: int, shape: tuple[int, int], kind: Element) -> Array:
@@ -65,29 +73,44 @@ def _rows(state: State, address: int, shape: tuple[int, int], kind: Element) -> 
     return values.reshape(shape)
 
 
-def _mm2_float(state: State, command: Command, kind: Element, left: Array, right: Array) -> None:
+def mm2_floats(
+    state: State,
+    command: Command,
+    kind: Element,
+    matrices: tuple[Array, Array],
+    bias: Array | None = None,
+) -> tuple[Element, Array]:
+    """The type of the result, and the sums in f32."""
+    left, right = (matrix.astype(np.float32) for matrix in matrices)
     target = element(command["res0_prec"])
     if command["opd0_prec"] == Precision.I16:
         require(target is I16, "a product of int16 matrices has an int16 result")
         target = BF16
     require(target.is_float, "a product of floats has a float result")
-    shape = (1, len(left), 1, right.shape[1])
-    result = first_lane(state.eu_aligned(command["res0_addr"], shape, target))
-    start = np.zeros((1, 1), np.float32)
+    start = np.zeros((1, 1), np.float32) if bias is None else bias
     if command["res_add"]:
         require(target is F32, "accumulating onto the result is simulated for f32 results only")
-        start = result.read()[0, :, 0].copy()
-    left, right = left.astype(np.float32), right.astype(np.float32)
+        start = start + _mm2_result(state, command, left, right, target).read()[0, :, 0]
     misread = kind is F32 or command["opd0_prec"] == Precision.I16
     if state.exact or misread:  # of random halves no tolerance could be stated
         block = state.chip.cube_channels[BF16.size if kind is F32 else kind.size]
-        product = block_accumulate(start, left, right, block)
-    else:
-        product = left @ right
-        if command["res_add"]:
-            product += start
-    stored = product if target is F32 else convert(product, F32, target, 0)
+        return target, block_accumulate(start, left, right, block)
+    return target, left @ right + start
+
+
+def mm2_write(state: State, command: Command, target: Element, sums: Array) -> None:
+    """Store the sums (M, N) of floats, rounded to the type of the result."""
+    stored = sums if target is F32 else convert(sums, F32, target, 0)
+    shape = (1, len(sums), 1, sums.shape[1])
+    result = first_lane(state.eu_aligned(command["res0_addr"], shape, target))
     result.write(stored[None, :, None])
+
+
+def _mm2_result(
+    state: State, command: Command, left: Array, right: Array, target: Element
+) -> Placed:
+    shape = (1, len(left), 1, right.shape[1])
+    return first_lane(state.eu_aligned(command["res0_addr"], shape, target))
 
 
 def _half_bits(matrix: Array) -> Array:

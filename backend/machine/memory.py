@@ -173,7 +173,10 @@ class Memory:
         )
         self.static.bytes[: len(static_image)] = np.frombuffer(static_image, np.uint8)
         self.l2 = LinearMemory("L2 memory", chip.l2_base, chip.l2_bytes, 0)
-        self.ddr = LinearMemory("DDR", chip.ddr_base, chip.ddr_bytes, 0)
+        self.windows = tuple(
+            LinearMemory("DDR", start, chip.ddr_bytes, 0) for start in chip.ddr_windows
+        )
+        self.ddr = self.windows[0]
 
     def write(self, address: int, values: Array) -> None:
         """Copy the bytes of an array (in C order) to `address`."""
@@ -200,7 +203,7 @@ class Memory:
         return 0 <= address - self.chip.local_base < self.local.bytes.size
 
     def _linear(self, address: int) -> LinearMemory:
-        for memory in (self.ddr, self.l2, self.static):
+        for memory in (*self.windows, self.l2, self.static):
             if memory.base <= address < memory.base + memory.size:
                 return memory
         raise TpuError(f"address {address:#x} is in no memory of {self.chip.name}")

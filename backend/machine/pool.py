@@ -163,14 +163,19 @@ def maximum(state: State, command: Command) -> None:
     Floats start from the lowest finite number, and of two that are equal or not ordered the later
     one stays. Fast numerics care only where there is a NaN.
     """
-    kind = _kind(command)
-    require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
-    windows = _windows(state, command, kind, _pad(command, kind))
+    kind, windows = maximum_windows(state, command)
     best = None if kind.is_float and state.exact else _plain_maximum(windows)
     # A NaN in a window is one in its plain maximum, of which there are fewer.
     if best is None or (kind.is_float and np.isnan(best).any()):
         best = _ordered_maximum(state, kind, windows)
     _result(state, command, kind).write(kind.pack(best))
+
+
+def maximum_windows(state: State, command: Command) -> tuple[Element, Array]:
+    """The type of operand and result, and the elements of every window."""
+    kind = _kind(command)
+    require(command["res0_prec"] == command["opd0_prec"], "the result has the operand type")
+    return kind, _windows(state, command, kind, _pad(command, kind))
 
 
 def _plain_maximum(windows: Array) -> Array:

@@ -3,6 +3,9 @@
 docs/hardware/instructions.md#srq_dq.
 """
 
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
@@ -27,9 +30,13 @@ def _result(state: State, command: Command, kind: Element, like: Placed) -> Plac
     return result
 
 
-def _byte(value: Array) -> Array:
+def byte_of(value: Array) -> Array:
     """The low byte as a signed number."""
     return value.astype(np.uint32).astype(np.uint8).view(np.int8).astype(np.int64)
+
+
+Parameters: TypeAlias = Sequence[tuple[Array, Array, Array]]
+"""Multiplier, shift and zero point for each span of the result, broadcastable to it."""
 
 
 def requantize(state: State, command: Command) -> None:
@@ -38,41 +45,49 @@ def requantize(state: State, command: Command) -> None:
     The operand is signed whatever `opd0_sign` says. Parameters (multiplier, amount, zero point)
     are constants, the zero point in the high half of the second one, or one i32 triple per channel.
     """
+    requantize_with(state, command, _table)
+
+
+def requantize_with(
+    state: State, command: Command, table: Callable[[State, Command], Parameters]
+) -> None:
+    """The same with the parameters of channels as `table` reads them."""
     kind, source = _source(state, command, 1)
     require(kind.size > 1, "the operand has 16 or 32 bits")
     target = element(command["res0_prec"], command["opd2_sign"])
     require(target.size == 1, "requantisation gives 8-bit results")
     result = _result(state, command, target, source)
-    parameters = _parameters(state, command, len(result.views))
+    constant = bool(command["opd1_const"])
+    parameters = _constants(command, len(result.views)) if constant else table(state, command)
     limits, mode = np.iinfo(target.storage), command["opd2_n_str"]
     for view, stored, (factor, amount, zero) in zip(
         result.views, source.views, parameters, strict=True
     ):
-        scaled = _shifted(stored.astype(np.int64) * factor, amount, mode)
+        scaled = shifted(stored.astype(np.int64) * factor, amount, mode)
         view[...] = np.clip(scaled + zero, limits.min, limits.max)
 
 
-def _shifted(values: Array, amount: Array, mode: int) -> Array:
+def shifted(values: Array, amount: Array, mode: int) -> Array:
     """Right shifts round; left ones take the low six bits of the amount and keep 64 bits."""
     right = shift_right(values, np.maximum(-amount, 0), mode)
     return right << np.where(amount > 0, amount & _SHIFT_BITS, 0)
 
 
-def _parameters(state: State, command: Command, count: int) -> list[tuple[Array, Array, Array]]:
-    """Multiplier, shift and zero point for each span of the result, broadcastable to it."""
-    signed = command["opd2_sign"]
-    if command["opd1_const"]:
-        packed = command["opd2_addr"]
-        factor = I32.immediate(command["opd1_addr"]).astype(np.int64)
-        zero = element(3, signed).immediate(packed >> 16).astype(np.int64)
-        return [(factor, _byte(np.asarray(packed & 0xFF)), zero)] * count
+def _constants(command: Command, count: int) -> Parameters:
+    packed = command["opd2_addr"]
+    factor = I32.immediate(command["opd1_addr"]).astype(np.int64)
+    zero = element(3, command["opd2_sign"]).immediate(packed >> 16).astype(np.int64)
+    return [(factor, byte_of(np.asarray(packed & 0xFF)), zero)] * count
+
+
+def _table(state: State, command: Command) -> Parameters:
     _, c, _, _ = result_shape(command)
     table = state.eu_aligned(command["opd1_addr"], (1, c, 1, 3), I32)
-    zero_type = np.int16 if signed else np.uint16
+    zero_type = np.int16 if command["opd2_sign"] else np.uint16
     return [
         (
             view[..., 0:1].astype(np.int64),
-            _byte(view[..., 1:2]),
+            byte_of(view[..., 1:2]),
             view[..., 2:3].astype(zero_type).astype(np.int64),
         )
         for view in table.views
@@ -99,7 +114,7 @@ def dequantize_integer(state: State, command: Command) -> None:
         result.views, source.views, parameters, strict=True
     ):
         product = (stored.astype(np.int64) - zero) * factor
-        view[...] = np.clip(_shifted(product, amount, mode), limits.min, limits.max)
+        view[...] = np.clip(shifted(product, amount, mode), limits.min, limits.max)
 
 
 def _integer_parameters(
@@ -118,7 +133,7 @@ def _integer_parameters(
         (
             view[..., 0:1].astype(zero_type).astype(np.int64),
             view[..., 1:2].astype(np.int64),
-            _byte(view[..., 2:3]),
+            byte_of(view[..., 2:3]),
         )
         for view in table.views
     ]

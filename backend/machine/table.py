@@ -3,7 +3,7 @@
 from itertools import chain
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa import Command, load_instruction_set
 from xdsl_tpu.backend.isa.codes import SYSID, DmaSys
 from xdsl_tpu.backend.machine import (
     arith,
@@ -11,6 +11,7 @@ from xdsl_tpu.backend.machine import (
     conv,
     dma,
     dma_index,
+    epilogue,
     linear,
     matmul,
     pool,
@@ -58,7 +59,21 @@ _BM1684X: Executors = dict(
     chain(_MARKERS.items(), *(family.EXECUTORS.items() for family in _FAMILIES))
 )
 
-_MACHINES: dict[str, Executors] = {"bm1684x": _BM1684X}
+
+def _on(base: Executors, own: Executors, instruction_set: str) -> Executors:
+    """The executors of a set that does some commands otherwise, and has not all."""
+    forms = load_instruction_set(instruction_set).forms
+    return {
+        (form, function): executor
+        for (form, function), executor in {**base, **own}.items()
+        if form in forms and function in forms[form].functions
+    }
+
+
+_MACHINES: dict[str, Executors] = {
+    "bm1684x": _BM1684X,
+    "bm1688": _on(_BM1684X, epilogue.EXECUTORS, "bm1688"),
+}
 """By the name of the instruction set."""
 
 

@@ -50,12 +50,12 @@ def _static(state: State, command: Command, count: int) -> Array:
     """`count` elements of static memory."""
     kind = raw_element(command["res0_prec"])
     address = command["opd0_addr"]
+    offset = address - state.chip.static_tiu_base
     require(
-        0 <= address - state.chip.static_base < state.chip.static_bytes,
-        f"the source {address:#x} is not in static memory",
+        0 <= offset < state.chip.static_bytes, f"the source {address:#x} is not in static memory"
     )
     shape = (1, 1, 1, count)
-    return state.memory.place(address, shape, (0, 0, 0, 1), kind.storage).read()
+    return state.memory.static.place(offset, shape, (0, 0, 0, 1), kind.storage).read()
 
 
 def static_broadcast(state: State, command: Command) -> None:

@@ -24,11 +24,13 @@ from xdsl_tpu.backend.tensor import (
     plain_strides,
 )
 from xdsl_tpu.backend.timing.gdma_cost import (
+    Direction,
     Side,
+    broadcast_cycles,
     channel_share,
     contiguous_run,
     ddr_layout,
-    matrix_cycles,
+    rate_of,
     tensor_cycles,
 )
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
@@ -148,7 +150,7 @@ def load_price(local: LocalTensor, ddr: GlobalTensor, chip: Chip) -> int:
     n, _, h, w = ddr.shape
     joined = h == 1 or (ddr.strides[2] == w and local.strides[2] == w)
     run = (h * w if joined else w) * ddr.dtype.bytes
-    return matrix_cycles(n * h * w * ddr.dtype.bytes, chip.load_bytes_per_cycle, run, chip)
+    return broadcast_cycles(n * h * w * ddr.dtype.bytes, run, chip)
 
 
 def store_price(local: LocalTensor, ddr: GlobalTensor, chip: Chip) -> int:
@@ -235,7 +237,7 @@ def _copy_price(target: GlobalTensor, source: GlobalTensor, chip: Chip) -> int:
     sides = [_side(source), _side(target)]
     run = min(contiguous_run(side) for side in sides) * width
     share = channel_share(sides, width, ddr_layout(chip))
-    return tensor_cycles(target.bytes, chip.copy_bytes_per_cycle, run, share, chip)
+    return tensor_cycles(target.bytes, rate_of(Direction.COPY, chip), run, share, chip)
 
 
 def _side(tensor: GlobalTensor) -> Side:

@@ -54,8 +54,9 @@ class Placed:
         return self._access(local, offset, strides, self.size)
 
     def static(self) -> Access:
-        """In a row in static memory, whose addresses are absolute."""
-        return self._access(False, self.address, (0, 0, 0, 1), self.size)
+        """In a row in static memory; its address as the GDMA would have it."""
+        address = self.address - self.chip.static_tiu_base + self.chip.static_base
+        return self._access(False, address, (0, 0, 0, 1), self.size)
 
     def aligned(self) -> Access:
         """Channel rows (h * w) padded to the lane width."""

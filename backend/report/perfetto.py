@@ -41,7 +41,7 @@ def trace(program: Program, timeline: Timeline, chip: Chip) -> str:
                 {
                     "name": f"{layer.name if layer else ''} {instruction(command)}".strip(),
                     "cat": layer.op if layer else "",
-                    "args": {"id": command["cmd_id"], **_details(command, event, chip)},
+                    "args": {"id": event.position + 1, **_details(command, event, chip)},
                     **_interval(_TRACKS[engine], event.start, event.cycles, microseconds),
                 }
             )

@@ -7,7 +7,7 @@ Everything that is not local memory counts as DDR, L2 memory, too.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -68,6 +68,14 @@ def transfer(command: Command, chip: Chip) -> Transfer:
     return formula(command, chip, cost)
 
 
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Bytes per cycle of transfers one way, and the cycles before the first byte."""
+
+    bytes_per_cycle: float
+    start: int = 0
+
+
 def _element_bytes(command: Command) -> int:
     """Bytes of an element; int4 is not moved as such."""
     code = command["src_data_format"]
@@ -99,10 +107,13 @@ def direction_of(command: Command, chip: Chip) -> Direction:
     return Direction.STORE if target else Direction.LOCAL
 
 
-def _rate(direction: Direction, chip: Chip) -> int:
-    """Bytes per cycle."""
-    rates = {Direction.LOAD: chip.load_bytes_per_cycle, Direction.STORE: chip.store_bytes_per_cycle}
-    return rates.get(direction, chip.copy_bytes_per_cycle)
+def rate_of(direction: Direction, chip: Chip) -> Rate:
+    """The rate of a direction on a chip."""
+    if direction is Direction.LOAD:
+        return Rate(chip.load_bytes_per_cycle, chip.load_start_cycles)
+    if direction is Direction.STORE:
+        return Rate(chip.store_bytes_per_cycle, chip.store_start_cycles)
+    return Rate(chip.copy_bytes_per_cycle, chip.copy_start_cycles)
 
 
 def _duration(size: int, rate: float, derate: float = 1.0) -> int:
@@ -189,21 +200,31 @@ def channel_share(sides: Sequence[Side], width: int, layout: DdrLayout) -> float
     return share
 
 
-def tensor_cycles(size: int, rate: int, run: int, share: float, chip: Chip) -> int:
+def tensor_cycles(size: int, rate: Rate, run: int, share: float, chip: Chip) -> int:
     """Cycles of `size` bytes in runs of `run` bytes; none where no DDR channel is touched."""
     efficiency = min(1, run / chip.ddr_row_bytes) * share
-    return _duration(size, rate * efficiency, chip.tensor_derate) if efficiency else 0
+    if not efficiency:
+        return 0
+    speed = rate.bytes_per_cycle * efficiency
+    return rate.start + _duration(size, speed, chip.tensor_derate)
 
 
-def matrix_cycles(size: int, rate: float, run: int, chip: Chip) -> int:
+def matrix_cycles(size: int, rate: Rate, run: int, chip: Chip) -> int:
     """Cycles of `size` bytes in runs of `run` bytes where DDR channels do not count."""
-    return _duration(size, rate * min(1, run / chip.ddr_row_bytes))
+    return rate.start + _duration(size, rate.bytes_per_cycle * min(1, run / chip.ddr_row_bytes))
+
+
+def broadcast_cycles(size: int, run: int, chip: Chip) -> int:
+    """Cycles of a load of `size` bytes, in runs of `run` bytes, into many lanes."""
+    rate = rate_of(Direction.LOAD, chip)
+    share = min(1, run / (chip.broadcast_row_bytes or chip.ddr_row_bytes))
+    return rate.start + _duration(size, rate.bytes_per_cycle * share)
 
 
 def _broadcast(command: Command, chip: Chip, cost: Broadcast) -> Transfer:
     width = _element_bytes(command)
     size = math.prod(_sizes(command, "src")) * width
-    cycles = matrix_cycles(size, chip.load_bytes_per_cycle, _broadcast_run(command) * width, chip)
+    cycles = broadcast_cycles(size, _broadcast_run(command) * width, chip)
     return Transfer(direction_of(command, chip), size, cycles)
 
 
@@ -214,11 +235,12 @@ def _tensor(command: Command, chip: Chip, cost: TensorCopy) -> Transfer:
     source, target = _side(command, "src", chip), _side(command, "dst", chip)
     if command["fill_constant_en"]:  # at the rate of a load wherever it goes
         run = contiguous_run(target) * width
-        return Transfer(direction, size, matrix_cycles(size, chip.load_bytes_per_cycle, run, chip))
+        rate = rate_of(Direction.LOAD, chip)
+        return Transfer(direction, size, matrix_cycles(size, rate, run, chip))
     run = min(contiguous_run(side) for side in (source, target)) * width
     far = [side for side in (source, target) if not side.local]
     share = channel_share(far, width, ddr_layout(chip))
-    cycles = tensor_cycles(size, _rate(direction, chip), run, share, chip)
+    cycles = tensor_cycles(size, rate_of(direction, chip), run, share, chip)
     return Transfer(direction, size, cycles)
 
 
@@ -235,7 +257,9 @@ def _matrix(command: Command, chip: Chip, cost: MatrixCopy) -> Transfer:
     size = command[f"{ddr}_hsize"] * command[f"{ddr}_wsize"] * width
     share = chip.transpose_share if cost.transposed else 1
     run = command[f"{local}_wsize"] * width
-    cycles = matrix_cycles(size, _rate(direction, chip) * share, run, chip)
+    rate = rate_of(direction, chip)
+    rate = replace(rate, bytes_per_cycle=rate.bytes_per_cycle * share)
+    cycles = matrix_cycles(size, rate, run, chip)
     return Transfer(direction, size, cycles)
 
 
@@ -248,7 +272,8 @@ def _even_rate(command: Command, chip: Chip, cost: EvenRate) -> Transfer:
     if direction is Direction.LOCAL:
         rate /= _LOCAL_SLOWDOWN
     counted = elements * cost.position_bytes if cost.position_bytes else size
-    return Transfer(direction, size, _duration(counted, rate))
+    start = rate_of(direction, chip).start
+    return Transfer(direction, size, start + _duration(counted, rate))
 
 
 _FORMULAS: dict[type, Callable[[Command, Chip, Any], Transfer]] = {

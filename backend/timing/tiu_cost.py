@@ -12,9 +12,10 @@ from typing import Any
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.isa.codes import ELEMENT_BYTES, LayoutCode, Precision
+from xdsl_tpu.backend.isa.codes import AR, ELEMENT_BYTES, LayoutCode, Precision
 from xdsl_tpu.backend.isa.costs import (
     Array,
+    Cost,
     ElementWise,
     Free,
     OneBank,
@@ -39,17 +40,25 @@ def element_bytes(command: Command, field: str) -> int:
 
 
 def tiu_cycles(command: Command, chip: Chip) -> int:
-    """Cycles that a TIU command occupies the engine, at least 1 (end markers: 0).
+    """Cycles that a TIU command occupies the engine, at least 1 (end markers and the like: 0).
 
     Raises TpuError for a form whose cost is not known.
     """
     cost = command.instruction.cost
-    if isinstance(cost, Free):
+    if isinstance(cost, Free) or _is_priming(command, chip, cost):
         return 0
     formula = _FORMULAS.get(type(cost))
     if formula is None:
         raise TpuError(f"no cycle formula for {command.form.name} ({command.function_name})")
     return max(1, formula(command, chip, cost))
+
+
+def _is_priming(command: Command, chip: Chip, cost: Cost | None) -> bool:
+    """Whether this is the copy that goes in front of commands of `primed` forms."""
+    if not isinstance(cost, ElementWise) or not cost.free_at_end or command.function != AR.COPY:
+        return False
+    last = chip.lanes * chip.local_bytes - chip.eu_bytes
+    return command["res0_addr"] == command["opd0_addr"] == last
 
 
 def _product(terms: Sequence[Term], command: Command, chip: Chip) -> int:

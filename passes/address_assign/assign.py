@@ -16,7 +16,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.passes.address_assign.buffers import align_up, all_live
-from xdsl_tpu.passes.address_assign.io import IoLayout, io_layout, is_apart
+from xdsl_tpu.passes.address_assign.io import TAGGED, IoLayout, io_layout, is_apart, tagged_layout
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, PAGE_BYTES, plan
 from xdsl_tpu.passes.address_assign.views import root_of, view_of
@@ -45,7 +45,10 @@ class AddressAssignPass(ModulePass):
 
         %1 = Conv2D(%0) : tensor<1x8xf16>  ->  %1 = Conv2D(%0) : tensor<1x8xf16, 4294971392>
 
-    `chip`, a name or a `.toml` description, by default `module.chip`, says where DDR begins.
+    `chip`, a name or a `.toml` description, by default `module.chip`, says where DDR begins, or
+    where in it coefficients and activations do. Where it has places for inputs and outputs, those
+    lie there, one each (`module.addr_mode` becomes io_tag); what is more than there are places, in
+    the arena.
 
     Where `module.addr_mode` is io_alone, what the function takes and gives lies between the two,
     page by page in order, and what `tpu.Append` appends right behind its input (`io_layout`).
@@ -66,14 +69,25 @@ class AddressAssignPass(ModulePass):
             if getattr(self, option) < ALIGNMENT_BYTES or getattr(self, option) % ALIGNMENT_BYTES:
                 raise TpuError(f"{self.name}: {option} must be a multiple of {ALIGNMENT_BYTES}")
         inner, main, subfunc = divided_parts(op)
-        base = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x").ddr_base
+        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        base = chip.ddr_base
         by_name = text_attribute(op, "module.platform") == "LLM"
         coeff_size = self._place_coefficients(subfunc, base, by_name)
-        io = io_layout(subfunc) if is_apart(op) else IoLayout()
-        arena_size = self._place_activations(subfunc, base + coeff_size, io)
+        io, io_address = IoLayout(), 0
+        if is_apart(op):
+            io = io_layout(subfunc)
+            io_address = chip.io_bases[0] if chip.io_bases else base + coeff_size
+        elif chip.io_bases:
+            io = tagged_layout(subfunc, chip.io_bases)
+            set_module_attributes(op, {"module.addr_mode": StringAttr(TAGGED)})
+        arena_address = chip.arena_base or base + coeff_size + io.size
+        arena_size = self._place_activations(subfunc, io_address, io, arena_address)
         subfunc.update_function_type()
         _copy_addresses_to_caller(main, subfunc)
-        _record_sizes(inner, base, coeff_size, io.size, arena_size)
+        sizes = _sizes(base, coeff_size, arena_address, arena_size)
+        if io.size:
+            sizes |= {"module.io_addr": io_address, "module.io_size": io.size}
+        set_module_attributes(inner, {key: IntegerAttr(size, i64) for key, size in sizes.items()})
         set_module_attributes(op, {"module.state": StringAttr(State.TPU_ADDRESSED)})
         name_weight_file(op, "tpu_addressed")
 
@@ -95,9 +109,10 @@ class AddressAssignPass(ModulePass):
             address = align_up(address + size, self.coeff_alignment)
         return align_up(address, PAGE_BYTES) - base
 
-    def _place_activations(self, subfunc: FuncOp, io_address: int, io: IoLayout) -> int:
+    def _place_activations(
+        self, subfunc: FuncOp, io_address: int, io: IoLayout, arena_address: int
+    ) -> int:
         """Address everything else; gives the arena's bytes before rounding to pages."""
-        arena_address = io_address + io.size
         live = lifetimes(subfunc, io.offsets)
         buffers = live.buffers if self.reuse_addr else all_live(live.buffers)
         layout = plan(buffers, self.alignment)
@@ -195,16 +210,11 @@ def _copy_types(targets: Iterable[SSAValue], sources: Iterable[SSAValue]) -> Non
         set_type(target, source.type)
 
 
-def _record_sizes(
-    inner: ModuleOp, base: int, coeff_size: int, io_size: int, arena_size: int
-) -> None:
-    io = {"module.io_addr": base + coeff_size, "module.io_size": io_size} if io_size else {}
-    sizes = {
+def _sizes(base: int, coeff_size: int, arena_address: int, arena_size: int) -> dict[str, int]:
+    return {
         "module.coeff_addr": base,
         "module.coeff_size": coeff_size,
         "module.dynamic_coeff_offset": coeff_size,
-        **io,
-        "module.neuron_addr": base + coeff_size + io_size,
+        "module.neuron_addr": arena_address,
         "module.neuron_size": align_up(arena_size, PAGE_BYTES),
     }
-    set_module_attributes(inner, {key: IntegerAttr(size, i64) for key, size in sizes.items()})

@@ -1,9 +1,9 @@
 """Inputs and outputs that lie apart from the arena, so that they outlive a run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
@@ -15,8 +15,8 @@ from xdsl_tpu.passes.address_assign.views import root_of
 from xdsl_tpu.passes.module_state import text_attribute
 from xdsl_tpu.passes.tensors import required_name, size_in_bytes
 
-APART = "io_alone"
-"""The `module.addr_mode` that says so."""
+APART, TAGGED = "io_alone", "io_tag"
+"""The `module.addr_mode`s that say so: all together, or each in a place of its own."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,13 @@ class IoLayout:
 
 
 def is_apart(module: ModuleOp) -> bool:
-    """Whether inputs and outputs of a module lie apart."""
+    """Whether inputs and outputs of a module lie apart, all together."""
     return text_attribute(module, "module.addr_mode") == APART
+
+
+def is_tagged(module: ModuleOp) -> bool:
+    """Whether inputs and outputs of an addressed module lie in places of their own."""
+    return text_attribute(module, "module.addr_mode") == TAGGED
 
 
 def io_layout(func: FuncOp) -> IoLayout:
@@ -39,19 +44,49 @@ def io_layout(func: FuncOp) -> IoLayout:
     Raises TpuError for a result that is an argument, and an Append of other than a computed value
     to an argument.
     """
-    behind = dict(map(_pair, (op for op in func.body.block.ops if isinstance(op, tpu.AppendOp))))
     offsets: dict[SSAValue, int] = {}
     end = 0
-    for value in (*func.body.block.args, *_results(func)):
-        if value in offsets:
-            continue
-        offsets[value] = end
-        end += size_in_bytes(value)
-        if (appended := behind.get(value)) is not None:
-            offsets[appended] = end
-            end += size_in_bytes(appended)
+    for values in _together(func):
+        for value in values:
+            offsets[value] = end
+            end += size_in_bytes(value)
         end = align_up(end, PAGE_BYTES)
     return IoLayout(offsets, end)
+
+
+def tagged_layout(func: FuncOp, bases: Sequence[int]) -> IoLayout:
+    """The same with a place of its own for each: offsets are addresses, the first of `bases` as
+    long as there are any; what comes behind stays in the arena."""
+    offsets: dict[SSAValue, int] = {}
+    for base, values in zip(bases, _together(func), strict=False):
+        end = base
+        for value in values:
+            offsets[value] = end
+            end += size_in_bytes(value)
+    return IoLayout(offsets)
+
+
+def tagged_values(func: FuncOp, start: int, size: int) -> IoLayout:
+    """Where arguments and results are that lie outside the arena, which begins at `start`."""
+    arena = range(start, start + size)
+    places = {
+        v: address for vs in _together(func) for v in vs if (address := _place(v)) not in arena
+    }
+    return IoLayout(places)
+
+
+def _place(value: SSAValue) -> int:
+    kind = value.type
+    address = kind.encoding if isinstance(kind, TensorType) else None
+    return address.value.data if isinstance(address, IntegerAttr) else -1
+
+
+def _together(func: FuncOp) -> Iterator[tuple[SSAValue, ...]]:
+    """Arguments, then results, each with what `tpu.Append` appends to it."""
+    behind = dict(map(_pair, (op for op in func.body.block.ops if isinstance(op, tpu.AppendOp))))
+    for value in dict.fromkeys((*func.body.block.args, *_results(func))):
+        if value not in behind.values():
+            yield (value, behind[value]) if value in behind else (value,)
 
 
 def _pair(op: tpu.AppendOp) -> tuple[SSAValue, SSAValue]:

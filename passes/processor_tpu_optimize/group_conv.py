@@ -42,7 +42,7 @@ class GroupConvToNormalConv(RewritePattern):
     stays.
 
     One filter for each channel stays, too, unless `merge_depthwise`: the pooling unit takes as many
-    pixels of a channel at once as fit into the width of a lane, the matrix unit four. But the former
+    pixels of a channel at once as fit into a lane's width, the matrix unit few. But the former
     cannot move windows farther than 15.
     """
 

@@ -19,12 +19,23 @@ def test_bm1684x() -> None:
     assert [chip.eu(width) for width in (1, 2, 4)] == [64, 32, 16]
     assert chip.milliseconds(1_500_000) == 1.5
     assert (chip.ddr_base, chip.local_base) == (0x1_0000_0000, 0x800_0000)
-    assert known_chips() == ["bm1684x"]
+    assert known_chips() == ["bm1684x", "bm1688"]
+
+
+def test_bm1688() -> None:
+    """Figures of docs/hardware/bm1688.md."""
+    chip = load_chip("bm1688")
+    assert (chip.lanes, chip.local_bytes, chip.bank_bytes) == (32, 1 << 17, 1 << 13)
+    assert [chip.eu(width) for width in (1, 2, 4)] == [16, 8, 4]
+    assert (chip.weight_lanes.row, chip.cube_channels[2]) == (32, 16)
+    assert chip.ddr_windows == tuple(range(0x90 << 32, 0x100 << 32, 0x10 << 32))
+    assert chip.in_ddr(0xA0_0000_0000, 4096)
+    assert not chip.in_ddr(0x91_0000_0000, 1)
 
 
 @pytest.mark.parametrize("name", ["bm1684", "", "bm1684x.toml", "a/b"])
 def test_unknown_names(name: str) -> None:
-    with pytest.raises(TpuError, match=r"no chip '.*give one of bm1684x, or the path"):
+    with pytest.raises(TpuError, match=r"no chip '.*give one of bm1684x, bm1688, or the path"):
         load_chip(name)
 
 
@@ -35,7 +46,7 @@ PROBLEMS = {
     "fraction": ("banks = 16", "banks = 1.5", "banks is 1.5, not of type int"),
     "in a table": ("4 = 16 }", "4 = 0 }", "cube_outputs is 0"),
     "no power of two": ("262144", "200000", "no power of two"),
-    "another instruction set": ('"bm1684x"', '"bm1690"', "'bm1690'; known: bm1684x"),
+    "another instruction set": ('"bm1684x"', '"bm1690"', "'bm1690'; known: bm1684x, bm1688"),
     "missing key": ("hertz = 1_000_000_000", "", "lacks the key 'hertz'"),
     "missing table": ("[gdma]", "[dma]", "lacks the key 'gdma'"),
     "no table": ("[l2_sram]", "l2_sram = 3\n[other]", "lacks the key 'l2_sram'"),

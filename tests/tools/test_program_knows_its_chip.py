@@ -33,7 +33,8 @@ LAYOUT = [f.name for f in fields(Chip) if f.name not in RATES | CAPACITY | {"nam
 def changed(name: str) -> Chip:
     """The chip with one other figure."""
     value: Any = getattr(CHIP, name)
-    other = {2: 1} if isinstance(value, dict) else value * 2 if value != "bm1684x" else "other"
+    others = {"bm1684x": "other", 0: 64, (): (64,)}
+    other = {2: 1} if isinstance(value, dict) else others.get(value, value * 2)
     return replace(CHIP, **{name: other})
 
 
