@@ -19,7 +19,7 @@ from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.passes.constants import reshaped_weight
 from xdsl_tpu.passes.graph import rebuilt
 from xdsl_tpu.passes.layer_group.base_groups import why_not_local
-from xdsl_tpu.passes.place_values.components import Component
+from xdsl_tpu.passes.place_values.components import Component, Port
 from xdsl_tpu.passes.tensors import element_bytes, element_of, shape_of, size_in_bytes
 
 WORTH = 0.95
@@ -53,7 +53,8 @@ class Chooser:
         if not component.ops:
             return None
         elements = math.prod(shape_of(component.values[0]))
-        options = [lanes for lanes in component.wanted() if elements % max(1, lanes.rows) == 0]
+        wanted = component.wanted(self.chip.lanes)
+        options = [lanes for lanes in wanted if elements % max(1, lanes.rows) == 0]
         costs = {lanes: self.cost(component, lanes) for lanes in options}
         best = min(costs, key=lambda lanes: costs[lanes], default=None)
         if best is None or costs[best] > WORTH * self.as_it_stands(component):
@@ -62,7 +63,8 @@ class Chooser:
 
     def as_it_stands(self, component: Component) -> float:
         """What a component costs when nothing is changed."""
-        return sum(self._op(op, None) for op in component.ops)
+        work = sum(self._op(op, None) for op in component.ops)
+        return work + sum(self._crossing(port, None) for port in component.ports)
 
     def cost(self, component: Component, lanes: Lanes) -> float:
         """What a component costs when all of it that can be is seen as `lanes`."""
@@ -70,7 +72,18 @@ class Chooser:
         for port in component.ports:
             if port.lanes != lanes and not self._is_global(port.op):
                 total += self._transfer(port.value)
+            total += self._crossing(port, lanes)
         return total
+
+    def _crossing(self, port: Port, lanes: Lanes | None) -> float:
+        """What is lost where a value comes from DDR or goes there in runs shorter than a row of
+        it, because few elements lie together in a lane."""
+        if not self._is_global(port.op):
+            return 0.0
+        seen = lanes or lanes_of(shape_of(port.value))
+        size = size_in_bytes(port.value)
+        lost = self.chip.ddr_row_bytes * seen.rows / max(size, 1)
+        return size / self.chip.load_bytes_per_cycle * max(0.0, lost - 1)
 
     def _op(self, op: LaneView, lanes: Lanes | None) -> float:
         """Its transfers when it cannot be in a group, and its work on the lanes."""

@@ -1,5 +1,6 @@
 """Values that are seen under the same images and channels."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -28,11 +29,21 @@ class Component:
     ops: list[LaneView] = field(default_factory=list[LaneView])
     ports: list[Port] = field(default_factory=list[Port])
 
-    def wanted(self) -> list[Lanes]:
-        """The ways of seeing the values that some op asks for."""
-        lanes = [port.lanes for port in self.ports]
-        lanes += [one for op in self.ops for one in op.lanes_wanted()]
-        return list(dict.fromkeys(lanes))
+    def wanted(self, lanes: int) -> list[Lanes]:
+        """The ways of seeing the values that some op asks for; and evenly over most of the lanes,
+        each of which then holds a long run of neighbours."""
+        found = [port.lanes for port in self.ports]
+        found += [one for op in self.ops for one in op.lanes_wanted()]
+        shapes = [shape_of(value) for value in self.values]
+        for common in (math.gcd(*map(math.prod, shapes)), math.gcd(*map(_rows, shapes))):
+            even = next(count for count in range(lanes, 0, -1) if common % count == 0)
+            if 2 * even > lanes:
+                found.append(Lanes(1, even))
+        return list(dict.fromkeys(found))
+
+
+def _rows(shape: Shape) -> int:
+    return math.prod(shape[:-1])
 
 
 def components(ops: Sequence[Operation]) -> list[Component]:

@@ -94,3 +94,19 @@ def test_views_broadcast_as_the_whole_does(whole: list[int], data: st.DataObject
         np.zeros(views[-1]),
     )
     np.testing.assert_array_equal(seen.reshape(-1), plain.reshape(-1))
+
+
+@pytest.mark.parametrize(("rows", "lanes"), [(1280, 64), (1200, 60), (1201, 1)])
+def test_vectors_are_spread_evenly(rows: int, lanes: int) -> None:
+    """A number a row would be one in a lane: no transfer moves so short runs well."""
+    net = Net()
+    x, table = net.input("x", rows), net.input("table", rows, 32)
+    share = net.op(top.MulConstOp, "scaled", (net.op(top.AbsOp, "a", (x,)),), const_val=0.25)
+    column = net.op(top.ReshapeOp, "column", (share,), shape=(rows, 1))
+    module = net.module(net.op(top.MulOp, "y", (table, column)))
+    after = assert_same_numbers(module, PASSES)
+    if lanes > 1:
+        (product,) = ops_of(after, tpu.MulOp)
+        assert shape_of(product.output) == (1, lanes, rows // lanes, 32)
+        (scaled,) = ops_of(after, tpu.MulConstOp)
+        assert shape_of(scaled.output)[:2] == (1, lanes)
