@@ -25,8 +25,6 @@ from xdsl_tpu.backend.kernels import (
     reduce,
     resample,
     rope,
-    scale,
-    selection,
     softmax,
 )
 from xdsl_tpu.backend.kernels.int8 import elementwise as int8
@@ -56,8 +54,6 @@ _ELEMENT_WISE = Leaf(elementwise.layer, local_elementwise.element_wise)
 LEAVES: dict[type[Operation], Leaf] = {
     **dict.fromkeys((*elementwise.DESCRIPTIONS, *int8.DESCRIPTIONS), _ELEMENT_WISE),
     tpu.A16MatMulOp: Leaf(a16_matmul.a16_matmul),
-    tpu.CompareOp: Leaf(selection.compare),
-    tpu.CompareConstOp: Leaf(selection.compare_const),
     tpu.ConcatOp: Leaf(moves.moves, move.concat),
     tpu.Conv2DOp: Leaf(by_type.conv2d, local_by_type.conv2d),
     tpu.Depth2SpaceOp: Leaf(moves.moves),
@@ -68,9 +64,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.InstanceNormOp: Leaf(group_norm.instance_norm),
     tpu.LSTMOp: Leaf(recurrent.recurrent),
     tpu.LayerNormOp: Leaf(norm.layer_norm, rows.layer_norm),
-    tpu.LogicalAndOp: Leaf(selection.logical_and),
     tpu.LutOp: Leaf(lookup.lookup, int8_lookup.lookup),
-    tpu.MaskedFillOp: Leaf(selection.masked_fill),
     tpu.MatMulOp: Leaf(matmul.matmul, local_by_type.product),
     tpu.MlpOp: Leaf(mlp.mlp),
     tpu.PadOp: Leaf(moves.moves),
@@ -85,7 +79,6 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.ReshapeOp: Leaf(moves.moves, move.reshape),
     tpu.ReverseOp: Leaf(moves.moves),
     tpu.RopeOp: Leaf(rope.rope),
-    tpu.ScaleOp: Leaf(scale.scale),
     tpu.ScatterNDOp: Leaf(index.scatter_rows),
     tpu.ShuffleChannelOp: Leaf(moves.moves),
     tpu.SliceOp: Leaf(moves.moves, move.slice_),
@@ -95,7 +88,6 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.TileOp: Leaf(moves.moves),
     tpu.UnsqueezeOp: Leaf(moves.moves, move.reshape),
     tpu.UpsampleOp: Leaf(moves.moves, local_resample.upsample),
-    tpu.WhereOp: Leaf(selection.select),
 }
 """Every op that has a kernel."""
 

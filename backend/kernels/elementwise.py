@@ -6,7 +6,7 @@ from functools import partial
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Emitter, Operand, Rounding
-from xdsl_tpu.backend.kernels import activation
+from xdsl_tpu.backend.kernels import activation, selection
 from xdsl_tpu.backend.kernels.int8 import elementwise as int8
 from xdsl_tpu.backend.kernels.mapping import (
     Describe,
@@ -20,6 +20,7 @@ from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import NoKernel
 
 Step = Callable[[Emitter, LocalTensor, LocalTensor], None]
@@ -72,7 +73,8 @@ def _fused_relu(op: Operation) -> list[Step]:
 def layer(context: KernelContext, op: Operation) -> None:
     """Emit an element-wise op over whole tensors."""
     out = context.value(op.results[0])
-    operands = [context.value(op.operands[i]) for i in operand_order(op, _elements(context, op))]
+    given = [context.value(operand) for operand in op.operands if not is_none(operand)]
+    operands = [given[i] for i in operand_order(op, [value.elements for value in given])]
     types = Types(out.dtype, tuple(operand.dtype for operand in operands))
     element_wise(context, out, operands, describe(op, types))
 
@@ -84,10 +86,6 @@ def describe(op: Operation, types: Types) -> ElementWise:
         kinds = ", ".join(kind.label for kind in types.operands)
         raise NoKernel(f"{where(op)}: there is no kernel on {kinds} to {types.out.label}")
     return table[type(op)](op, types)
-
-
-def _elements(context: KernelContext, op: Operation) -> list[int]:
-    return [context.value(operand).elements for operand in op.operands]
 
 
 def operand_order(op: Operation, elements: Sequence[int]) -> list[int]:
@@ -218,6 +216,19 @@ def _coefficients(op: Operation) -> tuple[float, ...]:
     return floats(coeff) if coeff is not None else ()
 
 
+def _scale(op: Operation, types: Types) -> ElementWise:
+    """tpu.Scale: x times a factor plus a term, which broadcast."""
+    assert isinstance(op, tpu.ScaleOp)
+    tail = _fused_relu(op)
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        x, factor, term = work.operands
+        steps = [_combine(Arith.MUL, factor), _combine(Arith.ADD, term)]
+        run_chain(emitter, [*steps, *tail], work, x)
+
+    return ElementWise(compute, (Scratch(types.out),))
+
+
 def _div(op: Operation, types: Types) -> ElementWise:
     """tpu.Div in f32: Newton's reciprocal square root, 3 steps."""
     assert isinstance(op, tpu.DivOp)
@@ -289,6 +300,7 @@ def _cast_step(rounding: Rounding, emitter: Emitter, out: LocalTensor, x: LocalT
 
 
 DESCRIPTIONS: dict[type[Operation], Describe] = {
+    **selection.DESCRIPTIONS,
     tpu.ActiveOp: activation.describe,
     tpu.AddOp: partial(_several, Arith.ADD),
     tpu.AddConstOp: partial(_constant, Arith.ADD),
@@ -305,12 +317,14 @@ DESCRIPTIONS: dict[type[Operation], Describe] = {
     tpu.MulConstOp: partial(_constant, Arith.MUL),
     tpu.ReciprocalOp: _reciprocal,
     tpu.ReluOp: _relu,
+    tpu.ScaleOp: _scale,
     tpu.SubOp: partial(_several, Arith.SUB),
     tpu.SubConstOp: partial(_constant, Arith.SUB),
 }
 """How ops are computed element by element, of one or several tensors."""
 
 QUANTIZED: dict[type[Operation], Describe] = {
+    **selection.DESCRIPTIONS,
     **int8.DESCRIPTIONS,
     tpu.ActiveOp: activation.describe,
 }

@@ -8,13 +8,14 @@ are not equal numbers, -0 differs from 0.
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter, Operand
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, element_wise
-from xdsl_tpu.backend.kernels.support import KernelContext, where
+from xdsl_tpu.backend.kernels.mapping import Describe, ElementWise, Scratch, Types, Work
+from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import NoKernel
 
 Room = Sequence[LocalTensor]
@@ -108,7 +109,7 @@ COMPARISONS: dict[str, Step] = {
 """Mode of a comparison -> its instructions."""
 
 
-def compare(context: KernelContext, op: Operation) -> None:
+def compare(op: Operation, types: Types) -> ElementWise:
     """tpu.Compare: 1 where a comparison of two tensors holds, else 0."""
     assert isinstance(op, tpu.CompareOp)
     step = _comparison(op, op.mode.data)
@@ -116,10 +117,10 @@ def compare(context: KernelContext, op: Operation) -> None:
     def compute(e: Emitter, out: LocalTensor, given: Sequence[LocalTensor], room: Room) -> None:
         step(e, out, given[0], given[1], room)
 
-    _layer(context, op, (op.lhs, op.rhs), compute)
+    return _described(op, types, compute)
 
 
-def compare_const(context: KernelContext, op: Operation) -> None:
+def compare_const(op: Operation, types: Types) -> ElementWise:
     """tpu.CompareConst: the same with a number; Not is whether a tensor is 0."""
     assert isinstance(op, tpu.CompareConstOp)
     constant, swapped, mode = op.const_val.value.data, bool(op.inversed.value.data), op.mode.data
@@ -131,7 +132,7 @@ def compare_const(context: KernelContext, op: Operation) -> None:
         a, b = (constant, given[0]) if swapped else (given[0], constant)
         step(e, out, a, b, room)
 
-    _layer(context, op, (op.input,), compute)
+    return _described(op, types, compute)
 
 
 def _comparison(op: Operation, mode: str) -> Step:
@@ -140,7 +141,7 @@ def _comparison(op: Operation, mode: str) -> Step:
     return COMPARISONS[mode]
 
 
-def logical_and(context: KernelContext, op: Operation) -> None:
+def logical_and(op: Operation, types: Types) -> ElementWise:
     """tpu.LogicalAnd: 1 where no operand is 0."""
     assert isinstance(op, tpu.LogicalAndOp)
 
@@ -151,89 +152,79 @@ def logical_and(context: KernelContext, op: Operation) -> None:
             first = room[2]
             e.copy(first, out)
 
-    _layer(context, op, op.inputs, compute)
+    return _described(op, types, compute)
 
 
-def select(context: KernelContext, op: Operation) -> None:
+def select(op: Operation, types: Types) -> ElementWise:
     """tpu.Where: one of two tensors or numbers, by whether a third tensor is not 0."""
     assert isinstance(op, tpu.WhereOp)
-    chosen: list[float | None] = [
-        constant.value.data if bool(is_constant.value.data) else None
-        for is_constant, constant in (
-            (op.x_is_const, op.x_const_val),
-            (op.y_is_const, op.y_const_val),
-        )
-    ]
-    _choice(context, op, op.cond, (op.tbrn, op.fbrn), chosen)
+    places, sides = iter(range(1, len(types.operands))), list[_Side]()
+    for branch, is_constant, constant in (
+        (op.tbrn, op.x_is_const, op.x_const_val),
+        (op.fbrn, op.y_is_const, op.y_const_val),
+    ):
+        place = None if is_none(branch) else next(places)
+        sides.append(constant.value.data if place is None or is_constant else place)
+    return _choice(op, types, sides[0], sides[1])
 
 
-def masked_fill(context: KernelContext, op: Operation) -> None:
+def masked_fill(op: Operation, types: Types) -> ElementWise:
     """tpu.MaskedFill: a number where a tensor is not 0 (or is 0), another tensor elsewhere."""
     assert isinstance(op, tpu.MaskedFillOp)
-    sides: list[float | None] = [op.const_val.value.data, None]
-    if op.inversed.value.data:
-        sides.reverse()
-    _choice(context, op, op.cond, (op.brn, op.brn), sides)
+    number: float = op.const_val.value.data
+    return _choice(op, types, 1, number) if op.inversed else _choice(op, types, number, 1)
 
 
-def _choice(
-    context: KernelContext,
-    op: Operation,
-    condition: SSAValue,
-    branches: Sequence[SSAValue],
-    constants: Sequence[float | None],
-) -> None:
-    """Branches that have a constant are that constant."""
-    tensors = [v for v, c in zip(branches, constants, strict=True) if c is None]
+_Side = int | float
+"""The number of an operand, or (a float) a constant."""
+
+
+def _choice(op: Operation, types: Types, yes: _Side, no: _Side) -> ElementWise:
+    """`yes` where operand 0 is not 0, `no` elsewhere."""
 
     def compute(e: Emitter, out: LocalTensor, given: Sequence[LocalTensor], room: Room) -> None:
-        rest = list(given[1:])
-        yes, no = (rest.pop(0) if c is None else c for c in constants)
+        chosen, other = (given[one] if isinstance(one, int) else one for one in (yes, no))
         if not given[0].dtype.is_float:
-            e.select(Compare.EQUAL, out, given[0], 0.0, no, yes)
+            e.select(Compare.EQUAL, out, given[0], 0.0, other, chosen)
             return
         e.absolute(room[0], given[0])
-        e.select(Compare.GREATER, out, room[0], 0.0, yes, no)
+        e.select(Compare.GREATER, out, room[0], 0.0, chosen, other)
 
-    _layer(context, op, [condition, *tensors], compute)
+    return _described(op, types, compute)
 
 
 Compute = Callable[[Emitter, LocalTensor, Sequence[LocalTensor], Room], None]
 """(emitter, out, operands, room): all of one shape."""
 
 
-def _layer(
-    context: KernelContext, op: Operation, values: Sequence[SSAValue], compute: Compute
-) -> None:
-    """Emit a layer whose operands are written out to the shape of the result where they repeat.
+def _described(op: Operation, types: Types, compute: Compute) -> ElementWise:
+    """An op whose operands are written out to the shape of the result where they repeat.
 
-    The truth of integers may be wanted as a float: it is cast. Raises TpuError when other types
+    The truth of integers may be wanted as a float: it is cast. Raises NoKernel when other types
     differ: they are compared and chosen as they are.
     """
-    out = context.value(op.results[0])
-    operands = [context.value(value) for value in values]
-    kinds = {operand.dtype for operand in operands}
-    truth = kinds == {DType.I32} and out.dtype.is_float
-    if kinds != {out.dtype} and not truth:
-        shown = ", ".join(operand.dtype.label for operand in operands)
-        raise NoKernel(f"{where(op)}: operands of {shown} for a result of {out.dtype.label}")
+    kinds, count = set(types.operands), len(types.operands)
+    truth = kinds == {DType.I32} and types.out.is_float
+    if kinds != {types.out} and not truth:
+        shown = ", ".join(kind.label for kind in types.operands)
+        raise NoKernel(f"{where(op)}: operands of {shown} for a result of {types.out.label}")
 
     def run(e: Emitter, work: Work) -> None:
-        room, written = work.scratch[:ROOM], work.scratch[ROOM : ROOM + len(operands)]
+        room, written = work.scratch[:ROOM], work.scratch[ROOM : ROOM + count]
         given = [_whole(e, x, r) for x, r in zip(work.operands, written, strict=True)]
         if not truth:
             compute(e, work.out, given, room)
             return
-        whole, *floats = work.scratch[ROOM + len(operands) :]
+        whole, *floats = work.scratch[ROOM + count :]
         compute(e, whole, given, room)
         for source, target in pairwise((whole, *floats, work.out)):
             e.cast(target, source)
 
-    scratch = [Scratch(kind) for kind in [*kinds] * (ROOM + len(operands))]
+    scratch = [Scratch(kind) for kind in [*kinds] * (ROOM + count)]
     if truth:  # integers become 16-bit floats by way of f32
         scratch.append(Scratch(DType.I32))
-        scratch += [Scratch(DType.F32)] if out.dtype is not DType.F32 else []
-    element_wise(context, out, operands, ElementWise(run, tuple(scratch)))
+        scratch += [Scratch(DType.F32)] if types.out is not DType.F32 else []
+    return ElementWise(run, tuple(scratch))
 
 
 ROOM = 3
@@ -245,3 +236,13 @@ def _whole(e: Emitter, x: LocalTensor, room: LocalTensor) -> LocalTensor:
         return x
     e.copy(room, x)
     return room
+
+
+DESCRIPTIONS: dict[type[Operation], Describe] = {
+    tpu.CompareOp: compare,
+    tpu.CompareConstOp: compare_const,
+    tpu.LogicalAndOp: logical_and,
+    tpu.MaskedFillOp: masked_fill,
+    tpu.WhereOp: select,
+}
+"""Comparisons and choices, on floats and integers alike."""

@@ -23,7 +23,7 @@ SCRATCH_BYTES = 16384
 def element_wise(context: LocalContext) -> None:
     """Emit an element-wise op on a slice."""
     op, out = context.op, context.out
-    values = [context.operand(i) for i in range(len(op.operands))]
+    values = [value for value in context.operands if value is not None]
     order = operand_order(op, [_elements(value) for value in values])
     values = [values[i] for i in order]
     types = Types(out.dtype, tuple(value.dtype for value in values))

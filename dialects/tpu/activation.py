@@ -12,10 +12,18 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes, Viewed, lanes_of
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.tpu.enums import LutBF16Mode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ACTIVE_MODE, AFFINE_MAP, LUT_BF16_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, EachElement, LocalAnyShape, PassesMargins
+from xdsl_tpu.dialects.tpu.local import (
+    AlikeEverywhere,
+    EachElement,
+    LocalAnyShape,
+    LocalBroadcast,
+    PassesMargins,
+    as_it_stands,
+)
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise, SupportFuseRelu
 
@@ -132,7 +140,7 @@ class LutBF16Op(SameShape, LocalOp):
 
 
 @irdl_op_definition
-class ScaleOp(SameShape, LocalOp):
+class ScaleOp(LocalBroadcast, SameShape, LocalOp):
     """x * scale + bias for every channel of N, C, .., then the ReLU if any."""
 
     name = "tpu.Scale"
@@ -154,6 +162,11 @@ class ScaleOp(SameShape, LocalOp):
         check_elements(self, "scale", self.scale, channels)
         check_elements(self, "bias", self.bias, channels)
         return (shape,)
+
+    def viewed(self, lanes: Lanes) -> Viewed | None:
+        """Only with its channels where they are."""
+        shape = self.shape_of(self.input)
+        return as_it_stands(self) if lanes_of(shape) == lanes else None
 
     def may_overwrite(self) -> bool:
         return True

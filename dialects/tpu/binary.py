@@ -28,7 +28,6 @@ from xdsl_tpu.dialects.tpu.op import (
     FusedReluOp,
     LocalOp,
     ShiftedOp,
-    TpuOp,
 )
 from xdsl_tpu.dialects.traits import SupportEarlyStride, SupportFuseRelu
 
@@ -205,7 +204,7 @@ class CompareOp(BroadcastOp):
 
 
 @irdl_op_definition
-class LogicalAndOp(TpuOp):
+class LogicalAndOp(LocalBroadcast, LocalOp):
     """1 where both inputs are not 0, else 0."""
 
     name = "tpu.LogicalAnd"
@@ -217,7 +216,7 @@ class LogicalAndOp(TpuOp):
 
 
 @irdl_op_definition
-class WhereOp(LocalOp):
+class WhereOp(LocalBroadcast, LocalOp):
     """An element of `tbrn` where `cond` is not 0, else of `fbrn`; numbers may stand for them."""
 
     name = "tpu.Where"
@@ -237,7 +236,7 @@ class WhereOp(LocalOp):
 
 
 @irdl_op_definition
-class MaskedFillOp(LocalOp):
+class MaskedFillOp(LocalBroadcast, LocalOp):
     """`const_val` where `cond` holds (or fails, with `inversed`), elsewhere elements of `brn`."""
 
     name = "tpu.MaskedFill"

@@ -11,7 +11,7 @@ from typing import cast
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xdsl_tpu.dialects.base import RankedTensor
+from xdsl_tpu.dialects.base import RankedTensor, is_none
 from xdsl_tpu.dialects.interfaces.lane_view import (
     Lanes,
     LaneView,
@@ -96,26 +96,30 @@ class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
     """
 
     def local_support(self, kind: GroupType) -> str | None:
-        shapes = [known_shape(operand.type) for operand in self.operands]
+        operands = self._present()
+        shapes = [known_shape(operand.type) for operand in operands]
         if len(shapes) < 2:
             return None
         first = shapes[0]
-        for operand, shape in zip(self.operands, shapes, strict=True):
+        for operand, shape in zip(operands, shapes, strict=True):
             if first is None or shape is None:
                 return "the shapes are not known"
             if (why := _broadcast_problem(first, shape, operand)) is not None:
                 return why
         whole = [max(sizes) for sizes in zip(*filter(None, shapes), strict=True)]
-        for operand, shape in zip(self.operands, shapes, strict=True):
+        for operand, shape in zip(operands, shapes, strict=True):
             if shape and not is_weight(operand) and _over_lanes(shape, whole, kind):
                 return f"an operand of {dims(shape)} would have to be copied to other lanes"
         return None
 
     def type_problem(self, kind: GroupType, lanes: int) -> str | None:
-        shapes = [known_shape(operand.type) or () for operand in self.operands]
+        shapes = [known_shape(operand.type) or () for operand in self._present()]
         if kind is GroupType.SMALL_C and len(set(shapes)) > 1:
             return f"{' and '.join(map(dims, shapes))} differ"
         return None
+
+    def _present(self) -> list[SSAValue]:
+        return [operand for operand in self.operands if not is_none(operand)]
 
     def split_weights(self) -> tuple[int, ...]:
         return tuple(range(len(self.operands)))
@@ -132,13 +136,17 @@ class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
 
     def viewed(self, lanes: Lanes) -> Viewed | None:
         whole = known_shape(self.results[0].type)
-        shapes = [known_shape(operand.type) for operand in self.operands]
+        shapes = [known_shape(operand.type) for operand in self._present()]
         if whole is None or None in shapes:
             return None
         if lanes_of(whole) == lanes and all(len(shape or ()) == len(whole) for shape in shapes):
             return as_it_stands(self)
         views = stretched_shapes([*filter(None, shapes), whole], whole, lanes)
-        return None if views is None else Viewed(tuple(views[:-1]), views[-1])
+        if views is None:
+            return None
+        seen = iter(views)
+        given = tuple(None if is_none(operand) else next(seen) for operand in self.operands)
+        return Viewed(given, views[-1])
 
 
 def is_weight(value: SSAValue) -> bool:

@@ -21,6 +21,7 @@ from xdsl_tpu.passes.weight_reorder.merge_choice import choose_merges
 from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, merge_by_rule
 from xdsl_tpu.passes.weight_reorder.packed import reorder_packed
 from xdsl_tpu.passes.weight_reorder.quantized_conv import merge_conv
+from xdsl_tpu.passes.weight_reorder.scale import reorder_scale
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class WeightReorderPass(ModulePass):
                     _reorder(inner, weights, chip, 0)
             elif isinstance(inner, tpu.MatMulOp):
                 reorder_matmul(inner, weights)
+            elif isinstance(inner, tpu.ScaleOp):
+                reorder_scale(inner, weights)
             elif isinstance(inner, tpu.A16MatMulOp | tpu.MlpOp):
                 reorder_packed(inner, weights, chip)
         if self.measure and not self.merge_columns:

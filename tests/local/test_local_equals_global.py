@@ -39,6 +39,24 @@ def binary(op: str, other: tuple[int, ...] = SHAPE) -> Build:
     return build
 
 
+def chosen(op: str, *others: tuple[int, ...], absent: int = 0, **attributes: str) -> Build:
+    """An op of a tensor in which there are zeros, and of tensors of other shapes."""
+
+    def build(case: Case) -> None:
+        case.inputs[case.input("x", SHAPE)].reshape(-1)[::3] = 0.0
+        operands = [case.input(f"z{i}", shape) for i, shape in enumerate(others)]
+        case.op(f"tpu.{op}", ["x", *operands, *[NONE] * absent], attributes, "y", SHAPE)
+
+    return build
+
+
+def scaled(case: Case) -> None:
+    """A factor and a term for each channel."""
+    operands = [case.weight(name, (1, SHAPE[1], 1, 1), 0.5) for name in ("s", "b")]
+    attributes = {"do_relu": "true", "relu_limit": "0.8 : f64"}
+    case.op("tpu.Scale", [case.input("x", SHAPE), *operands, NONE], attributes, "y", SHAPE)
+
+
 def sloped(case: Case) -> None:
     """A slope for each channel."""
     operands = [case.input("x", SHAPE), case.weight("s", (1, SHAPE[1], 1, 1), 0.3)]
@@ -170,6 +188,11 @@ CASES: Mapping[str, Build] = {
     "tpu.AddConst": unary("AddConst", const_val="0.7 : f64"),
     "tpu.Cast": cast,
     "tpu.Clip": unary("Clip", min="-0.5 : f64", max="0.8 : f64"),
+    "tpu.Compare": chosen("Compare", SHAPE, mode='"Greater"'),
+    "tpu.Compare stretched": chosen("Compare", (2, 70, 1, 10), mode='"And"'),
+    "tpu.CompareConst": chosen(
+        "CompareConst", mode='"Equal"', const_val="0.0 : f64", inversed="false"
+    ),
     "tpu.Concat c": concat(1),
     "tpu.Concat h": concat(2),
     "tpu.Concat w": concat(3),
@@ -182,6 +205,8 @@ CASES: Mapping[str, Build] = {
     "tpu.Div": binary("Div"),
     "tpu.LayerNorm": normalised,
     "tpu.LeakyRelu": unary("LeakyRelu", alpha="0.1 : f64"),
+    "tpu.LogicalAnd": chosen("LogicalAnd", SHAPE, SHAPE),
+    "tpu.MaskedFill": chosen("MaskedFill", SHAPE, inversed="true", const_val="-1.0e4 : f64"),
     "tpu.MatMul": product,
     "tpu.MatMul heads": heads(turned=False),
     "tpu.MatMul heads turned": heads(turned=True),
@@ -201,6 +226,7 @@ CASES: Mapping[str, Build] = {
     "tpu.Reduce max": reduced("Max", 2),
     "tpu.Relu": unary("Relu"),
     "tpu.Reshape": moved("Reshape", (2, 70, 60), shape="[2, 70, 60]"),
+    "tpu.Scale": scaled,
     "tpu.Slice": moved(
         "Slice",
         (2, 70, 3, 4),
@@ -216,6 +242,10 @@ CASES: Mapping[str, Build] = {
     "tpu.SubConst": unary("SubConst", const_val="0.7 : f64"),
     "tpu.SwapDimInner c": moved("SwapDimInner", SHAPE, offset="[0, 3, 0, 0]"),
     "tpu.SwapDimInner h": moved("SwapDimInner", SHAPE, offset="[0, 0, 2, 0]"),
+    "tpu.Where": chosen("Where", (1, 70, 6, 10), (2, 70, 6, 1), absent=1),
+    "tpu.Where constant": chosen(
+        "Where", SHAPE, absent=2, y_is_const="true", y_const_val="2.5 : f64"
+    ),
     "tpu.Unsqueeze": moved("Unsqueeze", (2, 70, 6, 10), axes="[]"),
 }
 """Op (and form) -> a function of that op alone."""
