@@ -33,8 +33,8 @@ class PlaceValuesPass(ModulePass):
     In a layer group the first two sizes of a value are its images and its channels, one channel a
     lane. Ops that compute the same under several shapes (`dialects/interfaces/lane_view.py`) are
     written so that as many values as possible, by their bytes, need not leave local memory, and
-    come and go in long runs; where nothing is gained they stay as they are. `chip` is a name or a `.toml` description, by default
-    `module.chip`.
+    come and go in long runs; where nothing is gained they stay as they are. `chip` is a name or a
+    `.toml` description, by default `module.chip`.
     """
 
     name = "place-values"
