@@ -8,6 +8,7 @@ from pathlib import Path
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.pipelines import Quantization
 from xdsl_tpu.tools.calibrated_compile import calibrated
+from xdsl_tpu.tools.calibration_data import Source
 from xdsl_tpu.tools.compile_model import Compilation, compile_model
 
 
@@ -22,7 +23,7 @@ class Request:
     disable: Collection[str] = ()
     calibration_table: Path | None = None
     quantize_table: Path | None = None
-    calibrate_with: Path | None = None
+    calibrate_with: Source | None = None
     min_cosine: float | None = None
     weights: Path | None = None
     transfer_layout: str | None = None

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from xdsl_tpu.api.models import Model, as_file
-from xdsl_tpu.api.samples import Samples, sample_file
+from xdsl_tpu.api.samples import Preprocessing, Samples, preprocess_given, sample_file
 from xdsl_tpu.api.shown import counted, working
 from xdsl_tpu.api.told import told
 from xdsl_tpu.dialects.errors import TpuError
@@ -19,6 +19,7 @@ from xdsl_tpu.tools.calibrate_model import (
     make_engine,
     samples_for,
 )
+from xdsl_tpu.tools.calibration_data import Source
 from xdsl_tpu.tools.mixing.automatic import AUTO, Wanted
 from xdsl_tpu.tools.quantise_model import quantise_model
 
@@ -31,6 +32,7 @@ def calibrate(
     limit: int | None = None,
     percentile: float = 99.99,
     engine: str = "auto",
+    preprocess: Preprocessing | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     disable: Collection[str] = (),
     progress: bool | None = None,
@@ -38,7 +40,9 @@ def calibrate(
     """The range of every tensor on the first `limit` samples, as `tpu-calibrate` writes it.
 
     `method` is `max`, `percentile`, `kl`, `mse` or `auto`, which takes what comes closest to the
-    float network. Raises TpuError for samples that do not fit the model.
+    float network. `preprocess` says how images become inputs: fields of `Preprocess` by name, or a
+    TOML file of them, as `tpu-calibrate --preprocess` takes it. Raises TpuError for samples that do
+    not fit the model.
     """
     known = ("max", *METHODS, AUTO)
     if method not in known:
@@ -51,11 +55,11 @@ def calibrate(
         data: Path = stack.enter_context(sample_file(samples))
         module = canonical_top(file, shapes, disable)
         runner = make_engine(module, file, engine)
-        found = samples_for(module, data)
+        found = samples_for(module, Source(data, preprocess_given(preprocess)))
         if method == AUTO:
             update = stack.enter_context(working(progress, f"calibrating {file.name}"))
             wanted = Wanted(AUTO, percentile)
             return quantise_model(module, runner, found, wanted, limit, on_step=update).table
         total = count_samples(found, limit) * (1 if method == "max" else 2)
         advance = stack.enter_context(counted(progress, f"calibrating {file.name}", total))
-        return calibrate_model(module, runner, data, method, limit, percentile, advance)
+        return calibrate_model(module, runner, found, method, limit, percentile, advance)

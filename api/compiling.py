@@ -12,12 +12,20 @@ from xdsl_tpu.api.chips import DESCRIPTION, ChipLike, described, description
 from xdsl_tpu.api.folders import Owned
 from xdsl_tpu.api.models import Model, as_file
 from xdsl_tpu.api.program import Program, load
-from xdsl_tpu.api.samples import Samples, is_table, sample_file, table_file
+from xdsl_tpu.api.samples import (
+    Preprocessing,
+    Samples,
+    is_table,
+    preprocess_given,
+    sample_file,
+    table_file,
+)
 from xdsl_tpu.api.shown import working
 from xdsl_tpu.api.told import told
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.tools.calibrate_model import canonical_top
+from xdsl_tpu.tools.calibration_data import Source
 
 FORMATS = ("F32", "F16", "BF16", "INT8")
 
@@ -28,6 +36,7 @@ def compile(
     *,
     chip: ChipLike = "bm1684x",
     calibration: CalibrationTable | Samples | None = None,
+    preprocess: Preprocessing | None = None,
     min_cosine: float | None = None,
     quantize_table: str | Path | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
@@ -42,7 +51,8 @@ def compile(
     `model` is a file (`.onnx`, Top IR, `.pt2`), an ONNX model in memory or a program of
     `torch.export`. `quantize` is F32, F16, BF16 or INT8. `calibration` is a table, or samples to
     make one from: INT8 needs one or the other, F16 and BF16 with samples keep layers whose
-    numbers they do not hold in wider formats; `min_cosine` is what the outputs shall reach on the
+    numbers they do not hold in wider formats. `preprocess` says how images become inputs (a TOML
+    file, or fields of `Preprocess` by name); `min_cosine` is what the outputs shall reach on the
     samples. `input_shapes` fix dynamic inputs, `disable` names passes and patterns to leave out.
     The program lives in a temporary folder until it is saved, or in `output`.
 
@@ -59,7 +69,8 @@ def compile(
         if calibration is not None and is_table(calibration):
             table = stack.enter_context(table_file(calibration))
         elif calibration is not None:
-            samples = stack.enter_context(sample_file(calibration))
+            path = stack.enter_context(sample_file(calibration))
+            samples = Source(path, preprocess_given(preprocess))
         request = Request(
             file,
             chosen,

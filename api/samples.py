@@ -9,13 +9,17 @@ from typing import Any, TypeAlias, TypeGuard, cast
 import numpy as np
 
 from xdsl_tpu.passes.calibration.table import CalibrationTable
+from xdsl_tpu.tools.calibration_data import ARRAYS
+from xdsl_tpu.tools.image_files import is_image
+from xdsl_tpu.tools.preprocess import Given, preprocess_file
 from xdsl_tpu.tools.random_samples import RANDOM
 
 Samples: TypeAlias = str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Any
-"""A file or folder as `tpu-calibrate --dataset` takes them, `random`, one array for a network of
-one input, arrays by name, or a list of such samples."""
+"""A file or folder as `tpu-calibrate --dataset` takes them (of arrays or of images), `random`, one
+array for a network of one input, arrays by name, or a list of such samples."""
 
-_OF_SAMPLES = (".npz", ".npy")
+Preprocessing: TypeAlias = str | Path | Mapping[str, Any]
+"""How images become a network's input: a TOML file, or the fields of `Preprocess` by name."""
 
 
 def is_table(calibration: object) -> TypeGuard[str | Path | CalibrationTable]:
@@ -25,7 +29,14 @@ def is_table(calibration: object) -> TypeGuard[str | Path | CalibrationTable]:
     if not isinstance(calibration, str | Path) or str(calibration) == RANDOM:
         return False
     path = Path(calibration)
-    return not path.is_dir() and path.suffix not in _OF_SAMPLES
+    return not path.is_dir() and path.suffix not in ARRAYS and not is_image(path)
+
+
+def preprocess_given(preprocess: Preprocessing | None) -> Given:
+    """The fields of a `Preprocess` that were given. Raises TpuError for a file that has others."""
+    if preprocess is None:
+        return {}
+    return preprocess if isinstance(preprocess, Mapping) else preprocess_file(Path(preprocess))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """From a model and sample inputs to a calibration table; printing nothing."""
 
 from collections.abc import Callable, Collection
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,14 @@ from typing import Any
 import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
 from xdsl_tpu.passes.calibration.observe import BINS, Observation
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.passes.pipelines import Settings, check_disabled, run_stage
 from xdsl_tpu.passes.tensors import shape_of
-from xdsl_tpu.tools.calibration_data import Dataset, Shapes, dataset
+from xdsl_tpu.tools.calibration_data import Dataset, Shapes, Source, dataset
 from xdsl_tpu.tools.compile_model import read_top
 from xdsl_tpu.tools.engines import (
     Engine,
@@ -22,6 +24,8 @@ from xdsl_tpu.tools.engines import (
     interpreter_engine,
     onnxruntime_engine,
 )
+from xdsl_tpu.tools.image_files import ImageReader
+from xdsl_tpu.tools.preprocess import preprocess_of
 from xdsl_tpu.tools.random_samples import RANDOM, RandomSamples
 
 ENGINES = ("auto", "onnxruntime", "interpreter")
@@ -61,11 +65,37 @@ def make_engine(module: ModuleOp, model: Path, engine: str) -> Engine:
 Samples = Dataset | RandomSamples
 
 
-def samples_for(module: ModuleOp, data: Path) -> Samples:
-    """The samples of a file or folder, or random ones: those that are called `random`."""
-    if str(data) == RANDOM and not data.exists():
-        return RandomSamples(module)
-    return dataset(data, input_shapes_of(module))
+def samples_for(module: ModuleOp, source: Source) -> Samples:
+    """The samples of a file or folder, or random ones: those that are called `random`.
+
+    Raises TpuError where preprocessing is given and there are no images.
+    """
+    found: Samples
+    if str(source.path) == RANDOM and not source.path.exists():
+        found = RandomSamples(module)
+    else:
+        reader = partial(_image_reader, module, source)
+        found = dataset(source.path, input_shapes_of(module), reader)
+        if found.images is not None:
+            return found
+    if source.preprocess:
+        raise TpuError(
+            f"{source.path}: preprocessing ({', '.join(source.preprocess)}) is for images, and "
+            "arrays go to the network as they are"
+        )
+    return found
+
+
+def _image_reader(module: ModuleOp, source: Source) -> ImageReader:
+    shapes = input_shapes_of(module)
+    if len(shapes) != 1:
+        raise TpuError(
+            f"{source.path}: images are for networks of one input, and this one has "
+            f"{', '.join(shapes)}; give .npz files with an array for each"
+        )
+    entries = [op for op in find_main(module)[1].body.block.ops if isinstance(op, top.InputOp)]
+    name, shape = next(iter(shapes.items()))
+    return ImageReader(name, shape, preprocess_of(source.preprocess, next(iter(entries), None)))
 
 
 def observe(
@@ -94,14 +124,14 @@ def observe(
 def calibrate_model(
     module: ModuleOp,
     engine: Engine,
-    data: Path,
+    samples: Samples,
     method: str,
     limit: int | None,
     percentile: float,
     on_sample: Callable[[], None] = lambda: None,
 ) -> CalibrationTable:
-    """The table of a canonical top module on the first `limit` samples of a file or folder."""
-    observed, count = observe(engine, samples_for(module, data), limit, on_sample)
+    """The table of a canonical top module on the first `limit` samples."""
+    observed, count = observe(engine, samples, limit, on_sample)
     table = observed.table(method, percentile)
     table.header = header(module, method, count)
     return table

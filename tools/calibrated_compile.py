@@ -17,6 +17,7 @@ from xdsl_tpu.tools.calibrate_model import (
     observe,
     samples_for,
 )
+from xdsl_tpu.tools.calibration_data import Source
 from xdsl_tpu.tools.mixing.automatic import Quantised, Wanted
 from xdsl_tpu.tools.mixing.mixture import Mixture
 from xdsl_tpu.tools.quantise_model import (
@@ -47,7 +48,7 @@ class Tables:
 @contextmanager
 def calibrated(
     model: Path,
-    data: Path,
+    data: Source,
     target: float | None,
     quantize: str,
     chip: str,
@@ -71,7 +72,7 @@ def calibrated(
 
 def make_tables(
     model: Path,
-    data: Path,
+    data: Source,
     target: float | None,
     quantize: str,
     chip: str,

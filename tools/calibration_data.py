@@ -1,8 +1,8 @@
-"""Sample inputs from npz and npy files."""
+"""Sample inputs from files: arrays and images."""
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -11,9 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.image_files import ImageReader, is_image
+from xdsl_tpu.tools.preprocess import Given
 
 Array = npt.NDArray[Any]
 Shapes = Mapping[str, tuple[int, ...]]
+
+
+ARRAYS = (".npz", ".npy")
+"""Suffixes of files of arrays."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file or folder of samples, or `random`, and how images among them are prepared."""
+
+    path: Path
+    preprocess: Given = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -21,11 +35,13 @@ class Dataset:
     """Samples for a network with inputs of these shapes, read one file at a time.
 
     A file holds an array for each input: one sample, several along a new first axis, or several
-    along the batch axis. Networks of one input take arrays of any name, and `.npy` files.
+    along the batch axis. Networks of one input take arrays of any name, `.npy` files, and, where
+    there are `images` to read them, images of one sample each.
     """
 
     files: Sequence[Path]
     shapes: Shapes
+    images: ImageReader | None = None
 
     def samples(self, limit: int | None = None) -> Iterator[tuple[str, dict[str, Array]]]:
         """Where a sample is from, and its inputs; the first `limit` of all."""
@@ -45,6 +61,8 @@ class Dataset:
 
     def _arrays(self, file: Path) -> dict[str, Array]:
         """Input name -> samples along a new first axis."""
+        if self.images is not None and is_image(file):
+            return {self.images.name: self.images.read(file)[np.newaxis]}
         found = _read(file)
         names = list(self.shapes)
         if len(names) == 1 and len(found) == 1:
@@ -56,17 +74,25 @@ class Dataset:
         return {name: _split(found[name], self.shapes[name], f"{file}: {name}") for name in names}
 
 
-def dataset(path: Path, shapes: Shapes) -> Dataset:
-    """The samples of a file or of all npz and npy files of a folder, in the order of names."""
+def dataset(path: Path, shapes: Shapes, images: Callable[[], ImageReader] | None = None) -> Dataset:
+    """The samples of a file, or of all files of arrays and images below a folder in their order.
+
+    `images` makes what reads images, and is asked where there are any. Raises TpuError for a
+    folder without samples.
+    """
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix in (".npz", ".npy"))
+        found = (file for file in path.rglob("*") if file.suffix in ARRAYS or is_image(file))
+        files = sorted(file for file in found if file.is_file())
         if not files:
-            raise TpuError(f"{path}: no .npz or .npy file in this folder")
+            raise TpuError(f"{path}: no .npz or .npy file and no image in this folder")
     elif path.is_file():
         files = [path]
     else:
         raise TpuError(f"{path}: no such file or folder")
-    return Dataset(files, shapes)
+    pictures = [file for file in files if is_image(file)]
+    if pictures and images is None:
+        raise TpuError(f"{pictures[0]}: an image, where files of arrays are wanted")
+    return Dataset(files, shapes, images() if pictures and images is not None else None)
 
 
 def _read(file: Path) -> dict[str, Array]:

@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from zipfile import BadZipFile
 
@@ -17,6 +18,8 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.input_ranges import InputRange
 from xdsl_tpu.dialects.text import read_module
 from xdsl_tpu.passes.input_ranges import input_ranges
+from xdsl_tpu.tools.image_files import ImageReader, is_image
+from xdsl_tpu.tools.preprocess import Given, preprocess_of
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -25,10 +28,16 @@ IR_SUFFIXES = ("_tpu.mlir", ".mlir")
 """Of IR beside a bmodel called NAME.bmodel, or tpu.mlir, which says what its inputs are."""
 
 
-def run_inputs(path: Path, program: Program, given: Path | None, seed: int) -> Arrays:
-    """The arrays of the npz file `given`, or the one of an npy file, or random ones.
+def run_inputs(
+    path: Path,
+    program: Program,
+    given: Path | None,
+    seed: int,
+    preprocess: Given = MappingProxyType({}),
+) -> Arrays:
+    """The arrays of the npz file `given`, or the one of an npy file or an image, or random ones.
 
-    `path` is where the program is.
+    `path` is where the program is, `preprocess` how an image becomes its input.
 
     A program that does not note which inputs are ids may have IR beside it that tells, as the
     vendor's compiler leaves it. Raises TpuError when `given` is no such file.
@@ -37,6 +46,12 @@ def run_inputs(path: Path, program: Program, given: Path | None, seed: int) -> A
         if not program.chip_figures:  # others made it
             program = replace(program, input_ranges=_ranges_beside(path, program))
         return random_inputs(program, seed)
+    if is_image(given):
+        name = _only_input(program, given)
+        reader = ImageReader(name, program.inputs[0].shape, preprocess_of(preprocess))
+        return {name: reader.read(given)}
+    if preprocess:
+        raise TpuError(f"{given}: preprocessing is for images, and arrays go to it as they are")
     try:
         with given.open("rb") as stream:
             archive: Any = np.load(stream, allow_pickle=False)
@@ -51,7 +66,7 @@ def _only_input(program: Program, given: Path) -> str:
     """What an array without a name is for."""
     if len(program.inputs) != 1:
         raise TpuError(
-            f"{given}: one array, and the program has {len(program.inputs)} inputs; save them by "
+            f"{given}: one input, and the program has {len(program.inputs)} inputs; save them by "
             "name with np.savez"
         )
     return program.inputs[0].name

@@ -28,11 +28,13 @@ from xdsl_tpu.tools.calibrate_model import (
     make_engine,
     samples_for,
 )
+from xdsl_tpu.tools.calibration_data import Source
 from xdsl_tpu.tools.engines import Engine
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_text
 from xdsl_tpu.tools.mixing.automatic import AUTO, Quantised, Wanted
 from xdsl_tpu.tools.mixing.network import Network
+from xdsl_tpu.tools.preprocess_arguments import add_preprocessing, preprocessing
 from xdsl_tpu.tools.progress import counting, working
 from xdsl_tpu.tools.quantise_model import described, kept, modes_text, quantise_model
 
@@ -52,8 +54,8 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         required=True,
         metavar="DIR|X.npz|random",
-        help="sample inputs: arrays by input name, one sample or several each; random: eight of "
-        "noise, and of ids within their tables",
+        help="sample inputs: arrays by input name, one sample or several each; images, with how "
+        "the network takes them; random: eight of noise, and of ids within their tables",
     )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="TABLE", help="the table to write"
@@ -80,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         help="what runs the model; auto: onnxruntime for .onnx files if installed",
     )
     add_input_shapes(parser)
+    add_preprocessing(parser)
     parser.add_argument(
         "--disable-pass",
         action="append",
@@ -138,12 +141,13 @@ def _run(args: argparse.Namespace) -> None:
     mixed: Path = args.output.with_suffix(".qtable")
     if args.suggest_mixed and mixed == args.output:
         raise TpuError(f"{mixed}: the quantize table would go there, too; choose another TABLE")
+    source = Source(args.dataset, preprocessing(args))
     for path in (args.output, mixed)[: 2 if args.suggest_mixed else 1]:
         check_writable(path)
     console = Console(stderr=True, quiet=args.quiet)
     with working(console, f"reading {args.model.name}"):
         module = canonical_top(args.model, dict(args.input_shapes), args.disable_pass)
-        samples = samples_for(module, args.dataset)
+        samples = samples_for(module, source)
         engine = make_engine(module, args.model, args.engine)
         total = count_samples(samples, args.num) * (1 if args.method == "max" else 2)
     if args.suggest_mixed or args.bias_correction or args.method == AUTO:
@@ -151,7 +155,7 @@ def _run(args: argparse.Namespace) -> None:
         return
     with counting(console, "calibrating", total) as advance:
         table = calibrate_model(
-            module, engine, args.dataset, args.method, args.num, args.percentile, advance
+            module, engine, samples, args.method, args.num, args.percentile, advance
         )
     _write(args.output, table, console)
 

@@ -19,6 +19,7 @@ from xdsl_tpu.tools.arguments import (
     help_format,
     spread_shapes,
 )
+from xdsl_tpu.tools.calibration_data import Source
 from xdsl_tpu.tools.compile_model import BMODEL, Compilation
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.explain import explain_program, print_explanation
@@ -29,6 +30,7 @@ from xdsl_tpu.tools.llm.command import (
     refuse_language_model_options,
 )
 from xdsl_tpu.tools.names import in_bytes
+from xdsl_tpu.tools.preprocess_arguments import add_preprocessing, preprocessing
 from xdsl_tpu.tools.progress import working
 from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.survey import Unsupported, survey
@@ -55,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_formats(parser)
     add_language_model(parser)
     add_input_shapes(parser)
+    add_preprocessing(parser)
     parser.add_argument(
         "--weights",
         type=Path,
@@ -223,12 +226,22 @@ def _request(args: argparse.Namespace, command: str | None = None) -> Request:
         args.disable_pass,
         args.calibration_table,
         args.quantize_table,
-        args.calibrate_with,
+        _samples(args),
         args.min_cosine,
         args.weights,
         args.transfer_layout,
         command,
     )
+
+
+def _samples(args: argparse.Namespace) -> Source | None:
+    """What tables are made from, if they are."""
+    given = preprocessing(args)
+    if args.calibrate_with is not None:
+        return Source(args.calibrate_with, given)
+    if given:
+        raise TpuError(f"--{next(iter(given)).replace('_', '-')} is for --calibrate-with images")
+    return None
 
 
 def _print_summary(result: Compilation, output: Path, calibration: str = "") -> None:

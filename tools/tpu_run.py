@@ -44,6 +44,8 @@ from xdsl_tpu.tools.files import (
     write_together,
 )
 from xdsl_tpu.tools.find_bad import add_find_bad, find_bad, refuse_other_reports
+from xdsl_tpu.tools.image_files import is_image
+from xdsl_tpu.tools.preprocess import Given, preprocess_file
 from xdsl_tpu.tools.progress import counting, working
 from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.provenance import run as run_origin
@@ -71,8 +73,19 @@ def _parser() -> argparse.ArgumentParser:
         help="what tpu-compile wrote, or a bmodel",
     )
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--inputs", type=Path, metavar="X.npz|X.npy", help="arrays by name, or one")
+    source.add_argument(
+        "--inputs",
+        type=Path,
+        metavar="X.npz|X.npy|X.jpg",
+        help="arrays by name, or one; an image, with --preprocess",
+    )
     source.add_argument("--seed", type=_seed, default=0, metavar="N", help="random inputs (0)")
+    parser.add_argument(
+        "--preprocess",
+        type=Path,
+        metavar="FILE.toml",
+        help="how an image of --inputs becomes the network's input, as tpu-calibrate takes it",
+    )
     parser.add_argument("--outputs", type=Path, metavar="X.npz", help="write the outputs")
     _add_reports(parser)
     parser.add_argument("--chip", help="chip name or .toml description (default: the program's)")
@@ -183,6 +196,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         parser.error(f"the following arguments are required: {PROGRAM}")
     if args.compare is None and (args.min_cosine is not None or args.max_error is not None):
         parser.error("--min-cosine and --max-error are limits of --compare MODEL, which is missing")
+    if args.preprocess is not None and (args.inputs is None or not is_image(args.inputs)):
+        parser.error("--preprocess is for an image given as --inputs")
     return args
 
 
@@ -196,7 +211,9 @@ def _run(args: argparse.Namespace, command: str) -> None:
         chip = chip_of(program, args.chip)
         inputs: Arrays = {}
         if not args.no_values:
-            inputs = run_inputs(bmodel_path(args.program), program, args.inputs, args.seed)
+            inputs = run_inputs(
+                bmodel_path(args.program), program, args.inputs, args.seed, _preprocess(args)
+            )
     if note := rates_note(program, chip):
         console.print(f"note: {note}", highlight=False, soft_wrap=True)
     if args.disassemble == STDOUT:
@@ -263,6 +280,10 @@ def _timed(seconds: dict[str, float], stage: str) -> Generator[None]:
     start = time.perf_counter()
     yield
     seconds[stage] = time.perf_counter() - start
+
+
+def _preprocess(args: argparse.Namespace) -> Given:
+    return {} if args.preprocess is None else preprocess_file(args.preprocess)
 
 
 def _check_paths(args: argparse.Namespace) -> None:

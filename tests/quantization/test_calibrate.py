@@ -20,7 +20,9 @@ from xdsl_tpu.tools.calibrate_model import (
     canonical_top,
     input_shapes_of,
     make_engine,
+    samples_for,
 )
+from xdsl_tpu.tools.calibration_data import Source
 
 ROOT = Path(__file__).parents[2]
 Array = npt.NDArray[Any]
@@ -93,9 +95,8 @@ def small_table(folder: Path, name: str, engine: str) -> CalibrationTable:
         for name, shape in input_shapes_of(module).items()
     }
     np.savez(folder / "data.npz", **arrays)  # pyright: ignore[reportArgumentType]
-    return calibrate_model(
-        module, make_engine(module, model, engine), folder / "data.npz", "max", None, 99.0
-    )
+    samples = samples_for(module, Source(folder / "data.npz"))
+    return calibrate_model(module, make_engine(module, model, engine), samples, "max", None, 99.0)
 
 
 @pytest.mark.parametrize("name", ["cnn", "transformer", "wide_pads"])
@@ -130,7 +131,9 @@ def test_masks_get_the_lines_that_a_compilation_wants(engine: str, tmp_path: Pat
     np.savez(tmp_path / "data.npz", x=x, mask=np.array([[1, 1, 1, 0, 0, 0]] * 2))
     module = canonical_top(model)
     source = make_engine(module, model, engine)
-    table = calibrate_model(module, source, tmp_path / "data.npz", "max", None, 99.0)
+    table = calibrate_model(
+        module, source, samples_for(module, Source(tmp_path / "data.npz")), "max", None, 99.0
+    )
     (tmp_path / "table").write_text(table.text())
     lowered = canonical_top(model)
     ranges = Quantization(str(tmp_path / "table"))
@@ -149,9 +152,10 @@ def test_results_that_are_left_out_have_no_line(tmp_path: Path) -> None:
     model.write_bytes(onnx.parser.parse_model(text).SerializeToString())
     np.save(tmp_path / "x.npy", np.random.default_rng(2).standard_normal((2, 6)))
     module = canonical_top(model)
+    samples = samples_for(module, Source(tmp_path / "x.npy"))
     tables = [
         calibrate_model(
-            module, make_engine(module, model, one), tmp_path / "x.npy", "max", None, 99.0
+            module, make_engine(module, model, one), samples, "max", None, 99.0
         ).thresholds
         for one in ("onnxruntime", "interpreter")
     ]
@@ -165,7 +169,8 @@ def test_a_real_table_is_equal_to_six_digits(tmp_path: Path) -> None:
     model = ROOT / "examples" / "mobilenetv2_100.onnx"
     module = canonical_top(model)
     engine = make_engine(module, model, "auto")
-    ours = calibrate_model(module, engine, tmp_path / "x.npy", "max", None, 99.0).thresholds
+    given = samples_for(module, Source(tmp_path / "x.npy"))
+    ours = calibrate_model(module, engine, given, "max", None, 99.0).thresholds
     real = read_table(ROOT / "tests" / "data" / "calibration" / "mobilenetv2_100.cali").thresholds
     assert list(ours) == list(real)
     for name, one in real.items():
