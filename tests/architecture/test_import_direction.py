@@ -66,6 +66,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tools": {"xdsl", "numpy", "onnx", "onnxruntime", "rich"},
     "tools.tpu_generate": {"numpy", "rich", "tokenizers"},
     "tools.sweep": {"onnx", "tomli_w", "distributed", "matplotlib"},
+    "tools.image_files": {"numpy", "PIL"},
     # PyTorch and the notebooks are asked for only where the user brings them.
     "api": {"xdsl", "numpy", "onnx", "rich", "torch", "onnxscript", "IPython", "marimo"},
 }
