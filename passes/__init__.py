@@ -46,6 +46,7 @@ PASSES: dict[str, PassLoader] = {
     "dev-parallel": _lazy("without_effect", "DevParallelPass"),
     "eliminate-redundant-transpose": _lazy("layout.redundant", "EliminateRedundantTransposePass"),
     "extra-optimize": _lazy("extra_optimize", "ExtraOptimizePass"),
+    "fold-columns": _lazy("fold_columns.fold", "FoldColumnsPass"),
     "fuse-attention": _lazy("fuse_attention.fuse", "FuseAttentionPass"),
     "fuse-bias-add-dropout": _lazy("fuse_bias_add_dropout", "FuseBiasAddDropoutPass"),
     "fuse-mlp": _lazy("fuse_mlp", "FuseMlpPass"),

@@ -132,6 +132,7 @@ _TOP = (
 _LOWERING = (
     Step("processor-assign", _assigned, required=True),
     Step("import-calibration-table", _calibrated, required=True),
+    Step("fold-columns", _of_chip),
     Step("processor-top-optimize"),
     Step("convert-top-to-tpu", _lowered, required=True),
     Step("canonicalize"),

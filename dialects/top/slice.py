@@ -1,7 +1,8 @@
 """Cutting, joining and padding."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -26,6 +27,7 @@ from xdsl_tpu.dialects.attrs import (
     ints,
 )
 from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp, is_none
+from xdsl_tpu.dialects.interfaces.channels import AlongChannels
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut, axis_of, cut
 from xdsl_tpu.dialects.top.abstract import FusedReluOp, ShapedOp
@@ -37,7 +39,7 @@ WHOLE = 2**63 - 1
 
 
 @irdl_op_definition
-class SliceOp(ShapedOp):
+class SliceOp(AlongChannels, ShapedOp):
     """Every `steps`-th element from `offset` up to but not including `ends`, as in numpy.
 
     The lists hold one value for each of `axes`, or without axes one for every dimension.
@@ -73,6 +75,21 @@ class SliceOp(ShapedOp):
         shape = self.shape_of(self.input)
         offset, ends, steps = self._full_rank()
         return tuple(map(cut, shape, offset, ends, steps))
+
+    def multiplied(self, times: int, taken: Shape) -> Mapping[str, Attribute] | None:
+        shape, cuts = self.shape_of(self.input), self.cuts()
+        others = [part.count == size for part, size in zip(cuts, shape, strict=True)]
+        computed = not all(map(is_none, (self.offsetT, self.endsT, self.stepsT)))
+        if computed or not all((*others[:1], *others[2:])) or any(part.step != 1 for part in cuts):
+            return None
+        first, end = cuts[1].first * times, (cuts[1].first + cuts[1].count) * times
+        lists = {
+            "offset": (0, first, *(0 for _ in taken[2:])),
+            "ends": (taken[0], end, *taken[2:]),
+            "steps": (1,) * len(taken),
+            "axes": (),
+        }
+        return {name: I64_ARRAY.encode(values) for name, values in lists.items()}
 
     def resolve(self) -> None:
         """Spread the lists over all dimensions: the others are taken whole."""
@@ -150,7 +167,7 @@ class StridedSliceOp(NamedOp):
 
 
 @irdl_op_definition
-class SplitOp(ShapedOp):
+class SplitOp(AlongChannels, ShapedOp):
     """Cut the input along `axis` into `num` parts of the sizes `split_size`, or of equal size.
 
     When the size is not a multiple of `num` the last of the equal parts is the smaller one.
@@ -170,6 +187,11 @@ class SplitOp(ShapedOp):
         shape = self.shape_of(self.input)
         axis = axis_of(self.axis.value.data, len(shape))
         return tuple(_resized(shape, axis, size) for size in self.sizes())
+
+    def multiplied(self, times: int, taken: Shape) -> Mapping[str, Attribute] | None:
+        if axis_of(self.axis.value.data, len(taken)) != 1:
+            return None
+        return {"split_size": I64_ARRAY.encode([size * times for size in self.sizes()])}
 
     def sizes(self) -> tuple[int, ...]:
         """The size of each part along the axis; raises ShapeError."""
@@ -210,7 +232,7 @@ class UnpackOp(ShapedOp):
 
 
 @irdl_op_definition
-class ConcatOp(ShapedOp, FusedReluOp):
+class ConcatOp(AlongChannels, ShapedOp, FusedReluOp):
     """The inputs one behind the other along `axis`; all other sizes are equal."""
 
     name = "top.Concat"
@@ -231,6 +253,9 @@ class ConcatOp(ShapedOp, FusedReluOp):
                 f"inputs {', '.join(map(dims, shapes))} differ elsewhere than in axis {axis}"
             )
         return (_resized(shapes[0], axis, sum(shape[axis] for shape in shapes)),)
+
+    def multiplied(self, times: int, taken: Shape) -> Mapping[str, Attribute] | None:
+        return {} if axis_of(self.axis.value.data, len(taken)) == 1 else None
 
     def resolve(self) -> None:
         """Count the axis from the front."""

@@ -8,6 +8,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     MERGE_BOTH,
     MERGE_HEIGHT,
     MERGE_NOTHING,
+    MERGE_WIDTH,
     FilterShape,
     choose_3ic,
 )
@@ -41,7 +42,9 @@ def merge_by_rule(op: tpu.Conv2DOp, lanes: Lanes, merge_columns: bool) -> int:
         return MERGE_NOTHING
     shape = FilterShape(*dims)
     mode = choose_3ic(shape.ic, shape.kh, shape.kw, element_bytes(op.filter), lanes)
-    return MERGE_HEIGHT if mode == MERGE_BOTH and not merge_columns else mode
+    columns = bool(mode & MERGE_WIDTH) and not merge_columns
+    rows = shape.kh > 1 and shape.ic * shape.kh <= lanes.channels(element_bytes(op.filter))
+    return MERGE_HEIGHT if columns and rows else mode
 
 
 def with_flags(op: tpu.Conv2DOp, mode: int) -> int:

@@ -1,0 +1,1 @@
+"""Columns as channels: which values, by which factor, and the filters that go with it."""

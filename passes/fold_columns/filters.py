@@ -1,0 +1,110 @@
+"""Filters over folded columns: pure arithmetic on one dimension.
+
+A dimension of W columns folded by f is W / f columns of f channels each, column f i + p being
+channel p of column i. A filter that slides over columns is then one over folded columns, with a tap
+for every folded column that any of the f outputs of one sees.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Slide:
+    """How a filter of `kernel` taps goes over one dimension, from `size` columns to `result`.
+
+    A `transposed` one stamps its taps on the result instead.
+    """
+
+    kernel: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+    size: int
+    result: int
+    transposed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedSlide:
+    """The same over folded columns, and where each tap goes."""
+
+    slide: Slide
+    first: int
+    """The folded column of tap 0, from the one above the result."""
+    taken: int
+    given: int
+    """Columns folded into one, of the input and of the result."""
+    old: Slide
+
+    def taps(self) -> Iterator[tuple[int, int, int, int]]:
+        """(old tap, column of the result, column of the input, new tap), both within their fold."""
+        for tap, out, into, at in _meetings(self.old, self.taken, self.given):
+            yield tap, out, into, at - self.first
+
+
+def folded(slide: Slide, taken: int, given: int) -> FoldedSlide | None:
+    """`slide` with its input folded by `taken` and its result by `given`; None when that is no
+    filter that slides, or one that reads before its input."""
+    if slide.size % taken or slide.result % given:
+        return None
+    if slide.transposed:
+        if given != taken * slide.stride:
+            return None
+        stride = 1
+    elif slide.stride * given % taken:
+        return None
+    else:
+        stride = slide.stride * given // taken
+    places = [at for *_, at in _meetings(slide, taken, given)]
+    first, last = min(*places, 0), max(*places, 0)
+    size, result = slide.size // taken, slide.result // given
+    kernel = last - first + 1
+    if slide.transposed:
+        # Output J takes tap q from column J - q: as a filter that stamps, q columns further on.
+        after = size - 1 + kernel + first - result
+        kernel += max(0, -after)
+        after = max(0, after)
+    else:
+        after = max(0, (result - 1) * stride + last + 1 - size)
+        if (size - first + after - kernel) // stride + 1 != result:
+            return None
+    new = Slide(kernel, stride, 1, -first, after, size, result, slide.transposed)
+    return FoldedSlide(new, first, taken, given, slide)
+
+
+def _meetings(slide: Slide, taken: int, given: int) -> Iterator[tuple[int, int, int, int]]:
+    """Every (tap, column of the result, column of the input, folded column) that meet."""
+    if slide.transposed:
+        for tap in range(slide.kernel):
+            for into in range(taken):
+                at = slide.stride * into + tap * slide.dilation - slide.before
+                yield tap, at % given, into, at // given
+        return
+    for tap in range(slide.kernel):
+        for out in range(given):
+            at = slide.stride * out + tap * slide.dilation - slide.before
+            yield tap, out, at % taken, at // taken
+
+
+def folded_filter(filters: Array, axis: int, how: FoldedSlide) -> Array:
+    """Filters [oc, ic, *kernel] for folded columns; column p of channel c is channel c f + p.
+
+    `axis` is the dimension of the kernel, 0 for the first.
+    """
+    oc, ic = filters.shape[:2]
+    moved = np.moveaxis(filters, 2 + axis, -1)
+    rest = moved.shape[2:-1]
+    shape = (oc, how.given, ic, how.taken, *rest, how.slide.kernel)
+    new = np.zeros(shape, filters.dtype)
+    for tap, out, into, at in how.taps():
+        new[:, out, :, into, ..., at] = moved[..., tap]
+    flat = new.reshape(oc * how.given, ic * how.taken, *rest, how.slide.kernel)
+    return np.ascontiguousarray(np.moveaxis(flat, -1, 2 + axis))

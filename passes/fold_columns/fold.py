@@ -1,0 +1,253 @@
+"""The pass `fold-columns`."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.channels import AlongChannels
+from xdsl_tpu.dialects.names import fused_loc, name_loc
+from xdsl_tpu.dialects.weights import Weights, known_weights
+from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds
+from xdsl_tpu.passes.fold_columns.filters import FoldedSlide, folded, folded_filter
+from xdsl_tpu.passes.fold_columns.network import (
+    Edge,
+    Network,
+    Sliding,
+    columns_axis,
+    in_step,
+    network_of,
+)
+from xdsl_tpu.passes.graph import rebuilt
+from xdsl_tpu.passes.module_state import State, require_state, text_attribute
+from xdsl_tpu.passes.tensors import element_of, functions, required_name, shape_of
+from xdsl_tpu.passes.weight_data import Change
+
+BYTES = {"F32": 4, "F16": 2, "BF16": 2}
+"""Of an element, in the modes whose values have no ranges of their own."""
+
+
+@dataclass(frozen=True)
+class FoldColumnsPass(ModulePass):
+    """Let neighbouring columns be channels where there are too few of these to fill the array.
+
+        %y = Conv(%x) : (1x8x12800) -> 1x8x12800, 11 taps
+        %z = LeakyRelu(%y)
+    ->
+        %f = fold(%x) : 1x8x12800 -> 1x64x1600
+        %g = Conv(%f) : (1x64x1600) -> 1x64x1600, 3 taps
+        %h = LeakyRelu(%g)
+        %z = unfold(%h) : 1x64x1600 -> 1x8x12800
+
+    Column f i + p of channel c is column i of channel c f + p then. Folds are chosen by estimated
+    cycles for `chip`, a name or a `.toml` description: moves at the borders count, and a network
+    without convolutions of few channels is left alone. A strided convolution may fold its result by
+    itself, and a transposed one by its stride: it has no zeros to multiply then.
+    """
+
+    name = "fold-columns"
+
+    chip: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
+        width = BYTES.get(text_attribute(op, "module.mode") or "F16")
+        weights = known_weights(op)
+        if width is None:
+            return
+        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        prices = Prices(chip, width)
+        for func in functions(op):
+            network = network_of(func)
+            folds = choose_folds(network, prices)
+            if any(fold > 1 for fold in folds.values()):
+                _Rewriting(network, folds, prices, weights).run(func)
+
+
+class _Rewriting:
+    """A function on its way to folded values; each value is made in the folds that are read."""
+
+    def __init__(
+        self, network: Network, folds: Folds, prices: Prices, weights: Weights | None
+    ) -> None:
+        self._network, self._folds, self._prices = network, folds, prices
+        self._weights = weights
+        self._edges = {edge.op: edge for edge in network.edges}
+        self._made: dict[SSAValue, dict[int, SSAValue]] = {}
+        self._builder = Builder(InsertPoint.before(network.edges[0].op))
+
+    def run(self, func: FuncOp) -> None:
+        """Rewrite every op that works on folded values."""
+        replaced: list[Operation] = []
+        for op in list(func.body.block.ops):
+            self._builder = Builder(InsertPoint.before(op))
+            edge = self._edges.get(op) if isinstance(op, Sliding) else None
+            if edge is not None and self._slide(edge):
+                replaced.append(op)
+            elif edge is None and in_step(op) and self._fold(op.results[0]) > 1:
+                self._follow(op)
+                replaced.append(op)
+            else:
+                for place, value in enumerate(op.operands):
+                    if value in self._made:
+                        op.operands[place] = self._in(value, 1)
+        for op in reversed(replaced):
+            op.detach()
+            op.erase()
+
+    def _fold(self, value: SSAValue) -> int:
+        return self._folds[self._network.of[value]]
+
+    def _in(self, value: SSAValue, fold: int) -> SSAValue:
+        """A value in some fold: as it was made, or moved to where it is read."""
+        versions = self._made.setdefault(value, {1: value})
+        if fold not in versions:
+            source = next(iter(versions))
+            plain = versions.get(1)
+            if plain is None:
+                plain = versions[1] = self._unfolded(value, versions[source], source)
+            if fold != 1:
+                versions[fold] = self._folded(value, plain, fold)
+        return versions[fold]
+
+    def _follow(self, op: Operation) -> None:
+        """An op whose values all have one fold."""
+        fold = self._fold(op.results[0])
+        operands = [v if is_none(v) else self._in(v, fold) for v in op.operands]
+        names = [f"{required_name(result)}_folded" for result in op.results]
+        new = rebuilt(
+            op,
+            operands=operands,
+            result_types=[_folded_type(result, fold) for result in op.results],
+            location=fused_loc(names) if len(names) > 1 else name_loc(names[0]),
+        )
+        if isinstance(op, AlongChannels):
+            new.attributes.update(op.multiplied(fold, shape_of(operands[0])) or {})
+        self._builder.insert(new)
+        for old, result in zip(op.results, new.results, strict=True):
+            self._made[old] = {fold: result}
+
+    def _slide(self, edge: Edge) -> bool:
+        """Fold a filter as far as its values are; False when nothing changes."""
+        op = edge.op
+        taken, given = self._folds[edge.source], self._folds[edge.target]
+        _, source, target = self._prices.way(edge, taken, given)
+        if (source, target) == (1, 1):
+            if op.input in self._made:
+                op.operands[0] = self._in(op.input, 1)
+            return False
+        how = folded(edge.slide, source, target)
+        assert how is not None
+        operands = [self._in(op.input, source), self._filter(op, how), self._bias(op, target)]
+        folds = target > 1
+        new = rebuilt(
+            op,
+            operands=operands,
+            result_types=[_folded_type(op.output, target)],
+            location=name_loc(f"{required_name(op)}_folded") if folds else None,
+        )
+        _set_window(new, how, columns_axis(shape_of(op.input)) - 2)
+        self._made[op.output] = {target: self._builder.insert(new).results[0]}
+        return True
+
+    def _filter(self, op: Sliding, how: FoldedSlide) -> SSAValue:
+        axis = columns_axis(shape_of(op.input)) - 2
+        oc, ic, *kernel = shape_of(op.filter)
+        kernel[axis] = how.slide.kernel
+        shape = (oc * how.given, ic * how.taken, *kernel)
+        return self._weight(
+            op, op.filter, "filter", shape, lambda data: folded_filter(data, axis, how)
+        )
+
+    def _bias(self, op: Sliding, given: int) -> SSAValue:
+        if given == 1 or is_none(op.bias):
+            return op.bias
+        shape = (math.prod(shape_of(op.bias)) * given,)
+        return self._weight(
+            op, op.bias, "bias", shape, lambda data: np.repeat(data.reshape(-1), given)
+        )
+
+    def _weight(
+        self, op: Operation, old: SSAValue, label: str, shape: Sequence[int], change: Change
+    ) -> SSAValue:
+        """A changed copy of a weight; of a module without weights only its type."""
+        name = f"{required_name(op)}_folded_{label}"
+        if self._weights is not None:
+            self._weights[name] = change(self._weights[required_name(old)].reshape(shape_of(old)))
+        kind = TensorType(element_of(old), shape)
+        return self._builder.insert(top.WeightOp.make(name, (), result_types=[kind])).output
+
+    def _folded(self, value: SSAValue, plain: SSAValue, fold: int) -> SSAValue:
+        """Reshape, Permute, Reshape."""
+        shape, axis = shape_of(value), columns_axis(shape_of(value))
+        split = (*shape[:axis], shape[axis] // fold, fold, *shape[axis + 1 :])
+        order = [0, 1, axis + 1, *(i for i in range(2, len(split)) if i != axis + 1)]
+        name = f"{required_name(value)}_fold_{fold}"
+        x = self._reshape(plain, split, f"{name}_split")
+        x = self._permute(x, order, f"{name}_order")
+        return self._reshape(x, _folded_shape(shape, fold), name)
+
+    def _unfolded(self, value: SSAValue, made: SSAValue, fold: int) -> SSAValue:
+        shape, axis = shape_of(value), columns_axis(shape_of(value))
+        less = _folded_shape(shape, fold)
+        split = (shape[0], shape[1], fold, *less[2:])
+        order = [0, 1, *range(3, axis + 2), 2, *range(axis + 2, len(split))]
+        name = required_name(value)
+        x = self._reshape(made, split, f"{name}_unfold_split")
+        x = self._permute(x, order, f"{name}_unfold_order")
+        return self._reshape(x, shape, name)
+
+    def _reshape(self, x: SSAValue, shape: Sequence[int], name: str) -> SSAValue:
+        kind = TensorType(element_of(x), shape)
+        made = top.ReshapeOp.make(name, [x], result_types=[kind], shape=list(shape))
+        return self._builder.insert(made).output
+
+    def _permute(self, x: SSAValue, order: Sequence[int], name: str) -> SSAValue:
+        shape = shape_of(x)
+        kind = TensorType(element_of(x), [shape[axis] for axis in order])
+        made = top.PermuteOp.make(name, [x], result_types=[kind], order=list(order))
+        return self._builder.insert(made).output
+
+
+def _folded_shape(shape: Sequence[int], fold: int) -> tuple[int, ...]:
+    axis = columns_axis(shape)
+    return (
+        shape[0],
+        shape[1] * fold,
+        *shape[2:axis],
+        shape[axis] // fold,
+        *shape[axis + 1 :],
+    )
+
+
+def _folded_type(value: SSAValue, fold: int) -> TensorType[Any]:
+    return TensorType(element_of(value), _folded_shape(shape_of(value), fold))
+
+
+def _set_window(op: Sliding, how: FoldedSlide, axis: int) -> None:
+    """Write the folded window of one dimension."""
+    slide, rank = how.slide, len(op.kernel_shape)
+
+    def with_entry(values: Sequence[int], place: int, entry: int) -> Any:
+        return I64_ARRAY.encode([entry if i == place else v for i, v in enumerate(values)])
+
+    op.kernel_shape = with_entry(ints(op.kernel_shape), axis, slide.kernel)
+    op.strides = with_entry(ints(op.strides), axis, slide.stride)
+    op.dilations = with_entry(ints(op.dilations or ()) or (1,) * rank, axis, 1)
+    pads = with_entry(ints(op.pads) or (0,) * 2 * rank, axis, slide.before)
+    op.pads = with_entry(ints(pads), rank + axis, slide.after)
+    if isinstance(op, top.DeconvOp):
+        op.output_padding = with_entry(ints(op.output_padding or ()) or (0,) * rank, axis, 0)

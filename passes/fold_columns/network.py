@@ -1,0 +1,175 @@
+"""What of a function can be folded: sets of values with one fold, and the filters between them."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none, is_ranked_tensor
+from xdsl_tpu.dialects.interfaces.channels import AlongChannels
+from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.traits import SupportElementwise
+from xdsl_tpu.passes.fold_columns.filters import Slide
+from xdsl_tpu.passes.tensors import is_weight, shape_of
+
+Sliding = top.ConvOp | top.DeconvOp
+
+RANKS = (3, 4)
+"""Of tensors whose columns can be folded."""
+
+
+def columns_axis(shape: Sequence[int]) -> int:
+    """The last dimension that is longer than one."""
+    return max(axis for axis in range(2, len(shape)) if shape[axis] > 1 or axis == 2)
+
+
+@dataclass(eq=False, slots=True)
+class Values:
+    """Values that have one fold: they differ in channels at most.
+
+    `worked` are the shapes of results of ops on them, `moved` those of values that something else
+    makes or reads, once for each.
+    """
+
+    columns: int
+    worked: list[Shape] = field(default_factory=list[Shape])
+    moved: list[Shape] = field(default_factory=list[Shape])
+    narrowest: int = 1 << 30
+    """Channels that the filters around have, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A filter from one set of values to another."""
+
+    op: Sliding
+    source: Values
+    target: Values
+    slide: Slide
+    rest: tuple[int, int]
+    """Taps and result positions of the other dimensions, images included."""
+
+
+@dataclass(slots=True)
+class Network:
+    """The sets of values of a function, by value, and its filters."""
+
+    of: dict[SSAValue, Values] = field(default_factory=dict[SSAValue, Values])
+    edges: list[Edge] = field(default_factory=list[Edge])
+
+    def sets(self) -> list[Values]:
+        """Each set once."""
+        return list(dict.fromkeys(self.of.values()))
+
+
+def in_step(op: Operation) -> bool:
+    """Whether an op has one fold for all its values: it computes each element from those at its
+    place, of values of one shape, or moves whole channels."""
+    values = [value for value in op.operands if not is_none(value)]
+    if not values or not all(map(_can_fold, (*values, *op.results))):
+        return False
+    if any(map(is_weight, values)):
+        return False
+    if isinstance(op, AlongChannels):
+        return op.multiplied(1, shape_of(values[0])) is not None
+    pointwise = op.has_trait(SupportElementwise, value_if_unregistered=False)
+    return pointwise and {value.type for value in values} == {result.type for result in op.results}
+
+
+def slide_of(op: Sliding) -> Slide | None:
+    """How the op's filter goes over the columns; None when it is none that can be folded."""
+    if op.group.value.data != 1 or op.dynweight_reorderd.value.data or not is_weight(op.filter):
+        return None
+    if not all(map(_can_fold, (op.input, op.output))):
+        return None
+    if not (is_none(op.bias) or is_weight(op.bias)):
+        return None
+    if isinstance(op, top.ConvOp) and (any(ints(op.inserts or ())) or op.auto_pad is not None):
+        return None
+    axis = columns_axis(shape_of(op.input))
+    if columns_axis(shape_of(op.output)) != axis:
+        return None
+    window = op.windows()[axis - 2]
+    if isinstance(op, top.ConvOp) and 1 < window.extent <= window.stride:
+        return None  # patches that do not overlap are rows of a product
+    return Slide(
+        ints(op.kernel_shape)[axis - 2],
+        window.stride,
+        (ints(op.dilations or ()) or (1,) * len(op.kernel_shape))[axis - 2],
+        window.before,
+        window.after,
+        shape_of(op.input)[axis],
+        shape_of(op.output)[axis],
+        isinstance(op, top.DeconvOp),
+    )
+
+
+def _can_fold(value: SSAValue) -> bool:
+    kind = value.type
+    return (
+        is_ranked_tensor(kind)
+        and isinstance(kind.element_type, AnyFloat)
+        and len(kind.get_shape()) in RANKS
+    )
+
+
+def network_of(func: FuncOp) -> Network:
+    """The network of a function with static shapes."""
+    network, leader = Network(), dict[SSAValue, SSAValue]()
+
+    def find(value: SSAValue) -> SSAValue:
+        while (above := leader.setdefault(value, value)) is not value:
+            leader[value] = leader[above]
+            value = leader[value]
+        return value
+
+    ops = list(func.body.block.ops)
+    slides = {op: slide_of(op) for op in ops if isinstance(op, Sliding)}
+    steps = {op for op in ops if in_step(op)}
+    for op in ops:
+        if op in steps:
+            for value in (*op.operands, *op.results[1:]):
+                if not is_none(value):
+                    leader[find(value)] = find(op.results[0])
+    sets = dict[SSAValue, Values]()
+    for value in _foldable(ops):
+        shape = shape_of(value)
+        network.of[value] = sets.setdefault(find(value), Values(shape[columns_axis(shape)]))
+    for op in ops:
+        slide = slides.get(op) if isinstance(op, Sliding) else None
+        if isinstance(op, Sliding) and slide is not None:
+            network.edges.append(_edge(op, slide, network))
+        else:
+            _count(op, network, op in steps)
+    return network
+
+
+def _foldable(ops: Sequence[Operation]) -> Iterator[SSAValue]:
+    for op in ops:
+        for value in (*op.operands, *op.results):
+            if _can_fold(value) and not is_weight(value):
+                yield value
+
+
+def _count(op: Operation, network: Network, folds: bool) -> None:
+    """Note what an op works on or, if it cannot work on folded values, what it makes and reads."""
+    for value in op.results if folds else dict.fromkeys((*op.operands, *op.results)):
+        if value in network.of:
+            values = network.of[value]
+            (values.worked if folds else values.moved).append(shape_of(value))
+
+
+def _edge(op: Sliding, slide: Slide, network: Network) -> Edge:
+    shape, kernel = shape_of(op.output), ints(op.kernel_shape)
+    axis = columns_axis(shape)
+    taps = math.prod(size for index, size in enumerate(kernel, 2) if index != axis)
+    places = math.prod(size for index, size in enumerate(shape) if index not in (1, axis))
+    edge = Edge(op, network.of[op.input], network.of[op.output], slide, (taps, places))
+    for values, end in ((edge.source, op.input), (edge.target, op.output)):
+        values.narrowest = min(values.narrowest, shape_of(end)[1])
+    return edge

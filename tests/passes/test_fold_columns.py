@@ -1,0 +1,139 @@
+"""Folding columns into channels: the filters, the choice, and that networks compute the same."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.passes.semantics import Net, assert_same_numbers, kinds, random_inputs
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.backend.checks import check_program
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.execute import run_program
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.fold_columns.choice import Prices
+from xdsl_tpu.passes.fold_columns.filters import Array, Slide, folded, folded_filter
+from xdsl_tpu.passes.pipelines import lower
+from xdsl_tpu.passes.tensors import shape_of
+
+
+def slid(x: Array, filters: Array, slide: Slide) -> Array:
+    """[ic, size] and [oc, ic, kernel] to [oc, result], by definition."""
+    out = np.zeros((filters.shape[0], slide.result))
+    for tap in range(slide.kernel):
+        for column in range(slide.result if not slide.transposed else slide.size):
+            at = column * slide.stride + tap * slide.dilation - slide.before
+            if slide.transposed and 0 <= at < slide.result:
+                out[:, at] += filters[:, :, tap] @ x[:, column]
+            elif not slide.transposed and 0 <= at < slide.size:
+                out[:, column] += filters[:, :, tap] @ x[:, at]
+    return out
+
+
+def fold(x: Array, factor: int) -> Array:
+    channels, columns = x.shape
+    split = x.reshape(channels, columns // factor, factor)
+    return split.transpose(0, 2, 1).reshape(channels * factor, columns // factor)
+
+
+CASES = [
+    (Slide(3, 1, 1, 1, 1, 24, 24), 4, 4),
+    (Slide(11, 1, 5, 25, 25, 48, 48), 8, 8),
+    (Slide(3, 2, 1, 1, 0, 24, 12), 2, 1),
+    (Slide(3, 2, 1, 1, 0, 24, 12), 4, 4),
+    (Slide(5, 1, 1, 2, 2, 24, 24), 1, 3),
+    (Slide(1, 1, 1, 0, 0, 24, 24), 6, 6),
+    (Slide(4, 1, 1, 0, 0, 27, 24), 3, 3),
+    (Slide(8, 4, 1, 2, 2, 6, 24, True), 1, 4),
+    (Slide(8, 4, 1, 2, 2, 6, 24, True), 2, 8),
+    (Slide(2, 2, 1, 0, 0, 6, 12, True), 3, 6),
+    (Slide(3, 2, 1, 1, 0, 6, 12, True), 1, 2),
+]
+
+
+@pytest.mark.parametrize(("slide", "taken", "given"), CASES)
+def test_a_folded_filter_computes_the_same(slide: Slide, taken: int, given: int) -> None:
+    rng = np.random.default_rng(3)
+    x, filters = rng.standard_normal((2, slide.size)), rng.standard_normal((3, 2, slide.kernel))
+    how = folded(slide, taken, given)
+    assert how is not None
+    found = slid(fold(x, taken), folded_filter(filters, 0, how), how.slide)
+    np.testing.assert_allclose(found, fold(slid(x, filters, slide), given), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("slide", "taken", "given"),
+    [
+        (Slide(3, 1, 1, 1, 1, 25, 25), 4, 4),
+        (Slide(3, 1, 1, 1, 1, 24, 24), 4, 2),
+        (Slide(8, 4, 1, 2, 2, 6, 24, True), 1, 2),
+    ],
+)
+def test_what_does_not_slide_over_folded_columns(slide: Slide, taken: int, given: int) -> None:
+    assert folded(slide, taken, given) is None
+
+
+def network() -> ModuleOp:
+    """Filters of few channels over 96, 48 and 24 columns, and all that may lie between them."""
+    net = Net()
+    x, none = net.input("x", 1, 3, 8, 96), net.none
+
+    def conv(name: str, x: SSAValue, filters: tuple[int, ...], **more: Any) -> SSAValue:
+        window: dict[str, Any] = {"pads": (1,) * 4, "strides": (1, 1), "kernel_shape": filters[2:]}
+        operands = (x, net.weight(f"{name}_w", *filters), more.pop("bias", none))
+        return net.op(top.ConvOp, name, operands, **window | more)
+
+    first = conv("c0", x, (8, 3, 3, 3), strides=(1, 2), bias=net.weight("b", 8), do_relu=True)
+    first = net.op(top.SiLUOp, "s", (first,))
+    second = conv("c1", first, (8, 8, 3, 5), pads=(1, 4, 1, 4), dilations=(1, 2))
+    a, b = net.ops(top.SplitOp, ["a", "b"], (second,), axis=1, num=2, split_size=(3, 5))
+    joined = net.op(top.ConcatOp, "j", (b, first, a), axis=1)
+    total = net.op(top.AddOp, "r", (conv("c2", joined, (8, 16, 3, 3)), first))
+    bounds = {"offset": (0, 4, 0, 0), "ends": (1, 8, 8, 48), "steps": (1,) * 4}
+    part = net.op(top.SliceOp, "k", (total, none, none, none), **bounds)
+    window = {"kernel_shape": (1, 4), "pads": (0, 1, 0, 1), "strides": (1, 2)}
+    wide = net.op(top.DeconvOp, "d", (part, net.weight("d_w", 4, 4, 1, 4), none), **window)
+    return net.module(conv("c3", total, (8, 8, 1, 4), **window), wide)
+
+
+def test_a_folded_network_computes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prices, "move", _free)
+    after = assert_same_numbers(network(), "fold-columns")
+    for op in after.walk():
+        if isinstance(op, top.SiLUOp | top.SplitOp | top.ConcatOp | top.AddOp | top.SliceOp):
+            assert shape_of(op.results[0])[3] < 48
+
+
+def test_strides_and_unfolding_in_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is folded reaches the chip as convolutions and moves that it has."""
+    monkeypatch.setattr(Prices, "move", _free)
+    module, chip = network(), load_chip("bm1684x")
+    inputs = random_inputs(module, 0)
+    expected = list(run_module(module, inputs).values())
+    lower(module, "F16", chip.instruction_set)
+    program = generate(module, weights_of(module), chip)
+    assert check_program(program, chip) == []
+    for got, wanted in zip(run_program(program, chip, inputs).values(), expected, strict=True):
+        error = np.abs(np.asarray(got, np.float32).reshape(wanted.shape) - wanted).max()
+        assert error < 5e-3 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("columns", [40, 41])
+def test_left_alone_where_columns_do_not_divide_or_moves_cost_more(columns: int) -> None:
+    net = Net()
+    filters = net.weight("w", 8, 8, 1, 3)
+    window = {"kernel_shape": (1, 3), "pads": (0, 1, 0, 1), "strides": (1, 1)}
+    x = net.input("x", 1, 8, 1, columns)
+    after = assert_same_numbers(
+        net.module(net.op(top.ConvOp, "y", (x, filters, net.none), **window)), "fold-columns"
+    )
+    assert kinds(after) == ["Conv"]
+
+
+def _free(prices: Prices, shape: Sequence[int]) -> float:
+    return 0.0
