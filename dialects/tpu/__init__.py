@@ -190,6 +190,7 @@ from xdsl_tpu.dialects.tpu.quantize import (
     RequantIntAxisOp,
     RequantIntOp,
 )
+from xdsl_tpu.dialects.tpu.rank import RankedOp, RankOp
 from xdsl_tpu.dialects.tpu.reduce import ArgOp, CumSumOp, NonZeroOp, ReduceOp, SortOp, TopKOp
 from xdsl_tpu.dialects.tpu.resize import (
     GridSampleInDeformableAttnOp,
@@ -353,6 +354,8 @@ Tpu = Dialect(
         ScatterNDOp,
         A16GatherOp,
         InterpOp,
+        RankOp,
+        RankedOp,
         ResampleOp,
         UpsampleOp,
         GridSamplerOp,
@@ -631,6 +634,8 @@ __all__ = [
     "RMSNormOp",
     "RandnLikeOp",
     "RangeOp",
+    "RankOp",
+    "RankedOp",
     "RearrangeOp",
     "ReciprocalOp",
     "RecurrentGatedDeltaRuleOp",

@@ -21,6 +21,10 @@ from xdsl_tpu.passes.tensors import element_of, shape_of
 MOST_PAIRS = 1 << 25
 """Pairs of elements that TopK compares with each other; 128 MiB for each of its tensors."""
 
+LONG_ROW, LONGEST_ROW = 128, 8960
+"""Elements of rows that are ranked by an op of their own: from where there are as many pairs as
+make transfers worth saving, up to what a lane has room for."""
+
 
 def _arg(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """arg(x) -> the least (or greatest) position where x equals its maximum."""
@@ -60,6 +64,9 @@ def _top_k(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     axis = op.axis.value.data % len(shape)
     outer, size, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
     count = next(shape_of(r)[axis] for r in op.results if not is_none(r))
+    is_long = LONG_ROW <= size <= LONGEST_ROW
+    if inner == 1 and is_long and not is_integer_tensor(op.input):
+        return _long_top_k(do, op, (outer, size), count)
     if outer * size * size * inner > MOST_PAIRS:
         raise do.refuse(f"{size} elements in each of {outer * inner} rows are too many to rank")
     element = INTEGER if is_integer_tensor(op.input) else F32
@@ -94,6 +101,24 @@ def _top_k(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         positions = do.weight("positions", np.arange(size).reshape(1, 1, size, 1))
         part = do.step("position", tpu.MulOp, [hit, positions], chosen)
         results[1] = _positions(do, do.reduced("index", part, 2, "ReduceSum"), 1)
+    return results
+
+
+def _long_top_k(
+    do: Steps, op: "top.TopKOp", rows: tuple[int, int], count: int
+) -> Sequence[SSAValue]:
+    """topk(x) -> Ranked(x, Rank(x)) and Ranked(positions, Rank(x)): pairs stay on the chip."""
+    outer, size = rows
+    x = do.reshaped("row", do.ctx.as_type(op.input, F32), rows, F32)
+    ranks = do.step("ranks", tpu.RankOp, [x], rows, largest=op.largest)
+    results: list[SSAValue] = [*op.results]
+    if not is_none(op.values):
+        part = do.step("value", tpu.RankedOp, [x, ranks], (outer, count), count=count)
+        results[0] = do.last(tpu.ReshapeOp, [part], F32, shape=list(shape_of(op.values)))
+    if not is_none(op.indices):
+        positions = do.weight("positions", np.tile(np.arange(size), (outer, 1)))
+        part = do.step("index", tpu.RankedOp, [positions, ranks], (outer, count), count=count)
+        results[1] = _positions(do, part, 1)
     return results
 
 

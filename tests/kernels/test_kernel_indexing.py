@@ -82,6 +82,9 @@ for axis in range(3):
     CASES[f"top of axis {axis}"] = Sample(
         top.TopKOp, [X(halves(5, 30, 7))], {"axis": axis, "K": 4, "largest": axis != 1}, 2
     )
+CASES["top of a long row"] = Sample(
+    top.TopKOp, [X(np.round(halves(2, 300)))], {"axis": 1, "K": 20, "largest": True}, 2
+)
 CASES["trilu"] = Sample(top.TriluOp, [X(halves(2, 7, 9))], {"upper": 0, "diagonal": 1})
 
 

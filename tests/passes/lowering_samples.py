@@ -193,6 +193,7 @@ REDUCTIONS = [
     unary(top.ReduceOp, axes=(-4, -2), keepdims=False, mode="ReduceMin"),
     Sample(top.ArgOp, [X(normal(2, 7))], {"axis": 1, "keepdims": True, "mode": "ArgMax"}, 2),
     Sample(top.TopKOp, [X(normal(2, 7))], {"axis": 1, "K": 3}, 2),
+    Sample(top.TopKOp, [X(normal(2, 140))], {"axis": 1, "K": 3}, 2),
     Sample(top.CumSumOp, [X(normal(2, 7)), None], {"axis": 1}),
     Sample(top.MatMulOp, [X(normal(2, 5, 8)), W(normal(8, 6)), W(normal(6))]),
     Sample(top.MatMulOp, [X(normal(2, 5, 8)), X(normal(2, 6, 8)), None], {"right_transpose": True}),

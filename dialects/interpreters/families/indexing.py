@@ -137,6 +137,23 @@ def variance_rule(call: Call) -> Array:
     )
 
 
+def ranks(call: Call) -> Array:
+    """How many elements of a row come before each; NaN before none and after none."""
+    x = call.tensor()
+    here, there = x[..., None, :], x[..., :, None]
+    more = here > there if call.flag("largest") else here < there
+    less = here < there if call.flag("largest") else here > there
+    earlier = np.tri(x.shape[-1], k=-1, dtype=np.bool_)
+    return np.where(earlier, ~less, more).sum(-1).astype(np.float32)
+
+
+def ranked(call: Call) -> Array:
+    """The elements of the first ranks, in their order."""
+    x, order = call.tensor(), call.tensor(1)
+    hit = order[..., None, :] == np.arange(call.integer("count"))[:, None]
+    return np.where(hit, x[..., None, :], 0).sum(-1)
+
+
 RULES: Final[Rules] = {
     gather: (top.GatherOp, tpu.GatherOp),
     gather_elements: (top.GatherElementsOp, tpu.GatherElementsOp),
@@ -151,6 +168,8 @@ RULES: Final[Rules] = {
     arg: (top.ArgOp, tpu.ArgOp),
     sort: (top.SortOp, tpu.SortOp),
     top_k: (top.TopKOp, tpu.TopKOp),
+    ranks: (tpu.RankOp,),
+    ranked: (tpu.RankedOp,),
     cumulative_sum: (top.CumSumOp, tpu.CumSumOp),
     non_zero: (top.NonZeroOp, tpu.NonZeroOp),
     reduce: (top.ReduceOp, tpu.ReduceOp, tpu.ShapeReduceOp),
