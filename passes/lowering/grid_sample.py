@@ -171,13 +171,22 @@ def _grid_sampler(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     ]
     table = _table(do, op.input, axes)
     base = _bases(do, axes, shape[0], rows)
+    corners = list(product(*taps))
+    # What is computed of all corners stands together, so that it can stay on the chip.
+    indices = [
+        _index(do, number, corner, axes, base, rows) for number, corner in enumerate(corners)
+    ]
+    size = (rows, shape[1])
+    reads = [
+        do.step(f"read{number}", tpu.GatherOp, [table, index], size, ctx.element, axis=0)
+        for number, index in enumerate(indices)
+    ]
     total: SSAValue | None = None
-    for number, corner in enumerate(product(*taps)):
-        read = _corner(do, number, corner, axes, base, table, rows)
+    for number, (corner, read) in enumerate(zip(corners, reads, strict=True)):
+        part = _weighted(do, number, corner, read)
         if total is not None:
-            pair = [total, read]
-            read = do.step(f"total{number}", tpu.AddOp, pair, shape_of(read), ctx.element)
-        total = read
+            part = do.step(f"total{number}", tpu.AddOp, [total, part], size, ctx.element)
+        total = part
     assert total is not None
     return [_result(do, total, shape[0], places[1:-1])]
 
@@ -241,17 +250,15 @@ def _bases(do: Steps, axes: Sequence[_Axis], batch: int, rows: int) -> SSAValue 
     return do.weight("images", np.repeat(np.arange(batch) * size, rows // batch))
 
 
-def _corner(
+def _index(
     do: Steps,
     number: int,
     corner: Sequence[_Tap],
     axes: Sequence[_Axis],
     base: SSAValue | None,
-    table: SSAValue,
     rows: int,
 ) -> SSAValue:
-    """The pixels at one combination of taps, weighted; a row a position."""
-    element, channels = do.ctx.element, shape_of(table)[1]
+    """The row of the table that holds the pixels at one combination of taps."""
     index = corner[0].index
     for tap, axis in zip(corner[1:], axes[1:], strict=True):
         label = f"{axis.label}{number}"
@@ -260,16 +267,21 @@ def _corner(
         index = do.step(f"{label}_index", tpu.AddOp, [lines, tap.index], (rows,))
     if base is not None:
         index = do.step(f"row{number}", tpu.AddOp, [index, base], (rows,))
-    shape = (rows, channels)
-    read = do.step(f"read{number}", tpu.GatherOp, [table, index], shape, element, axis=0)
+    return index
+
+
+def _weighted(do: Steps, number: int, corner: Sequence[_Tap], read: SSAValue) -> SSAValue:
+    """Pixels, a row a position, times the weights of their taps."""
     weights = [tap.weight for tap in corner if tap.weight is not None]
     if not weights:
         return read
+    rows = shape_of(read)[0]
     weight = weights[0]
     for place, other in enumerate(weights[1:]):
         weight = do.step(f"weight{number}_{place}", tpu.MulOp, [weight, other], (rows,))
     column = do.reshaped(f"column{number}", weight, (rows, 1), F32)
-    return do.step(f"weighted{number}", tpu.MulOp, [read, column], shape, element)
+    pair = [read, column]
+    return do.step(f"weighted{number}", tpu.MulOp, pair, shape_of(read), do.ctx.element)
 
 
 def _result(do: Steps, total: SSAValue, batch: int, places: Sequence[int]) -> SSAValue:

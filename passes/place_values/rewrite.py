@@ -13,6 +13,7 @@ from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.tpu.local import EachElement, LocalReshape
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.graph import derived_name, is_returned, tensor_like
+from xdsl_tpu.passes.layer_group.base_groups import why_not_local
 from xdsl_tpu.passes.place_values.choose import is_as_it_stands, viewed_op
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 from xdsl_tpu.passes.weight_data import change_weight
@@ -116,5 +117,10 @@ class Rewriter:
     ) -> SSAValue:
         result = tensor_like(source, shape)
         view = tpu.ReshapeOp.make(name, (source,), result_types=[result], shape=shape)
-        self.block.insert_op_before(view, user)
+        maker = source.owner
+        if isinstance(maker, Operation) and why_not_local(maker) is not None:
+            # What lies in DDR is seen so at once: later on, the view would part a group.
+            self.block.insert_op_after(view, maker)
+        else:
+            self.block.insert_op_before(view, user)
         return view.output
