@@ -120,7 +120,7 @@ def _with_coefficients(program: Program, chip: Chip, numerics: Numerics) -> Mach
 def _write_inputs(program: Program, machine: Machine, inputs: Mapping[str, Array]) -> None:
     inputs = {**random_masks(program), **inputs}
     for tensor in program.inputs:
-        machine.memory.write(tensor.address, _checked(tensor, inputs))
+        machine.memory.write(tensor.address, checked_input(tensor, inputs))
     unknown = sorted(set(inputs) - {t.name for t in program.inputs})
     if unknown:
         raise TpuError(f"no such input: {', '.join(unknown)}; {_signature(program)}")
@@ -206,7 +206,7 @@ def random_inputs(program: Program, seed: int) -> dict[str, Array]:
 _SMALL = InputRange(0, 100)
 
 
-def _checked(tensor: IoTensor, inputs: Mapping[str, Array]) -> Array:
+def checked_input(tensor: IoTensor, inputs: Mapping[str, Array]) -> Array:
     """The input's values in its element type."""
     value = inputs.get(tensor.name)
     if value is None:
@@ -235,9 +235,11 @@ def _checked(tensor: IoTensor, inputs: Mapping[str, Array]) -> Array:
 def _refuse_other_than_integers(tensor: IoTensor, value: Array) -> None:
     """TpuError for numbers that an integer type does not hold; whole floats are integers."""
     limits = np.iinfo(str(tensor.dtype.numpy))
-    held = (value >= limits.min) & (value <= limits.max)
+    # f16 has no number as large as the limits of 32 bits
+    wide = value.astype(np.float64) if value.dtype.kind == "f" else value
+    held = (wide >= limits.min) & (wide <= limits.max)
     if value.dtype.kind == "f":
-        held &= np.trunc(value) == value
+        held &= np.trunc(wide) == wide
     if not held.all():
         raise TpuError(
             f"input '{tensor.name}' has {value[~held][0]}, which {tensor.dtype.label} does not hold"

@@ -9,6 +9,9 @@ import pytest
 from onnx import helper
 from tests.integers.on_chip import MODES, Array, Feeds, cosine, expected, found, model, notes
 
+from xdsl_tpu.backend.execute import checked_input
+from xdsl_tpu.backend.program import IoTensor
+from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.errors import TpuError
 
 BIG = (1 << 31) - 1
@@ -216,3 +219,11 @@ def test_inputs_beyond_32_bits_are_refused(tmp_path: Path) -> None:
     made, feeds = _lookup(np.array([1 << 31]))
     with pytest.raises(TpuError, match="input 'i' has 2147483648, which i32 does not hold"):
         found(made, feeds, "F16", tmp_path)
+
+
+@pytest.mark.filterwarnings("error")
+def test_whole_numbers_in_f16_are_integers() -> None:
+    """Its own limits are below those of 32 bits."""
+    ids = IoTensor("i", 0, (2,), DType.I32)
+    given = {"i": np.array([3, 65504], np.float16)}
+    assert checked_input(ids, given).tolist() == [3, 65504]
