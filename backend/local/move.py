@@ -7,6 +7,7 @@ from itertools import product
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
+from xdsl_tpu.backend.local.lane_shift import shift_lanes
 from xdsl_tpu.backend.local.parts import settled
 from xdsl_tpu.backend.tensor import Layout, LocalTensor, aligned, strided
 from xdsl_tpu.dialects import tpu
@@ -157,7 +158,10 @@ def copy_channels(context: LocalContext, out: LocalTensor, x: LocalTensor) -> No
         landing = target
         if target.layout is not Layout.ALIGNED:
             landing = _room(context, x, lanes[1])
-        emitter.lane_copy(landing, source)
+        if lanes[0] and source.address != x.address:  # nothing lies in the lanes before it
+            emitter.lane_copy(landing, source)
+        else:
+            shift_lanes(emitter, context.scratch, landing, source)
         if landing is not target:
             emitter.copy(target, landing)
 

@@ -93,7 +93,8 @@ def test_inverted_bottleneck(secs: Secs) -> None:
     [
         ("use_3ic=false", (3, 3), (1, 1, 1, 1), 0),
         ("measure=false", (3, 3), (1, 1, 1, 1), 1),
-        ("measure=false", (2, 7), (0, 2, 0, 3), 2),
+        ("measure=false", (2, 7), (0, 2, 0, 3), 1),
+        ("measure=false", (1, 7), (0, 2, 0, 3), 2),
         ("merge_columns=true", (3, 3), (1, 1, 1, 1), 3),
     ],
 )
