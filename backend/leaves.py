@@ -83,7 +83,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.ReverseOp: Leaf(moves.moves),
     tpu.RopeOp: Leaf(rope.rope),
     tpu.ScatterNDOp: Leaf(index.scatter_rows),
-    tpu.ShuffleChannelOp: Leaf(moves.moves),
+    tpu.ShuffleChannelOp: Leaf(moves.moves, move.shuffle_channel),
     tpu.SliceOp: Leaf(moves.moves, move.slice_),
     tpu.SoftmaxOp: Leaf(softmax.softmax, rows.softmax),
     tpu.SqueezeOp: Leaf(moves.moves, move.reshape),

@@ -41,6 +41,43 @@ def shift_lanes(e: Emitter, scratch: Scratch, out: LocalTensor, x: LocalTensor) 
     e.lane_copy(out, x)
 
 
+def shuffle_lanes(
+    e: Emitter, scratch: Scratch, out: LocalTensor, x: LocalTensor, group: int
+) -> None:
+    """out = the channels of x as `group` rows, read column by column; both EU-aligned on lane 0.
+
+    Raises TpuError when the chip has no transposition for that, or there is no room for it.
+    """
+    n, channels, h, w = x.shape
+
+    def buffers(place: int, pixels: int) -> tuple[LocalTensor, LocalTensor]:
+        shape = (1, pixels, 1, channels)
+        read = aligned(e.chip, place, shape, x.dtype)
+        return read, aligned(e.chip, place + aligned_bytes(e.chip, shape, x.dtype), shape, x.dtype)
+
+    sizes = [2 * aligned_bytes(e.chip, (1, size, 1, channels), x.dtype) for size in PIXELS]
+    found = ((scratch.find(size), pixels) for size, pixels in zip(sizes, PIXELS, strict=True))
+    place, at_once = next((one for one in found if one[0] is not None), (None, PIXELS[-1]))
+    place = scratch.take(sizes[-1]) if place is None else place
+    for image in range(n):
+        for piece in cut(h * w, at_once):
+            read, wanted = buffers(place, piece.size)
+            transpose(e, read, _rows(e.chip, x, image, piece, channels))
+            pitch, size = read.strides[1], channels // group
+            shape = (1, piece.size, group, size)
+            source = strided(read.address, shape, (pitch, pitch, size, 1), x.dtype)
+            e.copy(strided(wanted.address, shape, (pitch, pitch, 1, group), x.dtype), source)
+            transpose(e, _rows(e.chip, out, image, piece, channels), wanted)
+
+
+def _rows(chip: Chip, tensor: LocalTensor, image: int, piece: Piece, count: int) -> LocalTensor:
+    """Some pixels of `count` channels, from lane 0 on."""
+    address = tensor.at(image, w=piece.start) & (chip.local_bytes - 1)
+    by_group = tensor.strides[1]
+    shape = (1, count, 1, piece.size)
+    return strided(address, shape, (by_group, by_group, piece.size, 1), tensor.dtype)
+
+
 def _copied(chip: Chip, out: LocalTensor) -> int:
     """Cycles of the copy between lanes."""
     n, c, h, w = out.shape
@@ -120,7 +157,7 @@ class _Move:
 
     def _emit(self, e: Emitter, place: int, image: int, piece: Piece) -> None:
         read, wanted, turned = self._tensors(place, piece.size)
-        x = self._rows(self.x, image, piece, self.first)
+        x = _rows(self.chip, self.x, image, piece, self.first + self.channels)
         transpose(e, read, x)
         chip, rows, count = self.chip, piece.size, self.channels
         if self.to:
@@ -128,7 +165,7 @@ class _Move:
         source = read.window((0, 0, 0, self.first), (1, rows, 1, count), chip)
         e.copy(wanted.window((0, 0, 0, self.to), (1, rows, 1, count), chip), source)
         if not self.to:
-            transpose(e, self._rows(self.out, image, piece, 0), wanted)
+            transpose(e, _rows(chip, self.out, image, piece, count), wanted)
             return
         transpose(e, turned, wanted)
         lane = self.to << chip.lane_shift
@@ -139,10 +176,3 @@ class _Move:
         address = self.out.at(image, w=piece.start)
         target = strided(address, shape, (by_group, by_group, rows, 1), self.dtype)
         e.copy(target, moved)
-
-    def _rows(self, tensor: LocalTensor, image: int, piece: Piece, before: int) -> LocalTensor:
-        """Some pixels of all channels and of `before` ones in front, from lane 0 on."""
-        address = tensor.at(image, w=piece.start) & (self.chip.local_bytes - 1)
-        shape = (1, before + self.channels, 1, piece.size)
-        by_group = tensor.strides[1]
-        return strided(address, shape, (by_group, by_group, piece.size, 1), self.dtype)

@@ -7,7 +7,7 @@ from itertools import product
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
-from xdsl_tpu.backend.local.lane_shift import shift_lanes
+from xdsl_tpu.backend.local.lane_shift import shift_lanes, shuffle_lanes
 from xdsl_tpu.backend.local.parts import settled
 from xdsl_tpu.backend.tensor import Layout, LocalTensor, aligned, strided
 from xdsl_tpu.dialects import tpu
@@ -111,6 +111,18 @@ def concat(context: LocalContext) -> None:
         if settled(place, context.chip).address != x.tensor.address:
             copy_channels(context, place, x.tensor)
         done += _shape(operand)[axis]
+
+
+def shuffle_channel(context: LocalContext) -> None:
+    """tpu.ShuffleChannel: channels to other lanes, as columns between two transpositions."""
+    op, x, out = context.op, context.operand(0), context.out
+    assert isinstance(op, tpu.ShuffleChannelOp)
+    tensors = settled(out.tensor, context.chip), settled(x.tensor, context.chip)
+    whole = x.tensor.shape == out.tensor.shape and x.start == out.start
+    if not whole or any(tensor.layout is not Layout.ALIGNED for tensor in tensors):
+        raise DoesNotFit("channels of a part of an image cannot change lanes where they lie")
+    with context.scratch.temporary():
+        shuffle_lanes(context.emitter, context.scratch, *tensors, op.group.value.data)
 
 
 def swap_dim_inner(context: LocalContext) -> None:

@@ -39,7 +39,7 @@ MAX_STRIDE = 15
 MAX_CHANNELS = 65535
 """The largest channel number that an instruction can encode."""
 
-_FLOATS = (Float32Type, Float16Type, BFloat16Type)
+FLOATS = (Float32Type, Float16Type, BFloat16Type)
 
 
 class LocalAnyShape(LocalGen):
@@ -173,7 +173,7 @@ def _broadcast_problem(left: Shape, right: Shape, operand: SSAValue) -> str | No
     kinds = [_stretched(*sizes) for sizes in zip(left, right, strict=True)]
     if len(kinds) < 5:
         return None
-    if len(kinds) == 5 and isinstance(stored_type(operand), _FLOATS):
+    if len(kinds) == 5 and isinstance(stored_type(operand), FLOATS):
         opposite = kinds[3] * kinds[4] == -1
         if kinds[3] == kinds[4] or (opposite and not any(kinds[:3])):
             return None

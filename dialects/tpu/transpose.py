@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves, rectangles
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere
+from xdsl_tpu.dialects.tpu.local import FLOATS, AlikeEverywhere, stored_type
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -148,10 +148,9 @@ class Depth2SpaceOp(Moves, ShapeInference, TpuOp):
 
 
 @irdl_op_definition
-class ShuffleChannelOp(Moves, LocalOp):
+class ShuffleChannelOp(AlikeEverywhere, Moves, LocalOp):
     """Channels seen as `group` rows and read column by column (ShuffleNet)."""
 
-    WHY_GLOBAL: ClassVar[str] = "it moves data across lanes"
     name = "tpu.ShuffleChannel"
 
     input = operand_def(RANKED)
@@ -168,6 +167,17 @@ class ShuffleChannelOp(Moves, LocalOp):
 
     def is_read_by_strides(self) -> bool:
         return True
+
+    def local_support(self, kind: GroupType) -> str | None:
+        rank = len(self.static_shape(0))
+        if rank != 4:
+            return f"its rank is {rank}; only rank 4 is local"
+        if not isinstance(stored_type(self.input), FLOATS):
+            return "only channels of floats change lanes in a group"
+        return None
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis != "c"
 
 
 @irdl_op_definition

@@ -22,6 +22,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
     pixels,
     reshape_reorder,
     scale,
+    shuffle_channel,
     split_matmul,
     swap_dim_inner,
 )
@@ -47,6 +48,7 @@ PATTERNS: PatternTable = {
     top.PermuteOp: (
         RemovePermute(),
         PermuteFuse(),
+        shuffle_channel.PermuteToShuffleChannel(),
         matmul_output_transpose.ConvertMatMulWithOutputTranspose(),
         Permute5dSplit(),
     ),

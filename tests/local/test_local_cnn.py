@@ -121,6 +121,19 @@ def test_stem_with_merged_taps(
     run_grouped(case, secs=secs)
 
 
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("secs", [Secs(), Secs(n=2), Secs(h=3)], ids=str)
+@pytest.mark.parametrize(("channels", "group"), [(116, 2), (30, 5)])
+def test_shuffled_channels(kind: str, secs: Secs, channels: int, group: int) -> None:
+    case = Case(kind, 4)
+    shape = (2, channels, 14, 14)
+    x = case.input("x", shape)
+    a = conv(case, x, "a", (shape, shape), (1, 1))
+    b = case.op("tpu.ShuffleChannel", [a], {"group": f"{group} : i64"}, "b", shape)
+    conv(case, b, "y", (shape, shape), (3, 3), pads=(1, 1, 1, 1), relu=-1.0)
+    run_grouped(case, secs=secs)
+
+
 @pytest.mark.parametrize("secs", [Secs(), Secs(h=2), Secs(n=2)], ids=str)
 @pytest.mark.parametrize("mode", ["Max", "Avg"])
 def test_pooling(mode: str, secs: Secs) -> None:

@@ -118,3 +118,14 @@ def test_quick_gelu(factor: float, expected: list[str]) -> None:
     scaled = net.op(top.MulConstOp, "m", (x,), const_val=factor)
     y = net.op(top.MulOp, "y", (x, net.op(top.SigmoidOp, "s", (scaled,))))
     assert kinds(assert_same_numbers(net.module(y), OPTIMIZE, tolerance=1e-5)) == expected
+
+
+@pytest.mark.parametrize("group", [2, 3])
+def test_reshapes_around_a_permutation_of_channels(group: int) -> None:
+    net = Net()
+    x = net.input("x", 2, 12, 3, 5)
+    a = net.op(top.ReshapeOp, "a", (x,), shape=[2, group, 12 // group, 15])
+    b = net.op(top.PermuteOp, "b", (a,), order=[0, 2, 1, 3])
+    y = net.op(top.ReshapeOp, "y", (b,), shape=[2, 12, 3, 5])
+    after = assert_same_numbers(net.module(y), "processor-top-optimize")
+    assert kinds(after) == ["ShuffleChannel"]
