@@ -37,6 +37,8 @@ def matmul(context: LocalContext) -> None:
     with context.scratch.temporary():
         if op.hdim_is_batch.value.data:
             _per_head(context, op, left.tensor, right.tensor)
+        elif left.tensor.shape[2] > 1 < left.tensor.shape[3]:
+            _per_line(context, op, left.tensor, right.tensor)
         else:
             _per_image(context, op, left, right)
 
@@ -64,6 +66,40 @@ def _per_image(
                 row = None if bias is None else bias.row(group.size, chip)
                 part, some = _group(context, target, group), _group(context, rows, group)
                 _product(context, part, some, columns, by_rows, row, clamp)
+
+
+def _per_line(
+    context: LocalContext, op: tpu.MatMulOp, left: LocalTensor, right: LocalTensor
+) -> None:
+    """Lanes hold several rows (n, c, lines, K) of a matrix; the right one (1, K, N) is shared."""
+    chip, out, emitter = context.chip, context.out.tensor, context.emitter
+    line = chip.eu(out.dtype.bytes)
+    (_, _, count, k), (*_, n) = left.shape, out.shape
+    whole = out.shape == (*left.shape[:3], n) and not k % line and not n % line
+    if not whole or out.dtype is DType.F32 or right.shape[0] > 1:
+        raise DoesNotFit(f"products of lines {left.shape} by {right.shape} have no local kernel")
+    columns, bias = _matrix(right, 0), context.optional(2)
+
+    def row(tensor: LocalTensor, image: int, group: Piece, number: int) -> LocalTensor:
+        address = tensor.at(image, group.start // chip.lanes, number)
+        return aligned(chip, address, (1, group.size, 1, tensor.shape[3]), tensor.dtype)
+
+    def produce(target: LocalTensor) -> None:
+        for image in range(out.shape[0]):
+            for group in cut(out.shape[1], chip.lanes):
+                for number in emitter.alike(range(count)):
+                    rows = row(left, image, group, number)
+                    multiply(emitter, row(target, image, group, number), rows, columns)
+
+    clamp = Clamp.of(op.do_relu, op.relu_limit)
+    with context.scratch.temporary():
+        size = aligned_bytes(chip, out.shape, out.dtype)
+        wanted = min(2, clamp.passes + (bias is not None))
+        found = [context.scratch.find(size) for _ in range(wanted)]
+        spare = [aligned(chip, at, out.shape, out.dtype) for at in found if at is not None]
+        spare += [out] * (wanted - len(spare))
+        added = None if bias is None else bias.row(out.shape[1], chip)
+        finish(emitter, out, spare, added, clamp, produce)
 
 
 def check_matrices(

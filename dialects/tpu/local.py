@@ -36,6 +36,8 @@ from xdsl_tpu.dialects.traits import StoredValues
 
 MAX_STRIDE = 15
 """The largest stride that the pooling instructions can encode."""
+LINE_BYTES = 64
+"""Bytes of a line of a lane: matrices, and rows that are read by themselves, begin with one."""
 MAX_CHANNELS = 65535
 """The largest channel number that an instruction can encode."""
 

@@ -3,6 +3,7 @@
 from abc import ABC
 from math import prod
 
+from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -22,9 +23,11 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DQ_TYPE, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, as_it_stands
+from xdsl_tpu.dialects.tpu.local import LINE_BYTES, AlikeEverywhere, as_it_stands, stored_type
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, FusedReluOp, LocalOp, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import SupportFuseRelu
+
+_NO_LINES = "has rows that do not end where lines of a lane do"
 
 
 def _transposed(shape: Shape, swap: bool) -> Shape:
@@ -123,6 +126,8 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
         f32 matrices well. Ours maps them to convolutions, so they are local like others.
         """
         left, right = self.shape_of(self.input), self.shape_of(self.right)
+        if (len(left), len(right)) == (4, 3):
+            return None if self._takes_lines() else f"{dims(left)} by {dims(right)} {_NO_LINES}"
         why = _local_product_problem(left, right, bool(self.hdim_is_batch))
         if why is not None:
             return why
@@ -133,6 +138,8 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
 
     def type_problem(self, kind: GroupType, lanes: int) -> str | None:
         left, right = self.shape_of(self.input), self.shape_of(self.right)
+        if (len(left), len(right)) == (4, 3):
+            return super().type_problem(kind, lanes)
         if kind is GroupType.SMALL_C:
             return "its batch is in dimensions 0 and 2" if self.hdim_is_batch else None
         if kind is GroupType.MM and self.left_transpose and self.right_transpose:
@@ -148,10 +155,12 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
         rows = axis == "c" and len(self.shape_of(self.input)) > 2
         if rows and kind in (GroupType.MM, GroupType.SMALL_C):
             return not (self.left_transpose or self.output_transpose)
-        return axis == "n" or (axis == "h" and bool(self.hdim_is_batch))
+        return axis == "n" or (axis == "h" and (bool(self.hdim_is_batch) or self._has_lines()))
 
     def backward(self, part: Part, operand: int, size: int) -> Range | None:
         """A part of the rows needs the whole right matrix."""
+        if operand > 0 and self._has_lines():
+            return 0, size
         if operand == 0 or (operand == 1 and part.axis != "c"):
             return super().backward(part, operand, size)
         return 0, size
@@ -177,22 +186,54 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
         return (Lanes(1, of_one.rows), of_one) if prod(right[:-2]) == 1 else (of_one,)
 
     def viewed(self, lanes: Lanes) -> Viewed | None:
-        """As (n, M, K) by (n, K, N), or (n, M, K) by (1, K, N), of which n and M are free."""
+        """As (n, M, K) by (n, K, N), or (n, M, K) by (1, K, N), of which n and M are free; or as
+        (n, c, lines, K) by (1, K, N), several rows of a matrix in each lane."""
         left, right = self.shape_of(self.input), self.shape_of(self.right)
         result = known_shape(self.output.type)
         if result is not None and len(left) == len(right) and lanes_of(result) == lanes:
             return as_it_stands(self)
-        if self._is_turned() or self.hdim_is_batch or lanes.rows != prod(left[:-1]):
+        if self._is_turned() or self.hdim_is_batch:
             return None
         shared = prod(right[:-2]) == 1
+        lines, rest = divmod(prod(left[:-1]), lanes.rows)
+        if shared and lines > 1 and not rest and self._is_whole() and self._is_short():
+            shapes = (*lanes, lines, left[-1]), (1, *right[-2:])
+            return self._seen(shapes, (*lanes, lines, right[-1]))
+        if lanes.rows != prod(left[:-1]):
+            return None
         if not shared and (left[:-2] != right[:-2] or lanes not in self.lanes_wanted()):
             return None
         images = 1 if shared else lanes.images
         columns = right[-2] if self.right_transpose else right[-1]
-        bias = None if is_none(self.bias) else (columns,)
+        return self._seen(((*lanes, left[-1]), (images, *right[-2:])), (*lanes, columns))
+
+    def _seen(self, matrices: tuple[Shape, Shape], result: Shape) -> Viewed:
+        bias = None if is_none(self.bias) else (result[-1],)
         rest = (None,) * (len(self.operands) - 3)
-        shapes = ((*lanes, left[-1]), (images, *right[-2:]), bias, *rest)
-        return Viewed(shapes, (*lanes, columns), {"keep_dims": BOOL.convert(True)})
+        return Viewed((*matrices, bias, *rest), result, {"keep_dims": BOOL.convert(True)})
+
+    def _has_lines(self) -> bool:
+        """Whether a lane holds several rows of the left matrix, one behind the other."""
+        return (len(self.shape_of(self.input)), len(self.shape_of(self.right))) == (4, 3)
+
+    def _takes_lines(self) -> bool:
+        left, right = self.shape_of(self.input), self.shape_of(self.right)
+        turned = self._is_turned() or bool(self.hdim_is_batch)
+        return not turned and left[0] == right[0] == 1 and self._is_whole()
+
+    def _is_short(self) -> bool:
+        """Whether rows of the left matrix are so short that one a lane is slow to move."""
+        kind = stored_type(self.input)
+        assert isinstance(kind, BFloat16Type | Float16Type)
+        return self.shape_of(self.input)[-1] * kind.bitwidth // 8 <= 2 * LINE_BYTES
+
+    def _is_whole(self) -> bool:
+        """Whether rows of both sides end where lines of a lane do, so that others can follow."""
+        kind = stored_type(self.input)
+        if self.right_transpose or not isinstance(kind, BFloat16Type | Float16Type):
+            return False
+        sizes = self.shape_of(self.input)[-1], self.shape_of(self.right)[-1]
+        return all(size * kind.bitwidth // 8 % LINE_BYTES == 0 for size in sizes)
 
     def _is_turned(self) -> bool:
         return bool(self.left_transpose) or bool(self.output_transpose)

@@ -53,8 +53,10 @@ class Chooser:
         if not component.ops:
             return None
         elements = math.prod(shape_of(component.values[0]))
-        wanted = component.wanted(self.chip.lanes)
-        options = [lanes for lanes in wanted if elements % max(1, lanes.rows) == 0]
+        wanted = component.wanted()
+        if any(map(self._is_short, component.values)):
+            wanted += component.even(self.chip.lanes)
+        options = [lanes for lanes in dict.fromkeys(wanted) if elements % max(1, lanes.rows) == 0]
         costs = {lanes: self.cost(component, lanes) for lanes in options}
         best = min(costs, key=lambda lanes: costs[lanes], default=None)
         if best is None or costs[best] > WORTH * self.as_it_stands(component):
@@ -74,6 +76,11 @@ class Chooser:
                 total += self._transfer(port.value)
             total += self._crossing(port, lanes)
         return total
+
+    def _is_short(self, value: SSAValue) -> bool:
+        """Whether a value comes from DDR or goes there at half the rate or less as it stands."""
+        run = size_in_bytes(value) / max(lanes_of(shape_of(value)).rows, 1)
+        return 2 * run <= self.chip.ddr_row_bytes
 
     def _crossing(self, port: Port, lanes: Lanes | None) -> float:
         """What is lost where a value comes from DDR or goes there in runs shorter than a row of

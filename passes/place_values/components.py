@@ -29,17 +29,22 @@ class Component:
     ops: list[LaneView] = field(default_factory=list[LaneView])
     ports: list[Port] = field(default_factory=list[Port])
 
-    def wanted(self, lanes: int) -> list[Lanes]:
-        """The ways of seeing the values that some op asks for; and evenly over most of the lanes,
-        each of which then holds a long run of neighbours."""
+    def wanted(self) -> list[Lanes]:
+        """The ways of seeing the values that some op asks for."""
         found = [port.lanes for port in self.ports]
         found += [one for op in self.ops for one in op.lanes_wanted()]
-        shapes = [shape_of(value) for value in self.values]
-        for common in (math.gcd(*map(math.prod, shapes)), math.gcd(*map(_rows, shapes))):
-            even = next(count for count in range(lanes, 0, -1) if common % count == 0)
-            if 2 * even > lanes:
-                found.append(Lanes(1, even))
         return list(dict.fromkeys(found))
+
+    def even(self, lanes: int) -> list[Lanes]:
+        """Ways of spreading the values over most of the lanes, each of which then holds a long
+        run of neighbours."""
+        shapes = [shape_of(value) for value in self.values]
+        commons = math.gcd(*map(math.prod, shapes)), math.gcd(*map(_rows, shapes))
+        counts = (
+            next(count for count in range(lanes, 0, -1) if common % count == 0)
+            for common in commons
+        )
+        return [Lanes(1, count) for count in dict.fromkeys(counts) if 2 * count > lanes]
 
 
 def _rows(shape: Shape) -> int:
