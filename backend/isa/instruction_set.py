@@ -25,6 +25,8 @@ class InstructionSet:
 
     name: str
     forms: Mapping[str, Form]
+    formats: frozenset[str] = frozenset(("F32", "F16", "BF16"))
+    """The number formats that networks can be compiled to."""
 
     @cached_property
     def limits(self) -> Limits:
@@ -126,7 +128,7 @@ def load_instruction_set(name: str = DEFAULT) -> InstructionSet:
             signed_floats=family.signed_floats,
             primed=family.primed,
         )
-    return InstructionSet(name, forms)
+    return InstructionSet(name, forms, package.FORMATS)
 
 
 def _instructions(

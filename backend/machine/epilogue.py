@@ -5,8 +5,8 @@ of maxima (docs/hardware/bm1688.md).
 import numpy as np
 
 from xdsl_tpu.backend.isa import Command
-from xdsl_tpu.backend.isa.codes import CONV, MM, MM2, RQ_DQ, PorD
-from xdsl_tpu.backend.machine import matmul, pool
+from xdsl_tpu.backend.isa.codes import AR, CONV, MM, MM2, RQ_DQ, VC, PorD, Precision
+from xdsl_tpu.backend.machine import arith, matmul, pool, requant
 from xdsl_tpu.backend.machine.conv import (
     channel_bias,
     float_sums,
@@ -20,6 +20,7 @@ from xdsl_tpu.backend.machine.elements import (
     I16,
     I32,
     Array,
+    element,
     element_or_int4,
 )
 from xdsl_tpu.backend.machine.requant import Parameters, byte_of, requantize_with
@@ -101,10 +102,15 @@ def maximum(state: State, command: Command) -> None:
     result.write(places.astype(np.int16))
 
 
-def _refusing(executor: Executor) -> Executor:
+def window_sums(executor: Executor) -> Executor:
+    """Depthwise convolutions and averages: of integers exact 32-bit sums only, as what makes fewer
+    bits of them is in registers."""
+
     def run(state: State, command: Command) -> None:
         _plain(command)
         require(not command["relu"], "relu in a pool is not simulated")
+        exact = element(command["opd0_prec"]).is_float or command["res0_prec"] == Precision.I32
+        require(exact, "integer results of fewer than 32 bits are not simulated")
         executor(state, command)
 
     return run
@@ -113,7 +119,25 @@ def _refusing(executor: Executor) -> Executor:
 def requantize(state: State, command: Command) -> None:
     """As `requant.requantize`, with tables of two words a channel: multiplier, then shift (a byte)
     and zero point (the upper half)."""
+    require(not command["opd1_const"], "requantisation by constants is not simulated")
     requantize_with(state, command, _table)
+
+
+def dequantize(state: State, command: Command) -> None:
+    """As `requant.dequantize`, by constants."""
+    require(bool(command["opd1_const"]), "dequantisation by a table is not simulated")
+    requant.dequantize(state, command)
+
+
+def _shift_by_bytes(executor: Executor) -> Executor:
+    """Shifts by tensors of 8 bits: how the C model reads wider amounts is not known."""
+
+    def run(state: State, command: Command) -> None:
+        wide = not command["opd1_const"] and command["opd1_prec"] != Precision.I8
+        require(not wide, "shifts by amounts of more than 8 bits are not simulated")
+        executor(state, command)
+
+    return run
 
 
 def _table(state: State, command: Command) -> Parameters:
@@ -134,8 +158,20 @@ EXECUTORS: Executors = {
     ("sCONV", CONV.CONV_NORMAL): conv,
     ("sMM", MM.MM_NORMAL): mm,
     **{("sMM2", function): mm2 for function in MM2},
-    ("sPorD", PorD.DEPTHWISE): _refusing(pool.depthwise),
-    ("sPorD", PorD.AVG_POOL): _refusing(pool.average),
+    ("sAR", AR.LOGIC_SHIFT): _shift_by_bytes(arith.EXECUTORS["sAR", AR.LOGIC_SHIFT]),
+    ("sAR", AR.ARITH_SHIFT): _shift_by_bytes(arith.EXECUTORS["sAR", AR.ARITH_SHIFT]),
+    ("sPorD", PorD.DEPTHWISE): window_sums(pool.depthwise),
+    ("sPorD", PorD.AVG_POOL): window_sums(pool.average),
     ("sPorD", PorD.MAX_POOL): maximum,
     ("sRQ_DQ", RQ_DQ.RQ1): requantize,
+    ("sRQ_DQ", RQ_DQ.DQ0): dequantize,
 }
+
+UNKNOWN = frozenset(
+    (
+        ("sAR", AR.ROTATE_SHIFT),
+        ("sVC", VC.MUL_DHR),
+        ("sRQ_DQ", RQ_DQ.DQ1),
+    )
+)
+"""What the C model of the BM1688 does otherwise than that of the BM1684X, and nobody knows how."""

@@ -1,5 +1,6 @@
 """Every simulated command of every instruction set: (form, function) -> executor."""
 
+from collections.abc import Collection
 from itertools import chain
 
 from xdsl_tpu.backend.chip import Chip
@@ -60,19 +61,21 @@ _BM1684X: Executors = dict(
 )
 
 
-def _on(base: Executors, own: Executors, instruction_set: str) -> Executors:
+def _on(
+    base: Executors, own: Executors, unknown: Collection[tuple[str, int]], instruction_set: str
+) -> Executors:
     """The executors of a set that does some commands otherwise, and has not all."""
     forms = load_instruction_set(instruction_set).forms
     return {
         (form, function): executor
         for (form, function), executor in {**base, **own}.items()
-        if form in forms and function in forms[form].functions
+        if form in forms and function in forms[form].functions and (form, function) not in unknown
     }
 
 
 _MACHINES: dict[str, Executors] = {
     "bm1684x": _BM1684X,
-    "bm1688": _on(_BM1684X, epilogue.EXECUTORS, "bm1688"),
+    "bm1688": _on(_BM1684X, epilogue.EXECUTORS, epilogue.UNKNOWN, "bm1688"),
 }
 """By the name of the instruction set."""
 

@@ -107,7 +107,7 @@ def _cheapest(
         if fill is not None and made < size:
             filled = size, fill
         steps: list[_Direct | _Staged] = []
-        cycles = size * width // chip.load_bytes_per_cycle if filled else 0
+        cycles = int(size * width // chip.load_bytes_per_cycle) if filled else 0
         for job in jobs:
             found = _best(job, chip)
             if found is None:

@@ -87,6 +87,12 @@ class ConvertTopToTpuPass(ModulePass):
         table = read_quantize_table(self.qtable) if self.qtable else {}
         refuse_unknown_names(table, op, self.qtable)
         int8 = "INT8" in (mode, *table.values())
+        formats = load_chip(self.description or chip).instructions.formats
+        if refused := {mode, *table.values()} - formats - {""}:
+            raise TpuError(
+                f"{self.name}: chip {chip} has no kernels for {', '.join(sorted(refused))}; "
+                f"use {', '.join(sorted(formats))}"
+            )
         if int8:
             self._require_calibration(op, weights)
         notes: list[str] = []

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tests.bm1684x import decode
+from tests.bm1684x import INSTRUCTIONS
 
-from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.isa import Command, Engine, InstructionSet
 from xdsl_tpu.backend.machine import Machine
 from xdsl_tpu.backend.machine.elements import bfloat16_to_float32
 from xdsl_tpu.backend.machine.memory import Placed
@@ -38,6 +38,7 @@ class Vector:
 
     entry: dict[str, Any]
     shard: Path
+    instructions: InstructionSet = INSTRUCTIONS
 
     @property
     def name(self) -> str:
@@ -45,7 +46,8 @@ class Vector:
 
     @property
     def command(self) -> Command:
-        return decode(bytes.fromhex(self.entry["raw"]), Engine(self.entry["engine"]))
+        raw = bytes.fromhex(self.entry["raw"])
+        return self.instructions.decode(raw, Engine(self.entry["engine"]))
 
     @property
     def form(self) -> str:
@@ -65,9 +67,9 @@ def shard(path: Path) -> dict[str, Array]:
         return dict(data)
 
 
-def vectors(folder: Path) -> Iterator[Vector]:
+def vectors(folder: Path, instructions: InstructionSet = INSTRUCTIONS) -> Iterator[Vector]:
     for entry in json.loads((folder / "index.json").read_text()):
-        yield Vector(entry, folder / entry["shard"])
+        yield Vector(entry, folder / entry["shard"], instructions)
 
 
 def region(machine: Machine, operand: dict[str, Any]) -> Placed:
