@@ -40,10 +40,14 @@ def ddr_bandwidth(program: Program, timeline: Timeline, chip: Chip) -> dict[Dire
 
 
 def array_utilisation(program: Program, timeline: Timeline, chip: Chip) -> Steps:
-    """The share of the array's multiply-accumulates that are used, 0 to 1."""
+    """The share of the array's multiply-accumulates that are used, 0 to 1.
+
+    Commands that take no cycle are left out.
+    """
     return _steps(
         (event, work_of(program.tiu[event.position], chip).array_cycles / event.cycles)
         for event in timeline.events[Engine.TIU]
+        if event.cycles
     )
 
 
