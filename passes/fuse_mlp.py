@@ -16,7 +16,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.precision import Precision, precision_of
 from xdsl_tpu.passes.graph import producer
 from xdsl_tpu.passes.module_state import State, require_state, text_attribute
-from xdsl_tpu.passes.tensors import element_of, functions, shape_of
+from xdsl_tpu.passes.tensors import functions, number_type, shape_of
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _fits(block: _Block) -> bool:
         and bool(block.down.w_transpose.value.data)
         and block.silu.mode.data.value == "SILU"
         and precision_of(block.down) is not Precision.FULL
-        and all(element_of(value) == f16 and value.has_one_use() for value in between)
+        and all(number_type(value) == f16 and value.has_one_use() for value in between)
         and block.gate is not block.up
         and block.gate.input is block.up.input
         and all(is_none(one.bias) for one in products)

@@ -38,6 +38,11 @@ def element_of(value: SSAValue) -> Attribute:
     return tensor_type(value).element_type
 
 
+def number_type(value: SSAValue) -> Attribute:
+    """What elements are in memory: a float's type without the range that calibration gave it."""
+    return stored_element(element_of(value))
+
+
 def is_weight(value: SSAValue) -> bool:
     """Whether `value` is a constant of the weight file."""
     return isinstance(value.owner, top.WeightOp)
@@ -59,7 +64,7 @@ def functions(module: ModuleOp) -> Iterator[FuncOp]:
 
 def element_bytes(value: SSAValue) -> int:
     """Bytes of one element of a tensor in memory."""
-    element = stored_element(element_of(value))
+    element = number_type(value)
     if not isinstance(element, FixedBitwidthType):
         raise TpuError(f"tensor '{name_of(value)}': elements of type {element} have no size")
     return -(-element.bitwidth // 8)

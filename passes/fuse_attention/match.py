@@ -13,7 +13,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.constants import values_of
 from xdsl_tpu.passes.fuse_attention.axes import HEAD, Origin, origins
 from xdsl_tpu.passes.graph import sole_producer
-from xdsl_tpu.passes.tensors import element_of, shape_of
+from xdsl_tpu.passes.tensors import number_type, shape_of
 
 BATCH, ROW, COLUMN = "batch", "row", "column"
 TOKENS = (BATCH, ROW, HEAD, COLUMN)
@@ -185,7 +185,7 @@ def _scales_heads(op: tpu.Conv2DOp) -> bool:
 def _operands(product: tpu.MatMulOp, scores: Scores) -> Attention | None:
     inner = scores.product
     q, k, v = inner.input, inner.right, product.right
-    kinds = {element_of(value) for value in (q, k, v, product.output)}
+    kinds = {number_type(value) for value in (q, k, v, product.output)}
     if len(kinds) != 1 or not kinds <= {f16, bf16, f32}:
         return None
     shapes = [shape_of(value) for value in (q, k, v)]
@@ -266,7 +266,7 @@ def _mask_shape(found: Attention) -> tuple[int, int, int, int] | None:
     scores = found.scores
     if scores.mask is None:
         return None
-    if element_of(scores.mask) != element_of(found.product.output):
+    if number_type(scores.mask) != number_type(found.product.output):
         return None
     shape = shape_of(scores.mask)
     lead = scores.lead

@@ -5,9 +5,10 @@ from math import prod
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.codegen import generate
@@ -15,13 +16,22 @@ from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.tensor import align, ceil_div
 from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.dialects.errors import DoesNotFit
+from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.dialects.text import module_text
 from xdsl_tpu.dialects.weights import Weights, attach, known_weights, weights_of
 from xdsl_tpu.passes.fuse_attention.match import Attention
 from xdsl_tpu.passes.graph import module_of
 from xdsl_tpu.passes.pipelines import Settings, passes_behind
-from xdsl_tpu.passes.tensors import element_bytes, element_of, is_weight, required_name, shape_of
+from xdsl_tpu.passes.tensors import (
+    element_bytes,
+    element_of,
+    is_weight,
+    number_type,
+    required_name,
+    shape_of,
+)
 from xdsl_tpu.passes.weight_data import stored_as
 
 Change = Callable[[ModuleOp], None]
@@ -114,14 +124,18 @@ def _cut_out(found: Attention, around: bool) -> ModuleOp:
     inside = _inside(last, border)
     network = module_of(last)
     values = list(dict.fromkeys(v for v in border if not isinstance(v.owner, top.WeightOp)))
-    block = Block(arg_types=[value.type for value in values])
+    block = Block(arg_types=[_without_range(value) for value in values])
     new: dict[SSAValue, SSAValue] = {}
     for place, (value, argument) in enumerate(zip(values, block.args, strict=True)):
-        entry = top.InputOp.make(f"in{place}", (argument,), result_types=[value.type])
+        entry = top.InputOp.make(f"in{place}", (argument,), result_types=[argument.type])
         block.add_op(entry)
         new[value] = entry.results[0]
     for op in inside:
         block.add_op(op.clone(new))
+        for result in op.results:
+            if is_ranked_tensor(result.type) and _without_range(result) != result.type:
+                kind = _without_range(result)
+                new[result] = Rewriter.replace_value_with_new_type(new[result], kind)
     result = new[last.results[0]]
     block.add_op(ReturnOp(result))
     kind = FunctionType.from_lists([v.type for v in values], [result.type])
@@ -132,6 +146,13 @@ def _cut_out(found: Attention, around: bool) -> ModuleOp:
     module.attributes.pop("module.weight_file", None)
     attach(module, _weights(inside, network))
     return module
+
+
+def _without_range(value: SSAValue) -> TensorType[Attribute]:
+    """The type, the same for all ranges that calibration found: they cost the same."""
+    element = element_of(value)
+    kept = number_type(value) if isinstance(element, CalibratedType) else element
+    return TensorType(kept, shape_of(value))
 
 
 _MOVES = (tpu.ReshapeOp, tpu.PermuteOp, tpu.SqueezeOp, tpu.UnsqueezeOp, tpu.SliceOp)

@@ -25,6 +25,7 @@ from xdsl_tpu.passes.calibration.spread import (
     spread_calibration,
 )
 from xdsl_tpu.passes.calibration.table import bias_corrections, read_table
+from xdsl_tpu.passes.lowering.attention_parts import wide_attention
 from xdsl_tpu.passes.lowering.bounds import wrapping
 from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
@@ -58,10 +59,10 @@ class ConvertTopToTpuPass(ModulePass):
     `mode` and `chip` may be left out when `processor-assign` has set them on the module;
     `description` is the chip's `.toml` file if it has its own. INT8
     needs calibrated types (`import-calibration-table`) and the weights; ops without an 8-bit
-    form run in F16. `qtable` is a file of `op_name mode` lines for ops in another format than
-    `mode`. `bias_corrections` is a calibration table; what it says of the mean errors of ops in 8
-    bits (`#bias_correction`) goes into their biases. The other options are those of the vendor's
-    pass and must keep their defaults.
+    form run in F16, and so do attentions whose scores would leave the chip. `qtable` is a file of
+    `op_name mode` lines for ops in another format than `mode`. `bias_corrections` is a calibration
+    table; what it says of the mean errors of ops in 8 bits (`#bias_correction`) goes into their
+    biases. The other options are those of the vendor's pass and must keep their defaults.
     """
 
     name = "convert-top-to-tpu"
@@ -87,7 +88,8 @@ class ConvertTopToTpuPass(ModulePass):
         table = read_quantize_table(self.qtable) if self.qtable else {}
         refuse_unknown_names(table, op, self.qtable)
         int8 = "INT8" in (mode, *table.values())
-        formats = load_chip(self.description or chip).instructions.formats
+        description = load_chip(self.description or chip)
+        formats = description.instructions.formats
         if refused := {mode, *table.values()} - formats - {""}:
             raise TpuError(
                 f"{self.name}: chip {chip} has no kernels for {', '.join(sorted(refused))}; "
@@ -103,7 +105,7 @@ class ConvertTopToTpuPass(ModulePass):
         bounds = [named_bounds(func, weights) for func in functions(op)]
         reach = [self._reach(func, mode, weights) for func in functions(op)]
         modes = [
-            op_modes(func, mode, table, weights, one.wide)
+            op_modes(func, mode, table, weights, one.wide, wide_attention(func, description))
             for func, one in zip(functions(op), reach, strict=True)
         ]
         for one in reach:
@@ -112,11 +114,10 @@ class ConvertTopToTpuPass(ModulePass):
             for func, one in zip(functions(op), modes, strict=True):
                 spread_calibration(func, {part for part in one if one[part] != "INT8"})
         corrections = _corrections(self.bias_corrections) if int8 else {}
-        lanes = load_chip(self.description or chip).weight_lanes
         problems = [
             problem
             for func, one in zip(functions(op), modes, strict=True)
-            for problem in _lower(func, one, weights, corrections, lanes)
+            for problem in _lower(func, one, weights, corrections, description.weight_lanes)
         ]
         if problems:
             raise OpsError(f"{len(problems)} ops cannot be lowered to tpu", problems)

@@ -41,6 +41,7 @@ def op_modes(
     table: Mapping[str, str],
     weights: Weights | None,
     wide: Container[Operation] = (),
+    attention: Set[Operation] = frozenset(),
 ) -> dict[Operation, str]:
     """The mode of every top op that is lowered.
 
@@ -53,6 +54,7 @@ def op_modes(
     than the rest (`fine_parts`). Arithmetic on positions that ends in an angle or an integer runs
     in F32 in every mode (`exact`). `module.high_precision` keeps means and Softmax in F32. What
     F16 is too narrow for because of its constants (`wide`, from `reach`) runs in F32 instead.
+    Attentions that are faster in F16 (`attention`, from `attention_parts`) run in it.
     """
     precise = _high_precision(func)
     modes: dict[Operation, str] = {}
@@ -69,6 +71,8 @@ def op_modes(
         if said is None and precise and isinstance(op, top.AvgPoolOp | top.SoftmaxOp):
             said = "F32"
         if said is None and mode == "INT8" and (op in fine or _loses_an_operand(op, weights)):
+            said = float_mode(op)
+        if said is None and mode == "INT8" and op in attention:
             said = float_mode(op)
         if said in (None, FALLBACK) and op in wide and _said(op, table) is None:
             said = _wide_mode(op, said or mode)

@@ -81,10 +81,10 @@ module @returned attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
-// No 16-bit sequence for this function; other number formats; a real f32 operand.
+// No 16-bit sequence for this function; bf16, which kernels widen themselves; a real f32 operand.
 // CHECK-LABEL: module @others
 // CHECK: mode = #tpu<active_mode SQRT>} : (tensor<4x8xf32>)
-// CHECK: mode = #tpu<active_mode GELU>} : (tensor<4x8xf32>)
+// CHECK: mode = #tpu<active_mode GELU>} : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
 // CHECK: mode = #tpu<active_mode TANH>} : (tensor<4x8xf32>)
 module @others attributes {module.state = "TPU_LOWERED"} {
   func.func @main(%arg0: tensor<4x8xf16>, %arg1: tensor<4x8xbf16>, %arg2: tensor<4x8xf32>) -> (tensor<4x8xf16>, tensor<4x8xbf16>) {
