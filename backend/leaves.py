@@ -36,6 +36,7 @@ from xdsl_tpu.backend.local import elementwise as local_elementwise
 from xdsl_tpu.backend.local import int8_lookup, move, rows, transpose
 from xdsl_tpu.backend.local import pool as local_pool
 from xdsl_tpu.backend.local import resample as local_resample
+from xdsl_tpu.backend.local import rope as local_rope
 from xdsl_tpu.backend.local.context import LocalKernel
 from xdsl_tpu.dialects import tpu
 
@@ -81,7 +82,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.ResampleOp: Leaf(resample.resample, local_resample.resample),
     tpu.ReshapeOp: Leaf(moves.moves, move.reshape),
     tpu.ReverseOp: Leaf(moves.moves),
-    tpu.RopeOp: Leaf(rope.rope),
+    tpu.RopeOp: Leaf(rope.rope, local_rope.rope),
     tpu.ScatterNDOp: Leaf(index.scatter_rows),
     tpu.ShuffleChannelOp: Leaf(moves.moves, move.shuffle_channel),
     tpu.SliceOp: Leaf(moves.moves, move.slice_),

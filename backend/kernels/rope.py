@@ -4,11 +4,12 @@ x * cosine + rotated(x) * sine, every product and the sum rounded to the element
 elements of a pair lie side by side or half a head apart.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from xdsl_tpu.backend.emitter import Arith
+from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, pipelined, where
 from xdsl_tpu.backend.kernels.tiling import Piece, cut, steps_of
 from xdsl_tpu.backend.kernels.transfer import fetch, put
@@ -43,6 +44,29 @@ def rope(context: KernelContext, op: Operation) -> None:
         raise NoKernel(f"{where(op)}: sine {sine.shape} and cosine {cosine.shape} for {x.shape}")
     paired = op.rope_mode.data is RopeMode.interleaved_pairs
     _Layer(context, _Problem(x, sine, cosine, out, tokens, heads, size, paired)).run()
+
+
+def rotate(
+    e: Emitter, tensors: Sequence[LocalTensor], spare: Sequence[LocalTensor], paired: bool
+) -> None:
+    """out, x, sine and cosine in local memory, of which the angles may be stretched; two tensors
+    like `out` to spare."""
+    out, x, sine, cosine = tensors
+    straight, turned = spare
+
+    def half(tensor: LocalTensor, which: int) -> LocalTensor:
+        """The first or second elements of all pairs."""
+        n, c, h, w = tensor.shape
+        by_n, by_c, by_h, _ = tensor.strides
+        step, first = (2, which) if paired else (1, which * w // 2)
+        strides = (by_n, by_c, by_h, step)
+        return strided(tensor.at(w=first), (n, c, h, w // 2), strides, tensor.dtype)
+
+    e.arith(Arith.MUL, straight, x, cosine)
+    for which, kind in ((0, Arith.SUB), (1, Arith.ADD)):
+        here = half(turned, which)
+        e.arith(Arith.MUL, here, half(x, 1 - which), half(sine, which))
+        e.arith(kind, half(out, which), half(straight, which), here)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +150,6 @@ class _Layer:
             else:
                 fetch(self.e, target, self._ddr(value, tokens, shape))
 
-    def _half(self, tensor: LocalTensor, which: int) -> LocalTensor:
-        """The first or second elements of all pairs."""
-        n, c, h, w = tensor.shape
-        by_n, by_c, by_h, _ = tensor.strides
-        step, first = (2, which) if self.p.paired else (1, which * w // 2)
-        shape = (n, c, h, w // 2)
-        return strided(tensor.at(w=first), shape, (by_n, by_c, by_h, step), tensor.dtype)
-
     def _compute(self, tokens: Piece, slot: int) -> None:
         shape, dtype = self._shape(tokens), self.p.x.dtype
         x, out, straight, turned = (
@@ -144,11 +160,7 @@ class _Layer:
             aligned(self.chip, places[slot], self._angles(tokens), dtype)
             for places in (self._sine, self._cosine)
         )
-        self.e.arith(Arith.MUL, straight, x, cosine)
-        for which, kind in ((0, Arith.SUB), (1, Arith.ADD)):
-            here = self._half(turned, which)
-            self.e.arith(Arith.MUL, here, self._half(x, 1 - which), self._half(sine, which))
-            self.e.arith(kind, self._half(out, which), self._half(straight, which), here)
+        rotate(self.e, (out, x, sine, cosine), (straight, turned), self.p.paired)
 
     def _store(self, tokens: Piece, slot: int) -> None:
         shape = self._shape(tokens)

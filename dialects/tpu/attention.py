@@ -16,6 +16,7 @@ from xdsl.traits import Pure
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
+from xdsl_tpu.dialects.interfaces.shape import dims, known_shape
 from xdsl_tpu.dialects.language_models import (
     EqualHeads,
     GatedDeltaRule,
@@ -180,6 +181,18 @@ class RopeOp(RopeArithmetic, LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportElementwise())
+
+    def local_support(self, kind: GroupType) -> str | None:
+        """Tokens lie in the lanes, and the angles of a token with its heads."""
+        shape, sine, cosine = (known_shape(value.type) or () for value in self.operands)
+        if self.force_f32:
+            return "it is computed in f32"
+        if len(shape) == 4 and sine == cosine == (*shape[:2], 1, shape[3]):
+            return None
+        return f"only tokens of heads, and angles of tokens, are local, not {dims(shape)}"
+
+    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        return None if kind is GroupType.MM else super().type_problem(kind, lanes)
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis != "w"

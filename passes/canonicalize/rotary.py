@@ -1,0 +1,194 @@
+"""Rotary position embeddings that are spelled out: one op."""
+
+from typing import NamedTuple
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.canonicalize.common import has_relu, unit_coefficients
+from xdsl_tpu.passes.canonicalize.slice import is_static
+from xdsl_tpu.passes.constants import Floats, make_weight, values_of
+from xdsl_tpu.passes.graph import derived_name, has_shapes, producer, sole_producer, tensor_like
+from xdsl_tpu.passes.tensors import shape_of
+
+_SWAP = (0, 2, 1, 3)
+"""Heads in front of tokens, or behind them."""
+
+
+class _Rotation(NamedTuple):
+    """x * cosine + turned(x) * sine, and which elements of a row are pairs."""
+
+    x: SSAValue
+    cosine: Floats
+    sine: Floats
+    mode: str
+
+
+class _Place(NamedTuple):
+    """The op whose result is rotated, what is rotated, and the first token that is."""
+
+    result: Operation
+    whole: SSAValue
+    first: int
+
+
+class RotaryEmbedding(RewritePattern):
+    """Add(Mul(x, cosine), Mul(turned(x), sine)) -> Permute(Rope(Permute(x), sine, cosine)).
+
+        Mul     1x3x256x64 by 1x1x256x64                Permute  1x3x256x64 -> 1x256x3x64
+        Concat  1x3x256x32x1 (-x[1::2]), (x[0::2])      Rope     1x256x3x64 {interleaved_pairs}
+        Mul     1x3x256x64 by 1x1x256x64           ->   Permute  1x3x256x64
+        Add     1x3x256x64
+
+    Turned is (-second half, first half) of a row, or (-odd, even) of each pair. Tokens in front
+    that are left as they are, and joined with the others behind, turn by an angle of 0.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.AddOp, rewriter: PatternRewriter) -> None:
+        if len(op.inputs) != 2 or has_relu(op) or not unit_coefficients(op):
+            return
+        if not has_shapes(*op.inputs, op.output) or len(shape_of(op.output)) != 4:
+            return
+        found = _rotation(*op.inputs) or _rotation(*reversed(op.inputs))
+        if found is None:
+            return
+        axis = _token_axis(found)
+        if axis is None:
+            return
+        place = _with_first_tokens(op, found.x, axis)
+        batch = shape_of(place.whole)[0]
+        tables: list[top.WeightOp] = []
+        for label, angles, still in (("sine", found.sine, 0.0), ("cosine", found.cosine, 1.0)):
+            table = angles.reshape(-1, angles.shape[-1])
+            rows = np.concatenate([np.full((place.first, table.shape[1]), still), table])
+            whole = np.tile(rows[None, :, None], (batch, 1, 1, 1))
+            tables.append(make_weight(op, derived_name(op, f"_{label}"), whole))
+        rewriter.replace(place.result, [*tables, *_rope(place, axis, tables, found.mode)])
+
+
+def _rope(place: _Place, axis: int, tables: list[top.WeightOp], mode: str) -> list[Operation]:
+    result = place.result
+    x, ops = place.whole, list[Operation]()
+    name = result.location
+    if axis == 2:
+        ops.append(_swapped(derived_name(result, "_r_tokens"), x))
+        x = ops[0].results[0]
+    rope = top.RopeOp.make(
+        name if axis == 1 else derived_name(result, "_r_rope"),
+        (x, tables[0].output, tables[1].output),
+        result_types=[x.type],
+        rope_mode=mode,
+    )
+    ops.append(rope)
+    if axis == 2:
+        back = _swapped("", rope.output)
+        back.location = name
+        ops.append(back)
+    return ops
+
+
+def _swapped(name: str, value: SSAValue) -> top.PermuteOp:
+    shape = shape_of(value)
+    kind = tensor_like(value, [shape[axis] for axis in _SWAP])
+    return top.PermuteOp.make(name, (value,), result_types=[kind], order=_SWAP)
+
+
+def _rotation(straight: SSAValue, turned: SSAValue) -> _Rotation | None:
+    left, right = _scaled(straight), _scaled(turned)
+    if left is None or right is None:
+        return None
+    mode = _mode(right[0], left[0])
+    same = left[1].shape == right[1].shape
+    return _Rotation(left[0], left[1], right[1], mode) if mode is not None and same else None
+
+
+def _scaled(value: SSAValue) -> tuple[SSAValue, Floats] | None:
+    """A value times a known weight, of the rank of the value."""
+    product = sole_producer(value, top.MulOp)
+    if product is None or len(product.inputs) != 2 or has_relu(product):
+        return None
+    for x, weight in (product.inputs, tuple(reversed(product.inputs))):
+        if not isinstance(weight.owner, top.WeightOp) or not has_shapes(x):
+            continue
+        factors = values_of(weight)
+        if factors is not None and factors.ndim <= len(shape_of(x)) == 4:
+            return x, factors.reshape((1,) * (4 - factors.ndim) + factors.shape)
+    return None
+
+
+def _token_axis(found: _Rotation) -> int | None:
+    """1 or 2, where tokens are: the axis that angles depend on; the other one is of heads."""
+    shape, angles = shape_of(found.x), found.cosine.shape
+    if angles == (1, shape[1], 1, shape[3]):
+        return 1
+    return 2 if angles == (1, 1, *shape[2:]) else None
+
+
+def _mode(turned: SSAValue, x: SSAValue) -> str | None:
+    """How a value is x turned; None when it is not."""
+    size = shape_of(x)[-1]
+    if size % 2:
+        return None
+    joined = producer(turned, top.ConcatOp)
+    if joined is not None and joined.axis.value.data % 4 == 3 and len(joined.inputs) == 2:
+        halves = (size // 2, 1), (0, 1)
+        return "contiguous_halves" if _are_parts(joined, x, halves) else None
+    flat = producer(turned, top.ReshapeOp)
+    joined = None if flat is None else producer(flat.input, top.ConcatOp)
+    if joined is None or len(joined.inputs) != 2 or not has_shapes(joined.output):
+        return None
+    pairs = (*shape_of(x)[:-1], size // 2, 2)
+    if shape_of(joined.output) != pairs or joined.axis.value.data % 5 != 4:
+        return None
+    return "interleaved_pairs" if _are_parts(joined, x, ((1, 2), (0, 2))) else None
+
+
+def _are_parts(
+    joined: top.ConcatOp, x: SSAValue, parts: tuple[tuple[int, int], tuple[int, int]]
+) -> bool:
+    """Whether operands are -x and x along the last axis from a first element on by a step."""
+    negative = producer(_unshaped(joined.inputs[0]), top.MulConstOp)
+    if negative is None or negative.const_val.value.data != -1 or has_relu(negative):
+        return False
+    values = negative.input, _unshaped(joined.inputs[1])
+    return all(_is_part(value, x, *part) for value, part in zip(values, parts, strict=True))
+
+
+def _unshaped(value: SSAValue) -> SSAValue:
+    op = value.owner
+    return op.operands[0] if isinstance(op, top.UnsqueezeOp | top.ReshapeOp) else value
+
+
+def _is_part(value: SSAValue, x: SSAValue, first: int, step: int) -> bool:
+    part = producer(value, top.SliceOp)
+    if part is None or part.input is not x or not is_static(part):
+        return False
+    *others, last = part.cuts()
+    whole = all(c.count == size for c, size in zip(others, shape_of(x)[:-1], strict=True))
+    return whole and (last.first, last.count, last.step) == (first, shape_of(x)[-1] // 2, step)
+
+
+def _with_first_tokens(op: top.AddOp, x: SSAValue, axis: int) -> _Place:
+    """The tokens in front as well, when they go past the rotation and are joined behind it."""
+    alone = _Place(op, x, 0)
+    use, rest = op.output.get_unique_use(), producer(x, top.SliceOp)
+    joined = None if use is None else use.operation
+    if not isinstance(joined, top.ConcatOp) or rest is None or not is_static(rest):
+        return alone
+    if joined.axis.value.data % 4 != axis or len(joined.inputs) != 2 or has_relu(joined):
+        return alone
+    first = producer(joined.inputs[0], top.SliceOp)
+    if first is None or not is_static(first) or first.input is not rest.input:
+        return alone
+    shape = shape_of(rest.input)
+    start = shape_of(first.output)[axis]
+    wanted = [(0, start), (start, shape[axis] - start)]
+    for part, (begin, count) in zip((first, rest), wanted, strict=True):
+        for index, cut in enumerate(part.cuts()):
+            expected = (begin, count, 1) if index == axis else (0, shape[index], 1)
+            if (cut.first, cut.count, cut.step) != expected:
+                return alone
+    return _Place(joined, rest.input, start)

@@ -1,0 +1,47 @@
+// RUN: tpu-opt %s --split-input-file --weights %S/Inputs/weights.npz --canonicalize --no-locations | filecheck %s
+
+// Rotary embeddings that are spelled out.
+
+// Halves of rows are the pairs; tokens come in front of heads for the op, and go back behind them.
+func.func @halves(%arg_x: tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("x")
+  %c = "top.Weight"() : () -> tensor<1x1x2x4xf32> loc("random_1x8")
+  %s = "top.Weight"() : () -> tensor<1x1x2x4xf32> loc("random_8")
+  %a = "top.Mul"(%x, %c) : (tensor<1x3x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> loc("a")
+  %h1 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 2], ends = [1, 3, 2, 4], steps = [1, 1, 1, 1], axes = []} : (tensor<1x3x2x4xf32>, none, none, none) -> tensor<1x3x2x2xf32> loc("h1")
+  %n = "top.MulConst"(%h1) {const_val = -1.0 : f64} : (tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32> loc("n")
+  %h0 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 0], ends = [1, 3, 2, 2], steps = [1, 1, 1, 1], axes = []} : (tensor<1x3x2x4xf32>, none, none, none) -> tensor<1x3x2x2xf32> loc("h0")
+  %t = "top.Concat"(%n, %h0) {axis = 3 : si32} : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x4xf32> loc("t")
+  %b = "top.Mul"(%t, %s) : (tensor<1x3x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> loc("b")
+  %y = "top.Add"(%a, %b) : (tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("y")
+  return %y : tensor<1x3x2x4xf32>
+}
+
+// CHECK-LABEL: func.func @halves
+// CHECK: "top.Permute"({{.*}} : (tensor<1x3x2x4xf32>) -> tensor<1x2x3x4xf32>
+// CHECK-NEXT: "top.Rope"({{.*}}rope_mode = "contiguous_halves"{{.*}} : (tensor<1x2x3x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>) -> tensor<1x2x3x4xf32>
+// CHECK-NEXT: "top.Permute"({{.*}}-> tensor<1x3x2x4xf32>
+// CHECK-NEXT: return
+
+// -----
+
+// Halves in their order are no rotation.
+func.func @same(%arg_x: tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("x")
+  %c = "top.Weight"() : () -> tensor<1x1x2x4xf32> loc("random_1x8")
+  %s = "top.Weight"() : () -> tensor<1x1x2x4xf32> loc("random_8")
+  %a = "top.Mul"(%x, %c) : (tensor<1x3x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> loc("a")
+  %h1 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 2], ends = [1, 3, 2, 4], steps = [1, 1, 1, 1], axes = []} : (tensor<1x3x2x4xf32>, none, none, none) -> tensor<1x3x2x2xf32> loc("h1")
+  %h0 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 0], ends = [1, 3, 2, 2], steps = [1, 1, 1, 1], axes = []} : (tensor<1x3x2x4xf32>, none, none, none) -> tensor<1x3x2x2xf32> loc("h0")
+  %n = "top.MulConst"(%h0) {const_val = -1.0 : f64} : (tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32> loc("n")
+  %t = "top.Concat"(%n, %h1) {axis = 3 : si32} : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x4xf32> loc("t")
+  %b = "top.Mul"(%t, %s) : (tensor<1x3x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> loc("b")
+  %y = "top.Add"(%a, %b) : (tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("y")
+  return %y : tensor<1x3x2x4xf32>
+}
+
+// CHECK-LABEL: func.func @same
+// CHECK-NOT: top.Rope
+// CHECK: "top.Add"

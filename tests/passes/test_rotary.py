@@ -1,0 +1,71 @@
+"""Rotary embeddings in the spellings of vision networks: one op, with the same numbers."""
+
+import pytest
+from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.tensors import shape_of
+
+CANONICALIZE = "canonicalize"
+HEADS, TOKENS, SIZE = 2, 6, 8
+
+
+def part(net: Net, x: SSAValue, name: str, axis: int, cut: tuple[int, int, int]) -> SSAValue:
+    """Elements first, end and step along an axis of (1, heads, tokens, size)."""
+    shape = [1, HEADS, TOKENS, SIZE]
+    first, end, step = cut
+    options = {
+        "offset": [first if a == axis else 0 for a in range(4)],
+        "ends": [end if a == axis else 1 << 30 for a in range(4)],
+        "steps": [step if a == axis else 1 for a in range(4)],
+    }
+    assert len(shape) == 4
+    return net.op(top.SliceOp, name, (x, net.none, net.none, net.none), axes=[], **options)
+
+
+def turned(net: Net, x: SSAValue, paired: bool, tokens: int, sign: float = -1.0) -> SSAValue:
+    cuts = ((1, SIZE, 2), (0, SIZE, 2)) if paired else ((SIZE // 2, SIZE, 1), (0, SIZE // 2, 1))
+    odd, even = (part(net, x, name, 3, cut) for name, cut in zip("oe", cuts, strict=True))
+    odd = net.op(top.MulConstOp, "negative", (odd,), const_val=sign)
+    if not paired:
+        return net.op(top.ConcatOp, "turned", (odd, even), axis=3)
+    both = [net.op(top.UnsqueezeOp, f"u{i}", (v,), axes=[4]) for i, v in enumerate((odd, even))]
+    pairs = net.op(top.ConcatOp, "pairs", both, axis=4)
+    return net.op(top.ReshapeOp, "turned", (pairs,), shape=[1, HEADS, tokens, SIZE])
+
+
+def rotated(net: Net, x: SSAValue, paired: bool, tokens: int, sign: float = -1.0) -> SSAValue:
+    cosine, sine = (net.weight(name, 1, 1, tokens, SIZE) for name in ("cos", "sin"))
+    straight = net.op(top.MulOp, "straight", (x, cosine))
+    other = net.op(top.MulOp, "other", (turned(net, x, paired, tokens, sign), sine))
+    return net.op(top.AddOp, "y", (straight, other))
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_all_tokens(paired: bool) -> None:
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 1, HEADS, TOKENS, SIZE),))
+    after = assert_same_numbers(net.module(rotated(net, x, paired, TOKENS)), CANONICALIZE)
+    assert kinds(after) == ["Abs", "Permute", "Rope", "Permute"]
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_token_that_goes_past(paired: bool) -> None:
+    net = Net()
+    whole = net.op(top.AbsOp, "a", (net.input("x", 1, HEADS, TOKENS, SIZE),))
+    first = part(net, whole, "first", 2, (0, 1, 1))
+    rest = part(net, whole, "rest", 2, (1, TOKENS, 1))
+    y = rotated(net, rest, paired, TOKENS - 1)
+    module = net.module(net.op(top.ConcatOp, "z", (first, y), axis=2))
+    after = assert_same_numbers(module, CANONICALIZE)
+    (rope,) = ops_of(after, top.RopeOp)
+    assert shape_of(rope.output) == (1, TOKENS, HEADS, SIZE)
+    assert not ops_of(after, top.ConcatOp)
+
+
+def test_what_turns_the_other_way_stays() -> None:
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 1, HEADS, TOKENS, SIZE),))
+    after = assert_same_numbers(net.module(rotated(net, x, True, TOKENS, 1.5)), CANONICALIZE)
+    assert not ops_of(after, top.RopeOp)
