@@ -6,6 +6,7 @@ from itertools import product
 
 from xdsl.ir import SSAValue
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.lane_shift import shift_lanes, shuffle_lanes
 from xdsl_tpu.backend.local.parts import settled
@@ -99,6 +100,7 @@ def concat(context: LocalContext) -> None:
     assert isinstance(op, tpu.ConcatOp)
     shape = _shape(op.output)
     axis = op.axis.value.data % len(shape)
+    along = _axes(context, [int(a == axis) for a in range(len(shape))], shape)
     done = 0
     for index, operand in enumerate(op.inputs):
         x = context.operand(index)
@@ -107,10 +109,25 @@ def concat(context: LocalContext) -> None:
         n, c, d, h, w = _axes(context, offsets, shape)
         if d or x.depth != out.depth:
             raise DoesNotFit("a concatenation along the depth has no local kernel")
-        place = out.tensor.window((n, c, h, w), x.tensor.shape, context.chip)
-        if settled(place, context.chip).address != x.tensor.address:
-            copy_channels(context, place, x.tensor)
+        part = _within(x, out, along, context.chip)
+        place = out.tensor.window((n, c, h, w), part.shape, context.chip)
+        if settled(place, context.chip).address != part.address:
+            copy_channels(context, place, part)
         done += _shape(operand)[axis]
+
+
+def _within(x: LocalValue, out: LocalValue, along: Ncdhw, chip: Chip) -> LocalTensor:
+    """The rows and columns of an operand that the result has, of which there may be more for
+    another reader; all of them along the axis of a concatenation."""
+    start, sizes = [0, 0, 0, 0], list(x.tensor.shape)
+    for place, axis in ((2, 3), (3, 4)):
+        if not along[axis] and sizes[place] != out.tensor.shape[place]:
+            start[place] = out.start[axis] - x.start[axis]
+            sizes[place] = out.tensor.shape[place]
+    if sizes == list(x.tensor.shape):
+        return x.tensor
+    n, c, h, w = start
+    return x.tensor.window((n, c, h, w), (sizes[0], sizes[1], sizes[2], sizes[3]), chip)
 
 
 def shuffle_channel(context: LocalContext) -> None:

@@ -68,7 +68,8 @@ class FoldColumnsPass(ModulePass):
         weights = known_weights(op)
         if width is None:
             return
-        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        given = text_attribute(op, "module.chip")
+        chip = load_chip(self.chip or (given if given not in (None, "ALL") else "bm1684x"))
         prices = Prices(chip, width)
         for func in functions(op):
             network = network_of(func)

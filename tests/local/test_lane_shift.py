@@ -31,7 +31,7 @@ def moved(
     wholes = [(n, c + first, h, w), (n, c + to, h, w)]
     x, out = (
         aligned(CHIP, place, whole, dtype)
-        for place, whole in zip((0, 1 << 15), wholes, strict=True)
+        for place, whole in zip((0, 1 << 16), wholes, strict=True)
     )
     given = np.random.default_rng(2).integers(0, 256, (*wholes[0][:3], w * dtype.bytes), np.uint8)
     values = given.view(dtype.numpy).reshape(wholes[0])

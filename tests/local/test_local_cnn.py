@@ -121,6 +121,30 @@ def test_stem_with_merged_taps(
     run_grouped(case, secs=secs)
 
 
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=2), Secs(h=3)], ids=str)
+@pytest.mark.parametrize("channels", [16, 32])
+def test_a_concatenation_of_what_others_read_more_of(secs: Secs, channels: int) -> None:
+    """A half of channels goes through convolutions, which read margins, and past them."""
+    case = Case("f16", 3)
+    image = (24, 20)
+    whole, half = (1, 2 * channels, *image), (1, channels, *image)
+    a = conv(case, case.input("x", whole), "a", (whole, whole), (1, 1))
+
+    def part(name: str, first: int) -> str:
+        bounds = {"offset": [0, first, 0, 0], "ends": [1, first + channels, *image]}
+        lists = {"steps": [1] * 4, "axes": [], "hasparamConvert_axes": [1]} | bounds
+        attributes = {key: str(value) for key, value in lists.items()}
+        return case.op("tpu.Slice", [a, *[NONE] * 4], attributes, name, half)
+
+    past, through = part("p", 0), part("q", channels)
+    c = conv(case, through, "c", (half, half), (3, 3), pads=(1, 1, 1, 1))
+    added = case.op("tpu.Add", [through, c], {}, "s", half)
+    joined = (1, 3 * channels, *image)
+    f = case.op("tpu.Concat", [past, through, added], {"axis": "1 : si32"}, "f", joined)
+    conv(case, f, "y", (joined, whole), (1, 1))
+    run_grouped(case, secs=secs)
+
+
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
 @pytest.mark.parametrize("secs", [Secs(), Secs(n=2), Secs(h=3)], ids=str)
 @pytest.mark.parametrize(("channels", "group"), [(116, 2), (30, 5)])
