@@ -272,7 +272,7 @@ ACROSS_LANES = {"tpu.Permute"}
 
 
 RESAMPLED = {"tpu.Resample", "tpu.Upsample"}
-"""Ops that give an image another size: `tests/kernels/test_kernel_resize.py`."""
+"""Ops that give an image another size: `tests/kernels/test_kernel_resample.py`."""
 
 
 def test_every_local_kernel_has_a_case() -> None:
