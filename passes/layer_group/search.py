@@ -10,10 +10,13 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.forms import row_form
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.layer_group.group_type import choose_type, type_problem
+from xdsl_tpu.passes.layer_group.lmem_size import element_bits
 from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, plan_group
 from xdsl_tpu.passes.layer_group.sections import max_sections
+from xdsl_tpu.passes.layer_group.shapes import extent
+from xdsl_tpu.passes.layer_group.slicing import entering, leaving
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
-from xdsl_tpu.passes.tensors import required_name
+from xdsl_tpu.passes.tensors import is_weight, required_name
 
 MOST_SLICES = 64
 """A group is cut into at most this many slices."""
@@ -122,15 +125,26 @@ class Searcher:
         return plan_group(ops, kind, secs, self.chip, self.scratch)
 
     def _sections(self, ops: Sequence[Operation]) -> Iterator[Secs]:
-        """Section counts worth trying: n first, then h, in powers of two."""
-        most = max_sections(ops, choose_type(ops, self.chip.lanes).kind, self.chip)
+        """Section counts worth trying, in powers of two: n first, then rows in the lanes where
+        there are such, then h."""
+        kind = choose_type(ops, self.chip.lanes).kind
+        most = max_sections(ops, kind, self.chip)
+        rows = most.c if self._has_long_rows(ops, kind) else 1
         count = 2
         while count <= MOST_SLICES:
             n = min(count, most.n)
-            h = min(-(-count // n), most.h)
-            if n * h >= count:
-                yield Secs(n=n, h=h)
+            left = -(-count // n)
+            for c in sorted({min(left, rows), 1}, reverse=True):
+                h = min(-(-left // c), most.h)
+                if n * c * h >= count:
+                    yield Secs(n=n, c=c, h=h)
             count *= 2
+
+    def _has_long_rows(self, ops: Sequence[Operation], kind: GroupType) -> bool:
+        """Whether every row that moves is at least as long as what DDR moves at a time."""
+        moved = (*(v for v in entering(ops) if not is_weight(v)), *leaving(ops))
+        sizes = ((extent(value, kind, self.chip), element_bits(value)) for value in moved)
+        return all(one.h * one.w * bits >= 8 * self.chip.ddr_row_bytes for one, bits in sizes)
 
 
 def spread_problem(ops: Sequence[Operation], kind: GroupType, lanes: int) -> str | None:
