@@ -227,6 +227,7 @@ CASES: Mapping[str, Build] = {
     "tpu.Relu": unary("Relu"),
     "tpu.Reshape": moved("Reshape", (2, 70, 60), shape="[2, 70, 60]"),
     "tpu.Scale": scaled,
+    "tpu.ShuffleChannel": moved("ShuffleChannel", SHAPE, group="7 : i64"),
     "tpu.Slice": moved(
         "Slice",
         (2, 70, 3, 4),
@@ -275,9 +276,15 @@ RESAMPLED = {"tpu.Resample", "tpu.Upsample"}
 """Ops that give an image another size: `tests/kernels/test_kernel_resample.py`."""
 
 
+ROTATED = {"tpu.Rope"}
+"""Rotary embeddings: `tests/local/test_local_rope.py`."""
+
+
 def test_every_local_kernel_has_a_case() -> None:
     sliced = {op.name for op, leaf in LEAVES.items() if leaf.sliced is not None}
-    assert {name.split()[0] for name in CASES} | ON_INTEGERS | ACROSS_LANES | RESAMPLED == sliced
+    assert {
+        name.split()[0] for name in CASES
+    } | ON_INTEGERS | ACROSS_LANES | RESAMPLED | ROTATED == sliced
 
 
 @pytest.mark.parametrize(("name", "kind"), RUNS)
