@@ -57,6 +57,7 @@ PATTERNS: PatternTable = {
     top.ScaleOp: (
         cosine_attention.ScaleOnQueries(),
         scale.MergeScale2Conv(),
+        scale.MergeScaleIntoMatMul(),
         scale.ConvertScaleOp(),
     ),
     top.SoftmaxOp: (reshape_reorder.ReshapeReorderPattern(),),

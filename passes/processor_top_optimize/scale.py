@@ -1,9 +1,11 @@
 """Scale: the chip has none, a convolution does it."""
 
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.constants import is_f32_weight, make_weight, values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, sole_producer
@@ -34,6 +36,60 @@ class MergeScale2Conv(RewritePattern):
         merged = rebuilt(conv, operands=(conv.input, *weights), location=op.location)
         merged.do_relu, merged.relu_limit = op.do_relu, op.relu_limit
         rewriter.replace(op, [*weights, merged])
+
+
+class MergeScaleIntoMatMul(RewritePattern):
+    """Scale(Reshape(MatMul(x, W, b)), s, t) -> Reshape(MatMul(x, W * s, b * s + t)).
+
+        MatMul   1x16x128 @ 128x256
+        Reshape  1x16x256 -> 16x256           ->  MatMul   1x16x128 @ 128x256
+        Scale    16x256 by 1x256                  Reshape  1x16x256 -> 16x256
+
+    The channels of rows are their elements: a scale in rank 2. There may be no Reshape.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ScaleOp, rewriter: PatternRewriter) -> None:
+        flat = sole_producer(op.input, top.ReshapeOp)
+        product = sole_producer(op.input if flat is None else flat.input, top.MatMulOp)
+        if product is None or has_relu(product) or not has_shapes(op.input, product.output):
+            return
+        turned = product.right_transpose, product.left_transpose, product.output_transpose
+        if any(flag.value.data for flag in (*turned, product.hdim_is_batch)):
+            return
+        matrix, scale, shift = (values_of(v) for v in (product.right, op.scale, op.bias))
+        if matrix is None or scale is None or shift is None or matrix.ndim != 2:
+            return
+        width = matrix.shape[1]
+        ends = shape_of(op.input)[1:], shape_of(product.output)[-1:]
+        if ends != ((width,), (width,)):
+            return
+        total = shift.reshape(-1)
+        if not is_none(product.bias):
+            if (old := values_of(product.bias)) is None:
+                return
+            total = old.reshape(-1) * scale.reshape(-1) + total
+        bias = total.reshape(*(1,) * (len(shape_of(product.output)) - 1), width)
+        weights = [
+            make_weight(op, derived_name(op, "_merge_right"), matrix * scale.reshape(-1)),
+            make_weight(op, derived_name(op, "_merge_bias"), bias),
+        ]
+        name = op.location if flat is None else name_loc(derived_name(op, "_r_rows"))
+        kind = op.output.type if flat is None else product.output.type
+        operands = (product.input, *weights, *product.operands[3:])
+        merged = rebuilt(product, operands=operands, result_types=[kind], location=name)
+        merged.do_relu, merged.relu_limit = op.do_relu, op.relu_limit
+        made: list[Operation] = [*weights, merged]
+        if flat is not None:
+            made.append(
+                rebuilt(
+                    flat,
+                    operands=(merged.output,),
+                    result_types=[op.output.type],
+                    location=op.location,
+                )
+            )
+        rewriter.replace(op, made)
 
 
 class ConvertScaleOp(RewritePattern):

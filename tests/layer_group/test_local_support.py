@@ -233,6 +233,11 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         made(tpu.RopeOp, [(1, 3, 8, 32), (1, 1, 8, 32), (1, 1, 8, 32)], (1, 3, 8, 32)),
         "only tokens of heads, and angles of tokens, are local, not 1x3x8x32",
     ),
+    (
+        "shuffle",
+        made(tpu.ShuffleChannelOp, [(1, 4, 5)], (1, 4, 5), group=2),
+        "its rank is 3; only rank 4 is local",
+    ),
     ("unknown", relu((1, DYNAMIC_INDEX)), "its shapes are not known"),
 ]
 
