@@ -55,7 +55,7 @@ def compiled(
 ) -> tuple[float, dict[str, float]]:
     """`tpu-compile` into the folder `out`: wall seconds, and seconds of each stage."""
     off = [part for name in disable for part in ("--disable-pass", name)]
-    seconds = _run("tpu-compile", source, "--quantize", quantize, "-o", out, "--quiet", *off)
+    seconds = run_tool("tpu-compile", source, "--quantize", quantize, "-o", out, "--quiet", *off)
     return seconds, json.loads((out / "compile.json").read_text())["seconds"]
 
 
@@ -63,7 +63,7 @@ def executed(source: Path, out: Path, seed: int) -> tuple[float, dict[str, Any]]
     """`tpu-run` on the bmodel in `out`, compared with onnxruntime: wall seconds and the report."""
     report = out / f"report{seed}.json"
     arguments = ("--seed", str(seed), "--compare", source, "--report", report, "--quiet")
-    seconds = _run("tpu-run", out / "model.bmodel", *arguments)
+    seconds = run_tool("tpu-run", out / "model.bmodel", *arguments)
     return seconds, json.loads(report.read_text())
 
 
@@ -85,7 +85,7 @@ def wide_console(columns: int) -> Console:
     return console
 
 
-def _run(tool: str, *arguments: str | Path) -> float:
+def run_tool(tool: str, *arguments: str | Path) -> float:
     """Wall seconds of a tool as a process of its own."""
     command = [str(TOOLS / tool), *map(str, arguments)]
     start = time.perf_counter()

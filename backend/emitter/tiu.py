@@ -130,6 +130,11 @@ class TiuEmitter(CommandQueues):
         more = {"opd2_n_str": iterations, "opd1_n": iterations + 1}
         self._emit("sSFU", SFU.RSQRT, out, {"opd0": x}, more)
 
+    @property
+    def convolves_with_relu(self) -> bool:
+        """Whether the chip's convolutions can apply a relu."""
+        return "relu" in self.forms["sCONV"].by_name
+
     def conv(
         self,
         out: LocalTensor,
@@ -138,17 +143,21 @@ class TiuEmitter(CommandQueues):
         window: Window,
         bias: LocalTensor | None = None,
         accumulate: bool = False,
+        relu: bool = False,
     ) -> None:
         """out (n,oc,oh,ow) = x (n,ic,ih,iw) * weight + bias, all from lane 0 (5.4).
 
         weight (1, oc, 1, T) compact, T = input channels in blocks of the cube width, each block
         kh*kw positions long; f32: plain ic, ky, kx. bias (1, oc, 1, 1) f32 compact.
         `accumulate` adds to an f32 `out`. The sums of 8-bit integers are exact, in an i32 `out`,
-        and have no bias: `accumulate` onto it.
+        and have no bias: `accumulate` onto it. `relu`, where `convolves_with_relu`, makes negative
+        sums 0.
         """
         x, window = read_part(out, x, window, self.chip)
         more = window.fields() | {"opd3_const": 1, "res_add": int(accumulate)}
         more["opd2_const"] = int(bias is None)
+        if relu:
+            more["relu"] = 1
         if x.layout is Layout.FREE:
             more["opd0_str"] = LayoutCode.FREE
             more |= self._strides("sCONV", "opd0", x.strides, x)

@@ -26,6 +26,11 @@ class Clamp:
         """Element-wise commands that it takes."""
         return 0 if not self.active else 1 if self.limit <= 0 else 2
 
+    def after_conv(self, emitter: Emitter) -> "tuple[bool, Clamp]":
+        """Whether a convolution's own command applies the relu, and what is left to do behind."""
+        fused = self.active and self.limit <= 0 and emitter.convolves_with_relu
+        return fused, Clamp(False, self.limit) if fused else self
+
     def apply(
         self,
         emitter: Emitter,

@@ -272,4 +272,9 @@ def conv_tile(
     scratch: LocalTensor | None,
 ) -> None:
     """Convolve and clamp tensors in local memory; `scratch` is needed by an active clamp."""
-    clamp.apply(emitter, out, scratch, lambda target: emitter.conv(target, x, weight, window, bias))
+    relu, rest = clamp.after_conv(emitter)
+
+    def produce(target: LocalTensor) -> None:
+        emitter.conv(target, x, weight, window, bias, relu=relu)
+
+    rest.apply(emitter, out, scratch, produce)

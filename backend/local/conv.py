@@ -139,14 +139,15 @@ def _piece(
     emitter = context.emitter
     weight, bias = tables
     assert weight is not None
+    relu, rest = (False, clamp) if depthwise else clamp.after_conv(emitter)
 
     def produce(target: LocalTensor) -> None:
         if depthwise:
             emitter.depthwise(target, x, weight, window, bias)
         else:
-            emitter.conv(target, x, weight, window, bias)
+            emitter.conv(target, x, weight, window, bias, relu=relu)
 
-    clamped(context, clamp, out, produce)
+    clamped(context, rest, out, produce)
 
 
 def clamped(

@@ -69,6 +69,7 @@ def test_every_view_of_a_program(call: Run, models: Path, tmp_path: Path) -> Non
     assert '.chip "BM1688"' in written
     assert "cmd_id=" not in written
     assert "0xb000000000" in written  # the input, by its tag
+    assert "relu=1" in written  # a convolution's own
     assert "BM1688" in (tmp_path / "p.html").read_text(encoding="utf-8")
 
 
