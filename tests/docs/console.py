@@ -13,7 +13,7 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 """`...` stands for anything, on one line or several; runs of spaces and line ends are alike."""
 
 ENVIRONMENT = {
-    "COLUMNS": "100",
+    "COLUMNS": "80",
     "NO_COLOR": "1",
     "TERM": "dumb",
     "OPENBLAS_NUM_THREADS": "1",

@@ -5,6 +5,7 @@ usage: python tests/docs/rewrite.py PAGE...
 
 import doctest
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -19,10 +20,20 @@ from tests.docs import console  # noqa: E402
 LINKED = ("examples", "benchmarks", "docs", "backend")
 
 
-def without_times(line: str) -> str:
-    """A line as a page shows it: wall times differ from run to run."""
-    label, found, _ = line.partition("wall seconds")
-    return f"{label}{found} ... │\n" if found else f"{line.rstrip()}\n"
+WALL_SECONDS = re.compile(r"│ wall seconds.*?(?=\n[└├])", re.DOTALL)
+
+
+def without_times(text: str) -> str:
+    """An output as a page shows it: wall times differ from run to run."""
+
+    def hide(row: re.Match[str]) -> str:
+        lines = row[0].splitlines()
+        hidden = [re.sub(r"\d+\.\d+", "...", line) for line in lines]
+        pairs = zip(lines, hidden, strict=True)
+        return "\n".join(f"{new[:-1]:<{len(old) - 1}}│" for old, new in pairs)
+
+    lines = WALL_SECONDS.sub(hide, text).splitlines()
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def session(old: str) -> str:
@@ -30,7 +41,7 @@ def session(old: str) -> str:
     checker = doctest.OutputChecker()
     parts: list[str] = []
     for command, shown in console.commands(old):
-        got = "".join(map(without_times, console.run(command, Path.cwd()).splitlines()))
+        got = without_times(console.run(command, Path.cwd()))
         same = checker.check_output(shown, got, console.OPTIONS)
         lines = command.rstrip("\n").replace("\n", "\n> ")
         parts.append(f"$ {lines}\n{shown if same else got}")

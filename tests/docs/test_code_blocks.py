@@ -56,3 +56,10 @@ def test_a_wrong_output_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (example,) = Document.parse(str(page), parser).examples()
     with pytest.raises(Exception, match="two"):
         example.evaluate()
+
+
+def test_the_readme_s_sessions_fit_80_columns() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    sessions = [block.split("```")[0] for block in text.split("```console\n")[1:]]
+    assert sessions
+    assert [line for one in sessions for line in one.splitlines() if len(line) > 80] == []
