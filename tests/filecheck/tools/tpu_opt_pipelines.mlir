@@ -20,7 +20,7 @@
 // DUMPS-NOT: IR Dump
 
 // ASM: .program "m"
-// ASM: .layer 0 tpu.Active "y"
+// ASM: tpu.Active "y
 
 // PLAIN: "top.GELU"
 
