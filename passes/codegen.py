@@ -8,11 +8,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.bmodel import write_bmodel
-from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.weights import weights_of
-from xdsl_tpu.passes.module_state import State, require_state, text_attribute
+from xdsl_tpu.passes.module_state import State, chip_of, require_state
 
 
 @dataclass(frozen=True)
@@ -43,5 +42,5 @@ class CodegenPass(ModulePass):
         path = Path(self.model_file)
         if not path.parent.is_dir():
             raise TpuError(f"{self.name}: {path}: the folder does not exist")
-        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        chip = chip_of(op, self.chip)
         write_bmodel(generate(op, weights_of(op), chip), path)

@@ -10,11 +10,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.graph import rebuilt
-from xdsl_tpu.passes.module_state import State, require_state, text_attribute
+from xdsl_tpu.passes.module_state import State, chip_of, require_state
 from xdsl_tpu.passes.tensors import functions, shape_of, tensor_type
 
 Product = tpu.A16MatMulOp | tpu.MlpOp
@@ -37,7 +37,7 @@ class FuseResidualPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_LOWERED, self.name)
-        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        chip = chip_of(op, self.chip)
         for func in functions(op):
             for inner in list(func.body.block.ops):
                 if isinstance(inner, tpu.AddOp):

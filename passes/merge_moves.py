@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import dtype_of
 from xdsl_tpu.backend.movement import Source, movement_cycles
 from xdsl_tpu.dialects import tpu
@@ -21,7 +21,7 @@ from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moved, Movement, m
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.address_assign.views import view_of
-from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.tensors import element_bytes, none_of, required_name, shape_of
 
 MOST_BOXES = 32
@@ -52,7 +52,7 @@ class MergeMovesPass(ModulePass):
     chip: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        chip = chip_of(op, self.chip)
         _, _, func = divided_parts(op)
         block = func.body.block
         for move in reversed(list(block.ops)):

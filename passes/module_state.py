@@ -6,8 +6,13 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute
 from xdsl.utils.str_enum import StrEnum
 
+from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.weights import WEIGHT_FILE, known_weights, rename_weights
+
+DEFAULT_CHIP = "bm1684x"
+ANY_CHIP = "ALL"
+"""What `module.chip` says before a chip is chosen."""
 
 
 class State(StrEnum):
@@ -25,6 +30,17 @@ def text_attribute(module: ModuleOp, key: str) -> str | None:
     """A string attribute of the module; None when it is absent."""
     value = module.attributes.get(key)
     return value.data if isinstance(value, StringAttr) else None
+
+
+def chip_name(module: ModuleOp, given: str = "") -> str:
+    """The chip that is meant: the one `given`, the module's, or the default until one is chosen."""
+    named = text_attribute(module, "module.chip")
+    return given or (DEFAULT_CHIP if named in (None, ANY_CHIP) else named)
+
+
+def chip_of(module: ModuleOp, given: str = "") -> Chip:
+    """The description of the chip that `chip_name` says. Raises TpuError for an unknown one."""
+    return load_chip(chip_name(module, given))
 
 
 def require_state(module: ModuleOp, wanted: State, pass_name: str, *others: State) -> None:

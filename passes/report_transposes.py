@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
-from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.attrs import ints
@@ -23,7 +23,7 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.tpu.op import LocalOp
 from xdsl_tpu.passes.canonicalize.permute_order import Permutation
 from xdsl_tpu.passes.graph import users
-from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.processor_tpu_optimize.permutes import HEADS
 from xdsl_tpu.passes.tensors import shape_of, size_in_bytes
 
@@ -74,7 +74,7 @@ class ReportTransposesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if any(isinstance(inner, top.PermuteOp | top.MatMulOp) for inner in op.walk()):
             raise TpuError(f"{self.name}: the module is top IR; run --convert-top-to-tpu first")
-        chip = load_chip(text_attribute(op, "module.chip") or "bm1684x")
+        chip = chip_of(op)
         found = list(moves(op, chip))
         print(table(found), file=sys.stderr)
         if self.json:

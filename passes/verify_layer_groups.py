@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.schedule import Event, events, ginfo, is_held
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
@@ -21,7 +21,7 @@ from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
 from xdsl_tpu.passes.layer_group.residency import clashes, described, pack_place, stays
 from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
 from xdsl_tpu.passes.layer_group.values import AXES, AxisSlices, GroupType, Secs
-from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.module_state import chip_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class VerifyLayerGroupsPass(ModulePass):
         groups = [inner for inner in op.walk() if isinstance(inner, tpu.GroupOp)]
         if not groups:
             return
-        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        chip = chip_of(op, self.chip)
         faults = [
             f"group '{name_of(group)}': {fault}"
             for group in groups

@@ -9,7 +9,6 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_integer_attr, is_ranked_tensor
 from xdsl_tpu.dialects.errors import TpuError
@@ -22,6 +21,7 @@ from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, PAGE_BYTES, 
 from xdsl_tpu.passes.address_assign.views import root_of, view_of
 from xdsl_tpu.passes.module_state import (
     State,
+    chip_of,
     name_weight_file,
     require_state,
     set_module_attributes,
@@ -69,7 +69,7 @@ class AddressAssignPass(ModulePass):
             if getattr(self, option) < ALIGNMENT_BYTES or getattr(self, option) % ALIGNMENT_BYTES:
                 raise TpuError(f"{self.name}: {option} must be a multiple of {ALIGNMENT_BYTES}")
         inner, main, subfunc = divided_parts(op)
-        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        chip = chip_of(op, self.chip)
         base = chip.ddr_base
         by_name = text_attribute(op, "module.platform") == "LLM"
         coeff_size = self._place_coefficients(subfunc, base, by_name)

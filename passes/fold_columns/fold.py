@@ -14,7 +14,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.base import is_none
@@ -32,7 +31,7 @@ from xdsl_tpu.passes.fold_columns.network import (
     network_of,
 )
 from xdsl_tpu.passes.graph import rebuilt
-from xdsl_tpu.passes.module_state import State, require_state, text_attribute
+from xdsl_tpu.passes.module_state import State, chip_of, require_state, text_attribute
 from xdsl_tpu.passes.tensors import element_of, functions, required_name, shape_of
 from xdsl_tpu.passes.weight_data import Change
 
@@ -68,9 +67,7 @@ class FoldColumnsPass(ModulePass):
         weights = known_weights(op)
         if width is None:
             return
-        given = text_attribute(op, "module.chip")
-        chip = load_chip(self.chip or (given if given not in (None, "ALL") else "bm1684x"))
-        prices = Prices(chip, width)
+        prices = Prices(chip_of(op, self.chip), width)
         for func in functions(op):
             network = network_of(func)
             folds = choose_folds(network, prices)

@@ -26,7 +26,7 @@ from xdsl_tpu.passes.fuse_attention.match import (
 from xdsl_tpu.passes.fuse_attention.price import Prices
 from xdsl_tpu.passes.fuse_attention.ranges import key_ranges
 from xdsl_tpu.passes.graph import derived_name, none_before, rebuilt, sole_user
-from xdsl_tpu.passes.module_state import State, require_state, text_attribute
+from xdsl_tpu.passes.module_state import State, chip_name, require_state
 from xdsl_tpu.passes.processor_tpu_optimize.permutes import HEADS, permute, reshape
 from xdsl_tpu.passes.tensors import element_of, functions, shape_of
 
@@ -61,7 +61,7 @@ class FuseAttentionPass(ModulePass):
         require_state(op, State.TPU_LOWERED, self.name)
         if self.when == "never":
             return
-        description = self.chip or text_attribute(op, "module.chip") or "bm1684x"
+        description = chip_name(op, self.chip)
         always = FuseAttentionPass(when="always", chip=description)
         prices = Prices(
             ctx, load_chip(description), description, lambda module: always.apply(ctx, module)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import dtype_of
 from xdsl_tpu.backend.local.context import LocalValue
 from xdsl_tpu.backend.local.forms import arrangements
@@ -26,7 +26,7 @@ from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves
 from xdsl_tpu.passes.address_assign.assign import divided_parts
-from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.tensors import shape_of, size_in_bytes
 
 MOST_COMMANDS = 1024
@@ -54,7 +54,7 @@ class AbsorbMovesPass(ModulePass):
     chip: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        chip = chip_of(op, self.chip)
         _, _, func = divided_parts(op)
         # From the end, so that of a chain first what is next to the Loads is looked at.
         for move in reversed(list(func.body.block.ops)):

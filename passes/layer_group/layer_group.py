@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.address_assign.assign import divided_parts
@@ -28,7 +27,7 @@ from xdsl_tpu.passes.layer_group.packs import pack_weights
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
-from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.tensors import is_weight, none_of
 
 _NO_CACHE = "the search keeps no cache: every compilation searches"
@@ -96,7 +95,7 @@ class LayerGroupPass(ModulePass):
         self._note_options_without_effect()
         if self.opt == 0:
             return
-        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        chip = chip_of(op, self.chip)
         _, _, func = divided_parts(op)
         none = none_of(func)
         ops = computing_ops(func.body.block)

@@ -43,6 +43,7 @@ from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
 from xdsl_tpu.passes.lowering.reach import Reach, f16_reach
 from xdsl_tpu.passes.lowering.table import LOWERINGS
 from xdsl_tpu.passes.module_state import (
+    ANY_CHIP,
     State,
     name_weight_file,
     require_state,
@@ -142,7 +143,7 @@ class ConvertTopToTpuPass(ModulePass):
 
     def _chip(self, module: ModuleOp) -> str:
         chip = self.chip or text_attribute(module, "module.chip")
-        if chip in (None, "ALL"):
+        if chip in (None, ANY_CHIP):
             known = "|".join(known_chips())
             raise TpuError(f"{self.name}: give chip={known} or run --processor-assign first")
         if chip not in known_chips():

@@ -7,11 +7,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes
 from xdsl_tpu.dialects.weights import known_weights
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
-from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.place_values.choose import Chooser
 from xdsl_tpu.passes.place_values.components import components
 from xdsl_tpu.passes.place_values.rewrite import Rewriter
@@ -42,7 +41,7 @@ class PlaceValuesPass(ModulePass):
     chip: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        chip = chip_of(op, self.chip)
         for func in functions(op):
             block = func.body.block
             chooser = Chooser(chip)

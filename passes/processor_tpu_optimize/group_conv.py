@@ -22,7 +22,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     is_depthwise,
 )
 from xdsl_tpu.dialects.weights import Weights
-from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.module_state import DEFAULT_CHIP, chip_of
 from xdsl_tpu.passes.tensors import element_bytes, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import change_weight
 
@@ -58,7 +58,7 @@ class GroupConvToNormalConv(RewritePattern):
         filter_ = FilterShape.of(shape_of(op.filter))
         width_of = element_bytes(op.filter)
         depthwise = is_depthwise(filter_, group)
-        chip = load_chip(self.chip or _chip_of(op))
+        chip = _chip_for(op, self.chip)
         fits = channels <= chip.weight_lanes.channels(width_of)
         if not fits and (depthwise or not _pays(op, filter_, group, chip)):
             return
@@ -77,11 +77,12 @@ class GroupConvToNormalConv(RewritePattern):
         rewriter.notify_op_modified(op)
 
 
-def _chip_of(op: tpu.Conv2DOp) -> str:
-    """The chip that the module names."""
+def _chip_for(op: tpu.Conv2DOp, given: str) -> Chip:
+    """The chip that was given, or the module's."""
     module = op.get_toplevel_object()
-    name = text_attribute(module, "module.chip") if isinstance(module, ModuleOp) else None
-    return name or "bm1684x"
+    return (
+        chip_of(module, given) if isinstance(module, ModuleOp) else load_chip(given or DEFAULT_CHIP)
+    )
 
 
 def _pays(op: tpu.Conv2DOp, filter_: FilterShape, group: int, chip: Chip) -> bool:

@@ -10,13 +10,13 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.quant import stored_element
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext
-from xdsl_tpu.passes.module_state import State, require_state, text_attribute
+from xdsl_tpu.passes.module_state import State, chip_of, require_state
 from xdsl_tpu.passes.split_long_rows.rows import Rows
 from xdsl_tpu.passes.split_long_rows.table import SPLITS
 from xdsl_tpu.passes.tensors import element_of, functions
@@ -51,7 +51,7 @@ class SplitLongRowsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_LOWERED, self.name)
-        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        chip = chip_of(op, self.chip)
         weights = known_weights(op)
         for func in functions(op):
             _split(func, chip, weights)

@@ -6,15 +6,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
-from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.weights import Weights, known_weights
-from xdsl_tpu.passes.module_state import (
-    State,
-    require_state,
-    set_module_attributes,
-    text_attribute,
-)
+from xdsl_tpu.passes.module_state import State, chip_of, require_state, set_module_attributes
 from xdsl_tpu.passes.weight_reorder.conv import reorder_conv
 from xdsl_tpu.passes.weight_reorder.matmul import reorder_matmul
 from xdsl_tpu.passes.weight_reorder.merge_choice import choose_merges
@@ -53,7 +48,7 @@ class WeightReorderPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_LOWERED, self.name)
         weights = known_weights(op)
-        chip = load_chip(self.chip or text_attribute(op, "module.chip") or "bm1684x")
+        chip = chip_of(op, self.chip)
         mergeable: dict[tpu.Conv2DOp, int] = {}
         for inner in list(op.walk()):
             if isinstance(inner, tpu.Conv2DOp):
