@@ -71,5 +71,5 @@ def test_rows_of_several_dimensions_are_refused() -> None:
     def sizes(value: SSAValue) -> Ncdhw:
         return Ncdhw(16, 16, 1, 1, 1) if name_of(value) == "w" else Ncdhw(1, 4, 1, 8, 16)
 
-    with pytest.raises(DoesNotFit, match="no matrix"):
+    with pytest.raises(DoesNotFit, match="products of lines"):
         measure(op, sizes, GroupType.SMALL_C, load_chip())
