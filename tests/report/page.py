@@ -35,6 +35,14 @@ def settle(chrome: Chrome) -> None:
     evaluate(chrome, f"return new Promise({wait})")
 
 
+def address_written(chrome: Chrome) -> None:
+    """Wait until the view is in the address: its timer of 150 ms ends before a later, longer one.
+
+    What the address holds already may be of an earlier view with the same words.
+    """
+    evaluate(chrome, "return new Promise((done) => setTimeout(done, 200))")
+
+
 def visible(chrome: Chrome) -> tuple[float, float]:
     data: dict[str, str] = evaluate(chrome, "return {...document.getElementById('range').dataset}")
     return float(data["from"]), float(data["to"])

@@ -9,6 +9,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from tests.report.browser import console, evaluate, opened, resized
 from tests.report.page import (
     Report,
+    address_written,
     at,
     click,
     column,
@@ -136,9 +137,11 @@ def test_a_link_restores_the_view(
     chrome.find_element(By.ID, "timeline").send_keys("+")
     click(chrome, at(chrome, "CONV"))
     search(chrome, "conv")
-    WebDriverWait(chrome, 5).until(lambda one: "search=conv" in str(one.current_url))
+    address_written(chrome)
     link = str(chrome.current_url)
     assert "#view:" in link
+    assert "search=conv" in link
+    assert "command=" in link
     before = visible(chrome), details(chrome), rows(chrome, "layers")
     with opened(tmp_path_factory.mktemp("other")) as other:
         other.get(link)
