@@ -69,13 +69,14 @@ def estimate(problem: Problem, tiling: Tiling, chip: Chip) -> float:
 
 def _cost(problem: Problem, tiling: Tiling, step: Step, chip: Chip) -> tuple[int, int, int]:
     queries = Piece(step.heads.start * problem.group, step.heads.size * problem.group)
-    load = _load(problem.q.tile(step.batch, step.rows, queries), chip) if step.first else 0
+    place = step.batch, step.rows, queries, chip.lanes
+    load = _load(problem.streamed(problem.q, *place), chip) if step.first else 0
     if step.load_kv:
         load += _load(problem.k.tile(step.batch, step.block, step.heads), chip)
         load += _load(problem.v.tile(step.batch, step.block, step.heads), chip)
     if problem.mask is not None and step.masked.size:
         load += _load(problem.mask.tile(step.batch, queries, step.rows, step.masked), chip)
-    target = problem.out.tile(step.batch, step.rows, queries)
+    target = problem.streamed(problem.out, *place)
     local = aligned(chip, 0, target.shape, target.dtype)
     store = store_cycles(target, local, chip) if step.last else 0
     return load, _compute(problem, tiling, step, chip), store

@@ -48,6 +48,19 @@ class Heads:
             shape, strides = (1, rows.size, 1, width), (self.rows * by_row, by_row, width, 1)
         return GlobalTensor(self.address + start * self.dtype.bytes, shape, strides, self.dtype)
 
+    def folded(self, batch: int, rows: Piece, heads: Piece, lanes: int) -> GlobalTensor:
+        """As `tile`, whole lane groups of rows, neighbours in the same lane: as many rows as there
+        are groups lie one behind the other, (1 or heads, lanes, groups, columns)."""
+        flat = self.tile(batch, rows, heads)
+        (count, _, _, width), (by_head, by_row, _, _) = flat.shape, flat.strides
+        groups = rows.size // lanes
+        return GlobalTensor(
+            flat.address,
+            (count, lanes, groups, width),
+            (by_head, groups * by_row, by_row, 1),
+            self.dtype,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Mask:
@@ -131,6 +144,17 @@ class Problem:
     def dtype(self) -> DType:
         """Of operands and result."""
         return self.q.dtype
+
+    def streamed(
+        self, part: Heads, batch: int, rows: Piece, heads: Piece, lanes: int
+    ) -> GlobalTensor:
+        """A tile of queries or of the result. Which row is in which lane does not matter to
+        whole lane groups unless rows differ in what they see: then rows of a lane are neighbours,
+        which makes long runs of short rows."""
+        differ = self.ranges or (self.mask is not None and self.mask.by_row)
+        if differ or rows.size % lanes:
+            return part.tile(batch, rows, heads)
+        return part.folded(batch, rows, heads, lanes)
 
     def seen(self, rows: Piece, lanes: int) -> tuple[Piece, Piece]:
         """The keys that rows see, from the start of a lane group on, and those to be masked."""

@@ -115,6 +115,10 @@ class Layer:
         group = self.problem.group
         return Piece(step.heads.start * group, step.heads.size * group)
 
+    def _streamed(self, part: Heads, step: Step) -> GlobalTensor:
+        queries = self._queries(step)
+        return self.problem.streamed(part, step.batch, step.rows, queries, self.chip.lanes)
+
     def _dense(self, address: int, source: GlobalTensor) -> LocalTensor:
         return aligned(self.chip, address, source.shape, source.dtype)
 
@@ -127,8 +131,7 @@ class Layer:
         if step.load_kv:
             self._fetch(self._k[step.kv_slot], p.k.tile(step.batch, step.block, step.heads))
         if step.first:
-            tile = p.q.tile(step.batch, step.rows, self._queries(step))
-            self._fetch(self._q[step.q_slot], tile)
+            self._fetch(self._q[step.q_slot], self._streamed(p.q, step))
         if step.load_kv:
             self._fetch(self._v[step.kv_slot], p.v.tile(step.batch, step.block, step.heads))
         if p.mask is not None and step.masked.size:
@@ -157,7 +160,7 @@ class Layer:
     def store(self, step: Step) -> None:
         """Stage 3: finished rows."""
         if step.last:
-            target = self.problem.out.tile(step.batch, step.rows, self._queries(step))
+            target = self._streamed(self.problem.out, step)
             put(self.e, target, self._dense(self._out[step.q_slot], target))
 
     def compute(self, step: Step) -> None:
@@ -165,10 +168,9 @@ class Layer:
         if step.load_kv:
             self._spread_keys(step)
         if step.first:
-            tile = self.problem.q.tile(step.batch, step.rows, self._queries(step))
-            self._spread(
-                self._q[step.q_slot], self._q_slots, tile, self.problem.q, self._factors[0]
-            )
+            queries = self.problem.q
+            tile = self._streamed(queries, step)
+            self._spread(self._q[step.q_slot], self._q_slots, tile, queries, self._factors[0])
         if self.problem.mask is not None and step.masked.size:
             mask = self._score_mask(step)
             if widens_mask(self.problem):
@@ -202,11 +204,13 @@ class Layer:
             self.e.arith(Arith.MUL, there, here, factor)
 
     def _by_head(self, tile: LocalTensor, heads: Heads) -> LocalTensor:
-        """A tile as (heads, rows, 1, columns), however heads lie."""
-        if heads.head_major:
-            return tile
-        shape = (tile.shape[3] // heads.columns, tile.shape[1], 1, heads.columns)
-        strides = (heads.columns, tile.strides[1], heads.columns, 1)
+        """A tile as (heads, rows, 1, columns), however heads lie; of neighbours in a lane each is
+        in a lane group of its own."""
+        (count, lanes, groups, width), (by_head, by_group, by_row, _) = tile.shape, tile.strides
+        if not heads.head_major:
+            count, by_head = width // heads.columns, heads.columns
+        shape = (count, lanes * groups, 1, heads.columns)
+        strides = (by_head, by_row if groups > 1 else by_group, heads.columns, 1)
         return strided(tile.address, shape, strides, tile.dtype)
 
     def _slots(self, address: int, shape: Shape4, dtype: DType) -> LocalTensor:
@@ -386,7 +390,7 @@ class Layer:
             e.div(inverse, 1.0, rows.statistic(self._totals[now], F32))
             result = self._sum_tensor(self._sums[-1], step, heads.size)
             e.arith(Arith.MUL, result, sums, self._beside(inverse, step, heads.size))
-        tile = p.out.tile(step.batch, step.rows, self._queries(step))
+        tile = self._streamed(p.out, step)
         every = self._by_head(self._dense(self._out[step.q_slot], tile), p.out)
         target = every.window((heads.start, 0, 0, 0), sums.shape, self.chip)
         if target.dtype is F32:

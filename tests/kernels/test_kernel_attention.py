@@ -78,6 +78,10 @@ class Attention:
 FORMS = {
     "one head": Attention(),
     "rows beside lane groups": Attention(70, 33, 40, heads=3),
+    "neighbours in a lane": Attention(256, 100, 32, heads=2, kv_heads=1, batch=2),
+    "neighbours in a lane, heads first": Attention(320, 100, 24, 2, head_major=(1, 1, 1, 1)),
+    "neighbours in a lane, one mask": Attention(256, 100, 32, heads=2, mask=(2, 1, 100)),
+    "rows that differ": Attention(256, 100, 32, heads=2, mask=(1, 1, 256, 100)),
     "few lanes": Attention(49, 49, 32, heads=4, batch=3),
     "grouped heads": Attention(130, 70, 24, heads=6, kv_heads=2, batch=2),
     "values of another size": Attention(66, 100, 16, heads=2, width=72),
@@ -110,6 +114,7 @@ def test_equals_the_interpreter(form: Attention) -> None:
         "rows beside lane groups",
         "grouped heads",
         "heads first",
+        "neighbours in a lane",
         "mask of each head",
         "heads are mixed",
         "scores are mixed",
@@ -118,6 +123,17 @@ def test_equals_the_interpreter(form: Attention) -> None:
 )
 def test_other_types_equal_the_interpreter(kind: str, name: str) -> None:
     check(FORMS[name].case(kind))
+
+
+def test_short_rows_come_in_long_runs() -> None:
+    """Rows of 64 bytes that see the same: neighbours share a lane, and so a run of DDR."""
+    plain = check(Attention(1024, 64, 32).case())
+    masked = check(Attention(1024, 64, 32, mask=(1, 1, 1024, 64)).case())
+    cycles = [
+        simulate(one.program.tiu, one.program.gdma, load_chip()).busy[Engine.GDMA]
+        for one in (plain, masked)
+    ]
+    assert cycles[0] < 0.6 * cycles[1]
 
 
 def test_close_precision_has_scores_in_f32() -> None:
