@@ -1,6 +1,7 @@
 """Gather: of known, evenly spaced indices it is a Slice."""
 
 import numpy as np
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
@@ -16,7 +17,8 @@ from xdsl_tpu.passes.tensors import is_weight, shape_of
 class GatherToSlice(RewritePattern):
     """Gather(x, W = [3]) -> Slice(x, 3..4); Gather(x, W = [0, 2, 4]) -> Slice(x, 0..5 step 2).
 
-    A Reshape follows where the dimensions of the indices are not just one.
+    Where the indices have no dimension, a Squeeze follows, as behind an Unbind; where they have
+    several, a Reshape.
     """
 
     @op_type_rewrite_pattern
@@ -42,7 +44,18 @@ class GatherToSlice(RewritePattern):
         if direct:
             rewriter.replace(op, cut)
         else:
-            rewriter.replace(op, [cut, reshape(op.location, cut.output, shape_of(op.output))])
+            rewriter.replace(op, [cut, _reshaped(op, cut.output, axis)])
+
+
+def _reshaped(op: top.GatherOp, part: SSAValue, axis: int) -> Operation:
+    """What follows the slice: the indices' dimensions in the place of the one they count."""
+    shape, wanted = shape_of(part), shape_of(op.output)
+    if wanted and wanted == (*shape[:axis], *shape[axis + 1 :]):
+        kind = op.output.type
+        return top.SqueezeOp.make(
+            op.location, (part,), result_types=[kind], axes=[axis], is_scalar=False
+        )
+    return reshape(op.location, part, wanted)
 
 
 def _progression(indices: list[int]) -> Cut | None:

@@ -28,6 +28,7 @@ class Parts:
     count: int = 3
     size: int = 1
     squeezed: bool = True
+    gathered: bool = False
     also_used: str = ""
 
     def module(self) -> ModuleOp:
@@ -48,6 +49,10 @@ class Parts:
         return net.module(*outputs)
 
     def part(self, net: Net, value: SSAValue, index: int) -> SSAValue:
+        if self.gathered:
+            operands = (value, net.weight(f"i{index}", values=[float(index)]))
+            part = net.op(top.GatherOp, f"q{index}", operands, axis=self.axis, keepdims=False)
+            return net.op(top.AbsOp, f"y{index}", (part,))
         cut = cut_along(net, f"s{index}", value, self.axis, index * self.size, self.size)
         if not self.squeezed:
             return net.op(top.AbsOp, f"y{index}", (cut,))
@@ -75,6 +80,7 @@ FOUR_D = Parts(rows=(2, 3, 4), split=(2, 12, 3, 2, 8))
 
 MOVED = {
     "one permute": (SWIN, (0, 2, 1, 3)),
+    "parts are gathered": (replace(SWIN, gathered=True), (0, 2, 1, 3)),
     "two permutes": (replace(SWIN, orders=((0, 2, 3, 1, 4), (1, 0, 2, 3, 4))), (0, 2, 1, 3)),
     "rows and batch swap": (replace(SWIN, orders=((2, 3, 1, 0, 4),)), (2, 1, 0, 3)),
     "merged": (MERGED_BEHIND, (0, 2, 1, 3)),

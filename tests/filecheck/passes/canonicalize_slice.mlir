@@ -138,7 +138,7 @@ func.func @gather_one(%arg_x: tensor<3x6xf32>) -> tensor<*xf32> {
 
 // CHECK-LABEL: func.func @gather_one
 // CHECK: %2 = "top.Slice"(%1, %0, %0, %0){{.*}}axes = []{{.*}}ends = [3, 3]{{.*}}offset = [0, 2]{{.*}}steps = [1, 1]{{.*}}-> tensor<3x1xf32>
-// CHECK-NEXT: %3 = "top.Reshape"(%2){{.*}}-> tensor<3xf32>
+// CHECK-NEXT: %3 = "top.Squeeze"(%2){{.*}}axes = [1]{{.*}}-> tensor<3xf32>
 // CHECK-NEXT: return %3 : tensor<3xf32>
 
 // -----
