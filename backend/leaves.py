@@ -20,7 +20,6 @@ from xdsl_tpu.backend.kernels import (
     mlp,
     moves,
     norm,
-    pool,
     rank,
     recurrent,
     reduce,
@@ -33,10 +32,10 @@ from xdsl_tpu.backend.kernels.int8 import lookup
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
-from xdsl_tpu.backend.local import int8_lookup, move, rows, transpose
-from xdsl_tpu.backend.local import pool as local_pool
+from xdsl_tpu.backend.local import int8_lookup, move, pool, rows, transpose
 from xdsl_tpu.backend.local import resample as local_resample
 from xdsl_tpu.backend.local import rope as local_rope
+from xdsl_tpu.backend.local.alone import in_slices
 from xdsl_tpu.backend.local.context import LocalKernel
 from xdsl_tpu.dialects import tpu
 
@@ -49,6 +48,11 @@ class Leaf:
 
     alone: Kernel
     sliced: LocalKernel | None = None
+
+
+def _in_slices(kernel: LocalKernel) -> Leaf:
+    """An op that does by itself what it does in a group."""
+    return Leaf(in_slices(kernel), kernel)
 
 
 _ELEMENT_WISE = Leaf(elementwise.layer, local_elementwise.element_wise)
@@ -72,8 +76,8 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.PadOp: Leaf(moves.moves),
     tpu.PermuteOp: Leaf(moves.moves, transpose.permute),
     tpu.PixelNormOp: Leaf(norm.pixel_norm),
-    tpu.Pool1DOp: Leaf(pool.pool),
-    tpu.Pool2DOp: Leaf(pool.pool, local_pool.pool),
+    tpu.Pool1DOp: _in_slices(pool.pool),
+    tpu.Pool2DOp: _in_slices(pool.pool),
     tpu.RMSNormOp: Leaf(norm.rms_norm, rows.rms_norm),
     tpu.RankOp: Leaf(rank.rank),
     tpu.RankedOp: Leaf(rank.ranked),

@@ -1,16 +1,29 @@
-"""Ops that have kernels of their own for quantised integers."""
+"""Ops that have kernels of their own for quantised integers, and for filters of one channel."""
 
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.kernels import conv
 from xdsl_tpu.backend.kernels.int8 import conv as int8_conv
-from xdsl_tpu.backend.kernels.support import KernelContext
+from xdsl_tpu.backend.kernels.support import KernelContext, where
+from xdsl_tpu.backend.kernels.tiling import check_window
+from xdsl_tpu.backend.local import by_type
+from xdsl_tpu.backend.local.alone import in_slices
+from xdsl_tpu.backend.local.views import conv_axes
 from xdsl_tpu.dialects import tpu
+
+_depthwise = in_slices(by_type.conv2d)
 
 
 def conv2d(context: KernelContext, op: Operation) -> None:
-    """`tpu.Conv2D` by the type of its operand."""
+    """`tpu.Conv2D` by the type of its operand; with a filter for each channel slice by slice."""
     assert isinstance(op, tpu.Conv2DOp)
     is_float = context.value(op.input).dtype.is_float
-    kernel = conv.conv2d if is_float else int8_conv.conv2d
-    kernel(context, op)
+    if not op.is_depthwise:
+        kernel = conv.conv2d if is_float else int8_conv.conv2d
+        kernel(context, op)
+        return
+    if is_float:
+        check_window(conv_axes(op, context.chip.lanes), where(op))
+    else:
+        int8_conv.check(context, op)
+    _depthwise(context, op)

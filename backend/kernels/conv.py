@@ -1,6 +1,6 @@
 """`tpu.Conv2D` as a layer over DDR: ordinary and grouped convolutions on the cube.
 
-docs/hardware/instructions.md#sconv. Depthwise filters go to `depthwise`.
+docs/hardware/instructions.md#sconv.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,6 @@ from xdsl_tpu.backend.kernels.cells import (
 from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
 from xdsl_tpu.backend.kernels.conv_choice import Sizes, bias_bytes, choose_plan
 from xdsl_tpu.backend.kernels.conv_plan import Convolution, Plan, Step
-from xdsl_tpu.backend.kernels.depthwise import depthwise_layer
 from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, load_lanes, window_of
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
 from xdsl_tpu.backend.kernels.tables import load_table
@@ -46,11 +45,6 @@ def conv2d(context: KernelContext, op: Operation) -> None:
     """
     assert isinstance(op, tpu.Conv2DOp)
     conv = describe(context, op)
-    group = op.group.value.data
-    if group > 1 and conv.x.shape[1] == group == conv.out.shape[1]:
-        check_window((conv.rows, conv.columns), where(op))
-        depthwise_layer(context, conv, where(op))
-        return
     plan = choose_plan(conv, context.chip, where(op))
     emit(context, conv, plan)
 
@@ -82,8 +76,6 @@ def describe(context: KernelContext, op: "tpu.Conv2DOp") -> Convolution:
 
 def _with_blocks(conv: Convolution, chip: Chip, name: str) -> Convolution:
     """Split the filter rows into blocks of the cube's input channels."""
-    if conv.groups == conv.x.shape[1] == conv.out.shape[1] and conv.groups > 1:
-        return conv
     cube = chip.cube_channels[conv.x.dtype.bytes]
     blocks = ceil_div(conv.ic * conv.taps, cube)
     width = conv.positions * cube

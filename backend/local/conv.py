@@ -1,6 +1,7 @@
 """`tpu.Conv2D` on slices: on the cube, or on the pooling unit when it is depthwise."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter, Window
@@ -43,8 +44,9 @@ def conv2d(context: LocalContext) -> None:
                 _grouped(context, (group, groups), source, (filters, bias), window, clamp)
         return
     for channels in group_pieces(out.shape[1], out.shape[0], context.chip.lanes):
+        first = replace(channels, start=context.out.start.c + channels.start)
         tables = [
-            None if table is None else _table(context.chip, table.tensor, channels)
+            None if table is None else _table(context.chip, table.tensor, first)
             for table in (filters, bias)
         ]
         target = Part(Piece(0, out.shape[0]), channels).of(out, context.chip)

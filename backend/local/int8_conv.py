@@ -37,7 +37,10 @@ def conv2d(context: LocalContext) -> None:
         _merged(context, op, x, parts)
         return
     rows, columns = conv_axes(op, context.chip.lanes)
-    pieces = group_pieces(oc, context.out.tensor.shape[0], context.chip.lanes)
+    images, channels = context.out.tensor.shape[:2]
+    pieces = group_pieces(channels, images, context.chip.lanes)
+    # Their places are counted from the first channel of the slice.
+    parts = replace(parts, first=-(context.out.start.c // context.chip.lanes))
     for out in _row_pieces(context, pieces[0]):
         with context.scratch.temporary():
             place = sliding(x, out, rows, columns)

@@ -169,8 +169,9 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
         return f"a stride of {max(strides)} takes several commands"
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        spread = self.inserts is not None and any(ints(self.inserts))
-        return axis == "n" or (axis != "c" and not spread)
+        if axis == "c":
+            return self.is_depthwise
+        return axis == "n" or self.inserts is None or not any(ints(self.inserts))
 
     def compact_weights(self) -> tuple[int, ...]:
         return (1, 2)
@@ -200,6 +201,13 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
             h=out.h if rows else part.h,
             w=(out.w - 1) * stride_w + 1 if columns else part.w,
         )
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether every channel has a filter of its own, and one alone."""
+        channels = self.shape_of(self.input)[1], declared_shape(self.output)[1]
+        group = self.group.value.data
+        return group > 1 and channels == (group, group)
 
     @property
     def is_reordered(self) -> bool:

@@ -15,9 +15,9 @@ from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.kernels.support import dtype_of
 from xdsl_tpu.backend.layer_cost import run_alone
 from xdsl_tpu.backend.local.context import LocalValue
+from xdsl_tpu.backend.local.dry import NOWHERE
 from xdsl_tpu.backend.local.gather import gather_cost, reading
 from xdsl_tpu.backend.local.measure import (
-    NOWHERE,
     Measured,
     Moved,
     measure,

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.emitter import Window
-from xdsl_tpu.backend.kernels.channelwise import Sliding, Tile, stream
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.conv import window_axes
 from xdsl_tpu.backend.kernels.conv_plan import Area, Convolution, Step
@@ -55,6 +53,28 @@ def conv2d(context: KernelContext, op: Operation) -> None:
     that do not fill lane groups, and tensors whose smallest tile does not fit.
     """
     assert isinstance(op, tpu.Conv2DOp)
+    rows, columns, merge = check(context, op)
+    x, weight, out = (context.value(v) for v in (op.input, op.filter, op.output))
+    x4, out4 = x.as4(_four(x.shape)), out.as4(_four(out.shape))
+    filter_ = filter_of(op, x4.shape[1], out4.shape[1], weight.dtype, context.chip)
+    size = filter_.layout.lane_bytes
+    merged = weight.as4((1, filter_.layout.lanes, 1, size))
+    row = filter_.layout.row
+    oc, group = out4.shape[1], op.group.value.data
+    if group > 1 and (oc // group) % context.chip.lanes:
+        raise NoKernel(f"{where(op)}: {oc // group} channels of a group do not fill whole lanes")
+    one_block = merged.view((1, oc, 1, row), (oc * row, row, row, 1))
+    none = Clamp(False, -1.0)
+    conv = Convolution(x4, one_block, None, out4, rows, columns, group, merge, none)
+    _Layer(context, conv, filter_, merged, where(op)).emit()
+
+
+def check(context: KernelContext, op: "tpu.Conv2DOp") -> tuple[Axis, Axis, int]:
+    """How the window slides over rows and columns, and which taps are merged.
+
+    Raises TpuError for element types that are not of 8 bits, inserted zeros, and windows that no
+    command can describe.
+    """
     x, weight, out = (context.value(v) for v in (op.input, op.filter, op.output))
     if {x.dtype.bytes, weight.dtype.bytes, out.dtype.bytes} != {1}:
         kinds = f"{x.dtype.label} and {weight.dtype.label} to {out.dtype.label}"
@@ -65,21 +85,7 @@ def conv2d(context: KernelContext, op: Operation) -> None:
     rows, columns = window_axes(op, x4.shape, out4.shape)
     merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
     _check(rows, columns, merge, where(op))
-    filter_ = filter_of(op, x4.shape[1], out4.shape[1], weight.dtype, context.chip)
-    size = filter_.layout.lane_bytes
-    merged = weight.as4((1, filter_.layout.lanes, 1, size))
-    if filter_.depthwise:
-        sliding = Sliding(x4, out4, rows, columns, scratch=DType.I32)
-        _depthwise(context, sliding, filter_, merged, where(op))
-        return
-    row = filter_.layout.row
-    oc, group = out4.shape[1], op.group.value.data
-    if group > 1 and (oc // group) % context.chip.lanes:
-        raise NoKernel(f"{where(op)}: {oc // group} channels of a group do not fill whole lanes")
-    one_block = merged.view((1, oc, 1, row), (oc * row, row, row, 1))
-    none = Clamp(False, -1.0)
-    conv = Convolution(x4, one_block, None, out4, rows, columns, group, merge, none)
-    _Layer(context, conv, filter_, merged, where(op)).emit()
+    return rows, columns, merge
 
 
 def _check(rows: Axis, columns: Axis, merge: int, name: str) -> None:
@@ -95,22 +101,6 @@ def _four(shape: tuple[int, ...]) -> Shape4:
     """(n, c, h, w); a 1-D image is a column."""
     n, c, h, w = (*shape, 1) if len(shape) == 3 else shape
     return n, c, h, w
-
-
-def _depthwise(
-    context: KernelContext, sliding: Sliding, filter_: Filter, merged: GlobalTensor, name: str
-) -> None:
-    emitter, memory = context.emitter, context.memory()
-    target = memory.compact(merged.shape, merged.dtype)
-    fetch(emitter, target, merged)
-    parts = Coefficients.merged(filter_, target.address)
-
-    def compute(
-        tile: Tile, out: LocalTensor, x: LocalTensor, window: Window, scratch: LocalTensor
-    ) -> None:
-        convolve(emitter, out, scratch, x, parts, tile.channels, window)
-
-    stream(context, sliding, compute, memory, name)
 
 
 @dataclass(frozen=True, slots=True)

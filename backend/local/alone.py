@@ -1,0 +1,276 @@
+"""An op by itself, from DDR to DDR: its kernel works on a slice while others are moved.
+
+How the result may be cut, and what a slice needs of the operands, the op says itself (`LocalGen`),
+as it does for groups. Cuts are compared by the cycles of the commands that they would issue.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.support import (
+    DdrValue,
+    KernelContext,
+    LocalMemory,
+    ddr_value,
+    pipelined,
+    where,
+)
+from xdsl_tpu.backend.kernels.tables import load_table
+from xdsl_tpu.backend.kernels.tiling import cut, pipeline_cycles, steps_of
+from xdsl_tpu.backend.local.context import LocalContext, LocalKernel, LocalValue, Scratch
+from xdsl_tpu.backend.local.dry import NOWHERE, DryEmitter, Sizes, operand_slice, value_slice
+from xdsl_tpu.backend.local.forms import row_form
+from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.backend.local.transfer import load_slice, store_slice
+from xdsl_tpu.backend.tensor import Layout
+from xdsl_tpu.dialects.errors import DoesNotFit
+from xdsl_tpu.dialects.interfaces.local_gen import (
+    Axis,
+    GroupType,
+    LocalGen,
+    Ncdhw,
+    Part,
+    Range,
+)
+
+KIND = GroupType.NORMAL
+CUT: tuple[Axis, ...] = ("n", "c", "h")
+"""The axes along which a result is cut; a row always stays whole."""
+
+WORSE = 1.25
+"""Finer cuts along an axis are not looked at once one takes this many times the best."""
+
+
+def in_slices(kernel: LocalKernel) -> Callable[[KernelContext, Operation], None]:
+    """The kernel of an op by itself, made of the one that it has on slices."""
+
+    def alone(context: KernelContext, op: Operation) -> None:
+        assert isinstance(op, LocalGen)
+        found = _choose(op, kernel, context.chip)
+        layer = _Layer(op, kernel, found, context.chip, context.emitter)
+        pipelined(found.places, layer.load, layer.compute, layer.store)
+
+    return alone
+
+
+_Place = tuple[int, ...]
+"""Numbers of the parts along n, c and h."""
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Which parts of every value there are along n, c and h; their sizes along all axes."""
+
+    result: SSAValue
+    parts: Mapping[SSAValue, tuple[tuple[Range, ...], ...]]
+    whole: Mapping[SSAValue, Ncdhw]
+
+    @property
+    def places(self) -> list[_Place]:
+        """All slices in order, h innermost."""
+        return list(product(*(range(len(along)) for along in self.parts[self.result])))
+
+    @property
+    def inner(self) -> _Place:
+        """A slice of the largest, with neighbours where there are any."""
+        return tuple(int(len(along) > 2) for along in self.parts[self.result])
+
+    def elements(self, place: _Place) -> int:
+        """How much of the result a slice is, in rows."""
+        return math.prod(
+            along[k][1] for along, k in zip(self.parts[self.result], place, strict=True)
+        )
+
+    def room(self, value: SSAValue) -> Ncdhw:
+        """The most that any slice needs of a value along each axis."""
+        return self._with(value, (max(r[1] for r in along) for along in self.parts[value]))
+
+    def is_held(self, value: SSAValue) -> bool:
+        """Whether all slices need the same of a value."""
+        return all(len(set(along)) == 1 for along in self.parts[value])
+
+    def at(self, place: _Place) -> tuple[Sizes, Sizes]:
+        """The sizes and the starts of what a slice needs."""
+
+        def along(which: int) -> Sizes:
+            def of(value: SSAValue) -> Ncdhw:
+                chosen = zip(self.parts[value], place, strict=True)
+                return self._with(value, (ranges[k][which] for ranges, k in chosen), which)
+
+            return of
+
+        return along(1), along(0)
+
+    def _with(self, value: SSAValue, along: Iterable[int], which: int = 1) -> Ncdhw:
+        n, c, h = along
+        rest = self.whole[value] if which else NOWHERE
+        return rest._replace(n=n, c=c, h=h)
+
+
+def _choose(op: LocalGen, kernel: LocalKernel, chip: Chip) -> _Cut:
+    """The cut that is done first; raises DoesNotFit when not even the finest one fits."""
+    full = of_value(op.results[0], KIND, chip.lanes)
+    best: tuple[int, _Cut] | None = None
+    why = DoesNotFit("it cannot be cut")
+    images, channels, rows = (_steps(op, axis, getattr(full, axis), chip) for axis in CUT)
+    for n, c in product(images, channels):
+        for h in rows:
+            found = _cut(op, (n, c, h), chip)
+            if found is None:
+                continue
+            try:
+                cycles = _cycles(op, kernel, found, chip)
+            except DoesNotFit as error:
+                why = error
+                continue
+            if best is None or cycles < best[0]:
+                best = cycles, found
+            elif cycles > WORSE * best[0]:
+                break
+    if best is None:
+        raise DoesNotFit(f"{where(op)}: not even the smallest slice fits: {why}")
+    return best[1]
+
+
+def _steps(op: LocalGen, axis: Axis, size: int, chip: Chip) -> Sequence[int]:
+    if not op.may_split(axis, KIND):
+        return (size,)
+    return steps_of(size, chip.lanes if axis == "c" else 1)
+
+
+def _cut(op: LocalGen, steps: Sequence[int], chip: Chip) -> _Cut | None:
+    """The result in parts of these sizes, and what each needs; None when it cannot be cut so."""
+    result: SSAValue = op.results[0]
+    given = [v for v in (*op.operands, result) if isinstance(v.type, TensorType)]
+    whole = {value: of_value(value, KIND, chip.lanes) for value in given}
+    along = [_parts(axis, whole[result], step) for axis, step in zip(CUT, steps, strict=True)]
+    parts: dict[SSAValue, tuple[tuple[Range, ...], ...]] = {
+        result: tuple(tuple((p.start, p.length) for p in ps) for ps in along)
+    }
+    for index, operand in enumerate(op.operands):
+        if operand not in whole:
+            continue
+        needed = tuple(_needed(op, index, ps, whole[operand]) for ps in along)
+        if () in needed:
+            return None
+        parts[operand] = needed
+    return _Cut(result, parts, whole)
+
+
+def _parts(axis: Axis, whole: Ncdhw, step: int) -> list[Part]:
+    size: int = getattr(whole, axis)
+    return [Part(axis, piece.start, piece.size, size, KIND) for piece in cut(size, step)]
+
+
+def _parameters(op: LocalGen) -> tuple[int, ...]:
+    """Operands that every slice needs whole."""
+    return (*op.compact_weights(), *op.row_operands())
+
+
+def _needed(op: LocalGen, index: int, parts: Sequence[Part], whole: Ncdhw) -> tuple[Range, ...]:
+    """What parts of the result along one axis need of an operand; nothing when one needs none."""
+    size = getattr(whole, parts[0].axis)
+    if len(parts) == 1 or index in _parameters(op):
+        return ((0, size),) * len(parts)
+    found = [op.backward(part, index, size) for part in parts]
+    return tuple(one for one in found if one is not None) if None not in found else ()
+
+
+def _cycles(op: LocalGen, kernel: LocalKernel, found: _Cut, chip: Chip) -> int:
+    """What a cut takes: one of the largest slices is run dry, the others go at its pace.
+
+    Parameters are left out: they are loaded in any case.
+    """
+    first, load, compute, store = (DryEmitter(chip) for _ in range(4))
+    place = found.inner
+    layer = _Layer(op, kernel, found, chip, first)
+    layer.load(place, 0, parameters=False)
+    layer.emitter = load
+    layer.load(place, 1, parameters=False)
+    layer.emitter = compute
+    layer.compute(place, 0)
+    layer.emitter = store
+    layer.store(place, 0)
+    cycles = load.gdma_cycles, compute.tiu_cycles, store.gdma_cycles
+    most = found.elements(place)
+    shares = [found.elements(one) / most for one in found.places]
+    steps = ((round(cycles[0] * s), round(cycles[1] * s), round(cycles[2] * s)) for s in shares)
+    return first.gdma_cycles - cycles[0] + pipeline_cycles(steps, len(shares))
+
+
+class _Layer:
+    """Where everything lies: two buffers of what changes from slice to slice, one of the rest."""
+
+    def __init__(
+        self, op: LocalGen, kernel: LocalKernel, found: _Cut, chip: Chip, emitter: Emitter
+    ) -> None:
+        self.op, self.kernel, self.cut, self.chip, self.emitter = op, kernel, found, chip, emitter
+        self._loaded: set[int] = set()
+        self._at: dict[int, tuple[int, int]] = {}
+        memory = LocalMemory(chip)
+        for index, operand in enumerate(op.operands):
+            if operand not in found.parts:
+                continue
+            size = self._bytes(operand_slice(op, index, self._largest, KIND, chip, 0))
+            first = memory.take(size)
+            self._at[index] = first, first if found.is_held(operand) else memory.take(size)
+        size = self._bytes(self._result(self._largest, 0))
+        self._out_at = memory.take(size), memory.take(size)
+        self._free = memory.take(0), chip.local_bytes
+
+    @property
+    def _largest(self) -> tuple[Sizes, Sizes]:
+        return self.cut.room, lambda value: NOWHERE
+
+    def _bytes(self, value: LocalValue) -> int:
+        low, high = value.tensor.span(self.chip)
+        return high - low
+
+    def _operand(self, index: int, place: _Place, slot: int) -> LocalValue:
+        address = self._at[index][slot]
+        return operand_slice(self.op, index, self.cut.at(place), KIND, self.chip, address)
+
+    def _result(self, places: tuple[Sizes, Sizes], address: int) -> LocalValue:
+        out = self.op.results[0]
+        return value_slice(out, places, self.cut.whole[out], self.chip, address)
+
+    def load(self, place: _Place, slot: int, parameters: bool = True) -> None:
+        """Bring the operands of a slice into local memory, unless they are there."""
+        for index in self._at:
+            operand = self.op.operands[index]
+            if index in self._loaded or (index in _parameters(self.op) and not parameters):
+                continue
+            if self.cut.is_held(operand):
+                self._loaded.add(index)
+            target, source = self._operand(index, place, slot), ddr_value(operand)
+            row = row_form(self.op, index, KIND, self.chip.lanes)
+            if row is not None and row.parameter:
+                source = DdrValue(source.address, (source.elements,), source.dtype)
+            if target.tensor.layout is Layout.COMPACT:
+                free, table = LocalMemory(self.chip, self._free[0]), target.tensor
+                load_table(self.emitter, free, table.address, source.as4(table.shape))
+            else:
+                load_slice(self.emitter, target, source)
+
+    def compute(self, place: _Place, slot: int) -> None:
+        """Compute a slice."""
+        operands = tuple(
+            self._operand(index, place, slot) if index in self._at else None
+            for index in range(len(self.op.operands))
+        )
+        out = self._result(self.cut.at(place), self._out_at[slot])
+        scratch = Scratch(self.chip, [self._free])
+        self.kernel(LocalContext(self.chip, self.emitter, self.op, operands, out, scratch, KIND))
+
+    def store(self, place: _Place, slot: int) -> None:
+        """Bring a slice of the result to DDR."""
+        source = self._result(self.cut.at(place), self._out_at[slot])
+        target = ddr_value(self.op.results[0])
+        store_slice(self.emitter, source, target, Scratch(self.chip, [self._free]))

@@ -1,0 +1,179 @@
+"""An op's kernel on slices without a program: where operands and results would lie, and an emitter
+that only counts.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Emitter, Operand
+from xdsl_tpu.backend.emitter.queues import Span, T
+from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.kernels.lanes import View
+from xdsl_tpu.backend.kernels.support import dtype_of
+from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
+from xdsl_tpu.backend.local.forms import row_form
+from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.backend.local.views import merged_views
+from xdsl_tpu.backend.program import Program
+from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, compact
+from xdsl_tpu.backend.timing import tiu_cycles, transfer
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import RankedTensor
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, MergesTaps, Ncdhw
+from xdsl_tpu.dialects.tpu.local import LocalReshape
+
+NOWHERE = Ncdhw(0, 0, 0, 0, 0)
+
+Sizes = Callable[[SSAValue], Ncdhw]
+"""The sizes of an operand's or result's slice, or where it starts in the whole."""
+
+Places = tuple[Sizes, Sizes]
+"""Sizes and starts of slices."""
+
+
+class DryEmitter(Emitter):
+    """Collects commands without the ids and dependencies that a program needs.
+
+    Commands for places that are alike are made once and counted as often as they would be made.
+    """
+
+    def __init__(self, chip: Chip) -> None:
+        super().__init__(chip, Program(name="", chip=chip.name, quantize=""))
+        self._commands: list[tuple[Command, int]] = []
+        self._times = 1
+
+    def alike(self, places: Sequence[T]) -> Iterator[T]:
+        """The first place, for which commands count as often as there are places."""
+        outer = self._times
+        self._times = outer * len(places)
+        yield from places[:1]
+        self._times = outer
+
+    def _issue(
+        self, form: str, fields: dict[str, int], out: LocalTensor, *operands: Operand | None
+    ) -> None:
+        self.issue(form, fields, (), ())
+
+    def issue(
+        self, form: str, fields: dict[str, int], reads: Sequence[Span], writes: Sequence[Span]
+    ) -> None:
+        """Append the command."""
+        self._commands.append((Command(self.forms[form], fields), self._times))
+
+    @property
+    def tiu_cycles(self) -> int:
+        """What all commands of the TIU take."""
+        made = (m for m in self._commands if m[0].engine is Engine.TIU)
+        return sum(times * tiu_cycles(command, self.chip) for command, times in made)
+
+    @property
+    def gdma_cycles(self) -> int:
+        """What all transfers take."""
+        made = (m for m in self._commands if m[0].engine is Engine.GDMA)
+        return sum(times * transfer(command, self.chip).cycles for command, times in made)
+
+
+def context_of(
+    op: Operation,
+    places: Places,
+    kind: GroupType,
+    emitter: Emitter,
+    scratch: Scratch,
+) -> LocalContext:
+    """The op on slices at addresses that only differ; views share theirs."""
+    chip = emitter.chip
+    operands: list[LocalValue | None] = []
+    for index, operand in enumerate(op.operands):
+        if isinstance(operand.type, TensorType):
+            address = (
+                0 if isinstance(op, LocalReshape) else chip.local_bytes // 4 + chip.eu_bytes * index
+            )
+            operands.append(operand_slice(op, index, places, kind, chip, address))
+        else:
+            operands.append(None)
+    result = op.results[0]
+    out = value_slice(result, places, of_value(result, kind, chip.lanes), chip, 0)
+    return LocalContext(chip, emitter, op, tuple(operands), out, scratch, kind)
+
+
+def operand_slice(
+    op: Operation,
+    index: int,
+    places: Places,
+    kind: GroupType,
+    chip: Chip,
+    address: int,
+) -> LocalValue:
+    """An operand's slice at an address, in the form that the op wants."""
+    value = op.operands[index]
+    full, size = of_value(value, kind, chip.lanes), places[0](value)
+    row = row_form(op, index, kind, chip.lanes)
+    if row is not None and row.parameter:
+        elements = full.n * full.c * full.d * full.h * full.w
+        full = size = Ncdhw(1, 1, 1, 1, elements)
+    if row is not None:
+        shape: Shape4 = (size.n * size.d, chip.lanes, size.h, size.w)
+        tensor = aligned(chip, address, shape, element_of(value))
+        start = NOWHERE if row.parameter else places[1](value)
+        return LocalValue(tensor, start, full, Form.ROW)
+    if isinstance(op, MergesTaps) and index == 0 and any(op.merged_taps()):
+        return merged_slice(value, op, places, chip, address)
+    return value_slice(value, places, full, chip, address, eu_align=not _is_dense(op, index))
+
+
+def _is_dense(op: Operation, index: int) -> bool:
+    """Whether an operand is a weight that lies without alignment.
+
+    Of an op that is priced by itself, weights are arguments of its block.
+    """
+    owner = op.operands[index].owner
+    if isinstance(owner, Operation) and not (
+        isinstance(owner, top.WeightOp) and owner.allow_split is None
+    ):
+        return False
+    return isinstance(op, LocalGen) and index in op.compact_weights()
+
+
+def merged_slice(
+    value: SSAValue, reader: MergesTaps, places: Places, chip: Chip, address: int
+) -> LocalValue:
+    """The operand of an op that merges taps, or what that is made from."""
+    rows, columns = taps_of(reader, places, chip)
+    full = of_value(value, GroupType.NORMAL, chip.lanes)
+    lanes = full.c * rows.taps * columns.taps
+    shape: Shape4 = (places[0](value).n, lanes, rows.count, columns.count)
+    tensor = aligned(chip, address, shape, element_of(value))
+    return LocalValue(tensor, places[1](value), full, Form.MERGED)
+
+
+def taps_of(reader: MergesTaps, places: Places, chip: Chip) -> tuple[View, View]:
+    """What the lanes of the operand of an op that merges taps hold."""
+    sizes, starts = (place(reader.results[0]) for place in places)
+    return merged_views(reader, starts, sizes, chip.lanes)
+
+
+def value_slice(
+    value: SSAValue,
+    places: Places,
+    full: Ncdhw,
+    chip: Chip,
+    address: int,
+    form: Form = Form.PLAIN,
+    rotation: int = 0,
+    eu_align: bool = True,
+) -> LocalValue:
+    """A slice of a value at an address."""
+    size = places[0](value)
+    shape: Shape4 = (size.n * size.d, size.c, size.h, size.w)
+    place = aligned if eu_align else compact
+    tensor = place(chip, address, shape, element_of(value))
+    return LocalValue(tensor, places[1](value), full, form, rotation, size.d)
+
+
+def element_of(value: SSAValue) -> DType:
+    """The machine's element type of a value."""
+    return dtype_of(cast(RankedTensor, value.type).element_type)

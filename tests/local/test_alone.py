@@ -1,0 +1,53 @@
+"""An op by itself is cut along channels where rows are few, along rows where channels are."""
+
+import pytest
+from tests.kernels.harness import Case, check, run
+from tests.kernels.test_kernel_pool import Pool
+
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects.errors import DoesNotFit
+
+CHIP = load_chip()
+
+
+def overlap(pool: Pool) -> float:
+    """By how much both engines together work longer than the op takes."""
+    program = run(pool.case("f16"), CHIP).program
+    timeline = simulate(program.tiu, program.gdma, CHIP)
+    return sum(timeline.busy.values()) / timeline.total
+
+
+def test_channels_are_cut_where_there_is_one_row() -> None:
+    """Of 2048 channels of 7 x 7 elements some are loaded while others are averaged; 64 lie in as
+    many lanes, and cannot be."""
+    average = ((7, 7), (1, 1), (0, 0, 0, 0), "Avg")
+    assert overlap(Pool((1, 64, 7, 7), *average)) <= 1
+    assert overlap(Pool((1, 2048, 7, 7), *average)) > 1.1
+
+
+def test_rows_are_cut_where_channels_fill_one_lane_group() -> None:
+    assert overlap(Pool((1, 64, 96, 64), (15, 15), (1, 1), (7, 7, 7, 7))) > 1.2
+
+
+@pytest.mark.parametrize("channels", [65, 128, 200])
+def test_filters_are_those_of_the_channels_of_a_slice(channels: int) -> None:
+    case = Case("f16")
+    x = case.input("x", (1, channels, 9, 9))
+    weight = case.weight("w", (channels, 1, 3, 3))
+    bias = case.weight("b", (1, channels, 1, 1), kind="f32")
+    attributes = {
+        "group": f"{channels} : i64",
+        "kernel_shape": "[3, 3]",
+        "strides": "[1, 1]",
+        "pads": "[1, 1, 1, 1]",
+        "with_bias": "true",
+    }
+    case.op("tpu.Conv2D", [x, weight, bias], attributes, "y", (1, channels, 9, 9))
+    check(case)
+
+
+def test_what_never_fits_is_refused_by_name() -> None:
+    pool = Pool((1, 64, 8, 200_000), (2, 2), (2, 2), (0, 0, 0, 0))
+    with pytest.raises(DoesNotFit, match=r"tpu.Pool2D 'y': not even the smallest slice fits"):
+        run(pool.case("f16"), CHIP)
