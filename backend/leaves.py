@@ -23,7 +23,6 @@ from xdsl_tpu.backend.kernels import (
     rank,
     recurrent,
     reduce,
-    resample,
     rope,
     softmax,
 )
@@ -32,8 +31,7 @@ from xdsl_tpu.backend.kernels.int8 import lookup
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
-from xdsl_tpu.backend.local import int8_lookup, move, pool, rows, transpose
-from xdsl_tpu.backend.local import resample as local_resample
+from xdsl_tpu.backend.local import int8_lookup, move, pool, resample, rows, transpose
 from xdsl_tpu.backend.local import rope as local_rope
 from xdsl_tpu.backend.local.alone import in_slices
 from xdsl_tpu.backend.local.context import LocalKernel
@@ -83,10 +81,10 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.RankedOp: Leaf(rank.ranked),
     tpu.RearrangeOp: Leaf(moves.moves),
     tpu.ReduceOp: Leaf(reduce.reduce, rows.reduce),
-    tpu.ResampleOp: Leaf(resample.resample, local_resample.resample),
+    tpu.ResampleOp: _in_slices(resample.resample),
     tpu.ReshapeOp: Leaf(moves.moves, move.reshape),
     tpu.ReverseOp: Leaf(moves.moves),
-    tpu.RopeOp: Leaf(rope.rope, local_rope.rope),
+    tpu.RopeOp: Leaf(in_slices(local_rope.rope, rope.view), local_rope.rope),
     tpu.ScatterNDOp: Leaf(index.scatter_rows),
     tpu.ShuffleChannelOp: Leaf(moves.moves, move.shuffle_channel),
     tpu.SliceOp: Leaf(moves.moves, move.slice_),
@@ -95,7 +93,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.SwapDimInnerOp: Leaf(moves.moves, move.swap_dim_inner),
     tpu.TileOp: Leaf(moves.moves),
     tpu.UnsqueezeOp: Leaf(moves.moves, move.reshape),
-    tpu.UpsampleOp: Leaf(moves.moves, local_resample.upsample),
+    tpu.UpsampleOp: Leaf(moves.moves, resample.upsample),
 }
 """Every op that has a kernel."""
 

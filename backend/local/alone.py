@@ -7,10 +7,12 @@ as it does for groups. Cuts are compared by the cycles of the commands that they
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, NoneAttr, TensorType, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
@@ -31,6 +33,7 @@ from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.local.transfer import load_slice, store_slice
 from xdsl_tpu.backend.tensor import Layout
 from xdsl_tpu.dialects.errors import DoesNotFit
+from xdsl_tpu.dialects.interfaces.lane_view import Viewed
 from xdsl_tpu.dialects.interfaces.local_gen import (
     Axis,
     GroupType,
@@ -39,25 +42,90 @@ from xdsl_tpu.dialects.interfaces.local_gen import (
     Part,
     Range,
 )
+from xdsl_tpu.dialects.interfaces.shape import Shape
 
 KIND = GroupType.NORMAL
 CUT: tuple[Axis, ...] = ("n", "c", "h")
 """The axes along which a result is cut; a row always stays whole."""
 
-WORSE = 1.25
-"""Finer cuts along an axis are not looked at once one takes this many times the best."""
+WORSE = 1.1
+"""Fewer rows are not looked at once some take this many times the best."""
+
+GAIN = 0.995
+"""Nor fewer channels or images with all their rows once some take more than this share of what
+more of them take."""
 
 
-def in_slices(kernel: LocalKernel) -> Callable[[KernelContext, Operation], None]:
-    """The kernel of an op by itself, made of the one that it has on slices."""
+def in_slices(
+    kernel: LocalKernel, view: Callable[[Operation], Viewed] | None = None
+) -> Callable[[KernelContext, Operation], None]:
+    """The kernel of an op by itself, made of the one that it has on slices.
+
+    `view` gives shapes that lie better in the lanes than the op's own.
+    """
 
     def alone(context: KernelContext, op: Operation) -> None:
-        assert isinstance(op, LocalGen)
-        found = _choose(op, kernel, context.chip)
-        layer = _Layer(op, kernel, found, context.chip, context.emitter)
+        chip = context.chip
+        shapes = view(op) if view is not None else Viewed((None,) * len(op.operands), ())
+        problem = _Problem.of(op, shapes, kernel)
+        steps = _choose(problem, chip)
+        if not steps:
+            raise DoesNotFit(f"{where(op)}: local memory is too small for the smallest slice of it")
+        seen = problem.op([_address(value) for value in (*op.operands, *op.results)])
+        found = _cut(seen, steps, chip)
+        assert found is not None
+        layer = _Layer(seen, kernel, found, chip, context.emitter)
         pipelined(found.places, layer.load, layer.compute, layer.store)
 
     return alone
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """An op under the shapes that it is seen in, wherever its operands and results lie."""
+
+    kind: type[Operation]
+    attributes: tuple[tuple[str, Attribute], ...]
+    types: tuple[Attribute, ...]
+    kernel: LocalKernel
+
+    @classmethod
+    def of(cls, op: Operation, view: Viewed, kernel: LocalKernel) -> "_Problem":
+        """An op of one result, by a view of it or as it stands."""
+        shapes = (*view.operands, view.result or None)
+        values = zip((*op.operands, *op.results), shapes, strict=True)
+        types = tuple(_type(value.type, shape) for value, shape in values)
+        attributes = {**op.attributes, **view.attributes}
+        return cls(type(op), tuple(sorted(attributes.items())), types, kernel)
+
+    def op(self, addresses: Sequence[Attribute]) -> LocalGen:
+        """The op by itself; its operands are arguments of a block."""
+        pairs = zip(self.types, addresses, strict=True)
+        types = [
+            TensorType(kind.element_type, kind.get_shape(), at)
+            if isa(kind, TensorType[Attribute])
+            else kind
+            for kind, at in pairs
+        ]
+        operands = Block(arg_types=types[:-1]).args
+        made = self.kind.create(
+            operands=operands, result_types=types[-1:], attributes=dict(self.attributes)
+        )
+        assert isinstance(made, LocalGen)
+        return made
+
+
+def _address(value: SSAValue) -> Attribute:
+    """Where a value lies, as its type says."""
+    kind = value.type
+    return kind.encoding if isa(kind, TensorType[Attribute]) else NoneAttr()
+
+
+def _type(kind: Attribute, shape: Shape | None) -> Attribute:
+    """A type without an address, in another shape if one is given."""
+    if not isa(kind, TensorType[Attribute]):
+        return kind
+    return TensorType(kind.element_type, kind.get_shape() if shape is None else shape)
 
 
 _Place = tuple[int, ...]
@@ -114,35 +182,47 @@ class _Cut:
         return rest._replace(n=n, c=c, h=h)
 
 
-def _choose(op: LocalGen, kernel: LocalKernel, chip: Chip) -> _Cut:
-    """The cut that is done first; raises DoesNotFit when not even the finest one fits."""
+@lru_cache(maxsize=1 << 10)
+def _choose(problem: _Problem, chip: Chip) -> tuple[int, ...]:
+    """The sizes of slices along n, c and h that are done first; none when nothing fits."""
+    op = problem.op([IntegerAttr(chip.ddr_base, i64)] * len(problem.types))
     full = of_value(op.results[0], KIND, chip.lanes)
-    best: tuple[int, _Cut] | None = None
-    why = DoesNotFit("it cannot be cut")
+    best: tuple[int, tuple[int, ...]] | None = None
     images, channels, rows = (_steps(op, axis, getattr(full, axis), chip) for axis in CUT)
     for n, c in product(images, channels):
+        before = best
         for h in rows:
             found = _cut(op, (n, c, h), chip)
             if found is None:
                 continue
             try:
-                cycles = _cycles(op, kernel, found, chip)
-            except DoesNotFit as error:
-                why = error
+                cycles = _cycles(op, problem.kernel, found, chip)
+            except DoesNotFit:
                 continue
             if best is None or cycles < best[0]:
-                best = cycles, found
+                best = cycles, (n, c, h)
             elif cycles > WORSE * best[0]:
                 break
-    if best is None:
-        raise DoesNotFit(f"{where(op)}: not even the smallest slice fits: {why}")
-    return best[1]
+        whole = before is not None and before[1][2] == full.h
+        if whole and before is not None and best is not None and best[0] > GAIN * before[0]:
+            break
+    return () if best is None else best[1]
 
 
-def _steps(op: LocalGen, axis: Axis, size: int, chip: Chip) -> Sequence[int]:
+def _steps(op: LocalGen, axis: Axis, size: int, chip: Chip) -> list[int]:
+    """Sizes of slices along an axis, from all of it to the least, each about half the one before;
+    of rows, which share what windows read, all that are worth trying."""
     if not op.may_split(axis, KIND):
-        return (size,)
-    return steps_of(size, chip.lanes if axis == "c" else 1)
+        return [size]
+    unit = chip.lanes if axis == "c" else 1
+    steps = steps_of(size, unit)
+    if axis == "h":
+        return list(steps)
+    found = [size]
+    for step in steps:
+        if 2 * step <= found[-1] + unit or step == steps[-1] < found[-1]:
+            found.append(step)
+    return found
 
 
 def _cut(op: LocalGen, steps: Sequence[int], chip: Chip) -> _Cut | None:

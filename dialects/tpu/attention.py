@@ -200,6 +200,10 @@ class RopeOp(RopeArithmetic, LocalOp):
     def split_weights(self) -> tuple[int, ...]:
         return (1, 2)
 
+    def stretches_channels(self) -> bool:
+        """Where heads lie in the lanes, the angles of their token do in all of them."""
+        return True
+
 
 @irdl_op_definition
 class ChunkGatedDeltaRuleOp(GatedDeltaRule, TpuOp):

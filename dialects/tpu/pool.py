@@ -93,6 +93,11 @@ class AdaptivePoolOp(WindowPoolOp, ABC):
     def rounds_up(self) -> bool:
         return self.ceil_mode is not None and bool(self.ceil_mode)
 
+    def local_support(self, kind: GroupType) -> str | None:
+        if self.is_adaptive:
+            return "its windows adapt to the output"
+        return stride_problem(self.windows())
+
 
 @irdl_op_definition
 class Pool1DOp(AdaptivePoolOp):
@@ -110,11 +115,6 @@ class Pool2DOp(AdaptivePoolOp):
     RANK: ClassVar[int] = 2
 
     name = "tpu.Pool2D"
-
-    def local_support(self, kind: GroupType) -> str | None:
-        if self.is_adaptive:
-            return "its windows adapt to the output"
-        return stride_problem(self.windows())
 
 
 @irdl_op_definition

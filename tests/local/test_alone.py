@@ -3,10 +3,12 @@
 import pytest
 from tests.kernels.harness import Case, check, run
 from tests.kernels.test_kernel_pool import Pool
+from tests.local.groups import run_grouped
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.errors import DoesNotFit
+from xdsl_tpu.passes.layer_group.values import Secs
 
 CHIP = load_chip()
 
@@ -47,7 +49,13 @@ def test_filters_are_those_of_the_channels_of_a_slice(channels: int) -> None:
     check(case)
 
 
+@pytest.mark.parametrize("secs", [Secs(), Secs(n=2), Secs(h=4)], ids=str)
+@pytest.mark.parametrize("mode", ["Max", "Avg"])
+def test_windows_of_lines_slide_over_slices_too(secs: Secs, mode: str) -> None:
+    run_grouped(Pool((2, 40, 101), (3,), (2,), (1, 1), mode).case("f16"), secs=secs)
+
+
 def test_what_never_fits_is_refused_by_name() -> None:
     pool = Pool((1, 64, 8, 200_000), (2, 2), (2, 2), (0, 0, 0, 0))
-    with pytest.raises(DoesNotFit, match=r"tpu.Pool2D 'y': not even the smallest slice fits"):
+    with pytest.raises(DoesNotFit, match=r"tpu.Pool2D 'y': local memory is too small"):
         run(pool.case("f16"), CHIP)
