@@ -159,9 +159,9 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
         strides = ints(self.strides)
         if max(strides) <= MAX_STRIDE:
             return None
-        positions = (known_shape(self.output.type) or (0,))[-1]
+        output = known_shape(self.output.type)
         beside = strides[-1] == ints(self.kernel_shape)[-1] and not any(ints(self.pads))
-        whole = self.shape_of(self.input)[-1] == positions * strides[-1]
+        whole = output is not None and self.shape_of(self.input)[-1] == output[-1] * strides[-1]
         element = stored_type(self.filter)
         is_byte = isinstance(element, FixedBitwidthType) and element.bitwidth == 8
         if self.merged_taps() == (True, False) and is_byte and beside and whole:

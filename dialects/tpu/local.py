@@ -173,8 +173,6 @@ def _broadcast_problem(left: Shape, right: Shape, operand: SSAValue) -> str | No
     if len(left) != len(right):
         return f"its operands have different ranks: {both}"
     kinds = [_stretched(*sizes) for sizes in zip(left, right, strict=True)]
-    if len(kinds) < 5:
-        return None
     if len(kinds) == 5 and isinstance(stored_type(operand), FLOATS):
         opposite = kinds[3] * kinds[4] == -1
         if kinds[3] == kinds[4] or (opposite and not any(kinds[:3])):

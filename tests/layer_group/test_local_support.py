@@ -141,6 +141,32 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         matmul((2, 3, 4, 5), (2, 5, 4, 5), hdim_is_batch=True),
         "2x3x4x5 by 2x5x4x5 has only dimension 1 different",
     ),
+    (
+        "matmul-heads-one-left",
+        matmul((1, 49, 3, 49), (2, 49, 3, 32), hdim_is_batch=True),
+        "1x49x3x49 by 2x49x3x32 uses one left matrix several times",
+    ),
+    (
+        "matmul-one-left-head",
+        matmul((2, 49, 1, 49), (2, 49, 3, 32), hdim_is_batch=True),
+        "2x49x1x49 by 2x49x3x32 uses one left matrix several times",
+    ),
+    (
+        "matmul-4d-by-3d",
+        matmul((2, 3, 4, 5), (2, 5, 6)),
+        "2x3x4x5 by 2x5x6 has rows that do not end where lines of a lane do",
+    ),
+    (
+        "rms-norm-6d",
+        unary(tpu.RMSNormOp, (1, 1, 1, 2, 4, 8), nones=1, eps=1e-5),
+        "its rank is 6; only ranks 2 to 5 are local",
+    ),
+    (
+        "add-two-lanes",
+        binary(tpu.AddOp, (2, 2, 8), (2, 1, 8)),
+        "an operand of 2x1x8 would have to be copied to other lanes",
+    ),
+    ("one-unknown", unary(tpu.AddOp, (1, DYNAMIC_INDEX)), "its shapes are not known"),
     ("pool", pool((1, 64, 64, 64), 2, 16), "its stride 16x16 is above 15"),
     (
         "pool-adaptive",
@@ -168,6 +194,21 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         "reshape-rank",
         reshape((1, 56, 56, 96), (1, 56, 8, 7, 96)),
         "1x56x56x96 to 1x56x8x7x96 goes across the border of rank 4",
+    ),
+    (
+        "reshape-from-5d",
+        reshape((1, 56, 8, 7, 96), (1, 56, 56, 96)),
+        "1x56x8x7x96 to 1x56x56x96 goes across the border of rank 4",
+    ),
+    (
+        "slice-c-size-2d",
+        slice_op((4, 65536), (4, 2)),
+        "dimension 1 of 4x65536 is above 65535",
+    ),
+    (
+        "slice-c-step-2d",
+        slice_op((4, 8), (4, 4), steps=(1, 2)),
+        "its step along dimension 1 is 2; only 1 is local",
     ),
     ("reshape-1d", reshape((4,), (4,)), "4 to 4 changes dimension 0 or 1"),
     (
@@ -242,6 +283,44 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
 ]
 
 LOCAL: list[tuple[str, NamedOp]] = [
+    ("slice-1d", slice_op((8,), (4,))),
+    ("slice-c-size", slice_op((1, 65535, 2), (1, 65535, 1))),
+    ("slice-5d-d-alone", slice_op((2, 4, 3, 5, 8), (2, 4, 1, 5, 8))),
+    ("add-one-channel", binary(tpu.AddOp, (2, 1, 8), (2, 1, 8))),
+    ("add-stretched-rows", binary(tpu.AddOp, (2, 4, 8), (2, 4, 1))),
+    ("broadcast-6d-alike", binary(tpu.AddOp, (1, 3, 4, 5, 6, 7), (1, 3, 4, 1, 1, 1))),
+    ("concat-w", concat(3, (2,) * 4, (2,) * 4)),
+    ("layer-norm-1", layer_norm((4, 8), 1)),
+    ("layer-norm-4", layer_norm((1, 1, 1, 2, 8), 4)),
+    ("rms-norm-2d", unary(tpu.RMSNormOp, (4, 8), nones=1, eps=1e-5)),
+    ("rms-norm-5d", unary(tpu.RMSNormOp, (1, 1, 2, 4, 8), nones=1, eps=1e-5)),
+    ("permute-last", permute((1, 8, 4, 4), [0, 2, 3, 1])),
+    ("permute-first", permute((1, 8, 4, 4), [0, 3, 1, 2])),
+    ("reduce-h", reduce((1, 4, 5, 6), (2,), "ReduceMax")),
+    (
+        "rope",
+        made(tpu.RopeOp, [(1, 3, 8, 32), (1, 3, 1, 32), (1, 3, 1, 32)], (1, 3, 8, 32)),
+    ),
+    ("shuffle", made(tpu.ShuffleChannelOp, [(1, 4, 5, 5)], (1, 4, 5, 5), group=2)),
+    (
+        "upsample",
+        made(tpu.UpsampleOp, [(1, 4, 5, 5)], (1, 4, 10, 10), nones=1, scale_h=2, scale_w=2),
+    ),
+    (
+        "far-windows-of-bytes-in-rows",
+        made(
+            tpu.Conv2DOp,
+            [(1, 3, 32, 32), weight((1, 8, 1, 768), INT8)],
+            (1, 8, 2, 2),
+            INT8,
+            nones=1,
+            kernel_shape=[16, 16],
+            strides=[16, 16],
+            pads=[0, 0, 0, 0],
+            use_3ic_optimize=1,
+            with_bias=False,
+        ),
+    ),
     ("slice-5d-d", slice_op((64, 49, 3, 3, 32), (64, 49, 1, 3, 32))),
     ("slice-4d", slice_op((1, 8, 4, 4), (1, 4, 4, 2), steps=(1, 1, 1, 2))),
     ("squeeze", squeeze((64, 49, 1, 3, 32), (64, 49, 3, 32), [2])),
@@ -256,6 +335,7 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("matmul-3d", matmul((64, 49, 96), (1, 96, 96))),
     ("matmul-f32", matmul((1, 4, 5), (1, 5, 6), f32)),
     ("matmul-4d-by-2d", matmul((1, 28, 28, 16), (16, 8))),
+    ("matmul-lines", matmul((1, 8, 64, 32), (1, 32, 32))),
     ("matmul-heads", matmul((64, 49, 3, 49), (64, 49, 3, 32), hdim_is_batch=True)),
     ("pool", pool((1, 64, 64, 64), 2, 15)),
     ("reduce", reduce((1, 4, 5), (2,), "ReduceMax")),
