@@ -1,6 +1,6 @@
 """What the ops of the `top` and `tpu` dialects share: tensors, names and one way to build."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self, TypeAlias, TypeGuard, cast
 
 from xdsl.dialects.builtin import (
@@ -132,3 +132,13 @@ def is_integer_attr(attribute: Attribute) -> TypeGuard[IntegerAttr]:
 def is_none(value: SSAValue) -> bool:
     """Whether `value` stands for an absent operand."""
     return isinstance(value.type, NoneType)
+
+
+def registered(names: Mapping[str, object]) -> tuple[list[type[Operation]], list[type[Attribute]]]:
+    """The ops and the attributes of a dialect among the names of its module.
+
+    Classes that ops share have no name in IR, and are left out.
+    """
+    kinds = [value for value in names.values() if isinstance(value, type)]
+    ops = [kind for kind in kinds if issubclass(kind, Operation) and "name" in vars(kind)]
+    return ops, [kind for kind in kinds if issubclass(kind, Attribute)]
