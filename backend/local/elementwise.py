@@ -1,6 +1,7 @@
 """Element-wise ops on slices: any scratch they need covers a part of the slice at a time."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.elementwise import describe, operand_order
@@ -41,22 +42,34 @@ def aligned_operand(context: LocalContext, value: LocalValue) -> LocalTensor:
     out, chip = context.out, context.chip
     if value.form is Form.ROW:
         return value.row(out.tensor.shape[1], chip)
+    wanted = out.tensor.shape
+    if value.form is Form.PLAIN and value.full.c == 1 and wanted[1] > 1:
+        value = _in_all_lanes(context, value, wanted[1])
+        wanted = (wanted[0], value.tensor.shape[1], *wanted[2:])
     if value.form is Form.MERGED or value.start == out.start:
-        sizes = zip(value.tensor.shape, out.tensor.shape, strict=True)
-        if all(own in (1, wanted) for own, wanted in sizes):
+        sizes = zip(value.tensor.shape, wanted, strict=True)
+        if all(own in (1, size) for own, size in sizes):
             return value.tensor
     start = tuple(
         0 if whole == 1 else a - b
         for a, b, whole in zip(out.start, value.start, value.full, strict=True)
     )
     shape = tuple(
-        1 if own == 1 else wanted
-        for own, wanted in zip(value.tensor.shape, out.tensor.shape, strict=True)
+        1 if own == 1 else size for own, size in zip(value.tensor.shape, wanted, strict=True)
     )
     n, c, d, h, w = start
     if min(start) < 0 or d or value.depth > 1:
         raise DoesNotFit(f"an operand's slice begins at {value.start}, the result's at {out.start}")
     return value.tensor.window((n, c, h, w), (shape[0], shape[1], shape[2], shape[3]), chip)
+
+
+def _in_all_lanes(context: LocalContext, value: LocalValue, channels: int) -> LocalValue:
+    """A value of one channel, which lies in one lane, copied to the lanes of `channels`."""
+    n, _, h, w = value.tensor.shape
+    shape = (n, min(channels, context.chip.lanes), h, w)
+    copies = context.scratch.aligned(shape, value.dtype)
+    context.emitter.lane_broadcast(copies, value.tensor)
+    return replace(value, tensor=copies)
 
 
 def run(

@@ -2,7 +2,7 @@
 
 Three arrangements are decided by looking at the users, so that the DMA does the work:
 
-- ROW: a tensor with one channel that its user needs in every lane (biases, row vectors);
+- ROW: a weight with one channel that its user needs in every lane (biases, row vectors);
 - MERGED: the operand of a convolution whose filter taps were moved into the lanes, together with
   the casts between its load and the convolution;
 - ROTATED: cyclic shifts along the channels whose result is only stored.
@@ -17,6 +17,7 @@ from xdsl_tpu.backend.local.context import Form
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, MergesTaps
+from xdsl_tpu.dialects.tpu.local import is_weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,10 @@ def row_form(op: Operation, index: int, kind: GroupType, lanes: int) -> Arrangem
         return None
     if index in op.row_operands():
         return Arrangement(Form.ROW, parameter=True)
-    if not op.stretches_channels() or of_value(op.operands[index], kind, lanes).c > 1:
+    operand = op.operands[index]
+    loaded = operand.owner
+    source = loaded.input if isinstance(loaded, tpu.LoadOp) else operand
+    if not op.stretches_channels() or not is_weight(source) or of_value(operand, kind, lanes).c > 1:
         return None
     stretched = of_value(op.results[0], kind, lanes).c > 1
     return Arrangement(Form.ROW) if stretched else None

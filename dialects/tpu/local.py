@@ -93,7 +93,8 @@ class PassesMargins(LocalGen):
 class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
     """Element by element on operands of equal rank that may be stretched along some axes.
 
-    Weights among them are loaded slice by slice. From rank 5 on several dimensions share the
+    Weights among them are loaded slice by slice; one channel that the chip has computed is copied
+    to the other lanes. From rank 5 on several dimensions share the
     innermost axes in local memory, so they must be stretched alike.
     """
 
@@ -108,10 +109,6 @@ class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
                 return "the shapes are not known"
             if (why := _broadcast_problem(first, shape, operand)) is not None:
                 return why
-        whole = [max(sizes) for sizes in zip(*filter(None, shapes), strict=True)]
-        for operand, shape in zip(operands, shapes, strict=True):
-            if shape and not is_weight(operand) and _over_lanes(shape, whole, kind):
-                return f"an operand of {dims(shape)} would have to be copied to other lanes"
         return None
 
     def type_problem(self, kind: GroupType, lanes: int) -> str | None:
@@ -157,15 +154,6 @@ def is_weight(value: SSAValue) -> bool:
     return isinstance(owner, Operation) and owner.has_trait(
         StoredValues, value_if_unregistered=False
     )
-
-
-def _over_lanes(shape: Shape, whole: Sequence[int], kind: GroupType) -> bool:
-    """Whether a tensor is stretched to `whole` along dimensions that lie over the lanes.
-
-    Only weights are brought to all lanes, as they are loaded.
-    """
-    spread = range(len(shape) - 1) if kind is GroupType.SMALL_C else range(1, min(2, len(shape)))
-    return any(shape[axis] == 1 and whole[axis] > 1 for axis in spread)
 
 
 def _broadcast_problem(left: Shape, right: Shape, operand: SSAValue) -> str | None:

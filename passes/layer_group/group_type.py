@@ -7,7 +7,6 @@ from math import prod
 from xdsl.ir import Operation
 
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
-from xdsl_tpu.dialects.interfaces.local_shapes import ncdhw
 from xdsl_tpu.dialects.interfaces.shape import dims
 from xdsl_tpu.passes.layer_group.values import GroupType
 from xdsl_tpu.passes.tensors import required_name, shape_of
@@ -77,9 +76,6 @@ def type_problem(ops: Sequence[Operation], kind: GroupType) -> str | None:
     if kind is GroupType.SMALL_C:
         return None
     for op in ops:
-        name = _stretched_inside(op, inside, kind)
-        if name is not None:
-            return f"{_which(op)} needs the one channel of '{name}' in all lanes: load it"
         why = _problem(op, kind, 1)
         if why is not None:
             return f"{_which(op)}: {why}"
@@ -88,21 +84,6 @@ def type_problem(ops: Sequence[Operation], kind: GroupType) -> str | None:
 
 def _problem(op: Operation, kind: GroupType, lanes: int) -> str | None:
     return op.type_problem(kind, lanes) if isinstance(op, LocalGen) else "it has no local form"
-
-
-def _stretched_inside(op: Operation, inside: set[Operation], kind: GroupType) -> str | None:
-    """The operand that an op repeats along its channels though the group computes it.
-
-    A load brings one channel to all lanes; what is computed lies in the first one.
-    """
-    if not isinstance(op, LocalGen) or not op.stretches_channels():
-        return None
-    if ncdhw(shape_of(op.results[0]), kind, 1).c == 1:
-        return None
-    for operand in op.operands:
-        if operand.owner in inside and ncdhw(shape_of(operand), kind, 1).c == 1:
-            return required_name(operand)
-    return None
 
 
 def _can_merge_taps(op: MergesTaps, inside: set[Operation]) -> bool:

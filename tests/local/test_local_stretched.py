@@ -1,0 +1,39 @@
+"""One channel, loaded or computed, that an op needs in every lane (adaptive norms' modulation)."""
+
+import pytest
+from tests.kernels.harness import Case
+from tests.local.groups import run_grouped
+
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType
+from xdsl_tpu.passes.layer_group.values import Secs
+
+
+def modulated(kind: str, n: int, channels: int, plane: tuple[int, int]) -> Case:
+    """x * (vector + 1) + shift: a loaded channel, and one that the group computes."""
+    case = Case(kind, 5)
+    shape, narrow = (n, channels, *plane), (1, 1, *plane)
+    x, scale = case.input("x", shape), case.input("scale", narrow)
+    shift = case.input("shift", narrow)
+    factor = case.op("tpu.AddConst", [scale], {"const_val": "1.0 : f64"}, "factor", narrow)
+    product = case.op("tpu.Mul", [x, factor], {}, "product", shape)
+    case.op("tpu.Add", [product, shift], {}, "out", shape)
+    return case
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize(
+    ("channels", "plane", "secs"),
+    [
+        (3, (1, 40), Secs()),
+        (64, (1, 40), Secs()),
+        (65, (1, 40), Secs()),
+        (197, (1, 48), Secs(c=2)),
+        (100, (8, 5), Secs(h=3)),
+        (1, (8, 5), Secs(n=2)),
+    ],
+    ids=str,
+)
+def test_one_channel_reaches_every_lane(
+    kind: str, channels: int, plane: tuple[int, int], secs: Secs
+) -> None:
+    run_grouped(modulated(kind, 2, channels, plane), GroupType.NORMAL, secs)
