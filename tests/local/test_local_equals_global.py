@@ -137,6 +137,18 @@ def pooled(mode: str) -> Build:
     return build
 
 
+def pooled_lines(case: Case) -> None:
+    """Windows of 4 that share an element with the next."""
+    attributes = {
+        "kernel_shape": "[4]",
+        "strides": "[3]",
+        "pads": "[1, 0]",
+        "pool_mode": "#tpu<pool_mode Avg>",
+        "count_include_pad": "true",
+    }
+    case.op("tpu.Pool1D", [case.input("x", (2, 70, 30))], attributes, "y", (2, 70, 10))
+
+
 def reduced(mode: str, axis: int) -> Build:
     """One axis in the lanes."""
 
@@ -218,6 +230,7 @@ CASES: Mapping[str, Build] = {
     "tpu.Mul stretched": binary("Mul", (2, 70, 1, 1)),
     "tpu.MulConst": unary("MulConst", const_val="0.7 : f64"),
     "tpu.PReluOp": sloped,
+    "tpu.Pool1D": pooled_lines,
     "tpu.Pool2D Max": pooled("Max"),
     "tpu.Pool2D Avg": pooled("Avg"),
     "tpu.RMSNorm": over_roots,
