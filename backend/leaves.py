@@ -24,6 +24,7 @@ from xdsl_tpu.backend.kernels import (
     recurrent,
     reduce,
     rope,
+    scan,
     softmax,
 )
 from xdsl_tpu.backend.kernels.int8 import elementwise as int8
@@ -33,6 +34,7 @@ from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
 from xdsl_tpu.backend.local import int8_lookup, move, pool, resample, rows, transpose
 from xdsl_tpu.backend.local import rope as local_rope
+from xdsl_tpu.backend.local import scan as local_scan
 from xdsl_tpu.backend.local.alone import in_slices
 from xdsl_tpu.backend.local.context import LocalKernel
 from xdsl_tpu.dialects import tpu
@@ -68,6 +70,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.InstanceNormOp: Leaf(group_norm.instance_norm),
     tpu.LSTMOp: Leaf(recurrent.recurrent),
     tpu.LayerNormOp: Leaf(norm.layer_norm, rows.layer_norm),
+    tpu.LinearScanOp: Leaf(scan.scan, local_scan.scan),
     tpu.LutOp: Leaf(lookup.lookup, int8_lookup.lookup),
     tpu.MatMulOp: Leaf(matmul.matmul, local_by_type.product),
     tpu.MlpOp: Leaf(mlp.mlp),

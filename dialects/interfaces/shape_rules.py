@@ -176,3 +176,19 @@ def flattened(shape: Shape, start: int, end: int) -> Shape:
     if first > last:
         raise ShapeError(f"cannot flatten {dims(shape)} from {first} to {last}")
     return (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :])
+
+
+def scan_states(factors: Shape, summands: Shape, initial: Shape | None, axis: int) -> Shape:
+    """The shape of all states of a linear recurrence along an axis.
+
+    Raises:
+        ShapeError: the operands differ, have no such axis, or `initial` is not one step of them.
+    """
+    if factors != summands:
+        raise ShapeError(f"factors {dims(factors)} and summands {dims(summands)} differ")
+    if not 0 <= axis < len(factors):
+        raise ShapeError(f"axis {axis} is out of range for rank {len(factors)}")
+    state = (*factors[:axis], 1, *factors[axis + 1 :])
+    if initial is not None and initial != state:
+        raise ShapeError(f"initial is {dims(initial)}, needed is {dims(state)}")
+    return factors

@@ -179,7 +179,7 @@ from xdsl_tpu.dialects.top.reshape import (
     ViewOp,
 )
 from xdsl_tpu.dialects.top.resize import GridSamplerOp, InterpOp, UpsampleOp
-from xdsl_tpu.dialects.top.rnn import GRUOp, LSTMOp, SelectiveScanOp
+from xdsl_tpu.dialects.top.rnn import GRUOp, LinearScanOp, LSTMOp, SelectiveScanOp
 from xdsl_tpu.dialects.top.slice import (
     ConcatOp,
     ConcatSliceOp,
@@ -244,7 +244,8 @@ __all__ = [
     "FrcnDetectionOp", "GELUOp", "GRUOp", "GatherElementsOp", "GatherNDOp", "GatherOp",
     "GridSamplerOp", "GroupNormOp", "GroupNormTrainOp", "HardSigmoidOp", "HardSwishOp", "IfOp",
     "IndexPutOp", "InputOp", "InsertOp", "InstanceNormOp", "InterpOp", "LRNOp", "LSTMOp",
-    "LayerNormBwdOp", "LayerNormOp", "LayerNormTrainOp", "LeakyReluOp", "ListOp", "LogBOp",
+    "LayerNormBwdOp", "LayerNormOp", "LayerNormTrainOp", "LeakyReluOp", "LinearScanOp",
+    "ListOp", "LogBOp",
     "LogOp", "LogicalAndOp", "LoopOp", "LutOp", "MaskRCNN_BboxPoolerOp", "MaskRCNN_GetBboxBOp",
     "MaskRCNN_MaskPoolerOp", "MaskRCNN_RPNGetBboxesOp", "MaskedFillOp", "MatMulOp",
     "MatchTemplateOp", "MaxConstOp", "MaxOp", "MaxPoolOp", "MaxPoolWithMaskOp",

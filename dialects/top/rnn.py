@@ -11,6 +11,7 @@ from xdsl.traits import Pure
 from xdsl_tpu.dialects.attrs import BOOL, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, NamedOp, is_none
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.interfaces.shape_rules import scan_states
 from xdsl_tpu.dialects.top.abstract import ShapedOp
 
 
@@ -88,6 +89,34 @@ def _recurrent_shapes(op: LSTMOp | GRUOp, filter: SSAValue, gates: int) -> tuple
     shapes = (sequence, *(state,) * (len(op.results) - 1))
     results = zip(op.results, shapes, strict=True)
     return tuple(() if is_none(result) else shape for result, shape in results)
+
+
+@irdl_op_definition
+class LinearScanOp(ShapedOp):
+    """A linear recurrence: the states h_t = a_t * h_(t-1) + b_t of all steps t along `axis`.
+
+    | value | shape |
+    |---|---|
+    | a, b, output | any, the same |
+    | initial | the same with 1 along `axis`: the state before the first step |
+
+    Without `initial` the first state is b_0, whatever a_0 is.
+    """
+
+    name = "top.LinearScan"
+
+    a = operand_def(TENSOR)
+    b = operand_def(TENSOR)
+    initial = operand_def(TENSOR_OR_NONE)
+    output = result_def(TENSOR)
+    axis = attr_def(I64_INT)
+
+    traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        initial = None if is_none(self.initial) else self.shape_of(self.initial)
+        shapes = self.shape_of(self.a), self.shape_of(self.b)
+        return (scan_states(*shapes, initial, self.axis.value.data),)
 
 
 @irdl_op_definition

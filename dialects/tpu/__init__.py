@@ -200,7 +200,7 @@ from xdsl_tpu.dialects.tpu.resize import (
     ResampleOp,
     UpsampleOp,
 )
-from xdsl_tpu.dialects.tpu.rnn import GRUOp, LSTMOp
+from xdsl_tpu.dialects.tpu.rnn import GRUOp, LinearScanOp, LSTMOp
 from xdsl_tpu.dialects.tpu.shape import IdentityOp, ReshapeOp, SqueezeOp, UnsqueezeOp
 from xdsl_tpu.dialects.tpu.shape_value import (
     ConstantFillOp,
@@ -281,7 +281,7 @@ __all__ = [
     "GroupNormOp", "GroupNormTrainOp", "GroupOp", "GroupParallelOp", "Host2DeviceOp",
     "IdentityOp", "IfOp", "ImageOutFormat", "ImageOutFormatAttr", "IndexPutOp", "InsertOp",
     "InstanceNormOp", "InterpOp", "LRNOp", "LSTMOp", "LayerGroupAttr", "LayerNormBwdOp",
-    "LayerNormCastOp", "LayerNormOp", "LayerNormTrainOp", "LeakyReluOp", "LoadOp",
+    "LayerNormCastOp", "LayerNormOp", "LayerNormTrainOp", "LeakyReluOp", "LinearScanOp", "LoadOp",
     "LoadToL2MOp", "LocalOp", "LogicalAndOp", "LoopOp", "LutBF16Mode", "LutBF16ModeAttr",
     "LutBF16Op", "LutOp", "MaskRCNN_BboxPoolerOp", "MaskRCNN_GetBboxBOp",
     "MaskRCNN_MaskPoolerOp", "MaskRCNN_RPNGetBboxesOp", "MaskedFillOp", "MatMulLutOp",

@@ -4,8 +4,12 @@ from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, tra
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import RANKED
-from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp
+from xdsl_tpu.dialects.base import RANKED, is_none
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, axis_number
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference, dims, known_shape
+from xdsl_tpu.dialects.interfaces.shape_rules import scan_states
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, TakesMargins
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
 
 @irdl_op_definition
@@ -60,3 +64,46 @@ class LSTMOp(TpuOp):
     Y_c = result_def(RANKED_OR_NONE)
 
     traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LinearScanOp(AlikeEverywhere, TakesMargins, ShapeInference, LocalOp):
+    """The states h_t = a_t * h_(t-1) + b_t of all steps t along `axis`.
+
+    `a`, `b` and the result have one shape, `initial` has 1 along `axis`; without it the first
+    state is b_0. Each product and each sum is rounded to the element type.
+    """
+
+    name = "tpu.LinearScan"
+
+    a = operand_def(RANKED)
+    b = operand_def(RANKED)
+    initial = operand_def(RANKED_OR_NONE)
+    axis = attr_def(I64_INT)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        initial = None if is_none(self.initial) else self.shape_of(self.initial)
+        shapes = self.shape_of(self.a), self.shape_of(self.b)
+        return (scan_states(*shapes, initial, self.axis.value.data),)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        """Steps lie in one lane: along n, h or w."""
+        axis, shape = self.axis.value.data, known_shape(self.output.type) or ()
+        if axis in (0, 2) or axis == len(shape) - 1 == 3:
+            return None
+        return f"its steps along axis {axis} of {dims(shape)} are not those of n, h or w"
+
+    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        shape = known_shape(self.output.type) or ()
+        if kind is GroupType.THREE_D and len(shape) > 4:
+            return f"{dims(shape)} has a depth of its own"
+        return None if kind is GroupType.MM else super().type_problem(kind, lanes)
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis_number(axis, kind) != self.axis.value.data
+
+    def split_weights(self) -> tuple[int, ...]:
+        return (0, 1, 2)

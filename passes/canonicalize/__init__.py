@@ -34,6 +34,7 @@ from xdsl_tpu.passes.canonicalize import (
     patch_merging,
     permute,
     pointwise,
+    recurrence,
     reduce,
     relu,
     reshape,
@@ -58,6 +59,7 @@ PATTERNS: PatternTable = {
         add.AddToScale(),
         add.MergeAdds(),
         rotary.RotaryEmbedding(),
+        recurrence.LinearRecurrence(),
     ),
     top.AvgPoolOp: (pad.PadIntoWindow(),),
     top.BatchNormOp: (scale.BatchNormToScale(),),
@@ -68,6 +70,7 @@ PATTERNS: PatternTable = {
         concat.RemoveConcat(),
         concat.ConcatWeights(),
         concat.ConcatNeighbourSlices(),
+        recurrence.RollConcat(),
     ),
     top.ConvOp: (
         pad.PadIntoWindow(),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
-from xdsl_tpu.passes.lowering.common import build
+from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext, Lowerings
 
 BIAS = 3
@@ -21,4 +21,8 @@ def _layer(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     return build(op, ctx, target, operands, ctx.element)
 
 
-LOWERINGS: Lowerings = {top.GRUOp: _layer, top.LSTMOp: _layer}
+LOWERINGS: Lowerings = {
+    top.GRUOp: _layer,
+    top.LSTMOp: _layer,
+    top.LinearScanOp: same(tpu.LinearScanOp),
+}

@@ -219,6 +219,12 @@ REDUCTIONS = [
         for m in ("contiguous_halves", "interleaved_pairs")
     ),
     Sample(top.RMSNormOp, [X(normal(2, 5, 8)), W(positive(8))], {"eps": 1e-5}),
+    Sample(top.LinearScanOp, [X(inside(1, 3, 5, 2)), X(normal(1, 3, 5, 2)), None], {"axis": 2}),
+    Sample(
+        top.LinearScanOp,
+        [X(inside(4, 3)), X(normal(4, 3)), X(normal(1, 3))],
+        {"axis": 0},
+    ),
     unary(top.LRNOp, size=3),
     unary(top.LRNOp, size=4, beta=0.6, alpha=0.5),
     Sample(

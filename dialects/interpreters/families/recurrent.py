@@ -1,13 +1,15 @@
-"""LSTM and GRU."""
+"""LSTM, GRU and linear recurrences."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters.call import Call, Value
+from xdsl_tpu.dialects.interpreters.elements import conform
 from xdsl_tpu.dialects.interpreters.numerics.recurrent import (
     Recurrence,
     States,
@@ -64,7 +66,26 @@ def gru_rule(call: Call) -> tuple[Value, ...]:
     return _ordered(call, *gru(x, layer, states, call.flag("linear_before_reset")))
 
 
+def scan_rule(call: Call) -> Array:
+    """Operands a, b, initial; each product and each sum is rounded to the result's type."""
+    a, b, initial, axis = (
+        call.tensor(0),
+        call.tensor(1),
+        call.optional(2),
+        call.axis(call.tensor(1).ndim),
+    )
+    kind = call.op.results[0].type
+    factors, states = np.moveaxis(a, axis, 0), np.moveaxis(b.copy(), axis, 0)
+    before = None if initial is None else np.moveaxis(initial, axis, 0)[0]
+    for factor, state in zip(factors, states, strict=True):
+        if before is not None:
+            state[...] = conform(conform(factor * before, kind) + state, kind)
+        before = state
+    return np.moveaxis(states, 0, axis)
+
+
 RULES: Final[Rules] = {
+    scan_rule: (top.LinearScanOp, tpu.LinearScanOp),
     lstm_rule: (top.LSTMOp, tpu.LSTMOp),
     gru_rule: (top.GRUOp, tpu.GRUOp),
 }
