@@ -9,8 +9,9 @@ through DDR but inputs, weights and results.
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.kernels.recurrent_cells import gru, lstm
+from xdsl_tpu.backend.kernels.recurrent_layer import Layer
 from xdsl_tpu.backend.kernels.recurrent_plan import Sizes, choose_plan
-from xdsl_tpu.backend.kernels.recurrent_steps import Layer, Steps
+from xdsl_tpu.backend.kernels.recurrent_steps import Steps
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.kernels.tiling import cut
 from xdsl_tpu.backend.tensor import DType, ceil_div

@@ -5,13 +5,12 @@ A column is a sequence or, of inputs and results of a block of steps, a *pixel*:
 sequence. Dense tensors hold slots and sequences without gaps.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from xdsl_tpu.backend.emitter import Arith
-from xdsl_tpu.backend.kernels.recurrent_cells import Cell, Room, Step
-from xdsl_tpu.backend.kernels.recurrent_plan import Plan, Sizes
+from xdsl_tpu.backend.kernels.recurrent_cells import Room, Step
+from xdsl_tpu.backend.kernels.recurrent_layer import Block, Layer
+from xdsl_tpu.backend.kernels.recurrent_plan import Plan
 from xdsl_tpu.backend.kernels.recurrent_weights import GateWeights
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, LocalMemory
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
@@ -27,49 +26,6 @@ from xdsl_tpu.backend.tensor import (
 )
 
 F32 = DType.F32
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """A layer's operands and results in DDR, absent ones None; states are h, and c of an LSTM."""
-
-    sizes: Sizes
-    cell: Cell
-    batch_first: bool
-    linear_before_reset: bool
-    x: DdrValue
-    weights: DdrValue
-    recurrence: DdrValue
-    bias: DdrValue | None
-    initial: Sequence[DdrValue | None]
-    y: DdrValue | None
-    final: Sequence[DdrValue | None]
-
-    @property
-    def sequence_strides(self) -> tuple[int, int]:
-        """Elements between steps and between sequences of x, in its rows."""
-        return (1, self.sizes.steps) if self.batch_first else (self.sizes.batch, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Steps and sequences that are computed together, and which columns they have."""
-
-    way: int
-    steps: Piece
-    batch: Piece
-    by_step: bool
-    """Whether inputs have the sequences of a step side by side, or the steps of a sequence."""
-
-    @property
-    def pixels(self) -> int:
-        """Columns in all."""
-        return self.steps.size * self.batch.size
-
-    @property
-    def strides(self) -> tuple[int, int]:
-        """Columns from step to step and from sequence to sequence, of inputs."""
-        return (self.batch.size, 1) if self.by_step else (1, self.steps.size)
 
 
 class Steps:
@@ -153,6 +109,11 @@ class Steps:
         shape, size = (1, self._lanes, slots, columns), slots * columns
         return strided(tensor.address, shape, (size, size, columns, 1), tensor.dtype)
 
+    def _units(self, place: int, columns: int) -> tuple[LocalTensor, LocalTensor]:
+        """A tensor of all units, dense columns: as rows on the lanes, and as slots and columns."""
+        whole = self._tensor(place, self._per_gate * self._lanes, columns, self._kind)
+        return whole, self._columns(whole, Piece(0, self._per_gate), 0, columns, 1)
+
     def _columns(
         self, tensor: LocalTensor, slots: Piece, first: int, count: int, step: int
     ) -> LocalTensor:
@@ -161,9 +122,6 @@ class Steps:
         shape = (1, self._lanes, slots.size, count)
         strides = (pitch, pitch, pitch, step)
         return strided(tensor.at(g=slots.start, w=first), shape, strides, tensor.dtype)
-
-    def _fill(self, tensor: LocalTensor, value: float) -> None:
-        self.e.copy(tensor, value)
 
     def _convert(self, out: LocalTensor, a: LocalTensor) -> None:
         if out.dtype is a.dtype:
@@ -189,7 +147,7 @@ class Steps:
         loaded = self._tensor(self._biases[0], rows, units, F32)
         fetch(e, loaded, source)
         by_unit = aligned(self.chip, self._biases[1], turned, F32)
-        self._fill(by_unit, 0.0)
+        self.e.copy(by_unit, 0.0)
         transpose(e, self._tensor(self._biases[1], units, rows, F32), loaded)
         pitch, gates, apart = by_unit.strides[1], sizes.gates, self.layer.linear_before_reset
 
@@ -227,29 +185,25 @@ class Steps:
     def _begin(self, way: int, batch: Piece) -> None:
         """The initial states, or zeros."""
         sizes, columns = self.layer.sizes, batch.size
-        units = self._per_gate * self._lanes
         dense = (self._room.h, self._room.c)
         places = (self._state, self._other)
         for value, place, target in zip(self.layer.initial, places, dense, strict=False):
-            whole = self._tensor(place, units, columns, self._kind)
-            self._fill(whole, 0.0)
+            whole, source = self._units(place, columns)
+            self.e.copy(whole, 0.0)
             if value is not None:
                 rows = self._tensor(self._rows, columns, sizes.units, self._kind)
                 fetch(self.e, rows, self._state_in_ddr(value, way, batch))
                 transpose(self.e, self._tensor(place, sizes.units, columns, self._kind), rows)
-            source = self._columns(whole, Piece(0, self._per_gate), 0, columns, 1)
             self._convert(self._dense(target, self._per_gate, columns), source)
 
     def _end(self, way: int, batch: Piece) -> None:
         """Store the final states."""
         sizes, columns = self.layer.sizes, batch.size
-        units = self._per_gate * self._lanes
         dense, places = (self._room.h, self._room.c), (self._state, self._other)
         for value, place, source in zip(self.layer.final, places, dense, strict=False):
             if value is None:
                 continue
-            whole = self._tensor(place, units, columns, self._kind)
-            target = self._columns(whole, Piece(0, self._per_gate), 0, columns, 1)
+            _, target = self._units(place, columns)
             self._convert(target, self._dense(source, self._per_gate, columns))
             rows = self._tensor(self._rows, columns, sizes.units, self._kind)
             transpose(self.e, rows, self._tensor(place, sizes.units, columns, self._kind))
@@ -398,6 +352,5 @@ class Steps:
 
     def _give(self, columns: int, value: LocalTensor) -> None:
         """Put a state where the next product reads it."""
-        whole = self._tensor(self._state, self._per_gate * self._lanes, columns, self._kind)
-        target = self._columns(whole, Piece(0, self._per_gate), 0, columns, 1)
+        _, target = self._units(self._state, columns)
         self._convert(target, self._dense(value, self._per_gate, columns))
