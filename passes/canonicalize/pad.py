@@ -6,22 +6,27 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, ints
 from xdsl_tpu.dialects.top.abstract import FusedReluOp
 from xdsl_tpu.passes.canonicalize.common import has_relu
-from xdsl_tpu.passes.graph import has_shapes, rebuilt, sole_producer
+from xdsl_tpu.passes.graph import has_shapes, rebuilt
 
 
 class PadIntoWindow(RewritePattern):
     """Conv(Pad(x, zeros around H and W)) -> Conv(x) with larger `pads`; AvgPool likewise.
 
     An AvgPool counts its padding then. A MaxPool, whose own padding never wins, does the same
-    when nothing in front of the Pad is negative.
+    when nothing in front of the Pad is negative. Several such ops may read one Pad.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
         self, op: top.ConvOp | top.AvgPoolOp | top.MaxPoolOp, rewriter: PatternRewriter
     ) -> None:
-        pad = sole_producer(op.input, top.PadOp)
-        if pad is None or pad.mode.data != "constant" or not has_shapes(pad.input):
+        pad = op.input.owner
+        if (
+            not isinstance(pad, top.PadOp)
+            or not _serves_windows(pad)
+            or pad.mode.data != "constant"
+            or not has_shapes(pad.input)
+        ):
             return
         if pad.val.value.data != 0.0 or not has_shapes(op.output):
             return
@@ -40,6 +45,14 @@ class PadIntoWindow(RewritePattern):
         if isinstance(padded, top.AvgPoolOp):
             padded.count_include_pad = BOOL.encode(True)
         rewriter.replace(op, padded)
+
+
+def _serves_windows(pad: top.PadOp) -> bool:
+    """Whether windows are all that read it: with another reader it would be computed still."""
+    return all(
+        isinstance(use.operation, top.ConvOp | top.AvgPoolOp | top.MaxPoolOp) and use.index == 0
+        for use in pad.output.uses
+    )
 
 
 def _may_pad(op: top.ConvOp | top.AvgPoolOp | top.MaxPoolOp, pad: top.PadOp) -> bool:

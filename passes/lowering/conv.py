@@ -17,7 +17,15 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
-from xdsl_tpu.passes.lowering.dilation import Window, phased, without_idle_taps
+from xdsl_tpu.passes.lowering.dilation import (
+    NO_WINDOW,
+    Line,
+    Window,
+    in_rows,
+    line_of,
+    phased,
+    without_idle_taps,
+)
 from xdsl_tpu.passes.lowering.steps import Array, Steps
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
@@ -157,12 +165,15 @@ class _Convolution:
             x, windows[0] = self._fitted(x, windows, 0)
             return self._by_planes(x, weights, bias, windows)
         weights, windows = without_idle_taps(weights, windows, shape_of(x)[2:])
+        line = line_of(shape_of(x), windows)
+        if line is not None:
+            return self._line(x, weights, bias, line, [w is line.window for w in windows])
         x, windows = self._within_reach(x, windows)
         if any(window.is_far for window in windows):
             return self._far(x, weights, bias, windows)
         if len(windows) == 2:
             return self._conv2d(x, weights, bias, windows, "")
-        element, column = self.do.ctx.element, Window(1, 1, 0, 0, 1)
+        element, column = self.do.ctx.element, NO_WINDOW
         x = self.do.reshaped("image", x, (*shape_of(x), 1), element)
         y = self._conv2d(x, weights[..., None], bias, [*windows, column], "convolved")
         return self.do.last(tpu.ReshapeOp, [y], element, shape=list(shape_of(y)[:-1]))
@@ -178,7 +189,7 @@ class _Convolution:
         """The result over an input of one or two dimensions with zeros between its elements."""
         if len(windows) == 2:
             return self._conv2d(x, weights, bias, windows, "", gaps=gaps)
-        element, column = self.do.ctx.element, Window(1, 1, 0, 0, 1)
+        element, column = self.do.ctx.element, NO_WINDOW
         x = self.do.reshaped("image", x, (*shape_of(x), 1), element)
         image = [*windows, column]
         y = self._conv2d(x, weights[..., None], bias, image, "convolved", gaps=[*gaps, 0])
@@ -204,6 +215,18 @@ class _Convolution:
         assert isinstance(op, top.ConvOp | top.DeconvOp)
         return do.last(tpu.AddOp, [y, term], element, do_relu=op.do_relu, relu_limit=op.relu_limit)
 
+    def _line(
+        self, x: SSAValue, weights: Array, bias: SSAValue, line: Line, along: Sequence[bool]
+    ) -> SSAValue:
+        """Over a line in rows of its elements; `along` says which dimension is the line."""
+        weights = weights.reshape(*weights.shape[:2], line.window.kernel, 1)
+        y = in_rows(
+            self.do, x, line, lambda x, inner: self._conv2d(x, weights, bias, inner, "convolved")
+        )
+        n, channels, places, _ = shape_of(y)
+        shape = [n, channels, *(places if whole else 1 for whole in along)]
+        return self.do.last(tpu.ReshapeOp, [y], self.do.ctx.element, shape=shape)
+
     def _far(
         self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[Window]
     ) -> SSAValue:
@@ -215,7 +238,7 @@ class _Convolution:
                 x, windows[index] = self._fitted(x, windows, index)
         if rank == 1:
             x = do.reshaped("image", x, (*shape_of(x), 1), element)
-            weights, windows = weights[..., None], [*windows, Window(1, 1, 0, 0, 1)]
+            weights, windows = weights[..., None], [*windows, NO_WINDOW]
         y = phased(
             do, x, windows, lambda x, inner: self._conv2d(x, weights, bias, inner, "convolved")
         )

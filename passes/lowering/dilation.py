@@ -1,11 +1,13 @@
 """Convolutions whose taps lie further apart than a command can say.
 
 Elements that are p apart are the rows of p smaller images: a dilation of p q over one image is one
-of q over those. Taps that meet padding only are left out first.
+of q over those. A line needs no images of its own: written in rows of p its taps lie below each
+other, and nothing moves. Taps that meet padding only are left out first.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -41,6 +43,10 @@ class Window:
         return self.kernel > 1 and self.dilation > LIMITS.dilation
 
 
+NO_WINDOW = Window(1, 1, 0, 0, 1)
+"""That of a dimension that a filter does not reach along."""
+
+
 def without_idle_taps(
     weights: Array, windows: Sequence[Window], sizes: Sequence[int]
 ) -> tuple[Array, list[Window]]:
@@ -69,6 +75,73 @@ def without_idle_taps(
             )
         )
     return weights, left
+
+
+@dataclass(frozen=True)
+class Line:
+    """An image of one dimension that a window slides along, in rows of so many elements."""
+
+    window: Window
+    columns: int
+
+
+def line_of(shape: Sequence[int], windows: Sequence[Window]) -> Line | None:
+    """The line that (N, C, spatial) is, in rows that bring taps near which a command cannot reach.
+
+    None if there is none: one window is dilated too far or behind too much padding, by steps of
+    1, and the others have nothing to slide over. Padding in front must be whole rows; a row that
+    divides the line is best, as nothing has to be filled then.
+    """
+    wide = [window for window in windows if _is_wide(window)]
+    if len(wide) != 1 or wide[0].stride > 1 or min(wide[0].before, wide[0].after) < 0:
+        return None
+    window, size = wide[0], prod(shape[2:])
+    others = [(n, w) for n, w in zip(shape[2:], windows, strict=True) if w is not window]
+    if any(other != (1, NO_WINDOW) for other in others):
+        return None
+    fits = [
+        p
+        for p in range(2, window.dilation + 1)
+        if not window.dilation % p
+        and not window.before % p
+        and window.dilation // p <= LIMITS.dilation
+        and max(window.before, window.after) <= LIMITS.padding * p
+    ]
+    columns = min(fits, key=lambda p: (size % p > 0, p), default=None)
+    return None if columns is None else Line(window, columns)
+
+
+def _is_wide(window: Window) -> bool:
+    padding = max(window.before, window.after)
+    return window.is_far or (window.dilation > 1 and padding > LIMITS.padding)
+
+
+def in_rows(
+    do: Steps, x: SSAValue, line: Line, convolve: Callable[[SSAValue, list[Window]], SSAValue]
+) -> SSAValue:
+    """`convolve` on (N, C, rows, columns) of a line (N, C, spatial): (N, OC, places, 1)."""
+    element, (n, c, *spatial) = do.ctx.element, shape_of(x)
+    none, size, window, columns = [do.ctx.none()] * 4, prod(spatial), line.window, line.columns
+    rows = -(-size // columns)
+    if rows * columns > size:
+        x = do.reshaped("line", x, (n, c, size), element)
+        paddings, whole = [0, 0, 0, 0, 0, rows * columns - size], (n, c, rows * columns)
+        x = do.step("filled", tpu.PadOp, [x, *none], whole, element, paddings=paddings, val=0.0)
+    x = do.reshaped("rows", x, (n, c, rows, columns), element)
+    inner = replace(
+        window,
+        before=window.before // columns,
+        after=-(-window.after // columns),
+        dilation=window.dilation // columns,
+    )
+    y = convolve(x, [inner, NO_WINDOW])
+    _, channels, high, _ = shape_of(y)
+    y = do.reshaped("places", y, (n, channels, high * columns, 1), element)
+    part = [n, channels, window.positions(size), 1]
+    if part[2] == high * columns:
+        return y
+    options = {"offset": [0] * 4, "ends": part, "steps": [1] * 4}
+    return do.step("kept", tpu.SliceOp, [y, *none], part, element, **options)
 
 
 @dataclass(frozen=True)

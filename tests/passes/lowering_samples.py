@@ -112,6 +112,28 @@ CONVOLUTIONS = [
             "group": 1,
         },
     ),
+    *(
+        Sample(
+            top.ConvOp,
+            [X(normal(1, 4, *line)), W(normal(4, 4 // group, *kernel)), W(normal(4))],
+            {
+                "kernel_shape": kernel,
+                "strides": tuple(stride for _ in line),
+                "pads": pads,
+                "dilations": dilations,
+                "group": group,
+                "do_relu": True,
+            },
+        )
+        for line, kernel, stride, pads, dilations, group in (
+            ((96,), (2,), 1, (32, 0), (32,), 1),
+            ((100,), (3,), 1, (34, 34), (34,), 4),
+            ((1, 70), (1, 3), 1, (0, 18, 0, 18), (1, 18), 2),
+            ((70, 1), (3, 1), 1, (36, 0, 5, 0), (18, 1), 1),
+            ((80,), (5,), 1, (32, 0), (8,), 1),
+            ((90,), (3,), 2, (40, 0), (20,), 1),
+        )
+    ),
     Sample(
         top.ConvOp,
         [X(normal(1, 4, 9, 9)), X(normal(6, 4, 3, 3)), X(normal(6))],

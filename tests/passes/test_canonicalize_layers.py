@@ -275,6 +275,19 @@ def test_pad_goes_into_the_conv() -> None:
         assert len(kinds(assert_same_numbers(net.module(y), CANONICALIZE))) == count
 
 
+@pytest.mark.parametrize(("third", "count"), [(top.ConvOp, 3), (top.ReluOp, 4)])
+def test_pad_goes_into_all_its_convs_or_none(third: type[NamedOp], count: int) -> None:
+    net = Net()
+    x = pad(net, net.input("x", 1, 3, 6, 6))
+    weights = [net.weight(f"w{i}", 3, 3, 2, 2) for i in range(3)]
+    ys = [conv(net, f"c{i}", x, weights[i]) for i in range(2)]
+    if third is top.ConvOp:
+        ys.append(conv(net, "c2", x, weights[2]))
+    else:
+        ys.append(net.op(third, "r", (x,)))
+    assert len(kinds(assert_same_numbers(net.module(*ys), CANONICALIZE))) == count
+
+
 def test_pad_of_channels_stays() -> None:
     net = Net()
     x = pad(net, net.input("x", 1, 2, 6, 6), counts=(0, 1, 0, 0, 0, 0, 0, 0))
