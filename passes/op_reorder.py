@@ -9,20 +9,26 @@ from xdsl.passes import ModulePass
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.tensors import functions
+from xdsl_tpu.passes.view_places import gather_views
 
 
 @dataclass(frozen=True)
 class OpReorderPass(ModulePass):
-    """Move every weight in front of its first user.
+    """Move every weight in front of its first user, and changes of shape where they part no ops.
 
     Coefficients get their addresses in program order, so this makes the chip read them from
-    rising addresses.
+    rising addresses. A Reshape that has no local form ends a layer group; several of them go to
+    one place between what makes their operands and what reads them.
+
+        MatMul, MatMul, Exp, Reshape, Mul, Reshape, Mul  ->  MatMul, MatMul, Reshape, Reshape, Exp,
+                                                             Mul, Mul
     """
 
     name = "op-reorder"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in functions(op):
+            gather_views(func.body.block)
             _move_weights(func)
 
 

@@ -1,0 +1,65 @@
+// RUN: tpu-opt %s --split-input-file --op-reorder --no-locations | filecheck %s
+
+// Changes of shape that have no local form, among ops that have one.
+
+// Both views go in front of what makes the large tensor: no group ends behind it any more.
+func.func @gathered(%x: tensor<1x2x4xf16>, %y: tensor<1x8x2x4xf16>) -> tensor<1x8x2x4xf16> {
+  %none = "top.None"() : () -> none
+  %b = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<1x2x4xf16>) -> tensor<1x2x4xf16> loc("b")
+  %c = "tpu.MulConst"(%x) {const_val = 3.0 : f64} : (tensor<1x2x4xf16>) -> tensor<1x2x4xf16> loc("c")
+  %h = "tpu.MulConst"(%y) {const_val = 4.0 : f64} : (tensor<1x8x2x4xf16>) -> tensor<1x8x2x4xf16> loc("h")
+  %br = "tpu.Reshape"(%b) : (tensor<1x2x4xf16>) -> tensor<1x1x2x4xf16> loc("br")
+  %hb = "tpu.Mul"(%h, %br) : (tensor<1x8x2x4xf16>, tensor<1x1x2x4xf16>) -> tensor<1x8x2x4xf16> loc("hb")
+  %cr = "tpu.Unsqueeze"(%c) {axes = [1]} : (tensor<1x2x4xf16>) -> tensor<1x1x2x4xf16> loc("cr")
+  %hc = "tpu.Mul"(%hb, %cr) : (tensor<1x8x2x4xf16>, tensor<1x1x2x4xf16>) -> tensor<1x8x2x4xf16> loc("hc")
+  return %hc : tensor<1x8x2x4xf16>
+}
+
+// CHECK-LABEL: func.func @gathered
+// CHECK: [[B:%.*]] = "tpu.MulConst"({{.*}}const_val = 2.0
+// CHECK-NEXT: [[C:%.*]] = "tpu.MulConst"({{.*}}const_val = 3.0
+// CHECK-NEXT: [[BR:%.*]] = "tpu.Reshape"([[B]])
+// CHECK-NEXT: [[CR:%.*]] = "tpu.Unsqueeze"([[C]])
+// CHECK-NEXT: [[H:%.*]] = "tpu.MulConst"({{.*}}const_val = 4.0
+// CHECK-NEXT: [[HB:%.*]] = "tpu.Mul"([[H]], [[BR]])
+// CHECK-NEXT: "tpu.Mul"([[HB]], [[CR]])
+
+// -----
+
+// Where an op without a local form parts the others anyhow, a view goes there.
+func.func @to_a_wall(%x: tensor<1x2x4xf16>, %y: tensor<1x8x2x4xf16>) -> tensor<1x2x8x4xf16> {
+  %none = "top.None"() : () -> none
+  %b = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<1x2x4xf16>) -> tensor<1x2x4xf16> loc("b")
+  %p = "tpu.Permute"(%y, %none) {order = [0, 2, 1, 3]} : (tensor<1x8x2x4xf16>, none) -> tensor<1x2x8x4xf16> loc("p")
+  %h = "tpu.MulConst"(%p) {const_val = 4.0 : f64} : (tensor<1x2x8x4xf16>) -> tensor<1x2x8x4xf16> loc("h")
+  %br = "tpu.Reshape"(%b) : (tensor<1x2x4xf16>) -> tensor<1x8xf16> loc("br")
+  %bs = "tpu.Reshape"(%br) : (tensor<1x8xf16>) -> tensor<1x1x8x1xf16> loc("bs")
+  %hb = "tpu.Mul"(%h, %bs) : (tensor<1x2x8x4xf16>, tensor<1x1x8x1xf16>) -> tensor<1x2x8x4xf16> loc("hb")
+  return %hb : tensor<1x2x8x4xf16>
+}
+
+// CHECK-LABEL: func.func @to_a_wall
+// CHECK: "tpu.Permute"
+// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x8xf16>
+// CHECK-NEXT: {{.*}}tensor<1x1x8x1xf16>
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 4.0
+// CHECK-NEXT: "tpu.Mul"
+
+// -----
+
+// A view that nothing parts stays, whatever has a local form does, and what is returned.
+func.func @stays(%x: tensor<1x2x4xf16>) -> (tensor<1x2x2x2xf16>, tensor<1x8xf16>) {
+  %b = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<1x2x4xf16>) -> tensor<1x2x4xf16> loc("b")
+  %h = "tpu.MulConst"(%x) {const_val = 4.0 : f64} : (tensor<1x2x4xf16>) -> tensor<1x2x4xf16> loc("h")
+  %br = "tpu.Reshape"(%b) : (tensor<1x2x4xf16>) -> tensor<1x2x2x2xf16> loc("br")
+  %r = "tpu.Reshape"(%h) : (tensor<1x2x4xf16>) -> tensor<1x8xf16> loc("r")
+  %c = "tpu.MulConst"(%br) {const_val = 3.0 : f64} : (tensor<1x2x2x2xf16>) -> tensor<1x2x2x2xf16> loc("c")
+  return %c, %r : tensor<1x2x2x2xf16>, tensor<1x8xf16>
+}
+
+// CHECK-LABEL: func.func @stays
+// CHECK: "tpu.MulConst"({{.*}}const_val = 2.0
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 4.0
+// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x2x2x2xf16>
+// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x8xf16>
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 3.0
