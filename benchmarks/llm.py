@@ -1,7 +1,7 @@
 """Times of whole language models on the cycle model, beside the vendor's and what bounds them.
 
     python benchmarks/llm.py [--model NAME|FOLDER] [--quantize W4F16] [--head W8] [--seq 512]
-                             [--tokens 1] [--json FILE]
+                             [--tokens 1] [--history 0] [--json FILE]
 
 A model is one of the published configurations with seeded weights, or the folder of a Hugging Face
 model. Layers alike are compiled once: the first one and the last, which ends with the final norm,
@@ -30,7 +30,14 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.frontend.llm.formats import FORMATS, HEADS, WeightFormat
 from xdsl_tpu.frontend.llm.model import LanguageModel, open_model
-from xdsl_tpu.frontend.llm.nets import block_cache_net, block_net, check_length, head_net
+from xdsl_tpu.frontend.llm.nets import (
+    block_cache_net,
+    block_net,
+    check_length,
+    head_net,
+    history_net,
+)
+from xdsl_tpu.frontend.llm.stages import Block
 from xdsl_tpu.passes.pipelines import STAGES, Settings, pipeline, run_passes
 from xdsl_tpu.passes.strip_io_quant import StripIoQuantPass
 from xdsl_tpu.passes.tensors import element_of, functions, shape_of, size_in_bytes
@@ -122,20 +129,24 @@ class Phase:
         return blocks + (0 if self.once is None else of(self.once))
 
 
-def phases(model: LanguageModel, length: int, tokens: int) -> Iterator[Phase]:
-    """Decoding behind `length` tokens of history, and a prompt of `length` tokens."""
+def phases(model: LanguageModel, length: int, tokens: int, before: int = 0) -> Iterator[Phase]:
+    """Steps of `tokens` behind `length` tokens of history, and `length` tokens of a prompt behind
+    the `before` first ones."""
     floats, layers = model.format.floats, model.config.layers
-    head = measured(head_net(model), floats)
+    head = measured(head_net(model, tokens), floats)
     for name in ("decode", "prefill"):
         nets: list[Net] = []
         for index in (0, layers - 1):
             if name == "decode":
                 net = block_cache_net(model, index, length, rows=tokens)
+            elif before:
+                net = history_net(model, "block_kv", Block(index, length, before, before + length))
             else:
                 net = block_net(model, index, length)
             nets.append(measured(net, floats))
         first, last = nets
-        yield Phase(name, first, last, layers, head if name == "decode" else None)
+        told = "chunk" if before and name == "prefill" else name
+        yield Phase(told, first, last, layers, head if name == "decode" else None)
 
 
 def table(label: str, found: list[Phase], key: tuple[str, str, int]) -> Iterator[str]:
@@ -170,6 +181,7 @@ def main() -> None:
     parser.add_argument("--head", default="W8", choices=HEADS, help="format of the output matrix")
     parser.add_argument("--seq", type=int, default=512, help="tokens of history and of the prompt")
     parser.add_argument("--tokens", type=int, default=1, help="tokens of one step of decoding")
+    parser.add_argument("--history", type=int, default=0, help="tokens of the prompt before those")
     parser.add_argument("--json", type=json_file, help="write the figures to this file")
     arguments = parser.parse_args()
     format = WeightFormat(arguments.quantize, head=arguments.head)
@@ -177,11 +189,12 @@ def main() -> None:
         model: LanguageModel = SeededModel(arguments.model, format)
     else:
         model = open_model(Path(arguments.model), format)
-    check_length(model, arguments.seq)
-    found = list(phases(model, arguments.seq, arguments.tokens))
+    check_length(model, arguments.history + arguments.seq)
+    found = list(phases(model, arguments.seq, arguments.tokens, arguments.history))
     label = (
         f"{arguments.model} {arguments.quantize}, head {arguments.head}, {arguments.seq} tokens"
         + (f", {arguments.tokens} a step" if arguments.tokens > 1 else "")
+        + (f", prompt behind {arguments.history}" if arguments.history else "")
     )
     key = (arguments.model, arguments.quantize, arguments.seq)
     print("\n".join(table(label, found, key)))

@@ -7,6 +7,17 @@ from xdsl.irdl import attr_def
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, SI32, default_attr_def
 from xdsl_tpu.dialects.base import NamedOp
 
+CAUSAL = "causal"
+"""Attribute of a top.FAttention whose mask hides from each row the keys behind its own; rows are
+the last of the keys, and of those before them all the mask may hide any."""
+
+WINDOW = "window"
+"""Of a causal one: how many keys a row sees at most, its own included."""
+
+IO_ROOMS = "module.io_rooms"
+"""Attribute of a module whose inputs and outputs lie apart: how many elements there is room for in
+the place of each, so that they lie where those of another module do."""
+
 
 class BlockwiseAttention(NamedOp, ABC):
     """softmax(q k^T * scale + mask) v of `mq` queries and `mk` keys, block by block."""

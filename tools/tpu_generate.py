@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from rich.console import Console
-from rich.table import Table
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm import open_model
@@ -20,7 +19,9 @@ from xdsl_tpu.tools.arguments import add_common, help_format
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_text
 from xdsl_tpu.tools.llm.compile_llm import TOKENIZER
+from xdsl_tpu.tools.llm.generate import Made, generate
 from xdsl_tpu.tools.llm.session import Nets, Session, sampler
+from xdsl_tpu.tools.llm.times import print_times, times
 
 Floats = npt.NDArray[np.float32]
 
@@ -49,6 +50,14 @@ def _parser() -> argparse.ArgumentParser:
         "--top-p", type=_share, default=1.0, metavar="P", help="draw from the best with share P (1)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of drawing (0)")
+    parser.add_argument(
+        "--lookup",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="up to N tokens in one step, guessed from the text before (1; needs --steps of "
+        "tpu-compile)",
+    )
     parser.add_argument("--no-values", action="store_true", help="times only, at once")
     parser.add_argument(
         "--against",
@@ -89,7 +98,7 @@ def _run(args: argparse.Namespace) -> None:
     if args.report is not None:
         check_writable(args.report)
     nets = Nets(args.model, args.chip)
-    report: dict[str, Any] = _times(nets)
+    report: dict[str, Any] = times(nets)
     if args.no_values:
         if args.against is not None:
             raise TpuError("--against compares values; leave --no-values out")
@@ -98,7 +107,26 @@ def _run(args: argparse.Namespace) -> None:
     if args.report is not None:
         write_text(args.report, json.dumps(report, indent=1) + "\n")
     if not args.quiet:
-        _print_times(nets, report)
+        print_times(nets, report)
+        _print_text(nets, report)
+
+
+def _print_text(nets: Nets, report: dict[str, Any]) -> None:
+    """What the text took, and how far its logits are from the reference's."""
+    console = Console()
+    if "tokens" in report:
+        spent = sum(report["spent_cycles"].values())
+        console.print(
+            f"this text: {len(report['tokens'])} tokens behind {len(report['prompt'])}, "
+            f"{report['token_steps']} steps of decoding, {nets.chip.milliseconds(spent):.3f} ms",
+            highlight=False,
+        )
+    if (found := report.get("against")) is not None:
+        console.print(
+            f"against the float reference: cosine of logits >= {found['cosine']:.6f}, "
+            f"{found['same_choice']} of {found['of']} tokens the same",
+            highlight=False,
+        )
 
 
 def _generate(args: argparse.Namespace, nets: Nets) -> dict[str, Any]:
@@ -113,19 +141,22 @@ def _generate(args: argparse.Namespace, nets: Nets) -> dict[str, Any]:
         )
     choose = sampler(args.temperature, args.top_k, args.top_p, args.seed)
     session = Session(nets)
-    seen: list[Floats] = [session.prompt(ids)]
-    made: list[int] = [choose(seen[-1])]
-    show = _shower(args, text, ids)
-    show(made)
-    while len(made) < args.tokens and made[-1] not in nets.manifest.ends:
-        seen.append(session.step(made[-1]))
-        made.append(choose(seen[-1]))
-        show(made)
+    if args.lookup > session.most:
+        raise TpuError(
+            f"--lookup {args.lookup}: a step takes at most {session.most} tokens; compile the "
+            f"model with --steps {args.lookup}"
+        )
+    made, show = Made(), _shower(args, text, ids)
+    for made in generate(session, ids, args.tokens, choose, nets.manifest.ends, args.lookup):
+        show(made.tokens)
     if not args.quiet:
         print(flush=True)
-    found: dict[str, Any] = {"prompt": ids, "tokens": made, "text": text.decode(made)}
+    tokens = made.tokens
+    found: dict[str, Any] = {"prompt": ids, "tokens": tokens, "text": text.decode(tokens)}
+    found |= {"token_steps": made.steps, "spent_cycles": dict(nets.spent)}
     if args.against is not None:
-        found["against"] = _compared(args.against, nets, [*ids, *made[:-1]], len(ids), seen)
+        seen = [*ids, *tokens[:-1]]
+        found["against"] = _compared(args.against, nets, seen, len(ids), made.logits)
     return found
 
 
@@ -191,58 +222,3 @@ def _compared(
 def _cosine(a: Floats, b: npt.NDArray[Any]) -> float:
     x, y = a.astype(np.float64), b.astype(np.float64)
     return float(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)))
-
-
-def _times(nets: Nets) -> dict[str, Any]:
-    """Cycles of a prompt and of a token, net by net."""
-    manifest = nets.manifest
-    cycles = {name: nets.cycles(name) for name in manifest.alike}
-    prefill = [name for name in cycles if name == "embedding" or _is_block(name, "block_")]
-    decode = [
-        name for name in cycles if name == "embedding_cache" or _is_block(name, "block_cache_")
-    ]
-    first = sum(cycles[name] for name in (*prefill, "lm_head"))
-    token = sum(cycles[name] for name in (*decode, "lm_head"))
-    return {
-        "model": manifest.name,
-        "chip": nets.chip.name,
-        "weights": dict(manifest.weights),
-        "length": manifest.length,
-        "first_token_cycles": first,
-        "token_cycles": token,
-        "first_token_ms": nets.chip.milliseconds(first),
-        "tokens_per_second": 1e3 / nets.chip.milliseconds(token),
-        "nets": cycles,
-    }
-
-
-def _is_block(name: str, kind: str) -> bool:
-    return name.startswith(kind) and name[len(kind) :].isdecimal()
-
-
-def _print_times(nets: Nets, report: dict[str, Any]) -> None:
-    manifest = nets.manifest
-    chosen = manifest.format
-    title = f"{manifest.name} {chosen.name}, lm_head {chosen.head}, {manifest.length} tokens"
-    table = Table("net", "times", "cycles", title=title)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    kinds: dict[str, int] = {}
-    for kind in manifest.alike.values():
-        kinds[kind] = kinds.get(kind, 0) + 1
-    for kind, count in kinds.items():
-        table.add_row(kind, str(count), f"{report['nets'][kind]:,}")
-    console = Console()
-    console.print(table)
-    console.print(
-        f"first token after {report['first_token_ms']:.3f} ms ({report['first_token_cycles']:,} "
-        f"cycles), then {report['tokens_per_second']:.2f} tokens/s ({report['token_cycles']:,} "
-        "cycles each); without the host's part",
-        highlight=False,
-    )
-    if (found := report.get("against")) is not None:
-        console.print(
-            f"against the float reference: cosine of logits >= {found['cosine']:.6f}, "
-            f"{found['same_choice']} of {found['of']} tokens the same",
-            highlight=False,
-        )

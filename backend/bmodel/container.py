@@ -52,6 +52,9 @@ class _Sections:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self._known: dict[bytes, dict[str, int]] = {}
+        self._image: Any = None
+        self._image_place: tuple[bytes, dict[str, int]] = (b"", {})
+        self._queues: dict[int, tuple[object, int, dict[str, int]]] = {}
         self.size = 0
 
     def add(self, data: bytes | memoryview) -> dict[str, int]:
@@ -63,12 +66,24 @@ class _Sections:
         self.size += padded
         return place
 
-    def share(self, data: memoryview) -> tuple[bytes, dict[str, int]]:
-        """The SHA-256 of data and its range, which equal data has together."""
-        digest = hashlib.sha256(data).digest()
-        if digest not in self._known:
-            self._known[digest] = self.add(data)
-        return digest, self._known[digest]
+    def share(self, image: Any) -> tuple[bytes, dict[str, int]]:
+        """The SHA-256 of an array and its range, which equal ones have together."""
+        if image is not self._image:
+            data = memoryview(np.ascontiguousarray(image))  # pyright: ignore[reportArgumentType]
+            digest = hashlib.sha256(data).digest()
+            if digest not in self._known:
+                self._known[digest] = self.add(data)
+            self._image, self._image_place = image, (digest, self._known[digest])
+        return self._image_place
+
+    def queue(self, program: Program, engine: Engine) -> tuple[int, dict[str, int]]:
+        """Bytes of an engine's commands and their range; programs that have the very same list of
+        commands have it together."""
+        commands = program.queue(engine)
+        if id(commands) not in self._queues:
+            data = _queue_bytes(program, engine)
+            self._queues[id(commands)] = commands, len(data), self.add(data)
+        return self._queues[id(commands)][1:]
 
 
 def write_bmodel(program: Program, path: Path) -> None:
@@ -83,8 +98,9 @@ def write_bmodels(programs: Iterable[Program], path: Path) -> None:
     """Write programs to one bmodel file, atomically: a net for each name, a stage of it for each
     program with that name. Each is asked for when those before it are written.
 
-    Equal coefficient images are stored once. Raises OSError when writing is impossible, TpuError
-    for a command whose fields do not fit, or no programs at all.
+    Equal coefficient images are stored once, and so are commands that programs share. Raises
+    OSError when writing is impossible, TpuError for a command whose fields do not fit, or no
+    programs at all.
     """
     nets: dict[str, dict[str, Any]] = {}
     arena = 0
@@ -129,17 +145,16 @@ def _addr_mode(program: Program) -> int:
 
 def _parameter(program: Program, sections: _Sections) -> dict[str, Any]:
     """The NetParameter of a program, its parts in the binary section."""
-    image: Any = np.ascontiguousarray(program.coefficients)
-    check_code, coeff_range = sections.share(memoryview(image))
-    queues = {e: _queue_bytes(program, e) for e in Engine}
-    ranges = {e: sections.add(queues[e]) for e in Engine}
+    check_code, coeff_range = sections.share(program.coefficients)
+    tiu_bytes, tiu_range = sections.queue(program, Engine.TIU)
+    gdma_bytes, gdma_range = sections.queue(program, Engine.GDMA)
     group = {
         "bdc_num": len(program.tiu),
         "gdma_num": len(program.gdma),
-        "binary_bdc": ranges[Engine.TIU],
-        "binary_gdma": ranges[Engine.GDMA],
-        "bdc_cmd_byte": len(queues[Engine.TIU]),
-        "gdma_cmd_byte": len(queues[Engine.GDMA]),
+        "binary_bdc": tiu_range,
+        "binary_gdma": gdma_range,
+        "bdc_cmd_byte": tiu_bytes,
+        "gdma_cmd_byte": gdma_bytes,
     }
     numbered = bool(program.io_bytes)
     inputs = _tensors(program.inputs, _INPUT, numbered)

@@ -70,6 +70,15 @@ class Bmodel:
         """In how many forms a net is there. Raises TpuError when there is no such net."""
         return len(self._net(name).get("parameter", []))
 
+    def shapes(self, name: str, stage: int = 0) -> dict[str, tuple[int, ...]]:
+        """The inputs of a net in one of its forms, and their shapes, by which a form is chosen.
+
+        Raises TpuError as `read_bmodel`.
+        """
+        with self._damage():
+            inputs = self._net(name)["parameter"][stage]["input_tensor"]
+            return {str(one["name"]): tuple(one["shape"][0]["dim"]) for one in inputs}
+
     def read(self, name: str, stage: int = 0) -> Program:
         """A net in one of its forms. Raises TpuError as `read_bmodel`."""
         with self._damage():

@@ -6,16 +6,27 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i64
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.language_models import CAUSAL, WINDOW
 from xdsl_tpu.frontend.llm.build import NetBuilder, Value
 from xdsl_tpu.frontend.llm.model import LanguageModel, Layer, Linear
 from xdsl_tpu.frontend.llm.rotary import Rotary
 
 Floats = npt.NDArray[np.float32]
 
-CAUSAL = "causal"
-"""Attribute of an attention whose mask hides from each row the keys behind its own."""
+
+@dataclass(frozen=True)
+class Attending:
+    """What an attention is given: its tokens, cosines and sines of their positions, the mask, and
+    keys and values of tokens before them, if there are any."""
+
+    x: Value
+    cosine: Value
+    sine: Value
+    mask: Value
+    history: Sequence[Value]
 
 
 @dataclass(frozen=True)
@@ -28,21 +39,13 @@ class Attended:
 
 
 def attention(
-    net: NetBuilder,
-    model: LanguageModel,
-    index: int,
-    layer: Layer,
-    x: Value,
-    positions: Value,
-    mask: Value,
-    history: Sequence[Value],
+    net: NetBuilder, model: LanguageModel, index: int, layer: Layer, given: Attending
 ) -> Attended:
-    """Attention of the tokens in `x` to themselves and to what is in `history` (keys, values)."""
+    """Attention of tokens to themselves and to those before them."""
     config = model.config
     prefix = f"model.layers.{index}.self_attn."
-    rotary = config.rotary[index]
-    order = head_order(rotary, config.head_dim)
-    rows = net.shape(x)[1]
+    order = head_order(config.rotary[index], config.head_dim)
+    x, rows = given.x, net.shape(given.x)[1]
     made = {
         role: net.linear(f"{prefix}{role}_proj", _ordered(layer, role, config.head_dim, order), x)
         for role in ("q", "k", "v")
@@ -57,22 +60,21 @@ def attention(
         if f"{role}_norm" in layer.norms:
             weights = layer.norms[f"{role}_norm"][order]
             split[role] = net.norm(f"{prefix}{role}_norm", split[role], weights, config.eps)
-    length = net.shape(mask)[-1] - (rows if history else 0)
-    cosine, sine = _tables(net, rotary, config.head_dim, length, positions)
     q, k = (
-        net.op(top.RopeOp, name, [split[role], sine, cosine], net.shape(split[role]),
+        net.op(top.RopeOp, name, [split[role], given.sine, given.cosine], net.shape(split[role]),
                rope_mode="contiguous_halves")
         for role, name in (("q", "q_proj"), ("k", "k_cache"))
     )  # fmt: skip
     keys, values = k, split["v"]
-    if history:
+    if given.history:
+        all_keys = (1, net.shape(given.mask)[-1], config.kv_heads, config.head_dim)
         keys, values = (
-            net.op(top.ConcatOp, f"{prefix}{role}_proj.concat", [old, new],
-                   (1, length + rows, config.kv_heads, config.head_dim), axis=1, only_merge=True)
-            for role, old, new in zip("kv", history, (k, split["v"]), strict=True)
+            net.op(top.ConcatOp, f"{prefix}{role}_proj.concat", [old, new], all_keys,
+                   axis=1, only_merge=True)
+            for role, old, new in zip("kv", given.history, (k, split["v"]), strict=True)
         )  # fmt: skip
     mix = _fused if config.score_cap is None else _capped
-    mixed = mix(net, model, index, q, keys, values, mask)
+    mixed = mix(net, model, index, q, keys, values, given.mask)
     output = net.linear(f"{prefix}o_proj", layer.linears["o"], mixed)
     return Attended(output, k, split["v"])
 
@@ -110,10 +112,10 @@ def rotary_tables(rotary: Rotary, head_dim: int, length: int) -> tuple[Floats, F
     return tuple(np.concatenate([one, one], axis=1)[:, None] for one in wide)  # pyright: ignore[reportReturnType]
 
 
-def _tables(
+def angles(
     net: NetBuilder, rotary: Rotary, head_dim: int, length: int, positions: Value
 ) -> tuple[Value, Value]:
-    """Rows of cosines and sines for the positions."""
+    """Cosines and sines of the positions, rows of tables for sequences of up to `length`."""
     rows = net.shape(positions)[1]
     found: list[Value] = []
     tables = rotary_tables(rotary, head_dim, length)
@@ -127,7 +129,7 @@ def _tables(
 def _fused(
     net: NetBuilder, model: LanguageModel, index: int, q: Value, k: Value, v: Value, mask: Value
 ) -> Value:
-    """One op for all heads; in a prompt no row sees keys behind its own."""
+    """One op for all heads; no row sees keys behind its own, nor those before its window."""
     config = model.config
     rows, keys = net.shape(q)[1], net.shape(k)[1]
     out = net.op(
@@ -138,8 +140,11 @@ def _fused(
         batch=1, dim=config.head_dim, keep_dims=False, kv_head=config.kv_heads, mask_size=0,
         mk=keys, mq=rows, q_head=config.heads, scale=config.scale,
     )  # fmt: skip
-    if rows == keys:
-        net.mark(out, CAUSAL)
+    window = config.windows[index]
+    if rows > 1:
+        net.mark(out, CAUSAL, BoolAttr.from_bool(True))
+    if rows > 1 and window is not None and window < keys:
+        net.mark(out, WINDOW, IntegerAttr(window, i64))
     return out
 
 

@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import (
-    BoolAttr,
     FunctionType,
     IntegerType,
     ModuleOp,
@@ -21,9 +20,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import I64_ARRAY
 from xdsl_tpu.dialects.base import NamedOp, is_ranked_tensor
 from xdsl_tpu.dialects.input_ranges import INPUT_RANGES, InputRange, ranges_attribute
 from xdsl_tpu.dialects.integers import INTEGER
+from xdsl_tpu.dialects.language_models import IO_ROOMS
 from xdsl_tpu.dialects.packed_weights import PackedMatrix
 from xdsl_tpu.dialects.weights import Weights, attach
 from xdsl_tpu.frontend.llm.model import Linear
@@ -45,12 +46,13 @@ class NetBuilder:
     """A function `main` under construction, and the weights that its ops name.
 
     With `separate_io` inputs and outputs are to lie apart from other values, new keys and values
-    behind their history.
+    behind their history, each in `rooms` of so many elements if there are any.
     """
 
-    def __init__(self, name: str, separate_io: bool = False) -> None:
+    def __init__(self, name: str, separate_io: bool = False, rooms: Sequence[int] = ()) -> None:
         self._name = name
         self._separate_io = separate_io
+        self._rooms = tuple(rooms)
         self._block = Block()
         self._weights = Weights()
         self._made: dict[str, Value] = {}
@@ -92,10 +94,10 @@ class NetBuilder:
         self._block.add_op(made)
         return made.results[0]
 
-    def mark(self, value: Value, name: str) -> None:
-        """Set an attribute that says yes on the op that makes a value."""
+    def mark(self, value: Value, name: str, attribute: Attribute) -> None:
+        """Set an attribute on the op that makes a value."""
         assert isinstance(value.owner, Operation)
-        attributes = {**value.owner.attributes, name: BoolAttr.from_bool(True)}
+        attributes = {**value.owner.attributes, name: attribute}
         value.owner.attributes = dict(sorted(attributes.items()))
 
     def shape(self, value: Value) -> tuple[int, ...]:
@@ -139,14 +141,17 @@ class NetBuilder:
                        weight_bits=matrix.bits)  # fmt: skip
 
     def head(self, name: str, linear: Linear, x: Value) -> Value:
-        """Logits [1, vocabulary] of x [1, hidden]; floats as weight [vocabulary, hidden] times x,
+        """Logits [n, vocabulary] of x [n, hidden]; floats as weight [vocabulary, hidden] times x,
         so that the weight may be that of the embeddings."""
         if isinstance(linear.matrix, PackedMatrix):
             return self.linear(name, linear, x)
         rows = linear.matrix.shape[0]
         weight = self.weight("model.embed_tokens.weight", linear.matrix)
-        column = self.op(top.MatMulOp, f"{name}.column", [weight, x, self.none], (rows, 1),
+        tokens = self.shape(x)[0]
+        column = self.op(top.MatMulOp, f"{name}.column", [weight, x, self.none], (rows, tokens),
                          right_transpose=True)  # fmt: skip
+        if tokens > 1:
+            return self.op(top.PermuteOp, name, [column], (tokens, rows), order=(1, 0))
         return self.reshape(name, column, (1, rows))
 
     def activation(self, name: str, kind: str, value: Value) -> Value:
@@ -176,6 +181,8 @@ class NetBuilder:
         }
         function = FuncOp("main", signature, Region(self._block))
         texts: dict[str, Attribute] = {key: StringAttr(value) for key, value in attributes.items()}
+        if self._rooms:
+            texts[IO_ROOMS] = I64_ARRAY.convert(self._rooms)
         if self._ranges:
             texts[INPUT_RANGES] = ranges_attribute(self._ranges)
         module = ModuleOp([function], dict(sorted(texts.items())), StringAttr(self._name))

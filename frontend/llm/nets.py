@@ -5,13 +5,12 @@ block_i         input_states [1, S, hidden], position_ids [1, S], attention_mask
                 output_states [1, S, hidden], k_cache and v_cache [1, S, kv heads, head]
 block_cache_i   the same for one token, whose mask is [1, 1, 1, L + 1], with history_k and history_v
                 [1, L, kv heads, head]; of n tokens in one step it is [1, 1, n, L + n]
-lm_head         hidden_states [1, hidden] -> logits [1, vocabulary]
+block_kv_i      the same for S tokens of a prompt behind L others
+lm_head         hidden_states [1, hidden] -> logits [1, vocabulary], of n tokens [n, vocabulary]
 
-A mask is 0 where a position is seen and -10000 elsewhere; the last entry of a decoding mask is the
-new token itself. The last block ends with the model's last norm.
+A mask is 0 where a position is seen and -10000 elsewhere; the last entries of a mask with history
+are the new tokens themselves. The last block ends with the model's last norm.
 """
-
-from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +19,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.input_ranges import InputRange
-from xdsl_tpu.frontend.llm.attention import attention
+from xdsl_tpu.frontend.llm.attention import Attending, angles, attention
 from xdsl_tpu.frontend.llm.build import NetBuilder, Value
 from xdsl_tpu.frontend.llm.model import LanguageModel, Layer
+from xdsl_tpu.frontend.llm.stages import Block
 
 Floats = npt.NDArray[np.float32]
 
@@ -35,16 +35,6 @@ def check_length(model: LanguageModel, length: int) -> None:
     limit = max(rotary.reach for rotary in model.config.rotary)
     if not 2 <= length <= limit:
         raise TpuError(f"sequences of {length} tokens: the model takes from 2 to {limit}")
-
-
-def net_names(model: LanguageModel) -> Iterator[str]:
-    """All nets, in the order of a bmodel."""
-    layers = range(model.config.layers)
-    yield "embedding"
-    yield from (f"block_{index}" for index in layers)
-    yield "embedding_cache"
-    yield from (f"block_cache_{index}" for index in layers)
-    yield "lm_head"
 
 
 def embedding_net(model: LanguageModel, name: str, length: int) -> ModuleOp:
@@ -61,12 +51,12 @@ def embedding_net(model: LanguageModel, name: str, length: int) -> ModuleOp:
     return net.finish([out])
 
 
-def head_net(model: LanguageModel) -> ModuleOp:
-    """Logits of one token from what the last block makes of it."""
+def head_net(model: LanguageModel, rows: int = 1) -> ModuleOp:
+    """Logits of a token, or of `rows` tokens, from what the last block makes of them."""
     net, config = NetBuilder("lm_head"), model.config
-    x = net.input("hidden_states", (1, config.hidden))
+    x = net.input("hidden_states", (rows, config.hidden))
     if config.logit_scale != 1.0:
-        x = net.op(top.MulConstOp, "hidden_states.scaled", [x], (1, config.hidden),
+        x = net.op(top.MulConstOp, "hidden_states.scaled", [x], (rows, config.hidden),
                    const_val=config.logit_scale)  # fmt: skip
     capped = config.logit_cap is not None
     name = "logits.raw" if capped else "logits"
@@ -77,41 +67,42 @@ def head_net(model: LanguageModel) -> ModuleOp:
 
 
 def block_net(
-    model: LanguageModel, index: int, length: int, layer: Layer | None = None
+    model: LanguageModel, index: int, length: int, layer: Layer | None = None, reach: int = 0
 ) -> ModuleOp:
-    """Layer `index` for `length` tokens from the beginning of a sequence."""
+    """Layer `index` for `length` tokens from the beginning of a sequence of up to `reach`."""
     net = NetBuilder(f"block_{index}")
-    return _block(net, model, index, length, length, layer or model.layer(index), history=False)
+    block = Block(index, length, reach=reach)
+    return _block(net, model, block, layer or model.layer(index))
 
 
 def block_cache_net(
     model: LanguageModel, index: int, length: int, layer: Layer | None = None, rows: int = 1
 ) -> ModuleOp:
     """Layer `index` for `rows` tokens, mostly one, behind a history of up to `length` tokens."""
-    net = NetBuilder(f"block_cache_{index}", separate_io=True)
-    return _block(net, model, index, rows, length, layer or model.layer(index), history=True)
+    return history_net(model, "block_cache", Block(index, rows, length), layer)
 
 
-def _block(
-    net: NetBuilder,
-    model: LanguageModel,
-    index: int,
-    rows: int,
-    length: int,
-    layer: Layer,
-    history: bool,
+def history_net(
+    model: LanguageModel, kind: str, block: Block, layer: Layer | None = None
 ) -> ModuleOp:
-    config = model.config
-    prefix = f"model.layers.{index}."
+    """A block with history; `kind` is block_cache for steps of decoding, block_kv for chunks of a
+    prompt."""
+    net = NetBuilder(f"{kind}_{block.index}", separate_io=True, rooms=block.rooms)
+    return _block(net, model, block, layer or model.layer(block.index))
+
+
+def _block(net: NetBuilder, model: LanguageModel, block: Block, layer: Layer) -> ModuleOp:
+    config, rows = model.config, block.rows
+    prefix = f"model.layers.{block.index}."
     shape = (1, rows, config.hidden)
     x = net.input("input_states", shape)
-    positions = net.input("position_ids", (1, rows), InputRange(0, length))
-    mask = net.input("attention_mask", (1, 1, rows, length + rows if history else rows))
+    positions = net.input("position_ids", (1, rows), InputRange(0, block.positions))
+    mask = net.input("attention_mask", (1, 1, rows, block.keys))
     cache: list[Value] = []
-    if history:
-        old = (1, length, config.kv_heads, config.head_dim)
+    if block.history:
+        old = (1, block.history, config.kv_heads, config.head_dim)
         cache = [net.input(name, old) for name in ("history_k", "history_v")]
-    last = index == config.layers - 1
+    last = block.index == config.layers - 1
     final = model.final_norm() if last else None
 
     def norm(role: str, value: Value) -> Value:
@@ -127,7 +118,11 @@ def _block(
                            const_val=config.residual_scale)  # fmt: skip
         return net.op(top.AddOp, name, [before, value], shape)
 
-    found = attention(net, model, index, layer, norm("attention_in", x), positions, mask, cache)
+    cosine, sine = angles(
+        net, config.rotary[block.index], config.head_dim, block.positions, positions
+    )
+    given = Attending(norm("attention_in", x), cosine, sine, mask, cache)
+    found = attention(net, model, block.index, layer, given)
     x = residual("attention_out", f"{prefix}self_attn.o_proj.add", x, found.output)
     y = _mlp(net, model, prefix, layer, norm("mlp_in", x))
     x = residual("mlp_out", f"{prefix}mlp.down_proj.add" if last else "output_states", x, y)
@@ -155,9 +150,11 @@ def prefill_mask(length: int, window: int | None) -> Floats:
     return np.where(seen, 0.0, HIDDEN_MASK).astype(np.float32)[None, None]
 
 
-def decode_mask(position: int, length: int, window: int | None) -> Floats:
-    """The mask [1, 1, 1, length + 1] of the token at `position`: its history and, last, itself."""
-    at = np.arange(length + 1)
-    seen = (at < position) & (position - at < (window or length + 1))
-    seen[-1] = True
-    return np.where(seen, 0.0, HIDDEN_MASK).astype(np.float32)[None, None, None]
+def decode_mask(position: int, length: int, window: int | None, rows: int = 1) -> Floats:
+    """The mask [1, 1, rows, length + rows] of `rows` tokens from `position` on: the history, of
+    which the first `position` tokens are there, and then they themselves, each behind the last."""
+    old, new = np.arange(length), np.arange(rows)
+    at = np.concatenate([np.where(old < position, old, position + rows), position + new])
+    distance = (position + new)[:, None] - at
+    seen = (distance >= 0) & (distance < (window or length + rows))
+    return np.where(seen, 0.0, HIDDEN_MASK).astype(np.float32)[None, None]

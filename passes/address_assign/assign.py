@@ -15,7 +15,14 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.passes.address_assign.buffers import align_up, all_live
-from xdsl_tpu.passes.address_assign.io import TAGGED, IoLayout, io_layout, is_apart, tagged_layout
+from xdsl_tpu.passes.address_assign.io import (
+    TAGGED,
+    IoLayout,
+    io_layout,
+    io_rooms,
+    is_apart,
+    tagged_layout,
+)
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, PAGE_BYTES, plan
 from xdsl_tpu.passes.address_assign.views import root_of, view_of
@@ -51,7 +58,8 @@ class AddressAssignPass(ModulePass):
     the arena.
 
     Where `module.addr_mode` is io_alone, what the function takes and gives lies between the two,
-    page by page in order, and what `tpu.Append` appends right behind its input (`io_layout`).
+    page by page in order, and what `tpu.Append` appends right behind its input (`io_layout`); in
+    places as large as `module.io_rooms` says, so that other modules may have the same ones.
     Coefficients of language models come in the order of their names, so that nets with the same
     weights have the same image.
     """
@@ -75,7 +83,7 @@ class AddressAssignPass(ModulePass):
         coeff_size = self._place_coefficients(subfunc, base, by_name)
         io, io_address = IoLayout(), 0
         if is_apart(op):
-            io = io_layout(subfunc)
+            io = io_layout(subfunc, io_rooms(op))
             io_address = chip.io_bases[0] if chip.io_bases else base + coeff_size
         elif chip.io_bases:
             io = tagged_layout(subfunc, chip.io_bases)

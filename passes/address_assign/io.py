@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import I64_ARRAY, I64Array, ints
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.language_models import IO_ROOMS
 from xdsl_tpu.passes.address_assign.buffers import align_up
 from xdsl_tpu.passes.address_assign.planner import PAGE_BYTES
 from xdsl_tpu.passes.address_assign.views import root_of
 from xdsl_tpu.passes.module_state import text_attribute
-from xdsl_tpu.passes.tensors import required_name, size_in_bytes
+from xdsl_tpu.passes.tensors import element_bytes, required_name, size_in_bytes
 
 APART, TAGGED = "io_alone", "io_tag"
 """The `module.addr_mode`s that say so: all together, or each in a place of its own."""
@@ -37,21 +40,42 @@ def is_tagged(module: ModuleOp) -> bool:
     return text_attribute(module, "module.addr_mode") == TAGGED
 
 
-def io_layout(func: FuncOp) -> IoLayout:
-    """Arguments in order, then results, each at a page; behind one that `tpu.Append` extends, what
-    it appends, without a gap.
+def io_rooms(module: ModuleOp) -> tuple[int, ...]:
+    """How many elements each argument, then each result is to have room for; nothing where the
+    module does not say."""
+    found = module.attributes.get(IO_ROOMS)
+    return ints(cast(I64Array, found)) if found is not None and I64_ARRAY.accepts(found) else ()
 
-    Raises TpuError for a result that is an argument, and an Append of other than a computed value
-    to an argument.
+
+def io_layout(func: FuncOp, rooms: Sequence[int] = ()) -> IoLayout:
+    """Arguments in order, then results, each at a page; behind one that `tpu.Append` extends, what
+    it appends, without a gap. All have the room that they need, or that `rooms` say.
+
+    Raises TpuError for a result that is an argument, an Append of other than a computed value to
+    an argument, and `rooms` of another number or too small.
     """
     offsets: dict[SSAValue, int] = {}
-    end = 0
+    wanted = _bytes_of(func, rooms)
+    start = 0
     for values in _together(func):
+        end = start
         for value in values:
             offsets[value] = end
             end += size_in_bytes(value)
-        end = align_up(end, PAGE_BYTES)
-    return IoLayout(offsets, end)
+        room = wanted.get(values[0], end - start)
+        if room < end - start:
+            raise TpuError(f"{IO_ROOMS}: {room} bytes for one of {end - start}")
+        start = align_up(start + room, PAGE_BYTES)
+    return IoLayout(offsets, start)
+
+
+def _bytes_of(func: FuncOp, rooms: Sequence[int]) -> dict[SSAValue, int]:
+    if not rooms:
+        return {}
+    values = (*func.body.block.args, *_results(func))
+    if len(values) != len(rooms):
+        raise TpuError(f"{IO_ROOMS}: {len(rooms)} rooms for {len(values)} inputs and outputs")
+    return {value: room * element_bytes(value) for value, room in zip(values, rooms, strict=True)}
 
 
 def tagged_layout(func: FuncOp, bases: Sequence[int]) -> IoLayout:

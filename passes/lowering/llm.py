@@ -7,6 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.language_models import CAUSAL, WINDOW
 from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import (
     BF16,
@@ -16,9 +17,6 @@ from xdsl_tpu.passes.lowering.context import (
     Lowerings,
 )
 from xdsl_tpu.passes.tensors import is_weight, required_name
-
-CAUSAL = "causal"
-"""On top.FAttention: the mask is 0 for keys up to a row's own number, and takes others away."""
 
 RANGE_ROWS = 64
 """Rows of queries that one range of keys is for (`tpu.FAttention`)."""
@@ -31,21 +29,38 @@ def _attention(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """
     assert isinstance(op, top.FAttentionOp)
     operands = [ctx.as_type(value, ctx.element) for value in op.operands]
-    flag = op.attributes.get(CAUSAL)
-    causal = isinstance(flag, IntegerAttr) and bool(flag.value.data)
-    ranges = causal_ranges(op.mq.value.data, op.mk.value.data) if causal else None
-    return build(op, ctx, tpu.FAttentionOp, operands, ctx.element, key_ranges=ranges, causal=None)
+    ranges = None
+    if _number(op, CAUSAL):
+        ranges = causal_ranges(op.mq.value.data, op.mk.value.data, _number(op, WINDOW))
+    return build(
+        op, ctx, tpu.FAttentionOp, operands, ctx.element, key_ranges=ranges, causal=None,
+        window=None,
+    )  # fmt: skip
 
 
-def causal_ranges(rows: int, keys: int) -> list[int] | None:
-    """`key_ranges` of rows that are the last ones of `keys`; None for fewer than two ranges."""
+def _number(op: Operation, name: str) -> int:
+    found = op.attributes.get(name)
+    return found.value.data if isinstance(found, IntegerAttr) else 0
+
+
+def causal_ranges(rows: int, keys: int, window: int = 0) -> list[int] | None:
+    """`key_ranges` of rows that are the last ones of `keys`; None for fewer than two ranges.
+
+    Keys before the first row are a history, in which the mask says what is there. Without one, a
+    row sees nothing before its `window` (0: no window).
+    """
     if rows <= RANGE_ROWS:
         return None
     before = keys - rows
     ranges: list[int] = []
     for first in range(0, rows, RANGE_ROWS):
-        end = before + min(first + RANGE_ROWS, rows)
-        ranges += [0, end, before + first, end]
+        last = min(first + RANGE_ROWS, rows)
+        if before:
+            ranges += [0, before + last, 0, before + last]
+            continue
+        nearest = max(0, last - window) if window else 0
+        oldest = max(0, first + 1 - window) if window else 0
+        ranges += [oldest, last, oldest if nearest > 0 else first, last]
     return ranges
 
 

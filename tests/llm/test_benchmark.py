@@ -58,6 +58,22 @@ def test_what_a_model_must_move_and_take(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(lines) == 7
 
 
+def test_several_tokens_and_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    llm, models = benchmark("llm"), benchmark("llm_models")
+    known = models.CONFIGURATIONS["qwen2.5-1.5b"]
+    monkeypatch.setitem(models.CONFIGURATIONS, "small", {**known, **SIZES})
+    model = models.SeededModel("small", WeightFormat("W4F16", head="W8"))
+    decode, chunk = llm.phases(model, 64, 2, 64)
+    assert decode.once.floor > 0
+    assert [decode.name, chunk.name] == ["decode", "chunk"], "no figure of the vendor's is for it"
+    macs = 2 * 2 * 64 * 128 * 64  # scores and what they mix: 2 heads, 64 rows, 128 keys of 64
+    linear = 64 * (128 * 128 + 2 * 64 * 128 + 128 * 128 + 3 * 192 * 128)
+    net = llm.history_net(model, "block_kv", llm.Block(0, 64, 64, 128))
+    list(llm.run_passes(net, llm.pipeline("top", llm.Settings("F16", "bm1684x")), "top"))
+    list(llm.run_passes(net, llm.pipeline("tpu", llm.Settings("F16", "bm1684x")), "tpu"))
+    assert llm.needs_of(net).macs == linear + macs
+
+
 def test_every_figure_of_the_vendor_is_of_a_model_that_is_known() -> None:
     models, vendor = benchmark("llm_models"), benchmark("llm_vendor")
     assert {model for model, _, _ in vendor.VENDOR} <= set(models.CONFIGURATIONS)

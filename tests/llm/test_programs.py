@@ -12,6 +12,7 @@ from xdsl_tpu.backend.bmodel import Bmodel
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm import WeightFormat, open_model
 from xdsl_tpu.frontend.llm.reference import Reference
+from xdsl_tpu.frontend.llm.stages import Stages
 from xdsl_tpu.tools import tpu_compile, tpu_generate
 from xdsl_tpu.tools.llm.compile_llm import compile_llm
 from xdsl_tpu.tools.llm.session import Nets, Session, greedy, sampler
@@ -37,7 +38,9 @@ def deeper(folder: Path, layers: int) -> Path:
     return folder
 
 
-def agrees(model: Path, output: Path, ids: Sequence[int], tokens: int) -> None:
+def agrees(
+    model: Path, output: Path, ids: Sequence[int], tokens: int, length: int = LENGTH
+) -> None:
     """Logits of a prompt and of greedy steps are those of the reference, choices as good."""
     nets = Nets(output)
     session = Session(nets)
@@ -47,7 +50,7 @@ def agrees(model: Path, output: Path, ids: Sequence[int], tokens: int) -> None:
         made.append(greedy(found[-1]))
         found.append(session.step(made[-1]))
     reference = Reference(open_model(model, nets.manifest.format))
-    expected = reference.logits(made, LENGTH)[len(ids) - 1 :]
+    expected = reference.logits(made, length)[len(ids) - 1 :]
     for ours, theirs in zip(found, expected, strict=True):
         cosine = ours @ theirs / (np.linalg.norm(ours) * np.linalg.norm(theirs))
         assert cosine >= 0.9999
@@ -56,7 +59,7 @@ def agrees(model: Path, output: Path, ids: Sequence[int], tokens: int) -> None:
 
 def test_layers_alike_are_compiled_once_and_each_has_its_weights(tmp_path: Path) -> None:
     model = deeper(tmp_path / "model", 4)
-    result = compile_llm(model, tmp_path / "out", None, LENGTH, "bm1684x")
+    result = compile_llm(model, tmp_path / "out", None, Stages(LENGTH), "bm1684x")
     assert len(result.manifest.alike) == 11
     assert sorted(result.compiled) == sorted(
         ["embedding", "embedding_cache", "lm_head"]
@@ -73,7 +76,7 @@ def test_layers_alike_are_compiled_once_and_each_has_its_weights(tmp_path: Path)
 
 def test_where_keys_and_values_lie(tmp_path: Path) -> None:
     """The new row of a decoding net lies right behind its history, apart from the arena."""
-    compile_llm(write(tmp_path / "m", "llama"), tmp_path / "out", None, LENGTH, "bm1684x")
+    compile_llm(write(tmp_path / "m", "llama"), tmp_path / "out", None, Stages(LENGTH), "bm1684x")
     program = Bmodel(tmp_path / "out/model.bmodel").read("block_cache_0")
     at = {one.name: one for one in (*program.inputs, *program.outputs)}
     assert list(at) == [
@@ -101,7 +104,7 @@ def test_the_machine_says_what_the_reference_says(
     tmp_path: Path, name: str, weights: WeightFormat
 ) -> None:
     model = write(tmp_path / "m", name)
-    compile_llm(model, tmp_path / "out", weights, LENGTH, "bm1684x")
+    compile_llm(model, tmp_path / "out", weights, Stages(LENGTH), "bm1684x")
     agrees(model, tmp_path / "out", IDS[:10], 4)
 
 
@@ -137,7 +140,7 @@ def test_drawing() -> None:
 
 
 def test_what_a_session_refuses(tmp_path: Path) -> None:
-    compile_llm(write(tmp_path / "m", "llama"), tmp_path / "out", None, 4, "bm1684x")
+    compile_llm(write(tmp_path / "m", "llama"), tmp_path / "out", None, Stages(4), "bm1684x")
     session = Session(Nets(tmp_path / "out"))
     for ids, message in (([], "prompt of 0"), ([1] * 5, "prompt of 5"), ([1, 96], "token 96")):
         with pytest.raises(TpuError, match=message):

@@ -6,7 +6,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tests.passes.semantics import Net, assert_same_numbers, compiled, ops_of
-from xdsl.dialects.builtin import BoolAttr, ModuleOp, StringAttr, TensorType, f32
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    f32,
+    i64,
+)
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.checks import check_program
@@ -16,16 +24,17 @@ from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.language_models import CAUSAL, WINDOW
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.weights import weights_of
-from xdsl_tpu.passes.lowering.llm import CAUSAL, causal_ranges
+from xdsl_tpu.passes.lowering.llm import causal_ranges
 from xdsl_tpu.passes.pipelines import lower
 
 Array = npt.NDArray[Any]
 HIDDEN, INNER, HEADS, SHARED, SIZE = 128, 192, 4, 2, 64
 
 
-def block(rows: int, history: int, causal: bool = False) -> ModuleOp:
+def block(rows: int, history: int, causal: bool = False, window: int = 0) -> ModuleOp:
     """RMSNorm, attention with grouped heads and history, gated feed-forward, two sums."""
     net = Net()
     x = net.input("states", 1, rows, HIDDEN)
@@ -72,6 +81,8 @@ def block(rows: int, history: int, causal: bool = False) -> ModuleOp:
     )
     if causal:
         attended.attributes = {**attended.attributes, CAUSAL: BoolAttr.from_bool(True)}
+    if window:
+        attended.attributes = {**attended.attributes, WINDOW: IntegerAttr(window, i64)}
     net.add(attended)
     out = product("o", attended.output, HEADS * SIZE, HIDDEN, False)
     middle = net.op(top.AddOp, "middle", (x, out))
@@ -108,6 +119,24 @@ def test_a_block_runs_as_the_interpreter_says(rows: int, history: int, bits: int
     module, inputs = block(rows, history, causal=not history), inputs_of(rows, history)
     if bits:
         module = compiled(module, f"pack-weights{{bits={bits}}}")
+    runs_alike(module, inputs)
+
+
+@pytest.mark.parametrize(("rows", "history", "window"), [(130, 100, 0), (200, 0, 50), (70, 64, 30)])
+def test_only_keys_that_no_row_sees_are_left_out(rows: int, history: int, window: int) -> None:
+    """A chunk of a prompt behind a history that is not full, and windows."""
+    inputs = inputs_of(rows, history)
+    there = history // 2
+    at = np.concatenate([np.arange(history), there + np.arange(rows)])
+    distance = there + np.arange(rows)[:, None] - at
+    seen = (distance >= 0) & (distance < (window or len(at)))
+    seen[:, there:history] = False
+    inputs["mask"] = np.where(seen, 0.0, -10000.0).astype(np.float32)[None, None]
+    runs_alike(block(rows, history, causal=True, window=window), inputs)
+
+
+def runs_alike(module: ModuleOp, inputs: dict[str, Array]) -> None:
+    """The machine gives what the interpreter does, but for rounding."""
     (expected,) = run_module(module, inputs).values()
     lower(module, "F16", "bm1684x")
     chip = load_chip("bm1684x")
@@ -130,7 +159,10 @@ def test_packed_weights_change_little() -> None:
 
 def test_a_causal_mask_says_which_keys_rows_see() -> None:
     assert causal_ranges(64, 64) is None
-    assert causal_ranges(130, 140) == [0, 74, 10, 74, 0, 138, 74, 138, 0, 140, 138, 140]
+    assert causal_ranges(130, 130) == [0, 64, 0, 64, 0, 128, 64, 128, 0, 130, 128, 130]
+    assert causal_ranges(130, 140) == [0, 74, 0, 74, 0, 138, 0, 138, 0, 140, 0, 140]
+    assert causal_ranges(130, 130, 100) == [0, 64, 0, 64, 0, 128, 0, 128, 29, 130, 29, 130]
+    assert causal_ranges(130, 130, 130) == causal_ranges(130, 130)
     module = compiled(block(130, 0, causal=True), "convert-top-to-tpu{mode=F16 chip=bm1684x}")
     (fused,) = ops_of(module, tpu.FAttentionOp)
     assert fused.key_ranges is not None

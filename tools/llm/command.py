@@ -12,7 +12,8 @@ from xdsl_tpu.tools.progress import working
 
 PACKED = ("W4F16", "W8F16", "W4BF16", "W8BF16")
 LENGTH = 512
-_OWN = {"seq": "--seq", "group": "--group", "symmetric": "--symmetric", "lm_head": "--lm-head"}
+_OWN = {"seq": "--seq", "group": "--group", "symmetric": "--symmetric", "lm_head": "--lm-head",
+        "chunk": "--chunk", "steps": "--steps"}  # fmt: skip
 _OTHERS = ("input_shapes", "weights", "transfer_layout", "disable_pass", "check",
            "calibration_table", "calibrate_with", "min_cosine", "quantize_table")  # fmt: skip
 
@@ -28,6 +29,20 @@ def add_language_model(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seq", type=int, metavar="N", help=f"with --llm: tokens of prompt and text ({LENGTH})"
+    )
+    parser.add_argument(
+        "--chunk",
+        type=int,
+        metavar="N",
+        help="with --llm: a prompt comes N tokens at a time; histories of N, 2N .. tokens have "
+        "nets of their own",
+    )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        nargs="+",
+        metavar="N",
+        help="with --llm: decoding nets that take N tokens in one step besides those for one",
     )
     parser.add_argument(
         "--group",
@@ -75,13 +90,14 @@ def compile_language_model(args: argparse.Namespace) -> None:
             args.quantize or "F16", args.group or 64, args.symmetric, args.lm_head or "F16"
         )
     length = LENGTH if args.seq is None else args.seq
+    stages = tool.Stages(length, args.chunk or 0, tuple(args.steps or ()))
     console = Console(stderr=True, quiet=args.quiet)
     with working(console, f"{args.llm.name}: reading") as update:
 
         def on_stage(stage: str) -> None:
             update(f"{args.llm.name}: {stage}")
 
-        result = tool.compile_llm(args.llm, output, chosen, length, args.chip, on_stage)
+        result = tool.compile_llm(args.llm, output, chosen, stages, args.chip, on_stage)
     if not args.quiet:
         print(f"{tool.summary(result)}; written to {output}")
 

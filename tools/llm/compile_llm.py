@@ -16,15 +16,16 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm import LanguageModel, WeightFormat, open_model
 from xdsl_tpu.frontend.llm.config import read_json
 from xdsl_tpu.frontend.llm.nets import (
-    block_cache_net,
     block_net,
     check_length,
     embedding_net,
     head_net,
+    history_net,
 )
+from xdsl_tpu.frontend.llm.stages import Stages, history_blocks
 from xdsl_tpu.passes.pipelines import Settings
 from xdsl_tpu.tools.compile_model import BMODEL, scratch_folder
-from xdsl_tpu.tools.llm.layers import Compiled, NetCompiler
+from xdsl_tpu.tools.llm.layers import Compiled, NetCompiler, Template
 from xdsl_tpu.tools.llm.manifest import Manifest, manifest_of
 
 TOKENIZER = "tokenizer.json"
@@ -47,18 +48,18 @@ def compile_llm(
     folder: Path,
     output: Path,
     format: WeightFormat | None,
-    length: int,
+    stages: Stages,
     chip_name: str,
     on_stage: Callable[[str], None] = lambda stage: None,
 ) -> LlmCompilation:
-    """Compile a language model for sequences of up to `length` tokens into the folder `output`.
+    """Compile a language model, its nets in all `stages`, into the folder `output`.
 
     Files appear there only when everything has succeeded: `model.bmodel`, `llm.json`, the
     tokenizer if the model has one, and the IR of every net that was compiled. Raises TpuError.
     """
     start = time.perf_counter()
     model = open_model(folder, format)
-    check_length(model, length)
+    check_length(model, stages.length)
     check_tokenizer(folder, model)
     chip = load_chip(chip_name)
     settings = Settings(
@@ -69,14 +70,14 @@ def compile_llm(
     alike: dict[str, str] = {}
 
     def programs() -> Iterator[Program]:
-        for one in _nets(model, length, compiler, on_stage):
+        for one in _nets(model, stages, compiler, on_stage):
             alike[one.program.name] = one.alike
             yield one.program
 
     with scratch_folder(output) as scratch:
         write_bmodels(programs(), scratch / BMODEL)
         manifest = manifest_of(
-            model, folder.resolve().name, chip_name, length, _ends(folder), alike
+            model, folder.resolve().name, chip_name, stages.length, _ends(folder), alike
         )
         manifest.save(scratch)
         for name, text in compiler.modules.items():
@@ -93,24 +94,51 @@ def compile_llm(
 
 
 def _nets(
-    model: LanguageModel, length: int, compiler: NetCompiler, on_stage: Callable[[str], None]
+    model: LanguageModel, stages: Stages, compiler: NetCompiler, on_stage: Callable[[str], None]
 ) -> Iterator[Compiled]:
-    """All nets; the weights of a layer are read, and packed, once for both of its nets."""
+    """All nets in all stages; the weights of a layer are read, and packed, once for all of its."""
     on_stage("embedding")
-    yield compiler.compile(embedding_net(model, "embedding", length))
-    yield compiler.compile(embedding_net(model, "embedding_cache", 1))
+    yield compiler.compile(embedding_net(model, "embedding", stages.prompt))
+    for rows in stages.rows:
+        net = embedding_net(model, "embedding_cache", rows)
+        yield compiler.compile(net, stage="" if rows == 1 else f".{rows}")
+    known: dict[str, list[Template | None]] = {}
     for index in range(model.config.layers):
         on_stage(f"layer {index + 1} of {model.config.layers}")
-        layer = model.layer(index)
-        prefill = compiler.compile(block_net(model, index, length, layer), index)
-        yield prefill
-        decode = None
-        if prefill.alike != prefill.program.name:
-            template = prefill.alike.replace("block_", "block_cache_")
-            decode = compiler.same_image(prefill.program, template, index)
-        yield decode or compiler.compile(block_cache_net(model, index, length, layer), index)
+        yield from _layer(model, index, stages, compiler, known)
     on_stage("lm_head")
-    yield compiler.compile(head_net(model))
+    for rows in stages.rows:
+        yield compiler.compile(head_net(model, rows), stage="" if rows == 1 else f".{rows}")
+
+
+def _layer(
+    model: LanguageModel,
+    index: int,
+    stages: Stages,
+    compiler: NetCompiler,
+    known: dict[str, list[Template | None]],
+) -> Iterator[Compiled]:
+    """The nets of a layer; `known` has those with history by the first block that theirs is like.
+
+    The IR of a stage other than the first is named after its tokens and those before them.
+    """
+    layer = model.layer(index)
+    net = block_net(model, index, stages.prompt, layer, stages.length)
+    first = compiler.compile(net, index)
+    yield first
+    templates = known.get(first.alike, [])
+    made: list[Template | None] = []
+    kinds = set[str]()
+    for number, (kind, block) in enumerate(history_blocks(stages, model.config, index)):
+        found = compiler.same_image(first, templates[number], index) if templates else None
+        if found is None:
+            net = history_net(model, kind, block, layer)
+            suffix = f".{block.rows}x{block.history}" if kind in kinds else ""
+            found = compiler.compile(net, index, suffix, first)
+        kinds.add(kind)
+        made.append(found.template)
+        yield found
+    known.setdefault(first.alike, made)
 
 
 def check_tokenizer(folder: Path, model: LanguageModel) -> None:

@@ -24,7 +24,7 @@ LAST_ON_WEIGHTS = "weight-reorder"
 
 
 @dataclass(frozen=True)
-class _Template:
+class Template:
     """A compiled net: its number, its IR when weights were as they stay, its result."""
 
     index: int
@@ -37,10 +37,12 @@ class _Template:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The program of a net, and the net whose commands it has."""
+    """The program of a net, the net whose commands it has, and that one as a template for others,
+    if passes left its weights as they were."""
 
     program: Program
     alike: str
+    template: Template | None
 
 
 class NetCompiler:
@@ -56,13 +58,16 @@ class NetCompiler:
         names = [one.name for one in passes]
         cut = names.index(LAST_ON_WEIGHTS) + 1
         self._first, self._last = passes[:cut], passes[cut:]
-        self._templates: dict[str, _Template] = {}
+        self._templates: dict[str, Template] = {}
         self.modules: dict[str, str] = {}
-        """Text of the final IR of each net that was compiled, by name."""
+        """Text of the final IR of each net that was compiled, by its name and stage."""
 
-    def compile(self, module: ModuleOp, index: int = 0) -> Compiled:
+    def compile(
+        self, module: ModuleOp, index: int = 0, stage: str = "", first: Compiled | None = None
+    ) -> Compiled:
         """The program of a `top` module, that of layer `index`; the module is used up.
 
+        `stage` tells nets of the same name apart; an image equal to that of `first` is that one.
         Raises TpuError for whatever a pass or a kernel refuses.
         """
         key = without_number(module_text(module), index)
@@ -72,60 +77,72 @@ class NetCompiler:
         template = self._templates.get(key)
         if template is not None and template.settled == settled:
             return self._alike(module, index, template)
-        return self._anew(module, index, key, settled)
+        return self._anew(module, index, stage, first, key, settled)
 
-    def same_image(self, first: Program, second: str, index: int) -> Compiled | None:
-        """The program of the net that is like template `second`, but has layer `index`, when its
-        image must be that of `first`; None when the two need not have the same."""
-        one, other = (
-            next((t for t in self._templates.values() if t.program.name == name), None)
-            for name in (second.replace("block_cache_", "block_"), second)
-        )
-        if one is None or other is None or one.places != other.places:
+    def same_image(self, first: Compiled, second: Template | None, index: int) -> Compiled | None:
+        """The program of layer `index` that is like template `second`, when its image must be that
+        of `first`, which is like another net of the template's layer; None when it need not be."""
+        one = first.template
+        if one is None or second is None or one.index != second.index:
             return None
-        if not np.array_equal(one.program.coefficients, other.program.coefficients):
+        if one.places != second.places:
             return None
-        return self._renamed(other, first.coefficients, index)
+        if one.program.coefficients is not second.program.coefficients:
+            return None
+        return self._renamed(second, first.program.coefficients, index)
 
-    def _anew(self, module: ModuleOp, index: int, key: str, settled: str) -> Compiled:
+    def _anew(
+        self,
+        module: ModuleOp,
+        index: int,
+        stage: str,
+        first: Compiled | None,
+        key: str,
+        settled: str,
+    ) -> Compiled:
         before = dict(weights_of(module).items())
         for _ in run_passes(module, self._last):
             pass
         weights = weights_of(module)
         program = generate(module, weights, self._chip)
-        self.modules[program.name] = module_text(module)
+        shared = None if first is None else first.program.coefficients
+        if shared is not None and np.array_equal(program.coefficients, shared):
+            program.coefficients = shared
+        self.modules[program.name + stage] = module_text(module)
         used = [op for op in module.walk() if isinstance(op, top.WeightOp)]
         names = [name_of(op) or "" for op in used]
+        template = None
         if all(name in before and weights[name] is before[name] for name in names):
             places = {
                 without_number(name, index): str(op.output.type)
                 for name, op in zip(names, used, strict=True)
             }
             attach(module, Weights())  # only its places are needed from now on
-            self._templates[key] = _Template(index, settled, module, program, places)
-        return Compiled(program, program.name)
+            template = Template(index, settled, module, program, places)
+            self._templates[key] = template
+        return Compiled(program, program.name, template)
 
-    def _alike(self, module: ModuleOp, index: int, template: _Template) -> Compiled:
+    def _alike(self, module: ModuleOp, index: int, template: Template) -> Compiled:
         own = f"layers.{index}."
         theirs = f"layers.{template.index}."
         weights = {name.replace(own, theirs): w for name, w in weights_of(module).items()}
         image = coefficient_image(template.module, weights, self._chip)
         return self._renamed(template, image, index)
 
-    def _renamed(self, template: _Template, image: npt.NDArray[np.uint8], index: int) -> Compiled:
+    def _renamed(self, template: Template, image: npt.NDArray[np.uint8], index: int) -> Compiled:
         program = template.program
         theirs, own = f"layers.{template.index}.", f"layers.{index}."
         layers = [Layer(one.name.replace(theirs, own), one.op) for one in program.layers]
         kind = program.name.removesuffix(f"_{template.index}")
         name = f"{kind}_{index}"
         return Compiled(
-            replace(program, name=name, coefficients=image, layers=layers), program.name
+            replace(program, name=name, coefficients=image, layers=layers), program.name, template
         )
 
 
 def without_number(text: str, index: int) -> str:
     """A text of layer `index` without that number."""
-    for kind in ("layers.", "block_", "block_cache_"):
+    for kind in ("layers.", "block_", "block_cache_", "block_kv_"):
         for end in (".", "_", " ", '"'):
             text = text.replace(f"{kind}{index}{end}", f"{kind}#{end}")
     return text
