@@ -24,8 +24,8 @@ BITS = (4, 8)
 SMALLEST_RANGE = np.float32(1e-5)
 """Of a group whose weights are all 0."""
 
-_BLOCK = 1 << 22
-"""Elements that are worked on at a time, so that no second copy of a large matrix is made."""
+_BLOCK = 1 << 18
+"""Elements that are worked on at a time: they stay in a processor's cache from step to step."""
 
 _ALMOST_HALF = np.nextafter(np.float32(0.5), np.float32(0))
 """Added to a magnitude and cut off, it rounds halves away from 0 and nothing else up."""
@@ -107,7 +107,8 @@ def pack(numbers: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
     """Rows of numbers of `bits` bits as bytes."""
     if bits == 8:
         return numbers
-    return numbers[:, 0::2] | (numbers[:, 1::2] << np.uint8(4))
+    pairs = np.ascontiguousarray(numbers).view("<u2")
+    return (pairs | (pairs >> 4)).astype(np.uint8)
 
 
 def unpack(values: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:

@@ -55,8 +55,8 @@ def _parser() -> argparse.ArgumentParser:
         type=_count,
         default=1,
         metavar="N",
-        help="up to N tokens in one step, guessed from the text before (1; needs --steps of "
-        "tpu-compile)",
+        help="up to N tokens in one step, guessed from the text before, where the model has nets "
+        "for that (1)",
     )
     parser.add_argument("--no-values", action="store_true", help="times only, at once")
     parser.add_argument(

@@ -4,8 +4,10 @@ import sys
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from xdsl_tpu.frontend.llm.formats import WeightFormat
@@ -78,3 +80,35 @@ def test_every_figure_of_the_vendor_is_of_a_model_that_is_known() -> None:
     models, vendor = benchmark("llm_models"), benchmark("llm_vendor")
     assert {model for model, _, _ in vendor.VENDOR} <= set(models.CONFIGURATIONS)
     assert vendor.VENDOR["qwen2.5-1.5b", "W4F16", 512]["decode"] == 521379
+
+
+def test_greedy_texts_are_compared_token_by_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    greedy: Any = benchmark("llm_greedy")
+
+    class Reference:
+        """Takes 7 for the next token, but 3 once nine tokens are there."""
+
+        def logits(self, ids: list[int], length: int) -> Any:
+            return np.eye(10, dtype=np.float32)[[3 if len(ids) > 9 else 7]]
+
+    class Host:
+        """Always takes 7."""
+
+        def prompt(self, ids: list[int]) -> Any:
+            return np.eye(10, dtype=np.float32)[7] + 0.1
+
+        def step(self, token: int) -> Any:
+            assert token == 7
+            return np.eye(10, dtype=np.float32)[7] + 0.1
+
+    class Nets:
+        manifest = SimpleNamespace(vocabulary=10, length=20)
+
+    def host(nets: Any) -> Host:
+        return Host()
+
+    monkeypatch.setattr(greedy, "Session", host)
+    found = greedy.compared(Nets(), Reference(), 1, 4)
+    assert (found.same, found.tokens) == (2, 4)
+    assert 0 < found.cosine < 0.5
+    assert greedy.compared(Nets(), Reference(), 1, 2).same == 2
