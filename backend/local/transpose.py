@@ -1,79 +1,130 @@
 """Channels to the end of each pixel and back, without leaving local memory."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from xdsl_tpu.backend.local.context import LocalContext
-from xdsl_tpu.backend.tensor import LocalTensor, strided
+from xdsl_tpu.backend.tensor import LocalTensor, Shape4, aligned, strided
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import DoesNotFit
 
-TO_THE_END, TO_THE_FRONT = (0, 2, 3, 1), (0, 3, 1, 2)
+TURNED, TO_THE_END, TO_THE_FRONT = (0, 2, 1), (0, 2, 3, 1), (0, 3, 1, 2)
+
+_SCRATCH_BYTES = 16384
+"""Bytes per lane of what one command exchanges, where it could be more."""
+
+
+class _Tile(NamedTuple):
+    """Channels from `c` on, at most a lane group, of `groups` lane groups of image rows from `y`
+    on, `rows` in each."""
+
+    c: int
+    channels: int
+    y: int
+    groups: int
+    rows: int
 
 
 def permute(context: LocalContext) -> None:
-    """tpu.Permute of (n, c, h, w) to (n, h, w, c), or back.
+    """tpu.Permute of an image (n, c, h, w) to pixels (n, h, w, c), or back; of (n, c, h), too.
 
     The command exchanges lanes and columns, (c, h, w) to (w, h, c), for one lane group of each:
 
-        to the end:     (c, h, w)  copied as  (c, w, h)  exchanged  (h, w, c)
-        to the front:   (h, w, c)  exchanged  (c, w, h)  copied as  (c, h, w)
+        to the end:     (c, h, w)  copied as  (c, w, h)   exchanged  (h, w, c)
+        to the front:   (h, w, c)  exchanged  (c, w, h)   copied as  (c, h, w)
 
-    Raises TpuError for another order, and for lane groups that are not a multiple of the EU width.
+    Nothing is copied where w is 1. Where all channels are in one lane group, and pixels of
+    several lane groups lie without gaps, one command takes them all.
+
+    Raises DoesNotFit for another order, and for lane groups that are not a multiple of the EU
+    width.
     """
     op, x, out = context.op, context.operand(0), context.out
     assert isinstance(op, tpu.PermuteOp)
-    order = ints(op.order)
-    if order not in (TO_THE_END, TO_THE_FRONT) or x.depth > 1:
+    order, chip = ints(op.order), context.chip
+    if order not in (TURNED, TO_THE_END, TO_THE_FRONT) or x.depth > 1:
         raise DoesNotFit(f"order {list(order)} has no local kernel")
-    chip = context.chip
     if chip.lanes % chip.eu(x.tensor.dtype.bytes):
         raise DoesNotFit(f"{chip.lanes} lanes are no multiple of the elements in an EU width")
-    one = _to_the_end if order == TO_THE_END else _to_the_front
-    for n in range(x.tensor.shape[0]):
-        one(context, out.tensor, x.tensor, n)
-
-
-def _to_the_end(context: LocalContext, out: LocalTensor, x: LocalTensor, n: int) -> None:
-    chip, scratch = context.chip, context.scratch
-    _, channels, height, width = x.shape
-    for c, count, y, rows in _parts(context, channels, height):
-        before = scratch.aligned((1, count, width, rows), x.dtype)
-        part = x.window((n, c, y, 0), (1, count, rows, width), chip)
-        context.emitter.copy(before, _swapped(part))
-        after = scratch.aligned((1, rows, width, count), x.dtype)
-        context.emitter.transpose_cw(after, before)
-        target = out.window((n, y, 0, c), after.shape, chip)
-        context.emitter.copy(target, after)
-
-
-def _to_the_front(context: LocalContext, out: LocalTensor, x: LocalTensor, n: int) -> None:
-    chip, scratch = context.chip, context.scratch
-    _, height, width, channels = x.shape
-    for c, count, y, rows in _parts(context, channels, height):
-        before = scratch.aligned((1, rows, width, count), x.dtype)
-        part = x.window((n, y, 0, c), before.shape, chip)
-        context.emitter.copy(before, part)
-        after = scratch.aligned((1, count, width, rows), x.dtype)
-        context.emitter.transpose_cw(after, before)
-        target = out.window((n, c, y, 0), (1, count, rows, width), chip)
-        context.emitter.copy(target, _swapped(after))
-
-
-def _parts(
-    context: LocalContext, channels: int, height: int
-) -> Iterator[tuple[int, int, int, int]]:
-    """First channel and number of channels, first row and number of rows of what one command
-    exchanges, each with room of its own for temporary tensors."""
-    lanes = context.chip.lanes
-    for c in range(0, channels, lanes):
-        for y in range(0, height, lanes):
+    image, pixels = x.tensor, out.tensor
+    if order == TO_THE_FRONT:
+        image, pixels = pixels, image
+    if order == TURNED:
+        count, height, channels, _ = pixels.shape
+        by_n, by_group, _, _ = pixels.strides
+        shape, strides = (count, height, 1, channels), (by_n, by_group, channels, 1)
+        pixels = strided(pixels.address, shape, strides, pixels.dtype)
+    for n in range(image.shape[0]):
+        for tile in _tiles(context, pixels):
             with context.scratch.temporary():
-                yield c, min(lanes, channels - c), y, min(lanes, height - y)
+                _move(context, image, pixels, n, tile, to_the_end=order != TO_THE_FRONT)
 
 
-def _swapped(tensor: LocalTensor) -> LocalTensor:
-    """Rows as columns and columns as rows."""
-    n, c, h, w = tensor.shape
-    sn, sc, sh, sw = tensor.strides
-    return strided(tensor.address, (n, c, w, h), (sn, sc, sw, sh), tensor.dtype)
+def _tiles(context: LocalContext, pixels: LocalTensor) -> Iterator[_Tile]:
+    lanes = context.chip.lanes
+    _, height, width, channels = pixels.shape
+    most = 1
+    if channels <= lanes and pixels.strides[1] == width * channels:
+        most = max(1, _SCRATCH_BYTES // (width * lanes * pixels.dtype.bytes))
+    for c in range(0, channels, lanes):
+        for y in range(0, height, most * lanes):
+            groups, rest = divmod(min(most * lanes, height - y), lanes)
+            count = min(lanes, channels - c)
+            if groups:
+                yield _Tile(c, count, y, groups, lanes)
+            if rest:
+                yield _Tile(c, count, y + groups * lanes, 1, rest)
+
+
+def _move(
+    context: LocalContext,
+    image: LocalTensor,
+    pixels: LocalTensor,
+    n: int,
+    tile: _Tile,
+    to_the_end: bool,
+) -> None:
+    """Exchange a tile of both; `lines` and `body` are its operand and result, where they lie or
+    beside."""
+    emitter, (c, channels, y, groups, rows) = context.emitter, tile
+    _, _, width, depth = pixels.shape
+    part = pixels.window((n, y, 0, c), (1, rows, groups * width, channels), context.chip)
+    ends = (1, channels, groups * width, rows), (1, rows, groups * width, channels)
+    lies = width == 1, width == 1 or channels == depth
+    places = image.window((n, c, 0, 0), image.shape, context.chip).at(w=y * width), part.address
+    lines, body = (
+        aligned(context.chip, place, shape, image.dtype)
+        if there
+        else context.scratch.aligned(shape, image.dtype)
+        for there, place, shape in zip(lies, places, ends, strict=True)
+    )
+    image_part, lined = _pairs(image, places[0], lines, tile, width)
+    if to_the_end:
+        if not lies[0]:
+            emitter.copy(lined, image_part)
+        emitter.transpose_cw(body, lines)
+        if not lies[1]:
+            emitter.copy(part, body)
+    else:
+        if not lies[1]:
+            emitter.copy(body, part)
+        emitter.transpose_cw(lines, body)
+        if not lies[0]:
+            emitter.copy(image_part, lined)
+
+
+def _pairs(
+    image: LocalTensor, place: int, lines: LocalTensor, tile: _Tile, width: int
+) -> tuple[LocalTensor, LocalTensor]:
+    """A tile of the image, and its lines (c, w, h) as such; what lies closer together in both is
+    innermost, as gaps between neighbours cost time."""
+    _, channels, _, groups, rows = tile
+    shape: Shape4 = (groups, channels, rows, width)
+    spread: Shape4 = (rows * width, image.strides[1], width, 1)
+    lined: Shape4 = (width * rows, lines.strides[1], 1, rows)
+    if width <= rows:
+        shape, spread, lined = ((n, c, w, h) for n, c, h, w in (shape, spread, lined))
+    return strided(place, shape, spread, image.dtype), strided(
+        lines.address, shape, lined, image.dtype
+    )

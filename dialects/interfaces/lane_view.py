@@ -43,6 +43,10 @@ class Viewed:
 class LaneView(Operation):
     """An op of one result that computes the same under several shapes."""
 
+    def can_be_seen(self) -> bool:
+        """Whether this op of its class is one of them."""
+        return True
+
     def followed(self) -> tuple[int, ...]:
         """Operands that have the images and channels of the result."""
         return (0,)
@@ -53,6 +57,15 @@ class LaneView(Operation):
 
     def viewed(self, lanes: Lanes) -> Viewed | None:
         """The op with its result seen as (images, channels, ..); None when it cannot be."""
+        return None
+
+    def lanes_taken(self, index: int) -> tuple[Lanes, ...]:
+        """Images and channels of an operand it does not follow that suit it, best first."""
+        return ()
+
+    def taken(self, index: int, lanes: Lanes) -> Viewed | None:
+        """The op with an operand that it does not follow seen as (images, channels, ..), its
+        result's elements in the same order; None when it only reads the operand as it stands."""
         return None
 
 

@@ -3,6 +3,7 @@
 from math import prod
 from typing import ClassVar
 
+from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -16,22 +17,39 @@ from xdsl.traits import Pure
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of, row_shape
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves, rectangles
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
-from xdsl_tpu.dialects.tpu.local import FLOATS, AlikeEverywhere, stored_type
+from xdsl_tpu.dialects.tpu.local import (
+    FLOATS,
+    AlikeEverywhere,
+    LocalReshape,
+    as_it_stands,
+    stored_type,
+)
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
+_LONG_RUN_BITS = 2048
+"""Neighbours in a lane come from DDR at full rate."""
+
+_TO_THE_END: dict[int, tuple[int, ...]] = {3: (0, 2, 1), 4: (0, 2, 3, 1)}
+_TO_THE_FRONT: dict[int, tuple[int, ...]] = {3: (0, 2, 1), 4: (0, 3, 1, 2)}
+"""For each rank the order that makes channels of an image the last dimension, and that back."""
+
 
 @irdl_op_definition
-class PermuteOp(AlikeEverywhere, Moves, ShapeInference, LocalOp):
+class PermuteOp(AlikeEverywhere, Moves, LaneView, ShapeInference, LocalOp):
     """Dimension i of the result is dimension `order[i]` of the input.
 
     `buffer` is scratch memory for orders that take two moves.
 
         Permute(1x56x56x96) {order = [0, 3, 1, 2]} is 1x96x56x56
+
+    Rows of pixels whose channels become those of an image, or come from one, can be seen as lying
+    over the lanes in any number of neighbours: [0, 2, 1] is [0, 2, 3, 1] and [0, 3, 1, 2], too.
     """
 
     name = "tpu.Permute"
@@ -61,7 +79,9 @@ class PermuteOp(AlikeEverywhere, Moves, ShapeInference, LocalOp):
 
     def local_support(self, kind: GroupType) -> str | None:
         order = ints(self.order)
-        if order in ((0, 2, 3, 1), (0, 3, 1, 2)):
+        if len(order) == 3 and self._is_part_of_a_move():
+            return "with the Permute beside it, it is one move between global tensors"
+        if self._turns_channels():
             return None
         if order[:2] == (0, 1):
             return f"it turns order {list(order)} with the DMA, between global tensors"
@@ -69,6 +89,75 @@ class PermuteOp(AlikeEverywhere, Moves, ShapeInference, LocalOp):
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis == "n"
+
+    def can_be_seen(self) -> bool:
+        return self._turns_channels() and not self._is_part_of_a_move()
+
+    def followed(self) -> tuple[int, ...]:
+        return ()
+
+    def lanes_wanted(self) -> tuple[Lanes, ...]:
+        shape = self._image()
+        return () if shape is None else self._neighbours(shape[0], prod(shape[2:]), shape[1])
+
+    def viewed(self, lanes: Lanes) -> Viewed | None:
+        shape = self._image()
+        if shape is None:
+            return as_it_stands(self) if lanes == lanes_of(self.result_shapes()[0]) else None
+        seen = row_shape((shape[0], prod(shape[2:]), shape[1]), lanes, shape[1])
+        if lanes.images != shape[0] or seen is None:
+            return None
+        return _seen((*shape[:2], *seen[1:-1]), _TO_THE_END[len(seen)])
+
+    def lanes_taken(self, index: int) -> tuple[Lanes, ...]:
+        shape = self._pixels()
+        return () if shape is None else self._neighbours(shape[0], prod(shape[1:-1]), shape[-1])
+
+    def taken(self, index: int, lanes: Lanes) -> Viewed | None:
+        shape = self._pixels()
+        if shape is None or lanes.images != shape[0]:
+            return None
+        seen = row_shape(shape, lanes, shape[-1])
+        return None if seen is None else _seen(seen, _TO_THE_FRONT[len(seen)])
+
+    def _turns_channels(self) -> bool:
+        order = ints(self.order)
+        return order in (_TO_THE_END.get(len(order)), _TO_THE_FRONT.get(len(order)))
+
+    def _is_part_of_a_move(self) -> bool:
+        """Whether a Permute without a local form stands in front of it or behind it, with at most
+        views between."""
+        before: object = self.input.owner
+        while isinstance(before, LocalReshape):
+            before = before.operands[0].owner
+        after = self.output.get_user_of_unique_use()
+        while isinstance(after, LocalReshape):
+            after = after.results[0].get_user_of_unique_use()
+        moves = (op for op in (before, after) if isinstance(op, PermuteOp))
+        return any(not op._turns_channels() for op in moves)
+
+    def _image(self) -> Shape | None:
+        """The shape of the operand when its channels become the last dimension."""
+        shape = self.shape_of(self.input)
+        return shape if ints(self.order) == _TO_THE_END.get(len(shape)) else None
+
+    def _pixels(self) -> Shape | None:
+        """The shape of the operand when its last dimension becomes channels."""
+        shape = self.shape_of(self.input)
+        return shape if ints(self.order) == _TO_THE_FRONT.get(len(shape)) else None
+
+    def _neighbours(self, batch: int, pixels: int, channels: int) -> tuple[Lanes, ...]:
+        """Pixels over the lanes, as many neighbours in each as make a long run, and one."""
+        element = stored_type(self.input)
+        assert isinstance(element, FixedBitwidthType)
+        wanted = -(-_LONG_RUN_BITS // (channels * element.bitwidth))
+        run = max(n for n in range(1, wanted + 1) if pixels % n == 0)
+        return tuple(Lanes(batch, pixels // n) for n in dict.fromkeys((run, 1)))
+
+
+def _seen(shape: Shape, order: tuple[int, ...]) -> Viewed:
+    result = tuple(shape[axis] for axis in order)
+    return Viewed((shape, None), result, {"order": I64_ARRAY.convert(order)})
 
 
 @irdl_op_definition

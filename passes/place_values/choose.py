@@ -72,7 +72,7 @@ class Chooser:
         """What a component costs when all of it that can be is seen as `lanes`."""
         total = sum(self._op(op, lanes) for op in component.ops)
         for port in component.ports:
-            if port.lanes != lanes and not self._is_global(port.op):
+            if not port.takes(lanes) and not self._is_global(port.op):
                 total += self._transfer(port.value)
             total += self._crossing(port, lanes)
         return total

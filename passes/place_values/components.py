@@ -14,11 +14,28 @@ from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Where an op that is written in one way only meets a value; `lanes` are those it asks for."""
+    """Where an op meets a value that it does not follow; `lanes` are those it asks for.
+
+    `index` is the operand; None for a result.
+    """
 
     op: Operation
     value: SSAValue
     lanes: Lanes
+    index: int | None = None
+
+    def takes(self, lanes: Lanes) -> bool:
+        """Whether the op can meet the value as one of these images and channels."""
+        if lanes == self.lanes:
+            return True
+        op = seen(self.op)
+        return op is not None and self.index is not None and op.taken(self.index, lanes) is not None
+
+    def wanted(self) -> tuple[Lanes, ...]:
+        """Images and channels that suit the op."""
+        op = seen(self.op)
+        more = () if op is None or self.index is None else op.lanes_taken(self.index)
+        return self.lanes, *more
 
 
 @dataclass
@@ -31,7 +48,7 @@ class Component:
 
     def wanted(self) -> list[Lanes]:
         """The ways of seeing the values that some op asks for."""
-        found = [port.lanes for port in self.ports]
+        found = [lanes for port in self.ports for lanes in port.wanted()]
         found += [one for op in self.ops for one in op.lanes_wanted()]
         return list(dict.fromkeys(found))
 
@@ -55,19 +72,19 @@ def components(ops: Sequence[Operation]) -> list[Component]:
     """The components of the ops of a block, in the order of their first value."""
     links = _Links()
     computed = {result for op in ops for result in op.results}
-    for op in ops:
-        if isinstance(op, LaneView):
-            for index in op.followed():
-                if op.operands[index] in computed:
-                    links.join(op.operands[index], op.results[0])
+    for op in filter(None, map(seen, ops)):
+        for index in op.followed():
+            if op.operands[index] in computed:
+                links.join(op.operands[index], op.results[0])
     found: dict[SSAValue, Component] = {}
     for op in ops:
         for result in op.results:
             if known_shape(result.type) is not None:
                 found.setdefault(links.root(result), Component()).values.append(result)
     for op in ops:
-        if isinstance(op, LaneView) and (own := found.get(links.root(op.results[0]))):
-            own.ops.append(op)
+        view = seen(op)
+        if view is not None and (own := found.get(links.root(op.results[0]))):
+            own.ops.append(view)
         for port in _ports(op):
             component = found.get(links.root(port.value))
             if component is not None:
@@ -75,19 +92,25 @@ def components(ops: Sequence[Operation]) -> list[Component]:
     return list(found.values())
 
 
+def seen(op: Operation) -> LaneView | None:
+    """The op if it computes the same under several shapes."""
+    return op if isinstance(op, LaneView) and op.can_be_seen() else None
+
+
 def _ports(op: Operation) -> Iterator[Port]:
     """Values that an op meets without following them, and how it sees them."""
     followed: tuple[int, ...] = ()
     shapes: Sequence[Shape | None] = ()
-    if isinstance(op, LaneView):
-        followed, wanted = op.followed(), op.lanes_wanted()
-        view = op.viewed(wanted[0]) if wanted else None
+    own = seen(op)
+    if own is not None:
+        followed, wanted = own.followed(), own.lanes_wanted()
+        view = own.viewed(wanted[0]) if wanted else None
         shapes = () if view is None else view.operands
     for index, value in enumerate(op.operands):
         shape = shapes[index] if index < len(shapes) else None
         if index not in followed and not is_weight(value) and not is_none(value):
-            yield Port(op, value, lanes_of(shape or shape_of(value)))
-    if not isinstance(op, LaneView):
+            yield Port(op, value, lanes_of(shape or shape_of(value)), index)
+    if own is None:
         known = (value for value in op.results if known_shape(value.type) is not None)
         yield from (Port(op, value, lanes_of(shape_of(value))) for value in known)
 

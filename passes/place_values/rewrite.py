@@ -15,6 +15,7 @@ from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.graph import derived_name, is_returned, tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import why_not_local
 from xdsl_tpu.passes.place_values.choose import is_as_it_stands, viewed_op
+from xdsl_tpu.passes.place_values.components import seen
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 from xdsl_tpu.passes.weight_data import change_weight
 
@@ -53,6 +54,8 @@ class Rewriter:
 
     def _view(self, op: Operation) -> Viewed | None:
         """How an op is to be written; None when it stays."""
+        if (taken := self._taken(op)) is not None:
+            return taken
         lanes = self.chosen.get(op.results[0]) if len(op.results) == 1 else None
         view = op.viewed(lanes) if lanes is not None and isinstance(op, LaneView) else None
         if view is None or not isinstance(op, LaneView):
@@ -65,6 +68,17 @@ class Rewriter:
             if lanes_of(shape) == lanes:  # as its operand, whatever lies behind the channels
                 return Viewed((shape, *view.operands[1:]), shape, view.attributes)
         return None if source is None and is_as_it_stands(op, view) else view
+
+    def _taken(self, op: Operation) -> Viewed | None:
+        """How an op that does not follow its operand is to read it as it is seen, if it can be
+        and nobody wants its result otherwise."""
+        own = seen(op)
+        if own is None or 0 in own.followed() or op.operands[0] not in self._seen:
+            return None
+        result = op.results[0]
+        if self.chosen.get(result, lanes_of(shape_of(result))) != lanes_of(shape_of(result)):
+            return None
+        return own.taken(0, lanes_of(shape_of(self._seen[op.operands[0]])))
 
     def _is_followed(self, op: tpu.ReshapeOp) -> bool:
         """Whether an op behind it is written under the same lanes."""

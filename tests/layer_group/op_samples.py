@@ -164,6 +164,7 @@ def squeeze(source: Source, target: Shape, axes: Sequence[int]) -> NamedOp:
     return made(tpu.SqueezeOp, [source], target, axes=list(axes))
 
 
-def permute(source: Shape, order: Sequence[int]) -> NamedOp:
-    target = tuple(source[axis] for axis in order)
+def permute(source: Source, order: Sequence[int]) -> NamedOp:
+    shape = _shape(source)
+    target = tuple(shape[axis] for axis in order)
     return made(tpu.PermuteOp, [source], target, nones=1, order=list(order))

@@ -9,6 +9,7 @@ from tests.layer_group.op_samples import (
     layer_norm,
     made,
     matmul,
+    out,
     permute,
     pool,
     reduce,
@@ -28,6 +29,11 @@ from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_global
 
 GLOBAL: list[tuple[str, NamedOp, str]] = [
+    (
+        "permute-beside-another",
+        permute(out(permute((4, 8, 6), [1, 0, 2])), [0, 2, 1]),
+        "with the Permute beside it, it is one move between global tensors",
+    ),
     (
         "permute",
         permute((1, 8, 4, 4), [0, 2, 1, 3]),
@@ -289,6 +295,7 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("layer-norm-4", layer_norm((1, 1, 1, 2, 8), 4)),
     ("rms-norm-2d", unary(tpu.RMSNormOp, (4, 8), nones=1, eps=1e-5)),
     ("rms-norm-5d", unary(tpu.RMSNormOp, (1, 1, 2, 4, 8), nones=1, eps=1e-5)),
+    ("permute-matrix", permute((1, 8, 4), [0, 2, 1])),
     ("permute-last", permute((1, 8, 4, 4), [0, 2, 3, 1])),
     ("permute-first", permute((1, 8, 4, 4), [0, 3, 1, 2])),
     ("reduce-h", reduce((1, 4, 5, 6), (2,), "ReduceMax")),

@@ -6,7 +6,7 @@ from tests.local.groups import run_grouped
 
 from xdsl_tpu.passes.layer_group.values import Secs
 
-Shape = tuple[int, int, int, int]
+Shape = tuple[int, ...]
 
 
 def turned(kind: str, shape: Shape, order: Shape) -> Case:
@@ -28,6 +28,22 @@ def turned(kind: str, shape: Shape, order: Shape) -> Case:
 )
 def test_all_lane_groups(kind: str, order: Shape, shape: Shape) -> None:
     run_grouped(turned(kind, shape, order))
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("shape", [(1, 96, 140), (2, 130, 33), (1, 5, 256), (1, 64, 1)], ids=str)
+def test_matrices(kind: str, shape: Shape) -> None:
+    run_grouped(turned(kind, shape, (0, 2, 1)))
+
+
+@pytest.mark.parametrize("order", [(0, 2, 3, 1), (0, 3, 1, 2)], ids=["end", "front"])
+@pytest.mark.parametrize("pixels", [(640, 4), (130, 2), (64, 8), (1024, 3)], ids=str)
+@pytest.mark.parametrize("channels", [32, 64, 48])
+def test_pixels_of_several_lane_groups(order: Shape, pixels: Shape, channels: int) -> None:
+    """All in one command where they lie without gaps; the last lane group may be short."""
+    rows, width = pixels
+    shape = (1, channels, rows, width) if order[1] == 2 else (1, rows, width, channels)
+    run_grouped(turned("f16", shape, order))
 
 
 def test_images_one_by_one() -> None:

@@ -10,7 +10,7 @@ from tests.passes.semantics import Net, assert_same_numbers, ops_of
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects import top, tpu
-from xdsl_tpu.dialects.interfaces.lane_view import Lanes, row_shape, stretched_shapes
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes, lanes_of, row_shape, stretched_shapes
 from xdsl_tpu.passes.tensors import shape_of
 
 PASSES = (
@@ -44,6 +44,53 @@ def test_a_weight_of_two_products_is_seen_in_two_ways() -> None:
     two = net.op(top.MatMulOp, "two", (one, w, net.none))
     back = net.op(top.ReshapeOp, "back", (two,), shape=(1, 40, 24))
     assert_same_numbers(net.module(net.op(top.AddOp, "sum", (x, back))), PASSES)
+
+
+def tokens(batch: int, channels: int, side: int, first: str = "image") -> ModuleOp:
+    """An image whose pixels become rows, which also go to DDR, and an image again."""
+    net = Net()
+    image, rows = (batch, channels, side, side), (batch, side * side, channels)
+    value = net.op(top.AbsOp, "made", (net.input("x", *image),))
+    if first == "image":
+        value = net.op(top.ReshapeOp, "flat", (value,), shape=(batch, channels, side * side))
+        value = net.op(top.PermuteOp, "rows", (value,), order=[0, 2, 1])
+    else:
+        value = net.op(top.PermuteOp, "last", (value,), order=[0, 2, 3, 1])
+        value = net.op(top.ReshapeOp, "rows", (value,), shape=rows)
+    row = (net.weight("w", 1, 1, channels), net.none)
+    sizes = {"axis": 2, "normalized_shape": [channels], "eps": 1e-5}
+    value = net.op(top.LayerNormOp, "norm", (value, *row), **sizes)
+    moved = net.op(top.PermuteOp, "moved", (value,), order=[1, 0, 2])
+    value = net.op(top.PermuteOp, "back", (value,), order=[0, 2, 1])
+    value = net.op(top.ReshapeOp, "image", (value,), shape=image)
+    return net.module(net.op(top.SinOp, "y", (value,)), moved)
+
+
+@pytest.mark.parametrize("first", ["image", "last"])
+@pytest.mark.parametrize(
+    ("channels", "side", "lanes"),
+    [(16, 32, 256), (32, 32, 512), (64, 16, 256), (24, 16, 128)],
+    ids=str,
+)
+def test_pixels_lie_over_the_lanes_in_long_runs(
+    channels: int, side: int, lanes: int, first: str
+) -> None:
+    """Of 256 bytes in f32, between images whose channels are over the lanes."""
+    after = assert_same_numbers(tokens(2, channels, side, first), PASSES)
+    (norm,) = ops_of(after, tpu.LayerNormOp)
+    assert lanes_of(shape_of(norm.output)) == (2, lanes)
+    there, _, back = ops_of(after, tpu.PermuteOp)
+    assert shape_of(there.output) == shape_of(norm.output) == shape_of(back.input)
+    assert lanes_of(shape_of(there.input)) == lanes_of(shape_of(back.output)) == (2, channels)
+
+
+def test_a_permute_of_other_dimensions_stays() -> None:
+    net = Net()
+    value = net.op(top.AbsOp, "made", (net.input("x", 2, 3, 16, 16),))
+    value = net.op(top.PermuteOp, "turned", (value,), order=[0, 2, 1, 3])
+    value = net.op(top.MatMulOp, "product", (value, net.weight("w", 16, 16), net.none))
+    (permute,) = ops_of(assert_same_numbers(net.module(value), PASSES), tpu.PermuteOp)
+    assert shape_of(permute.output) == (2, 16, 3, 16)
 
 
 @pytest.mark.parametrize("axis", [3, 1])

@@ -56,3 +56,50 @@ func.func @stretched(%x: tensor<4x50x64xf16>, %p: tensor<1x50x64xf16>) -> tensor
   %1 = "tpu.LayerNorm"(%0, %none, %none, %none, %none) {axis = 2 : si32, eps = 1.0e-05 : f64, normalized_shape = [64]} : (tensor<4x50x64xf16>, none, none, none, none) -> tensor<4x50x64xf16> loc("scaled")
   return %1 : tensor<4x50x64xf16>
 }
+
+// Pixels of an image, 64 bytes each, lie over the lanes four by four: so they come from DDR, and go
+// there, in runs of 256 bytes.
+// CHECK-LABEL: func.func @pixels
+// CHECK: "tpu.Reshape"({{.*}} -> tensor<1x32x1024x4xf16>
+// CHECK-NEXT: %[[ROWS:[0-9]+]] = "tpu.Permute"({{.*}}order = [0, 2, 3, 1]{{.*}} -> tensor<1x1024x4x32xf16>
+// CHECK-NEXT: %[[NORM:[0-9]+]] = "tpu.LayerNorm"(%[[ROWS]]{{.*}} -> tensor<1x1024x4x32xf16>
+// CHECK: "tpu.Permute"(%[[NORM]]{{.*}}order = [0, 3, 1, 2]{{.*}} -> tensor<1x32x1024x4xf16>
+// CHECK-NEXT: "tpu.Reshape"({{.*}} -> tensor<1x32x64x64xf16>
+func.func @pixels(%x: tensor<1x32x64x64xf16>) -> (tensor<1x32x64x64xf16>, tensor<4096x1x32xf16>) {
+  %none = "top.None"() : () -> none loc(unknown)
+  %0 = "tpu.Relu"(%x) : (tensor<1x32x64x64xf16>) -> tensor<1x32x64x64xf16> loc("relu")
+  %1 = "tpu.Reshape"(%0) {shape = [1, 32, 4096]} : (tensor<1x32x64x64xf16>) -> tensor<1x32x4096xf16> loc("flat")
+  %2 = "tpu.Permute"(%1, %none) {order = [0, 2, 1]} : (tensor<1x32x4096xf16>, none) -> tensor<1x4096x32xf16> loc("rows")
+  %3 = "tpu.LayerNorm"(%2, %none, %none, %none, %none) {axis = 2 : si32, eps = 1.0e-05 : f64, normalized_shape = [32]} : (tensor<1x4096x32xf16>, none, none, none, none) -> tensor<1x4096x32xf16> loc("norm")
+  %4 = "tpu.Permute"(%3, %none) {order = [1, 0, 2]} : (tensor<1x4096x32xf16>, none) -> tensor<4096x1x32xf16> loc("elsewhere")
+  %5 = "tpu.Permute"(%3, %none) {order = [0, 2, 1]} : (tensor<1x4096x32xf16>, none) -> tensor<1x32x4096xf16> loc("channels")
+  %6 = "tpu.Reshape"(%5) {shape = [1, 32, 64, 64]} : (tensor<1x32x4096xf16>) -> tensor<1x32x64x64xf16> loc("image")
+  %7 = "tpu.Relu"(%6) : (tensor<1x32x64x64xf16>) -> tensor<1x32x64x64xf16> loc("y")
+  return %7, %4 : tensor<1x32x64x64xf16>, tensor<4096x1x32xf16>
+}
+
+// Pixels of 256 bytes are long enough one by one.
+// CHECK-LABEL: func.func @long_pixels
+// CHECK: "tpu.Permute"({{.*}}order = [0, 2, 1]{{.*}} -> tensor<1x4096x128xf16>
+// CHECK-NEXT: "tpu.LayerNorm"({{.*}} -> tensor<1x4096x128xf16>
+func.func @long_pixels(%x: tensor<1x128x4096xf16>) -> tensor<4096x1x128xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %0 = "tpu.Relu"(%x) : (tensor<1x128x4096xf16>) -> tensor<1x128x4096xf16> loc("relu")
+  %1 = "tpu.Permute"(%0, %none) {order = [0, 2, 1]} : (tensor<1x128x4096xf16>, none) -> tensor<1x4096x128xf16> loc("rows")
+  %2 = "tpu.LayerNorm"(%1, %none, %none, %none, %none) {axis = 2 : si32, eps = 1.0e-05 : f64, normalized_shape = [128]} : (tensor<1x4096x128xf16>, none, none, none, none) -> tensor<1x4096x128xf16> loc("norm")
+  %3 = "tpu.Permute"(%2, %none) {order = [1, 0, 2]} : (tensor<1x4096x128xf16>, none) -> tensor<4096x1x128xf16> loc("elsewhere")
+  return %3 : tensor<4096x1x128xf16>
+}
+
+// Behind a Permute that moves in DDR a turn is part of that move.
+// CHECK-LABEL: func.func @heads_turned
+// CHECK: "tpu.Permute"({{.*}}order = [0, 2, 1]{{.*}} -> tensor<6x32x128xf16>
+// CHECK-NEXT: "tpu.Relu"({{.*}} -> tensor<6x32x128xf16>
+func.func @heads_turned(%k: tensor<1x128x6x32xf16>) -> tensor<6x32x128xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %0 = "tpu.Permute"(%k, %none) {order = [0, 2, 1, 3]} : (tensor<1x128x6x32xf16>, none) -> tensor<1x6x128x32xf16> loc("heads")
+  %1 = "tpu.Reshape"(%0) {shape = [6, 128, 32]} : (tensor<1x6x128x32xf16>) -> tensor<6x128x32xf16> loc("each")
+  %2 = "tpu.Permute"(%1, %none) {order = [0, 2, 1]} : (tensor<6x128x32xf16>, none) -> tensor<6x32x128xf16> loc("turned")
+  %3 = "tpu.Relu"(%2) : (tensor<6x32x128xf16>) -> tensor<6x32x128xf16> loc("relu")
+  return %3 : tensor<6x32x128xf16>
+}
