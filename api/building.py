@@ -28,6 +28,7 @@ class Request:
     weights: Path | None = None
     transfer_layout: str | None = None
     command: str | None = None
+    cores: int = 1
 
     def check(self) -> None:
         """Raise TpuError for options that say different things about ranges."""
@@ -89,6 +90,7 @@ def build(
             request.weights,
             request.transfer_layout,
             request.command,
+            request.cores,
         )
         if tables is not None:
             tables.write(output)

@@ -8,7 +8,7 @@ from xdsl_tpu.backend.estimate import HardwareRange, program_range
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report.usage import Floor, Usage, floor, usage
-from xdsl_tpu.backend.timing import Timeline, simulate
+from xdsl_tpu.backend.timing import Timeline, simulate_program
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Timing:
     @classmethod
     def of(cls, program: Program, chip: Chip) -> "Timing":
         """Raises TpuError when the two queues wait for each other."""
-        return cls(program, chip, simulate(program.tiu, program.gdma, chip))
+        return cls(program, chip, simulate_program(program, chip)[0])
 
     @property
     def cycles(self) -> int:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.backend.barriers import synchronise
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.chip.identity import figures_of
 from xdsl_tpu.backend.emitter import Emitter
@@ -65,33 +66,53 @@ def generate(
     program.random_masks = masks_of(module)
     program.input_ranges = ranges_of(module)
     program.chip_figures = figures_of(chip)
-    _emit(function, program, chip, [] if places is None else places)
+    _emit(function, program, chip, [] if places is None else places, _cores(module, chip))
     return program
 
 
-def _emit(function: FuncOp, program: Program, chip: Chip, places: list[ValuePlace]) -> None:
-    emitter = Emitter(chip, program)
-    context = KernelContext(chip, emitter)
+def _emit(
+    function: FuncOp, program: Program, chip: Chip, places: list[ValuePlace], count: int
+) -> None:
+    """The commands of `count` cores, and barriers between them."""
+    for _ in range(count - 1):
+        program.beside()
+    cores = [
+        KernelContext(chip, Emitter(chip, core), core=number, cores=count)
+        for number, core in enumerate(program.cores)
+    ]
+    bounds: list[int] = []
     for op in function.body.block.ops:
         if isinstance(op, ReturnOp):
             program.outputs = list(_distinct(map(_io, op.operands)))
         if isinstance(op, SILENT) or is_absorbed(op):
             continue
         if isinstance(op, tpu.GroupOp):
-            slices: list[SlicePlace] = []
-            emit_group(context, op, slices)
-            places += [ValuePlace(layer, value, local) for layer, value, local in slices]
-            continue
-        with emitter.layer(name_of(op) or "", op.name), _named(op):
-            LEAVES[type(op)].alone(context, op)
-        layer = len(program.layers) - 1
-        places += [
-            ValuePlace(layer, value, ddr=ddr_value(value))
-            for value in op.results
-            if not is_none(value)
-        ]
-    emitter.finish()
-    float_loads(program, emitter.transfers_before, chip)
+            for number, context in enumerate(cores):
+                slices: list[SlicePlace] = []
+                emit_group(context, op, slices, number)
+                places += [ValuePlace(layer, value, local) for layer, value, local in slices]
+        else:
+            _emit_alone(cores[0], op, places)
+            for context in cores[1:] if cores[0].is_shared else ():
+                _emit_alone(context, op, [])
+            cores[0].is_shared = False
+        bounds.append(len(program.layers))
+    for context in cores:
+        context.emitter.finish()
+        float_loads(context.emitter.program, context.emitter.transfers_before, chip)
+    if count > 1:
+        synchronise(program, bounds, chip)
+
+
+def _emit_alone(context: KernelContext, op: Operation, places: list[ValuePlace]) -> None:
+    """The kernel of an op that works from DDR to DDR."""
+    emitter = context.emitter
+    with emitter.layer(name_of(op) or "", op.name), _named(op):
+        LEAVES[type(op)].alone(context, op)
+    layer = len(emitter.program.layers) - 1
+    places += [
+        ValuePlace(layer, value, ddr=ddr_value(value)) for value in op.results if not is_none(value)
+    ]
 
 
 @contextmanager
@@ -193,6 +214,14 @@ def _integer(op: Operation, name: str) -> int:
     if not isinstance(attribute, IntegerAttr):
         raise TpuError(f"the module has no '{name}': run --address-assign first")
     return attribute.value.data
+
+
+def _cores(module: ModuleOp, chip: Chip) -> int:
+    """The cores that a module is for; raises TpuError when the chip has fewer."""
+    count = _integer(module, "module.cores") if "module.cores" in module.attributes else 1
+    if count > chip.cores:
+        raise TpuError(f"the module is for {count} cores, {chip.name} has {chip.cores}")
+    return count
 
 
 def _string(op: Operation, name: str) -> str:

@@ -24,7 +24,8 @@ _USUAL_CHIP = "BM1684X"
 
 
 def check_fits(program: Program, chip: Chip) -> None:
-    """Raise TpuError unless coefficients, arena, inputs and outputs lie in the chip's DDR.
+    """Raise TpuError unless the chip has the cores, and coefficients, arena, inputs and outputs
+    lie in its DDR.
 
     A file may claim any size: ask before making inputs of it.
     """
@@ -34,6 +35,10 @@ def check_fits(program: Program, chip: Chip) -> None:
         *((f"tensor '{t.name}'", t.address, t.bytes) for t in program.inputs),
         *((f"tensor '{t.name}'", t.address, t.bytes) for t in program.outputs),
     ]
+    if len(program.cores) > chip.cores:
+        raise TpuError(
+            f"the program is for {len(program.cores)} cores, {chip.name} has {chip.cores}"
+        )
     for what, address, size in parts:
         if size and not chip.in_ddr(address, size):
             raise TpuError(
@@ -92,8 +97,17 @@ def execute(
     Raises TpuError as `run_program`.
     """
     machine = loaded(program, chip, inputs, numerics)
-    machine.run(program.tiu, program.gdma, lambda command: on_command(machine, command))
+    _run(machine, program, lambda command: on_command(machine, command))
     return machine
+
+
+def _run(
+    machine: Machine, program: Program, on_command: Callable[[Command], None] | None = None
+) -> None:
+    if program.others:
+        machine.run_cores([(core.tiu, core.gdma) for core in program.cores], on_command)
+    else:
+        machine.run(program.tiu, program.gdma, on_command)
 
 
 def loaded(
@@ -140,7 +154,7 @@ class LoadedProgram:
         """The outputs for some inputs; memory is otherwise as the run before has left it."""
         program, machine = self.program, self._machine
         _write_inputs(program, machine, inputs)
-        machine.run(program.tiu, program.gdma)
+        _run(machine, program)
         if machine.outside:
             raise TpuError(_outside(program, machine.outside))
         memory = machine.memory

@@ -1,7 +1,7 @@
 """A program: two command queues, the coefficient image, where inputs and outputs lie."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,8 @@ class Program:
     `input_ranges` are the numbers that inputs may be which are ids, positions or masks.
     Inputs and outputs lie in the arena or, with `io_bytes`, at `io_address` apart from it.
     `chip_figures` are those it was made with (`backend/chip/identity.py`); none for programs of
-    others, which are for a BM1684X.
+    others, which are for a BM1684X. `others` has what further cores run: of these only the queues
+    are looked at, and which layers their commands have in the same `layers`.
     """
 
     name: str
@@ -68,6 +69,18 @@ class Program:
     random_masks: dict[str, RandomMask] = field(default_factory=dict[str, RandomMask])
     input_ranges: dict[str, InputRange] = field(default_factory=dict[str, InputRange])
     chip_figures: dict[str, Any] = field(default_factory=dict[str, Any])
+    others: list["Program"] = field(default_factory=list["Program"])
+
+    @property
+    def cores(self) -> list["Program"]:
+        """One for each core; they begin together."""
+        return [self, *self.others]
+
+    def beside(self) -> "Program":
+        """Queues for one core more, which goes by the same layers and memory; added to `others`."""
+        other = replace(self, tiu=[], gdma=[], tiu_layers=[], gdma_layers=[], others=[])
+        self.others.append(other)
+        return other
 
     def queue(self, engine: Engine) -> list[Command]:
         """The commands of one engine."""

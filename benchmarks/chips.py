@@ -1,10 +1,11 @@
-"""Networks on the BM1688: cycles of one core, beside what the vendor says of its programs.
+"""Networks on the BM1688: cycles of one core and of two, and the vendor's of its programs.
 
     python benchmarks/chips.py --models DIR [--only REGEX] [--json FILE]
 
 The vendor's estimate counts transfers of its layer groups at 15 GB/s and all others at 24, and why
 is not known. Both ends are given for ours: all at 24 GB/s, which it is planned for, and all at 15.
-Programs are for one core.
+Of two cores each has all of the bandwidth of DDR, as the vendor counts; beside that what it is when
+they share it.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from rich.table import Table
 from xdsl_tpu.backend.bmodel import read_bmodel
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.backend.timing import Ddr, simulate_program
 
 CHIP = "bm1688"
 
@@ -49,6 +50,8 @@ class Row:
     vendor_two_cores: int | None
     ours: int | None
     ours_at_15: int | None
+    ours_two_cores: int | None = None
+    ours_two_cores_shared: int | None = None
     message: str = ""
 
 
@@ -61,9 +64,9 @@ def slowed(chip: Chip) -> Chip:
     )
 
 
-def cycles(program: Program, chip: Chip) -> int:
-    """Of one core."""
-    return simulate(program.tiu, program.gdma, chip).total
+def cycles(program: Program, chip: Chip, ddr: Ddr = "each") -> int:
+    """Until the last core is done."""
+    return simulate_program(program, chip, ddr)[0].total
 
 
 def measured(name: str, models: Path) -> Row:
@@ -71,27 +74,60 @@ def measured(name: str, models: Path) -> Row:
     one, two = VENDOR[name] or (None, None)
     found = [path for folder in (models, EXAMPLES) if (path := folder / f"{name}.onnx").is_file()]
     if not found:
-        return Row(name, one, two, None, None, "the network is not there")
+        return Row(name, one, two, None, None, message="the network is not there")
     chip = load_chip(CHIP)
+    try:
+        alone, both = (compiled(found[0], cores) for cores in (1, 2))
+    except ToolFailure as failure:
+        return Row(name, one, two, None, None, message=str(failure))
+    return Row(
+        name,
+        one,
+        two,
+        cycles(alone, chip),
+        cycles(alone, slowed(chip)),
+        cycles(both, chip),
+        cycles(both, chip, "shared"),
+    )
+
+
+def compiled(model: Path, cores: int) -> Program:
+    """A network in F16 for some cores. Raises ToolFailure."""
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            arguments = ("--quantize", "F16", "--chip", CHIP, "-o", folder, "--quiet")
-            run_tool("tpu-compile", found[0], *arguments)
-        except ToolFailure as failure:
-            return Row(name, one, two, None, None, str(failure))
-        program = read_bmodel(Path(folder, "model.bmodel"))
-    return Row(name, one, two, cycles(program, chip), cycles(program, slowed(chip)))
+        arguments = ("--quantize", "F16", "--chip", CHIP, "-o", folder, "--quiet")
+        run_tool("tpu-compile", model, *arguments, "--cores", str(cores))
+        return read_bmodel(Path(folder, "model.bmodel"))
+
+
+HEADINGS = (
+    "network",
+    "vendor, 1 core",
+    "2 cores",
+    "ours, 1 core",
+    "all at 15 GB/s",
+    "2 cores",
+    "2, DDR shared",
+    "gain",
+)
 
 
 def shown(rows: list[Row]) -> Table:
     """The rows for a terminal."""
     table = Table(title="F16 on the BM1688, cycles at 0.9 GHz")
-    for heading in ("network", "vendor, 1 core", "2 cores", "ours, 1 core", "all at 15 GB/s"):
+    for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading == "network" else "right")
     for row in rows:
-        numbers = (row.vendor_one_core, row.vendor_two_cores, row.ours, row.ours_at_15)
+        numbers = (
+            row.vendor_one_core,
+            row.vendor_two_cores,
+            row.ours,
+            row.ours_at_15,
+            row.ours_two_cores,
+            row.ours_two_cores_shared,
+        )
         texts = ["-" if number is None else f"{number:,}" for number in numbers]
-        table.add_row(row.network, *texts)
+        gain = f"{row.ours / row.ours_two_cores:.2f}" if row.ours and row.ours_two_cores else "-"
+        table.add_row(row.network, *texts, gain)
     return table
 
 

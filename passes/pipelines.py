@@ -44,7 +44,7 @@ class Settings:
     named there, by the passes that have them. `transfer_layout` are options of that pass, which
     then runs as soon as shapes are known. `boundaries` is a file for the reasons of the layer
     groups' boundaries; without `shortfall` nothing is said of them. With `inner_io` the network
-    takes and gives tensors of its inner type.
+    takes and gives tensors of its inner type. The program is for `cores` of the chip's.
     """
 
     mode: str = "F16"
@@ -56,6 +56,7 @@ class Settings:
     boundaries: str = ""
     shortfall: bool = True
     inner_io: bool = False
+    cores: int = 1
 
 
 Options = Callable[[Settings], OptionTexts | None]
@@ -67,7 +68,8 @@ def _nothing(settings: Settings) -> OptionTexts:
 
 
 def _assigned(settings: Settings) -> OptionTexts:
-    return {"mode": settings.mode, "chip": settings.chip}
+    several: OptionTexts = {"num_core": str(settings.cores)} if settings.cores != 1 else {}
+    return {"mode": settings.mode, "chip": settings.chip, **several}
 
 
 def _of_chip(settings: Settings) -> OptionTexts:

@@ -24,8 +24,8 @@ class ProcessorAssignPass(ModulePass):
     together in front of them, sharing bytes with nothing; `auto` leaves a module that is io_alone
     as it is, and chooses `basic` for others. The modes that
     give them tags or places at load time (`io_tag`, `io_tag_fuse`, `io_reloc`) are taken as
-    `io_alone`: whoever runs a program hands over one arena. One device and one core are what the
-    chip descriptions so far have.
+    `io_alone`: whoever runs a program hands over one arena. `num_core` is how many of the chip's
+    cores the program is for; there is one device.
     """
 
     name = "processor-assign"
@@ -38,10 +38,14 @@ class ProcessorAssignPass(ModulePass):
     high_precision: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        load_chip(self.chip)  # an unknown chip is an error here rather than in a later pass
-        for option in ("num_device", "num_core"):
-            if getattr(self, option) != 1:
-                raise TpuError(f"{self.name}: {option} must be 1, not {getattr(self, option)}")
+        chip = load_chip(self.chip)  # an unknown one is an error here, not in a later pass
+        if self.num_device != 1:
+            raise TpuError(f"{self.name}: num_device must be 1, not {self.num_device}")
+        if not 1 <= self.num_core <= chip.cores:
+            raise TpuError(
+                f"{self.name}: {self.num_core} cores are wanted of {chip.name}, "
+                f"which has {chip.cores}"
+            )
         set_module_attributes(
             op,
             {

@@ -88,7 +88,11 @@ class Compilation:
                 {} if self.needs is None else {"floor": {"cycles": self.floor} | asdict(self.needs)}
             ),
             **({} if self.layers is None else {"layers": self.layers.summary()}),
-            "instructions": {"bdc": len(program.tiu) - 1, "gdma": len(program.gdma) - 1},
+            "instructions": {
+                "bdc": sum(len(core.tiu) - 1 for core in program.cores),
+                "gdma": sum(len(core.gdma) - 1 for core in program.cores),
+            },
+            **({"cores": len(program.cores)} if program.others else {}),
             "memory": {
                 "coefficients": int(program.coefficients.size),
                 "arena": program.arena_bytes,
@@ -109,12 +113,15 @@ def compile_model(
     weights: Path | None = None,
     transfer_layout: str | None = None,
     command: str | None = None,
+    cores: int = 1,
 ) -> Compilation:
     """Compile an ONNX file, or a MLIR file of Top IR or a OneFlow job, into the folder `output`.
 
     Files appear there only when everything has succeeded. `on_stage` is called as each stage
     begins. `transfer_layout` are options of that pass, which does not run without them. `command`
-    is the command line, for `compile.json`. Raises TpuError, or an xDSL error for malformed IR.
+    is the command line, for `compile.json`; the program is for `cores` of the chip's.
+
+    Raises TpuError, or an xDSL error for malformed IR.
     """
     check_disabled(disable)
     chip = load_chip(chip_name)
@@ -128,6 +135,7 @@ def compile_model(
             quantization,
             transfer_layout,
             str(scratch / BOUNDARIES),
+            cores=cores,
         )
         result = _compile(source, settings, chip, scratch, on_stage)
         new = {file.name for file in scratch.iterdir()}

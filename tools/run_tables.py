@@ -36,6 +36,10 @@ def print_tables(
     summary.add_column(overflow="fold")
     summary.add_column(overflow="fold")
     summary.add_row("cycles", f"{timeline.total:,} ({report['milliseconds']:.3f} ms)")
+    if "ddr_shared" in report:
+        summary.add_row("cores", f"{len(report['cores'])}, each with all of the bandwidth of DDR")
+        shared = report["ddr_shared"]
+        summary.add_row("if shared", f"{shared:,} ({chip.milliseconds(shared):.3f} ms)")
     if silicon := _on_silicon(program, chip, timeline):
         summary.add_row("on silicon", silicon)
     for engine in ("bdc", "gdma"):

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from xdsl_tpu.api.building import Request, build
 from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.backend.timing import simulate_program
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.arguments import (
     add_common,
@@ -96,6 +96,13 @@ def _add_formats(parser: argparse.ArgumentParser) -> None:
         "--chip", default="bm1684x", help="chip name or .toml description (default: bm1684x)"
     )
     parser.add_argument(
+        "--cores",
+        type=int,
+        default=1,
+        metavar="N",
+        help="how many of the chip's cores the program is for (default: 1)",
+    )
+    parser.add_argument(
         "--quantize",
         type=str.upper,
         choices=(*QUANTIZE, *PACKED),
@@ -173,7 +180,7 @@ def _run(args: argparse.Namespace, command: str) -> None:
         _print_summary(result, output, tables)
     if args.explain:
         program, chip = result.program, result.chip
-        timeline = simulate(program.tiu, program.gdma, chip)
+        timeline = simulate_program(program, chip)[0]
         print_explanation(explain_program(output / BMODEL, program, timeline, chip), Console())
 
 
@@ -231,6 +238,7 @@ def _request(args: argparse.Namespace, command: str | None = None) -> Request:
         args.weights,
         args.transfer_layout,
         command,
+        args.cores,
     )
 
 

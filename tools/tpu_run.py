@@ -28,7 +28,7 @@ from xdsl_tpu.backend.report import (
     run_report,
     trace,
 )
-from xdsl_tpu.backend.timing import Timeline, simulate
+from xdsl_tpu.backend.timing import Timeline, simulate_program
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.arguments import add_common, help_format
 from xdsl_tpu.tools.check import check
@@ -223,7 +223,11 @@ def _run(args: argparse.Namespace, command: str) -> None:
     if args.check:
         with working(console, f"checking {args.program.name}"):
             check(program, chip)
-    total = len(program.tiu) + len(program.gdma)
+    if program.others and (args.find_bad or args.compare_layers):
+        raise TpuError(
+            "--find-bad and --compare-layers look at one core; compile the network for one"
+        )
+    total = sum(len(core.tiu) + len(core.gdma) for core in program.cores)
     if args.find_bad:
         with counting(console, "simulating", total) as advance:
             find_bad(args, program, chip, inputs, advance, _origin(args, command, chip))
@@ -235,7 +239,7 @@ def _run(args: argparse.Namespace, command: str) -> None:
         with _timed(seconds, "simulate"), counting(console, "simulating", total) as advance:
             outputs = run_program(program, chip, inputs, args.numerics, lambda command: advance())
     with _timed(seconds, "timeline"), working(console, "timeline"):
-        timeline = simulate(program.tiu, program.gdma, chip)
+        timeline, *others = simulate_program(program, chip)
     comparison: Compared | None = None
     if args.compare is not None:
         with _timed(seconds, "reference"), working(console, f"reference: {args.compare.name}"):
@@ -245,14 +249,14 @@ def _run(args: argparse.Namespace, command: str) -> None:
     if args.compare_layers:
         with _timed(seconds, "layers"), working(console, "comparing layers"):
             layers = compare_layers(args.program, program, chip, inputs)
-    report = run_report(program, chip, timeline, comparison, seconds)
+    report = run_report(program, chip, timeline, comparison, seconds, others)
     report = _origin(args, command, chip) | report
     explanation = explain_program(bmodel_path(args.program), program, timeline, chip)
     report["gap"] = explanation.as_dict()
     count_not_finite(outputs, report)
     if layers:
         report["layer_comparison"] = [row.as_dict() for row in layers]
-    _write(args, program, chip, timeline, outputs, report, against)
+    _write(args, program, chip, [timeline, *others], outputs, report, against)
     if not args.quiet and STDOUT not in (args.disassemble, args.report):
         print_tables(program, chip, timeline, comparison, report, checked=args.check)
         if args.explain:
@@ -312,7 +316,7 @@ def _write(
     args: argparse.Namespace,
     program: Program,
     chip: Chip,
-    timeline: Timeline,
+    timelines: Sequence[Timeline],
     outputs: Arrays,
     report: dict[str, Any],
     against: dict[str, Any] | None,
@@ -322,11 +326,12 @@ def _write(
         save: Any = np.savez  # its type takes no array called allow_pickle
         files[args.outputs] = lambda stream: save(stream, **outputs)
     if args.timeline is not None:
-        files[args.timeline] = trace_writer(args.timeline, trace(program, timeline, chip))
+        text = trace(program, timelines[0], chip, timelines[1:])
+        files[args.timeline] = trace_writer(args.timeline, text)
     if args.html is not None:
         groups = read_groups(bmodel_path(args.program).with_name(GROUPS))
         other = None if against is None else (args.against.name, against)
-        page = html_report(program, timeline, chip, report, groups, other)
+        page = html_report(program, timelines[0], chip, report, groups, other)
         files[args.html] = text_writer(page)
     if args.report == STDOUT:
         print(json.dumps(report, indent=1))

@@ -40,12 +40,17 @@ def assemble(
     return reader.finish(file, coefficients)
 
 
+_REPEATED = (".input", ".output", ".layer", ".core")
+"""Directives that may come more than once."""
+
+
 class _Reader:
     """The program as far as it has been read."""
 
     def __init__(self, instructions: InstructionSet) -> None:
         self._instructions = instructions
         self.program = Program("model", "BM1684X", "")
+        self._core = self.program
         self._layer = _NO_LAYER
         self._layers: dict[int, Layer] = {}
         self._given: set[str] = set()
@@ -61,6 +66,7 @@ class _Reader:
             ".input": lambda line: self.program.inputs.append(_tensor(line)),
             ".output": lambda line: self.program.outputs.append(_tensor(line)),
             ".layer": self._read_layer,
+            ".core": self._read_core,
         }
 
     def read(self, line: Line) -> None:
@@ -69,8 +75,8 @@ class _Reader:
             self._read_directive(line)
         else:
             command = parse_command(line, self._instructions)
-            self.program.queue(command.engine).append(command)
-            self.program.layer_indices(command.engine).append(self._layer)
+            self._core.queue(command.engine).append(command)
+            self._core.layer_indices(command.engine).append(self._layer)
         if not line.ended:
             line.fail(line.peek, f"unexpected '{line.peek.text}'")
 
@@ -80,7 +86,7 @@ class _Reader:
         if read is None:
             hint = suggestion(name.text, list(self._directives))
             line.fail(name, f"unknown directive '{name.text}'{hint}")
-        if name.text in self._given and name.text not in (".input", ".output", ".layer"):
+        if name.text in self._given and name.text not in _REPEATED:
             line.fail(name, f"'{name.text}' is given twice")
         self._given.add(name.text)
         read(line)
@@ -126,14 +132,23 @@ class _Reader:
             line.fail(start, f"layer {index} is {known.op} '{known.name}' further up")
         self._layer = index
 
+    def _read_core(self, line: Line) -> None:
+        """`.core 1`: the commands that follow are of that core; the first has no such line."""
+        start = line.peek
+        number = line.integer()
+        if number != len(self.program.cores):
+            line.fail(start, f"core {number} is given where core {len(self.program.cores)} is next")
+        self._core, self._layer = self.program.beside(), _NO_LAYER
+
     def finish(self, file: str, coefficients: npt.NDArray[np.uint8] | None) -> Program:
         """The program, when all of the text has been read."""
         layers = self._layers
         missing = next((index for index in range(len(layers)) if index not in layers), None)
         if missing is not None:
             raise TpuError(f"{file}: layer {missing} is not declared, but layer {max(layers)} is")
-        self.program.layers = [layers[index] for index in range(len(layers))]
-        self.program.coefficients = self._image(file, coefficients)
+        for core in self.program.cores:
+            core.layers = [layers[index] for index in range(len(layers))]
+            core.coefficients = self._image(file, coefficients)
         return self.program
 
     def _image(

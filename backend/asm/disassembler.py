@@ -18,9 +18,13 @@ def disassemble(program: Program) -> str:
     """The whole program but for its coefficients, of which only place, size and hash are given.
 
     Commands come in the order in which the machine model runs them, so each stands behind what it
-    waits for; in a program that blocks, the commands that never run come last.
+    waits for; in a program that blocks, the commands that never run come last. Those of further
+    cores come behind, core by core.
     """
-    return "".join(f"{line}\n" for line in (*_directives(program), "", *_commands(program)))
+    lines = [*_directives(program), "", *_commands(program, silent=True)]
+    for number, core in enumerate(program.others, 1):
+        lines += ["", f".core {number}", *_commands(core, silent=False)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _directives(program: Program) -> Iterator[str]:
@@ -51,7 +55,8 @@ def _tensor(tensor: IoTensor) -> str:
     return f"{json.dumps(tensor.name)} [{shape}]@{tensor.address:#x}:{tensor.dtype.label}"
 
 
-def _commands(program: Program) -> Iterator[str]:
+def _commands(program: Program, silent: bool) -> Iterator[str]:
+    """The commands of a core; `silent`: and the layers that have none on any."""
     declared: set[int] = set()
     current: int | None = None
     for engine, position in _order(program):
@@ -60,10 +65,17 @@ def _commands(program: Program) -> Iterator[str]:
             yield from _declarations(program, declared, layer)
             current = layer
         yield command_text(program.queue(engine)[position])
-    silent = [index for index in range(len(program.layers)) if index not in declared]
-    if silent:
+    if not silent:
+        return
+    declared.update(*(indices for core in program.others for indices in _all_layers(core)))
+    left = [index for index in range(len(program.layers)) if index not in declared]
+    if left:
         yield "// layers without commands"
-        yield from (_layer(program, index) for index in silent)
+        yield from (_layer(program, index) for index in left)
+
+
+def _all_layers(core: Program) -> Iterator[list[int]]:
+    yield from (core.layer_indices(engine) for engine in Engine)
 
 
 def _order(program: Program) -> Iterator[tuple[Engine, int]]:

@@ -146,22 +146,18 @@ def _addr_mode(program: Program) -> int:
 def _parameter(program: Program, sections: _Sections) -> dict[str, Any]:
     """The NetParameter of a program, its parts in the binary section."""
     check_code, coeff_range = sections.share(program.coefficients)
-    tiu_bytes, tiu_range = sections.queue(program, Engine.TIU)
-    gdma_bytes, gdma_range = sections.queue(program, Engine.GDMA)
-    group = {
-        "bdc_num": len(program.tiu),
-        "gdma_num": len(program.gdma),
-        "binary_bdc": tiu_range,
-        "binary_gdma": gdma_range,
-        "bdc_cmd_byte": tiu_bytes,
-        "gdma_cmd_byte": gdma_bytes,
+    groups = [_command_group(core, sections) for core in program.cores]
+    alone = {"cmd_group": groups} if len(groups) == 1 else {}
+    commands = alone or {
+        "core_commands": [{"gdma_tiu_commands": [group]} for group in groups],
+        "run_core": len(groups),
     }
     numbered = bool(program.io_bytes)
     inputs = _tensors(program.inputs, _INPUT, numbered)
     outputs = _tensors(program.outputs, _OUTPUT, numbered)
     apart = {"io_addr": program.io_address, "io_size": program.io_bytes} if numbered else {}
     subnet = {
-        "cmd_group": [group],
+        **commands,
         "input_tensor": inputs,
         "output_tensor": outputs,
         "id": 0,
@@ -177,12 +173,26 @@ def _parameter(program: Program, sections: _Sections) -> dict[str, Any]:
             "check_code": check_code,
             "binary_coeff": coeff_range,
         },
-        "cmd_group": [group],
+        **alone,
         "sub_net": [subnet],
         "ctx_sizes": [program.arena_bytes],
-        "core_num": 1,
+        "core_num": len(groups),
         **apart,
         "tensor_loc": sections.add(_layer_bytes(program)),
+    }
+
+
+def _command_group(program: Program, sections: _Sections) -> dict[str, Any]:
+    """The queues of a core."""
+    tiu_bytes, tiu_range = sections.queue(program, Engine.TIU)
+    gdma_bytes, gdma_range = sections.queue(program, Engine.GDMA)
+    return {
+        "bdc_num": len(program.tiu),
+        "gdma_num": len(program.gdma),
+        "binary_bdc": tiu_range,
+        "binary_gdma": gdma_range,
+        "bdc_cmd_byte": tiu_bytes,
+        "gdma_cmd_byte": gdma_bytes,
     }
 
 
@@ -244,6 +254,8 @@ def _layer_bytes(program: Program) -> bytes:
         "tiu": program.tiu_layers,
         "gdma": program.gdma_layers,
     }
+    if program.others:
+        layers["others"] = [[core.tiu_layers, core.gdma_layers] for core in program.others]
     if program.chip_figures:
         layers["chip"] = program.chip_figures
     if program.input_ranges:

@@ -10,6 +10,7 @@ import math
 import struct
 from collections.abc import Generator
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,8 +19,8 @@ import numpy as np
 from xdsl_tpu.backend.bmodel.container import DATA_TYPES, HEADER_BYTES, MAGIC
 from xdsl_tpu.backend.bmodel.flatbuffer import read_root
 from xdsl_tpu.backend.chip import known_chips, load_chip
-from xdsl_tpu.backend.isa import Engine, load_instruction_set
-from xdsl_tpu.backend.isa.instruction_set import DEFAULT
+from xdsl_tpu.backend.isa import Command, Engine, load_instruction_set
+from xdsl_tpu.backend.isa.instruction_set import DEFAULT, InstructionSet
 from xdsl_tpu.backend.program import IoTensor, Layer, Program
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.input_ranges import InputRange
@@ -36,7 +37,7 @@ _NOWHERE = {"start": 0, "size": 0}
 
 
 def read_bmodel(path: Path) -> Program:
-    """Read a bmodel file: one of ours, or the vendor's for one core and static shapes.
+    """Read a bmodel file: one of ours, or the vendor's for static shapes.
 
     Raises TpuError naming the file when it is no bmodel, damaged, or of a kind not handled.
     """
@@ -120,20 +121,20 @@ def _parse(
 ) -> Program:
     _check_static(parameter)
     coeff: dict[str, Any] = parameter.get("coeff_mem", {})
-    group = _command_group(parameter)
+    groups = _command_groups(parameter)
     image = _coefficients(section, coeff)
     tags = _tags(_range(section, parameter.get("tensor_loc", _NOWHERE)))
     figures = _chip_figures(tags.get("chip", {}))
     name = str(model["chip"]).lower()
     usual = load_chip(name).instruction_set if name in known_chips() else DEFAULT
     instructions = load_instruction_set(figures.get("instruction_set", usual))
-    bdc, gdma = (_range(section, group[name]) for name in ("binary_bdc", "binary_gdma"))
+    queues = [_queues(group, section, instructions) for group in groups]
     program = Program(
         name=net["name"],
         chip=model["chip"],
         quantize="",
-        tiu=list(instructions.decode_stream(bdc, Engine.TIU, group["bdc_num"])),
-        gdma=list(instructions.decode_stream(gdma, Engine.GDMA, group["gdma_num"])),
+        tiu=queues[0][0],
+        gdma=queues[0][1],
         coefficients=np.frombuffer(image, np.uint8),
         coefficient_address=_address("the coefficients", coeff.get("address", 0), len(image)),
         arena_address=_address("the arena", parameter["ctx_addr"], parameter["ctx_size"]),
@@ -144,24 +145,48 @@ def _parse(
         outputs=[_io(t) for t in parameter["output_tensor"]],
     )
     _read_layers(program, tags)
+    for (tiu, gdma), known in zip_longest(queues[1:], tags.get("others", [])):
+        other = program.beside()
+        other.tiu, other.gdma = tiu, gdma
+        other.tiu_layers, other.gdma_layers = [-1] * len(tiu), [-1] * len(gdma)
+        if known is not None:
+            other.tiu_layers = _layer_indices(known[0], other, Engine.TIU)
+            other.gdma_layers = _layer_indices(known[1], other, Engine.GDMA)
     program.chip_figures = figures
     return program
 
 
+def _queues(
+    group: dict[str, Any], section: memoryview, instructions: InstructionSet
+) -> tuple[list[Command], list[Command]]:
+    """What a core's engines run."""
+    bdc, gdma = (_range(section, group[name]) for name in ("binary_bdc", "binary_gdma"))
+    return (
+        list(instructions.decode_stream(bdc, Engine.TIU, group["bdc_num"])),
+        list(instructions.decode_stream(gdma, Engine.GDMA, group["gdma_num"])),
+    )
+
+
 def _check_static(parameter: dict[str, Any]) -> None:
-    """Refuse what firmware or several cores run."""
+    """Refuse what firmware runs."""
     subnets = parameter.get("sub_net", [])
-    if parameter["is_dynamic"] or len(subnets) > 1 or parameter["core_num"] > 1:
-        raise TpuError("only static single-core bmodels of one part are supported")
+    if parameter["is_dynamic"] or len(subnets) > 1:
+        raise TpuError("only static bmodels of one part are supported")
     if any(subnet["subnet_mode"] or subnet["is_dynamic"] for subnet in subnets):
         raise TpuError("only bmodels whose commands are a static TPU program are supported")
 
 
-def _command_group(parameter: dict[str, Any]) -> dict[str, Any]:
-    """The only command group: the stage's, or that of its only part."""
+def _command_groups(parameter: dict[str, Any]) -> list[dict[str, Any]]:
+    """The only command group of each core: of one core the stage's, or that of its only part."""
+    for subnet in parameter.get("sub_net", []):
+        if cores := subnet.get("core_commands"):
+            return [_only(core.get("gdma_tiu_commands", [])) for core in cores]
     holders: list[dict[str, Any]] = [parameter, *parameter.get("sub_net", [])]
     found: list[list[dict[str, Any]]] = [h["cmd_group"] for h in holders if h.get("cmd_group")]
-    groups = found[0] if found else []
+    return [_only(found[0] if found else [])]
+
+
+def _only(groups: list[dict[str, Any]]) -> dict[str, Any]:
     if len(groups) != 1:
         raise TpuError(f"only bmodels with one command group are supported, not {len(groups)}")
     return groups[0]

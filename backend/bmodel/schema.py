@@ -59,7 +59,9 @@ _TABLES = {
     "SubNet": "subnet_mode:i32 cmd_group:[CmdGroup] cpu_param:[Unused] input_tensor:[Tensor] "
     "output_tensor:[Tensor] is_dynamic:i32 ir_offset:u32 ir_len:u32 n_dynamic:i32 "
     "h_w_dynamic:i32 id:i32=-1 next_subnet_ids:[i32] merge_param:Unused switch_param:Unused "
-    "core_commands:[Unused] run_core:u32",
+    "core_commands:[CoreCommands] run_core:u32",
+    "CoreCommands": "gdma_tiu_commands:[CmdGroup] sdma_commands:[Unused] hau_commands:[Unused] "
+    "cdma_command:[Unused]",
     "KernelModule": "file_name:str binary:Binary mode:i32",
     "CpuopModule": "file_name:str binary:Binary",
     "StageIR": "ir_info_len:u32 height_high:i32 height_low:i32 width_high:i32 width_low:i32",

@@ -22,23 +22,27 @@ class Fault(Enum):
     SEQUENCE = "id out of sequence"
     END = "end marker"
     DEADLOCK = "deadlock"
+    CROSSING = "race between cores"
     UNKNOWN = "unknown operands"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A command of a program in words; `engine` is None for the program as a whole."""
+    """A command of a program in words; `engine` is None for the program as a whole. The first
+    core, which may be the only one, is not mentioned."""
 
     engine: Engine | None = None
     identity: int = 0
     instruction: str = ""
     layer: str = ""
+    core: int = 0
 
     def __str__(self) -> str:
         if self.engine is None:
             return "program"
         layer = f", layer '{self.layer}'" if self.layer else ""
-        return f"{self.engine.value} command {self.identity} ({self.instruction}{layer})"
+        core = f"core {self.core}, " if self.core else ""
+        return f"{core}{self.engine.value} command {self.identity} ({self.instruction}{layer})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,14 @@ class Hazards:
     """Runs the checks that need the order of the commands; one use."""
 
     def __init__(
-        self, program: Program, chip: Chip, segments: list[Segment], touches: Touches
+        self,
+        program: Program,
+        chip: Chip,
+        segments: list[Segment],
+        touches: Touches,
+        beside: "Hazards | None" = None,
     ) -> None:
+        """`beside` are those of another core, which writes to the same DDR."""
         self.program = program
         self.chip = chip
         self.touches = touches
@@ -49,23 +55,37 @@ class Hazards:
             {engine: Shadow(np.zeros(count, np.int32), granule) for engine in Engine}
             for _ in range(2)
         )
-        self._written = Written(program, chip, segments)
+        linear = None if beside is None else beside._written.linear
+        self._written = Written(program, chip, segments, linear)
         self._ordered = dict.fromkeys(Engine, 0)
 
     def findings(self) -> Iterator[Finding]:
         """Replay everything; `done` says afterwards how far both queues came."""
         for engine, position in replay(self.program.tiu, self.program.gdma):
-            command = self.program.queue(engine)[position]
-            self._ordered[engine] = max(self._ordered[engine], command["cmd_id_dep"])
-            touches = self.touches[engine][position]
-            for touch in touches:
-                yield from self._races(engine, position, touch)
-            if not self._written.move(command, touches):
-                yield from self._unwritten(engine, position, touches)
-            for touch in touches:
-                self._remember(engine, position, touch)
-            self.done[engine] = position + 1
-        if all(self.done[engine] == len(self.program.queue(engine)) for engine in Engine):
+            yield from self.step(engine, position)
+        yield from self.outputs()
+
+    def step(self, engine: Engine, position: int) -> Iterator[Finding]:
+        """The next command of an engine."""
+        command = self.program.queue(engine)[position]
+        self._ordered[engine] = max(self._ordered[engine], command["cmd_id_dep"])
+        touches = self.touches[engine][position]
+        for touch in touches:
+            yield from self._races(engine, position, touch)
+        if not self._written.move(command, touches):
+            yield from self._unwritten(engine, position, touches)
+        for touch in touches:
+            self._remember(engine, position, touch)
+        self.done[engine] = position + 1
+
+    @property
+    def is_done(self) -> bool:
+        """Whether both queues came to their ends."""
+        return all(self.done[engine] == len(self.program.queue(engine)) for engine in Engine)
+
+    def outputs(self) -> Iterator[Finding]:
+        """Outputs that were not written, if all commands ran."""
+        if self.is_done:
             for name, missing in self._written.outputs(self.program):
                 text = f"output '{name}' ends with {missing}, which nothing has written"
                 yield Finding(Fault.UNWRITTEN, Place(), text)

@@ -27,19 +27,26 @@ _MOVES: set[tuple[str, int]] = {
 class Written:
     """A mark per byte of local memory, and the set of all other addresses that are written."""
 
-    def __init__(self, program: Program, chip: Chip, segments: list[Segment]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        chip: Chip,
+        segments: list[Segment],
+        linear: Intervals | None = None,
+    ) -> None:
+        """`linear` are the addresses that another core knows to be written, and adds to."""
         self._chip = chip
         self._segments = segments
         # A machine over the marks: executing a move moves the marks.
         memory = Memory(chip, b"")
         self._state = state_of(chip, memory)
         self._local = Shadow(memory.local.bytes, 1)
-        self._linear = Intervals()
+        self.linear = Intervals() if linear is None else linear
         for segment in segments:
             if not segment.writable:
-                self._linear.add(Region(segment.start, (), (), segment.size))
+                self.linear.add(Region(segment.start, (), (), segment.size))
         for tensor in program.inputs:
-            self._linear.add(_whole(tensor))
+            self.linear.add(_whole(tensor))
 
     def mark(self, touch: Touch) -> None:
         """The bytes of an operand have been written."""
@@ -47,7 +54,7 @@ class Written:
             if touch.local:
                 self._local.view(region)[...] = 1
             else:
-                self._linear.add(region)
+                self.linear.add(region)
 
     def missing(self, touch: Touch) -> str | None:
         """In words, the bytes of an operand that nothing has written; each only once."""
@@ -63,7 +70,7 @@ class Written:
         return describe_bytes(self._chip, parts, self._local.granule) if parts else None
 
     def _missing_linear(self, touch: Touch) -> str | None:
-        parts = [found for r in touch.regions if (found := self._linear.missing(r)) is not None]
+        parts = [found for r in touch.regions if (found := self.linear.missing(r)) is not None]
         if not parts:
             return None
         self.mark(touch)

@@ -86,6 +86,7 @@ class Chip:
     store_start_cycles: int = 0
     copy_start_cycles: int = 0  # also within local memory
     broadcast_row_bytes: int = 0  # as `ddr_row_bytes`, of loads to many lanes; 0: the same
+    cores: int = 1  # each with lanes, local memory and engines of its own; they share DDR
 
     @cached_property
     def instructions(self) -> InstructionSet:
@@ -175,6 +176,7 @@ def _from_table(table: dict[str, Any]) -> Chip:
         store_start_cycles=gdma.get("store_start", 0),
         copy_start_cycles=gdma.get("ddr_to_ddr_start", 0),
         broadcast_row_bytes=ddr.get("broadcast_row_bytes", 0),
+        cores=table.get("cores", 1),
     )
 
 

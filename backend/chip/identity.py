@@ -39,7 +39,7 @@ RATES = frozenset(
 )
 """Figures that only timing asks for."""
 
-CAPACITY = frozenset({"ddr_bytes"})
+CAPACITY = frozenset({"cores", "ddr_bytes"})
 """Figures that may be larger or smaller as long as the program fits, which is checked by itself."""
 
 _SHOWN = 4

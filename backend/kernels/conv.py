@@ -20,9 +20,10 @@ from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
 from xdsl_tpu.backend.kernels.conv_choice import Sizes, bias_bytes, choose_plan
 from xdsl_tpu.backend.kernels.conv_plan import Convolution, Plan, Step
 from xdsl_tpu.backend.kernels.lanes import MERGE_COLUMNS, MERGE_ROWS, load_lanes, window_of
+from xdsl_tpu.backend.kernels.shares import parts_of, take
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
 from xdsl_tpu.backend.kernels.tables import load_table
-from xdsl_tpu.backend.kernels.tiling import Axis, check_window
+from xdsl_tpu.backend.kernels.tiling import Axis, Piece, check_window
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import (
     DType,
@@ -46,7 +47,24 @@ def conv2d(context: KernelContext, op: Operation) -> None:
     assert isinstance(op, tpu.Conv2DOp)
     conv = describe(context, op)
     plan = choose_plan(conv, context.chip, where(op))
+    parts = () if conv.groups > 1 else parts_of(context, conv.oc, context.chip.lanes)
+    some = [of_channels(conv, channels) for channels in parts]
+    plans = [choose_plan(part, context.chip, where(op)) for part in some]
+    if plans and all(one.blocks == plan.blocks for one in plans):
+        take(context, parts)
+        conv, plan = some[context.core], plans[context.core]
     emit(context, conv, plan)
+
+
+def of_channels(conv: Convolution, channels: Piece) -> Convolution:
+    """The convolution that makes some of the output channels; there is one group."""
+
+    def window(tensor: GlobalTensor) -> GlobalTensor:
+        n, _, h, w = tensor.shape
+        return tensor.window((0, channels.start, 0, 0), (n, channels.size, h, w))
+
+    bias = None if conv.bias is None else window(conv.bias)
+    return replace(conv, weight=window(conv.weight), bias=bias, out=window(conv.out))
 
 
 def describe(context: KernelContext, op: "tpu.Conv2DOp") -> Convolution:

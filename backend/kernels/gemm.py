@@ -13,19 +13,50 @@ from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
 from xdsl_tpu.backend.kernels.gemm_choice import Sizes, choose_plan, resident_right
 from xdsl_tpu.backend.kernels.gemm_plan import Plan, Product, Step
 from xdsl_tpu.backend.kernels.int8.requant import Factor
+from xdsl_tpu.backend.kernels.shares import parts_of, take
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.kernels.transpose import transpose
-from xdsl_tpu.backend.tensor import DType, LocalTensor, align, aligned, aligned_bytes, compact
+from xdsl_tpu.backend.tensor import (
+    DType,
+    LocalTensor,
+    align,
+    aligned,
+    aligned_bytes,
+    ceil_div,
+    compact,
+)
 
 
 def gemm(context: KernelContext, product: Product, name: str) -> None:
     """Emit the products in tiles. Raises TpuError when no tile fits local memory."""
-    plan = choose_plan(product, context.chip, name)
+    product, plan = _share(context, product, choose_plan(product, context.chip, name), name)
     layer = _Layer(context.emitter, context.memory(), product, plan)
     layer.load_bias()
     pipelined(list(plan.steps(product)), layer.load, layer.compute, layer.store)
+
+
+def _share(context: KernelContext, product: Product, plan: Plan, name: str) -> tuple[Product, Plan]:
+    """This core's rows, or columns where there are few rows, if their sums are taken in the same
+    pieces; otherwise everything."""
+    chip, out = context.chip, product.out
+    by_rows = ceil_div(out.rows, chip.lanes) >= MOST_UNEVEN * context.cores
+    line = chip.eu(out.dtype.bytes)
+    parts = parts_of(context, *((out.rows, chip.lanes) if by_rows else (out.columns, line)))
+    if product.factor is not None:
+        return product, plan
+    halves = [product.of_rows(p) if by_rows else product.of_columns(p) for p in parts]
+    found = [(half, choose_plan(half, chip, name)) for half in halves]
+    whole = min(plan.depth, product.depth)
+    if not found or any(min(one.depth, product.depth) != whole for _, one in found):
+        return product, plan
+    take(context, parts)
+    return found[context.core]
+
+
+MOST_UNEVEN = 4
+"""Rows are shared out in lane groups when each core gets this many at least."""
 
 
 class _Layer:

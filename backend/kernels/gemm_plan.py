@@ -1,7 +1,7 @@
 """Products of matrices in DDR, and their cutting into tiles."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.int8.requant import Factor
@@ -27,6 +27,13 @@ class Matrix:
         strides = (rows.size * self.stride, self.stride, columns.size, 1)
         address = self.address + offset * self.dtype.bytes
         return GlobalTensor(address, shape, strides, self.dtype)
+
+    def some(self, rows: Piece | None = None, columns: Piece | None = None) -> "Matrix":
+        """Some rows, or some columns, of every matrix."""
+        rows = rows or Piece(0, self.rows)
+        columns = columns or Piece(0, self.columns)
+        offset = (rows.start * self.stride + columns.start) * self.dtype.bytes
+        return replace(self, address=self.address + offset, rows=rows.size, columns=columns.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,20 @@ class Product:
         if self.factor is not None:
             return 0
         return self.clamp.passes + (self.bias is not None)
+
+    def of_rows(self, rows: Piece) -> "Product":
+        """The products that make some rows of each result."""
+        left = self.left.some(columns=rows) if self.left_transpose else self.left.some(rows=rows)
+        return replace(self, left=left, out=self.out.some(rows=rows))
+
+    def of_columns(self, columns: Piece) -> "Product":
+        """The products that make some columns of each result."""
+        transposed = self.right_transpose
+        right = self.right.some(rows=columns) if transposed else self.right.some(columns=columns)
+        bias = self.bias
+        if bias is not None:
+            bias = bias.window((0, 0, 0, columns.start), (1, 1, 1, columns.size))
+        return replace(self, right=right, out=self.out.some(columns=columns), bias=bias)
 
 
 @dataclass(frozen=True, slots=True)

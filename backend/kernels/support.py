@@ -133,12 +133,19 @@ class Ring:
 
 @dataclass
 class KernelContext:
-    """Passed to every kernel together with the op it must emit."""
+    """Passed to every kernel together with the op it must emit.
+
+    It is that of one core out of `cores`; a kernel which makes only that core's part of its op says
+    so by `is_shared` (`shares`).
+    """
 
     chip: Chip
     emitter: Emitter
     streamed: Cursor = field(default_factory=Cursor)
     topmost: Cursor = field(default_factory=Cursor)
+    core: int = 0
+    cores: int = 1
+    is_shared: bool = False
 
     def ring(self, start: int, end: int) -> Ring:
         """Local memory from `start`, rounded up, for what is streamed through once."""

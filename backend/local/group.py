@@ -52,27 +52,30 @@ def unsupported(group: tpu.GroupOp) -> list[Operation]:
 
 
 def emit_group(
-    context: KernelContext, group: tpu.GroupOp, places: list[SlicePlace] | None = None
+    context: KernelContext,
+    group: tpu.GroupOp,
+    places: list[SlicePlace] | None = None,
+    core: int = 0,
 ) -> None:
-    """Emit all slices of a group; `places` gets where the result of each layer is.
+    """Emit a core's slices of a group; `places` gets where the result of each layer is.
 
     Raises TpuError naming the op whose kernel cannot work on its slice or in its scratch.
     """
-    _Group(context, group, [] if places is None else places).emit()
+    _Group(context, group, [] if places is None else places, core).emit()
 
 
 class _Group:
     """One group at work."""
 
     def __init__(
-        self, context: KernelContext, group: tpu.GroupOp, places: list[SlicePlace]
+        self, context: KernelContext, group: tpu.GroupOp, places: list[SlicePlace], core: int
     ) -> None:
         self.places = places
         self.chip = context.chip
         self.emitter = context.emitter
         self.kind = GroupType(group.group_type.value.data)
         self.sections = sections(group)
-        self.schedule = events(group)
+        self.schedule = events(group, core)
         self.lifetimes = list(lifetimes(self.schedule))
         self.buffers = _buffers(self.schedule)
         self.arrangements = arrangements(group, self.chip.lanes)

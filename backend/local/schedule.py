@@ -47,16 +47,31 @@ def sections(group: tpu.GroupOp) -> list[Sections]:
     return [(n, c, d, h, w) for n, d, h, w, c in product(*map(range, counts))]
 
 
-def events(group: tpu.GroupOp) -> list[Event]:
-    """Everything that runs, in order of emission."""
+def slices_of(group: tpu.GroupOp, core: int = 0) -> list[int]:
+    """The slices that a core works on, in order: those that `run_core_id` gives it, or all on the
+    first core where that says nothing.
+
+    Raises TpuError when it does not say it of every slice.
+    """
+    count, cores = len(sections(group)), ints(group.run_core_id)
+    if not cores:
+        return [] if core else list(range(count))
+    if len(cores) != count:
+        raise TpuError(f"{where(group)}: run_core_id has {len(cores)} cores for {count} slices")
+    return [index for index, one in enumerate(cores) if one == core]
+
+
+def events(group: tpu.GroupOp, core: int = 0) -> list[Event]:
+    """Everything that runs on a core, in order of emission."""
     steps = _time_steps(group)
-    slices = len(sections(group))
+    mine = slices_of(group, core)
+    slices = len(mine)
     if slices == 1 and _is_straight(steps):
-        return [Event(k, op, 0) for k, ops in enumerate(steps) for op in ops]
+        return [Event(k, op, mine[0]) for k, ops in enumerate(steps) for op in ops]
     stages = {op: ginfo(op).stage.value.data for ops in steps for op in ops}
     depth = max(stages.values(), default=0)
     return [
-        Event(iteration * len(steps) + k, op, iteration - stages[op])
+        Event(iteration * len(steps) + k, op, mine[iteration - stages[op]])
         for iteration in range(slices + depth)
         for k, ops in enumerate(steps)
         for op in ops

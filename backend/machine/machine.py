@@ -9,9 +9,9 @@ import numpy as np
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
-from xdsl_tpu.backend.isa.replay import replay
+from xdsl_tpu.backend.isa.replay import replay, replay_cores
 from xdsl_tpu.backend.machine.memory import Memory
-from xdsl_tpu.backend.machine.state import Outside
+from xdsl_tpu.backend.machine.state import Outside, State
 from xdsl_tpu.backend.machine.table import state_of
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -31,7 +31,8 @@ def static_image(instruction_set: str) -> bytes:
 
 
 class Machine:
-    """One core with its memories, all zero at the start except for the static image.
+    """A core with its memories, all zero at the start except for the static image, and others
+    beside it that have their own but for DDR, as programs for several want them.
 
     >>> machine = Machine(load_chip("bm1684x"))
     >>> machine.memory.write(chip.ddr_base, weights)
@@ -40,7 +41,9 @@ class Machine:
 
     def __init__(self, chip: Chip, numerics: Numerics = "fast") -> None:
         self.memory = Memory(chip, static_image(chip.instruction_set))
-        self._state = state_of(chip, self.memory, numerics == "exact")
+        self._chip, self._exact = chip, numerics == "exact"
+        self._state = state_of(chip, self.memory, self._exact)
+        self._others: list[State] = []
 
     @property
     def outside(self) -> Sequence[Outside]:
@@ -48,7 +51,7 @@ class Machine:
 
         The chip goes on: such rows are filled with a constant, or not written.
         """
-        return self._state.outside
+        return [one for state in (self._state, *self._others) for one in state.outside]
 
     def execute(self, command: Command) -> None:
         """Carry out one command.
@@ -81,11 +84,35 @@ class Machine:
         if done[Engine.TIU] < len(tiu) or done[Engine.GDMA] < len(gdma):
             raise TpuError(_deadlock(tiu, gdma, done[Engine.TIU], done[Engine.GDMA]))
 
-    def _step(self, command: Command, number: int = 0) -> None:
+    def run_cores(
+        self,
+        cores: Sequence[tuple[Sequence[Command], Sequence[Command]]],
+        on_command: Callable[[Command], None] | None = None,
+    ) -> None:
+        """Execute the queues of several cores in the order of `replay_cores`; otherwise as `run`.
+
+        Raises TpuError when all cores wait.
+        """
+        while len(self._others) < len(cores) - 1:
+            memory = Memory(self._chip, static_image(self._chip.instruction_set), self.memory)
+            self._others.append(state_of(self._chip, memory, self._exact))
+        states = (self._state, *self._others)
+        left = sum(len(queue) for queues in cores for queue in queues)
+        with np.errstate(all="ignore"):
+            for core, engine, position in replay_cores(cores):
+                command = cores[core][engine is Engine.GDMA][position]
+                self._step(command, position + 1, states[core])
+                left -= 1
+                if on_command is not None:
+                    on_command(command)
+        if left:
+            raise TpuError(f"deadlock: {left} commands of {len(cores)} cores wait for each other")
+
+    def _step(self, command: Command, number: int = 0, state: State | None = None) -> None:
         try:
             if unknown := command.not_understood():
                 raise TpuError(unknown)
-            self._state.execute(command)
+            (state or self._state).execute(command)
         except TpuError as error:
             raise TpuError(f"{describe(command, number)}: {error}") from error
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:

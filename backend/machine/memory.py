@@ -165,17 +165,21 @@ class Memory:
     `read` and `write` take addresses of the GDMA's 40-bit map (DDR, L2, static, local).
     """
 
-    def __init__(self, chip: Chip, static_image: bytes) -> None:
+    def __init__(self, chip: Chip, static_image: bytes, beside: "Memory | None" = None) -> None:
+        """`beside` are those of another core, which has the same DDR and L2."""
         self.chip = chip
         self.local = LocalMemory(chip)
         self.static = LinearMemory(
             "static memory", chip.static_base, chip.static_bytes, chip.static_bytes
         )
         self.static.bytes[: len(static_image)] = np.frombuffer(static_image, np.uint8)
-        self.l2 = LinearMemory("L2 memory", chip.l2_base, chip.l2_bytes, 0)
-        self.windows = tuple(
-            LinearMemory("DDR", start, chip.ddr_bytes, 0) for start in chip.ddr_windows
-        )
+        if beside is not None:
+            self.l2, self.windows = beside.l2, beside.windows
+        else:
+            self.l2 = LinearMemory("L2 memory", chip.l2_base, chip.l2_bytes, 0)
+            self.windows = tuple(
+                LinearMemory("DDR", start, chip.ddr_bytes, 0) for start in chip.ddr_windows
+            )
         self.ddr = self.windows[0]
 
     def write(self, address: int, values: Array) -> None:

@@ -5,7 +5,7 @@ from itertools import chain
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, load_instruction_set
-from xdsl_tpu.backend.isa.codes import SYSID, DmaSys
+from xdsl_tpu.backend.isa.codes import SYS, SYSID, DmaMessages, DmaSys
 from xdsl_tpu.backend.machine import (
     arith,
     compare,
@@ -38,6 +38,14 @@ _MARKERS: Executors = {
     ("sDMA_sys", DmaSys.END_OF_STREAM): _nothing,
     ("sDMA_sys", DmaSys.NOP): _nothing,
 }
+
+_MESSAGES: Executors = {
+    ("SYSID", SYS.SEND): _nothing,
+    ("SYSID", SYS.WAIT): _nothing,
+    ("sDMA_sys", DmaMessages.SEND): _nothing,
+    ("sDMA_sys", DmaMessages.WAIT): _nothing,
+}
+"""Messages change no memory: who runs the queues says when a WAIT goes on."""
 
 _FAMILIES = (
     arith,
@@ -75,7 +83,7 @@ def _on(
 
 _MACHINES: dict[str, Executors] = {
     "bm1684x": _BM1684X,
-    "bm1688": _on(_BM1684X, epilogue.EXECUTORS, epilogue.UNKNOWN, "bm1688"),
+    "bm1688": _on(_BM1684X, {**epilogue.EXECUTORS, **_MESSAGES}, epilogue.UNKNOWN, "bm1688"),
 }
 """By the name of the instruction set."""
 

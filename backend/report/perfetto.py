@@ -5,7 +5,7 @@ local memory in use. Times are microseconds at the chip's clock.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -22,11 +22,23 @@ _LAYER_TRACKS = {Engine.TIU: 3, Engine.GDMA: 4}
 _PROCESS = 1
 
 
-def trace(program: Program, timeline: Timeline, chip: Chip) -> str:
-    """The trace as JSON text."""
+def trace(program: Program, timeline: Timeline, chip: Chip, others: Sequence[Timeline] = ()) -> str:
+    """The trace as JSON text; each core is a process, `others` those of further ones."""
+    cores = [timeline, *others]
+    events: list[dict[str, Any]] = []
+    for number, (core, line) in enumerate(zip(program.cores, cores, strict=True)):
+        name = "1 core" if len(cores) == 1 else f"core {number} of {len(cores)}"
+        found = _core_events(core, line, chip, f"{program.name} on {chip.name} ({name})")
+        events += [{**event, "pid": _PROCESS + number} for event in found]
+    return json.dumps({"displayTimeUnit": "ns", "traceEvents": events})
+
+
+def _core_events(
+    program: Program, timeline: Timeline, chip: Chip, name: str
+) -> list[dict[str, Any]]:
     microseconds = 1e6 / chip.clock_hertz
     events: list[dict[str, Any]] = [
-        _named("process_name", 0, f"{program.name} on {chip.name} (1 core)"),
+        _named("process_name", 0, name),
         _named("thread_name", _TRACKS[Engine.TIU], "TIU (BDC)"),
         _named("thread_name", _TRACKS[Engine.GDMA], "GDMA"),
         _named("thread_name", _LAYER_TRACKS[Engine.TIU], "layers (TIU)"),
@@ -48,7 +60,7 @@ def trace(program: Program, timeline: Timeline, chip: Chip) -> str:
     for engine in Engine:
         events += _layer_events(program, timeline, engine, microseconds)
     events += _counter_events(program, timeline, chip)
-    return json.dumps({"displayTimeUnit": "ns", "traceEvents": events})
+    return events
 
 
 BANDWIDTH, UTILISATION, LOCAL = "DDR bandwidth (GB/s)", "array utilisation (%)", "local memory"

@@ -1,6 +1,6 @@
 """The report of one run, as plain values."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +13,7 @@ from xdsl_tpu.backend.report.layers import REPORTED, layer_rows
 from xdsl_tpu.backend.report.local_use import byte_cycles, local_use
 from xdsl_tpu.backend.report.totals import totals
 from xdsl_tpu.backend.report.usage import floor, usage
-from xdsl_tpu.backend.timing import Timeline
+from xdsl_tpu.backend.timing import Timeline, simulate_program
 
 
 def run_report(
@@ -22,8 +22,13 @@ def run_report(
     timeline: Timeline,
     comparison: tuple[str, Mapping[str, Closeness]] | None,
     wall_seconds: Mapping[str, float],
+    others: Sequence[Timeline] = (),
 ) -> dict[str, Any]:
     """What `report.json` holds. Instruction counts leave out the two end markers.
+
+    Of a program for several cores all figures are the first one's but for `cores`, which has those
+    of each, and `ddr_shared`, the cycles if they share the bandwidth of DDR; `others` are the
+    timelines behind the first.
 
     How many numbers of an output are not finite is None: nobody has looked.
     """
@@ -42,6 +47,7 @@ def run_report(
         "cycles": timeline.total,
         "milliseconds": round(chip.milliseconds(timeline.total), 6),
         "floor": asdict(floor(program, timeline, chip)),
+        **_several(program, chip, [timeline, *others]),
         "on_silicon": _on_silicon(program, chip, timeline),
         "usage": asdict(usage(timeline)),
         "bdc": {
@@ -68,6 +74,24 @@ def run_report(
         "totals": totals(rows),
         "layers": rows,
     }
+
+
+def _several(program: Program, chip: Chip, cores: Sequence[Timeline]) -> dict[str, Any]:
+    """What each core does, of programs for several."""
+    if len(cores) == 1:
+        return {}
+    figures = [
+        {
+            "bdc": {"instructions": len(core.tiu) - 1, "busy_cycles": line.busy[Engine.TIU]},
+            "gdma": {
+                "instructions": len(core.gdma) - 1,
+                "busy_cycles": line.busy[Engine.GDMA],
+                "bytes": {d.value: line.bytes_moved[d] for d in REPORTED},
+            },
+        }
+        for core, line in zip(program.cores, cores, strict=True)
+    ]
+    return {"cores": figures, "ddr_shared": simulate_program(program, chip, "shared")[0].total}
 
 
 def _on_silicon(program: Program, chip: Chip, timeline: Timeline) -> dict[str, Any] | None:

@@ -110,6 +110,20 @@ class LocalGen(Operation):
         """Operands that, when they are weights, are loaded slice by slice like activations."""
         return ()
 
+    def shares_channels(self, kind: GroupType) -> bool:
+        """Whether cores may each make some channels of the result, where these are the second
+        dimension.
+
+        An op must know which of its weights go with them (`channel_weights`), so one that says
+        nothing of how it may be cut does not.
+        """
+        return type(self).may_split is not LocalGen.may_split and self.may_split("c", kind)
+
+    def channel_weights(self) -> tuple[int, ...]:
+        """Operands that, when they are weights, have as many channels as the result, each for one
+        of those: a part of the channels needs no others."""
+        return ()
+
     def compact_weights(self) -> tuple[int, ...]:
         """Operands that, when they are weights, lie in local memory without alignment."""
         return ()

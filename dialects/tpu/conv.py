@@ -25,7 +25,14 @@ from xdsl_tpu.dialects.attrs import (
     ints,
 )
 from xdsl_tpu.dialects.base import RANKED
-from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, MergesTaps, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import (
+    Axis,
+    GroupType,
+    MergesTaps,
+    Ncdhw,
+    Part,
+    Range,
+)
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims, known_shape
 from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
@@ -172,6 +179,23 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
         if axis == "c":
             return self.is_depthwise
         return axis == "n" or self.inserts is None or not any(ints(self.inserts))
+
+    def shares_channels(self, kind: GroupType) -> bool:
+        plain = self.group.value.data == 1 or self._of_one_channel()
+        return plain and not any(self.merged_taps())
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        """Output channels need all of the input's, but where each has a filter of its own."""
+        if part.axis == "c" and operand == 0 and not self._of_one_channel():
+            return 0, size
+        return super().backward(part, operand, size)
+
+    def channel_weights(self) -> tuple[int, ...]:
+        return (1, 2)
+
+    def _of_one_channel(self) -> bool:
+        group, output = self.group.value.data, known_shape(self.output.type)
+        return group > 1 and group == self.shape_of(self.input)[1] == (output or (0, 0))[1]
 
     def compact_weights(self) -> tuple[int, ...]:
         return (1, 2)

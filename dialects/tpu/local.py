@@ -64,6 +64,9 @@ class EachElement(AlikeEverywhere, LocalAnyShape, LaneView):
     def type_problem(self, kind: GroupType, lanes: int) -> str | None:
         return None
 
+    def shares_channels(self, kind: GroupType) -> bool:
+        return True
+
     def viewed(self, lanes: Lanes) -> Viewed | None:
         shape = known_shape(self.results[0].type)
         if shape is None or lanes_of(shape) == lanes:
@@ -116,6 +119,9 @@ class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
         if kind is GroupType.SMALL_C and len(set(shapes)) > 1:
             return f"{' and '.join(map(dims, shapes))} differ"
         return None
+
+    def shares_channels(self, kind: GroupType) -> bool:
+        return True
 
     def _present(self) -> list[SSAValue]:
         return [operand for operand in self.operands if not is_none(operand)]

@@ -157,6 +157,11 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
             return not (self.left_transpose or self.output_transpose)
         return axis == "n" or (axis == "h" and (bool(self.hdim_is_batch) or self._has_lines()))
 
+    def shares_channels(self, kind: GroupType) -> bool:
+        """Rows lie in the lanes."""
+        turned = self.left_transpose or self.output_transpose
+        return len(self.shape_of(self.input)) > 2 and not turned
+
     def backward(self, part: Part, operand: int, size: int) -> Range | None:
         """A part of the rows needs the whole right matrix."""
         if operand > 0 and self._has_lines():

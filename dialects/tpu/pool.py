@@ -73,6 +73,9 @@ class WindowPoolOp(LocalWindows, ShapeInference, FusedReluOp, LocalOp, ABC):
             raise ShapeError(f"keepdims is false but there are {dims(positions)} positions")
         return (shape[:2],)
 
+    def shares_channels(self, kind: GroupType) -> bool:
+        return True
+
     def windows(self) -> tuple[Window, ...]:
         """One window a spatial dimension; raises ShapeError when the lists do not fit."""
         rank, shape = self.RANK, self.shape_of(self.input)

@@ -30,7 +30,7 @@ class _Builder:
         self.group, self.none, self.chip = group, none, chip
         self.plan, self.slices = group.plan, group.slicing.of
         self.inside = set(group.ops)
-        is_straight = group.secs.total == 1
+        is_straight = group.is_straight
         self.load_stage = COMPUTE if is_straight else LOAD
         self.store_stage = COMPUTE if is_straight else STORE
         self.ids, self.flow = self._number()
@@ -89,11 +89,13 @@ class _Builder:
             swpipl_stage_num=PIPELINE_STAGES,
             group_type=int(self.group.kind),
             flow=self.flow,
+            **({"run_core_id": self.group.core_of} if self.group.cores > 1 else {}),
         )
 
     def _load(self, value: SSAValue) -> tpu.LoadOp:
-        is_straight = self.group.secs.total == 1
-        held = self.slices[value].hold or (is_weight(value) and is_straight)
+        slices = self.slices[value]
+        constant = all(len(slices.along(axis)) == 1 for axis in AXES)
+        held = slices.hold or (is_weight(value) and self.group.is_straight and constant)
         return tpu.LoadOp.make(
             f"load_{required_name(value)}",
             [value],

@@ -22,9 +22,10 @@ from xdsl_tpu.passes.layer_group.lmem_size import element_bits, eu_aligned, lane
 from xdsl_tpu.passes.layer_group.model import Group, ring_lows
 from xdsl_tpu.passes.layer_group.moves import find_moves
 from xdsl_tpu.passes.layer_group.packs import may_pack
-from xdsl_tpu.passes.layer_group.prices import Part, Prices
+from xdsl_tpu.passes.layer_group.prices import Index, Part, Prices
 from xdsl_tpu.passes.layer_group.shapes import extent
-from xdsl_tpu.passes.layer_group.values import GroupType
+from xdsl_tpu.passes.layer_group.slicing import Slicing
+from xdsl_tpu.passes.layer_group.values import GroupType, Secs
 from xdsl_tpu.passes.tensors import is_weight
 
 
@@ -121,15 +122,79 @@ class CostTable:
             if scan.cost is not None:
                 yield start, scan.cost
 
+    def shared(
+        self, ops: Sequence[Operation], kind: GroupType, secs: Secs, slicing: Slicing
+    ) -> Cost | None:
+        """The cost of a group in which each core has one slice: of the core that takes longest, by
+        each figure. None when a kernel cannot work on one."""
+        found: list[Cost] = []
+        for index in _indices(secs):
+            one = self._share(ops, Part(kind, self.chip.lanes, slicing, index))
+            if one is None:
+                return None
+            found.append(one)
+        return Cost(
+            max(one.tiu for one in found),
+            max(one.loads for one in found),
+            max(one.stores for one in found),
+            max(one.weights for one in found),
+            max(one.local_bytes for one in found),
+        )
+
+    def _share(self, ops: Sequence[Operation], part: Part) -> Cost | None:
+        slicing = part.slicing
+        assert slicing is not None
+        start, end = self.position[ops[0]], self.position[ops[-1]] + 1
+        user = {v: (o, i) for o in reversed(ops) for i, v in enumerate(o.operands)}
+        tiu = loads = weights = 0.0
+        for op in ops:
+            cycles = self.kernel(self.position[op], part, end)
+            if cycles is None:
+                return None
+            tiu += cycles
+        for value in slicing.loaded:
+            op, place = user[value]
+            held = is_weight(value) and slicing.of[value].hold
+            price = self.load(op, place, part, (start, end), held)
+            tiu += price.tiu
+            if is_weight(value):
+                weights += price.gdma
+            else:
+                loads += price.gdma
+        stores = sum(self.store(value, part) for value in slicing.stored)
+        return Cost(tiu, loads, stores, weights, self._largest(ops, part))
+
+    def _largest(self, ops: Sequence[Operation], part: Part) -> int:
+        """What the largest op needs of every lane, weights aside."""
+        return max(
+            sum(
+                lane_bytes(part.sizes(value), element_bits(value), True, self.chip)
+                for value in (*op.operands, *op.results)
+                if not is_none(value) and not is_weight(value)
+            )
+            for op in ops
+        )
+
     def sliced(self, group: Group) -> SlicedCost | None:
-        """The cost of a group of several slices; None when a kernel cannot work on one."""
+        """The cost of a group of several slices, of the core that takes longest; None when a
+        kernel cannot work on one."""
+        indices = list(_indices(group.secs))
+        found: list[SlicedCost] = []
+        for core in range(group.cores):
+            mine = [index for index, one in zip(indices, group.core_of, strict=True) if one == core]
+            cost = self._sliced(group, mine)
+            if cost is None:
+                return None
+            found.append(cost)
+        return max(found, key=lambda cost: cost.total)
+
+    def _sliced(self, group: Group, indices: Sequence[Index]) -> SlicedCost | None:
         start, end = self.position[group.ops[0]], self.position[group.ops[-1]] + 1
-        rows = (range(getattr(group.secs, axis)) for axis in "ndhwc")
         rounds: list[Round] = []
         weights = 0.0
         user = {v: (o, i) for o in reversed(group.ops) for i, v in enumerate(o.operands)}
-        for number, (n, d, h, w, c) in enumerate(product(*rows)):
-            part = Part(group.kind, self.chip.lanes, group.slicing, (n, c, d, h, w))
+        for number, index in enumerate(indices):
+            part = Part(group.kind, self.chip.lanes, group.slicing, index)
             ops: list[float] = []
             for op in group.ops:
                 cycles = self.kernel(self.position[op], part, end)
@@ -141,8 +206,8 @@ class CostTable:
                 held = group.slicing.of[value].hold
                 if held and number:
                     continue
-                op, index = user[value]
-                price = self.load(op, index, part, (start, end), held)
+                op, place = user[value]
+                price = self.load(op, place, part, (start, end), held)
                 first = group.plan.op_step[op]
                 ops[first - 1] += price.tiu
                 if held:
@@ -239,6 +304,12 @@ class CostTable:
         turned = owner.rotation() if isinstance(owner, LocalGen) else None
         size = extent(value, part.kind, self.chip).c
         return self.prices.store(value, part, (turned or 0) % size)
+
+
+def _indices(secs: Secs) -> Iterator[Index]:
+    """The sections of every slice, in order of work."""
+    for n, d, h, w, c in product(*(range(getattr(secs, axis)) for axis in "ndhwc")):
+        yield n, c, d, h, w
 
 
 _NOTHING = Moved(0)

@@ -24,13 +24,24 @@ ScratchOf = Callable[[Operation, GroupType, Slicing], int]
 
 @dataclass(frozen=True)
 class Group:
-    """Ops of one block, in order, planned as one group."""
+    """Ops of one block, in order, planned as one group, whose slices `cores` share out."""
 
     ops: tuple[Operation, ...]
     kind: GroupType
     secs: Secs
     slicing: Slicing
     plan: Plan
+    cores: int = 1
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether no core has more than one slice."""
+        return self.secs.total <= self.cores
+
+    @property
+    def core_of(self) -> tuple[int, ...]:
+        """The core of each slice: neighbours have the same."""
+        return tuple(number * self.cores // self.secs.total for number in range(self.secs.total))
 
 
 def plan_group(
@@ -41,28 +52,30 @@ def plan_group(
     scratch: ScratchOf,
     ring_low: int = 0,
     head: int | None = None,
+    cores: int = 1,
 ) -> Group | Refusal:
     """Slice, size and place a range of ops, or say why that is impossible.
 
     `scratch` gives an op's scratch bytes per lane, or raises DoesNotFit when its kernel cannot work
-    on such slices. With one section in all the group is straight
+    on such slices. With one section for each of the `cores` the group is straight
     and its weights go to the ring from `head` on; otherwise it is a pipeline over slices.
     """
     slicing = slice_group(ops, kind, secs, chip)
     if isinstance(slicing, Refusal):
         return slicing
-    items = _items(ops, slicing, chip, secs.total > 1)
+    is_straight = secs.total <= cores
+    items = _items(ops, slicing, chip, not is_straight)
     try:
         steps = [_step(op, scratch(op, kind, slicing)) for op in ops]
     except (DoesNotFit, NoKernel) as error:
         return Refusal(str(error))
-    if secs.total == 1:
+    if is_straight:
         plan = plan_straight(steps, items, chip.local_bytes, ring_low, head)
     else:
         plan = plan_sliced(steps, items, chip.local_bytes)
     if isinstance(plan, Refusal):
         return plan
-    return Group(tuple(ops), kind, secs, slicing, plan)
+    return Group(tuple(ops), kind, secs, slicing, plan, cores)
 
 
 def _items(
@@ -75,7 +88,7 @@ def _items(
     for value, slices in slicing.of.items():
         role = Role.INTERNAL
         if value in loaded:
-            held = slices.hold or (is_weight(value) and not sliced)
+            held = slices.hold if sliced else is_weight(value)
             role = Role.WEIGHT if held else Role.INPUT
         size = slice_bytes(value, slicing.of, inside, chip)
         if chip.eu_bytes > UNIT:  # addresses are sums of sizes, so these keep them aligned
@@ -128,7 +141,9 @@ def rechained(groups: Sequence[Group], chip: Chip, scratch: ScratchOf) -> list[G
     chained: list[Group] = []
     for group, low in zip(groups, ring_lows(groups), strict=True):
         if _is_straight(group):
-            again = plan_group(group.ops, group.kind, group.secs, chip, scratch, low, head)
+            again = plan_group(
+                group.ops, group.kind, group.secs, chip, scratch, low, head, group.cores
+            )
             if isinstance(again, Group):
                 group, head = again, again.plan.head
         chained.append(group)
@@ -147,4 +162,4 @@ def ring_lows(groups: Sequence[Group]) -> list[int]:
 
 
 def _is_straight(group: Group | None) -> TypeGuard[Group]:
-    return group is not None and group.secs.total == 1
+    return group is not None and group.is_straight

@@ -22,7 +22,7 @@ from xdsl_tpu.passes.layer_group.moves import is_kept_global
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
 from xdsl_tpu.passes.layer_group.shapes import extent
-from xdsl_tpu.passes.layer_group.slicing import entering
+from xdsl_tpu.passes.layer_group.slicing import entering, slice_group
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight, required_name
 
@@ -33,6 +33,9 @@ EXPOSED = 0.05
 """The share of a sliced group's time that is neither all computing nor all moving from which on
 more slices are tried."""
 
+SHARED_OPS = 24
+"""Straight groups that cores share hold at most this many ops."""
+
 SLICED_OPS = 16
 """Groups of several slices hold at most this many ops."""
 
@@ -41,12 +44,13 @@ SLICED_OPS = 16
 class _Best:
     """The fastest partition of a prefix: when it is done, where its last part begins, the part.
 
-    `group` is None for a global op and for a straight group, which is planned when it is chosen.
+    `group` is None for a global op and for a straight group, which is planned when it is chosen:
+    `secs` says how cores share it.
     """
 
     clock: Clock
     start: int
-    is_straight: bool = False
+    secs: Secs | None = None
     group: Group | None = None
 
 
@@ -74,7 +78,8 @@ class OptimalSearch:
         self.parts: list[Part] = []
         self._prefixes: list[_Best | None] = []
         self._slices: dict[tuple[int, int], _Slices | None] = {}
-        self._plans: dict[tuple[int, int], Group | None] = {}
+        self._plans: dict[tuple[int, int, Secs], Group | None] = {}
+        self._shares: dict[tuple[int, int, Secs], Cost | None] = {}
         self._costs_to: dict[int, list[tuple[int, Cost]]] = {}
         for base in bases:
             low = len(self.low)
@@ -112,8 +117,8 @@ class OptimalSearch:
             while end:
                 chosen = _known(best[end])
                 group = chosen.group
-                if chosen.is_straight:
-                    group = self._planned_straight(chosen.start, end)
+                if chosen.secs is not None:
+                    group = self._planned_straight(chosen.start, end, chosen.secs)
                     if group is None:
                         del best[end:]
                         break
@@ -123,10 +128,10 @@ class OptimalSearch:
             if not end:
                 return parts[::-1]
 
-    def _planned_straight(self, start: int, end: int) -> Group | None:
-        key = (start, end)
+    def _planned_straight(self, start: int, end: int, secs: Secs) -> Group | None:
+        key = (start, end, secs)
         if key not in self._plans:
-            planned = self.searcher.plan(self.ops[start:end], Secs())
+            planned = self.searcher.plan(self.ops[start:end], secs)
             self._plans[key] = planned if isinstance(planned, Group) else None
         return self._plans[key]
 
@@ -143,6 +148,7 @@ class OptimalSearch:
             if not self.is_global[end - 1]:
                 options += self._straight(end, best)
                 options += self._sliced(end, best)
+                options += self._shared(end, best)
             best.append(min(options, key=_order, default=None))
 
     def _straight(self, end: int, best: Sequence[_Best | None]) -> list[_Best]:
@@ -150,13 +156,13 @@ class OptimalSearch:
         found: tuple[tuple[float, float, int], Clock] | None = None
         for start, cost in self._straight_costs(end):
             before = best[start]
-            if before is None or self._plans.get((start, end), True) is None:
+            if before is None or self._plans.get((start, end, Secs()), True) is None:
                 continue  # it was tried and cannot be planned
             clock = self.costs.after_straight(before.clock, end, cost)
             order = (clock.end, clock.gdma, start)
             if found is None or order < found[0]:
                 found = order, clock
-        return [] if found is None else [_Best(found[1], found[0][2], True)]
+        return [] if found is None else [_Best(found[1], found[0][2], Secs())]
 
     def _straight_costs(self, end: int) -> list[tuple[int, Cost]]:
         """The costs of all straight groups that end before `end`, whatever comes before them."""
@@ -201,6 +207,31 @@ class OptimalSearch:
             if before is not None and cost is not None:
                 clock = self.costs.after_sliced(before.clock, group, cost)
                 yield _Best(clock, start, group=group)
+
+    def _shared(self, end: int, best: Sequence[_Best | None]) -> Iterator[_Best]:
+        """Straight groups of which each core has a part."""
+        for secs in self.searcher.shares(self.ops[end - 1 : end]):
+            earliest = max(self.low[end - 1], end - SHARED_OPS)
+            for start in range(end - 1, earliest - 1, -1):
+                key = (start, end, secs)
+                if key not in self._shares:
+                    self._shares[key] = self._share(start, end, secs)
+                cost, before = self._shares[key], best[start]
+                if cost is None:
+                    break
+                if before is not None and self._plans.get(key, True) is not None:
+                    yield _Best(self.costs.after_straight(before.clock, end, cost), start, secs)
+
+    def _share(self, start: int, end: int, secs: Secs) -> Cost | None:
+        """What a range costs when each core has one of its sections; None when it cannot."""
+        ops = self.ops[start:end]
+        kind = self.costs.types.of(start, end)
+        slicing = slice_group(ops, kind, secs, self.chip)
+        if isinstance(slicing, Refusal):
+            return None
+        if start < self.reach[end - 1] and self._planned_straight(start, end, secs) is None:
+            return None
+        return self.costs.shared(ops, kind, secs, slicing)
 
     def in_slices(self, part: Sequence[Operation]) -> _Slices | None:
         """A range in slices, and what they cost: the fewest that fit, or twice as many as long as

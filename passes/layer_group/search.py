@@ -15,7 +15,7 @@ from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, plan_group
 from xdsl_tpu.passes.layer_group.sections import max_sections
 from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.layer_group.slicing import entering, leaving
-from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
+from xdsl_tpu.passes.layer_group.values import AXES, GroupType, Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight, required_name
 
 MOST_SLICES = 64
@@ -45,6 +45,7 @@ class Searcher:
 
     chip: Chip
     scratch: ScratchOf
+    cores: int = 1
     boundaries: list[Boundary] = field(default_factory=list[Boundary])
 
     def greedy(self, ops: Sequence[Operation]) -> list[Group]:
@@ -109,9 +110,11 @@ class Searcher:
         return nearest
 
     def in_slices(self, ops: Sequence[Operation], more_than: int = 1) -> Group | None:
-        """A range as one group in as few slices as fit, but `more_than` that."""
+        """A range as one group in as few slices as fit, but `more_than` that, and more than one
+        for each core."""
         for secs in self._sections(ops):
-            planned = self.plan(ops, secs) if secs.total > more_than else None
+            enough = secs.total > max(more_than, self.cores)
+            planned = self.plan(ops, secs) if enough else None
             if isinstance(planned, Group):
                 return planned
         return None
@@ -122,7 +125,8 @@ class Searcher:
         problem = type_problem(ops, kind) or spread_problem(ops, kind, self.chip.lanes)
         if problem is not None:
             return Refusal(problem)
-        return plan_group(ops, kind, secs, self.chip, self.scratch)
+        cores = self.cores if secs.total > 1 else 1
+        return plan_group(ops, kind, secs, self.chip, self.scratch, cores=cores)
 
     def _sections(self, ops: Sequence[Operation]) -> Iterator[Secs]:
         """Section counts worth trying, in powers of two: n first, then rows in the lanes where
@@ -139,6 +143,15 @@ class Searcher:
                 if n * c * h >= count:
                     yield Secs(n=n, c=c, h=h)
             count *= 2
+
+    def shares(self, ops: Sequence[Operation]) -> Iterator[Secs]:
+        """One section for each core, along each axis along which the results may be cut."""
+        kind = choose_type(ops, self.chip.lanes).kind
+        sizes = [extent(value, kind, self.chip) for value in leaving(ops)]
+        for axis in AXES:
+            unit = self.chip.lanes if axis == "c" else 1
+            if self.cores > 1 and all(getattr(one, axis) > unit for one in sizes):
+                yield Secs(**{axis: self.cores})
 
     def _has_long_rows(self, ops: Sequence[Operation], kind: GroupType) -> bool:
         """Whether every row that moves is at least as long as what DDR moves at a time."""

@@ -113,7 +113,7 @@ class _Slicer:
         assert result is not None, f"{op.name} comes after its users"
         slices, sizes = self.found[result], self._extent(result)
         for axis in AXES:
-            if len(slices.along(axis)) > 1 and not op.may_split(axis, self.kind):
+            if len(slices.along(axis)) > 1 and not self._may_cut(op, axis):
                 raise _Refused(f"'{required_name(op)}' ({op.name}) cannot be cut along {axis}")
         for other in op.results:
             if not is_none(other):
@@ -123,10 +123,31 @@ class _Slicer:
                 continue
             aligned = eu_aligned(op, index)
             if is_weight(operand) and not allows_split(operand):
-                wanted = replace(_whole(self._extent(operand)), eu_align=aligned, hold=True)
+                wanted = self._weight(op, index, slices, aligned)
             else:
                 wanted = self._needed(op, index, slices, sizes)
             self._merge(operand, wanted)
+
+    def _may_cut(self, op: LocalGen, axis: Axis) -> bool:
+        second = self.kind in (GroupType.NORMAL, GroupType.THREE_D)
+        if axis == "c" and second:
+            return op.shares_channels(self.kind)
+        return op.may_split(axis, self.kind)
+
+    def _weight(self, op: LocalGen, index: int, slices: ValueSlices, aligned: bool) -> ValueSlices:
+        """All of a weight, or the result's channels of one that has a part for each."""
+        operand = op.operands[index]
+        sizes = self._extent(operand)
+        if len(slices.c) == 1 or self.kind not in (GroupType.NORMAL, GroupType.THREE_D):
+            return replace(_whole(sizes), eu_align=aligned, hold=True)
+        if index in op.channel_weights():
+            return replace(_whole(sizes), c=slices.c, eu_align=aligned)
+        if index in op.split_weights() and sizes.c > 1:
+            raise _Refused(
+                f"'{required_name(op)}' ({op.name}) cannot be cut along c: all of its weight "
+                f"'{required_name(operand)}' is loaded"
+            )
+        return replace(_whole(sizes), eu_align=aligned, hold=True)
 
     def _needed(self, op: LocalGen, index: int, slices: ValueSlices, sizes: Ncdhw) -> ValueSlices:
         """What an op needs of an operand for the slices of its result."""

@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backend.chip": {"backend.chip", "backend.isa", "dialects.errors", "dialects.lanes"},
     "backend.isa": {"backend.isa", "dialects.errors"},
     "backend.timing": {"backend.timing", "backend.chip", "backend.isa", "backend.tensor",
-                       "dialects.errors"},
+                       "backend.program", "dialects.errors"},
     "backend.machine": {"backend.machine", "backend.chip", "backend.isa", "dialects.errors"},
     "tools": set(ROOMS),
     "api": set(ROOMS),

@@ -196,7 +196,7 @@ CHANGES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (no_tensors, "damaged .*input_tensor"),
     (fewer_commands, "damaged .*layers of the TIU commands"),
     (two_nets, "one net"),
-    (dynamic, "only static single-core"),
+    (dynamic, "only static bmodels of one part"),
 ]
 
 

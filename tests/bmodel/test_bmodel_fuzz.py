@@ -256,7 +256,6 @@ REFUSED: list[tuple[Callable[[Model], None], str]] = [
     (lambda m: parameter_of(m)["coeff_mem"].update(encrypt_mode=1), "encrypted"),
     (lambda m: parameter_of(m)["sub_net"].append({"id": 1}), "of one part"),
     (lambda m: parameter_of(m)["sub_net"][0].update(subnet_mode=1), "a static TPU program"),
-    (lambda m: parameter_of(m).update(core_num=2), "single-core"),
     (lambda m: parameter_of(m)["cmd_group"].append({"bdc_num": 1}), "one command group"),
 ]
 

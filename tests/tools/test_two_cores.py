@@ -1,0 +1,70 @@
+"""`--cores 2` through the tools: the same numbers as on one core, to the bit."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tools.running import Run
+
+CHIP = ("--chip", "bm1688", "--quiet")
+
+
+def outputs(call: Run, model: Path, folder: Path, cores: int) -> dict[str, np.ndarray]:
+    out, file = folder / f"on{cores}", folder / f"on{cores}.npz"
+    done = call("tpu-compile", model, "-o", out, "--cores", str(cores), *CHIP)
+    assert done.status == 0, done.err
+    done = call("tpu-run", out, "--check", "--numerics", "exact", "--outputs", file, *CHIP)
+    assert done.status == 0, done.out + done.err
+    with np.load(file) as found:
+        return dict(found)
+
+
+@pytest.mark.parametrize("name", ["cnn", "transformer", "channels", "heads"])
+def test_outputs_are_those_of_one_core(name: str, call: Run, models: Path, tmp_path: Path) -> None:
+    model = models / f"{name}.onnx"
+    one, two = (outputs(call, model, tmp_path, cores) for cores in (1, 2))
+    assert one.keys() == two.keys()
+    for key, values in one.items():
+        np.testing.assert_array_equal(values, two[key])
+
+
+def test_every_view_tells_of_both(call: Run, models: Path, tmp_path: Path) -> None:
+    out, report, line = (tmp_path / name for name in ("out", "report.json", "timeline.json"))
+    asm = tmp_path / "x.asm"
+    assert not call("tpu-compile", models / "cnn.onnx", "-o", out, "--cores", "2", *CHIP).status
+    views = ("--report", report, "--timeline", line, "--disassemble", asm, "--no-values")
+    assert not call("tpu-run", out, *views, *CHIP).status
+    figures = json.loads(report.read_text(encoding="utf-8"))
+    assert len(figures["cores"]) == 2
+    assert figures["ddr_shared"] >= figures["cycles"]
+    events = json.loads(line.read_text(encoding="utf-8"))["traceEvents"]
+    assert {event["pid"] for event in events} == {1, 2}
+    assert "\n.core 1\n" in asm.read_text(encoding="utf-8")
+    assert json.loads((out / "compile.json").read_text(encoding="utf-8"))["cores"] == 2
+
+
+@pytest.mark.parametrize(
+    ("chip", "cores", "message"),
+    [
+        ("bm1684x", "2", "2 cores are wanted of BM1684X, which has 1"),
+        ("bm1688", "3", "3 cores are wanted of BM1688, which has 2"),
+        ("bm1688", "0", "0 cores are wanted of BM1688"),
+    ],
+)
+def test_more_cores_than_there_are(
+    chip: str, cores: str, message: str, call: Run, models: Path, tmp_path: Path
+) -> None:
+    model = models / "cnn.onnx"
+    done = call("tpu-compile", model, "-o", tmp_path / "o", "--chip", chip, "--cores", cores)
+    assert done.status == 1
+    assert message in done.err
+
+
+@pytest.mark.parametrize("option", ["--find-bad", "--compare-layers"])
+def test_views_of_one_core_say_so(option: str, call: Run, models: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert not call("tpu-compile", models / "cnn.onnx", "-o", out, "--cores", "2", *CHIP).status
+    done = call("tpu-run", out, option, *CHIP)
+    assert done.status == 1
+    assert "look at one core" in done.err
