@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -179,7 +180,8 @@ def _built(
     name: str, operands: Sequence[SSAValue], movement: Movement, like: SSAValue
 ) -> Operation:
     whole = IndexMap.identity(movement.size)
-    if [part.map for part in movement.parts] == [whole] and movement.border is None:
+    in_order = [part.map for part in movement.parts] == [whole] and movement.border is None
+    if in_order and prod(shape_of(operands[0])) == movement.size:
         shape = list(shape_of(like))
         return tpu.ReshapeOp.make(name, operands, result_types=(like.type,), shape=shape)
     boxes = tpu.RearrangeOp.listed(movement)

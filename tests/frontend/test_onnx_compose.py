@@ -175,6 +175,14 @@ def test_grid_sample_on_a_constant_grid(agree: Agree, mode: str, padding: str) -
     assert "top.MatMul" in {op.name for op in module.walk()}
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
+def test_grid_sample_of_opset_16_has_other_names_for_its_modes(agree: Agree, mode: str) -> None:
+    node = helper.make_node("GridSample", ["x", "g"], ["y"], mode=mode)
+    grid = RNG.uniform(-1.3, 1.3, (2, 3, 4, 2)).astype(np.float32)
+    module = agree(node, {"x": random(2, 3, 5, 6)}, {"g": grid}, opset=16, tolerance=1e-4)
+    assert "top.MatMul" in {op.name for op in module.walk()}
+
+
 @pytest.mark.parametrize("inverse", [0, 1])
 @pytest.mark.parametrize("axis", [0, 1, -2])
 def test_dft(agree: Agree, axis: int, inverse: int) -> None:

@@ -278,6 +278,11 @@ IN_ORDER = {"tpu.Reduce mean", "tpu.Softmax w"}
 """Sums along rows: in f32 pooling windows follow from the tile, and so does the order."""
 
 
+BY_BLAS = ("tpu.Conv2D", "tpu.MatMul")
+"""Products, whose terms numpy's BLAS adds in f32 in an order of its own for each size of matrix; on
+some processors it is the same for the slices here."""
+
+
 ON_INTEGERS = {"tpu.Lut", "tpu.MulShift", "tpu.RequantInt"}
 """Ops that there are for integers only: `tests/quantized/test_local_quantized.py`."""
 
@@ -312,5 +317,7 @@ def test_slices_give_what_the_whole_gives(name: str, kind: str) -> None:
         sliced = run_grouped(case, group, secs).simulated
         if name in IN_ORDER and kind == "f32":
             np.testing.assert_allclose(sliced, whole, rtol=2e-6, atol=1e-7)
+        elif name.startswith(BY_BLAS) and kind == "f32":
+            np.testing.assert_allclose(sliced, whole, rtol=2e-6, atol=4e-6)
         else:
             np.testing.assert_array_equal(sliced, whole)

@@ -113,6 +113,25 @@ def test_a_chain_that_ends_where_it_began_is_a_reshape() -> None:
     assert kinds_of(merged(case)) == ["tpu.Reshape"]
 
 
+def test_the_first_elements_of_a_larger_value_are_no_reshape() -> None:
+    case = Case("f16")
+    value = case.input("x", (8, 2, 6))
+    value = case.op("tpu.Permute", [value, "none"], {"order": "[1, 0, 2]"}, "turned", (2, 8, 6))
+    steps = {"offset": "[0, 0, 0]", "ends": "[2, 8, 6]", "steps": "[2, 1, 1]"}
+    value = case.op("tpu.Slice", [value, *["none"] * 4], steps, "first", (1, 8, 6))
+    case.op("tpu.Permute", [value, "none"], {"order": "[0, 2, 1]"}, "y", (1, 6, 8))
+    (before,) = run_module(case.module(), case.inputs).values()
+    module = merged(case)
+    (after,) = run_module(parse_module(module_text(module)), case.inputs).values()
+    np.testing.assert_array_equal(before, after)
+    turned_back = Case("f16")
+    value = turned_back.input("x", (2, 48))
+    steps = {"offset": "[0, 0]", "ends": "[2, 48]", "steps": "[2, 1]"}
+    value = turned_back.op("tpu.Slice", [value, *["none"] * 4], steps, "first", (1, 48))
+    turned_back.op("tpu.Permute", [value, "none"], {"order": "[1, 0]"}, "y", (48, 1))
+    assert "tpu.Reshape" not in kinds_of(merged(turned_back))
+
+
 def test_parts_that_are_views_stay_as_they_are() -> None:
     """Rows of a matrix lie where they should; reading them together would cost something."""
     case = Case("f16")

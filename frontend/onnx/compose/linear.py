@@ -15,6 +15,9 @@ from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
 from xdsl_tpu.frontend.onnx.graph import Array, Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
+TODAYS_MODE = {"bilinear": "linear", "bicubic": "cubic"}
+"""Modes of GridSample before opset 20, which the reference implementation has forgotten."""
+
 LARGEST_MATRIX = 1 << 24
 """Elements; larger ones are no sensible way to compute anything."""
 
@@ -35,8 +38,12 @@ def grid_sample(body: Body) -> bool:
     if batch * size * target > LARGEST_MATRIX:
         return False
     pixels = np.eye(size, dtype=np.float32).reshape(1, size, *spatial)
+    attributes = {
+        key: TODAYS_MODE.get(value, value) if key == "mode" else value
+        for key, value in body.node.attributes.items()
+    }
     matrices = [
-        _reference(body.node, [pixels, grid[image : image + 1].astype(np.float32)], {})
+        _reference(body.node, [pixels, grid[image : image + 1].astype(np.float32)], attributes)
         for image in range(batch)
     ]
     matrix = np.stack([one.reshape(size, target) for one in matrices])
