@@ -44,7 +44,7 @@ class Sizes:
         return cls(
             left,
             right,
-            tile(plan.rows, plan.columns),
+            tile(plan.rows, plan.columns, product.out.dtype),
             turned_left,
             turned_right,
             sums * tile(plan.rows, plan.columns, DType.F32),

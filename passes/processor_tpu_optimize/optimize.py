@@ -34,6 +34,7 @@ from xdsl_tpu.passes.processor_tpu_optimize.group_conv import GroupConvToNormalC
 from xdsl_tpu.passes.processor_tpu_optimize.matmul_left_reuse import MatMulLeftReuse
 from xdsl_tpu.passes.processor_tpu_optimize.narrow_active import NarrowActive
 from xdsl_tpu.passes.processor_tpu_optimize.remove_reshape import RemoveReshape
+from xdsl_tpu.passes.processor_tpu_optimize.wide_product import WideProduct
 
 
 def patterns(weights: Weights | None) -> PatternTable:
@@ -53,6 +54,7 @@ def patterns(weights: Weights | None) -> PatternTable:
             permute_around_add.MovePermuteAfterAdd(),
             mask,
         ),
+        tpu.CastOp: (WideProduct(weights),),
         tpu.Conv2DOp: (GroupConvToNormalConv(weights),),
         tpu.MaskedFillOp: (masked_fill.MaskedFillPermuteMove(weights),),
         tpu.MatMulOp: (

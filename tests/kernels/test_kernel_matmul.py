@@ -21,6 +21,8 @@ class MatMul:
     hdim_is_batch: bool = False
     bias: bool = False
     relu: float | None = None
+    result: str = ""
+    """The type of result and bias where it is not that of the operands."""
 
     @property
     def out(self) -> Shape:
@@ -38,7 +40,7 @@ class MatMul:
         x = case.input("x", self.left)
         make = case.weight if self.constant else case.input
         w = make("w", self.right, depth**-0.5)
-        b = case.weight("b", (self.out[-1],)) if self.bias else "none"
+        b = case.weight("b", (self.out[-1],), kind=self.result) if self.bias else "none"
         attributes = {
             "left_transpose": str(self.left_transpose).lower(),
             "right_transpose": str(self.right_transpose).lower(),
@@ -46,7 +48,7 @@ class MatMul:
             "do_relu": str(self.relu is not None).lower(),
             "relu_limit": f"{self.relu if self.relu is not None else -1.0:.6e} : f64",
         }
-        case.op("tpu.MatMul", [x, w, b, "none", "none"], attributes, "y", self.out)
+        case.op("tpu.MatMul", [x, w, b, "none", "none"], attributes, "y", self.out, self.result)
         return case
 
 
@@ -82,6 +84,21 @@ def test_product(product: MatMul, kind: str) -> None:
     outcome(product, kind)
 
 
+WIDE = {
+    "rows": MatMul((1, 300), (300, 1000), bias=True, relu=-1.0, result="f32"),
+    "tiles": MatMul((1, 512, 64), (64, 8000), result="f32"),
+    "batches": MatMul((6, 49, 32), (6, 32, 49), constant=False, result="f32"),
+    "transposed": MatMul((2, 70, 50), (2, 70, 40), False, left_transpose=True, result="f32"),
+}
+"""Products stored as the f32 numbers they are summed in."""
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.parametrize("product", WIDE.values(), ids=WIDE)
+def test_wide_results(product: MatMul, kind: str) -> None:
+    outcome(product, kind)
+
+
 SMALL = replace(load_chip(), local_bytes=4096)
 """So little memory that K must be split and heads do not fit side by side."""
 
@@ -92,10 +109,11 @@ SMALL = replace(load_chip(), local_bytes=4096)
     [
         MatMul((1, 300), (300, 330), bias=True, relu=-1.0),
         MatMul((70, 700), (700, 100)),
+        MatMul((70, 700), (700, 100), bias=True, result="f32"),
         PRODUCTS["long attended"],
         PRODUCTS["long scores"],
     ],
-    ids=["bias", "deep", "attended", "scores"],
+    ids=["bias", "deep", "wide", "attended", "scores"],
 )
 def test_little_local_memory(product: MatMul, kind: str) -> None:
     check(product.case(kind), SMALL)
