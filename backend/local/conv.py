@@ -44,9 +44,10 @@ def conv2d(context: LocalContext) -> None:
                 _grouped(context, (group, groups), source, (filters, bias), window, clamp)
         return
     for channels in group_pieces(out.shape[1], out.shape[0], context.chip.lanes):
-        first = replace(channels, start=context.out.start.c + channels.start)
         tables = [
-            None if table is None else _table(context.chip, table.tensor, first)
+            None
+            if table is None
+            else _table(context.chip, table.tensor, _within(context, table, channels))
             for table in (filters, bias)
         ]
         target = Part(Piece(0, out.shape[0]), channels).of(out, context.chip)
@@ -121,6 +122,11 @@ def _operand(context: LocalContext, op: tpu.Conv2DOp, x: LocalValue) -> tuple[Lo
         return x.tensor, window_of(*views)
     place = sliding(x, context.out, rows, columns)
     return covered(context.emitter, x.tensor, place, context.scratch), place.window
+
+
+def _within(context: LocalContext, table: LocalValue, channels: Piece) -> Piece:
+    """Where channels of the slice lie in a table, which is whole or has the slice's alone."""
+    return replace(channels, start=context.out.start.c - table.start.c + channels.start)
 
 
 def _table(chip: Chip, table: LocalTensor, channels: Piece) -> LocalTensor:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from tests.tools.running import Run
 
 CHIP = ("--chip", "bm1688", "--quiet")
@@ -27,6 +28,29 @@ def test_outputs_are_those_of_one_core(name: str, call: Run, models: Path, tmp_p
     assert one.keys() == two.keys()
     for key, values in one.items():
         np.testing.assert_array_equal(values, two[key])
+
+
+def test_filters_are_shared_by_output_channels(call: Run, tmp_path: Path) -> None:
+    """Little to compute with many weights: each core loads the filters of its channels."""
+    random, wide = np.random.default_rng(2), 128
+    arrays = {
+        name: random.standard_normal(shape).astype(np.float32) / 16
+        for name, shape in (("w", (wide, 64, 3, 3)), ("b", (wide,)))
+    }
+    node = helper.make_node("Conv", ["x", "w", "b"], ["y"], pads=[1, 1, 1, 1])
+    values = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, channels, 4, 4])
+        for name, channels in (("x", 64), ("y", wide))
+    ]
+    weights = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    graph = helper.make_graph([node], "filters", values[:1], values[1:], weights)
+    opset = [helper.make_opsetid("", 13)]
+    model = tmp_path / "filters.onnx"
+    made = helper.make_model(graph, opset_imports=opset, ir_version=8)
+    model.write_bytes(made.SerializeToString())
+    one, two = (outputs(call, model, tmp_path, cores) for cores in (1, 2))
+    np.testing.assert_array_equal(one["y_Conv_f32"], two["y_Conv_f32"])
+    assert "csecs = 2 " in (tmp_path / "on2" / "final.mlir").read_text(encoding="utf-8")
 
 
 def test_every_view_tells_of_both(call: Run, models: Path, tmp_path: Path) -> None:
