@@ -107,13 +107,13 @@ class Chooser:
         return self._work(op, lanes)
 
     def _work(self, op: LaneView, lanes: Lanes) -> float:
-        """One pass over the result, with the lanes filled as they are."""
+        """One pass over the result, with lanes and the EUs of each filled as they are."""
         if isinstance(op, LocalReshape):
             return 0.0
         result = op.results[0]
-        filled = self.chip.lanes * math.ceil(lanes.channels / self.chip.lanes) / lanes.channels
-        unit = self.chip.lanes * self.chip.eu(element_bytes(result))
-        return math.prod(shape_of(result)) / unit * filled
+        inner = math.prod(shape_of(result)) / lanes.rows
+        groups = lanes.images * math.ceil(lanes.channels / self.chip.lanes)
+        return groups * math.ceil(inner / self.chip.eu(element_bytes(result)))
 
     def _transfer(self, value: SSAValue) -> float:
         """A store and a load."""

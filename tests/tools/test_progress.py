@@ -70,13 +70,13 @@ def test_a_run_that_takes_long(
     compiled: Callable[[str], Path], call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "PERIOD", PERIOD)
-    simulate = tpu_run.simulate
+    simulate = tpu_run.simulate_program
 
     def slow(*arguments: object) -> object:
         time.sleep(5 * PERIOD)
         return simulate(*arguments)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(tpu_run, "simulate", slow)
+    monkeypatch.setattr(tpu_run, "simulate_program", slow)
     done = call("tpu-run", compiled("cnn"))
     assert done.status == 0
     assert re.search(r"^timeline \(\d+ s\)$", done.err, re.MULTILINE)
