@@ -46,6 +46,8 @@ def _onnxruntime(model: Path, inputs: Mapping[str, Array]) -> list[Array]:
     source = refill(loaded).SerializeToString() if is_stripped(loaded) else str(model)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    # Without it sums of 8-bit products saturate on processors that have no instruction for them.
+    options.add_session_config_entry("session.x64quantprecision", "1")
     try:
         session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         feeds = {i.name: typed_input(inputs, i.name, i.type) for i in session.get_inputs()}

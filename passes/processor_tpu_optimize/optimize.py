@@ -54,7 +54,7 @@ def patterns(weights: Weights | None) -> PatternTable:
             permute_around_add.MovePermuteAfterAdd(),
             mask,
         ),
-        tpu.CastOp: (WideProduct(weights),),
+        tpu.CastOp: (WideProduct(weights), *table.get(tpu.CastOp, ())),
         tpu.Conv2DOp: (GroupConvToNormalConv(weights),),
         tpu.MaskedFillOp: (masked_fill.MaskedFillPermuteMove(weights),),
         tpu.MatMulOp: (

@@ -294,6 +294,10 @@ RESAMPLED = {"tpu.Resample", "tpu.Upsample"}
 """Ops that give an image another size: `tests/kernels/test_kernel_resample.py`."""
 
 
+SCANNED = {"tpu.LinearScan"}
+"""Linear recurrences: `tests/kernels/test_kernel_scan.py`."""
+
+
 ROTATED = {"tpu.Rope"}
 """Rotary embeddings: `tests/local/test_local_rope.py`."""
 
@@ -302,7 +306,7 @@ def test_every_local_kernel_has_a_case() -> None:
     sliced = {op.name for op, leaf in LEAVES.items() if leaf.sliced is not None}
     assert {
         name.split()[0] for name in CASES
-    } | ON_INTEGERS | ACROSS_LANES | RESAMPLED | ROTATED == sliced
+    } | ON_INTEGERS | ACROSS_LANES | RESAMPLED | SCANNED | ROTATED == sliced
 
 
 @pytest.mark.parametrize(("name", "kind"), RUNS)

@@ -65,8 +65,11 @@ def lowered(model: onnx.ModelProto, mode: str = "INT8") -> ModuleOp:
 
 
 def reference(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Array]:
+    options = RUNTIME.SessionOptions()
+    # Without it sums of 8-bit products saturate on processors that have no instruction for them.
+    options.add_session_config_entry("session.x64quantprecision", "1")
     session = RUNTIME.InferenceSession(
-        model.SerializeToString(), providers=["CPUExecutionProvider"]
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     return [np.asarray(value) for value in session.run(None, inputs)]
 

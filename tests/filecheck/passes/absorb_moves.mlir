@@ -1,13 +1,14 @@
 // RUN: tpu-opt %s --subnet-divide --layer-group --absorb-moves --address-assign --verify-addresses | filecheck %s
 
 // The windows of an image are read by the group's Load through strides: the permute is not
-// executed and has its operand's address. A transpose of elements is worth executing.
+// executed and has its operand's address. A transpose of elements is executed, in the
+// group.
 // CHECK: "tpu.Reshape"(%arg0) {{.*}} -> tensor<1x4x7x4x7x256xf16, [[X:[0-9]+]] : i64>
 // CHECK-NEXT: "tpu.Permute"{{.*}}{absorbed, order = [0, 1, 3, 2, 4, 5]}{{.*}} -> tensor<1x4x4x7x7x256xf16, [[X]] : i64>
 // CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<16x49x256xf16, [[X]] : i64>
 // CHECK: "tpu.Group"
 // CHECK: "tpu.Load"{{.*}} : (tensor<16x49x256xf16, [[X]] : i64>)
-// CHECK: "tpu.Permute"{{.*}}{order = [0, 2, 1]}
+// CHECK: "tpu.Permute"{{.*}}{ginfo = {{.*}}, order = [0, 2, 1]}
 module @net attributes {module.state = "TPU_REORDERED", module.chip = "bm1684x", module.mode = "F16"} {
   func.func @main(%arg0: tensor<1x28x28x256xf16>) -> tensor<16x256x49xf16> {
     %none = "top.None"() : () -> none loc(unknown)

@@ -9,6 +9,6 @@
 // CHECK-SAME: module.high_precision = false, module.mode = "F16", module.state = "TOP_F32"}
 // BF16: module.high_precision = true, module.mode = "BF16"
 // CHIP: no chip 'cv180x': give one of bm1684x
-// CORES: processor-assign: num_core must be 1, not 2
+// CORES: processor-assign: 2 cores are wanted of BM1684X, which has 1
 module @m attributes {module.chip = "ALL", module.state = "TOP_F32"} {
 }
