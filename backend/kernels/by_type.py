@@ -10,8 +10,19 @@ from xdsl_tpu.backend.local import by_type
 from xdsl_tpu.backend.local.alone import in_slices
 from xdsl_tpu.backend.local.views import conv_axes
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.interfaces.lane_view import Viewed
+from xdsl_tpu.dialects.interfaces.shape import known_shape
 
-_depthwise = in_slices(by_type.conv2d)
+
+def _as_table(op: Operation) -> Viewed:
+    """A computed filter (C, 1, kh, kw) seen as one that was laid out in advance: (1, C, kh, kw)."""
+    assert isinstance(op, tpu.Conv2DOp)
+    shape = known_shape(op.filter.type)
+    table = (1, shape[0], *shape[2:]) if shape is not None and shape[1] == 1 else None
+    return Viewed((None, table, *(None for _ in op.operands[2:])), ())
+
+
+_depthwise = in_slices(by_type.conv2d, view=_as_table)
 
 
 def conv2d(context: KernelContext, op: Operation) -> None:

@@ -21,7 +21,7 @@ from xdsl_tpu.backend.local.views import merged_views
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, compact
 from xdsl_tpu.backend.timing import tiu_cycles, transfer
-from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, MergesTaps, Ncdhw
 from xdsl_tpu.dialects.tpu.local import LocalReshape
@@ -122,20 +122,7 @@ def operand_slice(
         return LocalValue(tensor, start, full, Form.ROW)
     if isinstance(op, MergesTaps) and index == 0 and any(op.merged_taps()):
         return merged_slice(value, op, places, chip, address)
-    if isinstance(op, tpu.Conv2DOp) and index == 1 and _is_computed_per_channel(op, value):
-        n, _, d, h, w = full
-        whole = Ncdhw(1, n, d, h, w)
-        return LocalValue(compact(chip, address, (1, n, h, w), element_of(value)), NOWHERE, whole)
     return value_slice(value, places, full, chip, address, eu_align=not _is_dense(op, index))
-
-
-def _is_computed_per_channel(op: tpu.Conv2DOp, value: SSAValue) -> bool:
-    """Whether a filter is (C, 1, kh, kw): depthwise ones laid out in advance are (1, C, kh, kw).
-
-    It is loaded whole, as a table.
-    """
-    shape = cast(RankedTensor, value.type).get_shape()
-    return op.group.value.data > 1 and shape[:2] == (op.group.value.data, 1)
 
 
 def _is_dense(op: Operation, index: int) -> bool:

@@ -53,7 +53,7 @@ def test_every_announcement_is_for_one_error_and_remarks_need_none() -> None:
         ("a", [("a", "")]),
         ("builtin.module(a, b{x=1 y=2} , c)", [("a", ""), ("b", "x=1 y=2"), ("c", "")]),
         ("builtin.module(func.func(a),b)", [("a", ""), ("b", "")]),
-        ("any(a{file=/tmp/x.y list=1,2 name='}'})", [("a", "file=/tmp/x.y list=1,2 name='}'")]),
+        ("any(a{file=x/y.z list=1,2 name='}'})", [("a", "file=x/y.z list=1,2 name='}'")]),
         ("", []),
     ],
 )
