@@ -1,6 +1,6 @@
 """Rotary position embeddings that are spelled out: one op."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
@@ -17,12 +17,16 @@ _SWAP = (0, 2, 1, 3)
 """Heads in front of tokens, or behind them."""
 
 
+_Angles: TypeAlias = Floats | SSAValue
+"""Cosines or sines: known, or computed of positions that a run is given. Of rank 4."""
+
+
 class _Rotation(NamedTuple):
     """x * cosine + turned(x) * sine, and which elements of a row are pairs."""
 
     x: SSAValue
-    cosine: Floats
-    sine: Floats
+    cosine: _Angles
+    sine: _Angles
     mode: str
 
 
@@ -42,8 +46,9 @@ class RotaryEmbedding(RewritePattern):
         Mul     1x3x256x64 by 1x1x256x64           ->   Permute  1x3x256x64
         Add     1x3x256x64
 
-    Turned is (-second half, first half) of a row, or (-odd, even) of each pair. Tokens in front
-    that are left as they are, and joined with the others behind, turn by an angle of 0.
+    Turned is (-second half, first half) of a row, or (-odd, even) of each pair. Sine and cosine are
+    weights, or computed: a step of a decoder is given its positions. Tokens in front that are left
+    as they are, and joined with the others behind, turn by an angle of 0, if all are known.
     """
 
     @op_type_rewrite_pattern
@@ -58,18 +63,34 @@ class RotaryEmbedding(RewritePattern):
         axis = _token_axis(found)
         if axis is None:
             return
-        place = _with_first_tokens(op, found.x, axis)
-        batch = shape_of(place.whole)[0]
-        tables: list[top.WeightOp] = []
-        for label, angles, still in (("sine", found.sine, 0.0), ("cosine", found.cosine, 1.0)):
-            table = angles.reshape(-1, angles.shape[-1])
-            rows = np.concatenate([np.full((place.first, table.shape[1]), still), table])
-            whole = np.tile(rows[None, :, None], (batch, 1, 1, 1))
-            tables.append(make_weight(op, derived_name(op, f"_{label}"), whole))
-        rewriter.replace(place.result, [*tables, *_rope(place, axis, tables, found.mode)])
+        place = _Place(op, found.x, 0)
+        if not isinstance(found.cosine, SSAValue) and not isinstance(found.sine, SSAValue):
+            place = _with_first_tokens(op, found.x, axis)
+        sine = _table(op, "_sine", found.sine, place, 0.0)
+        cosine = _table(op, "_cosine", found.cosine, place, 1.0)
+        rewriter.replace(
+            place.result, [sine, cosine, *_rope(place, axis, sine, cosine, found.mode)]
+        )
 
 
-def _rope(place: _Place, axis: int, tables: list[top.WeightOp], mode: str) -> list[Operation]:
+def _table(
+    op: top.AddOp, label: str, angles: _Angles, place: _Place, still: float
+) -> top.WeightOp | top.ReshapeOp:
+    """One row of angles for each token, as Rope takes them: [batch, tokens, 1, size]."""
+    name = derived_name(op, label)
+    if isinstance(angles, SSAValue):
+        batch, *outer, size = shape_of(angles)
+        kind = tensor_like(angles, (batch, max(outer), 1, size))
+        return top.ReshapeOp.make(name, (angles,), result_types=[kind])
+    table = angles.reshape(-1, angles.shape[-1])
+    rows = np.concatenate([np.full((place.first, table.shape[1]), still), table])
+    batch = shape_of(place.whole)[0]
+    return make_weight(op, name, np.tile(rows[None, :, None], (batch, 1, 1, 1)))
+
+
+def _rope(
+    place: _Place, axis: int, sine: Operation, cosine: Operation, mode: str
+) -> list[Operation]:
     result = place.result
     x, ops = place.whole, list[Operation]()
     name = result.location
@@ -78,7 +99,7 @@ def _rope(place: _Place, axis: int, tables: list[top.WeightOp], mode: str) -> li
         x = ops[0].results[0]
     rope = top.RopeOp.make(
         name if axis == 1 else derived_name(result, "_r_rope"),
-        (x, tables[0].output, tables[1].output),
+        (x, sine.results[0], cosine.results[0]),
         result_types=[x.type],
         rope_mode=mode,
     )
@@ -97,34 +118,48 @@ def _swapped(name: str, value: SSAValue) -> top.PermuteOp:
 
 
 def _rotation(straight: SSAValue, turned: SSAValue) -> _Rotation | None:
-    left, right = _scaled(straight), _scaled(turned)
-    if left is None or right is None:
-        return None
-    mode = _mode(right[0], left[0])
-    same = left[1].shape == right[1].shape
-    return _Rotation(left[0], left[1], right[1], mode) if mode is not None and same else None
+    left, right = _products(straight), _products(turned)
+    for x, cosine in left:
+        for other, sine in right:
+            mode = _mode(other, x) if _shape(sine) == _shape(cosine) else None
+            if mode is not None:
+                return _Rotation(x, cosine, sine, mode)
+    return None
 
 
-def _scaled(value: SSAValue) -> tuple[SSAValue, Floats] | None:
-    """A value times a known weight, of the rank of the value."""
+def _products(value: SSAValue) -> list[tuple[SSAValue, _Angles]]:
+    """How a value may be read as one that is turned, and a factor of its rank."""
     product = sole_producer(value, top.MulOp)
     if product is None or len(product.inputs) != 2 or has_relu(product):
+        return []
+    if not has_shapes(*product.inputs):
+        return []
+    pairs = (product.inputs, tuple(reversed(product.inputs)))
+    found = ((x, _angles(factor)) for x, factor in pairs if len(shape_of(x)) == 4)
+    return [(x, angles) for x, angles in found if angles is not None]
+
+
+def _angles(factor: SSAValue) -> _Angles | None:
+    if not isinstance(factor.owner, top.WeightOp):
+        return factor if len(shape_of(factor)) == 4 else None
+    known = values_of(factor)
+    if known is None or known.ndim > 4:
         return None
-    for x, weight in (product.inputs, tuple(reversed(product.inputs))):
-        if not isinstance(weight.owner, top.WeightOp) or not has_shapes(x):
-            continue
-        factors = values_of(weight)
-        if factors is not None and factors.ndim <= len(shape_of(x)) == 4:
-            return x, factors.reshape((1,) * (4 - factors.ndim) + factors.shape)
-    return None
+    return known.reshape((1,) * (4 - known.ndim) + known.shape)
+
+
+def _shape(angles: _Angles) -> tuple[int, ...]:
+    return shape_of(angles) if isinstance(angles, SSAValue) else angles.shape
 
 
 def _token_axis(found: _Rotation) -> int | None:
     """1 or 2, where tokens are: the axis that angles depend on; the other one is of heads."""
-    shape, angles = shape_of(found.x), found.cosine.shape
-    if angles == (1, shape[1], 1, shape[3]):
+    shape, angles = shape_of(found.x), _shape(found.cosine)
+    if angles[0] != (shape[0] if isinstance(found.cosine, SSAValue) else 1):
+        return None
+    if angles[1:] == (shape[1], 1, shape[3]):
         return 1
-    return 2 if angles == (1, 1, *shape[2:]) else None
+    return 2 if angles[1:] == (1, *shape[2:]) else None
 
 
 def _mode(turned: SSAValue, x: SSAValue) -> str | None:

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
@@ -37,8 +38,15 @@ def turned(net: Net, x: SSAValue, paired: bool, tokens: int, sign: float = -1.0)
 
 def rotated(net: Net, x: SSAValue, paired: bool, tokens: int, sign: float = -1.0) -> SSAValue:
     cosine, sine = (net.weight(name, 1, 1, tokens, SIZE) for name in ("cos", "sin"))
+    return joined(net, x, (cosine, sine), turned(net, x, paired, tokens, sign))
+
+
+def joined(
+    net: Net, x: SSAValue, angles: tuple[SSAValue, SSAValue], other_way: SSAValue
+) -> SSAValue:
+    cosine, sine = angles
     straight = net.op(top.MulOp, "straight", (x, cosine))
-    other = net.op(top.MulOp, "other", (turned(net, x, paired, tokens, sign), sine))
+    other = net.op(top.MulOp, "other", (other_way, sine))
     return net.op(top.AddOp, "y", (straight, other))
 
 
@@ -48,6 +56,28 @@ def test_all_tokens(paired: bool) -> None:
     x = net.op(top.AbsOp, "a", (net.input("x", 1, HEADS, TOKENS, SIZE),))
     after = assert_same_numbers(net.module(rotated(net, x, paired, TOKENS)), CANONICALIZE)
     assert kinds(after) == ["Abs", "Permute", "Rope", "Permute"]
+
+
+def computed(batch: int, angles: int) -> ModuleOp:
+    """Halves of rows turned by angles that are computed of an input."""
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", batch, HEADS, TOKENS, SIZE),))
+    given = net.input("p", angles, 1, TOKENS, SIZE)
+    cosine, sine = (net.op(kind, kind.name, (given,)) for kind in (top.CosOp, top.SinOp))
+    return net.module(joined(net, x, (cosine, sine), turned(net, x, False, TOKENS)))
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_angles_that_are_computed(batch: int) -> None:
+    after = assert_same_numbers(computed(batch, batch), CANONICALIZE)
+    (rope,) = ops_of(after, top.RopeOp)
+    assert shape_of(rope.input2) == shape_of(rope.input3) == (batch, TOKENS, 1, SIZE)
+    assert not ops_of(after, top.AddOp)
+
+
+def test_one_batch_of_computed_angles_for_two_stays() -> None:
+    after = assert_same_numbers(computed(2, 1), CANONICALIZE)
+    assert not ops_of(after, top.RopeOp)
 
 
 @pytest.mark.parametrize("paired", [True, False])

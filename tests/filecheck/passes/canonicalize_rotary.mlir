@@ -45,3 +45,53 @@ func.func @same(%arg_x: tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> {
 // CHECK-LABEL: func.func @same
 // CHECK-NOT: top.Rope
 // CHECK: "top.Add"
+
+// -----
+
+// Angles that are computed, as in a step of a decoder, which is given its positions.
+func.func @computed(%arg_x: tensor<1x3x2x4xf32>, %arg_p: tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("x")
+  %p = "top.Input"(%arg_p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("p")
+  %c = "top.Cos"(%p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("c")
+  %s = "top.Sin"(%p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("s")
+  %a = "top.Mul"(%x, %c) : (tensor<1x3x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> loc("a")
+  %h1 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 2], ends = [1, 3, 2, 4], steps = [1, 1, 1, 1], axes = []} : (tensor<1x3x2x4xf32>, none, none, none) -> tensor<1x3x2x2xf32> loc("h1")
+  %n = "top.MulConst"(%h1) {const_val = -1.0 : f64} : (tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32> loc("n")
+  %h0 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 0], ends = [1, 3, 2, 2], steps = [1, 1, 1, 1], axes = []} : (tensor<1x3x2x4xf32>, none, none, none) -> tensor<1x3x2x2xf32> loc("h0")
+  %t = "top.Concat"(%n, %h0) {axis = 3 : si32} : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x4xf32> loc("t")
+  %b = "top.Mul"(%s, %t) : (tensor<1x1x2x4xf32>, tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("b")
+  %y = "top.Add"(%a, %b) : (tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("y")
+  return %y : tensor<1x3x2x4xf32>
+}
+
+// CHECK-LABEL: func.func @computed
+// CHECK-DAG: %[[C:.*]] = "top.Cos"
+// CHECK-DAG: %[[S:.*]] = "top.Sin"
+// CHECK-DAG: "top.Reshape"(%[[S]]) {{.*}}-> tensor<1x2x1x4xf32>
+// CHECK-DAG: "top.Reshape"(%[[C]]) {{.*}}-> tensor<1x2x1x4xf32>
+// CHECK: "top.Rope"({{.*}}rope_mode = "contiguous_halves"{{.*}} : (tensor<1x2x3x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>)
+// CHECK-NOT: top.Add
+
+// -----
+
+// One batch of angles for two of values: the op has no such form.
+func.func @one_for_two(%arg_x: tensor<2x3x2x4xf32>, %arg_p: tensor<1x1x2x4xf32>) -> tensor<2x3x2x4xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf32> loc("x")
+  %p = "top.Input"(%arg_p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("p")
+  %c = "top.Cos"(%p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("c")
+  %s = "top.Sin"(%p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("s")
+  %a = "top.Mul"(%x, %c) : (tensor<2x3x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<2x3x2x4xf32> loc("a")
+  %h1 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 2], ends = [2, 3, 2, 4], steps = [1, 1, 1, 1], axes = []} : (tensor<2x3x2x4xf32>, none, none, none) -> tensor<2x3x2x2xf32> loc("h1")
+  %n = "top.MulConst"(%h1) {const_val = -1.0 : f64} : (tensor<2x3x2x2xf32>) -> tensor<2x3x2x2xf32> loc("n")
+  %h0 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 0], ends = [2, 3, 2, 2], steps = [1, 1, 1, 1], axes = []} : (tensor<2x3x2x4xf32>, none, none, none) -> tensor<2x3x2x2xf32> loc("h0")
+  %t = "top.Concat"(%n, %h0) {axis = 3 : si32} : (tensor<2x3x2x2xf32>, tensor<2x3x2x2xf32>) -> tensor<2x3x2x4xf32> loc("t")
+  %b = "top.Mul"(%t, %s) : (tensor<2x3x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<2x3x2x4xf32> loc("b")
+  %y = "top.Add"(%a, %b) : (tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf32> loc("y")
+  return %y : tensor<2x3x2x4xf32>
+}
+
+// CHECK-LABEL: func.func @one_for_two
+// CHECK-NOT: top.Rope
+// CHECK: "top.Add"
