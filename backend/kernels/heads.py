@@ -7,78 +7,22 @@ on an EU boundary, one copy in local memory spreads the heads out (or packs the 
 
 from dataclasses import dataclass
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.gemm import multiply
-from xdsl_tpu.backend.kernels.heads_plan import (
-    Bundle,
-    Packed,
-    Sizes,
-    Tile,
-    choose_tiles,
-    head_slots,
-    is_slotted,
-    needs_whole_right,
-)
 from xdsl_tpu.backend.kernels.int8.requant import Factor
-from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
-from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.kernels.transpose import transpose
-from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, compact
-
-
-def product_of_heads(context: KernelContext, bundle: Bundle) -> bool:
-    """Emit the products; False, and nothing emitted, when one of them does not fit."""
-    work = choose_tiles(bundle, context.chip)
-    if work is None:
-        return False
-    sizes = Sizes.of(bundle, work[0], context.chip)
-    layer = _Layer(context.emitter, context.memory(), bundle, sizes)
-    pipelined(work, layer.load, layer.compute, layer.store)
-    return True
-
-
-class _Layer:
-    """The buffers, and the stages of the pipeline over the tiles."""
-
-    def __init__(self, emitter: Emitter, memory: LocalMemory, bundle: Bundle, sizes: Sizes) -> None:
-        self.emitter = emitter
-        self.chip = emitter.chip
-        self.bundle = bundle
-        self._left = [memory.take(sizes.left) for _ in range(2)]
-        self._right = [memory.take(sizes.right) for _ in range(2)]
-        self._out = [memory.take(sizes.out) for _ in range(2)]
-        self._left_slots = memory.take(sizes.left_slots)
-        self._right_slots = memory.take(sizes.right_slots)
-        self._out_slots = memory.take(sizes.out_slots)
-        self._turned = memory.take(sizes.turned)
-        self._total = memory.take(sizes.total_sums)
-
-    def _dense(self, address: int, packed: Packed, tile: Tile) -> LocalTensor:
-        return aligned(self.chip, address, packed.tile_shape(tile), packed.dtype)
-
-    def load(self, tile: Tile, slot: int) -> None:
-        """Stage 1: both operands."""
-        for packed, addresses in ((self.bundle.left, self._left), (self.bundle.right, self._right)):
-            fetch(self.emitter, self._dense(addresses[slot], packed, tile), packed.tile(tile))
-
-    def compute(self, tile: Tile, slot: int) -> None:
-        """Stage 2: spread the heads, multiply, pack the results."""
-        bundle = self.bundle
-        multiply_heads(
-            self.emitter,
-            self._dense(self._out[slot], bundle.out, tile),
-            self._dense(self._left[slot], bundle.left, tile),
-            self._dense(self._right[slot], bundle.right, tile),
-            bundle.right_transpose,
-            Slots(self._left_slots, self._right_slots, self._out_slots, self._turned, self._total),
-            bundle.factor,
-        )
-
-    def store(self, tile: Tile, slot: int) -> None:
-        """Stage 3: the packed results."""
-        dense = self._dense(self._out[slot], self.bundle.out, tile)
-        put(self.emitter, self.bundle.out.tile(tile), dense)
+from xdsl_tpu.backend.tensor import (
+    DType,
+    LocalTensor,
+    Shape4,
+    align,
+    aligned,
+    ceil_div,
+    compact,
+    strided,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,3 +146,62 @@ def _columns(
     chip = emitter.chip
     address = tile.at(place[0], rows.start // chip.lanes, place[1], columns.start)
     return aligned(chip, address, (1, rows.size, 1, columns.size), tile.dtype)
+
+
+def needs_whole_right(chip: Chip, right: DType, right_transpose: bool) -> bool:
+    """Whether a command takes all lane groups of the right matrix at once.
+
+    So it does when K lies on the lanes. Of a transposed matrix each lane group gives as many
+    columns of the result as there are lanes, unless the next columns would not start on an EU
+    boundary then. Those of f32 are turned before.
+    """
+    if not right_transpose:
+        return True
+    return right is not DType.F32 and chip.lanes % chip.eu(right.bytes) != 0
+
+
+def head_slots(
+    chip: Chip, address: int, shape: Shape4, dtype: DType, whole: bool = False
+) -> LocalTensor:
+    """A tile (batches, rows, heads, columns) where every head's matrix can be an operand.
+
+    Each head starts on an EU boundary; with `whole`, its lane groups are as far apart as those
+    of an EU-aligned matrix, so that it is one.
+    """
+    _, rows, heads, columns = shape
+    groups = ceil_div(rows, chip.lanes)
+    column = align(columns, chip.eu(dtype.bytes))
+    if whole:
+        strides = (heads * groups * column, column, groups * column, 1)
+    else:
+        strides = (groups * heads * column, heads * column, column, 1)
+    return strided(address, shape, strides, dtype)
+
+
+def slot_bytes(chip: Chip, tensor: LocalTensor, whole: bool = False) -> int:
+    """Bytes per lane of `head_slots` for a tile; 0 where the tile itself will do."""
+    if is_slotted(chip, tensor, whole):
+        return 0
+    layout = head_slots(chip, 0, tensor.shape, tensor.dtype, whole)
+    return align(layout.span(chip)[1], chip.eu_bytes)
+
+
+def turned_bytes(chip: Chip, right: Shape4, dtype: DType) -> int:
+    """Bytes per lane of one transposed right matrix of a tile."""
+    _, rows, _, columns = right
+    return ceil_div(columns, chip.lanes) * align(rows * dtype.bytes, chip.eu_bytes)
+
+
+def total_bytes(chip: Chip, columns: int) -> int:
+    """Bytes per lane of the 32-bit sums of one lane group of a product."""
+    return align(columns * DType.I32.bytes, chip.eu_bytes)
+
+
+def is_slotted(chip: Chip, tensor: LocalTensor, whole: bool = False) -> bool:
+    """Whether every head's matrix in a tile can be an operand as it lies there."""
+    n, rows, heads, columns = tensor.shape
+    size = tensor.dtype.bytes
+    starts = [(n, tensor.strides[0]), (heads, tensor.strides[2])]
+    placed = all(count == 1 or step * size % chip.eu_bytes == 0 for count, step in starts)
+    across = whole and rows > chip.lanes and tensor.strides[1] != align(columns, chip.eu(size))
+    return tensor.address % chip.eu_bytes == 0 and placed and not across

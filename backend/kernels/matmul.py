@@ -14,13 +14,16 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.gemm import gemm
 from xdsl_tpu.backend.kernels.gemm_plan import Matrix, Product
-from xdsl_tpu.backend.kernels.heads import product_of_heads
-from xdsl_tpu.backend.kernels.heads_plan import Bundle, Packed
 from xdsl_tpu.backend.kernels.int8.products import factor_of
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
+from xdsl_tpu.backend.local import by_type
+from xdsl_tpu.backend.local.alone import in_slices
 from xdsl_tpu.backend.tensor import contiguous_strides
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import NoKernel
+from xdsl_tpu.dialects.attrs import BOOL
+from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
+from xdsl_tpu.dialects.interfaces.lane_view import Viewed
+from xdsl_tpu.dialects.interfaces.shape import Shape, known_shape
 
 
 def matmul(context: KernelContext, op: Operation) -> None:
@@ -31,28 +34,38 @@ def matmul(context: KernelContext, op: Operation) -> None:
     """
     assert isinstance(op, tpu.MatMulOp)
     product = describe(context, op)
-    bundle = bundle_of(context, op, product)
-    if bundle is None or not product_of_heads(context, bundle):
-        gemm(context, product, where(op))
+    if _is_bundle(op, product):
+        try:
+            _side_by_side(context, op)
+        except DoesNotFit:  # one of them alone is too large
+            pass
+        else:
+            return
+    gemm(context, product, where(op))
 
 
-def bundle_of(context: KernelContext, op: "tpu.MatMulOp", product: Product) -> Bundle | None:
-    """The op as many products side by side, when it is that and nothing more."""
-    left, right, out = (context.value(v) for v in (op.input, op.right, op.output))
-    alone = len(product.out.starts) == 1 or product.left_transpose or product.extra
-    if alone or product.bias is not None:
-        return None
+def _is_bundle(op: "tpu.MatMulOp", product: Product) -> bool:
+    """Whether the op is many products, each with matrices of its own, and nothing more."""
+    starts = {len(set(m.starts)) for m in (product.left, product.right, product.out)}
+    more = product.left_transpose or product.extra or product.bias is not None
+    return len(product.out.starts) > 1 and not more and (bool(op.hdim_is_batch) or len(starts) == 1)
+
+
+def _as_heads(op: Operation) -> Viewed:
+    """Matrices one behind the other (batch.., rows, columns) as heads of as many images."""
+    assert isinstance(op, tpu.MatMulOp)
+    shapes: list[Shape] = [
+        known_shape(value.type) or () for value in (op.input, op.right, op.output)
+    ]
     if op.hdim_is_batch.value.data:
-        packed = [Packed(v.address, v.dtype, *v.shape) for v in (left, right, out)]
-    elif len(set(product.left.starts)) == len(set(product.right.starts)) == len(product.out.starts):
-        count = len(product.out.starts)
-        packed = [
-            Packed(m.address, m.dtype, count, m.rows, 1, m.columns)
-            for m in (product.left, product.right, product.out)
-        ]
-    else:
-        return None
-    return Bundle(packed[0], packed[1], packed[2], product.right_transpose, product.factor)
+        return Viewed((None,) * len(op.operands), shapes[2])
+    left, right = ((math.prod(s[:-2]), s[-2], 1, s[-1]) for s in shapes[:2])
+    out = (*left[:3], shapes[2][-1])
+    attributes = {name: BOOL.convert(True) for name in ("hdim_is_batch", "keep_dims")}
+    return Viewed((left, right, *(None for _ in op.operands[2:])), out, attributes)
+
+
+_side_by_side = in_slices(by_type.product, _as_heads)
 
 
 def describe(context: KernelContext, op: "tpu.MatMulOp") -> Product:

@@ -4,7 +4,6 @@ How the result may be cut, and what a slice needs of the operands, the op says i
 as it does for groups. Cuts are compared by the cycles of the commands that they would issue.
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -150,11 +149,9 @@ class _Cut:
         """A slice of the largest, with neighbours where there are any."""
         return tuple(int(len(along) > 2) for along in self.parts[self.result])
 
-    def elements(self, place: _Place) -> int:
-        """How much of the result a slice is, in rows."""
-        return math.prod(
-            along[k][1] for along, k in zip(self.parts[self.result], place, strict=True)
-        )
+    def sizes(self, place: _Place) -> tuple[int, ...]:
+        """How much of the result a slice is along n, c and h."""
+        return tuple(along[k][1] for along, k in zip(self.parts[self.result], place, strict=True))
 
     def room(self, value: SSAValue) -> Ncdhw:
         """The most that any slice needs of a value along each axis."""
@@ -264,25 +261,26 @@ def _needed(op: LocalGen, index: int, parts: Sequence[Part], whole: Ncdhw) -> tu
 
 
 def _cycles(op: LocalGen, kernel: LocalKernel, found: _Cut, chip: Chip) -> int:
-    """What a cut takes: one of the largest slices is run dry, the others go at its pace.
+    """What a cut takes: of slices of one size, one is run dry.
 
     Parameters are left out: they are loaded in any case.
     """
-    first, load, compute, store = (DryEmitter(chip) for _ in range(4))
-    place = found.inner
-    layer = _Layer(op, kernel, found, chip, first)
-    layer.load(place, 0, parameters=False)
-    layer.emitter = load
-    layer.load(place, 1, parameters=False)
-    layer.emitter = compute
-    layer.compute(place, 0)
-    layer.emitter = store
-    layer.store(place, 0)
-    cycles = load.gdma_cycles, compute.tiu_cycles, store.gdma_cycles
-    most = found.elements(place)
-    shares = [found.elements(one) / most for one in found.places]
-    steps = ((round(cycles[0] * s), round(cycles[1] * s), round(cycles[2] * s)) for s in shares)
-    return first.gdma_cycles - cycles[0] + pipeline_cycles(steps, len(shares))
+    emitter = DryEmitter(chip)
+    layer = _Layer(op, kernel, found, chip, emitter)
+    layer.load(found.inner, 0, parameters=False)
+    first = emitter.gdma_cycles
+    known: dict[_Place, tuple[int, int, int]] = {}
+    places = found.places
+    for place in (found.inner, *places):
+        if (size := found.sizes(place)) not in known:
+            layer.emitter = dry = DryEmitter(chip)
+            layer.load(place, 1, parameters=False)
+            load = dry.gdma_cycles
+            layer.compute(place, 0)
+            layer.store(place, 0)
+            known[size] = load, dry.tiu_cycles, dry.gdma_cycles - load
+    held = first - known[found.sizes(found.inner)][0]
+    return held + pipeline_cycles((known[found.sizes(one)] for one in places), len(places))
 
 
 class _Layer:

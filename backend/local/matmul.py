@@ -5,8 +5,15 @@ from collections.abc import Sequence
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.gemm import finish, multiply
-from xdsl_tpu.backend.kernels.heads import Slots, multiply_heads
-from xdsl_tpu.backend.kernels.heads_plan import needs_whole_right, slot_bytes, turned_bytes
+from xdsl_tpu.backend.kernels.heads import (
+    Slots,
+    multiply_heads,
+    needs_whole_right,
+    slot_bytes,
+    total_bytes,
+    turned_bytes,
+)
+from xdsl_tpu.backend.kernels.int8.requant import Factor
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
@@ -36,7 +43,7 @@ def matmul(context: LocalContext) -> None:
         raise DoesNotFit("only plain f32, f16 and bf16 products have a local kernel")
     with context.scratch.temporary():
         if op.hdim_is_batch.value.data:
-            _per_head(context, op, left.tensor, right.tensor)
+            per_head(context, op)
         elif left.tensor.shape[2] > 1 < left.tensor.shape[3]:
             _per_line(context, op, left.tensor, right.tensor)
         else:
@@ -54,14 +61,14 @@ def _per_image(
     check_matrices(op, left.tensor, right.tensor, out)
     for image in range(out.shape[0]):
         with context.scratch.temporary():
-            rows = _matrix(left.tensor, image)
+            rows = matrix_of(left.tensor, image)
             if op.left_transpose.value.data:
-                rows = _turned(context, rows)
-            columns = _matrix(right.tensor, image if right.tensor.shape[0] > 1 else 0)
+                rows = turned_matrix(context, rows)
+            columns = matrix_of(right.tensor, image if right.tensor.shape[0] > 1 else 0)
             if turned and left.dtype is DType.F32:
-                columns = _turned(context, columns)
+                columns = turned_matrix(context, columns)
             by_rows = turned and left.dtype is not DType.F32
-            target = _matrix(out, image)
+            target = matrix_of(out, image)
             for group in cut(target.shape[1], _rows_at_once(context, target, bias, clamp)):
                 row = None if bias is None else bias.row(group.size, chip)
                 part, some = _group(context, target, group), _group(context, rows, group)
@@ -78,7 +85,7 @@ def _per_line(
     whole = out.shape == (*left.shape[:3], n) and not k % line and not n % line
     if not whole or out.dtype is DType.F32 or right.shape[0] > 1:
         raise DoesNotFit(f"products of lines {left.shape} by {right.shape} have no local kernel")
-    columns, bias = _matrix(right, 0), context.optional(2)
+    columns, bias = matrix_of(right, 0), context.optional(2)
 
     def row(tensor: LocalTensor, image: int, group: Piece, number: int) -> LocalTensor:
         address = tensor.at(image, group.start // chip.lanes, number)
@@ -166,7 +173,7 @@ def _product(
         finish(emitter, out, spare, bias, clamp, produce)
 
 
-def _matrix(tensor: LocalTensor, image: int) -> LocalTensor:
+def matrix_of(tensor: LocalTensor, image: int) -> LocalTensor:
     """One image as (1, rows, 1, columns), EU-aligned as the whole is."""
     _, c, h, w = tensor.shape
     shape: Shape4 = (1, c, 1, h * w)
@@ -180,7 +187,7 @@ def _group(context: LocalContext, matrix: LocalTensor, rows: Piece) -> LocalTens
     return aligned(context.chip, address, (1, rows.size, 1, matrix.shape[3]), matrix.dtype)
 
 
-def _turned(context: LocalContext, matrix: LocalTensor) -> LocalTensor:
+def turned_matrix(context: LocalContext, matrix: LocalTensor) -> LocalTensor:
     """A matrix transposed in scratch memory."""
     _, rows, _, columns = matrix.shape
     target = context.scratch.aligned((1, columns, 1, rows), matrix.dtype)
@@ -188,50 +195,44 @@ def _turned(context: LocalContext, matrix: LocalTensor) -> LocalTensor:
     return target
 
 
-def _per_head(
-    context: LocalContext, op: tpu.MatMulOp, left: LocalTensor, right: LocalTensor
-) -> None:
-    """Operands (n, rows, heads, columns); as many heads at a time as scratch memory allows."""
-    out = context.out.tensor
+def per_head(context: LocalContext, op: tpu.MatMulOp, factor: Factor | None = None) -> None:
+    """Operands (n, rows, heads, columns); as many heads at a time as scratch memory allows.
+
+    Integers have a `factor`, which is their relu, too.
+    """
+    chip, scratch, out = context.chip, context.scratch, context.out.tensor
     turned = bool(op.right_transpose.value.data)
-    clamp = Clamp.of(op.do_relu, op.relu_limit)
-    if clamp.active or context.optional(2) is not None or op.left_transpose.value.data:
+    clamps = factor is None and Clamp.of(op.do_relu, op.relu_limit).active
+    if clamps or context.optional(2) is not None or op.left_transpose.value.data:
         raise DoesNotFit(
             "a product per head with bias, relu or transposed left has no local kernel"
         )
-    whole = (out, left, right)
+    whole = (out, context.operand(0).tensor, context.operand(1).tensor)
+    total = 0 if factor is None else total_bytes(chip, out.shape[3])
 
     def sizes(heads: Piece) -> list[int]:
-        return slot_sizes(context.chip, [_heads(context.chip, t, 0, heads) for t in whole], turned)
+        return [*slot_sizes(chip, [_heads(chip, t, 0, heads) for t in whole], turned), total]
 
     count = out.shape[2]
 
     def fitting() -> int | None:
+        steps = range(count, 0, -1)
         return next(
-            (
-                step
-                for step in range(count, 0, -1)
-                if all(context.scratch.holds(sizes(some)) for some in cut(count, step))
-            ),
-            None,
+            (s for s in steps if all(scratch.holds(sizes(some)) for some in cut(count, s))), None
         )
 
     step = fitting()
-    if step is None and context.scratch.widen():
+    if step is None and scratch.widen():
         step = fitting()
     if step is None:
-        raise DoesNotFit(
-            f"{context.scratch.largest} bytes of scratch memory per lane do not hold one head"
-        )
+        raise DoesNotFit(f"{scratch.largest} bytes of scratch memory per lane do not hold one head")
     for image in range(out.shape[0]):
         for some in cut(count, step):
-            with context.scratch.temporary():
-                places = [context.scratch.take(size) if size else 0 for size in sizes(some)]
-                target, rows, columns = (
-                    _heads(context.chip, tensor, image, some) for tensor in whole
-                )
-                slots = Slots(places[0], places[1], places[2], places[3])
-                multiply_heads(context.emitter, target, rows, columns, turned, slots)
+            with scratch.temporary():
+                places = [scratch.take(size) if size else 0 for size in sizes(some)]
+                target, rows, columns = (_heads(chip, tensor, image, some) for tensor in whole)
+                slots = Slots(*places)
+                multiply_heads(context.emitter, target, rows, columns, turned, slots, factor)
 
 
 def _heads(chip: Chip, tensor: LocalTensor, image: int, heads: Piece) -> LocalTensor:
