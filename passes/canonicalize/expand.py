@@ -4,8 +4,11 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
+from xdsl_tpu.dialects.top.abstract import BroadcastOp
 from xdsl_tpu.passes.canonicalize.common import reshape
-from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, sole_producer
+from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, sole_producer, uses_in_order
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -59,3 +62,37 @@ class MergeTiles(RewritePattern):
             op.location, (inner.input,), result_types=[op.output.type], tile=counts
         )
         rewriter.replace(op, merged)
+
+
+class TileStretchedByReader(RewritePattern):
+    """Mul(x, Tile(y) {tile = [1, 1, 196]}) -> Mul(x, y), when y is 1 long along what is repeated.
+
+        Tile  1x64x1 -> 1x64x196
+        Mul   1x64x196, 1x64x196           ->    Mul   1x64x196, 1x64x1
+
+    Element-wise ops stretch such an operand by themselves, as long as another has the whole
+    length. Other readers keep the Tile.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.TileOp, rewriter: PatternRewriter) -> None:
+        if op.tile is None or not has_shapes(op.input, op.output):
+            return
+        source, counts = shape_of(op.input), ints(op.tile)
+        if len(counts) != len(source):
+            return
+        if any(size > 1 < count for size, count in zip(source, counts, strict=True)):
+            return
+        for use in uses_in_order(op.output):
+            user = use.operation
+            if not isinstance(user, BroadcastOp) or not has_shapes(*user.results):
+                continue
+            others = (value for index, value in enumerate(user.operands) if index != use.index)
+            present = [value for value in others if not is_none(value)]
+            if not has_shapes(*present):
+                continue
+            if broadcast(source, *map(shape_of, present)) == shape_of(user.results[0]):
+                user.operands[use.index] = op.input
+                rewriter.notify_op_modified(user)
+        if not op.output.uses:
+            rewriter.erase(op)

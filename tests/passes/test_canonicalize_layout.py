@@ -395,6 +395,24 @@ def test_tiles_are_one_or_none() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "column", "counts", "expected"),
+    [
+        (top.MulOp, (1, 4, 1), [1, 1, 6], ["Mul"]),
+        (top.SubOp, (1, 1, 1), [1, 4, 6], ["Sub"]),
+        (top.DivOp, (1, 4, 2), [1, 1, 3], ["Tile", "Div"]),
+        (top.MaxOp, (1, 4, 1), [3, 1, 6], ["Tile", "Max"]),
+    ],
+)
+def test_readers_stretch_what_a_tile_repeats(
+    kind: type[top.MulOp], column: tuple[int, ...], counts: list[int], expected: list[str]
+) -> None:
+    net = Net()
+    tile = net.op(top.TileOp, "t", (net.input("y", *column),), tile=counts)
+    y = net.op(kind, "m", (net.input("x", 1, 4, 6), tile))
+    assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == expected
+
+
+@pytest.mark.parametrize(
     ("mode", "scale", "expected"),
     [
         ("nearest", 2.0, ["Upsample"]),

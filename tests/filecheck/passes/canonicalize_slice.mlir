@@ -200,6 +200,53 @@ func.func @tiles(%arg_x: tensor<2x3xf32>) -> tensor<*xf32> {
 
 // -----
 
+// An op that stretches its operands needs no Tile of what is 1 long; another reader keeps it.
+func.func @stretched_by_reader(%arg_x: tensor<1x4x6xf32>, %arg_y: tensor<1x4x1xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %x = "top.Input"(%arg_x) : (tensor<1x4x6xf32>) -> tensor<1x4x6xf32> loc("x")
+  %y = "top.Input"(%arg_y) : (tensor<1x4x1xf32>) -> tensor<1x4x1xf32> loc("y")
+  %t = "top.Tile"(%y) {tile = [1, 1, 6]} : (tensor<1x4x1xf32>) -> tensor<*xf32> loc("t")
+  %m = "top.Mul"(%x, %t) : (tensor<1x4x6xf32>, tensor<*xf32>) -> tensor<*xf32> loc("m")
+  %s = "top.Sin"(%t) : (tensor<*xf32>) -> tensor<*xf32> loc("s")
+  return %m, %s : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @stretched_by_reader
+// CHECK: %2 = "top.Tile"(%1){{.*}}-> tensor<1x4x6xf32>
+// CHECK-NEXT: %3 = "top.Mul"(%0, %1){{.*}}(tensor<1x4x6xf32>, tensor<1x4x1xf32>) -> tensor<1x4x6xf32>
+// CHECK-NEXT: %4 = "top.Sin"(%2)
+
+// -----
+
+// Refused: two numbers are repeated, not one.
+func.func @several_repeated(%arg_x: tensor<1x4x6xf32>, %arg_y: tensor<1x4x2xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x4x6xf32>) -> tensor<1x4x6xf32> loc("x")
+  %y = "top.Input"(%arg_y) : (tensor<1x4x2xf32>) -> tensor<1x4x2xf32> loc("y")
+  %t = "top.Tile"(%y) {tile = [1, 1, 3]} : (tensor<1x4x2xf32>) -> tensor<*xf32> loc("t")
+  %m = "top.Mul"(%x, %t) : (tensor<1x4x6xf32>, tensor<*xf32>) -> tensor<*xf32> loc("m")
+  return %m : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @several_repeated
+// CHECK: %2 = "top.Tile"(%1)
+// CHECK-NEXT: %3 = "top.Mul"(%0, %2)
+
+// -----
+
+// Refused: the sum has its length from the Tile.
+func.func @length_of_the_tile(%arg_x: tensor<1x4x1xf32>, %arg_y: tensor<1x4x1xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x4x1xf32>) -> tensor<1x4x1xf32> loc("x")
+  %y = "top.Input"(%arg_y) : (tensor<1x4x1xf32>) -> tensor<1x4x1xf32> loc("y")
+  %t = "top.Tile"(%y) {tile = [1, 1, 3]} : (tensor<1x4x1xf32>) -> tensor<*xf32> loc("t")
+  %m = "top.Add"(%x, %t) : (tensor<1x4x1xf32>, tensor<*xf32>) -> tensor<*xf32> loc("m")
+  return %m : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @length_of_the_tile
+// CHECK: %2 = "top.Tile"(%1)
+// CHECK-NEXT: %3 = "top.Add"(%0, %2){{.*}}-> tensor<1x4x3xf32>
+
+// -----
+
 // Refused: together the steps go backwards.
 func.func @part_of_what_is_backwards(%arg_x: tensor<4x8xf32>) -> tensor<*xf32> {
   %n = "top.None"() : () -> none
