@@ -44,6 +44,7 @@ PASSES: dict[str, PassLoader] = {
     "cut-final-mlir": _lazy("cut_final", "CutFinalMlirPass"),
     "deinit": _lazy("without_effect", "DeinitPass"),
     "dev-parallel": _lazy("without_effect", "DevParallelPass"),
+    "drop-unit-dims": _lazy("drop_unit_dims", "DropUnitDimsPass"),
     "eliminate-redundant-transpose": _lazy("layout.redundant", "EliminateRedundantTransposePass"),
     "extra-optimize": _lazy("extra_optimize", "ExtraOptimizePass"),
     "fold-columns": _lazy("fold_columns.fold", "FoldColumnsPass"),

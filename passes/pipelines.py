@@ -127,6 +127,7 @@ class Step:
 _TOP = (
     Step("shape-infer", required=True),
     Step("transfer-layout", _transferred),
+    Step("drop-unit-dims"),
     Step("canonicalize"),
     Step("extra-optimize"),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xdsl.dialects.func import ReturnOp
@@ -37,8 +38,8 @@ class MatmulWithPermuteAndSplit(RewritePattern):
       (which then follows each new Permute instead). Nothing else uses what lies between.
     - The Slices take one index each of the same dimension, and together all of them; each is
       only used by the Squeeze of that dimension.
-    - The first Reshape only splits the columns in three, of a product of any rank, or also
-      merges two row dimensions of a 4-D product (25x14x14x2304 -> 25x196x3x12x64).
+    - The first Reshape splits the columns in three, of a product of any rank. Rows may get other
+      dimensions (25x14x14x2304 -> 25x196x3x12x64, 3136x288 -> 64x49x3x1x96).
     - The dimension that is split moves: otherwise the Slices are where they should be.
     """
 
@@ -229,15 +230,8 @@ def _squeezed_axes(op: top.SqueezeOp) -> tuple[int, ...]:
 
 
 def _splits_columns(product: tuple[int, ...], split: tuple[int, ...]) -> bool:
-    """Whether a Reshape only splits the columns of a product in three.
-
-    The two row dimensions of a 4-D product may become one.
-    """
-    if len(split) == len(product) + 2:
-        return split[:-3] == product[:-1]
-    if len(split) != len(product) + 1 or len(product) < 3 or len(split) < 3:
-        return False
-    return split[0] == product[0] and split[1] == product[1] * product[2]
+    """Whether a Reshape splits the columns of a product in three; rows may be seen otherwise."""
+    return len(split) > 3 and len(product) > 1 and prod(split[-3:]) == product[-1]
 
 
 def _merges_two(op: top.ReshapeOp) -> bool:

@@ -93,6 +93,11 @@ MOVED = {
         (0, 2, 1, 3),
     ),
     "4-D product": (FOUR_D, (0, 2, 1, 3)),
+    "4-D product, other rows merged": (
+        Parts(rows=(2, 3, 4), split=(6, 4, 3, 2, 8)),
+        (0, 2, 1, 3),
+    ),
+    "rows are split": (Parts(rows=(20,), split=(4, 5, 3, 2, 8)), (0, 2, 1, 3)),
     "4-D product, two more dimensions": (
         Parts(rows=(2, 3, 4), split=(2, 3, 4, 3, 2, 8), orders=((3, 0, 4, 1, 2, 5),)),
         (0, 3, 1, 2, 4),
@@ -131,8 +136,7 @@ STAYS = {
     "the product's columns are not split in three": replace(
         SWIN, split=(4, 5, 3, 2, 4, 2), orders=((2, 0, 3, 1, 4, 5),)
     ),
-    "rows are split": Parts(rows=(20,), split=(4, 5, 3, 2, 8)),
-    "4-D product, other rows merged": Parts(rows=(2, 3, 4), split=(6, 4, 3, 2, 8)),
+    "rows and columns in one": Parts(rows=(20,), split=(2, 5, 3, 4, 8)),
     "the split dimension does not move": replace(SWIN, orders=((0, 3, 2, 1, 4),), axis=2),
     "three permutes": replace(
         SWIN, orders=((0, 2, 3, 1, 4), (1, 0, 2, 3, 4), (0, 2, 1, 3, 4)), count=3

@@ -40,78 +40,40 @@ func.func @the_product_s_columns_are_not_split_in_three(%arg0: tensor<4x5x16xf32
 
 // -----
 
-// Refused: rows are split.
-func.func @rows_are_split(%arg0: tensor<20x16xf32>) -> (tensor<4x2x5x8xf32>, tensor<4x2x5x8xf32>, tensor<4x2x5x8xf32>) {
+// Refused: one of the last three dimensions holds columns and rows.
+func.func @rows_among_columns(%arg0: tensor<20x16xf32>) -> (tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>) {
   %0 = "top.None"() : () -> none
   %1 = "top.Input"(%arg0) : (tensor<20x16xf32>) -> tensor<20x16xf32>
   %2 = "top.Weight"() : () -> tensor<16x48xf32> loc("w")
   %3 = "top.MatMul"(%1, %2, %0) : (tensor<20x16xf32>, tensor<16x48xf32>, none) -> tensor<20x48xf32>
-  %4 = "top.Reshape"(%3) {shape = [4, 5, 3, 2, 8]} : (tensor<20x48xf32>) -> tensor<4x5x3x2x8xf32>
-  %5 = "top.Permute"(%4) {order = [2, 0, 3, 1, 4]} : (tensor<4x5x3x2x8xf32>) -> tensor<3x4x2x5x8xf32>
-  %6 = "top.Slice"(%5, %0, %0, %0) {ends = [1, 4, 2, 5, 8], hasparamConvert_axes = [0], offset = [0, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x4x2x5x8xf32>, none, none, none) -> tensor<1x4x2x5x8xf32>
-  %7 = "top.Squeeze"(%6) {axes = [0]} : (tensor<1x4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
-  %8 = "top.Abs"(%7) : (tensor<4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
-  %9 = "top.Slice"(%5, %0, %0, %0) {ends = [2, 4, 2, 5, 8], hasparamConvert_axes = [0], offset = [1, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x4x2x5x8xf32>, none, none, none) -> tensor<1x4x2x5x8xf32>
-  %10 = "top.Squeeze"(%9) {axes = [0]} : (tensor<1x4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
-  %11 = "top.Abs"(%10) : (tensor<4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
-  %12 = "top.Slice"(%5, %0, %0, %0) {ends = [3, 4, 2, 5, 8], hasparamConvert_axes = [0], offset = [2, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x4x2x5x8xf32>, none, none, none) -> tensor<1x4x2x5x8xf32>
-  %13 = "top.Squeeze"(%12) {axes = [0]} : (tensor<1x4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
-  %14 = "top.Abs"(%13) : (tensor<4x2x5x8xf32>) -> tensor<4x2x5x8xf32>
-  return %8, %11, %14 : tensor<4x2x5x8xf32>, tensor<4x2x5x8xf32>, tensor<4x2x5x8xf32>
+  %4 = "top.Reshape"(%3) {shape = [2, 5, 3, 4, 8]} : (tensor<20x48xf32>) -> tensor<2x5x3x4x8xf32>
+  %5 = "top.Permute"(%4) {order = [2, 0, 3, 1, 4]} : (tensor<2x5x3x4x8xf32>) -> tensor<3x2x4x5x8xf32>
+  %6 = "top.Slice"(%5, %0, %0, %0) {ends = [1, 2, 4, 5, 8], hasparamConvert_axes = [0], offset = [0, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x2x4x5x8xf32>, none, none, none) -> tensor<1x2x4x5x8xf32>
+  %7 = "top.Squeeze"(%6) {axes = [0]} : (tensor<1x2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %8 = "top.Abs"(%7) : (tensor<2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %9 = "top.Slice"(%5, %0, %0, %0) {ends = [2, 2, 4, 5, 8], hasparamConvert_axes = [0], offset = [1, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x2x4x5x8xf32>, none, none, none) -> tensor<1x2x4x5x8xf32>
+  %10 = "top.Squeeze"(%9) {axes = [0]} : (tensor<1x2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %11 = "top.Abs"(%10) : (tensor<2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %12 = "top.Slice"(%5, %0, %0, %0) {ends = [3, 2, 4, 5, 8], hasparamConvert_axes = [0], offset = [2, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x2x4x5x8xf32>, none, none, none) -> tensor<1x2x4x5x8xf32>
+  %13 = "top.Squeeze"(%12) {axes = [0]} : (tensor<1x2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %14 = "top.Abs"(%13) : (tensor<2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  return %8, %11, %14 : tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>
 }
 
-// CHECK-LABEL: func.func @rows_are_split
+// CHECK-LABEL: func.func @rows_among_columns
 // CHECK: %3 = "top.MatMul"(%1, %2, %0){{.*}}-> tensor<20x48xf32>
-// CHECK-NEXT: %4 = "top.Reshape"(%3){{.*}}-> tensor<4x5x3x2x8xf32>
-// CHECK-NEXT: %5 = "top.Permute"(%4){{.*}}order = [0, 2, 3, 1, 4]{{.*}}-> tensor<4x3x2x5x8xf32>
-// CHECK-NEXT: %6 = "top.Permute"(%5){{.*}}order = [1, 0, 2, 3, 4]{{.*}}-> tensor<3x4x2x5x8xf32>
-// CHECK-NEXT: %7 = "top.Slice"(%6, %0, %0, %0){{.*}}hasparamConvert_axes = [0]{{.*}}offset = [0, 0, 0, 0, 0]{{.*}}-> tensor<1x4x2x5x8xf32>
-// CHECK-NEXT: %8 = "top.Squeeze"(%7){{.*}}axes = [0]{{.*}}-> tensor<4x2x5x8xf32>
-// CHECK-NEXT: %9 = "top.Abs"(%8){{.*}}-> tensor<4x2x5x8xf32>
-// CHECK-NEXT: %10 = "top.Slice"(%6, %0, %0, %0){{.*}}hasparamConvert_axes = [0]{{.*}}offset = [1, 0, 0, 0, 0]{{.*}}-> tensor<1x4x2x5x8xf32>
-// CHECK-NEXT: %11 = "top.Squeeze"(%10){{.*}}axes = [0]{{.*}}-> tensor<4x2x5x8xf32>
-// CHECK-NEXT: %12 = "top.Abs"(%11){{.*}}-> tensor<4x2x5x8xf32>
-// CHECK-NEXT: %13 = "top.Slice"(%6, %0, %0, %0){{.*}}hasparamConvert_axes = [0]{{.*}}offset = [2, 0, 0, 0, 0]{{.*}}-> tensor<1x4x2x5x8xf32>
-// CHECK-NEXT: %14 = "top.Squeeze"(%13){{.*}}axes = [0]{{.*}}-> tensor<4x2x5x8xf32>
-// CHECK-NEXT: %15 = "top.Abs"(%14){{.*}}-> tensor<4x2x5x8xf32>
-// CHECK-NEXT: return %9, %12, %15
-
-// -----
-
-// Refused: 4-D product, other rows merged.
-func.func @four_d_product_other_rows_merged(%arg0: tensor<2x3x4x16xf32>) -> (tensor<6x2x4x8xf32>, tensor<6x2x4x8xf32>, tensor<6x2x4x8xf32>) {
-  %0 = "top.None"() : () -> none
-  %1 = "top.Input"(%arg0) : (tensor<2x3x4x16xf32>) -> tensor<2x3x4x16xf32>
-  %2 = "top.Weight"() : () -> tensor<16x48xf32> loc("w")
-  %3 = "top.MatMul"(%1, %2, %0) : (tensor<2x3x4x16xf32>, tensor<16x48xf32>, none) -> tensor<2x3x4x48xf32>
-  %4 = "top.Reshape"(%3) {shape = [6, 4, 3, 2, 8]} : (tensor<2x3x4x48xf32>) -> tensor<6x4x3x2x8xf32>
-  %5 = "top.Permute"(%4) {order = [2, 0, 3, 1, 4]} : (tensor<6x4x3x2x8xf32>) -> tensor<3x6x2x4x8xf32>
-  %6 = "top.Slice"(%5, %0, %0, %0) {ends = [1, 6, 2, 4, 8], hasparamConvert_axes = [0], offset = [0, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x6x2x4x8xf32>, none, none, none) -> tensor<1x6x2x4x8xf32>
-  %7 = "top.Squeeze"(%6) {axes = [0]} : (tensor<1x6x2x4x8xf32>) -> tensor<6x2x4x8xf32>
-  %8 = "top.Abs"(%7) : (tensor<6x2x4x8xf32>) -> tensor<6x2x4x8xf32>
-  %9 = "top.Slice"(%5, %0, %0, %0) {ends = [2, 6, 2, 4, 8], hasparamConvert_axes = [0], offset = [1, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x6x2x4x8xf32>, none, none, none) -> tensor<1x6x2x4x8xf32>
-  %10 = "top.Squeeze"(%9) {axes = [0]} : (tensor<1x6x2x4x8xf32>) -> tensor<6x2x4x8xf32>
-  %11 = "top.Abs"(%10) : (tensor<6x2x4x8xf32>) -> tensor<6x2x4x8xf32>
-  %12 = "top.Slice"(%5, %0, %0, %0) {ends = [3, 6, 2, 4, 8], hasparamConvert_axes = [0], offset = [2, 0, 0, 0, 0], steps = [1, 1, 1, 1, 1]} : (tensor<3x6x2x4x8xf32>, none, none, none) -> tensor<1x6x2x4x8xf32>
-  %13 = "top.Squeeze"(%12) {axes = [0]} : (tensor<1x6x2x4x8xf32>) -> tensor<6x2x4x8xf32>
-  %14 = "top.Abs"(%13) : (tensor<6x2x4x8xf32>) -> tensor<6x2x4x8xf32>
-  return %8, %11, %14 : tensor<6x2x4x8xf32>, tensor<6x2x4x8xf32>, tensor<6x2x4x8xf32>
-}
-
-// CHECK-LABEL: func.func @four_d_product_other_rows_merged
-// CHECK: %3 = "top.MatMul"(%1, %2, %0){{.*}}-> tensor<2x3x4x48xf32>
-// CHECK-NEXT: %4 = "top.Reshape"(%3){{.*}}-> tensor<6x4x3x2x8xf32>
-// CHECK-NEXT: %5 = "top.Permute"(%4){{.*}}order = [0, 2, 3, 1, 4]{{.*}}-> tensor<6x3x2x4x8xf32>
-// CHECK-NEXT: %6 = "top.Permute"(%5){{.*}}order = [1, 0, 2, 3, 4]{{.*}}-> tensor<3x6x2x4x8xf32>
-// CHECK-NEXT: %7 = "top.Slice"(%6, %0, %0, %0){{.*}}hasparamConvert_axes = [0]{{.*}}offset = [0, 0, 0, 0, 0]{{.*}}-> tensor<1x6x2x4x8xf32>
-// CHECK-NEXT: %8 = "top.Squeeze"(%7){{.*}}axes = [0]{{.*}}-> tensor<6x2x4x8xf32>
-// CHECK-NEXT: %9 = "top.Abs"(%8){{.*}}-> tensor<6x2x4x8xf32>
-// CHECK-NEXT: %10 = "top.Slice"(%6, %0, %0, %0){{.*}}hasparamConvert_axes = [0]{{.*}}offset = [1, 0, 0, 0, 0]{{.*}}-> tensor<1x6x2x4x8xf32>
-// CHECK-NEXT: %11 = "top.Squeeze"(%10){{.*}}axes = [0]{{.*}}-> tensor<6x2x4x8xf32>
-// CHECK-NEXT: %12 = "top.Abs"(%11){{.*}}-> tensor<6x2x4x8xf32>
-// CHECK-NEXT: %13 = "top.Slice"(%6, %0, %0, %0){{.*}}hasparamConvert_axes = [0]{{.*}}offset = [2, 0, 0, 0, 0]{{.*}}-> tensor<1x6x2x4x8xf32>
-// CHECK-NEXT: %14 = "top.Squeeze"(%13){{.*}}axes = [0]{{.*}}-> tensor<6x2x4x8xf32>
-// CHECK-NEXT: %15 = "top.Abs"(%14){{.*}}-> tensor<6x2x4x8xf32>
+// CHECK-NEXT: %4 = "top.Reshape"(%3){{.*}}-> tensor<2x5x3x4x8xf32>
+// CHECK-NEXT: %5 = "top.Permute"(%4){{.*}}order = [0, 2, 3, 1, 4]{{.*}}-> tensor<2x3x4x5x8xf32>
+// CHECK-NEXT: %6 = "top.Permute"(%5){{.*}}order = [1, 0, 2, 3, 4]{{.*}}-> tensor<3x2x4x5x8xf32>
+// CHECK-NEXT: %7 = "top.Slice"(%6, %0, %0, %0){{.*}}hasparamConvert_axes = [0]{{.*}}offset = [0, 0, 0, 0, 0]{{.*}}-> tensor<1x2x4x5x8xf32>
+// CHECK-NEXT: %8 = "top.Squeeze"(%7){{.*}}axes = [0]{{.*}}-> tensor<2x4x5x8xf32>
+// CHECK-NEXT: %9 = "top.Abs"(%8){{.*}}-> tensor<2x4x5x8xf32>
+// CHECK-NEXT: %10 = "top.Slice"(%6, %0, %0, %0){{.*}}hasparamConvert_axes = [0]{{.*}}offset = [1, 0, 0, 0, 0]{{.*}}-> tensor<1x2x4x5x8xf32>
+// CHECK-NEXT: %11 = "top.Squeeze"(%10){{.*}}axes = [0]{{.*}}-> tensor<2x4x5x8xf32>
+// CHECK-NEXT: %12 = "top.Abs"(%11){{.*}}-> tensor<2x4x5x8xf32>
+// CHECK-NEXT: %13 = "top.Slice"(%6, %0, %0, %0){{.*}}hasparamConvert_axes = [0]{{.*}}offset = [2, 0, 0, 0, 0]{{.*}}-> tensor<1x2x4x5x8xf32>
+// CHECK-NEXT: %14 = "top.Squeeze"(%13){{.*}}axes = [0]{{.*}}-> tensor<2x4x5x8xf32>
+// CHECK-NEXT: %15 = "top.Abs"(%14){{.*}}-> tensor<2x4x5x8xf32>
 // CHECK-NEXT: return %9, %12, %15
 
 // -----
