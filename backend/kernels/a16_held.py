@@ -5,7 +5,6 @@ multiplied and stored at the same time, in pieces, and every piece of the result
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith
@@ -34,20 +33,31 @@ FACTOR_BYTES = 4096
 """Scales and zero points of a lane that are loaded together."""
 
 
-class Product(Protocol):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """Rows (1, M, 1, K) and (1, M, 1, N) in DDR, the matrix, and what is added to the results:
     a bias (1, 1, 1, N) or as many rows (1, M, 1, N)."""
 
+    x: GlobalTensor
+    out: GlobalTensor
+    weight: PackedWeight
+    bias: GlobalTensor | None
+    residual: GlobalTensor | None
+
     @property
-    def x(self) -> GlobalTensor: ...
+    def rows(self) -> int:
+        """M."""
+        return self.x.shape[1]
+
     @property
-    def out(self) -> GlobalTensor: ...
+    def kind(self) -> DType:
+        """The element type of rows and results."""
+        return self.out.dtype
+
     @property
-    def weight(self) -> PackedWeight: ...
-    @property
-    def bias(self) -> GlobalTensor | None: ...
-    @property
-    def residual(self) -> GlobalTensor | None: ...
+    def sums(self) -> bool:
+        """Whether something is added to the results."""
+        return self.bias is not None or self.residual is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +74,7 @@ class _Sizes:
     residual: int
 
     @classmethod
-    def of(cls, problem: Product, how: Cut, rows: int, chip: Chip) -> "_Sizes":
+    def of(cls, problem: Problem, how: Cut, rows: int, chip: Chip) -> "_Sizes":
         weight, kind = problem.weight, problem.out.dtype
         by_round = align(weight.depth * kind.bytes, chip.eu_bytes)
         bias = 0 if problem.bias is None else align(weight.outputs * kind.bytes, chip.eu_bytes)
@@ -91,7 +101,7 @@ class _Sizes:
         return fixed + 2 * self.x + results
 
 
-def multiply_held(context: KernelContext, problem: Product) -> bool:
+def multiply_held(context: KernelContext, problem: Problem) -> bool:
     """Emit the product; False, and nothing emitted, when the matrix does not fit."""
     chip, weight = context.chip, problem.weight
     how = Cut.of(weight, max(1, UNPACK_BYTES // unpack_bytes(chip, weight, 1)), FACTOR_BYTES)
@@ -111,7 +121,7 @@ def multiply_held(context: KernelContext, problem: Product) -> bool:
 class _Layer:
     """The buffers, and the stages of the pipeline over rows."""
 
-    def __init__(self, context: KernelContext, problem: Product, sizes: _Sizes) -> None:
+    def __init__(self, context: KernelContext, problem: Problem, sizes: _Sizes) -> None:
         self.e, self.chip, self.p = context.emitter, context.chip, problem
         self._context, self._sizes = context, sizes
         self._kind: DType = problem.out.dtype

@@ -13,16 +13,14 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith
-from xdsl_tpu.backend.kernels.a16_held import multiply_held
+from xdsl_tpu.backend.kernels.a16_held import Problem, multiply_held
 from xdsl_tpu.backend.kernels.packed_stream import FEW_TILES, Cut, PackedStream
-from xdsl_tpu.backend.kernels.packed_weight import PackedWeight, packed_weight, unpack_bytes
+from xdsl_tpu.backend.kernels.packed_weight import packed_weight, unpack_bytes
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.kernels.tiling import Piece, chunks_of, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.tensor import (
-    DType,
-    GlobalTensor,
     LocalTensor,
     align,
     aligned,
@@ -59,33 +57,6 @@ def a16_matmul(context: KernelContext, op: Operation) -> None:
     plan = choose(problem, context.chip, few, where(op))
     layer = _Few(context, problem, plan) if few else _Many(context, problem, plan)
     layer.run()
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Rows (1, M, 1, K) and (1, M, 1, N) in DDR, the matrix, and what is added to the results:
-    a bias (1, 1, 1, N) or as many rows (1, M, 1, N)."""
-
-    x: GlobalTensor
-    out: GlobalTensor
-    weight: PackedWeight
-    bias: GlobalTensor | None
-    residual: GlobalTensor | None
-
-    @property
-    def rows(self) -> int:
-        """M."""
-        return self.x.shape[1]
-
-    @property
-    def kind(self) -> DType:
-        """The element type of rows and results."""
-        return self.out.dtype
-
-    @property
-    def sums(self) -> bool:
-        """Whether something is added to the results."""
-        return self.bias is not None or self.residual is not None
 
 
 def describe(context: KernelContext, op: "tpu.A16MatMulOp") -> Problem:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from xdsl_tpu.backend.emitter import Arith, Emitter
+from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels import norm
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work, run_boxes
 from xdsl_tpu.backend.kernels.reduction import Reduction, plan_reduction
@@ -16,7 +16,6 @@ from xdsl_tpu.backend.kernels.regions import Box
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext
 from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.base import is_none
 
 F32 = DType.F32
 
@@ -40,9 +39,9 @@ def _layer(context: KernelContext, op: "tpu.GroupNormOp | tpu.InstanceNormOp", g
     out, x = context.value(op.output), context.value(op.input)
     images, channels = x.shape[:2]
     sizes = (1, groups, channels // groups, x.elements // (images * channels))
-    given = [context.value(v) for v in (op.weight, op.bias) if not is_none(v)]
+    given = [context.value(value) for value in norm.parameters(op)]
     plan = plan_reduction(sizes[2] * sizes[3], 1, context.chip.eu(F32.bytes))
-    work = _describe(plan, [v.dtype for v in (out, x, *given)], not is_none(op.weight), op)
+    work = _describe(plan, out.dtype, norm.Form.of(op))
     units = (1, context.chip.lanes, sizes[2], sizes[3])
     run_boxes(context, (out, x, *given), work, _boxes(images, sizes, given), units)
 
@@ -59,17 +58,9 @@ def _boxes(images: int, sizes: Shape4, given: Sequence[DdrValue]) -> list[Box]:
     return [Box(sizes, (i * size, i * size, *nothing), strides) for i in range(images)]
 
 
-def _describe(
-    plan: Reduction,
-    dtypes: Sequence[DType],
-    has_weight: bool,
-    op: "tpu.GroupNormOp | tpu.InstanceNormOp",
-) -> ElementWise:
+def _describe(plan: Reduction, out: DType, form: norm.Form) -> ElementWise:
     """How the groups of a tile (n, groups, channels, positions) are computed."""
     stages = [Scratch(F32, kind.height, 1) for kind in plan.stages(F32)]
-    form = norm.Form(op.eps.value.data, has_weight)
-    kinds = [Arith.MUL, Arith.ADD] if has_weight else [Arith.ADD]
-    narrow = dtypes[0] is not F32
 
     def compute(e: Emitter, work: Work) -> None:
         x, *given = work.operands
@@ -78,10 +69,10 @@ def _describe(
         columns = _column(e, a), _column(e, b)
         norm.normalise(e, plan, columns, _column(e, x), pools, spare, form)
         value, room = b, a
-        for kind, parameter in zip(kinds, given, strict=False):
-            e.arith(kind, room, value, _wide(e, spare[2], parameter))
+        for kind, parameter in zip(form.steps, given, strict=False):
+            e.arith(kind, room, value, norm.widened(e, spare[2], parameter))
             value, room = room, value
-        (e.cast if narrow else e.copy)(work.out, value)
+        (e.copy if out is F32 else e.cast)(work.out, value)
 
     statistics = (Scratch(F32, 1, 1), Scratch(F32, 1, 1), Scratch(F32, None, 1))
     return ElementWise(compute, (Scratch(F32), Scratch(F32), *stages, *statistics))
@@ -91,11 +82,3 @@ def _column(e: Emitter, x: LocalTensor) -> LocalTensor:
     """(n, c, h, w) as one column (n, c, h * w, 1), the same memory."""
     n, c, h, w = x.shape
     return aligned(e.chip, x.address, (n, c, h * w, 1), x.dtype)
-
-
-def _wide(e: Emitter, room: LocalTensor, parameter: LocalTensor) -> LocalTensor:
-    if parameter.dtype is F32:
-        return parameter
-    wide = aligned(e.chip, room.address, parameter.shape, F32)
-    e.cast(wide, parameter)
-    return wide

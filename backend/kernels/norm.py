@@ -2,10 +2,11 @@
 for f16 rows, else in f32."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
@@ -16,7 +17,7 @@ from xdsl_tpu.backend.kernels.sequences import norm as narrow_form
 from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
 from xdsl_tpu.backend.kernels.sequences.row_set import rows_of
 from xdsl_tpu.backend.kernels.softmax import row_shape
-from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext
+from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
@@ -25,56 +26,8 @@ from xdsl_tpu.dialects.precision import Precision, precision_of
 F32 = DType.F32
 
 
-def layer_norm(context: KernelContext, op: Operation) -> None:
-    """tpu.LayerNorm over the dimensions from `axis` on, with optional weight and bias."""
-    assert isinstance(op, tpu.LayerNormOp)
-    out, x = context.value(op.output), context.value(op.input)
-    axis = op.axis.value.data % len(x.shape)
-    extent = (math.prod(x.shape[:axis]), math.prod(x.shape[axis:]), 1)
-    plan = plan_reduction(extent[1], 1, context.chip.eu(F32.bytes))
-    given = [context.value(v) for v in (op.weight, op.bias) if not is_none(v)]
-    kinds = (FULL, FULL, *(PARAMETER for _ in given))
-    types = Types(out.dtype, (x.dtype, *(v.dtype for v in given)))
-    work = describe(op, types, plan, context.chip)
-    row_layer(context, (out, x, *given), kinds, extent, work)
-
-
-def pixel_norm(context: KernelContext, op: Operation) -> None:
-    """tpu.PixelNorm over the channels of N, C, .. at each position."""
-    assert isinstance(op, tpu.PixelNormOp)
-    x = context.value(op.input)
-    given = [context.value(v) for v in (op.weight, op.bias) if not is_none(v)]
-    extent = (x.shape[0], x.shape[1], math.prod(x.shape[2:]))
-    _in_f32(context, op, given, extent, Form(op.eps.value.data, not is_none(op.weight)))
-
-
-def rms_norm(context: KernelContext, op: Operation) -> None:
-    """tpu.RMSNorm over the last dimension."""
-    assert isinstance(op, tpu.RMSNormOp)
-    x = context.value(op.input)
-    given = [context.value(v) for v in (op.gamma,) if not is_none(v)]
-    extent = (math.prod(x.shape[:-1]), x.shape[-1], 1)
-    plan = plan_reduction(extent[1], 1, context.chip.eu(F32.bytes))
-    out = context.value(op.output)
-    types = Types(out.dtype, (x.dtype, *(v.dtype for v in given)))
-    kinds = (FULL, FULL, *(PARAMETER for _ in given))
-    work = describe_rms(op, types, plan, context.chip)
-    row_layer(context, (out, x, *given), kinds, extent, work)
-
-
-def _in_f32(
-    context: KernelContext,
-    op: Operation,
-    given: Sequence[DdrValue],
-    extent: tuple[int, int, int],
-    form: "Form",
-) -> None:
-    """Normalise the middle one of (outer, size, inner) and apply parameters of its size."""
-    out, x = context.value(op.results[0]), context.value(op.operands[0])
-    plan = plan_reduction(extent[1], extent[2], context.chip.eu(F32.bytes))
-    kinds = (FULL, FULL, *(PARAMETER for _ in given))
-    types = Types(out.dtype, (x.dtype, *(v.dtype for v in given)))
-    row_layer(context, (out, x, *given), kinds, extent, in_f32(types, plan, form))
+RowNorm: TypeAlias = tpu.LayerNormOp | tpu.RMSNormOp
+Norm: TypeAlias = RowNorm | tpu.GroupNormOp | tpu.InstanceNormOp | tpu.PixelNormOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,27 +38,75 @@ class Form:
     has_weight: bool
     centred: bool = True
 
+    @classmethod
+    def of(cls, op: Norm) -> "Form":
+        """That of an op."""
+        has_weight = not is_none(op.operands[1])
+        return cls(op.eps.value.data, has_weight, not isinstance(op, tpu.RMSNormOp))
 
-def describe(op: "tpu.LayerNormOp", types: Types, plan: Rows, chip: Chip) -> ElementWise:
+    @property
+    def steps(self) -> tuple[Arith, ...]:
+        """What is done with each of the parameters."""
+        return (Arith.MUL, Arith.ADD) if self.has_weight else (Arith.ADD,)
+
+
+def parameters(op: Norm) -> list[SSAValue]:
+    """Weight and bias, where they are given."""
+    return [value for value in op.operands[1:3] if not is_none(value)]
+
+
+def row_size(op: RowNorm, shape: Sequence[int]) -> int:
+    """The elements of a row: the dimensions from `axis` on, or the last."""
+    axis = op.axis.value.data % len(shape) if isinstance(op, tpu.LayerNormOp) else -1
+    return math.prod(shape[axis:])
+
+
+def row_norm(context: KernelContext, op: Operation) -> None:
+    """tpu.LayerNorm over the dimensions from `axis` on, tpu.RMSNorm over the last one."""
+    assert isinstance(op, RowNorm)
+    x = context.value(op.input)
+    size = row_size(op, x.shape)
+    _layer(
+        context,
+        op,
+        (x.elements // size, size, 1),
+        lambda types, plan: describe(op, types, plan, context.chip),
+    )
+
+
+def pixel_norm(context: KernelContext, op: Operation) -> None:
+    """tpu.PixelNorm over the channels of N, C, .. at each position."""
+    assert isinstance(op, tpu.PixelNormOp)
+    x = context.value(op.input)
+    extent = (x.shape[0], x.shape[1], math.prod(x.shape[2:]))
+    _layer(context, op, extent, lambda types, plan: in_f32(types, plan, Form.of(op)))
+
+
+def _layer(
+    context: KernelContext,
+    op: Norm,
+    extent: tuple[int, int, int],
+    work: Callable[[Types, Rows], ElementWise],
+) -> None:
+    """Normalise the middle one of (outer, size, inner) and apply parameters of its size."""
+    out, x = context.value(op.results[0]), context.value(op.operands[0])
+    given = [context.value(value) for value in parameters(op)]
+    plan = plan_reduction(extent[1], extent[2], context.chip.eu(F32.bytes))
+    kinds = (FULL, FULL, *(PARAMETER for _ in given))
+    types = Types(out.dtype, (x.dtype, *(v.dtype for v in given)))
+    row_layer(context, (out, x, *given), kinds, extent, work(types, plan))
+
+
+def describe(op: RowNorm, types: Types, plan: Rows, chip: Chip) -> ElementWise:
     """How a normalisation along the height or the rows of a tensor is computed.
 
     The operands are x and whatever of weight and bias there is, in every lane and with the
     size of the reduced axis.
     """
-    has_weight, epsilon = not is_none(op.weight), op.eps.value.data
-    shape = row_shape(plan, types, 1)
+    form, shape = Form.of(op), row_shape(plan, types, 1)
     if shape is not None and narrow_form.takes(shape, chip) and precision_of(op) is Precision.FAST:
-        return _narrow(shape, epsilon, has_weight, chip)
-    return in_f32(types, plan, Form(epsilon, has_weight))
-
-
-def describe_rms(op: "tpu.RMSNormOp", types: Types, plan: Rows, chip: Chip) -> ElementWise:
-    """As `describe`, without a mean and a bias."""
-    has_weight, epsilon = not is_none(op.gamma), op.eps.value.data
-    shape = row_shape(plan, types, 1)
-    if shape is not None and narrow_form.takes(shape, chip) and precision_of(op) is Precision.FAST:
-        return _narrow(shape, epsilon, has_weight, chip, centred=False)
-    return in_f32(types, plan, Form(epsilon, has_weight, centred=False))
+        return _narrow(shape, form, chip)
+    return in_f32(types, plan, form)
 
 
 def in_f32(types: Types, plan: Rows, form: Form) -> ElementWise:
@@ -118,24 +119,21 @@ def in_f32(types: Types, plan: Rows, form: Form) -> ElementWise:
         a, b, *rest = work.scratch
         pools, spare = rest[: len(stages)], rest[len(stages) :]
         normalise(e, plan, (a, b), x, pools, spare, form)
-        _affine(e, work, (plan.inner(b), plan.inner(a)), given, form.has_weight, spare[2:])
+        _affine(e, work, (plan.inner(b), plan.inner(a)), given, form, spare[-1])
 
     tiles = (plan.tile(F32), plan.tile(F32))
     scratch = (*tiles, *stages, plan.statistic(F32), plan.statistic(F32))
     return ElementWise(compute, (*scratch, plan.tile(F32)) if widens else scratch)
 
 
-def _narrow(
-    shape: RowShape, epsilon: float, has_weight: bool, chip: Chip, centred: bool = True
-) -> ElementWise:
-    kinds = [Arith.MUL, Arith.ADD] if has_weight else [Arith.ADD]
-    normed = narrow_form.layer_norm_f16 if centred else narrow_form.rms_norm_f16
+def _narrow(shape: RowShape, form: Form, chip: Chip) -> ElementWise:
+    normed = narrow_form.layer_norm_f16 if form.centred else narrow_form.rms_norm_f16
 
     def compute(e: Emitter, work: Work) -> None:
         x, *given = work.operands
-        steps = list(zip(kinds, given, strict=False))
+        steps = list(zip(form.steps, given, strict=False))
         out, rows = rows_of(work.out, chip), rows_of(x, chip)
-        normed(e, out, rows, work.scratch, epsilon, steps)
+        normed(e, out, rows, work.scratch, form.epsilon, steps)
 
     return ElementWise(compute, narrow_form.norm_scratch(chip, shape))
 
@@ -193,25 +191,24 @@ def _affine(
     work: Work,
     tiles: tuple[LocalTensor, LocalTensor],
     given: Sequence[LocalTensor],
-    has_weight: bool,
-    wide: Sequence[LocalTensor],
+    form: Form,
+    wide: LocalTensor,
 ) -> None:
     """x * weight + bias, each if given, into the result; x and spare room are the tiles."""
-    kinds = [Arith.MUL, Arith.ADD] if has_weight else [Arith.ADD]
     x, spare = tiles
-    for kind, parameter in zip(kinds, given, strict=False):
+    for kind, parameter in zip(form.steps, given, strict=False):
         last = parameter is given[-1]
         target = work.out if last and work.out.dtype is F32 else spare
-        e.arith(kind, target, x, _widened(e, wide, parameter))
+        e.arith(kind, target, x, widened(e, wide, parameter))
         spare, x = x, target
     if not given or work.out.dtype is not F32:
         (e.copy if work.out.dtype is F32 else e.cast)(work.out, x)
 
 
-def _widened(e: Emitter, room: Sequence[LocalTensor], parameter: LocalTensor) -> LocalTensor:
-    """A parameter in f32, using the memory of a tile-sized scratch tensor if it is not."""
+def widened(e: Emitter, room: LocalTensor, parameter: LocalTensor) -> LocalTensor:
+    """A parameter in f32, using the memory of a scratch tensor if it is not."""
     if parameter.dtype is F32:
         return parameter
-    wide = aligned(e.chip, room[0].address, parameter.shape, F32)
+    wide = aligned(e.chip, room.address, parameter.shape, F32)
     e.cast(wide, parameter)
     return wide

@@ -63,31 +63,18 @@ def softmax(context: LocalContext) -> None:
     _run(context, found, work, [x.tensor])
 
 
-def layer_norm(context: LocalContext) -> None:
-    """Emit a LayerNorm over what a lane holds of each row; weight and bias are in every lane."""
+def row_norm(context: LocalContext) -> None:
+    """Emit a LayerNorm or RMSNorm over what a lane holds of each row; weight and bias are in every
+    lane."""
     op = context.op
-    assert isinstance(op, tpu.LayerNormOp)
+    assert isinstance(op, norm.RowNorm)
     x, chip = context.operand(0), context.chip
-    shape = _shape(context)
-    size = math.prod(shape[op.axis.value.data % len(shape) :])
+    size = norm.row_size(op, _shape(context))
     found = lines(x, size, 1, chip.eu(F32.bytes))
     given = [value for value in context.operands[1:3] if value is not None]
     types = Types(context.out.dtype, (x.dtype, *(value.dtype for value in given)))
     rows = [_parameter(context, value, found, size) for value in given]
     _run(context, found, norm.describe(op, types, found.plan, chip), [x.tensor, *rows])
-
-
-def rms_norm(context: LocalContext) -> None:
-    """Emit an RMSNorm along rows that a lane holds; its weight is in every lane."""
-    op = context.op
-    assert isinstance(op, tpu.RMSNormOp)
-    x, chip = context.operand(0), context.chip
-    size = _shape(context)[-1]
-    found = lines(x, size, 1, chip.eu(F32.bytes))
-    given = [value for value in context.operands[1:2] if value is not None]
-    types = Types(context.out.dtype, (x.dtype, *(value.dtype for value in given)))
-    rows = [_parameter(context, value, found, size) for value in given]
-    _run(context, found, norm.describe_rms(op, types, found.plan, chip), [x.tensor, *rows])
 
 
 def _parameter(context: LocalContext, value: LocalValue, found: Lines, size: int) -> LocalTensor:
