@@ -2,11 +2,11 @@
 
 import argparse
 import json
-import math
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,7 +30,6 @@ from xdsl_tpu.backend.report import (
 )
 from xdsl_tpu.backend.timing import Timeline, simulate_program
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.tools.arguments import add_common, help_format
 from xdsl_tpu.tools.check import check
 from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, comparison_table
 from xdsl_tpu.tools.compile_model import GROUPS
@@ -43,230 +42,150 @@ from xdsl_tpu.tools.files import (
     write_text,
     write_together,
 )
-from xdsl_tpu.tools.find_bad import add_find_bad, find_bad, refuse_other_reports
-from xdsl_tpu.tools.image_files import is_image
+from xdsl_tpu.tools.find_bad import find_bad, refuse_other_reports
 from xdsl_tpu.tools.preprocess import Given, preprocess_file
 from xdsl_tpu.tools.progress import counting, working
 from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.provenance import run as run_origin
 from xdsl_tpu.tools.run_inputs import run_inputs
 from xdsl_tpu.tools.run_tables import Compared, difference_table, print_tables
+from xdsl_tpu.tools.tpu_run_arguments import STDOUT, arguments
 from xdsl_tpu.tools.verdict import Limits, count_not_finite, judge, refuse_values
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-PROGRAM = "DIR|X.bmodel"
-STDOUT = Path("-")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tpu-run",
-        description="Run a BM1684X program on the machine model.",
-        allow_abbrev=False,
-        formatter_class=help_format,
-    )
-    parser.add_argument(
-        "program",
-        type=Path,
-        nargs="?",
-        metavar=PROGRAM,
-        help="what tpu-compile wrote, or a bmodel",
-    )
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument(
-        "--inputs",
-        type=Path,
-        metavar="X.npz|X.npy|X.jpg",
-        help="arrays by name, or one; an image, with --preprocess",
-    )
-    source.add_argument("--seed", type=_seed, default=0, metavar="N", help="random inputs (0)")
-    parser.add_argument(
-        "--preprocess",
-        type=Path,
-        metavar="FILE.toml",
-        help="how an image of --inputs becomes the network's input, as tpu-calibrate takes it",
-    )
-    parser.add_argument("--outputs", type=Path, metavar="X.npz", help="write the outputs")
-    _add_reports(parser)
-    parser.add_argument("--chip", help="chip name or .toml description (default: the program's)")
-    parser.add_argument(
-        "--numerics",
-        choices=("fast", "exact"),
-        default="fast",
-        help="fast: products summed in f32; exact: in the chip's own order",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="look for races, reads before writes and misplaced operands first; "
-        "stop with status 1 when there are any",
-    )
-    parser.add_argument(
-        "--no-values",
-        action="store_true",
-        help="do not simulate: cycles, timeline, page and report without outputs",
-    )
-    add_find_bad(parser)
-    add_common(parser)
-    return parser
-
-
-def _add_reports(parser: argparse.ArgumentParser) -> None:
-    """What is to be compared, written and shown."""
-    parser.add_argument(
-        "--compare",
-        type=Path,
-        metavar="MODEL",
-        help="compare with onnxruntime on an ONNX model (stripped graphs are refilled), "
-        "or with the interpreter on a .mlir file",
-    )
-    parser.add_argument(
-        "--min-cosine",
-        type=_limit,
-        metavar="X",
-        help="with --compare: exit with status 4 when an output's cosine is below X",
-    )
-    parser.add_argument(
-        "--max-error",
-        type=_limit,
-        metavar="X",
-        help="with --compare: exit with status 4 when an output's max abs error is above X",
-    )
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="say what the cycles are spent on, and which three changes would gain most",
-    )
-    parser.add_argument(
-        "--compare-layers",
-        action="store_true",
-        help="compare every layer with the float network and with the interpreter, bad ones "
-        "first (all of them: in --report); needs the folder that tpu-compile wrote",
-    )
-    parser.add_argument("--report", type=Path, metavar="X.json|-", help="write the figures")
-    parser.add_argument("--timeline", type=Path, metavar="X.json[.gz]", help="trace for Perfetto")
-    parser.add_argument("--html", type=Path, metavar="X.html", help="a page that shows the run")
-    parser.add_argument(
-        "--against",
-        type=Path,
-        metavar="X.json",
-        help="compare layers with those of another run, whose --report this is",
-    )
-    parser.add_argument(
-        "--disassemble",
-        type=Path,
-        nargs="?",
-        const=STDOUT,
-        metavar="X.asm",
-        help="write the program as text (to standard output without X.asm); "
-        "it runs only if another output is asked for",
-    )
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is not 0 or a positive whole number")
-    return int(text)
-
-
-def _limit(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"'{text}' is not 0 or a positive number")
-    return value
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with one message and a status that is not 0 on a problem."""
-    args = _arguments(argv)
+    args = arguments(argv)
     command = command_line("tpu-run", argv)
     sys.exit(guarded(lambda: _run(args, command), show_traceback=args.debug))
 
 
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = _parser()
-    args = parser.parse_args(argv)
-    if args.program is None and args.disassemble not in (None, STDOUT):
-        # `--disassemble DIR`: the folder was taken for the option's value.
-        args.program, args.disassemble = args.disassemble, STDOUT
-    if args.program is None:
-        parser.error(f"the following arguments are required: {PROGRAM}")
-    if args.compare is None and (args.min_cosine is not None or args.max_error is not None):
-        parser.error("--min-cosine and --max-error are limits of --compare MODEL, which is missing")
-    if args.preprocess is not None and (args.inputs is None or not is_image(args.inputs)):
-        parser.error("--preprocess is for an image given as --inputs")
-    return args
+@dataclass(frozen=True)
+class _Run:
+    """A program with the inputs of a run; stages show their progress and note their seconds."""
+
+    args: argparse.Namespace
+    command: str
+    console: Console
+    program: Program
+    chip: Chip
+    inputs: Arrays
+    seconds: dict[str, float]
+
+    @property
+    def commands(self) -> int:
+        """Of all cores."""
+        return sum(len(core.tiu) + len(core.gdma) for core in self.program.cores)
+
+    def origin(self) -> dict[str, Any]:
+        """What a report says of where it comes from."""
+        return _origin(self.args, self.command, self.chip)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What came of a run."""
+
+    outputs: Arrays
+    timelines: Sequence[Timeline]
+    comparison: Compared | None
+    layers: Sequence[LayerComparison]
 
 
 def _run(args: argparse.Namespace, command: str) -> None:
     _check_paths(args)
     against = None if args.against is None else read_report(args.against)
+    run = _loaded(args, command)
+    _look_at(run)
+    if args.find_bad:
+        with counting(run.console, "simulating", run.commands) as advance:
+            find_bad(args, run.program, run.chip, run.inputs, advance, run.origin())
+    elif args.disassemble is None or _asks_for_a_run(args):
+        _report(run, _simulated(run), against)
+
+
+def _loaded(args: argparse.Namespace, command: str) -> _Run:
     seconds: dict[str, float] = {}
-    console = Console(stderr=True, quiet=args.quiet)
+    console, file = Console(stderr=True, quiet=args.quiet), bmodel_path(args.program)
     with _timed(seconds, "load"), working(console, f"loading {args.program.name}"):
-        program = read_bmodel(bmodel_path(args.program))
+        program = read_bmodel(file)
         chip = chip_of(program, args.chip)
         inputs: Arrays = {}
         if not args.no_values:
-            inputs = run_inputs(
-                bmodel_path(args.program), program, args.inputs, args.seed, _preprocess(args)
-            )
-    if note := rates_note(program, chip):
-        console.print(f"note: {note}", highlight=False, soft_wrap=True)
+            inputs = run_inputs(file, program, args.inputs, args.seed, _preprocess(args))
+    return _Run(args, command, console, program, chip, inputs, seconds)
+
+
+def _look_at(run: _Run) -> None:
+    """What can be said of a program without running it."""
+    args, program = run.args, run.program
+    if note := rates_note(program, run.chip):
+        run.console.print(f"note: {note}", highlight=False, soft_wrap=True)
     if args.disassemble == STDOUT:
         sys.stdout.write(disassemble(program))
     elif args.disassemble is not None:
         write_text(args.disassemble, disassemble(program))
     if args.check:
-        with working(console, f"checking {args.program.name}"):
-            check(program, chip)
+        with working(run.console, f"checking {args.program.name}"):
+            check(program, run.chip)
     if program.others and (args.find_bad or args.compare_layers):
         raise TpuError(
             "--find-bad and --compare-layers look at one core; compile the network for one"
         )
-    total = sum(len(core.tiu) + len(core.gdma) for core in program.cores)
-    if args.find_bad:
-        with counting(console, "simulating", total) as advance:
-            find_bad(args, program, chip, inputs, advance, _origin(args, command, chip))
-        return
-    if args.disassemble is not None and not _asks_for_a_run(args):
-        return
+
+
+def _simulated(run: _Run) -> _Found:
+    args, program, chip, seconds, console = (
+        run.args,
+        run.program,
+        run.chip,
+        run.seconds,
+        run.console,
+    )
     outputs: Arrays = {}
     if not args.no_values:
-        with _timed(seconds, "simulate"), counting(console, "simulating", total) as advance:
-            outputs = run_program(program, chip, inputs, args.numerics, lambda command: advance())
+        with _timed(seconds, "simulate"), counting(console, "simulating", run.commands) as advance:
+            outputs = run_program(
+                program, chip, run.inputs, args.numerics, lambda command: advance()
+            )
     with _timed(seconds, "timeline"), working(console, "timeline"):
-        timeline, *others = simulate_program(program, chip)
+        timelines = simulate_program(program, chip)
     comparison: Compared | None = None
     if args.compare is not None:
         with _timed(seconds, "reference"), working(console, f"reference: {args.compare.name}"):
-            found = compare_outputs(args.compare, inputs, outputs)
+            found = compare_outputs(args.compare, run.inputs, outputs)
             comparison = (found.reference, found.outputs)
     layers: list[LayerComparison] = []
     if args.compare_layers:
         with _timed(seconds, "layers"), working(console, "comparing layers"):
-            layers = compare_layers(args.program, program, chip, inputs)
-    report = run_report(program, chip, timeline, comparison, seconds, others)
-    report = _origin(args, command, chip) | report
+            layers = compare_layers(args.program, program, chip, run.inputs)
+    return _Found(outputs, timelines, comparison, layers)
+
+
+def _report(run: _Run, found: _Found, against: dict[str, Any] | None) -> None:
+    """Write and show what was asked for, and judge the outputs."""
+    args, program, chip = run.args, run.program, run.chip
+    timeline, *others = found.timelines
+    report = run_report(program, chip, timeline, found.comparison, run.seconds, others)
+    report = run.origin() | report
     explanation = explain_program(bmodel_path(args.program), program, timeline, chip)
     report["gap"] = explanation.as_dict()
-    count_not_finite(outputs, report)
-    if layers:
-        report["layer_comparison"] = [row.as_dict() for row in layers]
-    _write(args, program, chip, [timeline, *others], outputs, report, against)
+    count_not_finite(found.outputs, report)
+    if found.layers:
+        report["layer_comparison"] = [row.as_dict() for row in found.layers]
+    _write(args, program, chip, found.timelines, found.outputs, report, against)
     if not args.quiet and STDOUT not in (args.disassemble, args.report):
-        print_tables(program, chip, timeline, comparison, report, checked=args.check)
+        print_tables(program, chip, timeline, found.comparison, report, checked=args.check)
         if args.explain:
             print_explanation(explanation, Console())
-        if layers:
-            Console().print(comparison_table(layers))
+        if found.layers:
+            Console().print(comparison_table(found.layers))
         if against is not None and args.against is not None:
             Console().print(difference_table(report, against, args.against.name))
     limits = Limits(args.min_cosine, args.max_error)
-    judge(outputs, report, limits, {} if comparison is None else comparison[1])
+    judge(found.outputs, report, limits, {} if found.comparison is None else found.comparison[1])
 
 
 def _origin(args: argparse.Namespace, command: str, chip: Chip) -> dict[str, Any]:

@@ -200,27 +200,27 @@ class _Layer:
         return compact(self.chip, address, (1, size, 1, 1), DType.F32)
 
     def _x(self, step: Step) -> LocalTensor:
-        address = self.buffers.x[step.x_slot % len(self.buffers.x)]
+        address = self.buffers.x[step.turn.left_slot % len(self.buffers.x)]
         shape = step.x_shape(self.conv, self.chip)
         return aligned(self.chip, address, shape, self.conv.x.dtype)
 
     def _weight(self, step: Step) -> LocalTensor:
-        address = self.buffers.weight[step.w_slot % len(self.buffers.weight)]
+        address = self.buffers.weight[step.turn.right_slot % len(self.buffers.weight)]
         return compact(self.chip, address, step.weight_shape(self.conv), self.conv.weight.dtype)
 
     def _out(self, step: Step) -> LocalTensor:
-        address = self.buffers.out[step.out_slot % len(self.buffers.out)]
+        address = self.buffers.out[step.turn.out_slot % len(self.buffers.out)]
         return aligned(self.chip, address, step.out_shape(), self.conv.out.dtype)
 
     def load(self, step: Step, _: int) -> None:
         """Stage 1: the operands that changed."""
         conv = self.conv
-        if step.load_w and conv.far:
+        if step.turn.load_right and conv.far:
             for _operand, local, ddr in self._chunk_filters(step):
                 self.emitter.load(local, ddr)
-        elif step.load_w:
+        elif step.turn.load_right:
             fetch(self.emitter, self._weight(step), step.weight_source(conv))
-        if step.load_x:
+        if step.turn.load_left:
             source = step.x_source(conv, self.chip)
             load_lanes(self.emitter, self._x(step), source, *step.area.views(conv))
 
@@ -229,10 +229,10 @@ class _Layer:
         conv, out = self.conv, self._out(step)
         window = window_of(*step.area.views(conv))
         bias = None
-        if conv.bias is not None and step.first:
+        if conv.bias is not None and step.turn.first:
             bias = self._bias(step.group, step.oc.start, step.oc.size)
         scratch = aligned(self.chip, self.buffers.scratch, out.shape, out.dtype)
-        if step.first and step.last and not conv.far:
+        if step.turn.first and step.turn.last and not conv.far:
             x, weight = self._x(step), self._weight(step)
             conv_tile(self.emitter, out, x, weight, bias, window, conv.clamp, scratch)
             return
@@ -241,8 +241,8 @@ class _Layer:
             self._add_chunks(step, total, bias)
         else:
             x, weight = self._x(step), self._weight(step)
-            self.emitter.conv(total, x, weight, window, bias, accumulate=not step.first)
-        if step.last:
+            self.emitter.conv(total, x, weight, window, bias, accumulate=not step.turn.first)
+        if step.turn.last:
             conv.clamp.apply(
                 self.emitter, out, scratch, lambda target: narrow(self.emitter, target, total)
             )
@@ -251,7 +251,7 @@ class _Layer:
         """Add up the chunks of a kernel whose stride no command can say."""
         views = step.area.views(self.conv)
         x, out = self._x(step), (total.shape[2], total.shape[3])
-        first = step.first
+        first = step.turn.first
         filters = self._chunk_filters(step)
         for chunk, (weight, _, _) in zip(chunks_of(*views), filters, strict=True):
             cells = gather_cells(self.emitter, self.buffers.cells, x, chunk, views, out)
@@ -261,13 +261,13 @@ class _Layer:
 
     def _chunk_filters(self, step: Step) -> Iterator[tuple[LocalTensor, LocalTensor, GlobalTensor]]:
         rows, columns = step.area.views(self.conv)
-        address = self.buffers.weight[step.w_slot % len(self.buffers.weight)]
+        address = self.buffers.weight[step.turn.right_slot % len(self.buffers.weight)]
         source = step.weight_source(self.conv)
         return chunk_filters(self.emitter, address, source, chunks_of(rows, columns), columns)
 
     def store(self, step: Step, _: int) -> None:
         """Stage 3: the finished output tile."""
-        if step.last:
+        if step.turn.last:
             put(self.emitter, step.out_target(self.conv), self._out(step))
 
 

@@ -138,7 +138,7 @@ class _StepCost:
     def load(self, step: Step) -> int:
         """The loads of a step."""
         cycles = 0
-        if step.load_x:
+        if step.turn.load_left:
             rows, columns = step.area.views(self.conv)
             edges = [
                 (v.count, v.first < 0, v.inside(v.taps - 1, s).size)
@@ -146,7 +146,7 @@ class _StepCost:
             ]
             key = ("x", step.area.images.size, step.blocks.size, *edges)
             cycles += self._once(key, lambda: self._x(step))
-        if step.load_w:
+        if step.turn.load_right:
             key = ("w", step.oc.size, step.blocks.size)
             cycles += self._once(key, lambda: self._weight(step))
         return cycles
@@ -170,12 +170,12 @@ class _StepCost:
         lanes = conv.channels(step.blocks, chip).size * conv.taps
         outputs = ceil_div(pixels, chip.cube_outputs[self.width])
         depth = ceil_div(lanes, chip.cube_channels[self.width]) * conv.positions
-        passes = conv.clamp.passes if step.last else 0
+        passes = conv.clamp.passes if step.turn.last else 0
         return groups * (outputs * depth + passes * ceil_div(pixels, chip.eu(self.width)))
 
     def store(self, step: Step) -> int:
         """Storing the output tile, once it is complete."""
-        if not step.last:
+        if not step.turn.last:
             return 0
         shape = step.out_shape()
         return self._once(("out", *shape), lambda: self._store(step))

@@ -1,5 +1,6 @@
 """A convolution over tensors in DDR, and its cutting into tiles."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from xdsl_tpu.backend.kernels.lanes import (
     view_columns,
     view_rows,
 )
-from xdsl_tpu.backend.kernels.tiling import Axis, Piece, cut, sweep
+from xdsl_tpu.backend.kernels.tiling import Axis, Piece, Turn, cut, slots_of, turns
 from xdsl_tpu.backend.tensor import GlobalTensor, Shape4, ceil_div
 
 
@@ -95,23 +96,17 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One convolution command: what it works on, buffer numbers, which operands to load.
-
-    `first` and `last` tell whether this is the first and last of the block pieces that add up
-    to one output tile; `out_slot` is that tile's buffer.
-    """
+    """One convolution command: a tile of the input, on the left, with one of the filter."""
 
     group: int
     area: Area
     oc: Piece
-    blocks: Piece
-    x_slot: int
-    w_slot: int
-    out_slot: int
-    load_x: bool
-    load_w: bool
-    first: bool = True
-    last: bool = True
+    turn: Turn
+
+    @property
+    def blocks(self) -> Piece:
+        """The blocks of input channels."""
+        return self.turn.piece
 
     def x_shape(self, conv: Convolution, chip: Chip) -> Shape4:
         """The input tile, one lane for each channel and merged tap."""
@@ -161,27 +156,11 @@ class Plan:
 
     def steps(self, conv: Convolution) -> Iterator[Step]:
         """The work in order."""
-        areas = self._areas(conv)
-        channels = cut(conv.oc, self.oc)
+        areas, channels = self._areas(conv), cut(conv.oc, self.oc)
         blocks = cut(conv.blocks, self.blocks)
-        count = 0
         for group in range(conv.groups):
-            if len(blocks) > 1:
-                for area in areas:
-                    for oc in channels:
-                        yield from _split(group, area, oc, blocks, count)
-                        count += 1
-                continue
-            outer, inner = len(channels), len(areas)
-            if not self.hold_weights:
-                outer, inner = inner, outer
-            for visit in sweep(outer, inner, group):
-                held = (visit.outer, visit.outer_slot, visit.load_outer)
-                streamed = (visit.inner, visit.inner_slot, visit.load_inner)
-                w, x = (held, streamed) if self.hold_weights else (streamed, held)
-                place = (group, areas[x[0]], channels[w[0]], Piece(0, conv.blocks))
-                yield Step(*place, x[1], w[1], count % 2, x[2], w[2])
-                count += 1
+            for turn in turns(len(areas), len(channels), blocks, not self.hold_weights, group):
+                yield Step(group, areas[turn.left], channels[turn.right], turn)
 
     def _areas(self, conv: Convolution) -> list[Area]:
         return [
@@ -191,31 +170,17 @@ class Plan:
             for columns in cut(conv.columns.out, self.columns)
         ]
 
-    def _tiles(self, conv: Convolution) -> tuple[int, int]:
-        """Areas, and pieces of a group's output channels."""
+    def _tiles(self, conv: Convolution) -> tuple[int, int, int, int]:
+        """Groups, areas, pieces of a group's output channels and of its input channels."""
         areas = ceil_div(conv.x.shape[0], self.images) * ceil_div(conv.rows.out, self.rows)
-        return areas * ceil_div(conv.columns.out, self.columns), ceil_div(conv.oc, self.oc)
+        areas *= ceil_div(conv.columns.out, self.columns)
+        filters, pieces = ceil_div(conv.oc, self.oc), ceil_div(conv.blocks, self.blocks)
+        return conv.groups, areas, filters, pieces
 
     def count(self, conv: Convolution) -> int:
         """How many steps there are."""
-        areas, filters = self._tiles(conv)
-        return conv.groups * areas * filters * ceil_div(conv.blocks, self.blocks)
+        return math.prod(self._tiles(conv))
 
     def slots(self, conv: Convolution) -> tuple[int, int, int]:
         """Buffers for input, filter and output tiles."""
-        areas, filters = self._tiles(conv)
-        if conv.groups > 1 or self.blocks < conv.blocks:
-            return 2, 2, 2
-        return min(2, areas), min(2, filters), min(2, areas * filters)
-
-
-def _split(
-    group: int, area: Area, oc: Piece, blocks: tuple[Piece, ...], count: int
-) -> Iterator[Step]:
-    """One output tile added up over pieces of the input channels."""
-    for i, piece in enumerate(blocks):
-        slot = (count * len(blocks) + i) % 2
-        last = i == len(blocks) - 1
-        yield Step(
-            group, area, oc, piece, slot, slot, count % 2, True, True, first=i == 0, last=last
-        )
+        return slots_of(*self._tiles(conv))

@@ -93,7 +93,7 @@ class _Layer:
 
     def _left_tile(self, step: Step) -> LocalTensor:
         """As loaded."""
-        address = self._left[step.left_slot % len(self._left)]
+        address = self._left[step.turn.left_slot % len(self._left)]
         kind = self.product.left.dtype
         if self.product.left_transpose:
             return self._tile(address, step.depth, step.rows, kind)
@@ -108,7 +108,7 @@ class _Layer:
 
     def _right_tile(self, step: Step) -> LocalTensor:
         """As loaded."""
-        slot = step.right_slot
+        slot = step.turn.right_slot
         if len(self._right) > 2:  # all tiles are resident
             slot = step.columns.start // self._plan.columns
         address = self._right[slot % len(self._right)]
@@ -123,16 +123,16 @@ class _Layer:
     def load(self, step: Step, _: int) -> None:
         """Stage 1: the operands that changed."""
         product = self.product
-        if step.load_left:
+        if step.turn.load_left:
             fetch(self.emitter, self._left_tile(step), step.left_source(product))
-        if step.load_right:
+        if step.turn.load_right:
             fetch(self.emitter, self._right_tile(step), step.right_source(product))
 
     def compute(self, step: Step, _: int) -> None:
         """Stage 2: transpose what must be, multiply, add the bias, clamp."""
         product = self.product
         left, right = self._turned(step)
-        out = self._out_tile(self._out[step.out_slot % len(self._out)], step)
+        out = self._out_tile(self._out[step.turn.out_slot % len(self._out)], step)
         scratch = [self._out_tile(address, step) for address in self._scratch]
         bias = None
         if self._bias is not None:
@@ -143,15 +143,15 @@ class _Layer:
             return
 
         def produce(target: LocalTensor) -> None:
-            if step.first and step.last:
+            if step.turn.first and step.turn.last:
                 multiply(self.emitter, target, left, right, turned)
             else:
                 narrow(self.emitter, target, total)
 
-        if not (step.first and step.last):
+        if not (step.turn.first and step.turn.last):
             total = self._tile(self._total, step.rows, step.columns, DType.F32)
-            multiply(self.emitter, total, left, right, turned, accumulate=not step.first)
-        if step.last:
+            multiply(self.emitter, total, left, right, turned, accumulate=not step.turn.first)
+        if step.turn.last:
             finish(self.emitter, out, scratch, bias, product.clamp, produce)
 
     def _integers(
@@ -179,19 +179,19 @@ class _Layer:
         if product.left_transpose:
             stored, address = left, self._turned_left
             left = self._filter(address, step) if product.wide else self._rows(address, step)
-            if step.load_left:
+            if step.turn.load_left:
                 transpose(self.emitter, left, stored)
         if product.turns_right:
             stored = right
             right = self._tile(self._turned_right, step.depth, step.columns, stored.dtype)
-            if step.load_right:
+            if step.turn.load_right:
                 transpose(self.emitter, right, stored)
         return left, right
 
     def store(self, step: Step, _: int) -> None:
         """Stage 3: the finished result tile."""
-        if step.last:
-            tile = self._out_tile(self._out[step.out_slot % len(self._out)], step)
+        if step.turn.last:
+            tile = self._out_tile(self._out[step.turn.out_slot % len(self._out)], step)
             put(self.emitter, step.out_target(self.product), tile)
 
 

@@ -139,10 +139,10 @@ class _StepCost:
     def load(self, step: Step) -> int:
         """The loads of a step."""
         product, cycles = self.product, 0
-        if step.load_left:
+        if step.turn.load_left:
             key = ("left", step.rows.size, step.depth.size)
             cycles += self._once(key, lambda: self._load(step.left_source(product)))
-        if step.load_right:
+        if step.turn.load_right:
             key = ("right", step.depth.size, step.columns.size)
             cycles += self._once(key, lambda: self._load(step.right_source(product)))
         return cycles
@@ -157,14 +157,14 @@ class _StepCost:
         groups = ceil_div(step.rows.size, chip.lanes)
         outputs = ceil_div(step.columns.size, chip.cube_outputs[width])
         depth = ceil_div(step.depth.size, chip.cube_channels[width])
-        passes = self.product.extra if step.last else 0
+        passes = self.product.extra if step.turn.last else 0
         if self.product.factor is not None:
             passes, width = integer_sums(self.product), DType.I32.bytes
         return groups * (outputs * depth + passes * ceil_div(step.columns.size, chip.eu(width)))
 
     def store(self, step: Step) -> int:
         """Storing the result tile, once it is complete."""
-        if not step.last:
+        if not step.turn.last:
             return 0
         key = ("out", step.rows.size, step.columns.size)
         return self._once(key, lambda: self._store(step.out_target(self.product)))

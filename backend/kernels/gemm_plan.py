@@ -1,11 +1,12 @@
 """Products of matrices in DDR, and their cutting into tiles."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.int8.requant import Factor
-from xdsl_tpu.backend.kernels.tiling import Piece, cut, sweep
+from xdsl_tpu.backend.kernels.tiling import Piece, Turn, cut, slots_of, turns
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, ceil_div
 
 
@@ -92,19 +93,17 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One product of tiles; `first` and `last` of the pieces of K that add up to one result."""
+    """One product of tiles of matrix `index`."""
 
     index: int
     rows: Piece
     columns: Piece
-    depth: Piece
-    left_slot: int
-    right_slot: int
-    out_slot: int
-    load_left: bool
-    load_right: bool
-    first: bool = True
-    last: bool = True
+    turn: Turn
+
+    @property
+    def depth(self) -> Piece:
+        """The piece of K."""
+        return self.turn.piece
 
     def left_source(self, product: Product) -> GlobalTensor:
         """The left tile as stored."""
@@ -136,45 +135,23 @@ class Plan:
         """The work in order, matrix after matrix."""
         rows, columns = cut(product.out.rows, self.rows), cut(product.out.columns, self.columns)
         depths = cut(product.depth, self.depth)
-        count = 0
         for index in range(len(product.out.starts)):
-            if len(depths) > 1:
-                for m in rows:
-                    for n in columns:
-                        yield from _split(index, m, n, depths, count)
-                        count += 1
-                continue
-            outer, inner = len(rows), len(columns)
-            if not self.hold_left:
-                outer, inner = inner, outer
-            for visit in sweep(outer, inner, index):
-                held = (visit.outer, visit.outer_slot, visit.load_outer)
-                streamed = (visit.inner, visit.inner_slot, visit.load_inner)
-                a, b = (held, streamed) if self.hold_left else (streamed, held)
-                place = (index, rows[a[0]], columns[b[0]], Piece(0, product.depth))
-                yield Step(*place, a[1], b[1], count % 2, a[2], b[2])
-                count += 1
+            for turn in turns(len(rows), len(columns), depths, self.hold_left, index):
+                yield Step(index, rows[turn.left], columns[turn.right], turn)
+
+    def _tiles(self, product: Product) -> tuple[int, int, int, int]:
+        """Matrices, pieces of rows, of columns and of K."""
+        return (
+            len(product.out.starts),
+            ceil_div(product.out.rows, self.rows),
+            ceil_div(product.out.columns, self.columns),
+            ceil_div(product.depth, self.depth),
+        )
 
     def count(self, product: Product) -> int:
         """How many steps there are."""
-        tiles = ceil_div(product.out.rows, self.rows) * ceil_div(product.out.columns, self.columns)
-        return len(product.out.starts) * tiles * ceil_div(product.depth, self.depth)
+        return math.prod(self._tiles(product))
 
     def slots(self, product: Product) -> tuple[int, int, int]:
         """Buffers for left, right and result tiles."""
-        if len(product.out.starts) > 1 or self.depth < product.depth:
-            return 2, 2, 2
-        rows = ceil_div(product.out.rows, self.rows)
-        columns = ceil_div(product.out.columns, self.columns)
-        return min(2, rows), min(2, columns), min(2, rows * columns)
-
-
-def _split(
-    index: int, rows: Piece, columns: Piece, depths: tuple[Piece, ...], count: int
-) -> Iterator[Step]:
-    for i, piece in enumerate(depths):
-        slot = (count * len(depths) + i) % 2
-        last = i == len(depths) - 1
-        yield Step(
-            index, rows, columns, piece, slot, slot, count % 2, True, True, first=i == 0, last=last
-        )
+        return slots_of(*self._tiles(product))

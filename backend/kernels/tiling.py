@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.tensor import ceil_div
@@ -115,28 +115,56 @@ def check_window(axes: Sequence[Axis], name: str, far: bool = False) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
-    """One step of a sweep: indices, the buffers of both operands, and which to load."""
+class Turn:
+    """A tile of the left operand meets one of the right: which, their buffers, which to load.
 
-    outer: int
-    inner: int
-    outer_slot: int
-    inner_slot: int
-    load_outer: bool
-    load_inner: bool
-
-
-def sweep(outer: int, inner: int, sweeps_before: int = 0) -> Iterator[Visit]:
-    """Every pair of indices, the outer operand held while the inner one streams by.
-
-    `sweeps_before` counts equal sweeps before this one, for the buffers to keep alternating.
+    `piece` is what is summed over now, `first` and `last` of the pieces that add up to one result
+    tile, whose buffer is `out_slot`.
     """
-    for i in range(outer):
-        held = sweeps_before * outer + i
-        for j in range(inner):
-            streamed = held * inner + j if inner > 1 else sweeps_before
-            load = inner > 1 or i == 0
-            yield Visit(i, j, held % 2, streamed % 2, j == 0, load)
+
+    left: int
+    right: int
+    piece: Piece
+    left_slot: int
+    right_slot: int
+    out_slot: int
+    load_left: bool
+    load_right: bool
+    first: bool = True
+    last: bool = True
+
+
+def turns(
+    lefts: int, rights: int, pieces: Sequence[Piece], hold_left: bool, before: int = 0
+) -> Iterator[Turn]:
+    """Every left tile with every right one, the outer of both held while the inner streams by.
+
+    Where sums are taken in pieces, nothing is held. `before` counts equal sweeps before this one,
+    for the buffers to keep alternating.
+    """
+    count = before * lefts * rights
+    if len(pieces) > 1:
+        for left, right in product(range(lefts), range(rights)):
+            for i, piece in enumerate(pieces):
+                slot, last = (count * len(pieces) + i) % 2, i == len(pieces) - 1
+                yield Turn(left, right, piece, slot, slot, count % 2, True, True, i == 0, last)
+            count += 1
+        return
+    outer, inner = (lefts, rights) if hold_left else (rights, lefts)
+    for i, j in product(range(outer), range(inner)):
+        held = before * outer + i
+        streamed = held * inner + j if inner > 1 else before
+        sides = (i, held % 2, j == 0), (j, streamed % 2, inner > 1 or i == 0)
+        left, right = sides if hold_left else sides[::-1]
+        yield Turn(left[0], right[0], pieces[0], left[1], right[1], count % 2, left[2], right[2])
+        count += 1
+
+
+def slots_of(sweeps: int, lefts: int, rights: int, pieces: int) -> tuple[int, int, int]:
+    """Buffers for left, right and result tiles."""
+    if sweeps > 1 or pieces > 1:
+        return 2, 2, 2
+    return min(2, lefts), min(2, rights), min(2, lefts * rights)
 
 
 _MOST_STEPS = 400

@@ -23,7 +23,7 @@ from xdsl_tpu.backend.kernels.lanes import (
     window_of,
 )
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
-from xdsl_tpu.backend.kernels.tiling import Axis, Piece, check_window, cut, steps_of
+from xdsl_tpu.backend.kernels.tiling import Axis, Piece, Turn, check_window, cut, steps_of
 from xdsl_tpu.backend.kernels.transfer import WORD, fetch, put
 from xdsl_tpu.backend.tensor import (
     DType,
@@ -187,7 +187,8 @@ class _Layer:
         ]
         for index, area in enumerate(areas):
             slot = index % 2
-            yield Step(group, area, channels, Piece(0, 1), slot, 0, slot, True, False)
+            turn = Turn(index, 0, Piece(0, 1), slot, 0, slot, True, False)
+            yield Step(group, area, channels, turn)
 
     def emit(self) -> None:
         """Emit all pieces of all groups."""
