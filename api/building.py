@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from xdsl_tpu.dialects.errors import TpuError
@@ -29,9 +29,17 @@ class Request:
     transfer_layout: str | None = None
     command: str | None = None
     cores: int = 1
+    asymmetric: bool = False
 
     def check(self) -> None:
         """Raise TpuError for options that say different things about ranges."""
+        if self.asymmetric and self.quantize not in (None, "INT8"):
+            raise TpuError(f"--asymmetric is for INT8: leave it out for {self.quantize}")
+        if self.asymmetric and self.min_cosine is not None:
+            raise TpuError(
+                "--asymmetric takes ranges from end to end, and --min-cosine searches thresholds: "
+                "leave one of them out"
+            )
         if self.min_cosine is not None and self.calibrate_with is None:
             raise TpuError("--min-cosine needs samples: give --calibrate-with DIR, X.npz or random")
         if self.calibrate_with is None:
@@ -52,7 +60,8 @@ class Request:
     def quantization(self) -> Quantization:
         """The files of tables that were given."""
         tables = (self.calibration_table, self.quantize_table)
-        return Quantization(*("" if one is None else str(one.absolute()) for one in tables))
+        files = ("" if one is None else str(one.absolute()) for one in tables)
+        return Quantization(*files, asymmetric=self.asymmetric)
 
 
 def build(
@@ -77,7 +86,8 @@ def build(
                 request.disable,
                 on_stage,
             )
-            quantization, tables = stack.enter_context(making)
+            made, tables = stack.enter_context(making)
+            quantization = replace(made, asymmetric=request.asymmetric)
         result = compile_model(
             request.model,
             output,

@@ -43,6 +43,7 @@ def compile(
     disable: Collection[str] = (),
     weights: str | Path | None = None,
     transfer_layout: str | None = None,
+    asymmetric: bool = False,
     output: str | Path | None = None,
     progress: bool | None = None,
 ) -> Program:
@@ -53,8 +54,9 @@ def compile(
     make one from: INT8 needs one or the other, F16 and BF16 with samples keep layers whose
     numbers they do not hold in wider formats. `preprocess` says how images become inputs (a TOML
     file, or fields of `Preprocess` by name); `min_cosine` is what the outputs shall reach on the
-    samples. `input_shapes` fix dynamic inputs, `disable` names passes and patterns to leave out.
-    The program lives in a temporary folder until it is saved, or in `output`.
+    samples. With `asymmetric`, integers have zero points. `input_shapes` fix dynamic inputs,
+    `disable` names passes and patterns to leave out. The program lives in a temporary folder until
+    it is saved, or in `output`.
 
     Raises TpuError with the text that `tpu-compile` prints.
     """
@@ -83,6 +85,7 @@ def compile(
             min_cosine,
             None if weights is None else Path(weights),
             transfer_layout,
+            asymmetric=asymmetric,
         )
         update = stack.enter_context(working(progress, f"{file.name}: compiling"))
 

@@ -10,6 +10,7 @@ is not the type's whole range follows it: `i8<-127:127>`.
 """
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     NoneAttr,
     Signedness,
+    TensorType,
     f64,
 )
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
@@ -245,6 +247,19 @@ def stored_element(element: Attribute) -> Attribute:
     if isinstance(element, CalibratedType):
         return element.expressed
     return element.storage if isinstance(element, UniformType) else element
+
+
+def zero_point(type_: Attribute) -> int:
+    """The integer that stands for 0 in tensors of a type; 0 where they are not quantised, or have
+    steps of their own along an axis."""
+    element = cast(TensorType[Attribute], type_).element_type if _is_tensor(type_) else type_
+    if not isinstance(element, UniformType) or len(element.scales) > 1:
+        return 0
+    return element.zero_point
+
+
+def _is_tensor(type_: Attribute) -> bool:
+    return isinstance(type_, TensorType)
 
 
 Quant = Dialect("quant", [], [CalibratedType, UniformType])

@@ -24,11 +24,12 @@ class Quantization:
     """Files that say how a network is quantised; empty where there is none.
 
     `calibration_table` has the range of every tensor, which INT8 needs; `quantize_table` names
-    ops to lower to another number format than the rest.
+    ops to lower to another number format than the rest. `asymmetric` gives integers zero points.
     """
 
     calibration_table: str = ""
     quantize_table: str = ""
+    asymmetric: bool = False
 
 
 FLOAT = Quantization()
@@ -87,15 +88,18 @@ _SILENT: OptionTexts = {"shortfall": "false"}
 
 
 def _calibrated(settings: Settings) -> OptionTexts:
-    table = settings.quantization.calibration_table
-    return {"file": table, "asymmetric": "false"} if table else {}
+    tables = settings.quantization
+    if not tables.calibration_table:
+        return {}
+    return {"file": tables.calibration_table, "asymmetric": str(tables.asymmetric).lower()}
 
 
 def _lowered(settings: Settings) -> OptionTexts:
     tables = settings.quantization
     files = {"qtable": tables.quantize_table, "bias_corrections": tables.calibration_table}
     described = {"description": settings.description} if settings.description else {}
-    return {**described, **{option: file for option, file in files.items() if file}}
+    points: OptionTexts = {"asymmetric": "true"} if tables.asymmetric else {}
+    return {**described, **points, **{option: file for option, file in files.items() if file}}
 
 
 def _stripped(settings: Settings) -> OptionTexts:

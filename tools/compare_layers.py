@@ -119,7 +119,6 @@ def _row(
     numbers = _numbers(stored, value)
     same = reference is not None and reference.size == numbers.size
     wanted = reference.reshape(numbers.shape) if same and reference is not None else None
-    scale = element.scale if isinstance(element, UniformType) else 1.0
     shown = numbers if wanted is None else wanted
     return LayerComparison(
         name=name,
@@ -127,7 +126,7 @@ def _row(
         type=str(element).removeprefix("!"),
         storage=_storage(element),
         to_float=None if wanted is None else closeness(numbers, wanted),
-        to_interpreter=closeness(numbers, exact.reshape(numbers.shape) * scale),
+        to_interpreter=closeness(numbers, _real(exact.reshape(numbers.shape), element)),
         low=float(shown.min(initial=0)),
         high=float(shown.max(initial=0)),
         threshold=_threshold(value),
@@ -138,10 +137,17 @@ def _numbers(stored: Array, value: SSAValue) -> Array:
     """What stored elements stand for, in f64."""
     element = element_of(value)
     if isinstance(element, UniformType):
-        return stored.astype(np.float64) * element.scale
+        return _real(stored, element)
     if stored.dtype == np.uint16:  # bf16
         return (stored.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return stored.astype(np.float64)
+
+
+def _real(stored: Array, element: Attribute) -> Array:
+    """The numbers that integers of a quantised type stand for; others as they are."""
+    if not isinstance(element, UniformType):
+        return stored
+    return (stored.astype(np.float64) - element.zero_point) * element.scale
 
 
 def _storage(element: Attribute) -> str:
@@ -157,6 +163,8 @@ def _storage(element: Attribute) -> str:
 def _threshold(value: SSAValue) -> float | None:
     element = element_of(value)
     if isinstance(element, UniformType):
+        if element.zero_point:
+            return element.scale * (abs(element.zero_point) + SIGNED_MAX + 1)
         return element.scale * (SIGNED_MAX if is_signed(element) else UNSIGNED_MAX)
     if isinstance(element, CalibratedType):
         return max(abs(element.min.value.data), abs(element.max.value.data))

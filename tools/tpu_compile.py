@@ -118,6 +118,11 @@ def _add_formats(parser: argparse.ArgumentParser) -> None:
         help="ranges of all tensors, as tpu-calibrate writes them; INT8 needs it (QDQ not)",
     )
     parser.add_argument(
+        "--asymmetric",
+        action="store_true",
+        help="INT8 with zero points: ranges from end to end instead of on both sides of zero",
+    )
+    parser.add_argument(
         "--calibrate-with",
         type=Path,
         metavar="DIR|X.npz|random",
@@ -239,6 +244,7 @@ def _request(args: argparse.Namespace, command: str | None = None) -> Request:
         args.transfer_layout,
         command,
         args.cores,
+        args.asymmetric,
     )
 
 

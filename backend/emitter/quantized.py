@@ -53,25 +53,28 @@ class QuantizedEmitter(TiuEmitter):
         self,
         out: LocalTensor,
         a: LocalTensor,
-        factor: LocalTensor | tuple[int, int],
+        factor: LocalTensor | tuple[int, int, int],
         rounding: Rounding,
     ) -> None:
         """out (8 bits) = saturate(round(a * multiplier / 2^shift) + zero point); a is i32.
 
-        `factor` is (multiplier, shift) for all elements, or a table (1, c, 1, 3) i32, EU-aligned,
-        of (multiplier, -shift, zero point). Result and operand are EU-aligned.
+        `factor` is (multiplier, shift, zero point) for all elements, or a table (1, c, 1, 3) i32,
+        EU-aligned, of (multiplier, -shift, zero point). Result and operand are EU-aligned.
         """
         more = {"opd2_n_str": rounding}
         if isinstance(factor, LocalTensor):
             self._convert(RQ_DQ.RQ1, out, {"opd0": a, "opd1": factor}, more)
             return
-        multiplier, shift = factor
+        multiplier, shift, zero = factor
         more |= {"opd1_const": 1, "opd1_addr": multiplier & 0xFFFFFFFF}
-        self._convert(RQ_DQ.RQ1, out, {"opd0": a}, more | {"opd2_addr": -shift & 0xFF})
+        more["opd2_addr"] = (zero & 0xFFFF) << 16 | -shift & 0xFF
+        self._convert(RQ_DQ.RQ1, out, {"opd0": a}, more)
 
-    def dequantize(self, out: LocalTensor, a: LocalTensor, scale: float) -> None:
-        """out (f32) = a * scale; a has 8 bits, both are EU-aligned."""
+    def dequantize(self, out: LocalTensor, a: LocalTensor, scale: float, zero: int = 0) -> None:
+        """out (f32) = (a - zero) * scale; a has 8 bits, both are EU-aligned."""
         more = {"opd1_const": 1, "opd2_addr": DType.F32.bits(scale)}
+        if zero:
+            more["opd1_addr"] = zero & 0xFFFF
         self._convert(RQ_DQ.DQ0, out, {"opd0": a}, more)
 
     def _convert(

@@ -155,6 +155,8 @@ class TiuEmitter(CommandQueues):
         """
         x, window = read_part(out, x, window, self.chip)
         more = window.fields() | {"opd3_const": 1, "res_add": int(accumulate)}
+        if window.fill:
+            more["opd3_addr"] = x.dtype.bits(window.fill)
         more["opd2_const"] = int(bias is None)
         if relu:
             more["relu"] = 1
@@ -196,6 +198,8 @@ class TiuEmitter(CommandQueues):
 
         Of 8-bit integers the bias and (exact) `out` are i32."""
         more = {"opd2_const": int(bias is None), "opd2_sign": 0}
+        if window.fill:
+            more["opd3_addr"] = x.dtype.bits(window.fill)
         self._pool(PorD.DEPTHWISE, out, x, window, more, {"opd1": weight, "opd2": bias})
 
     def avg_pool(self, out: LocalTensor, x: LocalTensor, window: Window, scale: float) -> None:

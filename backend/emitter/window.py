@@ -10,14 +10,15 @@ from xdsl_tpu.dialects.errors import TpuError
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A sliding window: kernel and stride (y, x), pads (top, bottom, left, right), dilation, and
-    the zeros that it sees between neighbouring elements."""
+    """A sliding window: kernel and stride (y, x), pads (top, bottom, left, right), dilation, the
+    zeros that it sees between neighbouring elements, and the integer that it sees as padding."""
 
     kernel: tuple[int, int]
     stride: tuple[int, int] = (1, 1)
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     dilation: tuple[int, int] = (1, 1)
     insert: tuple[int, int] = (0, 0)
+    fill: int = 0
 
     def fields(self) -> dict[str, int]:
         """The command fields common to convolution and pooling."""

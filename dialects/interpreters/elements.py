@@ -54,7 +54,7 @@ def element_type(type_: Attribute) -> Attribute:
 def uniform_type(type_: Attribute) -> UniformType | None:
     """The quantised type of a tensor's elements; None when they are not quantised.
 
-    ValueError for scales per axis and for zero points other than 0, which have no semantics.
+    ValueError for scales per axis, which have no semantics.
     """
     try:
         element = _declared(type_)
@@ -62,8 +62,8 @@ def uniform_type(type_: Attribute) -> UniformType | None:
         return None
     if not isinstance(element, UniformType):
         return None
-    if len(element.scales) > 1 or element.zero_point:
-        raise ValueError(f"{element} is not symmetric with one scale")
+    if len(element.scales) > 1:
+        raise ValueError(f"{element} has more than one scale")
     return element
 
 

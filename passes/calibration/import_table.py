@@ -50,8 +50,9 @@ class ImportCalibrationTablePass(ModulePass):
     Every f32 result needs a line of the table `file` under its name. Ops that only move elements
     take over the range of their operands when they have none. Without `file` nothing happens.
     A range is the table's smallest and largest number; with `asymmetric=false` it is the threshold,
-    on both sides of zero where there are negative numbers. `convert-top-to-tpu` quantises
-    symmetrically either way, over the largest magnitude of a range.
+    on both sides of zero where there are negative numbers. Told `asymmetric=true` as well,
+    `convert-top-to-tpu` gives ranges zero points; else it quantises symmetrically either way, over
+    the largest magnitude of a range.
     """
 
     name = "import-calibration-table"

@@ -1,7 +1,7 @@
 """Ranges of values in the IR: how a table's threshold becomes one, and reading and changing them.
 
-Quantisation is symmetric: a range that reaches below zero is quantised to signed integers over
-+-threshold, any other to unsigned ones over 0..max.
+A range that reaches below zero is quantised to signed integers, over +-threshold or, in asymmetric
+quantisation, from end to end; any other to unsigned ones over 0..max.
 """
 
 from typing import NamedTuple, cast
@@ -45,7 +45,8 @@ def initial_range(op: Operation, seen: Threshold, asymmetric: bool = False) -> R
     if (seen.min, seen.max) == (0, 0):
         return None
     if asymmetric:
-        return Range(min(seen.min, 0.0), max(seen.max, 0.0))
+        positive = ends_in_relu(op) and not isinstance(op, top.SubOp)
+        return Range(0.0 if positive else min(seen.min, 0.0), max(seen.max, 0.0))
     match op:
         case top.AbsOp():
             low, high = -th, th

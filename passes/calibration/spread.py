@@ -84,13 +84,18 @@ def drop_ranges(func: FuncOp) -> None:
                 Rewriter.replace_value_with_new_type(op.results[place], plain)
 
 
-def spread_calibration(func: FuncOp, floats: Collection[Operation] = ()) -> None:
+def spread_calibration(
+    func: FuncOp, floats: Collection[Operation] = (), asymmetric: bool = False
+) -> None:
     """Adjust the calibrated types of one function of top IR, in place.
 
     Parts that are cut out in one of the `floats`, ops that compute on floats, keep their own
-    ranges: that of the whole tensor may be far larger.
+    ranges: that of the whole tensor may be far larger. So do magnitudes of `asymmetric` ranges,
+    whose ends are not those of their operands.
     """
     apart = {op for op in floats if isinstance(op, top.SliceOp | top.SplitOp)}
+    if asymmetric:
+        apart |= {op for op in func.body.block.ops if isinstance(op, top.AbsOp)}
     ops = [op for op in func.body.block.ops if op not in apart]
     _forward(_of(ops, (top.ReshapeOp, top.PermuteOp)))
     _each(_of(ops, KEEP_SIGN), _keep_sign)

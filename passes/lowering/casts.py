@@ -42,6 +42,7 @@ ANY_INPUT = (tpu.CastOp,)
 class _Casts:
     """The casts of one function: one for each value and type, shared by all its users."""
 
+    asymmetric: bool
     made: dict[tuple[SSAValue, Attribute], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
     )
@@ -63,7 +64,7 @@ class Narrowed(NamedTuple):
     element: Attribute
 
 
-def insert_casts(func: FuncOp) -> list[Narrowed]:
+def insert_casts(func: FuncOp, asymmetric: bool = False) -> list[Narrowed]:
     """Cast operands to the element type their op computes in, and results of `func` to f32 (but
     integers).
 
@@ -74,15 +75,16 @@ def insert_casts(func: FuncOp) -> list[Narrowed]:
         %2 = MatMul(%1, ..) : f16   ->   %c = Cast(%1) : f16   loc("actmatmul_f16")
                                          %2 = MatMul(%c, ..) : f16
 
-    Gives the values that are cast to fewer bits, those of integers and f32.
+    Floats become integers with zero points if `asymmetric`. Gives the values that are cast to
+    fewer bits, those of integers and f32.
     """
-    casts, narrowed = _Casts(), list[Narrowed]()
+    casts, narrowed = _Casts(asymmetric), list[Narrowed]()
     for op in list(func.body.block.ops):
         for place, value in enumerate(op.operands):
             if not isinstance(value.type, TensorType) or is_weight(value):
                 continue
             wanted = wanted_element(op, place)
-            element = None if wanted is None else _cast_to(wanted, value, op)
+            element = None if wanted is None else _cast_to(wanted, value, op, asymmetric)
             if element is None:
                 continue
             user = "" if isinstance(op, ReturnOp) else required_name(op)
@@ -93,7 +95,9 @@ def insert_casts(func: FuncOp) -> list[Narrowed]:
     return narrowed
 
 
-def _cast_to(wanted: Attribute, value: SSAValue, op: Operation) -> Attribute | None:
+def _cast_to(
+    wanted: Attribute, value: SSAValue, op: Operation, asymmetric: bool
+) -> Attribute | None:
     """The type `value` must be cast to for a reader of `wanted` elements; None when it fits.
 
     A quantised reader takes any quantised value; a float becomes one by its calibrated range.
@@ -103,7 +107,7 @@ def _cast_to(wanted: Attribute, value: SSAValue, op: Operation) -> Attribute | N
     if isinstance(wanted, UniformType):
         if isinstance(element, UniformType):
             return None
-        target = quantised(element)
+        target = quantised(element, asymmetric)
         if target is None:
             raise TpuError(
                 f"{op.name} '{required_name(op)}' runs in INT8, but its operand "

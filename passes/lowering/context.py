@@ -46,7 +46,8 @@ class CannotLowerError(TpuError):
 class LoweringContext:
     """The state of one lowering sweep over one function.
 
-    `element` is that of the op being lowered, `lanes` are those of the chip.
+    `element` is that of the op being lowered, `lanes` are those of the chip. `asymmetric` types of
+    8 bits have zero points.
     `weights` is None for a module without a weight file: then only types change.
     """
 
@@ -56,6 +57,7 @@ class LoweringContext:
     builder: Builder
     lanes: Lanes
     corrections: Mapping[str, Sequence[float]] = field(default_factory=dict[str, Sequence[float]])
+    asymmetric: bool = False
     _copies: dict[tuple[SSAValue, Attribute], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
     )
@@ -99,7 +101,7 @@ class LoweringContext:
             return old.type
         known = range_of(old)
         if element == INT8:
-            element = result_element(old)
+            element = result_element(old, self.asymmetric)
         elif known is not None and isinstance(element, AnyFloat):
             element = CalibratedType.of(element, *known)
         return TensorType(element, shape_of(old))

@@ -29,7 +29,7 @@ from xdsl_tpu.passes.lowering.attention_parts import wide_attention
 from xdsl_tpu.passes.lowering.bounds import wrapping
 from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
-from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
+from xdsl_tpu.passes.lowering.int8.table import in_8_bits
 from xdsl_tpu.passes.lowering.integers import INTEGERS, gives_integers, round_others
 from xdsl_tpu.passes.lowering.notes import (
     approximated,
@@ -60,7 +60,8 @@ class ConvertTopToTpuPass(ModulePass):
     `mode` and `chip` may be left out when `processor-assign` has set them on the module;
     `description` is the chip's `.toml` file if it has its own. INT8
     needs calibrated types (`import-calibration-table`) and the weights; ops without an 8-bit
-    form run in F16, and so do attentions whose scores would leave the chip. `qtable` is a file of
+    form run in F16, and so do attentions whose scores would leave the chip. `asymmetric` gives
+    types with negative numbers a zero point; weights have none. `qtable` is a file of
     `op_name mode` lines for ops in another format than `mode`. `bias_corrections` is a calibration
     table; what it says of the mean errors of ops in 8 bits (`#bias_correction`) goes into their
     biases. The other options are those of the vendor's pass and must keep their defaults.
@@ -113,17 +114,25 @@ class ConvertTopToTpuPass(ModulePass):
             notes += beyond_f16(one.constants, one.saturated)
         if int8:
             for func, one in zip(functions(op), modes, strict=True):
-                spread_calibration(func, {part for part in one if one[part] != "INT8"})
+                floats = {part for part in one if one[part] != "INT8"}
+                spread_calibration(func, floats, self.asymmetric)
         corrections = _corrections(self.bias_corrections) if int8 else {}
+        if corrections and self.asymmetric:
+            raise TpuError(
+                f"{self.name}: {self.bias_corrections} corrects errors of symmetric integers "
+                "(#bias_correction); make a table without --min-cosine for asymmetric ones"
+            )
         problems = [
             problem
             for func, one in zip(functions(op), modes, strict=True)
-            for problem in _lower(func, one, weights, corrections, description.weight_lanes)
+            for problem in _lower(
+                func, one, weights, corrections, description.weight_lanes, self.asymmetric
+            )
         ]
         if problems:
             raise OpsError(f"{len(problems)} ops cannot be lowered to tpu", problems)
         for func, known in zip(functions(op), bounds, strict=True):
-            notes += rounded(insert_casts(func), known)
+            notes += rounded(insert_casts(func, self.asymmetric), known)
             _drop_unused_weights(func)
             func.update_function_type()
         if weights is not None:
@@ -166,7 +175,7 @@ class ConvertTopToTpuPass(ModulePass):
 
     def _refuse_unsupported_options(self) -> None:
         defaults = ConvertTopToTpuPass()
-        for option in ("asymmetric", "do_winograd", "q_group_size", "q_symmetric"):
+        for option in ("do_winograd", "q_group_size", "q_symmetric"):
             if getattr(self, option) != getattr(defaults, option):
                 raise TpuError(f"{self.name}: option {option} is not supported")
         if self.matmul_perchannel or self.gelu_mode != defaults.gelu_mode:
@@ -193,11 +202,18 @@ def _lower(
     weights: Weights | None,
     corrections: Mapping[str, Sequence[float]],
     lanes: Lanes,
+    asymmetric: bool,
 ) -> Iterator[OpProblem]:
     """Lower the ops of `func` that have a mode; gives a problem for each without a lowering."""
     entry = func.body.block
     ctx = LoweringContext(
-        MODES["F32"], weights, entry, Builder(InsertPoint.at_start(entry)), lanes, corrections
+        MODES["F32"],
+        weights,
+        entry,
+        Builder(InsertPoint.at_start(entry)),
+        lanes,
+        corrections,
+        asymmetric,
     )
     for op in list(entry.ops):
         # The spread of calibration has changed types of values, not ops: modes still apply.
@@ -222,11 +238,10 @@ def _lower_op(op: Operation, mode: str, ctx: LoweringContext) -> Sequence[SSAVal
         ctx.element = INTEGER
         return INTEGERS[type(op)](op, ctx)
     if mode == "INT8":
-        ctx.element, lower_int8 = MODES[mode], INT8_LOWERINGS.get(type(op))
-        if lower_int8 is not None and has_ranges(op):
-            lowered = lower_int8(op, ctx)
-            if lowered is not None:
-                return lowered
+        ctx.element = MODES[mode]
+        lowered = in_8_bits(op, ctx)
+        if lowered is not None:
+            return lowered
         mode = float_mode(op)
     ctx.element = MODES[mode]
     lowering = LOWERINGS.get(type(op))

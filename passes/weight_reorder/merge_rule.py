@@ -13,6 +13,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     choose_3ic,
 )
 from xdsl_tpu.dialects.lanes import USUAL_ROW, Lanes
+from xdsl_tpu.dialects.quant import zero_point
 from xdsl_tpu.passes.tensors import element_bytes, is_weight, shape_of
 
 BROADCAST_IN_LOCAL_MEMORY = 0x10
@@ -31,14 +32,16 @@ def merge_by_rule(op: tpu.Conv2DOp, lanes: Lanes, merge_columns: bool) -> int:
     Rows and columns are both merged only with `merge_columns`, else rows alone: a merged column
     takes a load of the whole image of its own, since its runs stay dense. That costs more than the
     cube gains by it, because first layers wait for their input. Dilated and grouped filters,
-    those over an image with zeros in it, and those that are no weights, are never merged.
+    those over an image with zeros in it or padded by another integer than 0, and those that are no
+    weights, are never merged.
     """
     if not is_weight(op.filter) or op.group.value.data != 1:
         return MERGE_NOTHING
     dims = shape_of(op.filter)
     dilated = op.dilations is not None and any(step != 1 for step in ints(op.dilations))
     spread = op.inserts is not None and any(ints(op.inserts))
-    if dilated or spread or len(dims) != 4:
+    padded = bool(zero_point(op.input.type)) and any(ints(op.pads))
+    if dilated or spread or padded or len(dims) != 4:
         return MERGE_NOTHING
     shape = FilterShape(*dims)
     mode = choose_3ic(shape.ic, shape.kh, shape.kw, element_bytes(op.filter), lanes)

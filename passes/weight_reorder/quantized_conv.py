@@ -33,6 +33,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     reordered_filter_shape,
 )
 from xdsl_tpu.dialects.lanes import Lanes
+from xdsl_tpu.dialects.quant import zero_point
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.graph import none_before
 from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
@@ -85,7 +86,8 @@ def _requantisation(op: tpu.Conv2DOp, channels: int, where: str) -> Array:
     factors, shifts = ints(op.multiplier), ints(op.rshift)
     if {len(factors), len(shifts)} != {channels}:
         raise TpuError(f"{where}: {channels} channels need one multiplier and one rshift each")
-    return np.stack([factors, [-s for s in shifts], [0] * channels], axis=1).astype(np.int32)
+    zeros = [zero_point(op.output.type)] * channels
+    return np.stack([factors, [-s for s in shifts], zeros], axis=1).astype(np.int32)
 
 
 def _use(op: tpu.Conv2DOp, merged: top.WeightOp, mode: int, weights: Weights | None) -> None:

@@ -48,7 +48,7 @@ def steps_of_lowered(module: ModuleOp) -> dict[str, Step]:
             element = element_of(result) if is_ranked_tensor(result.type) else None
             if not isinstance(element, UniformType) or len(element.scales) > 1:
                 continue
-            step = Step(element.scale, is_signed(element))
+            step = Step(element.scale, is_signed(element), element.zero_point)
             named = op.operands[0] if isinstance(op, tpu.CastOp) else result
             found.setdefault(name_of(named) or "", step)
     return found
@@ -57,7 +57,8 @@ def steps_of_lowered(module: ModuleOp) -> dict[str, Step]:
 def in_steps(values: Array, step: Step) -> Array:
     """Numbers as they are after rounding to 8 bits and back."""
     low, high = (-128, 127) if step.signed else (0, 255)
-    return np.clip(np.rint(values / np.float32(step.scale)), low, high) * np.float32(step.scale)
+    scale, zero = np.float32(step.scale), step.zero_point
+    return (np.clip(np.rint(values / scale) + zero, low, high) - zero) * scale
 
 
 def noise(found: Array, exact: Array) -> float:

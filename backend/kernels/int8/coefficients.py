@@ -3,7 +3,7 @@
 docs/hardware/instructions.md#sconv, docs/hardware/instructions.md#srq_dq.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import BoolAttr
 
@@ -24,19 +24,21 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     is_depthwise,
     reordered_filter_shape,
 )
+from xdsl_tpu.dialects.quant import zero_point
 
 _REQUANT_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a quantised convolution is, apart from its tensors."""
+    """What a quantised convolution is, apart from its tensors; `fill` is its padding."""
 
     layout: CoefficientLayout
     kernel: tuple[int, int]
     dtype: DType
     rounding: Rounding
     relu: bool
+    fill: int = 0
 
     @property
     def depthwise(self) -> bool:
@@ -67,7 +69,18 @@ def filter_of(op: tpu.Conv2DOp, ic: int, oc: int, dtype: DType, chip: Chip) -> F
         dtype,
         rounding_of(op.round_mode),
         _flag(op.do_relu),
+        _padding(op),
     )
+
+
+def _padding(op: tpu.Conv2DOp) -> int:
+    """The integer that stands for 0 in the input; raises TpuError where the tile is padded."""
+    fill = zero_point(op.input.type)
+    if fill and any(ints(op.pads)) and any(op.merged_taps()):
+        raise NoKernel(f"{where(op)}: merged taps beside padding of {fill} have no kernel")
+    if _flag(op.do_relu) and zero_point(op.output.type):
+        raise NoKernel(f"{where(op)}: a quantised relu where 0 is another integer has no kernel")
+    return fill
 
 
 def _flag(attribute: BoolAttr) -> bool:
@@ -128,6 +141,7 @@ def convolve(
     copied to `total` first and accumulated onto, which costs no more than adding them.
     """
     chip, kind = emitter.chip, parts.filter
+    window = replace(window, fill=kind.fill)
     if window.stride[1] > LIMITS.window_stride:
         sums, x, window = one_window_a_row(chip, total, x, window)
         out = aligned(chip, out.address, sums.shape, out.dtype)

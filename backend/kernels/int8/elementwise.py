@@ -219,27 +219,27 @@ def _requantized(op: Operation, types: Types) -> ElementWise:
     return ElementWise(compute)
 
 
-def _scale(op: Operation, index: int | None) -> float:
-    """The scale of the result, or of the first operand."""
+def _numbers(op: Operation, index: int | None) -> tuple[float, int]:
+    """Scale and zero point of the result, or of the first operand."""
     value = op.results[0] if index is None else op.operands[index]
     element = cast(TensorType[Attribute], value.type).element_type
-    if not isinstance(element, UniformType) or len(element.scales) > 1 or element.zero_point:
-        raise NoKernel(f"{where(op)}: {element} is not a symmetric quantised type with one scale")
-    return element.scale
+    if not isinstance(element, UniformType) or len(element.scales) > 1:
+        raise NoKernel(f"{where(op)}: {element} is not a quantised type with one scale")
+    return element.scale, element.zero_point
 
 
 def _cast(op: Operation, types: Types) -> ElementWise:
     """tpu.Cast between a float and an 8-bit type."""
     source = types.operands[0]
     if types.out.is_float and not source.is_float:
-        return _to_float(_scale(op, 0), types.out)
+        return _to_float(*_numbers(op, 0), types.out)
     if source.is_float and not types.out.is_float:
-        return _to_integer(_scale(op, None), source)
+        return _to_integer(*_numbers(op, None), source)
     raise NoKernel(f"{where(op)}: a cast {source.label} to {types.out.label} has no kernel")
 
 
-def _to_integer(scale: float, source: DType) -> ElementWise:
-    """round(x / scale): in f16 when the reciprocal is a normal f16, else in f32."""
+def _to_integer(scale: float, zero: int, source: DType) -> ElementWise:
+    """round(x / scale + zero): in f16 when the reciprocal is a normal f16, else in f32."""
     reciprocal = 1.0 / scale
     kind = DType.F16 if source is DType.F16 and fits_f16(reciprocal) else DType.F32
 
@@ -249,16 +249,18 @@ def _to_integer(scale: float, source: DType) -> ElementWise:
             emitter.cast(work.scratch[1], x)
             x = work.scratch[1]
         emitter.arith(Arith.MUL, scaled, x, reciprocal)
+        if zero:
+            emitter.arith(Arith.ADD, scaled, scaled, float(zero))
         emitter.cast(work.out, scaled, Rounding.HALF_AWAY)
 
     return ElementWise(compute, (Scratch(kind),) * (1 if source is kind else 2))
 
 
-def _to_float(scale: float, target: DType) -> ElementWise:
-    """x * scale: in f16 when the scale is a normal f16, else in f32."""
+def _to_float(scale: float, zero: int, target: DType) -> ElementWise:
+    """(x - zero) * scale: in f16 when the scale is a normal f16, else in f32."""
     if target is DType.F32:
         return ElementWise(
-            lambda emitter, work: emitter.dequantize(work.out, work.operands[0], scale)
+            lambda emitter, work: emitter.dequantize(work.out, work.operands[0], scale, zero)
         )
     narrow = target is DType.F16 and fits_f16(scale)
 
@@ -266,9 +268,11 @@ def _to_float(scale: float, target: DType) -> ElementWise:
         wide = work.scratch[0]
         if narrow:
             emitter.cast(wide, work.operands[0])
+            if zero:
+                emitter.arith(Arith.SUB, wide, wide, float(zero))
             emitter.arith(Arith.MUL, work.out, wide, scale)
         else:
-            emitter.dequantize(wide, work.operands[0], scale)
+            emitter.dequantize(wide, work.operands[0], scale, zero)
             emitter.cast(work.out, wide)
 
     return ElementWise(compute, (Scratch(target if narrow else DType.F32),))

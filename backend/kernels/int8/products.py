@@ -6,13 +6,14 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import NoKernel
+from xdsl_tpu.dialects.quant import zero_point
 
 
 def factor_of(op: tpu.MatMulOp) -> Factor:
-    """The factor to the result's scale.
+    """The factor to the result's scale, and the zero point of the result.
 
-    Raises TpuError for one factor per column, zero points, a transposed output and a relu with a
-    limit.
+    Raises TpuError for one factor per column, zero points of operands that are not in the bias, a
+    transposed output and a relu with a limit.
     """
     name = where(op)
     factors, shifts = ints(op.multipliers), ints(op.rshifts)
@@ -25,4 +26,7 @@ def factor_of(op: tpu.MatMulOp) -> Factor:
     relu = bool(op.do_relu.value.data)
     if relu and op.relu_limit.value.data >= 0:
         raise NoKernel(f"{name}: a quantised relu with a limit has no kernel")
-    return Factor(factors[0], shifts[0], rounding_of(op.round_mode), relu)
+    zero = zero_point(op.output.type)
+    if relu and zero:
+        raise NoKernel(f"{name}: a quantised relu where 0 is another integer has no kernel")
+    return Factor(factors[0], shifts[0], rounding_of(op.round_mode), relu, zero)

@@ -20,16 +20,17 @@ def rounding_of(mode: RoundModeAttr) -> Rounding:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """result = saturate(round(x * multiplier / 2^shift)), then max(result, 0) if `relu`."""
+    """result = saturate(round(x * multiplier / 2^shift) + zero), then max(result, 0) if `relu`."""
 
     multiplier: int
     shift: int
     rounding: Rounding
     relu: bool = False
+    zero: int = 0
 
     def apply(self, emitter: Emitter, out: LocalTensor, total: LocalTensor) -> None:
         """From i32 to 8 bits, EU-aligned tensors of one shape."""
-        emitter.requantize(out, total, (self.multiplier, self.shift), self.rounding)
+        emitter.requantize(out, total, (self.multiplier, self.shift, self.zero), self.rounding)
         clamp_low(emitter, out, self.relu)
 
 

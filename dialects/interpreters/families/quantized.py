@@ -1,7 +1,7 @@
 """What ops compute on quantised integers: exactly, with one rounding where a result is scaled.
 
 docs/hardware/quantization.md. Results are saturated to the integers of their type; the
-fused relu is a lower limit of 0. All zero points are 0 (symmetric quantisation).
+fused relu is a lower limit of 0. Zero points are 0 but where a rule says otherwise.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from xdsl_tpu.dialects.interpreters.call import Call, Rule
 from xdsl_tpu.dialects.interpreters.elements import (
     element_type,
     integer_dtype,
+    is_absent,
     is_integer,
     uniform_type,
 )
@@ -35,23 +36,29 @@ from xdsl_tpu.dialects.interpreters.numerics.integers import (
 from xdsl_tpu.dialects.interpreters.numerics.linear import MatMulFlags, matmul
 from xdsl_tpu.dialects.interpreters.numerics.pooling import PoolGeometry, max_pool, window_sums
 from xdsl_tpu.dialects.interpreters.registry import Rules
+from xdsl_tpu.dialects.quant import zero_point
 
 Array = npt.NDArray[Any]
 
 
-def finished(call: Call, values: Array) -> Array:
+def finished(call: Call, values: Array, zero_points: bool = False) -> Array:
     """Integers of any size as the op's result: relu, then saturation.
 
-    ValueError when a type among operands and results is not symmetric.
+    ValueError when a type among operands and results has a zero point, unless `zero_points` are in
+    the values already; and for a relu whose result has one.
     """
-    for value in (*call.op.operands, *call.op.results):
-        uniform_type(value.type)
+    tensors = (*call.op.operands, *call.op.results)
+    points = [zero_point(value.type) for value in tensors]
+    if any(points) and not zero_points:
+        raise ValueError("its types have zero points, which have no semantics here")
     element = element_type(call.op.results[0].type)
     if not is_integer(element):
         raise ValueError(f"quantised operands cannot give elements of {element}")
     if call.has("do_relu") and call.flag("do_relu"):
         if call.number("relu_limit") >= 0:
             raise ValueError("a quantised relu has no limit but its type's (relu_limit)")
+        if points[-1]:
+            raise ValueError("a quantised relu has no semantics where 0 is another integer")
         values = np.maximum(values, 0)
     return saturate(values, integer_dtype(element))
 
@@ -114,7 +121,10 @@ def rectify(call: Call) -> Array:
 
 
 def matrix_product(call: Call) -> Array:
-    """(input @ right + bias) under the scale of the result; a multiplier per column in `multi`."""
+    """(input @ right + bias) under the scale of the result; a multiplier per column in `multi`.
+
+    The zero point of the result is added; that of the input is in the bias.
+    """
     flags = MatMulFlags(
         call.flag("left_transpose"),
         call.flag("right_transpose"),
@@ -130,7 +140,14 @@ def matrix_product(call: Call) -> Array:
     multi = call.optional(3)
     (factor,) = call.integers("multipliers") if multi is None else (multi.reshape(-1),)
     (shift,) = call.integers("rshifts")
-    return finished(call, scaled(total, factor, shift, call.text("round_mode")))
+    values = scaled(total, factor, shift, call.text("round_mode"))
+    return finished(call, values + zero_point(call.op.results[0].type), zero_points=True)
+
+
+def _same_zero_points(call: Call) -> None:
+    values = (*call.op.operands, *call.op.results)
+    if len({zero_point(value.type) for value in values if not is_absent(value.type)}) > 1:
+        raise ValueError("integers of different zero points cannot be compared or joined")
 
 
 def pool(call: Call) -> Array:
@@ -141,7 +158,8 @@ def pool(call: Call) -> Array:
     ceil = call.has("ceil_mode") and call.flag("ceil_mode")
     geometry = PoolGeometry(kernel, strides or [1] * len(kernel), pads, ceil)
     if call.text("pool_mode") == "Max":
-        return finished(call, call.shaped(max_pool(x.astype(np.float32), geometry)))
+        _same_zero_points(call)
+        return finished(call, call.shaped(max_pool(x.astype(np.float32), geometry)), True)
     if any(pads) and not call.flag("count_include_pad"):
         raise ValueError("a quantised mean counts its padding (count_include_pad)")
     sums = call.shaped(window_sums(x.astype(np.int64), geometry))
@@ -152,7 +170,7 @@ def pool(call: Call) -> Array:
 def lookup(call: Call) -> Array:
     """The table's element at each index, counted from the end for negative ones."""
     table = call.tensor(1).reshape(-1)
-    return finished(call, table[call.tensor().astype(np.int64) & 0xFF])
+    return finished(call, table[call.tensor().astype(np.int64) & 0xFF], zero_points=True)
 
 
 def cast(call: Call) -> Array:
@@ -164,7 +182,7 @@ def cast(call: Call) -> Array:
     if quantised is None:
         before = uniform_type(source)
         assert before is not None
-        return dequantize(call.tensor(), before.scale, _float_kind(target))
+        return dequantize(call.tensor(), before.scale, _float_kind(target), before.zero_point)
     if uniform_type(source) is not None:
         raise ValueError("a cast between quantised types has no semantics; use tpu.MulShift")
     if call.text("round_mode") != "HalfAwayFromZero":
@@ -172,7 +190,8 @@ def cast(call: Call) -> Array:
             f"a quantising cast rounds half away from zero, not {call.text('round_mode')}"
         )
     dtype = integer_dtype(quantised.storage)
-    return quantize(call.tensor(), quantised.scale, _float_kind(source), dtype)
+    kind = _float_kind(source)
+    return quantize(call.tensor(), quantised.scale, kind, dtype, quantised.zero_point)
 
 
 def _float_kind(type_: Attribute) -> str:
@@ -209,7 +228,8 @@ def requantize_float(call: Call) -> Array:
 
 def joined(call: Call) -> Array:
     """Operands of one scale one after the other."""
-    return finished(call, concat(call))
+    _same_zero_points(call)
+    return finished(call, concat(call), zero_points=True)
 
 
 RULES: Final[Rules] = {

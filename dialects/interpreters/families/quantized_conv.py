@@ -24,12 +24,17 @@ from xdsl_tpu.dialects.interpreters.layouts import (
 from xdsl_tpu.dialects.interpreters.numerics.convolution import ConvGeometry, conv
 from xdsl_tpu.dialects.interpreters.numerics.integers import saturate, scaled
 from xdsl_tpu.dialects.lanes import Lanes
+from xdsl_tpu.dialects.quant import zero_point
 
 Array = npt.NDArray[Any]
 
 
 def convolution(call: Call) -> Array:
-    """(input * filter + bias) under the scale of the result, by a factor per output channel."""
+    """(input * filter + bias) under the scale of the result, by a factor per output channel.
+
+    Padding is the zero point of the input, whose share in the sums is in the bias; that of the
+    result is added, and part of merged coefficients.
+    """
     if call.integer("kernel_zp"):
         raise ValueError("a zero point of the filter (kernel_zp) has no semantics")
     if call.has("inserts") and any(call.integers("inserts")):
@@ -40,7 +45,12 @@ def convolution(call: Call) -> Array:
     filter_, parts = _coefficients(call, x)
     strides = call.integers("strides")
     dilations = call.integers("dilations") or [1] * len(strides)
-    geometry = ConvGeometry(strides, call.integers("pads"), dilations, call.integer("group"))
+    pads = call.integers("pads")
+    if fill := zero_point(call.op.operands[0].type):
+        ends = list(zip(pads[: len(kernel)], pads[len(kernel) :], strict=True))
+        x = np.pad(x, [(0, 0), (0, 0), *ends], constant_values=fill)
+        pads = [0] * len(pads)
+    geometry = ConvGeometry(strides, pads, dilations, call.integer("group"))
     # f64 holds every partial sum of 8-bit products exactly.
     total = conv(x.astype(np.float64), filter_.astype(np.float64), parts.bias, geometry)
     spread = (-1, *(1,) * (total.ndim - 2))
@@ -52,6 +62,8 @@ def convolution(call: Call) -> Array:
     if call.flag("do_relu"):
         if call.number("relu_limit") >= 0:
             raise ValueError("a quantised relu has no limit but its type's (relu_limit)")
+        if zero_point(call.op.results[0].type):
+            raise ValueError("a quantised relu has no semantics where 0 is another integer")
         values = np.maximum(values, 0)
     element = element_type(call.op.results[0].type)
     if not is_integer(element):
@@ -68,7 +80,8 @@ def _coefficients(call: Call, x: Array) -> tuple[Array, Coefficients]:
     factors, shifts = call.integers("multiplier"), call.integers("rshift")
     if {len(factors), len(shifts)} != {channels}:
         raise ValueError(f"{channels} output channels need one multiplier and rshift each")
-    words = [[factor, -shift, 0] for factor, shift in zip(factors, shifts, strict=True)]
+    zero = zero_point(call.op.results[0].type)
+    words = [[factor, -shift, zero] for factor, shift in zip(factors, shifts, strict=True)]
     flat = None if bias is None else bias.reshape(-1)
     rows = filter_.reshape(channels, -1)
     return filter_, Coefficients(np.array(words, np.int64), flat, rows)

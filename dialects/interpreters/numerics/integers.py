@@ -73,29 +73,31 @@ def round_half_away(x: Array) -> Array:
     return whole + np.copysign(np.abs(wide - whole) >= 0.5, wide)
 
 
-def quantize(x: Array, scale: float, kind: str, dtype: np.dtype[Any]) -> Array:
-    """saturate(round(x / scale)), ties away from zero; NaN becomes 0.
+def quantize(x: Array, scale: float, kind: str, dtype: np.dtype[Any], zero: int = 0) -> Array:
+    """saturate(round(x / scale + zero)), ties away from zero; NaN becomes 0.
 
     The division is a multiplication by the rounded reciprocal: for `kind` "f16" in f16, both
-    operands and the product rounded, when the reciprocal is a normal f16; else in f32.
+    operands, the product and the sum rounded, when the reciprocal is a normal f16; else in f32.
     """
     reciprocal = 1.0 / scale
     if kind == "f16" and fits_f16(reciprocal):
         product = to_f16(x * to_f16(np.full(1, reciprocal, np.float32)))
+        product = to_f16(product + np.float32(zero)) if zero else product
     else:
         product = np.asarray(x, np.float32) * np.float32(reciprocal)
+        product = product + np.float32(zero) if zero else product
     limits = np.iinfo(dtype)
     bounded = np.clip(np.where(np.isnan(product), 0, product), limits.min, limits.max)
     return saturate(round_half_away(bounded), dtype)
 
 
-def dequantize(x: Array, scale: float, kind: str) -> Array:
-    """x * scale as float32 numbers of `kind` "f32", "f16" or "bf16".
+def dequantize(x: Array, scale: float, kind: str, zero: int = 0) -> Array:
+    """(x - zero) * scale as float32 numbers of `kind` "f32", "f16" or "bf16".
 
     Of f16 the scale and the product are rounded to f16 when the scale is a normal f16; else the
     product is made in f32.
     """
-    singles = np.asarray(x, np.float32)
+    singles = np.asarray(x, np.float32) - np.float32(zero)
     if kind == "f16":
         factor = np.full(1, scale, np.float32)
         return to_f16(singles * (to_f16(factor) if fits_f16(scale) else factor))

@@ -49,10 +49,12 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     """conv(x, filter, bias) -> Conv2D(x, filter_i8, bias_int32) {multiplier, rshift}.
 
     Per output channel c, acc = sum(x_q * filter_q) + bias_q, and the result is
-    (acc * multiplier[c]) >> rshift[c], which stands for w_scale[c] * in_scale / out_scale.
+    (acc * multiplier[c]) >> rshift[c], which stands for w_scale[c] * in_scale / out_scale, plus the
+    zero point of its type. That of the input, times the sum of a channel's filter, is taken from
+    its bias.
     """
     assert isinstance(op, top.ConvOp)
-    step = step_of(op.input)
+    step = step_of(op.input, ctx.asymmetric)
     if (
         len(op.kernel_shape) > 2
         or not is_weight(op.filter)
@@ -68,12 +70,12 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     weights = numbers_of(op.filter, ctx)
     bias = corrected_bias(op, op.bias, len(weights), ctx)
     has_bias = bias is not None
-    signed = has_bias or float(weights.min(initial=0)) < 0
+    signed = has_bias or bool(step.zero_point) or float(weights.min(initial=0)) < 0
     scales = given_scales(op.filter, len(weights)) if signed else None
     if scales is None:
         scales = filter_scales(weights, signed)
     in_scale = step.scale if step.scale > DEAD else _scale_of_dead_input(weights, bias)
-    out_scale = result_element(op.output).scale
+    out_scale = result_element(op.output, ctx.asymmetric).scale
     multipliers, shifts = multipliers_and_shifts(scales * in_scale / out_scale)
     name = required_name(op)
     per_channel = scales.reshape(-1, *[1] * (weights.ndim - 1))
@@ -81,8 +83,12 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     suffix, element = ("i8", SI8) if signed else ("u8", UI8)
     quantised_filter = new_weight(ctx, f"{name}_filter_{suffix}", stored, element)
     quantised_bias = op.bias
+    if bias is None and step.zero_point:
+        bias, has_bias = np.zeros(len(weights), np.float32), True
     if bias is not None:
-        units = round_half_away(bias.astype(np.float64) / (scales * in_scale))
+        sums = stored.reshape(len(stored), -1).sum(axis=1, dtype=np.int64)
+        exact = bias.astype(np.float64) / (scales * in_scale)
+        units = round_half_away(exact - step.zero_point * sums)
         whole = np.clip(units, -(2**31), 2**31 - 1).astype(np.int32)
         shaped = whole.reshape(1, -1, *[1] * (weights.ndim - 2))
         quantised_bias = new_weight(ctx, f"{name}_bias_int32", shaped, I32)

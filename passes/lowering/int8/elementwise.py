@@ -18,6 +18,7 @@ from xdsl_tpu.passes.calibration.steps import (
 )
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
+from xdsl_tpu.passes.lowering.int8.lut import table_of
 from xdsl_tpu.passes.lowering.int8.scales import (
     multiplier_and_shift,
     positive_multiplier_and_shift,
@@ -42,7 +43,7 @@ def add_or_sub(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None
         return None
     operands, steps = found
     coefficients = floats(op.coeff) if op.coeff is not None else (1.0,) * len(operands)
-    out_scale = result_element(op.output).scale
+    out_scale = result_element(op.output, ctx.asymmetric).scale
     pairs = [
         positive_multiplier_and_shift(factor * step.scale / out_scale)
         for factor, step in zip(coefficients, steps, strict=True)
@@ -78,7 +79,7 @@ def mul(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     if found is None or len(op.inputs) != 2:
         return None
     operands, (one, other) = found
-    scale = one.scale * other.scale / result_element(op.output).scale
+    scale = one.scale * other.scale / result_element(op.output, ctx.asymmetric).scale
     multiplier, shift = multiplier_and_shift(scale, 8)
     return build(
         op,
@@ -95,10 +96,11 @@ def mul(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
 def mul_const(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     """mulconst(x, c) -> MulShift(x): the constant is part of the scale."""
     assert isinstance(op, top.MulConstOp)
-    step = step_of(op.input)
+    step = step_of(op.input, ctx.asymmetric)
     if step is None:
         return None
-    scale = step.scale / result_element(op.output).scale * op.const_val.value.data
+    out_scale = result_element(op.output, ctx.asymmetric).scale
+    scale = step.scale / out_scale * op.const_val.value.data
     multiplier, shift = multiplier_and_shift(scale, 8)
     return build(
         op,
@@ -124,10 +126,10 @@ def add_const(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
         if op.is_reverse.value.data:
             return None
         constant = -constant
-    step = step_of(op.input)
+    step = step_of(op.input, ctx.asymmetric)
     if step is None:
         return None
-    out_scale = result_element(op.output).scale
+    out_scale = result_element(op.output, ctx.asymmetric).scale
     multiplier, shift = multiplier_and_shift(step.scale / out_scale, 8)
     units = float(round_half_away(np.array(constant / out_scale)))
     return build(
@@ -148,10 +150,10 @@ def same_scale(target: type[tpu.MaxOp | tpu.MinOp]) -> Any:
     """Max and Min choose among integers: only when all have the scale of the result."""
 
     def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
-        wanted = result_element(op.results[0])
+        wanted = result_element(op.results[0], ctx.asymmetric)
         if any(is_weight(value) for value in op.operands):
             return None
-        steps = [step_of(value) for value in op.operands]
+        steps = [step_of(value, ctx.asymmetric) for value in op.operands]
         if any(step is None or step.scale != wanted.scale for step in steps):
             return None
         if len({step.signed for step in steps if step is not None}) > 1:
@@ -162,24 +164,33 @@ def same_scale(target: type[tpu.MaxOp | tpu.MinOp]) -> Any:
 
 
 def concat(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
-    """concat(x..) -> Concat(x..), with a MulShift in front of operands of another scale."""
+    """concat(x..) -> Concat(x..), with a MulShift in front of operands of another scale.
+
+    Where there are zero points, with a table in front of them.
+    """
     assert isinstance(op, top.ConcatOp)
-    steps = [None if is_weight(value) else step_of(value) for value in op.inputs]
+    steps = [None if is_weight(value) else step_of(value, ctx.asymmetric) for value in op.inputs]
     if any(step is None for step in steps):
         return None
-    wanted = result_element(op.output)
+    wanted = result_element(op.output, ctx.asymmetric)
     signed = wanted.storage == SI8
     operands: list[SSAValue] = []
     for place, (value, step) in enumerate(zip(op.inputs, steps, strict=True)):
         assert step is not None
-        if step == Step(wanted.scale, signed):
+        if step == Step(wanted.scale, signed, wanted.zero_point):
             operands.append(value)
+            continue
+        name = f"{required_name(op)}_{place}_requant"
+        result = TensorType(wanted, shape_of(value))
+        if step.zero_point or wanted.zero_point:
+            table = table_of(lambda x: x, step, wanted, name, ctx)
+            operands += ctx.add(tpu.LutOp.make(name, (value, table), result_types=(result,)))
             continue
         multiplier, shift = multiplier_and_shift(step.scale / wanted.scale, 8)
         moved = tpu.MulShiftOp.make(
-            f"{required_name(op)}_{place}_requant",
+            name,
             (value,),
-            result_types=(TensorType(wanted, shape_of(value)),),
+            result_types=(result,),
             multiplier=multiplier,
             rshift=shift,
         )
@@ -195,7 +206,7 @@ def _operands(op: Operation, ctx: LoweringContext) -> tuple[list[SSAValue], list
         if is_weight(value):
             value, step = _quantised_weight(value, ctx)
         else:
-            step = step_of(value)
+            step = step_of(value, ctx.asymmetric)
         if step is None:
             return None
         operands.append(value)

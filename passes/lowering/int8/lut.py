@@ -10,11 +10,12 @@ from xdsl_tpu.dialects.interpreters.families.activation import (
     ACTIVE_MODES,
     ACTIVE_MODES_WITH_COEFFICIENTS,
 )
-from xdsl_tpu.passes.calibration.steps import result_element, step_of
+from xdsl_tpu.dialects.quant import UniformType
+from xdsl_tpu.passes.calibration.steps import Step, result_element, step_of
 from xdsl_tpu.passes.lowering.activation import GELU_MODES, IN_F32, IN_MODE
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
-from xdsl_tpu.passes.lowering.int8.scales import Array, saturate
+from xdsl_tpu.passes.lowering.int8.scales import Array, round_half_away, saturate
 from xdsl_tpu.passes.lowering.int8.types import SI8, UI8, new_weight
 from xdsl_tpu.passes.tensors import required_name
 
@@ -78,6 +79,35 @@ def _fixed(mode: str) -> Callable[[Operation], Function]:
     return lambda op: ACTIVE_MODES[mode]
 
 
+def _times(op: Operation) -> Function:
+    assert isinstance(op, top.MulConstOp)
+    factor = op.const_val.value.data
+    return lambda x: x * factor
+
+
+def _plus(op: Operation) -> Function:
+    assert isinstance(op, top.AddConstOp | top.SubConstOp)
+    constant = op.const_val.value.data
+    if isinstance(op, top.AddConstOp):
+        return lambda x: x + constant
+    return (lambda x: constant - x) if op.is_reverse.value.data else (lambda x: x - constant)
+
+
+def _relu(op: Operation) -> Function:
+    assert isinstance(op, top.ReluOp)
+    limit = op.relu_limit.value.data
+    return lambda x: np.clip(x, 0, limit if limit >= 0 else np.inf)
+
+
+WITH_ZERO_POINTS: dict[type[Operation], Callable[[Operation], Function]] = {
+    top.AbsOp: lambda op: np.abs,
+    top.AddConstOp: _plus,
+    top.MulConstOp: _times,
+    top.ReluOp: _relu,
+    top.SubConstOp: _plus,
+}
+"""Ops that have commands of their own, which know no zero points."""
+
 FUNCTIONS: dict[type[Operation], Callable[[Operation], Function]] = {
     **{kind: _fixed(mode) for kind, mode in (IN_F32 | IN_MODE).items() if kind not in NOT_BY_TABLE},
     top.GELUOp: _gelu,
@@ -91,22 +121,41 @@ FUNCTIONS: dict[type[Operation], Callable[[Operation], Function]] = {
 }
 """Top op -> the function it computes, on doubles."""
 
+_FUNCTIONS = FUNCTIONS | WITH_ZERO_POINTS
+
 
 def look_up(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
-    """f(x) -> Lut(x, table): entry i, 256 + i for negative i, is f(i * in_scale) / out_scale."""
-    step = step_of(op.operands[0])
+    """f(x) -> Lut(x, table): entry i, 256 + i for negative i, is f(i * in_scale) / out_scale.
+
+    With zero points, f((i - in_zero) * in_scale) / out_scale + out_zero.
+    """
+    step = step_of(op.operands[0], ctx.asymmetric)
     if step is None:
         return None
-    wanted = result_element(op.results[0])
+    wanted = result_element(op.results[0], ctx.asymmetric)
+    values = _FUNCTIONS[type(op)](op)
+    if "do_relu" in op.attributes and str(op.attributes["do_relu"]) == "true":
+        values = _rectified(values)
+    table = table_of(values, step, wanted, required_name(op), ctx)
+    return build(op, ctx, tpu.LutOp, (op.operands[0], table), INT8, keep=False)
+
+
+def _rectified(function: Function) -> Function:
+    return lambda x: np.maximum(function(x), 0)
+
+
+def table_of(
+    function: Function, step: Step, wanted: UniformType, name: str, ctx: LoweringContext
+) -> SSAValue:
+    """A weight of the results for all integers, those from 128 on for negative ones."""
     places = np.arange(256)
     inputs = np.where(places > 127, places - 256, places) if step.signed else places
     with np.errstate(all="ignore"):
-        values = FUNCTIONS[type(op)](op)(inputs * step.scale) / wanted.scale
-    if "do_relu" in op.attributes and str(op.attributes["do_relu"]) == "true":
-        values = np.maximum(values, 0)
+        real = (inputs - step.zero_point) * step.scale
+        values = function(real) / wanted.scale
     signed = wanted.storage == SI8
-    finite = np.nan_to_num(values, nan=0.0, posinf=256.0, neginf=-256.0)
-    stored = saturate(finite, signed).reshape(1, 1, 1, 256)
+    finite = np.nan_to_num(values, nan=0.0, posinf=512.0, neginf=-512.0)
+    whole = round_half_away(finite) + wanted.zero_point
+    stored = saturate(whole, signed).reshape(1, 1, 1, 256)
     element = SI8 if signed else UI8
-    table = new_weight(ctx, f"{required_name(op)}_table", stored, element)
-    return build(op, ctx, tpu.LutOp, (op.operands[0], table), INT8, keep=False)
+    return new_weight(ctx, f"{name}_table", stored, element)

@@ -28,12 +28,12 @@ def average(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     Windows of different sizes, adaptive ones and those that leave out padding, need f32.
     """
     assert isinstance(op, top.AvgPoolOp)
-    step, target = step_of(op.input), POOLS.get(len(op.kernel_shape))
+    step, target = step_of(op.input, ctx.asymmetric), POOLS.get(len(op.kernel_shape))
     uneven = any(ints(op.pads)) and not op.count_include_pad.value.data
     if step is None or target is None or op.is_adaptive.value.data or uneven:
         return None
     window = prod(ints(op.kernel_shape))
-    scale = step.scale / (result_element(op.output).scale * window)
+    scale = step.scale / (result_element(op.output, ctx.asymmetric).scale * window)
     multiplier, shift = positive_multiplier_and_shift(scale)
     return build(
         op,

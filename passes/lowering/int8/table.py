@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import F64
-from xdsl_tpu.passes.calibration.ranges import range_of
+from xdsl_tpu.passes.calibration.ranges import ends_in_relu, range_of
 from xdsl_tpu.passes.calibration.steps import step_of
 from xdsl_tpu.passes.lowering import activation, movement
 from xdsl_tpu.passes.lowering.context import Lowering, LoweringContext
@@ -85,6 +85,37 @@ INT8_LOWERINGS: dict[type[Operation], Int8Lowering] = {
     top.SubConstOp: elementwise.add_const,
     top.SubOp: elementwise.add_or_sub,
 }
+
+
+def in_8_bits(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """What `op` becomes in 8 bits; None when it has no such form, or a range is not known.
+
+    A fused relu stops at the integer 0, so it needs a result in which that stands for zero.
+    """
+    lowering = INT8_LOWERINGS.get(type(op))
+    if lowering is None or not has_ranges(op):
+        return None
+    tensors = [value for value in op.operands if not is_weight(value)]
+    found = {step_of(v, ctx.asymmetric) for v in tensors if isinstance(v.type, TensorType)}
+    results = {step_of(v, ctx.asymmetric) for v in op.results if isinstance(v.type, TensorType)}
+    points = {step is not None and step.zero_point != 0 for step in found | results}
+    if True in points:
+        stops = ends_in_relu(op) and any(step is not None and step.zero_point for step in results)
+        lowering = None if stops else _with_zero_points(op, len(found | results) == 1)
+    return None if lowering is None else lowering(op, ctx)
+
+
+def _with_zero_points(op: Operation, alike: bool) -> Int8Lowering | None:
+    """The form of an op some of whose integers have a zero point; `alike` if all have one step."""
+    if type(op) in lut.WITH_ZERO_POINTS:
+        return lut.look_up
+    if isinstance(op, top.ConcatOp | top.ConvOp | top.MatMulOp) or type(op) in (
+        *lut.FUNCTIONS,
+        *FOLLOWING,
+    ):
+        return INT8_LOWERINGS[type(op)]
+    same = isinstance(op, top.MaxPoolOp) or type(op) in SELECTING
+    return INT8_LOWERINGS[type(op)] if same and alike else None
 
 
 def has_ranges(op: Operation) -> bool:
