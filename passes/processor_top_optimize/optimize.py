@@ -38,6 +38,7 @@ PATTERNS: PatternTable = {
         matmul_right_transpose.ConvertMatMulWithLeftTranspose(),
         reshape_reorder.ReshapeReorderPattern(),
         pixels.ImageToRows(),
+        pixels.RowToPixel(),
     ),
     top.MulConstOp: (
         MergeMulConst(),

@@ -1,5 +1,6 @@
 """Linear layers between images and rows of pixels: convolutions where the image is."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +17,13 @@ from xdsl_tpu.passes.constants import Floats, make_weight, values_of
 from xdsl_tpu.passes.graph import (
     derived_name,
     has_shapes,
+    module_of,
     none_for,
     rebuilt,
     sole_producer,
     tensor_like,
 )
+from xdsl_tpu.passes.module_state import text_attribute
 from xdsl_tpu.passes.tensors import shape_of
 
 _TURNED = (0, 2, 1)
@@ -122,12 +125,39 @@ class ImageToRows(RewritePattern):
         rewriter.erase(flat)
 
 
-def _linear(op: top.MatMulOp) -> _Linear | None:
+class RowToPixel(RewritePattern):
+    """MatMul(x: 1xK, W) of a float network -> Reshape(Conv(Reshape(x): 1xKx1x1)).
+
+    A product has a row in each lane, so that one row keeps one lane busy; a convolution has an
+    output in each. An image of one pixel also stays in local memory with what made it, as the
+    pooled features in front of a classifier do. Integer networks keep the product: a convolution
+    has other scales.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
+        if not has_shapes(op.input, op.output) or math.prod(shape_of(op.input)[:-1]) != 1:
+            return
+        if text_attribute(module_of(op), "module.mode") == "INT8":
+            return
+        linear = _linear(op, len(shape_of(op.input)))
+        if linear is None or shape_of(op.output)[-1] == 1:
+            return
+        depth, width = linear.matrix.shape
+        image = reshape(derived_name(op, "_r_pixel"), op.input, (1, depth, 1, 1))
+        kind = tensor_like(op.output, (1, width, 1, 1))
+        name = name_loc(derived_name(op, "_r_image"))
+        conv = _pointwise(op, linear, image.output, kind, name, rewriter)
+        row = reshape(op.location, conv[-1].results[0], shape_of(op.output))
+        rewriter.replace(op, [image, *conv, row])
+
+
+def _linear(op: top.MatMulOp, rank: int = 3) -> _Linear | None:
     """A product of rows of pixels, (n, pixels, K), with a known matrix and perhaps a bias."""
     flags = (op.right_transpose, op.left_transpose, op.output_transpose, op.hdim_is_batch)
     if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
         return None
-    if not has_shapes(op.input, op.output) or len(shape_of(op.input)) != 3:
+    if not has_shapes(op.input, op.output) or len(shape_of(op.input)) != rank:
         return None
     matrix = values_of(op.right)
     if matrix is None or matrix.ndim != 2:

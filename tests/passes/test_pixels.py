@@ -76,3 +76,18 @@ def test_values_that_others_read_stay_where_they_are() -> None:
     y = linear(net, net.input("x", N, H * W, 5), "y", 5, 8, True)
     after = assert_same_numbers(net.module(to_image(net, y, "image", 8), y), OPTIMIZE)
     assert not ops_of(after, top.ConvOp)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "width", "moves"),
+    [((1, 6), 10, True), ((1, 1, 6), 3, True), ((1, 6), 1, False), ((2, 6), 10, False)],
+)
+def test_one_row_is_an_image_of_one_pixel(
+    shape: tuple[int, ...], width: int, moves: bool, bias: bool
+) -> None:
+    """A result of one number keeps one lane busy either way."""
+    net = Net()
+    y = linear(net, net.input("x", *shape), "y", 6, width, bias)
+    after = kinds(assert_same_numbers(net.module(y), OPTIMIZE))
+    assert after == (["Reshape", "Conv", "Reshape"] if moves else ["MatMul"])

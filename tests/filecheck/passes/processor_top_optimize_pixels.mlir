@@ -59,3 +59,50 @@ func.func @image_to_rows(%arg_x: tensor<2x8x2x3xf32>) -> tensor<*xf32> {
 // CHECK-NEXT: %[[R:.*]] = "top.Reshape"(%[[C]]){{.*}}-> tensor<2x4x6xf32>
 // CHECK-NEXT: %[[P:.*]] = "top.Permute"(%[[R]]){{.*}}order = [0, 2, 1]{{.*}}-> tensor<2x6x4xf32>
 // CHECK-NEXT: return %[[P]]
+
+// -----
+
+// One row is an image of one pixel.
+func.func @row(%arg_x: tensor<1x1x4xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x1x4xf32>) -> tensor<1x1x4xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x8xf32> loc("random_4x8")
+  %y = "top.MatMul"(%x, %w, %none) {do_relu = true} : (tensor<1x1x4xf32>, tensor<4x8xf32>, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @row
+// CHECK: %[[I:.*]] = "top.Reshape"({{.*}}-> tensor<1x4x1x1xf32>
+// CHECK: %[[C:.*]] = "top.Conv"(%[[I]], {{.*}}do_relu = true{{.*}}kernel_shape = [1, 1]{{.*}}-> tensor<1x8x1x1xf32>
+// CHECK-NEXT: %[[Y:.*]] = "top.Reshape"(%[[C]]){{.*}}-> tensor<1x1x8xf32>
+// CHECK-NEXT: return %[[Y]]
+
+// -----
+
+// Two rows keep two lanes busy, and a product is theirs.
+func.func @rows(%arg_x: tensor<2x4xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x8xf32> loc("random_4x8")
+  %y = "top.MatMul"(%x, %w, %none) : (tensor<2x4xf32>, tensor<4x8xf32>, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @rows
+// CHECK: "top.MatMul"
+
+// -----
+
+// Integers of a convolution have other scales than those of a product.
+module attributes {module.mode = "INT8"} {
+  func.func @integers(%arg_x: tensor<1x4xf32>) -> tensor<*xf32> {
+    %none = "top.None"() : () -> none
+    %x = "top.Input"(%arg_x) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("x")
+    %w = "top.Weight"() : () -> tensor<4x8xf32> loc("random_4x8")
+    %y = "top.MatMul"(%x, %w, %none) : (tensor<1x4xf32>, tensor<4x8xf32>, none) -> tensor<*xf32> loc("y")
+    return %y : tensor<*xf32>
+  }
+}
+
+// CHECK-LABEL: func.func @integers
+// CHECK: "top.MatMul"
