@@ -33,6 +33,13 @@ _EACH_ELEMENT = (top.GELUOp, top.HardSwishOp, top.ReluOp, top.SigmoidOp, top.SiL
 """Ops of one tensor that compute the same wherever an element is."""
 
 
+_BYTES = {"F32": 4, "F16": 2, "BF16": 2}
+"""Of an element, in the modes whose values have no ranges of their own."""
+
+_LARGEST_MATRIX = 6 << 20
+"""Bytes of a matrix that may stay in local memory beside what a network computes."""
+
+
 class _Linear(NamedTuple):
     """The numbers of a product with a weight: x (.., K) times (K, N) plus (N,)."""
 
@@ -130,18 +137,19 @@ class RowToPixel(RewritePattern):
 
     A product has a row in each lane, so that one row keeps one lane busy; a convolution has an
     output in each. An image of one pixel also stays in local memory with what made it, as the
-    pooled features in front of a classifier do. Integer networks keep the product: a convolution
-    has other scales.
+    pooled features in front of a classifier do. Matrices that no group would hold are better
+    streamed as they lie. Integer networks keep the product: a convolution has other scales.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
         if not has_shapes(op.input, op.output) or math.prod(shape_of(op.input)[:-1]) != 1:
             return
-        if text_attribute(module_of(op), "module.mode") == "INT8":
-            return
+        mode = text_attribute(module_of(op), "module.mode") or "F16"
         linear = _linear(op, len(shape_of(op.input)))
-        if linear is None or shape_of(op.output)[-1] == 1:
+        if linear is None or mode not in _BYTES or shape_of(op.output)[-1] == 1:
+            return
+        if linear.matrix.size * _BYTES[mode] > _LARGEST_MATRIX:
             return
         depth, width = linear.matrix.shape
         image = reshape(derived_name(op, "_r_pixel"), op.input, (1, depth, 1, 1))

@@ -91,3 +91,12 @@ def test_one_row_is_an_image_of_one_pixel(
     y = linear(net, net.input("x", *shape), "y", 6, width, bias)
     after = kinds(assert_same_numbers(net.module(y), OPTIMIZE))
     assert after == (["Reshape", "Conv", "Reshape"] if moves else ["MatMul"])
+
+
+@pytest.mark.parametrize(("depth", "moves"), [(3072, True), (3073, False)])
+def test_a_large_matrix_is_streamed(depth: int, moves: bool) -> None:
+    """Up to 6 MiB of f16 may stay in local memory."""
+    net = Net()
+    y = linear(net, net.input("x", 1, depth), "y", depth, 1024, False)
+    after = kinds(assert_same_numbers(net.module(y), OPTIMIZE, tolerance=1e-4))
+    assert ("Conv" in after) is moves
