@@ -166,13 +166,25 @@ def test_reduce_prod(agree: Agree, axes: list[int], keepdims: int) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "padding"),
-    [(mode, padding) for mode in MODES for padding in PADDINGS] + [("cubic", "zeros")],
+    [(mode, padding) for mode in (*MODES, "cubic") for padding in PADDINGS],
 )
 def test_grid_sample_on_a_constant_grid(agree: Agree, mode: str, padding: str) -> None:
     node = helper.make_node("GridSample", ["x", "g"], ["y"], mode=mode, padding_mode=padding)
     grid = RNG.uniform(-1.3, 1.3, (2, 3, 4, 2)).astype(np.float32)
     module = agree(node, {"x": random(2, 3, 5, 6)}, {"g": grid}, opset=20)
     assert "top.MatMul" in {op.name for op in module.walk()}
+
+
+@pytest.mark.parametrize(("channels", "width"), [(3, 8), (3, 9), (64, 9)])
+def test_grid_sample_is_a_product_where_its_matrix_is_small(
+    agree: Agree, channels: int, width: int
+) -> None:
+    """A matrix has a number for each pixel and place, and is read in the time of 64 a place."""
+    node = helper.make_node("GridSample", ["x", "g"], ["y"])
+    grid = RNG.uniform(-1.3, 1.3, (2, 3, 4, 2)).astype(np.float32)
+    module = agree(node, {"x": random(2, channels, 8, width)}, {"g": grid}, opset=20)
+    is_product = "top.MatMul" in {op.name for op in module.walk()}
+    assert is_product == (8 * width <= 64 * max(1, channels // 32))
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])

@@ -171,17 +171,21 @@ def _resize_by_products(
     context.emit(node, top.ReshapeOp, [x], shape=target)
 
 
+GRID_MODES = {"bilinear": 0, "linear": 0, "nearest": 1, "bicubic": 2, "cubic": 2}
+"""Modes of GridSample, with their names before opset 20, as `top.GridSampler` counts them."""
+
+GRID_PADDINGS = ("zeros", "border", "reflection")
+"""Paddings of GridSample, in the order in which `top.GridSampler` counts them."""
+
+
 def convert_grid_sample(context: Context, node: Node) -> None:
     """GridSample -> top.GridSampler."""
-    modes = {"bilinear": 0, "linear": 0, "nearest": 1, "bicubic": 2, "cubic": 2}
-    mode = node.attribute("mode", "bilinear")
-    paddings = ("zeros", "border", "reflection")
     context.emit(
         node,
         top.GridSamplerOp,
         [context.value(name) for name in node.inputs],
-        mode=modes[mode],
-        padding_mode=paddings.index(node.attribute("padding_mode", "zeros")),
+        mode=GRID_MODES[node.attribute("mode", "linear")],
+        padding_mode=GRID_PADDINGS.index(node.attribute("padding_mode", "zeros")),
         align_corners=bool(node.attribute("align_corners", 0)),
     )
 
