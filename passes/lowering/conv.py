@@ -26,6 +26,7 @@ from xdsl_tpu.passes.lowering.dilation import (
     phased,
     without_idle_taps,
 )
+from xdsl_tpu.passes.lowering.planes import by_planes
 from xdsl_tpu.passes.lowering.steps import Array, Steps
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
@@ -85,7 +86,7 @@ def _deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         for w, e in zip(windows, extra, strict=True)
     ]
     gaps = [w.stride - 1 for w in windows]
-    if group == 1 and any(gaps) and _can_insert(inserted, gaps):
+    if group == 1 and any(gaps) and _can_insert(inserted[-2:], gaps[-2:]):
         filters = np.ascontiguousarray(weights)
         return [_Convolution(do, group).emit_spread(op.input, filters, op.bias, inserted, gaps)]
     x = _spread(do, op.input, [w.stride for w in windows])
@@ -97,9 +98,8 @@ def _deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
 
 
 def _can_insert(windows: Sequence[Window], gaps: Sequence[int]) -> bool:
-    """Whether a command does it: in two dimensions, within its limits, and so that every window
-    sees an element."""
-    return len(windows) < 3 and all(
+    """Whether a command does it: within its limits, and so that every window sees an element."""
+    return all(
         0 <= w.before <= min(w.reach, LIMITS.padding)
         and 0 <= w.after <= min(w.reach, LIMITS.padding)
         and gap <= min(w.reach, LIMITS.padding)
@@ -162,8 +162,7 @@ class _Convolution:
         """The op's result; `weights` are (OC, C / group, kernel)."""
         windows = list(windows)
         if len(windows) == 3:
-            x, windows[0] = self._fitted(x, windows, 0)
-            return self._by_planes(x, weights, bias, windows)
+            return self._volume(x, weights, bias, windows)
         weights, windows = without_idle_taps(weights, windows, shape_of(x)[2:])
         line = line_of(shape_of(x), windows)
         if line is not None:
@@ -186,7 +185,9 @@ class _Convolution:
         windows: Sequence[Window],
         gaps: Sequence[int],
     ) -> SSAValue:
-        """The result over an input of one or two dimensions with zeros between its elements."""
+        """The result over an input with zeros between its elements."""
+        if len(windows) == 3:
+            return self._volume(x, weights, bias, windows, gaps)
         if len(windows) == 2:
             return self._conv2d(x, weights, bias, windows, "", gaps=gaps)
         element, column = self.do.ctx.element, NO_WINDOW
@@ -263,9 +264,11 @@ class _Convolution:
             x = _padded(do, f"padded{index}", x, ends[0], ends[1], shape)
         return x, replace(window, before=0, after=0)
 
-    def _within_reach(self, x: SSAValue, windows: list[Window]) -> tuple[SSAValue, list[Window]]:
-        """Padding that a command cannot say is written out."""
-        for index, window in enumerate(windows):
+    def _within_reach(
+        self, x: SSAValue, windows: list[Window], first: int = 0
+    ) -> tuple[SSAValue, list[Window]]:
+        """Padding that a command cannot say is written out, from the `first` dimension on."""
+        for index, window in list(enumerate(windows))[first:]:
             pads = window.before, window.after
             if min(pads) < 0 or max(pads) > LIMITS.padding:
                 x, windows[index] = self._fitted(x, windows, index)
@@ -310,6 +313,26 @@ class _Convolution:
         if label:
             return do.step(label, tpu.Conv2DOp, operands, shape, do.ctx.element, **options)
         return do.last(tpu.Conv2DOp, operands, do.ctx.element, **options)
+
+    def _volume(
+        self,
+        x: SSAValue,
+        weights: Array,
+        bias: SSAValue,
+        windows: Sequence[Window],
+        gaps: Sequence[int] = (0, 0, 0),
+    ) -> SSAValue:
+        """The result over three dimensions, with `gaps` zeros between elements of each."""
+        if self.group > 1:
+            x, first = self._fitted(x, windows, 0)
+            return self._by_planes(x, weights, bias, [first, *windows[1:]])
+
+        x, (depth, *plane) = self._within_reach(x, list(windows), first=1)
+
+        def convolve(x: SSAValue, weights: SSAValue, bias: SSAValue, label: str) -> SSAValue:
+            return self._conv2d(x, weights, bias, plane, label, gaps=gaps[1:])
+
+        return by_planes(self.do, x, weights, bias, depth, gaps[0], convolve)
 
     def _by_planes(
         self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[Window]
