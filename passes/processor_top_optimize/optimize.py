@@ -19,6 +19,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
     cosine_attention,
     matmul_output_transpose,
     matmul_right_transpose,
+    parts,
     pixels,
     reshape_reorder,
     scale,
@@ -53,6 +54,7 @@ PATTERNS: PatternTable = {
         matmul_output_transpose.ConvertMatMulWithOutputTranspose(),
         Permute5dSplit(),
     ),
+    top.ReduceOp: (parts.ReduceOfParts(),),
     top.RMSNormOp: (cosine_attention.NormBeforePermute(),),
     top.ReshapeOp: (TopReshapeFuse(), TopFuseReshape2(), pixels.RowsToImage()),
     top.ScaleOp: (
