@@ -1,6 +1,7 @@
 """Ops that mix the elements of one tensor: pools, norms, reductions, matrix products."""
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -11,6 +12,7 @@ from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.tpu import PoolMode
 from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import (
+    F16,
     F32,
     INT8,
     CannotLowerError,
@@ -25,12 +27,17 @@ POOLS: dict[int, type[NamedOp]] = {1: tpu.Pool1DOp, 2: tpu.Pool2DOp}
 """Kernel rank -> op."""
 
 
-def _pool(mode: PoolMode, in_f32: bool) -> Lowering:
-    """Max pooling has a 16-bit version; averaging runs in f32 on the BM1684X."""
+MOST_SUMMED = 9
+"""Elements of a window whose mean is good enough in f16: the chip rounds after each addition."""
+
+
+def _pool(mode: PoolMode) -> Lowering:
+    """Max pooling has a 16-bit version; averages over more than a few elements run in f32."""
 
     def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         assert isinstance(op, top.MaxPoolOp | top.AvgPoolOp)
-        element = F32 if in_f32 else ctx.element
+        is_short = ctx.element == F16 and prod(ints(op.kernel_shape)) <= MOST_SUMMED
+        element = ctx.element if mode is PoolMode.Max or is_short else F32
         if len(op.kernel_shape) == 3:
             return _pool_by_planes(op, ctx, element, mode)
         target = POOLS.get(len(op.kernel_shape))
@@ -138,12 +145,12 @@ def _neighbours(axes: Sequence[int]) -> list[list[int]]:
 
 
 LOWERINGS: Lowerings = {
-    top.AvgPoolOp: _pool(PoolMode.Avg, in_f32=True),
+    top.AvgPoolOp: _pool(PoolMode.Avg),
     top.GroupNormOp: same(tpu.GroupNormOp),
     top.InstanceNormOp: same(tpu.InstanceNormOp, in_f32=True),
     top.LayerNormOp: same(tpu.LayerNormOp),
     top.MatMulOp: same(tpu.MatMulOp),
-    top.MaxPoolOp: _pool(PoolMode.Max, in_f32=False),
+    top.MaxPoolOp: _pool(PoolMode.Max),
     top.PixelNormOp: same(tpu.PixelNormOp),
     top.ReduceOp: _reduce,
     top.RMSNormOp: same(tpu.RMSNormOp),

@@ -77,6 +77,7 @@ def binary(op: type[NamedOp], **attributes: Any) -> list[Sample]:
 
 
 POOL: dict[str, Any] = {"kernel_shape": (3, 3), "strides": (2, 2), "pads": (1, 1, 1, 1)}
+FAR_POOL: dict[str, Any] = {"kernel_shape": (5, 2), "strides": (2, 2), "pads": (1, 1, 1, 1)}
 CONV: dict[str, Any] = {**POOL, "dilations": (1, 1)}
 LINE: dict[str, Any] = {"kernel_shape": (3,), "strides": (2,), "pads": (1, 1)}
 CUBE: dict[str, Any] = {"kernel_shape": (2, 2, 2), "strides": (1, 1, 1), "pads": (0,) * 6}
@@ -205,7 +206,8 @@ FUNCTIONS = [
 ]
 
 REDUCTIONS = [
-    unary(top.AvgPoolOp, **POOL, count_include_pad=True),
+    unary(top.AvgPoolOp, **FAR_POOL, count_include_pad=True),
+    unary(top.AvgPoolOp, **POOL),
     Sample(top.AvgPoolOp, [X(normal(2, 3, 8))], LINE),
     unary(top.MaxPoolOp, **POOL),
     Sample(top.MaxPoolOp, [X(normal(1, 2, 4, 4, 4))], CUBE),

@@ -123,6 +123,17 @@ def test_which_ops_keep_f32_in_f16_mode(op: str, kind: str) -> None:
     assert set(element_types(module, target)) == {kind}
 
 
+@pytest.mark.parametrize(
+    ("mode", "kernel", "kind"),
+    [("F16", 3, "f16"), ("F16", 4, "f32"), ("BF16", 2, "f32"), ("F32", 2, "f32")],
+)
+def test_means_of_a_few_elements_stay_f16(mode: str, kernel: int, kind: str) -> None:
+    window = {"kernel_shape": (kernel, kernel), "strides": (1, 1), "pads": (0,) * 4}
+    module, _ = module_of(Sample(top.AvgPoolOp, [X(normal(1, 3, 6, 6))], window))
+    apply(module, ("convert-top-to-tpu", f"mode={mode} chip=bm1684x"))
+    assert set(element_types(module, "tpu.Pool2D")) == {kind}
+
+
 def test_biases_of_convolutions_stay_f32_those_of_products_do_not() -> None:
     for op, target, kinds in (
         ("Conv", "tpu.Conv2D", ["f16", "f16", "f32", "f16"]),
