@@ -4,7 +4,7 @@ docs/hardware/instructions.md#sconv.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
@@ -53,7 +53,9 @@ def conv2d(context: KernelContext, op: Operation) -> None:
     if plans and all(one.blocks == plan.blocks for one in plans):
         take(context, parts)
         conv, plan = some[context.core], plans[context.core]
-    emit(context, conv, plan)
+    layer = _Layer(context, conv, plan)
+    layer.load_bias()
+    pipelined(list(plan.steps(conv)), layer.load, layer.compute, layer.store)
 
 
 def of_channels(conv: Convolution, channels: Piece) -> Convolution:
@@ -71,7 +73,7 @@ def describe(context: KernelContext, op: "tpu.Conv2DOp") -> Convolution:
     """The op's tensors and windows; 1-D convolutions become columns of width 1."""
     x, weight, out = (context.value(v) for v in (op.input, op.filter, op.output))
     bias = context.optional(op.bias)
-    x4, out4 = x.as4(_four(x.shape)), out.as4(_four(out.shape))
+    x4, out4 = x.as4(four(x.shape)), out.as4(four(out.shape))
     rows, columns = window_axes(op, x4.shape, out4.shape)
     if not x.dtype.is_float:
         raise NoKernel(f"{where(op)}: only f32, f16 and bf16 are supported")
@@ -108,7 +110,8 @@ def _with_blocks(conv: Convolution, chip: Chip, name: str) -> Convolution:
     return replace(conv, weight=weight)
 
 
-def _four(shape: tuple[int, ...]) -> Shape4:
+def four(shape: tuple[int, ...]) -> Shape4:
+    """(n, c, h, w); a 1-D image is a column."""
     n, c, *spatial = (*shape, 1) if len(shape) == 3 else shape
     if len(spatial) != 2:
         raise TpuError(f"a tensor of shape {shape} where (n, c, h, w) is expected")
@@ -130,86 +133,48 @@ def window_axes(op: "tpu.Conv2DOp", x: Shape4, out: Shape4) -> tuple[Axis, Axis]
     return axes[0], axes[1]
 
 
-@dataclass(frozen=True)
-class Buffers:
-    """Local addresses of a plan's tiles, and the biases of all output channels."""
-
-    x: tuple[int, ...]
-    weight: tuple[int, ...]
-    out: tuple[int, ...]
-    scratch: int
-    accumulator: int
-    cells: int
-    bias: int
-
-    @classmethod
-    def reserve(cls, memory: LocalMemory, conv: Convolution, plan: Plan, bias: int) -> "Buffers":
-        """Carve up what the biases leave of the local memory."""
-        chip = memory.chip
-        sizes = Sizes.of(conv, plan, chip)
-        slots = plan.slots(conv)
-
-        def several(count: int, size: int) -> tuple[int, ...]:
-            return tuple(memory.take(size, chip.eu_bytes) for _ in range(count))
-
-        return cls(
-            several(slots[0], sizes.x),
-            several(slots[1], sizes.weight),
-            several(slots[2], sizes.out),
-            memory.take(sizes.scratch),
-            memory.take(sizes.accumulator),
-            memory.take(sizes.cells),
-            bias,
-        )
-
-
-def emit(context: KernelContext, conv: Convolution, plan: Plan) -> None:
-    """Load the biases, then stream the tiles of a plan."""
-    memory = context.memory()
-    bias = memory.take(bias_bytes(conv, context.chip))
-    scratch = LocalMemory(context.chip, memory.next)
-    layer = _Layer(context, conv, Buffers.reserve(memory, conv, plan, bias), scratch)
-    layer.load_bias()
-    steps = list(plan.steps(conv))
-    pipelined(steps, layer.load, layer.compute, layer.store)
-
-
 class _Layer:
-    """The stages of the pipeline over a convolution's steps."""
+    """The buffers of a plan, and the stages of the pipeline over its steps."""
 
-    def __init__(
-        self, context: KernelContext, conv: Convolution, buffers: Buffers, memory: LocalMemory
-    ) -> None:
-        self.chip = context.chip
-        self.memory = memory
+    def __init__(self, context: KernelContext, conv: Convolution, plan: Plan) -> None:
+        self.chip: Chip = context.chip
         self.emitter: Emitter = context.emitter
         self.conv = conv
-        self.buffers = buffers
+        memory, sizes, slots = context.memory(), Sizes.of(conv, plan, self.chip), plan.slots(conv)
+        self._biases = memory.take(bias_bytes(conv, self.chip))
+        self._free = LocalMemory(self.chip, memory.next)
+        self._inputs, self._weights, self._results = (
+            [memory.take(size) for _ in range(count)]
+            for count, size in zip(slots, (sizes.x, sizes.weight, sizes.out), strict=True)
+        )
+        self._scratch = memory.take(sizes.scratch)
+        self._accumulator, self._cells = memory.take(sizes.accumulator), memory.take(sizes.cells)
 
     def load_bias(self) -> None:
+        """Bring the biases of all groups to local memory."""
         conv = self.conv
         if conv.bias is None:
             return
         for group in range(conv.groups):
             source = conv.bias.window((0, group * conv.oc, 0, 0), (1, conv.oc, 1, 1))
-            load_table(self.emitter, self.memory, self._bias(group, 0, conv.oc).address, source)
+            load_table(self.emitter, self._free, self._bias(group, 0, conv.oc).address, source)
 
     def _bias(self, group: int, start: int, size: int) -> LocalTensor:
         first = group * (bias_bytes(self.conv, self.chip) // self.conv.groups)
-        address = self.buffers.bias + first + start // self.chip.lanes * DType.F32.bytes
+        address = self._biases + first + start // self.chip.lanes * DType.F32.bytes
         return compact(self.chip, address, (1, size, 1, 1), DType.F32)
 
     def _x(self, step: Step) -> LocalTensor:
-        address = self.buffers.x[step.turn.left_slot % len(self.buffers.x)]
+        address = self._inputs[step.turn.left_slot % len(self._inputs)]
         shape = step.x_shape(self.conv, self.chip)
         return aligned(self.chip, address, shape, self.conv.x.dtype)
 
     def _weight(self, step: Step) -> LocalTensor:
-        address = self.buffers.weight[step.turn.right_slot % len(self.buffers.weight)]
+        address = self._weights[step.turn.right_slot % len(self._weights)]
         return compact(self.chip, address, step.weight_shape(self.conv), self.conv.weight.dtype)
 
     def _out(self, step: Step) -> LocalTensor:
-        address = self.buffers.out[step.turn.out_slot % len(self.buffers.out)]
+        address = self._results[step.turn.out_slot % len(self._results)]
         return aligned(self.chip, address, step.out_shape(), self.conv.out.dtype)
 
     def load(self, step: Step, _: int) -> None:
@@ -231,12 +196,12 @@ class _Layer:
         bias = None
         if conv.bias is not None and step.turn.first:
             bias = self._bias(step.group, step.oc.start, step.oc.size)
-        scratch = aligned(self.chip, self.buffers.scratch, out.shape, out.dtype)
+        scratch = aligned(self.chip, self._scratch, out.shape, out.dtype)
         if step.turn.first and step.turn.last and not conv.far:
             x, weight = self._x(step), self._weight(step)
             conv_tile(self.emitter, out, x, weight, bias, window, conv.clamp, scratch)
             return
-        total = aligned(self.chip, self.buffers.accumulator, out.shape, DType.F32)
+        total = aligned(self.chip, self._accumulator, out.shape, DType.F32)
         if conv.far:
             self._add_chunks(step, total, bias)
         else:
@@ -254,14 +219,14 @@ class _Layer:
         first = step.turn.first
         filters = self._chunk_filters(step)
         for chunk, (weight, _, _) in zip(chunks_of(*views), filters, strict=True):
-            cells = gather_cells(self.emitter, self.buffers.cells, x, chunk, views, out)
+            cells = gather_cells(self.emitter, self._cells, x, chunk, views, out)
             window = chunk_window(chunk, *views)
             self.emitter.conv(total, cells, weight, window, bias, accumulate=not first)
             first, bias = False, None
 
     def _chunk_filters(self, step: Step) -> Iterator[tuple[LocalTensor, LocalTensor, GlobalTensor]]:
         rows, columns = step.area.views(self.conv)
-        address = self.buffers.weight[step.turn.right_slot % len(self.buffers.weight)]
+        address = self._weights[step.turn.right_slot % len(self._weights)]
         source = step.weight_source(self.conv)
         return chunk_filters(self.emitter, address, source, chunks_of(rows, columns), columns)
 

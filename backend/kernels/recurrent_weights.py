@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl_tpu.backend.emitter import Emitter, Window
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.gemm import multiply
 from xdsl_tpu.backend.kernels.recurrent_plan import Sizes
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch
@@ -121,7 +122,4 @@ class GateWeights:
         """out (1, rows, 1, columns) in f32 = the tile's rows times a matrix (1, depth, 1, columns);
         `turned`, of 16 bits only, it lies as (1, columns, 1, depth)."""
         left = self._at(tile.address, tile.slots.size * self.e.chip.lanes)
-        if self.dtype is F32:
-            self.e.conv(out, right, left, Window((1, 1)), accumulate=accumulate)
-        else:
-            self.e.mm2(out, left, right, right_transpose=turned, accumulate=accumulate)
+        multiply(self.e, out, left, right, turned, accumulate)

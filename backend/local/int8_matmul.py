@@ -6,8 +6,14 @@ from xdsl_tpu.backend.kernels.int8.products import factor_of
 from xdsl_tpu.backend.kernels.int8.requant import Factor
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
-from xdsl_tpu.backend.local.matmul import check_matrices, matrix_of, per_head, turned_matrix
-from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, aligned_bytes, ceil_div
+from xdsl_tpu.backend.local.matmul import (
+    check_matrices,
+    matrix_of,
+    part_of,
+    per_head,
+    turned_matrix,
+)
+from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned_bytes, ceil_div
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
 
@@ -59,14 +65,14 @@ def _product(
     chip, emitter = context.chip, context.emitter
     rows_step, columns_step = _steps(context, out, 1 if bias is None else 2, turned)
     for rows in cut(out.shape[1], rows_step):
-        some = _part(context, left, rows, Piece(0, left.shape[3]))
+        some = part_of(chip, left, rows)
         for columns in cut(out.shape[3], columns_step):
-            target = _part(context, out, rows, columns)
+            target = part_of(chip, out, rows, columns)
             if turned:
-                b = _part(context, right, columns, Piece(0, right.shape[3]))
+                b = part_of(chip, right, columns)
             else:
                 whole = columns.size == out.shape[3]
-                b = right if whole else _part(context, right, Piece(0, right.shape[1]), columns)
+                b = right if whole else part_of(chip, right, Piece(0, right.shape[1]), columns)
             with context.scratch.temporary():
                 total = context.scratch.aligned(target.shape, DType.I32)
                 multiply(emitter, total, some, b, turned)
@@ -110,10 +116,3 @@ def _steps(context: LocalContext, out: LocalTensor, sums: int, turned: bool) -> 
             f"{scratch.largest} bytes of scratch per lane do not hold the sums of a row"
         )
     return steps
-
-
-def _part(context: LocalContext, matrix: LocalTensor, rows: Piece, columns: Piece) -> LocalTensor:
-    """Whole lane groups of rows, and columns from an EU boundary on."""
-    chip = context.chip
-    address = matrix.at(g=rows.start // chip.lanes, w=columns.start)
-    return aligned(chip, address, (1, rows.size, 1, columns.size), matrix.dtype)

@@ -71,7 +71,7 @@ def _per_image(
             target = matrix_of(out, image)
             for group in cut(target.shape[1], _rows_at_once(context, target, bias, clamp)):
                 row = None if bias is None else bias.row(group.size, chip)
-                part, some = _group(context, target, group), _group(context, rows, group)
+                part, some = part_of(chip, target, group), part_of(chip, rows, group)
                 _product(context, part, some, columns, by_rows, row, clamp)
 
 
@@ -181,10 +181,13 @@ def matrix_of(tensor: LocalTensor, image: int) -> LocalTensor:
     return LocalTensor(tensor.at(image), shape, strides, tensor.dtype, tensor.layout)
 
 
-def _group(context: LocalContext, matrix: LocalTensor, rows: Piece) -> LocalTensor:
-    """Whole lane groups of rows."""
-    address = matrix.at(g=rows.start // context.chip.lanes)
-    return aligned(context.chip, address, (1, rows.size, 1, matrix.shape[3]), matrix.dtype)
+def part_of(
+    chip: Chip, matrix: LocalTensor, rows: Piece, columns: Piece | None = None
+) -> LocalTensor:
+    """Whole lane groups of rows, and all columns or those from an EU boundary on."""
+    columns = columns or Piece(0, matrix.shape[3])
+    address = matrix.at(g=rows.start // chip.lanes, w=columns.start)
+    return aligned(chip, address, (1, rows.size, 1, columns.size), matrix.dtype)
 
 
 def turned_matrix(context: LocalContext, matrix: LocalTensor) -> LocalTensor:

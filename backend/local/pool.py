@@ -21,13 +21,11 @@ def pool(context: LocalContext) -> None:
     rows, columns = window_axes(op, sizes[0], sizes[1])
     place = sliding(x, out, rows, columns)
     averaging = op.pool_mode.data is PoolMode.Avg
-    if not x.dtype.is_float:
-        with context.scratch.temporary():
-            source = covered(emitter, x.tensor, place, context.scratch)
-            pooling(op)(emitter, out.tensor, source, place.window)
-        return
     with context.scratch.temporary():
         source = covered(emitter, x.tensor, place, context.scratch)
+        if not x.dtype.is_float:
+            pooling(op)(emitter, out.tensor, source, place.window)
+            return
 
         def produce(target: LocalTensor) -> None:
             if not averaging:

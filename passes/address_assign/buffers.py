@@ -22,10 +22,6 @@ class Buffer:
                 f"buffer {self.name}: size {self.size}, steps {self.first}..{self.last}"
             )
 
-    def overlaps_in_time(self, other: "Buffer") -> bool:
-        """Whether some step needs both buffers."""
-        return self.first <= other.last and other.first <= self.last
-
 
 @dataclass(frozen=True)
 class Plan:

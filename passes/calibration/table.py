@@ -11,7 +11,7 @@ Blocks that follow the thresholds under a heading such as `#weight_scale` are ke
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -155,8 +155,3 @@ def _blocks(table: CalibrationTable) -> list[list[str]]:
             blocks.append([])
         blocks[-1].append(line)
     return blocks
-
-
-def missing_names(table: Mapping[str, Threshold], names: Iterable[str]) -> list[str]:
-    """Those of `names` that a table has no line for."""
-    return [name for name in names if name not in table]

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.measure import Moved
+from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps, tap_reader
 from xdsl_tpu.passes.address_assign.views import view_of
@@ -23,7 +24,6 @@ from xdsl_tpu.passes.layer_group.model import Group, ring_lows
 from xdsl_tpu.passes.layer_group.moves import find_moves
 from xdsl_tpu.passes.layer_group.packs import may_pack
 from xdsl_tpu.passes.layer_group.prices import Index, Part, Prices
-from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.values import GroupType, Secs
 from xdsl_tpu.passes.tensors import is_weight
@@ -302,7 +302,7 @@ class CostTable:
         """GDMA cycles of a result's Store."""
         owner = value.owner
         turned = owner.rotation() if isinstance(owner, LocalGen) else None
-        size = extent(value, part.kind, self.chip).c
+        size = of_value(value, part.kind, self.chip.lanes).c
         return self.prices.store(value, part, (turned or 0) % size)
 
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
 from xdsl_tpu.passes.layer_group.clock import Clock, Cost, SlicedCost
 from xdsl_tpu.passes.layer_group.cost import CostTable
@@ -21,7 +22,6 @@ from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.moves import is_kept_global
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
-from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.layer_group.slicing import entering, slice_group
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight, required_name
@@ -254,7 +254,7 @@ class OptimalSearch:
         """Local memory that the weights of ops need if all are held."""
         normal = GroupType.NORMAL
         return sum(
-            lane_bytes(extent(v, normal, self.chip), element_bits(v), False, self.chip)
+            lane_bytes(of_value(v, normal, self.chip.lanes), element_bits(v), False, self.chip)
             for v in entering(ops)
             if is_weight(v)
         )

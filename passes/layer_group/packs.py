@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.layer_group.allocate import rounded
 from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
 from xdsl_tpu.passes.layer_group.model import Group
-from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.layer_group.values import GroupType
 from xdsl_tpu.passes.tensors import is_weight
 
@@ -119,5 +119,5 @@ def may_pack(value: SSAValue, kind: GroupType, lane_bytes: int, chip: Chip) -> b
     user = uses[0].operation
     if len(uses) != 1 or not isinstance(user, LocalGen) or uses[0].index not in user.lane_weights():
         return False
-    sizes = extent(value, kind, chip)
+    sizes = of_value(value, kind, chip.lanes)
     return sizes.n == sizes.d == 1 and sizes.c > 1

@@ -8,12 +8,12 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.forms import row_form
+from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.layer_group.group_type import choose_type, type_problem
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits
 from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, plan_group
 from xdsl_tpu.passes.layer_group.sections import max_sections
-from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.layer_group.slicing import entering, leaving
 from xdsl_tpu.passes.layer_group.values import AXES, GroupType, Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight, required_name
@@ -147,7 +147,7 @@ class Searcher:
     def shares(self, ops: Sequence[Operation]) -> Iterator[Secs]:
         """One section for each core, along each axis along which the results may be cut."""
         kind = choose_type(ops, self.chip.lanes).kind
-        sizes = [extent(value, kind, self.chip) for value in leaving(ops)]
+        sizes = [of_value(value, kind, self.chip.lanes) for value in leaving(ops)]
         for axis in AXES:
             unit = self.chip.lanes if axis == "c" else 1
             if self.cores > 1 and all(getattr(one, axis) > unit for one in sizes):
@@ -156,7 +156,7 @@ class Searcher:
     def _has_long_rows(self, ops: Sequence[Operation], kind: GroupType) -> bool:
         """Whether every row that moves is at least as long as what DDR moves at a time."""
         moved = (*(v for v in entering(ops) if not is_weight(v)), *leaving(ops))
-        sizes = ((extent(value, kind, self.chip), element_bits(value)) for value in moved)
+        sizes = ((of_value(value, kind, self.chip.lanes), element_bits(value)) for value in moved)
         return all(one.h * one.w * bits >= 8 * self.chip.ddr_row_bytes for one, bits in sizes)
 
 

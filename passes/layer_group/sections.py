@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits
-from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.layer_group.values import AXES, Axis, AxisSlices, GroupType, Secs
 
 MIN_ROW_BYTES = 512
@@ -47,7 +47,7 @@ def max_sections(ops: Sequence[Operation], kind: GroupType, chip: Chip) -> Secs:
 
 def _result_sections(op: Operation, result: SSAValue, kind: GroupType, chip: Chip) -> Secs:
     assert isinstance(op, LocalGen)
-    size, bits = extent(result, kind, chip), element_bits(result)
+    size, bits = of_value(result, kind, chip.lanes), element_bits(result)
     possible = {
         "n": size.n,
         "c": -(-size.c // chip.lanes) if kind in (GroupType.MM, GroupType.SMALL_C) else 1,

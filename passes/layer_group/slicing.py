@@ -11,11 +11,11 @@ from itertools import pairwise
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, Part, Range
 from xdsl_tpu.passes.layer_group.lmem_size import allows_split, eu_aligned
 from xdsl_tpu.passes.layer_group.sections import cut_axis
-from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.layer_group.values import (
     AXES,
     Axis,
@@ -93,7 +93,7 @@ class _Slicer:
         return Slicing(self.found, loaded, stored)
 
     def _extent(self, value: SSAValue) -> Ncdhw:
-        return extent(value, self.kind, self.chip)
+        return of_value(value, self.kind, self.chip.lanes)
 
     def _cut(self, value: SSAValue) -> ValueSlices:
         """A value that leaves the group: every axis in as many parts as there are sections."""

@@ -5,7 +5,6 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interpreters.layouts import (
-    MERGE_BOTH,
     MERGE_HEIGHT,
     MERGE_NOTHING,
     MERGE_WIDTH,
@@ -18,7 +17,6 @@ from xdsl_tpu.passes.tensors import element_bytes, is_weight, shape_of
 
 BROADCAST_IN_LOCAL_MEMORY = 0x10
 KEEP_SHARED_INPUT = 0x20
-MERGED_BITS = MERGE_BOTH
 
 
 def is_quantized(op: tpu.Conv2DOp) -> bool:

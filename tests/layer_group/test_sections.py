@@ -27,9 +27,9 @@ from xdsl.ir import Operation
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.interfaces.local_gen import AXES, Axis, GroupType, LocalGen
+from xdsl_tpu.dialects.interfaces.local_shapes import ncdhw
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits, eu_aligned, lane_bytes
 from xdsl_tpu.passes.layer_group.sections import cut_axis, max_sections
-from xdsl_tpu.passes.layer_group.shapes import ncdhw
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.layer_group.values import AxisSlices, Ncdhw, Secs
 

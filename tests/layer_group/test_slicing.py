@@ -20,11 +20,11 @@ from tests.layer_group.op_samples import (
 )
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Part
 from xdsl_tpu.passes.layer_group.sections import max_sections
-from xdsl_tpu.passes.layer_group.shapes import extent
 from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.layer_group.values import AXES, AxisSlices, GroupType, Refusal, Secs
@@ -60,7 +60,10 @@ def check(ops: tuple[Operation, ...], kind: GroupType, secs: Secs) -> None:
                 check_operand(op, index, slicing, kind, secs)
     for stored in slicing.stored:
         for axis in AXES:
-            parts, size = slicing.of[stored].along(axis), getattr(extent(stored, kind, CHIP), axis)
+            parts, size = (
+                slicing.of[stored].along(axis),
+                getattr(of_value(stored, kind, CHIP.lanes), axis),
+            )
             assert at(parts, 0)[0] == 0
             assert sum(at(parts, -1)) == size
             assert all(a + length >= b for (a, length), (b, _) in pairwise(parts))
@@ -69,7 +72,7 @@ def check(ops: tuple[Operation, ...], kind: GroupType, secs: Secs) -> None:
 def check_operand(op: LocalGen, index: int, slicing: Slicing, kind: GroupType, secs: Secs) -> None:
     operand, result = op.operands[index], op.results[0]
     theirs, ours = slicing.of[operand], slicing.of[result]
-    whole, sizes = extent(result, kind, CHIP), extent(operand, kind, CHIP)
+    whole, sizes = of_value(result, kind, CHIP.lanes), of_value(operand, kind, CHIP.lanes)
     for axis in AXES:
         size = getattr(sizes, axis)
         for section in range(getattr(secs, axis)):

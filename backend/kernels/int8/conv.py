@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.clamp import Clamp
-from xdsl_tpu.backend.kernels.conv import window_axes
+from xdsl_tpu.backend.kernels.conv import four, window_axes
 from xdsl_tpu.backend.kernels.conv_plan import Area, Convolution, Step
 from xdsl_tpu.backend.kernels.int8.coefficients import Coefficients, Filter, convolve, filter_of
 from xdsl_tpu.backend.kernels.lanes import (
@@ -29,7 +29,6 @@ from xdsl_tpu.backend.tensor import (
     DType,
     GlobalTensor,
     LocalTensor,
-    Shape4,
     align,
     aligned,
     aligned_bytes,
@@ -55,7 +54,7 @@ def conv2d(context: KernelContext, op: Operation) -> None:
     assert isinstance(op, tpu.Conv2DOp)
     rows, columns, merge = check(context, op)
     x, weight, out = (context.value(v) for v in (op.input, op.filter, op.output))
-    x4, out4 = x.as4(_four(x.shape)), out.as4(_four(out.shape))
+    x4, out4 = x.as4(four(x.shape)), out.as4(four(out.shape))
     filter_ = filter_of(op, x4.shape[1], out4.shape[1], weight.dtype, context.chip)
     size = filter_.layout.lane_bytes
     merged = weight.as4((1, filter_.layout.lanes, 1, size))
@@ -81,7 +80,7 @@ def check(context: KernelContext, op: "tpu.Conv2DOp") -> tuple[Axis, Axis, int]:
         raise NoKernel(f"{where(op)}: there is no convolution of {kinds}")
     if op.inserts is not None and any(ints(op.inserts)):
         raise NoKernel(f"{where(op)}: inserted zeros have no kernel")
-    x4, out4 = x.as4(_four(x.shape)), out.as4(_four(out.shape))
+    x4, out4 = x.as4(four(x.shape)), out.as4(four(out.shape))
     rows, columns = window_axes(op, x4.shape, out4.shape)
     merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)
     _check(rows, columns, merge, where(op))
@@ -95,12 +94,6 @@ def _check(rows: Axis, columns: Axis, merge: int, name: str) -> None:
     if merge & MERGE_ROWS:
         rows = replace(rows, stride=1)
     check_window((rows, columns), name)
-
-
-def _four(shape: tuple[int, ...]) -> Shape4:
-    """(n, c, h, w); a 1-D image is a column."""
-    n, c, h, w = (*shape, 1) if len(shape) == 3 else shape
-    return n, c, h, w
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,22 +16,6 @@ from xdsl_tpu.backend.tensor import DType, LocalTensor
 
 F16, F32 = DType.F16, DType.F32
 
-FIT_ERF_12 = (
-    0.840896428,
-    -0.167735085,
-    -0.0501834713,
-    0.00458290987,
-    0.00394517602,
-    -2.20048474e-4,
-    -1.72095009e-4,
-    -1.98947146e-6,
-    1.29613272e-5,
-    -2.57209717e-6,
-    2.08892175e-7,
-    -6.35634123e-9,
-)
-"""(0.5 erfc(t / sqrt 2)) ** 0.25 up to 4.75."""
-
 FIT_ERF_14 = (
     0.840896428,
     -0.167734534,
@@ -111,23 +95,6 @@ def gated(limit: float) -> Compute:
     return partial(_gated, limit=limit)
 
 
-CENTRE, CENTRED_LIMIT = 1.75, 3.5
-
-
-def _centred(
-    e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors
-) -> None:
-    """Q itself as a polynomial in t - 1.75: the fewest ulps off, but a coarser tail."""
-    a, t, c = scratch
-    e.absolute(a, x)
-    e.arith(Arith.MIN, t, a, CENTRED_LIMIT)
-    e.arith(Arith.SUB, a, t, CENTRE)
-    e.taylor(c, a, tables[0])
-    e.arith(Arith.MUL, a, c, t)
-    e.arith(Arith.MAX, c, x, 0.0)
-    e.arith(Arith.SUB, out, c, a)
-
-
 WIDE_LIMIT = 4.5
 
 
@@ -148,12 +115,6 @@ _HALF = (F16,) * 3
 GELU_F16 = Unary(gated(4.0), _HALF, (halves("3aba b156 aac8 1f7d 1a9a 906a"),), 13)
 """Error up to 1.1e-3, half an f16 ulp of the largest values concerned; 1.5e-4 left of -2.5."""
 
-GELU_F16_SHORT = Unary(gated(3.75), _HALF, (halves("3ab9 b131 ac11 246a 91ed"),), 12)
-"""Error up to 1.5e-3."""
-
-GELU_F16_CENTRED = Unary(_centred, _HALF, (halves("291f ad8c 2cd7 a73d 8d09 1ab5 916b"),), 13)
-"""Error up to 1.4e-3, but at most 3.4 ulp where |y| >= 1/16."""
-
 GELU_F16_CLOSE = Unary(_wide, (F16, F16, F32, F32), (FIT_PRODUCT_11,), 30, F32)
 """Error up to 9.8e-4, at most 0.9 ulp where |y| >= 1/16."""
 
@@ -165,9 +126,6 @@ QUICK_GELU_F16 = Unary(gated(7.0), _HALF, (halves("3ab8 b175 ad47 2a66 a1cd 1508
 
 GELU_F32 = Unary(gated(LIMIT_ERF_14), (F32,) * 3, (FIT_ERF_14,), 42, F32)
 """Error up to 4.8e-7."""
-
-GELU_F32_SHORT = Unary(gated(4.75), (F32,) * 3, (FIT_ERF_12,), 38, F32)
-"""Error up to 4.8e-6."""
 
 TANH_GELU_F32 = Unary(gated(5.5), (F32,) * 3, (FIT_TANH_12,), 38, F32)
 """The form with tanh; error up to 5e-7."""

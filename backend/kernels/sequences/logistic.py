@@ -101,8 +101,5 @@ SILU_F16 = Unary(gated(SILU_LIMIT), _HALF, (halves("3aba ae88 a6e8 20de 94fb 04c
 SILU_F16_CLOSE = Unary(_silu_close, _MIXED, (FIT_SIGMOID_7,), 27, F32)
 """Error up to 2.7e-3 (half an f16 ulp at 8), 2.3e-4 left of 0."""
 
-TANH_F16_FAST = Unary(_tanh_far, _HALF, (FIT_TANH_6,), 14)
-"""Error up to 2.2e-3 of 1, whatever the result: for uses where small results do not matter."""
-
 TANH_F16 = Unary(_tanh, (*_HALF, F16), (FIT_TANH_6, FIT_TANH_NEAR), 23)
 """Error up to 2.2e-3 of 1, and 4e-3 of the result however small."""
