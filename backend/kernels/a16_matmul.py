@@ -132,6 +132,16 @@ def factor_room(problem: Problem, plan: Plan, chip: Chip) -> int:
     return 3 * max(plan.cut.factor_bytes(chip, problem.weight), align(bias, chip.eu_bytes))
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Rows, as loaded, and the outputs that are computed of them in tiles; their bias."""
+
+    rows: Piece
+    x: LocalTensor
+    outputs: Piece
+    bias: LocalTensor | None
+
+
 class _Layer(ABC):
     """Buffers, and the walk over chunks of rows, groups of tiles and tiles."""
 
@@ -165,13 +175,12 @@ class _Layer(ABC):
             x = aligned(self.chip, self._x, source.shape, source.dtype)
             fetch(self.e, x, source)
             stream = PackedStream(self.e, weight, self.plan.cut, tiles, self._factors)
-            for group in cut(weight.outputs, self.plan.outputs(self.chip.lanes)):
-                bias = self._bias(group, rows)
-                for piece in cut(group.size, self.plan.cut.rounds * self.chip.lanes):
-                    outputs = Piece(group.start + piece.start, piece.size)
-                    tile = stream.tile(outputs, self._unpacked)
-                    self._multiply(rows, x, tile, group, piece, bias)
-                self._finish(rows, group, bias)
+            for some in cut(weight.outputs, self.plan.outputs(self.chip.lanes)):
+                group = _Group(rows, x, some, self._bias(some, rows))
+                for piece in cut(some.size, self.plan.cut.rounds * self.chip.lanes):
+                    outputs = Piece(some.start + piece.start, piece.size)
+                    self._multiply(group, piece, stream.tile(outputs, self._unpacked))
+                self._finish(group)
 
     def _bias(self, group: Piece, rows: Piece) -> LocalTensor | None:
         if self.problem.bias is None:
@@ -207,19 +216,11 @@ class _Layer(ABC):
         return self._raw if self.problem.sums else self._out[self._count % 2]
 
     @abstractmethod
-    def _multiply(
-        self,
-        rows: Piece,
-        x: LocalTensor,
-        tile: LocalTensor,
-        group: Piece,
-        piece: Piece,
-        bias: LocalTensor | None,
-    ) -> None:
-        """Add the product with one unpacked tile."""
+    def _multiply(self, group: _Group, piece: Piece, tile: LocalTensor) -> None:
+        """Add the product with the unpacked tile of a piece of the group's outputs."""
 
     @abstractmethod
-    def _finish(self, rows: Piece, group: Piece, bias: LocalTensor | None) -> None:
+    def _finish(self, group: _Group) -> None:
         """Bring the sums of a group of columns to DDR."""
 
 
@@ -232,24 +233,18 @@ class _Few(_Layer):
         self._columns = self._memory.take(aligned_bytes(self.chip, shape, problem.kind))
         self._take_results(_together(problem, plan, self.chip))
 
-    def _multiply(
-        self,
-        rows: Piece,
-        x: LocalTensor,
-        tile: LocalTensor,
-        group: Piece,
-        piece: Piece,
-        bias: LocalTensor | None,
-    ) -> None:
+    def _multiply(self, group: _Group, piece: Piece, tile: LocalTensor) -> None:
+        rows = group.rows
         shape = (1, piece.size, 1, rows.size)
         columns = aligned(self.chip, self._columns, shape, self.problem.kind)
-        self.e.mm2(columns, tile, x, right_transpose=True)
-        whole = self._result(self._target(), rows, group.size)
+        self.e.mm2(columns, tile, group.x, right_transpose=True)
+        whole = self._result(self._target(), rows, group.outputs.size)
         part = whole.window((0, 0, 0, piece.start), (1, rows.size, 1, piece.size), self.chip)
         transpose(self.e, part, columns)
 
-    def _finish(self, rows: Piece, group: Piece, bias: LocalTensor | None) -> None:
-        self._store(rows, group, self._result(self._target(), rows, group.size), bias)
+    def _finish(self, group: _Group) -> None:
+        raw = self._result(self._target(), group.rows, group.outputs.size)
+        self._store(group.rows, group.outputs, raw, group.bias)
 
 
 class _Many(_Layer):
@@ -259,21 +254,14 @@ class _Many(_Layer):
         super().__init__(context, problem, plan)
         self._take_results(plan.cut.rounds * self.chip.lanes)
 
-    def _multiply(
-        self,
-        rows: Piece,
-        x: LocalTensor,
-        tile: LocalTensor,
-        group: Piece,
-        piece: Piece,
-        bias: LocalTensor | None,
-    ) -> None:
+    def _multiply(self, group: _Group, piece: Piece, tile: LocalTensor) -> None:
+        rows, bias = group.rows, group.bias
         raw = self._result(self._target(), rows, piece.size)
-        self.e.mm2(raw, x, tile, right_transpose=True)
+        self.e.mm2(raw, group.x, tile, right_transpose=True)
         if bias is not None:
             lanes = min(self.chip.lanes, rows.size)
             bias = bias.window((0, 0, 0, piece.start), (1, lanes, 1, piece.size), self.chip)
-        self._store(rows, Piece(group.start + piece.start, piece.size), raw, bias)
+        self._store(rows, Piece(group.outputs.start + piece.start, piece.size), raw, bias)
 
-    def _finish(self, rows: Piece, group: Piece, bias: LocalTensor | None) -> None:
+    def _finish(self, group: _Group) -> None:
         """Nothing is left to do."""
