@@ -56,8 +56,8 @@ class Timing:
 
     @property
     def on_silicon(self) -> HardwareRange | None:
-        """Cycles that published measurements of comparable programs lead to expect; None for a
-        chip that nobody has measured."""
+        """Cycles that published measurements of programs of its kind lead to expect; None where
+        there are too few, and for a chip that nobody has measured."""
         return program_range(self.program, self.chip, self.cycles)
 
     def __repr__(self) -> str:

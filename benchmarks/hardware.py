@@ -3,8 +3,10 @@
 usage: python benchmarks/hardware.py [--check]
 
 Divides every usable row of `data/published_latency.csv` by the estimate for the same network and
-precision in `data/vendor_cycles.csv`, prints the ratios, and writes their ranges per precision and
-model family to `backend/estimate/hardware.toml` (with --check: only compares it).
+precision in `data/vendor_cycles.csv`, and the time that every row of `data/published_speeds.csv`
+gives a prompt and a token by what `data/vendor_llm_cycles.csv` gives all blocks and the output
+matrix of that language model; prints the ratios, and writes their ranges per precision and model
+family to `backend/estimate/hardware.toml` (with --check: only compares it).
 
 A row is usable when tpu-mlir compiled it, there is an estimate in its precision, and nobody has
 marked it as doubtful. The ratios hold differences between compiler versions too: the programs
@@ -24,14 +26,16 @@ from rich.table import Table
 
 from xdsl_tpu.backend.estimate import DATA as TARGET
 from xdsl_tpu.backend.estimate import RatioGroup
+from xdsl_tpu.backend.estimate.families import CNN, DECODE, PREFILL
 
 FOLDER = Path(__file__).parent / "data"
 FEWEST_ROWS = 3
 NANOSECONDS_PER_CYCLE = 1.0
-DOUBT = "do not"
+DOUBTS = ("do not", "suspect")
 COMPILER = "tpu-mlir"
-NAMES = {"cnn": "CNN", "transformer": "transformer"}
-"""Families as tables call them."""
+NO_ESTIMATE = "no estimate in this precision"
+NAMES = {CNN: "CNN"}
+"""Families that tables call otherwise."""
 
 
 @dataclass(frozen=True)
@@ -61,40 +65,74 @@ def rows_of(name: str) -> list[dict[str, str]]:
 
 def measurements() -> Iterator[Measurement]:
     """Every published row."""
+    yield from _device_times()
+    yield from _speeds()
+
+
+def _device_times() -> Iterator[Measurement]:
     vendor = {(row["network"], row["precision"]): row for row in rows_of("vendor_cycles.csv")}
-    families = {row["network"]: row["family"] for row in vendor.values()}
     for row in rows_of("published_latency.csv"):
         estimate = vendor.get((row["network"], row["precision"]))
-        milliseconds = None
-        problem = ""
+        problem = _doubt(row["note"])
         if row["compiler"] != COMPILER:
             problem = f"compiled by {row['compiler']}"
-        elif DOUBT in row["note"]:
-            problem = row["note"]
-        elif estimate is None:
-            problem = "no estimate in this precision"
-        if estimate is not None:
-            milliseconds = int(estimate["total"]) * NANOSECONDS_PER_CYCLE / 1e6
         yield Measurement(
             row["network"],
-            families[row["network"]],
+            row["family"],
             row["precision"],
             float(row["milliseconds"]),
             row["date"],
-            milliseconds,
-            problem,
+            None if estimate is None else _milliseconds(int(estimate["total"])),
+            problem or ("" if estimate else NO_ESTIMATE),
         )
 
 
+def _speeds() -> Iterator[Measurement]:
+    """Of language models: a prompt as long as the program takes, then a token behind as many.
+
+    All layers take what one does; the output matrix is behind both.
+    """
+    keys = ("model", "precision", "sequence")
+    vendor = {tuple(row[key] for key in keys): row for row in rows_of("vendor_llm_cycles.csv")}
+    for row in rows_of("published_speeds.csv"):
+        model, precision, sequence = (row[key] for key in keys)
+        estimate = vendor.get((model, precision, sequence))
+        measured = {DECODE: 1e3 / float(row["tokens_per_s"])}
+        measured[PREFILL] = 1e3 * float(row["first_token_s"])
+        for family, block in ((DECODE, "decode_block"), (PREFILL, "prefill_block")):
+            cycles, problem = None, NO_ESTIMATE
+            if estimate is not None and not estimate["head"]:
+                problem = f"no estimate of its output matrix in {estimate['head_format']}"
+            elif estimate is not None:
+                cycles = int(estimate["layers"]) * int(estimate[block]) + int(estimate["head"])
+            yield Measurement(
+                f"{model} {sequence}".strip(),
+                family,
+                precision,
+                measured[family],
+                "",
+                None if cycles is None else _milliseconds(cycles),
+                _doubt(row["note"]) or ("" if cycles else problem),
+            )
+
+
+def _milliseconds(cycles: int) -> float:
+    return cycles * NANOSECONDS_PER_CYCLE / 1e6
+
+
+def _doubt(note: str) -> str:
+    """The note, if it says that the row is not to be used."""
+    return note if any(doubt in note for doubt in DOUBTS) else ""
+
+
 def groups_of(usable: Sequence[Measurement]) -> list[RatioGroup]:
-    """Per precision and family, per precision, and over all."""
-    keys = {(m.precision, m.family) for m in usable} | {(m.precision, "") for m in usable}
-    groups = [_group(usable, precision, family) for precision, family in sorted(keys)]
-    return [*groups, _group(usable, "", "")]
+    """Per precision and family."""
+    keys = {(m.precision, m.family) for m in usable}
+    return [_group(usable, precision, family) for precision, family in sorted(keys)]
 
 
 def _group(usable: Sequence[Measurement], precision: str, family: str) -> RatioGroup:
-    members = [m for m in usable if precision in ("", m.precision) and family in ("", m.family)]
+    members = [m for m in usable if (m.precision, m.family) == (precision, family)]
     ratios = [m.ratio for m in members]
     return RatioGroup(
         precision,
@@ -124,9 +162,9 @@ class LeftOut:
         """A row of a table."""
         found = (min(self.errors), statistics.median(self.errors), max(self.errors))
         return (
-            f"{self.precision}, {NAMES[self.family]}",
+            f"{self.precision}, {NAMES.get(self.family, self.family)}",
             str(self.rows),
-            f"{self.precision}, {NAMES[self.by]}",
+            self.by,
             *(f"{100 * error:+.0f} %" for error in found),
         )
 
@@ -140,16 +178,33 @@ def left_out(usable: Sequence[Measurement]) -> Iterator[LeftOut]:
             continue
         ratio = statistics.median(m.ratio for m in others)
         errors = tuple(ratio / m.ratio - 1 for m in own)
-        by = " and ".join(sorted({m.family for m in others}))
+        by = " and ".join(NAMES.get(one, one) for one in sorted({m.family for m in others}))
         yield LeftOut(precision, family, len(own), by, errors)
+
+
+def networks_left_out(usable: Sequence[Measurement]) -> Iterator[LeftOut]:
+    """Every network of a kind, predicted by the median ratio of the others of that kind.
+
+    This is what a user meets whose network nobody has measured. Kinds of one network say nothing.
+    """
+    for precision, family in sorted({(m.precision, m.family) for m in usable}):
+        kind = [m for m in usable if (m.precision, m.family) == (precision, family)]
+        networks = {m.network for m in kind}
+        if len(networks) == 1:
+            continue
+        errors: list[float] = []
+        for m in kind:
+            ratio = statistics.median(o.ratio for o in kind if o.network != m.network)
+            errors.append(ratio / m.ratio - 1)
+        yield LeftOut(precision, family, len(kind), f"{len(networks)} networks", tuple(errors))
 
 
 def document(groups: Sequence[RatioGroup]) -> str:
     """`hardware.toml`."""
     lines = [
         "# Measured over estimated time of BM1684X programs, from published measurements",
-        "# (benchmarks/data). Written by benchmarks/hardware.py. An empty key stands for all.",
-        "# A group with fewer rows than this gives way to the wider one.",
+        "# (benchmarks/data). Written by benchmarks/hardware.py.",
+        "# Of a group with fewer rows than this it is said that too few times were published.",
         f"fewest_rows = {FEWEST_ROWS}",
     ]
     for group in groups:
@@ -180,6 +235,15 @@ def table(found: Sequence[Measurement]) -> Table:
     return shown
 
 
+def _errors(title: str, rows: Iterator[LeftOut]) -> Table:
+    errors = Table(title=title)
+    for heading in ("left out", "rows", "predicted by", "lowest error", "median", "highest"):
+        errors.add_column(heading, justify="left" if heading.endswith(("out", "by")) else "right")
+    for one in rows:
+        errors.add_row(*one.cells())
+    return errors
+
+
 def main() -> None:
     """Print the rows; write or compare the ranges."""
     parser = argparse.ArgumentParser(description="Ratios of published times to vendor estimates.")
@@ -188,12 +252,9 @@ def main() -> None:
     found = list(measurements())
     Console().print(table(found))
     usable = [m for m in found if not m.problem]
-    errors = Table(title="a family predicted by the others")
-    for heading in ("left out", "rows", "predicted by", "lowest error", "median", "highest"):
-        errors.add_column(heading, justify="left" if heading.endswith(("out", "by")) else "right")
-    for one in left_out(usable):
-        errors.add_row(*one.cells())
-    Console().print(errors)
+    Console().print(_errors("a family predicted by the others", left_out(usable)))
+    title = "a network predicted by the others of its kind"
+    Console().print(_errors(title, networks_left_out(usable)))
     text = document(groups_of(usable))
     if not args.check:
         TARGET.write_text(text, encoding="utf-8")

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.estimate import program_range
+from xdsl_tpu.backend.estimate import in_words, kind_of
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import Closeness, compare_layers
 from xdsl_tpu.backend.timing import Timeline
@@ -40,7 +40,7 @@ def print_tables(
         summary.add_row("cores", f"{len(report['cores'])}, each with all of the bandwidth of DDR")
         shared = report["ddr_shared"]
         summary.add_row("if shared", f"{shared:,} ({chip.milliseconds(shared):.3f} ms)")
-    if silicon := _on_silicon(program, chip, timeline):
+    if silicon := in_words(kind_of(program), chip, timeline.total):
         summary.add_row("on silicon", silicon)
     for engine in ("bdc", "gdma"):
         part = report[engine]
@@ -61,15 +61,6 @@ def print_tables(
     summary.add_row("wall seconds", ", ".join(wall))
     console.print(summary)
     console.print(_layer_table(report, console.width))
-
-
-def _on_silicon(program: Program, chip: Chip, timeline: Timeline) -> str:
-    """The range that published measurements give; empty for chips that nobody measured."""
-    found = program_range(program, chip, timeline.total)
-    if found is None:
-        return ""
-    low, high = (chip.milliseconds(round(cycles)) for cycles in (found.low, found.high))
-    return f"{low:.3f} - {high:.3f} ms ({found.words})"
 
 
 def _in_words(close: Closeness) -> str:

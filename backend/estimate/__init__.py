@@ -2,7 +2,8 @@
 
 The estimate of `backend/timing` is the vendor's: it knows no latency of memory and no contention.
 What it misses is not modelled here. `hardware.toml` says by which factors measured times differ
-from estimates, and `hardware_range` applies them. Nothing else reads these factors.
+from estimates, for each kind of program of which times were published, and `hardware_range` applies
+them. No kind borrows another's factors. Nothing else reads them.
 """
 
 import tomllib
@@ -13,22 +14,32 @@ from pathlib import Path
 from typing import Any
 
 from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.estimate.families import family_of
 from xdsl_tpu.backend.program import Program
 
 DATA = Path(__file__).with_name("hardware.toml")
 """Written by `benchmarks/hardware.py`."""
 
-CNN, TRANSFORMER = "cnn", "transformer"
-_ATTENTION_OPS = frozenset({"tpu.Softmax", "tpu.LayerNorm"})
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of program: `precision` as in the IR (F16, F32, INT8, ..), or W8 or W4 for packed
+    matrices of language models; `family` as in `families.py`, None when unknown."""
+
+    precision: str
+    family: str | None
+
+    @property
+    def words(self) -> str:
+        """For people and for JSON."""
+        return " ".join(filter(None, (self.precision, self.family or "networks of its kind")))
 
 
 @dataclass(frozen=True, slots=True)
 class HardwareRange:
-    """Measured times of comparable programs, scaled to one program: cycles at the chip's clock.
+    """Measured times of programs of one kind, scaled to one program: cycles at the chip's clock.
 
-    `rows` measurements of `networks` are behind it; `scope` says which: a precision and a family,
-    a precision, or all of them when there are too few of those. `wanted` is the kind of program
-    that it was asked for: where the two differ, nobody has published times of that kind.
+    `rows` measurements of `networks` are behind it.
     """
 
     low: float
@@ -36,27 +47,17 @@ class HardwareRange:
     high: float
     rows: int
     networks: tuple[str, ...]
-    scope: str
-    wanted: str
-
-    @property
-    def borrowed(self) -> bool:
-        """Whether the measurements are of other kinds of programs, too."""
-        return self.scope != self.wanted
+    kind: str
 
     @property
     def words(self) -> str:
         """What is behind the range, in words."""
-        networks = f"{self.rows} rows of {len(self.networks)} network"
-        networks += "s" if len(self.networks) > 1 else ""
-        if not self.borrowed:
-            return f"published measurements of {self.scope}: {networks}"
-        return f"none published of {self.wanted}; of {self.scope}: {networks}"
+        return f"published measurements of {self.kind}: {_counted(self.rows, self.networks)}"
 
 
 @dataclass(frozen=True, slots=True)
 class RatioGroup:
-    """Measured over estimated time of one kind of program; an empty key stands for all."""
+    """Measured over estimated time of one kind of program."""
 
     precision: str
     family: str
@@ -66,52 +67,91 @@ class RatioGroup:
     rows: int
     networks: tuple[str, ...]
 
-    @property
-    def scope(self) -> str:
-        """The kind of program in words."""
-        return " ".join(filter(None, (self.precision, self.family))) or "all formats and families"
-
 
 @cache
 def ratio_groups() -> tuple[tuple[RatioGroup, ...], int]:
-    """The groups of `hardware.toml`, and how many rows one needs to be used by itself."""
+    """The groups of `hardware.toml`, and how many rows one needs to be used."""
     data: dict[str, Any] = tomllib.loads(DATA.read_text(encoding="utf-8"))
     tables: list[dict[str, Any]] = data["group"]
     groups = (RatioGroup(networks=tuple(table.pop("networks")), **table) for table in tables)
     return tuple(groups), data["fewest_rows"]
 
 
-def hardware_range(cycles: int, precision: str, family: str | None) -> HardwareRange:
-    """What `cycles` of the estimate come to on silicon, by published measurements.
+def _group(kind: Kind) -> RatioGroup | None:
+    found = (one for one in ratio_groups()[0] if (one.precision, one.family) == _key(kind))
+    return next(found, None)
 
-    `precision` is as in the IR (F16, F32, INT8, ..), `family` is `cnn`, `transformer` or None when
-    unknown. With fewer than three measurements of that precision and family those of the precision
-    count, and with fewer than three of these all do.
-    """
-    groups, fewest = ratio_groups()
-    by_key = {(group.precision, group.family): group for group in groups}
-    keys = ((precision, family or ""), (precision, ""))
-    found = (by_key[key] for key in keys if key in by_key and by_key[key].rows >= fewest)
-    group = next(found, by_key["", ""])
+
+def _key(kind: Kind) -> tuple[str, str | None]:
+    return kind.precision, kind.family
+
+
+def hardware_range(cycles: int, kind: Kind) -> HardwareRange | None:
+    """What `cycles` of the estimate come to on silicon, by published measurements of programs of
+    this kind; None where there are fewer than three."""
+    group = _group(kind)
+    if group is None or group.rows < ratio_groups()[1]:
+        return None
     low, median, high = (cycles * ratio for ratio in (group.low, group.median, group.high))
-    wanted = " ".join(filter(None, (precision, family or "networks of its kind")))
-    return HardwareRange(low, median, high, group.rows, group.networks, group.scope, wanted)
+    return HardwareRange(low, median, high, group.rows, group.networks, kind.words)
 
 
-def family_of(ops: Collection[str]) -> str | None:
-    """The family of a network by the names of its ops.
+def why_none(kind: Kind) -> str:
+    """In words, why there is no range for programs of this kind."""
+    group = _group(kind)
+    if group is None:
+        return f"not known: nobody published times of {kind.words} that can be compared"
+    few = _counted(group.rows, group.networks)
+    return f"not known: too few comparable times of {kind.words} were published: {few}"
 
-    One with both softmax and layer norm is a transformer (a ConvNeXt has only layer norms, a
-    ResNet may end in a softmax); else one with convolutions is a CNN.
-    """
-    if _ATTENTION_OPS.issubset(ops):
-        return TRANSFORMER
-    return CNN if "tpu.Conv2D" in ops else None
+
+def _counted(rows: int, networks: Collection[str]) -> str:
+    """`3 rows of 1 network`."""
+    pairs = ((rows, "row"), (len(networks), "network"))
+    return " of ".join(f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in pairs)
+
+
+def is_measured(chip: Chip) -> bool:
+    """Whether the published times are of this chip."""
+    return chip == load_chip("bm1684x")
+
+
+def kind_of(program: Program) -> Kind:
+    """The kind of a program that is a whole network."""
+    shapes = [[one.shape for one in tensors] for tensors in (program.inputs, program.outputs)]
+    return Kind(program.quantize, family_of({layer.op for layer in program.layers}, *shapes))
 
 
 def program_range(program: Program, chip: Chip, cycles: int) -> HardwareRange | None:
-    """The range for a program; None when the chip is not the one that was measured."""
-    if chip != load_chip("bm1684x"):
+    """The range for a program; None when nobody measured the chip, or published such programs."""
+    return hardware_range(cycles, kind_of(program)) if is_measured(chip) else None
+
+
+def milliseconds(kind: Kind, chip: Chip, cycles: int) -> dict[str, Any] | None:
+    """The range for JSON, in milliseconds, and what is behind it.
+
+    Its ends are None where too few times were published of the kind that is `wanted`; all of it is
+    None for a chip that nobody measured.
+    """
+    if not is_measured(chip):
         return None
-    family = family_of({layer.op for layer in program.layers})
-    return hardware_range(cycles, program.quantize, family)
+    found, group = hardware_range(cycles, kind), _group(kind)
+    figures = (found.low, found.median, found.high) if found else (None,) * 3
+    ends = (None if one is None else round(chip.milliseconds(round(one)), 6) for one in figures)
+    return {
+        **dict(zip(("low", "median", "high"), ends, strict=True)),
+        "wanted": kind.words,
+        "rows": group.rows if group else 0,
+        "networks": list(group.networks) if group else [],
+    }
+
+
+def in_words(kind: Kind, chip: Chip, cycles: int) -> str:
+    """The range in milliseconds, or why there is none; empty for a chip that nobody measured."""
+    if not is_measured(chip):
+        return ""
+    found = hardware_range(cycles, kind)
+    if found is None:
+        return why_none(kind)
+    low, high = (chip.milliseconds(round(end)) for end in (found.low, found.high))
+    return f"{low:.3f} - {high:.3f} ms ({found.words})"

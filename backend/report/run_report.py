@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.estimate import program_range
+from xdsl_tpu.backend.estimate import kind_of, milliseconds
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report.compare import Closeness
@@ -48,7 +48,7 @@ def run_report(
         "milliseconds": round(chip.milliseconds(timeline.total), 6),
         "floor": asdict(floor(program, timeline, chip)),
         **_several(program, chip, [timeline, *others]),
-        "on_silicon": _on_silicon(program, chip, timeline),
+        "on_silicon": milliseconds(kind_of(program), chip, timeline.total),
         "usage": asdict(usage(timeline)),
         "bdc": {
             "instructions": len(program.tiu) - 1,
@@ -92,21 +92,3 @@ def _several(program: Program, chip: Chip, cores: Sequence[Timeline]) -> dict[st
         for core, line in zip(program.cores, cores, strict=True)
     ]
     return {"cores": figures, "ddr_shared": simulate_program(program, chip, "shared")[0].total}
-
-
-def _on_silicon(program: Program, chip: Chip, timeline: Timeline) -> dict[str, Any] | None:
-    """What published measurements of comparable programs lead to expect, in milliseconds."""
-    found = program_range(program, chip, timeline.total)
-    if found is None:
-        return None
-    figures = (found.low, found.median, found.high)
-    low, median, high = (round(chip.milliseconds(round(cycles)), 6) for cycles in figures)
-    return {
-        "low": low,
-        "median": median,
-        "high": high,
-        "wanted": found.wanted,
-        "scope": found.scope,
-        "rows": found.rows,
-        "networks": list(found.networks),
-    }

@@ -28,7 +28,7 @@ def test_the_messages_shown_are_those(line: str) -> None:
 
 
 def test_the_ratios_shown_are_those_of_the_data() -> None:
-    names = {"cnn": "CNN", "transformer": "transformer"}
+    names = {"cnn": "CNN"}
     shown = {
         row[0]: row[1:]
         for row in re.findall(
@@ -39,9 +39,7 @@ def test_the_ratios_shown_are_those_of_the_data() -> None:
     }
     groups, _ = ratio_groups()
     for group in groups:
-        if bool(group.precision) != bool(group.family):
-            continue
-        key = f"{group.precision}, {names[group.family]}" if group.family else "all"
+        key = f"{group.precision}, {names.get(group.family, group.family)}"
         figures = tuple(map(float, shown[key]))
         assert figures[0] == group.rows
         assert figures[1:] == pytest.approx((group.low, group.median, group.high), abs=0.0051)

@@ -9,6 +9,7 @@ import pytest
 from tests.llm.tiny import IDS, models, save, values, write
 
 from xdsl_tpu.backend.bmodel import Bmodel
+from xdsl_tpu.backend.estimate.families import DECODE, PREFILL
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm import WeightFormat, open_model
 from xdsl_tpu.frontend.llm.reference import Reference
@@ -128,6 +129,14 @@ def test_the_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         tpu_generate.main([str(out), "--no-values", "--report", str(report)])
     assert not done.value.code
     assert json.loads(report.read_text())["nets"] == found["nets"]
+    words = " ".join(capsys.readouterr().out.split())
+    for what, family in (("first_token", PREFILL), ("token", DECODE)):
+        silicon = found["on_silicon"][what]
+        assert silicon["wanted"] == f"F16 {family}"
+        assert (silicon["low"] is None) == (silicon["rows"] < 3)
+        label = "first token" if what == "first_token" else "a token"
+        said = f"{silicon['low']:.3f} - " if silicon["rows"] >= 3 else "not known: "
+        assert f"{label} on silicon: {said}" in words
 
 
 def test_drawing() -> None:

@@ -78,7 +78,9 @@ def test_totals_sum_to_the_run(program: Program) -> None:
         assert cycles == sorted(cycles, reverse=True)
     ops = {row["name"] for row in report["totals"]["ops"]}
     assert ops == {row["op"] for row in report["layers"]}
-    assert report["on_silicon"]["low"] > report["milliseconds"]
+    silicon = report["on_silicon"]
+    assert (silicon["low"] is None) == (silicon["rows"] < 3)
+    assert silicon["low"] is None or silicon["low"] > report["milliseconds"]
 
 
 def test_totals_of_nothing() -> None:

@@ -22,7 +22,7 @@ REPORT_KEYS = {
     "gap": "floor ratio causes blocks ops proposals",
     "hashes": "program model weights calibration_table quantize_table chip inputs",
     "floor": "array compute ddr dma",
-    "on_silicon": "low median high wanted scope rows networks",
+    "on_silicon": "low median high wanted rows networks",
     "totals": "ops blocks",
     "usage": "both exposed_dma exposed_compute idle",
     "bdc": "instructions busy_cycles macs",

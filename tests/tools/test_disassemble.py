@@ -75,7 +75,7 @@ def test_a_run_says_how_far_silicon_is(call: Run, compiled: Compiled, tmp_path: 
     assert "on silicon" in words
     assert "published measurements of F16 cnn: 3 rows" in words
     found = json.loads(report.read_text(encoding="utf-8"))["on_silicon"]
-    assert (found["scope"], found["wanted"], found["rows"]) == ("F16 cnn", "F16 cnn", 3)
+    assert (found["wanted"], found["rows"]) == ("F16 cnn", 3)
     assert f"{found['low']:.3f} - {found['high']:.3f} ms" in words
     own = tmp_path / "own.toml"
     own.write_text((CHIPS / "bm1684x.toml").read_text().replace("load = 58", "load = 59"))

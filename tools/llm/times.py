@@ -5,6 +5,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from xdsl_tpu.backend.estimate import Kind, in_words, milliseconds
+from xdsl_tpu.backend.estimate.families import DECODE, PREFILL
 from xdsl_tpu.tools.llm.session import Nets, Shapes, tokens_and_history
 
 
@@ -25,12 +27,22 @@ def times(nets: Nets) -> dict[str, Any]:
         "token_cycles": token,
         "first_token_ms": nets.chip.milliseconds(first),
         "tokens_per_second": 1e3 / nets.chip.milliseconds(token),
+        "on_silicon": {
+            "first_token": milliseconds(_kind(nets, PREFILL), nets.chip, first),
+            "token": milliseconds(_kind(nets, DECODE), nets.chip, token),
+        },
         "nets": cycles,
         "steps": steps,
         "prompts": [
             {"tokens": tokens, "cycles": _prompt(nets, tokens)} for tokens in _prompts(nets)
         ],
     }
+
+
+def _kind(nets: Nets, family: str) -> Kind:
+    """Published times tell models by the bits of their matrices, packed or not."""
+    chosen = nets.manifest.format
+    return Kind(f"W{chosen.bits}" if chosen.bits else chosen.floats, family)
 
 
 def _layers(nets: Nets, kind: str, stage: int) -> int:
@@ -100,6 +112,12 @@ def print_times(nets: Nets, report: dict[str, Any]) -> None:
         "cycles each); without the host's part",
         highlight=False,
     )
+    for what, family, cycles in (
+        ("first token", PREFILL, report["first_token_cycles"]),
+        ("a token", DECODE, report["token_cycles"]),
+    ):
+        if silicon := in_words(_kind(nets, family), nets.chip, cycles):
+            console.print(f"{what} on silicon: {silicon}", highlight=False)
 
 
 def _print_prompts(nets: Nets, report: dict[str, Any], console: Console) -> None:

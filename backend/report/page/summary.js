@@ -13,10 +13,7 @@ function drawSummary(model) {
     [percent(report.usage.exposed_dma / total), "exposed DMA"],
     ...(report.gap ? [[`${report.gap.ratio.toFixed(2)}×`, "the gap: cycles over the floor of the " +
       "network"]] : []),
-    ...(report.on_silicon ? [[`${report.on_silicon.low.toFixed(3)}–` +
-      `${report.on_silicon.high.toFixed(3)} ms`, `on silicon (published: ${report.on_silicon.rows} ` +
-      `rows of ${report.on_silicon.scope}` + (report.on_silicon.wanted === report.on_silicon.scope
-      ? ")" : `, none of ${report.on_silicon.wanted})`), report.on_silicon.networks.join(", ")]] : []),
+    ...(report.on_silicon ? [siliconCard(report.on_silicon)] : []),
     [percent(report.floor.array / total), "of the array's peak"],
     [`${short(2 * report.bdc.macs / seconds)}OP/s`, `${short(report.bdc.macs)} multiply-accumulates`],
     [bytes(moved), `DDR traffic, ${(moved / seconds / 1e9).toFixed(1)} GB/s`],
@@ -30,6 +27,15 @@ function drawSummary(model) {
   }
   drawUsage(report.usage, total, model);
   drawFloor(report.floor, total, model);
+}
+
+/* What published times of programs of its kind lead to expect, or that there are too few. */
+function siliconCard(found) {
+  if (found.low === null) {
+    return ["not known", `on silicon: ${found.rows || "no"} comparable times published of ${found.wanted}`];
+  }
+  return [`${found.low.toFixed(3)}–${found.high.toFixed(3)} ms`,
+    `on silicon (published: ${found.rows} rows of ${found.wanted})`, found.networks.join(", ")];
 }
 
 function drawUsage(usage, total, model) {
