@@ -56,12 +56,12 @@ def test_errors_of_a_family_left_out_are_those_of_the_page() -> None:
     )
     page = (BENCHMARKS.parent / "docs" / "accuracy.md").read_text(encoding="utf-8")
     shown = [line for line in page.splitlines() if line.startswith("| ") and " % |" in line]
-    assert len(shown) == 6
+    assert len(shown) == 8
     printed = [" ".join(line.replace("│", "|").split()) for line in done.stdout.splitlines()]
     assert set(shown) <= set(printed)
     groups = {(group.precision, group.family): group for group in ratio_groups()[0]}
     alone = [line for line in shown if "networks" not in line]
-    assert len(alone) == 4
+    assert len(alone) == 6
     for line in alone:
         kind, _, other, *errors = (cell.strip() for cell in line.split("|")[1:-1])
         precision, family = kind.split(", ")
@@ -69,7 +69,7 @@ def test_errors_of_a_family_left_out_are_those_of_the_page() -> None:
         ends = sorted(by.median / ratio - 1 for ratio in (own.low, own.high))
         low, median, high = (int(error.removesuffix(" %")) / 100 for error in errors)
         assert (low, high) == pytest.approx(ends, abs=0.012)
-        assert low < median < high  # of an even number of rows no median of ratios gives it
+        assert low <= median <= high  # of an even number of rows no median of ratios gives it
 
 
 def test_groups_are_the_ratios_of_the_usable_rows() -> None:
