@@ -7,7 +7,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.precision import Precision, precision_of
-from xdsl_tpu.passes.graph import producer, rebuilt, tensor_like, users
+from xdsl_tpu.passes.graph import derived_name, producer, rebuilt, tensor_like, users
 from xdsl_tpu.passes.tensors import number_type, shape_of
 
 NARROW_MODES: dict[Precision, frozenset[str]] = {
@@ -28,8 +28,15 @@ class NarrowActive(RewritePattern):
 
     for functions with a 16-bit sequence, in the precision that the module asks for; the vendor
     computes them in f32, at twelve times the cycles. Kernels compute all functions of bf16 numbers
-    in f32, tile by tile, which is the same. Nothing happens when something reads the
-    f32 result, or when a Cast makes a result of the function. Not in the vendor's compiler.
+    in f32, tile by tile, which is the same. What reads the f32 result besides, as the mean of a
+    squeeze-and-excitation does, gets a Cast of the 16-bit one, which the others work with anyway:
+
+        SILU  : f32                         SILU  : f16
+        Cast  : f16    Pool2D : f32    ->   Cast  : f32
+                                            Pool2D : f32
+
+    Nothing happens when no Cast is behind the function, or when a result of the network is made of
+    it at once. Not in the vendor's compiler.
     """
 
     @op_type_rewrite_pattern
@@ -50,15 +57,22 @@ class NarrowActive(RewritePattern):
         rewriter.insert(narrow)
         for cast in casts:
             rewriter.replace(cast, (), (narrow.output,))
-        rewriter.erase(op)
+        if op.output.uses:
+            name = derived_name(op, "_f32")
+            wide = tpu.CastOp.make(name, (narrow.output,), result_types=[op.output.type])
+            rewriter.replace(op, [wide])
+        else:
+            rewriter.erase(op)
 
 
 def _casts_behind(value: SSAValue, kind: Attribute) -> list[tpu.CastOp]:
-    """The users of a value if all are Casts to this type and none is returned, else nothing."""
+    """The Casts of a value to this type; nothing if it is returned, by itself or as such."""
     casts: list[tpu.CastOp] = []
     for user in users(value):
-        if not isinstance(user, tpu.CastOp) or number_type(user.output) != kind:
+        if isinstance(user, ReturnOp):
             return []
+        if not isinstance(user, tpu.CastOp) or number_type(user.output) != kind:
+            continue
         if any(isinstance(use.operation, ReturnOp) for use in user.output.uses):
             return []
         casts.append(user)

@@ -30,6 +30,7 @@ from xdsl_tpu.passes.processor_tpu_optimize import (
     permute_swap,
     reshape_slice,
 )
+from xdsl_tpu.passes.processor_tpu_optimize.early_cast import CastBeforeMove
 from xdsl_tpu.passes.processor_tpu_optimize.group_conv import GroupConvToNormalConv
 from xdsl_tpu.passes.processor_tpu_optimize.matmul_left_reuse import MatMulLeftReuse
 from xdsl_tpu.passes.processor_tpu_optimize.narrow_active import NarrowActive
@@ -54,7 +55,7 @@ def patterns(weights: Weights | None) -> PatternTable:
             permute_around_add.MovePermuteAfterAdd(),
             mask,
         ),
-        tpu.CastOp: (WideProduct(weights), *table.get(tpu.CastOp, ())),
+        tpu.CastOp: (WideProduct(weights), CastBeforeMove(), *table.get(tpu.CastOp, ())),
         tpu.Conv2DOp: (GroupConvToNormalConv(weights),),
         tpu.MaskedFillOp: (masked_fill.MaskedFillPermuteMove(weights),),
         tpu.MatMulOp: (

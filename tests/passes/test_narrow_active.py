@@ -68,6 +68,38 @@ def test_options(function: str, options: str, expected: object) -> None:
     assert element_of(active(narrowed(function, options=options)).output) == expected
 
 
+def test_what_is_computed_in_f32_beside_reads_the_narrow_result() -> None:
+    """As the mean of a squeeze-and-excitation does."""
+    net = Net()
+    x = net.input("x", 1, 8, 6, 6)
+    filters = net.weight("w", 8, 8, 1, 1)
+    sizes = {"kernel_shape": [1, 1], "strides": [1, 1], "pads": [0] * 4, "group": 1}
+    conv = net.op(top.ConvOp, "c", (x, filters, net.none), **sizes)
+    y = net.op(top.SigmoidOp, "y", (conv,))
+    wide = net.op(top.ReciprocalOp, "wide", (y,))  # in f32
+    end = net.op(top.AddOp, "end", (y, conv))
+    after = assert_same_numbers(
+        net.module(end, wide),
+        "convert-top-to-tpu{mode=F16 chip=bm1684x},processor-tpu-optimize",
+        tolerance=2e-2,
+    )
+    assert element_of(active(after).output) == f16
+
+
+def test_a_cast_moves_in_front_of_a_reshape() -> None:
+    net = Net()
+    product = net.op(top.MatMulOp, "mm", (net.input("x", 6, 64), net.weight("w", 64, 64), net.none))
+    y = net.op(top.GELUOp, "y", (product,))
+    shaped = net.op(top.ReshapeOp, "r", (y,), shape=[1, 6, 64])
+    end = net.op(top.AddOp, "end", (shaped, shaped))
+    after = assert_same_numbers(
+        net.module(end),
+        "convert-top-to-tpu{mode=F16 chip=bm1684x},processor-tpu-optimize",
+        tolerance=4e-3,
+    )
+    assert element_of(active(after).output) == f16
+
+
 def test_the_pattern_narrows_what_kernels_have_sequences_for() -> None:
     found = {precision: frozenset(table) for precision, table in SEQUENCES.items()}
     assert found == NARROW_MODES

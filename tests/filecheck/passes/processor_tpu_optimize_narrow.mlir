@@ -49,9 +49,14 @@ module @shared attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
-// Something reads the f32 result.
+// What reads the f32 result gets a cast of the f16 one.
 // CHECK-LABEL: module @wide_user
-// CHECK: "tpu.Active"{{.*}} -> tensor<4x8xf32>
+// CHECK: [[A:%[0-9]+]] = "tpu.Active"{{.*}} -> tensor<4x8xf16>
+// CHECK-NEXT: [[W:%[0-9]+]] = "tpu.Cast"([[A]]){{.*}} -> tensor<4x8xf32>
+// CHECK-NEXT: "tpu.Add"([[A]]
+// CHECK-NEXT: "tpu.AddConst"([[W]])
+// FULL-LABEL: module @wide_user
+// FULL: "tpu.Active"{{.*}} -> tensor<4x8xf32>
 module @wide_user attributes {module.state = "TPU_LOWERED"} {
   func.func @main(%arg0: tensor<4x8xf16>) -> (tensor<4x8xf16>, tensor<4x8xf32>) {
     %0 = "top.Input"(%arg0) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("x")
@@ -118,6 +123,68 @@ module @high attributes {module.high_precision = true, module.state = "TPU_LOWER
     %3 = "tpu.Cast"(%2) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("gelu_f16")
     %4 = "tpu.Add"(%3, %0) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum")
     return %4 : tensor<4x8xf16>
+  }
+}
+
+// -----
+
+// The network returns the f32 result.
+// CHECK-LABEL: module @wide_returned
+// CHECK: "tpu.Active"{{.*}} -> tensor<4x8xf32>
+module @wide_returned attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8xf16>) -> (tensor<4x8xf16>, tensor<4x8xf32>) {
+    %0 = "top.Input"(%arg0) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<4x8xf16>) -> tensor<4x8xf32> loc("x_f32")
+    %2 = "tpu.Active"(%1) {mode = #tpu<active_mode GELU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("gelu")
+    %3 = "tpu.Cast"(%2) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("gelu_f16")
+    %4 = "tpu.Add"(%3, %0) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum")
+    return %4, %2 : tensor<4x8xf16>, tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// A cast moves in front of a Reshape, and meets the one before the function.
+// CHECK-LABEL: module @behind_a_move
+// CHECK: [[A:%[0-9]+]] = "tpu.Active"{{.*}} -> tensor<4x8xf16>
+// CHECK-NEXT: [[R:%[0-9]+]] = "tpu.Reshape"([[A]]) {{.*}}-> tensor<4x8x1xf16>
+// CHECK-NEXT: "tpu.Add"([[R]], [[R]])
+module @behind_a_move attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8xf16>) -> tensor<4x8x1xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<4x8xf16>) -> tensor<4x8xf32> loc("x_f32")
+    %2 = "tpu.Active"(%1) {mode = #tpu<active_mode GELU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("gelu")
+    %3 = "tpu.Reshape"(%2) {shape = [4, 8, 1]} : (tensor<4x8xf32>) -> tensor<4x8x1xf32> loc("shaped")
+    %4 = "tpu.Cast"(%3) : (tensor<4x8x1xf32>) -> tensor<4x8x1xf16> loc("shaped_f16")
+    %5 = "tpu.Add"(%4, %4) : (tensor<4x8x1xf16>, tensor<4x8x1xf16>) -> tensor<4x8x1xf16> loc("sum")
+    return %5 : tensor<4x8x1xf16>
+  }
+}
+
+// -----
+
+// Refused: the Reshape has another reader, the cast is returned, the cast is to more bits.
+// CHECK-LABEL: module @casts_that_stay
+// CHECK: [[R:%[0-9]+]] = "tpu.Reshape"{{.*}}-> tensor<8x4xf32>
+// CHECK-NEXT: "tpu.Cast"([[R]])
+// CHECK: [[S:%[0-9]+]] = "tpu.Reshape"{{.*}}-> tensor<2x16xf32>
+// CHECK-NEXT: "tpu.Cast"([[S]])
+// CHECK: [[W:%[0-9]+]] = "tpu.Reshape"{{.*}}-> tensor<8x4xf16>
+// CHECK-NEXT: "tpu.Cast"([[W]])
+module @casts_that_stay attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8xf32>, %arg1: tensor<4x8xf16>) -> (tensor<8x4xf16>, tensor<8x4xf32>, tensor<2x16xf16>, tensor<8x4xf32>) {
+    %0 = "top.Input"(%arg0) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("x")
+    %1 = "tpu.Reshape"(%0) {shape = [8, 4]} : (tensor<4x8xf32>) -> tensor<8x4xf32> loc("r")
+    %2 = "tpu.Cast"(%1) : (tensor<8x4xf32>) -> tensor<8x4xf16> loc("r_f16")
+    %3 = "tpu.Add"(%2, %2) : (tensor<8x4xf16>, tensor<8x4xf16>) -> tensor<8x4xf16> loc("sum")
+    %4 = "tpu.AddConst"(%1) {const_val = 2.0 : f64} : (tensor<8x4xf32>) -> tensor<8x4xf32> loc("wide")
+    %5 = "tpu.Reshape"(%0) {shape = [2, 16]} : (tensor<4x8xf32>) -> tensor<2x16xf32> loc("s")
+    %6 = "tpu.Cast"(%5) : (tensor<2x16xf32>) -> tensor<2x16xf16> loc("s_f16")
+    %7 = "top.Input"(%arg1) : (tensor<4x8xf16>) -> tensor<4x8xf16> loc("y")
+    %8 = "tpu.Reshape"(%7) {shape = [8, 4]} : (tensor<4x8xf16>) -> tensor<8x4xf16> loc("w")
+    %9 = "tpu.Cast"(%8) : (tensor<8x4xf16>) -> tensor<8x4xf32> loc("w_f32")
+    %10 = "tpu.AddConst"(%9) {const_val = 2.0 : f64} : (tensor<8x4xf32>) -> tensor<8x4xf32> loc("wider")
+    return %3, %4, %6, %10 : tensor<8x4xf16>, tensor<8x4xf32>, tensor<2x16xf16>, tensor<8x4xf32>
   }
 }
 
