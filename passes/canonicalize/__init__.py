@@ -91,6 +91,7 @@ PATTERNS: PatternTable = {
     top.MatMulOp: (
         matmul_permute_split.MatmulWithPermuteAndSplit(),
         matmul.MatMulWithBias(),
+        matmul.MatMulWithEqualBias(),
         matmul.NoKeepDimsAddReshape(),
         matmul.SliceMatMul(),
         matmul.PermuteMatMulPermute(),

@@ -2,6 +2,7 @@
 
 from math import prod
 
+import numpy as np
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
@@ -48,6 +49,33 @@ class MatMulWithBias(RewritePattern):
         merged = rebuilt(op, operands=(op.input, op.right, bias), location=addition.location)
         merged.do_relu, merged.relu_limit = addition.do_relu, addition.relu_limit
         rewriter.replace(addition, merged)
+        rewriter.erase(op)
+
+
+class MatMulWithEqualBias(RewritePattern):
+    """AddConst(MatMul(x, W, none), c) -> MatMul(x, W, b), all elements of b being c.
+
+    What stands behind the product, as the split of query, key and value, then meets it.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
+        addition = sole_user(op.output, top.AddConstOp)
+        if addition is None or not is_none(op.bias) or has_relu(op):
+            return
+        if not is_weight(op.right) or values_of(op.right) is None:
+            return
+        if op.output_transpose.value.data or not has_shapes(op.right, op.output):
+            return
+        *rows, columns = shape_of(op.output)
+        if len(shape_of(op.right)) != 2 or addition.output.type != op.output.type:
+            return
+        shape = (*(1 for _ in rows), columns)
+        values = np.full(shape, addition.const_val.value.data, dtype=np.float32)
+        bias = make_weight(op, derived_name(addition, "_bias"), values)
+        merged = rebuilt(op, operands=(op.input, op.right, bias.output), location=addition.location)
+        merged.do_relu, merged.relu_limit = addition.do_relu, addition.relu_limit
+        rewriter.replace(addition, [bias, merged])
         rewriter.erase(op)
 
 

@@ -152,6 +152,21 @@ def test_added_weight_is_the_bias(swapped: bool) -> None:
     assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == ["MatMul"]
 
 
+@pytest.mark.parametrize("values", [[0.5], [0.5] * 6])
+def test_one_number_for_all_columns_is_a_bias_too(values: list[float]) -> None:
+    net = Net()
+    product = matmul(net, "p", net.input("x", 2, 5, 8), net.weight("w", 8, 6))
+    y = net.op(top.AddOp, "y", (product, net.weight("b", len(values), values=values)), do_relu=True)
+    assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == ["MatMul"]
+
+
+def test_one_number_is_no_bias_of_a_product_of_batches() -> None:
+    net = Net()
+    product = matmul(net, "p", net.input("x", 2, 5, 8), net.input("z", 2, 8, 6))
+    y = net.op(top.AddOp, "y", (product, net.weight("b", 1, values=[0.5])))
+    assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == ["MatMul", "AddConst"]
+
+
 def test_weight_of_every_row_is_no_bias() -> None:
     net = Net()
     product = matmul(net, "p", net.input("x", 2, 6, 8), net.weight("w", 8, 6))

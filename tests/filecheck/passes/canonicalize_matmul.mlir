@@ -21,6 +21,39 @@ func.func @bias(%arg_x: tensor<2x5x8xf32>) -> tensor<*xf32> {
 
 // -----
 
+// One number for all columns.
+func.func @equal_bias(%arg_x: tensor<2x5x8xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<8x6xf32> loc("random_8x6")
+  %p = "top.MatMul"(%x, %w, %none) : (tensor<2x5x8xf32>, tensor<8x6xf32>, none) -> tensor<*xf32> loc("p")
+  %y = "top.AddConst"(%p) {const_val = 0.5 : f64} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @equal_bias
+// CHECK: "top.Weight"(){{.*}}-> tensor<1x1x6xf32>
+// CHECK-NEXT: "top.MatMul"{{.*}}-> tensor<2x5x6xf32>
+// CHECK-NEXT: return
+
+// -----
+
+// Refused: the product is read by something else, too.
+func.func @equal_bias_and_more(%arg_x: tensor<2x5x8xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<8x6xf32> loc("random_8x6")
+  %p = "top.MatMul"(%x, %w, %none) : (tensor<2x5x8xf32>, tensor<8x6xf32>, none) -> tensor<*xf32> loc("p")
+  %y = "top.AddConst"(%p) {const_val = 0.5 : f64} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y, %p : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @equal_bias_and_more
+// CHECK: top.MatMul
+// CHECK-NEXT: top.AddConst
+
+// -----
+
 // The right side is no weight.
 func.func @no_bias_of_batches(%arg_x: tensor<2x5x8xf32>, %arg_z: tensor<2x8x6xf32>) -> tensor<*xf32> {
   %none = "top.None"() : () -> none
