@@ -38,7 +38,8 @@ def float_loads(program: Program, transfers_before: Before, chip: Chip) -> None:
     position = {old: new for new, old in enumerate(order, start=1)}
     for index, before in enumerate(transfers_before[Engine.TIU]):
         waits = max((position[old] for old in before), default=0)
-        program.tiu[index] = _with(program.tiu[index], cmd_id_dep=waits)
+        if program.tiu[index].form.waits:
+            program.tiu[index] = _with(program.tiu[index], cmd_id_dep=waits)
     queue = [program.gdma[old - 1] for old in order]
     layers = [program.gdma_layers[old - 1] for old in order]
     program.gdma[:-1] = [_with(c, **c.form.numbered(i)) for i, c in enumerate(queue, start=1)]

@@ -5,15 +5,20 @@ from dataclasses import dataclass
 USUAL_ROW = 64
 """Bytes side by side in the filters of convolutions that do not say how many (`filter_row`)."""
 
+USUAL_WORDS = 3
+"""Words of requantisation of convolutions that do not say how many (`requant_words`)."""
+
 
 @dataclass(frozen=True)
 class Lanes:
     """A chip's lanes: how many, the bytes of each that element-wise units take at once, and the
-    bytes of input channels that the matrix unit reads side by side (all powers of two)."""
+    bytes of input channels that the matrix unit reads side by side (all powers of two); and the
+    words of an output channel in tables of requantisation."""
 
     count: int
     width: int
     row: int
+    words: int = USUAL_WORDS
 
     def channels(self, element_bytes: int) -> int:
         """Input channels of the matrix unit at once: one of f32, which it does not multiply."""

@@ -119,7 +119,8 @@ class Chip:
     @property
     def weight_lanes(self) -> Lanes:
         """What layouts of weights depend on."""
-        return Lanes(self.lanes, self.eu_bytes, self.cube_channels[1])
+        words = self.instructions.requant_words
+        return Lanes(self.lanes, self.eu_bytes, self.cube_channels[1], words)
 
     def eu(self, element_bytes: int) -> int:
         """Elements of `element_bytes` that one lane processes per cycle."""

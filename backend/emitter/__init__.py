@@ -7,6 +7,7 @@ touches, and tags commands with their layer.
 from xdsl_tpu.backend.emitter.gdma import GdmaEmitter
 from xdsl_tpu.backend.emitter.quantized import QuantizedEmitter
 from xdsl_tpu.backend.emitter.queues import GRANULE, CommandQueues
+from xdsl_tpu.backend.emitter.scale import Scale
 from xdsl_tpu.backend.emitter.tiu import Arith, Compare, Operand
 from xdsl_tpu.backend.emitter.window import Window
 from xdsl_tpu.backend.isa.codes import Rounding
@@ -24,5 +25,6 @@ __all__ = [
     "Emitter",
     "Operand",
     "Rounding",
+    "Scale",
     "Window",
 ]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter.scale import Scale
 from xdsl_tpu.backend.emitter.tiu import Operand, TiuEmitter, right_shift
 from xdsl_tpu.backend.emitter.window import Window
 from xdsl_tpu.backend.isa.codes import AR, RQ_DQ, SG, LayoutCode, PorD, Rounding
@@ -58,8 +59,10 @@ class QuantizedEmitter(TiuEmitter):
     ) -> None:
         """out (8 bits) = saturate(round(a * multiplier / 2^shift) + zero point); a is i32.
 
-        `factor` is (multiplier, shift, zero point) for all elements, or a table (1, c, 1, 3) i32,
-        EU-aligned, of (multiplier, -shift, zero point). Result and operand are EU-aligned.
+        `factor` is (multiplier, shift, zero point) for all elements, or a table of channels i32:
+        (1, c, 1, 3), EU-aligned, of (multiplier, -shift, zero point), or where the chip's
+        `requant_words` are two (1, c, 1, 2) compact, of the multiplier, and -shift (8 bits) with
+        the zero point in the upper half. Result and operand are EU-aligned.
         """
         more = {"opd2_n_str": rounding}
         if isinstance(factor, LocalTensor):
@@ -72,9 +75,12 @@ class QuantizedEmitter(TiuEmitter):
 
     def dequantize(self, out: LocalTensor, a: LocalTensor, scale: float, zero: int = 0) -> None:
         """out (f32) = (a - zero) * scale; a has 8 bits, both are EU-aligned."""
-        more = {"opd1_const": 1, "opd2_addr": DType.F32.bits(scale)}
+        described = self.forms["sRQ_DQ"].instructions[RQ_DQ.DQ0].described
+        assert described is not None
+        more = {"opd1_const": 1, described.scale: DType.F32.bits(scale)}
         if zero:
-            more["opd1_addr"] = zero & 0xFFFF
+            (other,) = {"opd1_addr", "opd2_addr"} - {described.scale}
+            more[other] = zero & 0xFFFF
         self._convert(RQ_DQ.DQ0, out, {"opd0": a}, more)
 
     def _convert(
@@ -110,6 +116,11 @@ class QuantizedEmitter(TiuEmitter):
         rounding: Rounding,
     ) -> None:
         """out = saturate(round(sum over the window * multiplier / 2^shift)), 8 bits (5.7)."""
+        if self.chip.instructions.requantises:
+            sums = {"opd1_const": 1, "opd1_addr": 1, "opd2_const": 1}
+            scale = Scale((*factor, 0), rounding)
+            self._pool(PorD.AVG_POOL, out, x, window, {**sums, **scale.fields})
+            return
         multiplier, shift = factor
         more = {"opd2_n_str": rounding, "opd1_const": 1, "opd1_addr": multiplier & 0xFF}
         self._pool(PorD.AVG_POOL, out, x, window, more | {"opd2_addr": shift & 0xFF})

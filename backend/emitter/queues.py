@@ -15,6 +15,7 @@ import numpy.typing as npt
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.isa.codes import AR, SYSID, DmaSys, Precision
+from xdsl_tpu.backend.isa.registers import Registers
 from xdsl_tpu.backend.program import Layer, Program
 
 T = TypeVar("T")
@@ -25,6 +26,9 @@ Span = tuple[int, int]
 GRANULE = 64
 """Bytes of local memory that one hazard entry stands for, if lanes are at least as wide."""
 
+
+_WRITER = "SYS_TR_ACC"
+"""The form that writes registers, where fields lie in such."""
 
 FEW = 256
 """Entries that are looked at faster one by one than by numpy."""
@@ -55,6 +59,7 @@ class CommandQueues:
         granules = chip.local_bytes // self._granule
         self._accesses = {engine: _Accesses(granules) for engine in Engine}
         self._layer = -1
+        self._registers = Registers({})
 
     @contextmanager
     def layer(self, name: str, op: str) -> Generator[None]:
@@ -79,12 +84,17 @@ class CommandQueues:
         kind = self.forms[form]
         if kind.primed:
             self._prime()
+        if kind.registers:
+            for values in self._registers.written_before(kind, fields):
+                self.issue(_WRITER, values, (), ())
         engine = kind.engine
         queue = self.program.queue(engine)
         identity = len(queue) + 1
         fields |= kind.numbered(identity)
         before = self._transfers(reads, writes)
-        if engine is Engine.TIU:
+        if not kind.waits:
+            assert not before
+        elif engine is Engine.TIU:
             fields["cmd_id_dep"] = before[-1] if before else 0
         else:
             fields["cmd_id_dep"] = self._last_of_tiu(reads, writes)

@@ -5,6 +5,7 @@ from enum import IntEnum
 from types import MappingProxyType
 
 from xdsl_tpu.backend.emitter.queues import CommandQueues
+from xdsl_tpu.backend.emitter.scale import Scale
 from xdsl_tpu.backend.emitter.window import Piece, Window, one_by_one, read_part
 from xdsl_tpu.backend.isa.codes import (
     AR,
@@ -144,6 +145,7 @@ class TiuEmitter(CommandQueues):
         bias: LocalTensor | None = None,
         accumulate: bool = False,
         relu: bool = False,
+        scale: Scale | None = None,
     ) -> None:
         """out (n,oc,oh,ow) = x (n,ic,ih,iw) * weight + bias, all from lane 0 (5.4).
 
@@ -151,7 +153,7 @@ class TiuEmitter(CommandQueues):
         kh*kw positions long; f32: plain ic, ky, kx. bias (1, oc, 1, 1) f32 compact.
         `accumulate` adds to an f32 `out`. The sums of 8-bit integers are exact, in an i32 `out`,
         and have no bias: `accumulate` onto it. `relu`, where `convolves_with_relu`, makes negative
-        sums 0.
+        sums 0. Where the chip `requantises`, integers have a bias (i32) and may get a `scale`.
         """
         x, window = read_part(out, x, window, self.chip)
         more = window.fields() | {"opd3_const": 1, "res_add": int(accumulate)}
@@ -164,7 +166,16 @@ class TiuEmitter(CommandQueues):
             more["opd0_str"] = LayoutCode.FREE
             more |= self._strides("sCONV", "opd0", x.strides, x)
         operands = {"opd0": x, "opd1": weight} | ({} if bias is None else {"opd2": bias})
+        if scale is not None:
+            operands |= scale.operands
+            more |= scale.fields
+        more |= self._no_zero_point("sCONV", x)
         self._emit("sCONV", CONV.CONV_NORMAL, out, operands, more, reads_result=accumulate)
+
+    def _no_zero_point(self, form: str, x: LocalTensor) -> dict[str, int]:
+        """Of products of integers, where forms have zero points of their right operand."""
+        has_one = not x.dtype.is_float and "opd4_const" in self.forms[form].by_name
+        return {"opd4_const": 1} if has_one else {}
 
     def mm2(
         self,
@@ -173,16 +184,23 @@ class TiuEmitter(CommandQueues):
         right: LocalTensor,
         right_transpose: bool = False,
         accumulate: bool = False,
+        bias: LocalTensor | None = None,
+        scale: Scale | None = None,
     ) -> None:
         """out (1,M,1,N) = left (1,M,1,K) x right, rows on lanes from lane 0, EU-aligned (5.6).
 
         right is (1,K,1,N), or (1,N,1,K) with `right_transpose`. `accumulate` needs an f32 out.
+        Where the chip `requantises`, integers may have a `bias` (1,lanes,1,N) i32, which every lane
+        has of its own, and get a `scale`, by constants.
         """
         more = {"res_add": int(accumulate)}
         if not left.dtype.is_float:
-            more["opd2_const"] = 1
+            more["opd2_const"] = int(bias is None)
         function = MM2.MM2_NT if right_transpose else MM2.MM2_NN
-        operands = {"opd0": left, "opd1": right}
+        operands = {"opd0": left, "opd1": right} | ({} if bias is None else {"opd2": bias})
+        if scale is not None:
+            more |= scale.fields
+        more |= self._no_zero_point("sMM2", left)
         self._emit("sMM2", function, out, operands, more, reads_result=accumulate)
 
     def depthwise(
@@ -192,15 +210,21 @@ class TiuEmitter(CommandQueues):
         weight: LocalTensor,
         window: Window,
         bias: LocalTensor | None = None,
+        scale: Scale | None = None,
     ) -> None:
         """Per-channel convolution; weight (1,c,kh,kw), bias (1,c,1,1), both compact and of x's
         element type, which is also the type of the accumulator (5.7).
 
-        Of 8-bit integers the bias and (exact) `out` are i32."""
+        Of 8-bit integers the bias and (exact) `out` are i32; of 8 bits with a `scale`, where the
+        chip `requantises`."""
         more = {"opd2_const": int(bias is None), "opd2_sign": 0}
         if window.fill:
             more["opd3_addr"] = x.dtype.bits(window.fill)
-        self._pool(PorD.DEPTHWISE, out, x, window, more, {"opd1": weight, "opd2": bias})
+        operands = {"opd1": weight, "opd2": bias}
+        if scale is not None:
+            more |= scale.fields
+            operands |= scale.operands
+        self._pool(PorD.DEPTHWISE, out, x, window, more, operands)
 
     def avg_pool(self, out: LocalTensor, x: LocalTensor, window: Window, scale: float) -> None:
         """Sum over the window of x * scale, in x's element type (5.7)."""

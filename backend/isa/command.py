@@ -78,6 +78,7 @@ def encode(command: Command) -> bytes:
             )
         word |= value << field.offset
     _check_form(command)
+    word &= (1 << form.bits) - 1  # what is in registers lies behind
     return word.to_bytes(form.size, "little")
 
 

@@ -4,6 +4,7 @@ A form is one bit layout: the `s` forms are short, the others full. Encoding, de
 range checks derive from the field list.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -38,6 +39,14 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Register:
+    """A register that has a field of commands in which all flags of `when` are set."""
+
+    number: int
+    when: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Header:
     """The fields that tell the forms of an engine apart."""
 
@@ -66,6 +75,7 @@ class Form:
     instructions: dict[int, Instruction] = field(repr=False)  # by function
     signed_floats: bool = False  # whether commands set the sign of floats, too
     primed: bool = False  # whether a copy of nothing goes in front of each command
+    registers: Mapping[str, Register] = field(default_factory=dict[str, Register], repr=False)
 
     @property
     def size(self) -> int:
@@ -103,6 +113,11 @@ class Form:
     def is_numbered(self) -> bool:
         """Whether commands say which of their queue they are; else their place does."""
         return "cmd_id" in self.by_name
+
+    @cached_property
+    def waits(self) -> bool:
+        """Whether commands can wait for the other engine."""
+        return "cmd_id_dep" in self.by_name
 
     def numbered(self, number: int, counted: bool = True) -> dict[str, int]:
         """The fields of a command that is this one of its queue, from 1; `counted` if others may

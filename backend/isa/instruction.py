@@ -92,7 +92,8 @@ class Described:
     that they do not, `idle` fields that were seen set without changing anything. `signed` says
     when an integer result is: when one of these fields is set, always, or never (`()`); `saturates`
     that the result is rounded and stops at the limits of its type. `absent` are fields that say
-    that operands are not there, in commands that are not given them.
+    that operands are not there, in commands that are not given them. `scale` is the field of a
+    constant factor, where instruction sets differ in it.
     """
 
     functions: tuple[IntEnum, ...]
@@ -104,6 +105,7 @@ class Described:
     signed: tuple[str, ...] | bool = EITHER_SIGN
     saturates: bool = False
     absent: tuple[tuple[str, int], ...] = ()
+    scale: str = ""
 
 
 @dataclass(frozen=True, slots=True)

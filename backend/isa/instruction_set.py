@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 
-from xdsl_tpu.backend.isa.codes import Only
+from xdsl_tpu.backend.isa.codes import RQ_DQ, Only
 from xdsl_tpu.backend.isa.command import Command, EncodingError
 from xdsl_tpu.backend.isa.forms import HEADERS, Engine, Field, Form
 from xdsl_tpu.backend.isa.instruction import Described, Family, Instruction, Operand, Place
 from xdsl_tpu.backend.isa.layouts import FOLDER, read_layouts
 from xdsl_tpu.backend.isa.limits import Limits
+from xdsl_tpu.backend.isa.registers import Registers
 from xdsl_tpu.dialects.errors import TpuError
 
 DEFAULT = "bm1684x"
@@ -25,8 +26,6 @@ class InstructionSet:
 
     name: str
     forms: Mapping[str, Form]
-    formats: frozenset[str] = frozenset(("F32", "F16", "BF16"))
-    """The number formats that networks can be compiled to."""
 
     @cached_property
     def limits(self) -> Limits:
@@ -50,12 +49,27 @@ class InstructionSet:
     def decode_stream(
         self, data: bytes | memoryview, engine: Engine, count: int
     ) -> Iterator[Command]:
-        """The first `count` commands of a queue, which lie back to back."""
-        view = memoryview(data)
+        """The first `count` commands of a queue, which lie back to back, with the fields that
+        registers have."""
+        view, registers = memoryview(data), Registers({})
         for _ in range(count):
             command = self.decode(view, engine)
             view = view[command.form.size :]
-            yield command
+            yield registers.filled(command)
+
+    @cached_property
+    def requantises(self) -> bool:
+        """Whether products give 8-bit results under a new scale."""
+        return "rq" in self.forms["sCONV"].by_name
+
+    @cached_property
+    def requant_words(self) -> int:
+        """Words of a channel in tables of requantisation."""
+        described = self.forms["sRQ_DQ"].instructions[RQ_DQ.RQ1].described
+        assert described is not None
+        (words,) = (one.shape[3] for one in described.operands if one.name == "opd1")
+        assert isinstance(words, int)
+        return words
 
     def _form_of(self, data: bytes | memoryview, engine: Engine) -> Form:
         """Select the form by opcode, short flag and, for shared opcodes, function."""
@@ -127,8 +141,9 @@ def load_instruction_set(name: str = DEFAULT) -> InstructionSet:
             instructions=dict(_instructions(entry.name, family, fields, data.idle, data.queues)),
             signed_floats=family.signed_floats,
             primed=family.primed,
+            registers=data.registers.get(entry.layout, {}),
         )
-    return InstructionSet(name, forms, package.FORMATS)
+    return InstructionSet(name, forms)
 
 
 def _instructions(

@@ -1,17 +1,20 @@
 """Bit layouts as they are written: `forms.json` of an instruction set.
 
 A set may say that it is another one with other bits (`on`): then it gives only those, for all
-commands that are numbered there (`numbered`, by engine) and layout by layout, and what it has not.
+commands that are numbered there (`numbered`, by engine) and layout by layout, what it has not, and
+which registers have fields of a layout (`registers`: number, field, flags that must be set).
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from xdsl_tpu.backend.isa.forms import Engine, Field
+from xdsl_tpu.backend.isa.forms import Engine, Field, Register
 
 FOLDER = Path(__file__).parent
+_WORD = 32  # bits of a register
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,14 @@ class FormEntry:
 
 @dataclass(frozen=True)
 class Layouts:
-    """What `forms.json` says: fields of queues and without effect, layouts by name, forms."""
+    """What `forms.json` says: fields of queues and without effect, layouts by name, forms, and the
+    registers that have fields of a layout."""
 
     queues: frozenset[str]
     idle: frozenset[str]
     layouts: dict[str, tuple[Field, ...]]
     forms: tuple[FormEntry, ...]
+    registers: dict[str, dict[str, Register]] = field(default_factory=lambda: {})
 
 
 def read_layouts(name: str) -> Layouts:
@@ -70,7 +75,23 @@ def _on(base: Layouts, data: dict[str, Any], entries: tuple[FormEntry, ...]) -> 
             fields = _replaced(fields, _placed(data["numbered"][entry.engine.value]))
         own = _placed(data["layouts"].get(entry.layout, ""))
         layouts[entry.layout] = _replaced(fields, own)
-    return Layouts(base.queues, base.idle, layouts, (*kept, *entries))
+    registers = {name: dict(_registers(text)) for name, text in data["registers"].items()}
+    bits = {entry.layout: entry.bits for entry in kept}
+    for name, fields in registers.items():
+        layouts[name] += tuple(_behind(bits[name], fields))
+    return Layouts(base.queues, base.idle, layouts, (*kept, *entries), registers)
+
+
+def _registers(text: str) -> Iterator[tuple[str, Register]]:
+    """Fields as `number:name:flag&flag`."""
+    for item in text.split():
+        number, name, flags = item.split(":")
+        yield name, Register(int(number), tuple(flags.split("&")))
+
+
+def _behind(bits: int, names: Iterable[str]) -> Iterator[Field]:
+    """Fields of a word each behind the bits of a command."""
+    return (Field(name, bits + index * _WORD, _WORD) for index, name in enumerate(names))
 
 
 def _packed(text: str) -> tuple[Field, ...]:

@@ -53,7 +53,7 @@ class OperandFields:
 
 def operand_fields(known: Collection[str], signed_floats: bool) -> dict[str, OperandFields]:
     """The operands of a form with these fields, results first."""
-    tiu = ((name, f"{name}_addr") for name in ("res0", "res1", *(f"opd{i}" for i in range(4))))
+    tiu = ((name, f"{name}_addr") for name in ("res0", "res1", *(f"opd{i}" for i in range(6))))
     gdma = ((name, f"{name}_start_addr_l32") for name in ("dst", "src", "index", "mask"))
     found = {name: _of_tiu(known, name, signed_floats) for name, at in tiu if at in known}
     return found | {name: _of_gdma(known, name) for name, at in gdma if at in known}

@@ -5,6 +5,7 @@ operand has K on the lanes, or N when it is transposed. f32 uses the convolution
 matrix is the filter (rows = output channels), the right one an image of K channels and one row.
 """
 
+import itertools
 from collections.abc import Callable
 
 from xdsl_tpu.backend.chip import Chip
@@ -12,7 +13,7 @@ from xdsl_tpu.backend.emitter import Arith, Emitter, Window
 from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
 from xdsl_tpu.backend.kernels.gemm_choice import Sizes, choose_plan, resident_right
 from xdsl_tpu.backend.kernels.gemm_plan import Plan, Product, Step
-from xdsl_tpu.backend.kernels.int8.requant import Factor
+from xdsl_tpu.backend.kernels.int8.requant import Factor, scaled_product
 from xdsl_tpu.backend.kernels.shares import parts_of, take
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined
 from xdsl_tpu.backend.kernels.tiling import Piece
@@ -163,14 +164,13 @@ class _Layer:
         bias: LocalTensor | None,
     ) -> None:
         """The exact sums, with bias, under the scale of the result."""
-        total = self._tile(self._total, step.rows, step.columns, DType.I32)
-        multiply(self.emitter, total, *operands)
-        if bias is not None:
-            place = self._total + aligned_bytes(self.chip, total.shape, total.dtype)
-            summed = self._tile(place, step.rows, step.columns, DType.I32)
-            self.emitter.arith(Arith.ADD_SATURATE, summed, total, bias)
-            total = summed
-        factor.apply(self.emitter, out, total)
+        size = aligned_bytes(self.chip, (1, step.rows.size, 1, step.columns.size), DType.I32)
+        places = itertools.count(self._total, size)
+
+        def room() -> LocalTensor:
+            return self._tile(next(places), step.rows, step.columns, DType.I32)
+
+        scaled_product(self.emitter, out, operands, bias, factor, room)
 
     def _turned(self, step: Step) -> tuple[LocalTensor, LocalTensor]:
         """The operands as the command wants them."""

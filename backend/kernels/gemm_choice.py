@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.gemm_plan import Plan, Product, Step
+from xdsl_tpu.backend.kernels.int8.requant import sums_needed
 from xdsl_tpu.backend.kernels.tiling import pipeline_cycles, steps_of
 from xdsl_tpu.backend.kernels.transfer import load_cycles, store_cycles
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, align, aligned, ceil_div
@@ -40,7 +41,7 @@ class Sizes:
             right = tile(plan.columns, plan.depth)
         sums = int(plan.depth < product.depth)
         if product.factor is not None:
-            sums = integer_sums(product)
+            sums = sums_needed(chip, product.bias is not None)
         return cls(
             left,
             right,
@@ -55,11 +56,6 @@ class Sizes:
         """Bytes with this many buffers of left, right and result, and of scratch results."""
         moving = slots[0] * self.left + slots[1] * self.right + (slots[2] + scratch) * self.out
         return moving + self.turned_left + self.turned_right + self.total + self.bias
-
-
-def integer_sums(product: Product) -> int:
-    """Tensors of 32-bit sums that a product of integers needs: without and with bias."""
-    return 1 if product.bias is None else 2
 
 
 def resident_right(product: Product, plan: Plan, chip: Chip) -> int:
@@ -159,7 +155,8 @@ class _StepCost:
         depth = ceil_div(step.depth.size, chip.cube_channels[width])
         passes = self.product.extra if step.turn.last else 0
         if self.product.factor is not None:
-            passes, width = integer_sums(self.product), DType.I32.bytes
+            passes = sums_needed(chip, self.product.bias is not None)
+            width = DType.I32.bytes
         return groups * (outputs * depth + passes * ceil_div(step.columns.size, chip.eu(width)))
 
     def store(self, step: Step) -> int:

@@ -6,11 +6,12 @@ on an EU boundary, one copy in local memory spreads the heads out (or packs the 
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.gemm import multiply
-from xdsl_tpu.backend.kernels.int8.requant import Factor
+from xdsl_tpu.backend.kernels.int8.requant import Factor, scaled_product, sums_needed
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.tensor import (
@@ -102,9 +103,8 @@ def _product(
             if factor is None:
                 multiply(emitter, target, a, b, by_rows)
                 continue
-            total = aligned(chip, slots.total, target.shape, DType.I32)
-            multiply(emitter, total, a, b, by_rows)
-            factor.apply(emitter, target, total)
+            room = partial(aligned, chip, slots.total, target.shape, DType.I32)
+            scaled_product(emitter, target, (a, b, by_rows), None, factor, room)
 
 
 def _turn(
@@ -193,8 +193,8 @@ def turned_bytes(chip: Chip, right: Shape4, dtype: DType) -> int:
 
 
 def total_bytes(chip: Chip, columns: int) -> int:
-    """Bytes per lane of the 32-bit sums of one lane group of a product."""
-    return align(columns * DType.I32.bytes, chip.eu_bytes)
+    """Bytes per lane of the 32-bit sums of one lane group of a product of integers."""
+    return sums_needed(chip, False) * align(columns * DType.I32.bytes, chip.eu_bytes)
 
 
 def is_slotted(chip: Chip, tensor: LocalTensor, whole: bool = False) -> bool:

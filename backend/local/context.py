@@ -53,6 +53,18 @@ class LocalValue:
         """Element type."""
         return self.tensor.dtype
 
+    def behind(self, axis: str, end: int, chip: Chip) -> "LocalValue":
+        """What of the slice lies at `end` or behind it, along h or w of the whole."""
+        skipped = end - getattr(self.start, axis)
+        if skipped <= 0:
+            return self
+        n, c, h, w = self.tensor.shape
+        skipped = min(skipped, h if axis == "h" else w)
+        rows, columns = (skipped, 0) if axis == "h" else (0, skipped)
+        shape = (n, c, h - rows, w - columns)
+        tensor = self.tensor.window((0, 0, rows, columns), shape, chip)
+        return replace(self, tensor=tensor, start=self.start._replace(**{axis: end}))
+
     def row(self, channels: int, chip: Chip) -> LocalTensor:
         """A ROW value as an operand of a result with this many channels."""
         n, _, h, w = self.tensor.shape

@@ -75,6 +75,7 @@ class _Group:
         self.emitter = context.emitter
         self.kind = GroupType(group.group_type.value.data)
         self.sections = sections(group)
+        self.cores = ints(group.run_core_id)
         self.schedule = events(group, core)
         self.lifetimes = list(lifetimes(self.schedule))
         self.buffers = _buffers(self.schedule)
@@ -120,10 +121,26 @@ class _Group:
     def _store(self, op: tpu.StoreOp, event: Event) -> None:
         scratch = Scratch(self.chip, self._free(event))
         with self.emitter.layer(name_of(op) or "", op.name):
-            source = self._value(op.input, event.slice)
-            store_slice(self.emitter, source, ddr_value(op.output), scratch)
+            source = self._own(op.input, event.slice)
+            if all(source.tensor.shape):
+                store_slice(self.emitter, source, ddr_value(op.output), scratch)
         for span in scratch.taken:
             self._overwrite(span)
+
+    def _own(self, value: SSAValue, index: int) -> LocalValue:
+        """The slice of a value without the rows and columns that a slice before it has, too, and
+        another core stores."""
+        slice_ = self._value(value, index)
+        assert isinstance(value.owner, Operation)
+        n, c, d, h, w = self.sections[index]
+        for axis, before in (("h", (n, c, d, h - 1, w)), ("w", (n, c, d, h, w - 1))):
+            if not self.cores or before not in self.sections:
+                continue
+            if self.cores[self.sections.index(before)] != self.cores[index]:
+                sizes, start = slice_of(ginfo(value.owner), before)
+                end = getattr(start, axis) + getattr(sizes, axis)
+                slice_ = slice_.behind(axis, end, self.chip)
+        return slice_
 
     def _load_pack(self, op: tpu.LoadOp, weight: top.WeightOp, target: LocalValue) -> None:
         """Load all weights of a pack at once; the other Loads of the pack then find them there."""

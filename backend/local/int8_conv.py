@@ -21,9 +21,9 @@ from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 def conv2d(context: LocalContext) -> None:
     """Emit a convolution for each lane group of output channels.
 
-    The exact sums of a lane group are in scratch memory; when they do not fit, rows are computed
-    piece by piece. Raises TpuError for groups that are neither one nor as many as channels, and
-    when not even a few rows fit.
+    Where the chip does not give them a new scale, the exact sums of a lane group are in scratch
+    memory; when they do not fit, rows are computed piece by piece. Raises TpuError for groups that
+    are neither one nor as many as channels, and when not even a few rows fit.
     """
     op = context.op
     assert isinstance(op, tpu.Conv2DOp)
@@ -76,7 +76,9 @@ def _piece(
     target = Part(images, channels).of(out, chip)
     source = Part(images, channels).of(x, chip) if parts.filter.depthwise else x
     with context.scratch.temporary():
-        total = context.scratch.aligned(target.shape, DType.I32)
+        total = None
+        if not chip.instructions.requantises:
+            total = context.scratch.aligned(target.shape, DType.I32)
         convolve(context.emitter, target, total, source, parts, channels, window)
 
 
@@ -93,12 +95,14 @@ def _row_pieces(context: LocalContext, channels: Piece) -> Iterator[LocalValue]:
     x = context.operand(0)
 
     def fits(step: int) -> bool:
-        total = aligned_bytes(chip, (n, channels.size, step, w), DType.I32)
+        sums = [aligned_bytes(chip, (n, channels.size, step, w), DType.I32)]
+        if chip.instructions.requantises:
+            sums = []
         if step == h:
-            return scratch.holds([total])
+            return scratch.holds(sums)
         reach = (step - 1) * ints(op.strides)[0] + _extent(op)
         shape: Shape4 = (n, x.tensor.shape[1], reach, x.tensor.shape[3])
-        return scratch.holds([aligned_bytes(chip, shape, x.dtype), total])
+        return scratch.holds([aligned_bytes(chip, shape, x.dtype), *sums])
 
     steps = [h, *range((h - 1) // unit * unit, 0, -unit)]
     step = next((step for step in steps if fits(step)), None)

@@ -1,9 +1,9 @@
 """`tpu.MatMul` on slices of 8-bit integers: exact sums in scratch memory, then their new scale."""
 
-from xdsl_tpu.backend.emitter import Arith
-from xdsl_tpu.backend.kernels.gemm import multiply
+from functools import partial
+
 from xdsl_tpu.backend.kernels.int8.products import factor_of
-from xdsl_tpu.backend.kernels.int8.requant import Factor
+from xdsl_tpu.backend.kernels.int8.requant import Factor, scaled_product, sums_needed
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
 from xdsl_tpu.backend.local.matmul import (
@@ -63,7 +63,7 @@ def _product(
 ) -> None:
     """As many rows and columns at a time as the sums in scratch memory allow."""
     chip, emitter = context.chip, context.emitter
-    rows_step, columns_step = _steps(context, out, 1 if bias is None else 2, turned)
+    rows_step, columns_step = _steps(context, out, sums_needed(chip, bias is not None), turned)
     for rows in cut(out.shape[1], rows_step):
         some = part_of(chip, left, rows)
         for columns in cut(out.shape[3], columns_step):
@@ -74,16 +74,13 @@ def _product(
                 whole = columns.size == out.shape[3]
                 b = right if whole else part_of(chip, right, Piece(0, right.shape[1]), columns)
             with context.scratch.temporary():
-                total = context.scratch.aligned(target.shape, DType.I32)
-                multiply(emitter, total, some, b, turned)
+                row = None
                 if bias is not None:
                     row = bias.row(rows.size, chip)
                     shape = (1, row.shape[1], 1, columns.size)
                     row = row.window((0, 0, 0, columns.start), shape, chip)
-                    summed = context.scratch.aligned(target.shape, DType.I32)
-                    emitter.arith(Arith.ADD_SATURATE, summed, total, row)
-                    total = summed
-                factor.apply(emitter, target, total)
+                room = partial(context.scratch.aligned, target.shape, DType.I32)
+                scaled_product(emitter, target, (some, b, turned), row, factor, room)
 
 
 def _steps(context: LocalContext, out: LocalTensor, sums: int, turned: bool) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from xdsl_tpu.backend.machine.elements import (
     element_or_int4,
     flushed,
 )
-from xdsl_tpu.backend.machine.rounding import shift
+from xdsl_tpu.backend.machine.rounding import shift, wrapped
 from xdsl_tpu.backend.machine.state import (
     Executors,
     State,
@@ -240,7 +240,7 @@ def integer_sums(
         old = state.eu_aligned(command["res0_addr"], (n, oc, oh, ow), target).read()
         sums = sums + old.reshape(n, oc, oh * ow)
     if target.size == I32.size:
-        return target, sums.astype(np.uint32).view(np.int32)  # they wrap (measured)
+        return target, wrapped(sums)
     limits = np.iinfo(target.storage)
     return target, np.clip(sums, int(limits.min), int(limits.max))
 

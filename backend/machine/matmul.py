@@ -125,23 +125,33 @@ def _half_bits(matrix: Array) -> Array:
 
 def _mm2_integer(state: State, command: Command, left: Array, right: Array) -> None:
     """Exact; opd2 is the zero point of opd1, which is the left matrix of function tt."""
-    require(left.dtype.itemsize == 1, "integer products are simulated for 4-bit and 8-bit operands")
-    require(not command["res_add"], "accumulating integers is not simulated")
     point = element_or_int4(command["opd0_prec"], command["opd1_sign"])
     zero_point = point.immediate(command["opd2_addr"])
     require(bool(command["opd2_const"]), "the zero point (opd2) must be a constant")
     signed = command["opd0_sign"] | command["opd1_sign"]
     target = element(command["res0_prec"], signed)
     require(target.size == I32.size, "integer products have a 32-bit result")
-    shape = (1, len(left), 1, right.shape[1])
+    mm2_store(state, command, target, mm2_integers(command, left, right, zero_point))
+
+
+def mm2_integers(command: Command, left: Array, right: Array, zero_point: Array) -> Array:
+    """Exact sums of products (M, N) in f64; `zero_point` is that of opd1."""
+    require(left.dtype.itemsize == 1, "integer products are simulated for 4-bit and 8-bit operands")
+    require(not command["res_add"], "accumulating integers is not simulated")
     left, right = left.astype(np.float64), right.astype(np.float64)
     if command.function == MM2.MM2_TT:
         left -= float(zero_point)
     else:
         right -= float(zero_point)
-    product = left @ right
+    return left @ right
+
+
+def mm2_store(state: State, command: Command, target: Element, values: Array) -> None:
+    """Store integers (M, N)."""
+    rows, columns = values.shape
+    shape = (1, rows, 1, columns)
     result = first_lane(state.eu_aligned(command["res0_addr"], shape, target))
-    result.write(product.astype(target.storage)[None, :, None])
+    result.write(values.astype(target.storage)[None, :, None])
 
 
 def mm(state: State, command: Command) -> None:

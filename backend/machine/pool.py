@@ -9,7 +9,7 @@ from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.isa.codes import PorD, Rounding
 from xdsl_tpu.backend.machine.elements import BF16, F32, Array, Element, element
 from xdsl_tpu.backend.machine.memory import Placed, Quad
-from xdsl_tpu.backend.machine.rounding import shift
+from xdsl_tpu.backend.machine.rounding import shift, wrapped
 from xdsl_tpu.backend.machine.state import (
     Executors,
     State,
@@ -113,19 +113,35 @@ def _integer_sums(
     signed = command["opd0_sign"] | command["opd1_sign"]
     target = element(command["res0_prec"], 0 if command.function == PorD.DEPTHWISE_RELU else signed)
     require(not target.is_float, "an integer depthwise convolution has an integer result")
+    total = _depthwise_total(state, command, windows, kernel)
+    limits = np.iinfo(target.storage)
+    amount = np.asarray(-(command["res1_addr"] >> 8 & 0xFF))
+    low, high = int(limits.min), int(limits.max)
+    return target, shift(total, amount, command["opd2_n_str"], low, high)
+
+
+def _depthwise_total(state: State, command: Command, windows: Array, kernel: Array) -> Array:
     total = np.zeros(windows.shape[:4], np.int64)
     *_, kh, kw = windows.shape
     for tap in range(kh * kw):
         y, x = divmod(tap, kw)
         total += windows[..., y, x].astype(np.int64) * kernel[:, :, y, x, None, None]
-    total += _bias(state, command, element(4, 1))
-    total = (
-        total.astype(np.uint32).view(np.int32).astype(np.int64)
-    )  # 32 bits, which wrap (measured)
-    limits = np.iinfo(target.storage)
-    amount = np.asarray(-(command["res1_addr"] >> 8 & 0xFF))
-    low, high = int(limits.min), int(limits.max)
-    return target, shift(total, amount, command["opd2_n_str"], low, high)
+    return wrapped(total + _bias(state, command, element(4, 1))).astype(np.int64)
+
+
+def integer_total(state: State, command: Command) -> Array:
+    """The sums of integers over windows (n, c, oh, ow) before they are scaled: of products with
+    the kernel, with bias, or of elements times a constant."""
+    kind = _kind(command)
+    windows = _windows(state, command, kind, _pad(command, kind))
+    if command.function == PorD.DEPTHWISE:
+        return _depthwise_total(state, command, windows, _kernel(state, command, kind))
+    return wrapped(_scaled_total(command, windows)).astype(np.int64)
+
+
+def _scaled_total(command: Command, windows: Array) -> Array:
+    factor = element(0, 1).immediate(command["opd1_addr"])
+    return windows.sum(axis=(4, 5), dtype=np.int64) * int(factor)
 
 
 def average(state: State, command: Command) -> None:
@@ -148,8 +164,7 @@ def average(state: State, command: Command) -> None:
 
 def _integer_average(state: State, command: Command, windows: Array) -> None:
     target = element(command["res0_prec"], command["opd0_sign"])
-    factor = element(0, 1).immediate(command["opd1_addr"])
-    total = windows.sum(axis=(4, 5), dtype=np.int64) * int(factor)
+    total = _scaled_total(command, windows)
     limits = np.iinfo(target.storage)
     amount = np.asarray(-(command["opd2_addr"] & 0xFF))
     low, high = int(limits.min), int(limits.max)

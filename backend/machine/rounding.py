@@ -60,6 +60,11 @@ def shift(values: Int64, amount: Array, mode: int, low: int, high: int) -> Int64
     return np.clip(right, low, high)
 
 
+def wrapped(sums: Array) -> npt.NDArray[np.int32]:
+    """Integers as 32 bits hold them (measured of sums of products)."""
+    return sums.astype(np.uint32).view(np.int32)
+
+
 def _half_away(x: Float64) -> Float64:
     whole = np.trunc(x)
     return whole + np.copysign(np.abs(x - whole) >= 0.5, x)

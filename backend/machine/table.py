@@ -5,7 +5,7 @@ from itertools import chain
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, load_instruction_set
-from xdsl_tpu.backend.isa.codes import SYS, SYSID, DmaMessages, DmaSys
+from xdsl_tpu.backend.isa.codes import SYS, SYSID, DmaMessages, DmaSys, Only
 from xdsl_tpu.backend.machine import (
     arith,
     compare,
@@ -44,8 +44,10 @@ _MESSAGES: Executors = {
     ("SYSID", SYS.WAIT): _nothing,
     ("sDMA_sys", DmaMessages.SEND): _nothing,
     ("sDMA_sys", DmaMessages.WAIT): _nothing,
+    ("SYS_TR_ACC", Only.ONLY): _nothing,
 }
-"""Messages change no memory: who runs the queues says when a WAIT goes on."""
+"""Messages change no memory: who runs the queues says when a WAIT goes on. What registers hold is
+in the fields of the commands that read them."""
 
 _FAMILIES = (
     arith,

@@ -7,6 +7,7 @@ channel c belongs to lane c mod L, place c div L. A lane holds
 | part | bytes | begins |
 |---|---|---|
 | (multiplier, -shift, zero point) i32 of each place | W apart, the last one 12 | 0 |
+| of chips with two words: the multiplier; -shift (8 bits), zero point above | 8 | 0 |
 | bias i32 of each place (when there is one) | 4 | behind it |
 | filter of each place | its bytes | at a multiple of W, of depthwise filters at once |
 
@@ -29,7 +30,8 @@ from xdsl_tpu.dialects.lanes import Lanes
 
 Array = npt.NDArray[Any]
 
-REQUANT_WORDS = 3
+_REQUANT_PARTS = 3
+_PACKED_WORDS = 2
 _WORD = 4
 _WIDEST_LANE = 1 << 16
 
@@ -75,7 +77,18 @@ class CoefficientLayout:
     @property
     def bias(self) -> int:
         """Byte at which the biases begin."""
-        return (self.places - 1) * self.of_chip.width + REQUANT_WORDS * _WORD
+        return (self.places - 1) * self.requant_step + self.requant_bytes
+
+    @property
+    def requant_bytes(self) -> int:
+        """Bytes of one place's words of requantisation."""
+        return self.of_chip.words * _WORD
+
+    @property
+    def requant_step(self) -> int:
+        """Bytes from one place's words to the next one's: two lie side by side."""
+        packed = self.of_chip.words == _PACKED_WORDS
+        return self.requant_bytes if packed else self.of_chip.width
 
     @property
     def filter(self) -> int:
@@ -125,8 +138,8 @@ def merge_coefficients(parts: Coefficients, depthwise: bool, of_chip: Lanes) -> 
         count = of_chip.count
         some = slice(place * count, min((place + 1) * count, layout.channels))
         count = some.stop - some.start
-        words = np.ascontiguousarray(parts.requant[some], np.int32).view(np.uint8)
-        begin = place * of_chip.width
+        words = _as_words(parts.requant[some], of_chip.words).view(np.uint8)
+        begin = place * layout.requant_step
         lanes[:count, begin : begin + words.shape[1]] = words
         if parts.bias is not None:
             word = np.ascontiguousarray(parts.bias[some, None], np.int32).view(np.uint8)
@@ -153,7 +166,24 @@ def split_coefficients(merged: Array, layout: CoefficientLayout) -> Coefficients
         ]
         return np.ascontiguousarray(np.concatenate(places)[: layout.channels])
 
-    requant = gathered(0, layout.of_chip.width, REQUANT_WORDS * _WORD).view(np.int32)
+    requant = _parts(gathered(0, layout.requant_step, layout.requant_bytes).view(np.int32))
     bias = gathered(layout.bias, _WORD, _WORD).view(np.int32)[:, 0] if layout.has_bias else None
     rows = gathered(layout.filter, layout.row, layout.row).view(merged.dtype)
     return Coefficients(requant, bias, rows)
+
+
+def _as_words(requant: Array, words: int) -> Array:
+    """(multiplier, -shift, zero point) of each channel as `words` i32."""
+    requant = np.ascontiguousarray(requant, np.int32)
+    if words != _PACKED_WORDS:
+        return requant
+    packed = requant[:, 1] & 0xFF | requant[:, 2] << 16
+    return np.ascontiguousarray(np.stack([requant[:, 0], packed], axis=1))
+
+
+def _parts(words: Array) -> Array:
+    """The inverse of `_as_words`."""
+    if words.shape[1] == _REQUANT_PARTS:
+        return words
+    shift = (words[:, 1] & 0xFF).astype(np.int8)
+    return np.stack([words[:, 0], shift, words[:, 1] >> 16], axis=1).astype(np.int32)

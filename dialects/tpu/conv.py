@@ -115,7 +115,8 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
     With `coeff_merged` quantisation parameters and bias lie in the filter. `use_3ic_optimize`
     says which kernel dimensions were merged into the channels (low four bits) and who does
     the matching of the input (high four bits). `filter_row` are the bytes of input channels side
-    by side in a reordered filter, 64 unless said. A quantised op scales by `multiplier`, `rshift`.
+    by side in a reordered filter, 64 unless said. A quantised op scales by `multiplier`, `rshift`;
+    `requant_words` are the words that these take of each channel once merged, 3 unless said.
     """
 
     name = "tpu.Conv2D"
@@ -125,6 +126,7 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
     coeff_merged = default_attr_def(BOOL, False)
     use_3ic_optimize = default_attr_def(I64_INT, 0)
     filter_row = opt_attr_def(I64_INT)
+    requant_words = opt_attr_def(I64_INT)
     use_winograd = opt_attr_def(I64_INT)
     do_leaky_relu = opt_attr_def(BOOL)
     neg_slope = opt_attr_def(F64)

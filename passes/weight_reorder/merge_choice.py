@@ -19,7 +19,7 @@ from xdsl_tpu.dialects.interpreters.layouts import FilterShape, reordered_filter
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.window import WindowCosts
 from xdsl_tpu.passes.tensors import element_bytes, element_of, required_name, shape_of
-from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, note_row, with_flags
+from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, note_row, note_words, with_flags
 
 LONGEST_WINDOW = 10
 """Ops that are looked at around a convolution."""
@@ -107,6 +107,7 @@ class _Trial:
             op.operands[2] = top.NoneOp.make(UnknownLoc(), (), result_types=[NoneType()]).output
             op.coeff_merged = BoolAttr.from_bool(True)
             op.multiplier = op.rshift = None
+            note_words(op, lanes.words)
         trial = top.WeightOp.make(
             required_name(filter_), (), result_types=(TensorType(element_of(filter_), target),)
         )

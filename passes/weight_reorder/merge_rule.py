@@ -11,7 +11,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     FilterShape,
     choose_3ic,
 )
-from xdsl_tpu.dialects.lanes import USUAL_ROW, Lanes
+from xdsl_tpu.dialects.lanes import USUAL_ROW, USUAL_WORDS, Lanes
 from xdsl_tpu.dialects.quant import zero_point
 from xdsl_tpu.passes.tensors import element_bytes, is_weight, shape_of
 
@@ -63,3 +63,9 @@ def note_row(op: tpu.Conv2DOp, row: int) -> None:
     """Say how many bytes of channels lie side by side in the filter, where that is not usual."""
     if row != USUAL_ROW:
         op.filter_row = IntegerAttr(row, i64)
+
+
+def note_words(op: tpu.Conv2DOp, words: int) -> None:
+    """Say how many words a channel's requantisation has, where that is not usual."""
+    if words != USUAL_WORDS:
+        op.requant_words = IntegerAttr(words, i64)

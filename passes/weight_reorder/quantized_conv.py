@@ -37,7 +37,7 @@ from xdsl_tpu.dialects.quant import zero_point
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.graph import none_before
 from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
-from xdsl_tpu.passes.weight_reorder.merge_rule import note_row, with_flags
+from xdsl_tpu.passes.weight_reorder.merge_rule import note_row, note_words, with_flags
 
 Array = npt.NDArray[Any]
 
@@ -76,6 +76,7 @@ def merge_conv(op: tpu.Conv2DOp, weights: Weights | None, of_chip: Lanes, mode: 
         parts = Coefficients(requant, bias, filter_.reshape(shape.oc, -1))
         weights[required_name(merged)] = merge_coefficients(parts, depthwise, of_chip)
     note_row(op, of_chip.row)
+    note_words(op, of_chip.words)
     _use(op, merged, mode, weights)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tests.bm1684x import decode_stream
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.backend.chip import Chip, load_chip
@@ -63,6 +62,7 @@ class Case:
     """Pass -> its options."""
     precision: str = "fast"
     """What kernels may lose (`module.kernel_precision`)."""
+    chip: str = "bm1684x"
 
     def _random(self, name: str, shape: Shape, kind: str, scale: float) -> Array:
         seed = [self.seed, *name.encode()]
@@ -119,7 +119,7 @@ class Case:
         result = self.types[self.last]
         text = f"""
 module @case attributes {{module.state = "TPU_LOWERED", module.mode = "{self.kind.upper()}",
-    module.chip = "bm1684x", module.kernel_precision = "{self.precision}",
+    module.chip = "{self.chip}", module.kernel_precision = "{self.precision}",
     module.weight_file = "case.npz"}} {{
   func.func @main({arguments}) -> {result} {{
       {body}
@@ -191,6 +191,7 @@ def check(case: Case, chip: Chip | None = None) -> Outcome:
 
 def check_encoding(program: Program) -> None:
     """Every command survives encoding and decoding."""
+    decode_stream = load_chip(program.chip.lower()).instructions.decode_stream
     for engine in Engine:
         queue = program.queue(engine)
         data = b"".join(map(encode, queue))

@@ -46,8 +46,11 @@ class Vector:
 
     @property
     def command(self) -> Command:
-        raw = bytes.fromhex(self.entry["raw"])
-        return self.instructions.decode(raw, Engine(self.entry["engine"]))
+        """With what the commands before it wrote to registers."""
+        raw = [bytes.fromhex(one) for one in (*self.entry.get("before", ()), self.entry["raw"])]
+        engine = Engine(self.entry["engine"])
+        *_, command = self.instructions.decode_stream(b"".join(raw), engine, len(raw))
+        return command
 
     @property
     def form(self) -> str:

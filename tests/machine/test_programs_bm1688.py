@@ -33,7 +33,7 @@ def recorded(name: str, folder: Path) -> tuple[Program, dict[str, Any], dict[str
 
 def test_there_are_enough() -> None:
     assert len(_NAMES) >= 5
-    assert {name.rsplit("_", 1)[1] for name in _NAMES} == {"f16", "bf16", "f32"}
+    assert {name.rsplit("_", 1)[1] for name in _NAMES} == {"f16", "bf16", "f32", "int8"}
 
 
 @pytest.mark.parametrize("name", _NAMES)

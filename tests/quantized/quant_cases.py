@@ -20,7 +20,7 @@ from tests.kernels.harness import (
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.backend.checks import check_program
-from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.machine import Machine
@@ -41,6 +41,9 @@ def uniform(kind: str, scale: float, expressed: str = "f32") -> str:
     return f"!quant.uniform<{kind}:{expressed}, {scale:.16e}>"
 
 
+CHIP = "bm1684x"
+"""The chip for which cases are compiled; the fixture `on_both_chips` sets it."""
+
 S8 = uniform("i8", 0.03125)
 U8 = uniform("u8", 0.015625)
 
@@ -50,6 +53,7 @@ class QuantCase(Case):
     """A case with integer inputs and weights; `kind` is only the module's mode."""
 
     kind: str = "int8"
+    chip: str = field(default_factory=lambda: CHIP)
     types: dict[str, str] = field(default_factory=dict[str, str])
 
     def integers(self, name: str, shape: Shape, kind: str = S8) -> str:
@@ -146,15 +150,15 @@ def addressed(case: QuantCase) -> ModuleOp:
 def check(case: QuantCase, module: ModuleOp | None = None) -> Outcome:
     """Compile and run in two orders of the queues, with exact and fast numerics; every element
     must be the interpreter's, and no check may find anything."""
-    chip = load_chip()
+    chip = load_chip(case.chip)
     (expected,) = run_module(case.module(), case.inputs).values()
     module = module or addressed(case)
     program = generate(module, weights_of(module), chip)
     check_encoding(program)
     findings = check_program(program, chip)
     assert not findings, "\n".join(map(str, findings[:5]))
-    early = execute(program, case.inputs, "exact", Engine.TIU)
-    late = execute(program, case.inputs, "fast", Engine.GDMA)
+    early = execute(program, case.inputs, "exact", Engine.TIU, chip)
+    late = execute(program, case.inputs, "fast", Engine.GDMA, chip)
     assert early.dtype == late.dtype
     np.testing.assert_array_equal(early.astype(float), np.asarray(expected).astype(float))
     np.testing.assert_array_equal(early, late)
@@ -162,9 +166,15 @@ def check(case: QuantCase, module: ModuleOp | None = None) -> Outcome:
     return Outcome(early, np.asarray(expected), program, cycles)
 
 
-def execute(program: Program, inputs: Mapping[str, Array], numerics: Any, ahead: Engine) -> Array:
+def execute(
+    program: Program,
+    inputs: Mapping[str, Array],
+    numerics: Any,
+    ahead: Engine,
+    chip: Chip | None = None,
+) -> Array:
     """The output of a program on a machine full of ones bits."""
-    machine = Machine(load_chip(), numerics)
+    machine = Machine(chip or load_chip(), numerics)
     machine.memory.local.bytes[...] = 0xFF
     machine.memory.write(program.coefficient_address, program.coefficients)
     for place, values in zip(program.inputs, inputs.values(), strict=True):

@@ -6,6 +6,8 @@ from tests.quantized.quant_cases import ROUNDING, S8, U8, QuantCase, check, unif
 SHAPE = (2, 70, 13, 11)
 KINDS = {"i8": S8, "u8": U8}
 
+pytestmark = pytest.mark.usefixtures("on_both_chips")
+
 
 @pytest.mark.parametrize("op", ["tpu.Add", "tpu.Sub"])
 @pytest.mark.parametrize(

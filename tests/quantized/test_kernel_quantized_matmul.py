@@ -7,6 +7,8 @@ import pytest
 from tests.kernels.harness import Shape
 from tests.quantized.quant_cases import S8, U8, QuantCase, check, product_attributes
 
+pytestmark = pytest.mark.usefixtures("on_both_chips")
+
 
 @dataclass(frozen=True)
 class Product:

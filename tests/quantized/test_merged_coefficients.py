@@ -31,11 +31,14 @@ from xdsl_tpu.passes.weight_reorder.reorder import WeightReorderPass
 Array = npt.NDArray[Any]
 
 USUAL = Lanes(64, 64, 64)
+NARROW = Lanes(32, 16, 32, words=2)
 
 
 def random_parts(channels: int, row: int, bias: bool, seed: int = 0) -> Coefficients:
     random = np.random.default_rng(seed)
     words = random.integers(-(2**31), 2**31, (channels, 4)).astype(np.int32)
+    words[:, 1] = random.integers(-128, 128, channels)
+    words[:, 2] = random.integers(-(2**15), 2**15, channels)
     filter_ = random.integers(-128, 128, (channels, row)).astype(np.int8)
     return Coefficients(words[:, :3], words[:, 3] if bias else None, filter_)
 
@@ -46,7 +49,7 @@ def random_parts(channels: int, row: int, bias: bool, seed: int = 0) -> Coeffici
     st.integers(1, 100),
     st.booleans(),
     st.booleans(),
-    st.sampled_from([USUAL, Lanes(16, 64, 64), Lanes(48, 32, 32), Lanes(128, 256, 64)]),
+    st.sampled_from([USUAL, Lanes(16, 64, 64), Lanes(48, 32, 32), Lanes(128, 256, 64), NARROW]),
 )
 def test_splitting_undoes_merging(
     channels: int, row: int, bias: bool, depthwise: bool, of_chip: Lanes
@@ -77,6 +80,19 @@ def test_bytes_of_a_depthwise_filter() -> None:
     np.testing.assert_array_equal(lane[84:93], parts.filter[5])
     np.testing.assert_array_equal(lane[93:102], parts.filter[69])
     assert not merged[0, 40, 0, 93:102].any()  # lane 40 has one channel only
+
+
+def test_bytes_of_two_words() -> None:
+    """40 channels of one block: 2 times 8 bytes of factors, 2 biases, filters from byte 32 on."""
+    parts = random_parts(40, 32, True)
+    merged = merge_coefficients(parts, False, NARROW)
+    assert merged.shape == (1, 32, 1, 96)
+    lane = merged[0, 5, 0]
+    assert parts.bias is not None
+    (factor, shift, zero), (low, high) = parts.requant[37], lane[8:16].view(np.int32)
+    assert (low, high) == (factor, (shift & 0xFF) | zero << 16)
+    np.testing.assert_array_equal(lane[16:24].view(np.int32), parts.bias[[5, 37]])
+    np.testing.assert_array_equal(lane[32:64], parts.filter[5])
 
 
 def test_other_filters_begin_at_a_multiple_of_64() -> None:

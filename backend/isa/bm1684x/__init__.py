@@ -6,8 +6,6 @@ Sources: docs/hardware/instructions.md, and what the C model was seen to read an
 from xdsl_tpu.backend.isa.bm1684x import elements, products, transfers
 from xdsl_tpu.backend.isa.instruction import Family
 
-FORMATS = frozenset(("F32", "F16", "BF16", "INT8"))
-
 FAMILIES: tuple[Family, ...] = (
     *elements.FAMILIES,
     *products.FAMILIES,

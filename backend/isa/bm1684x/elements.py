@@ -163,7 +163,7 @@ def _requant(function: RQ_DQ, words: int, also: str = "", idle: str = "") -> Des
 _RQ_DQ = (
     _requant(RQ_DQ.RQ0, 2, also="opd2_sign", idle="opd0_sign opd2_n_str"),
     _requant(RQ_DQ.RQ1, 3, also="opd2_sign opd2_n_str", idle="opd0_sign"),
-    _requant(RQ_DQ.DQ0, 2, idle="opd2_sign opd2_n_str"),
+    replace(_requant(RQ_DQ.DQ0, 2, idle="opd2_sign opd2_n_str"), scale="opd2_addr"),
     _requant(RQ_DQ.DQ1, 3, also="opd2_sign opd2_n_str"),
 )
 

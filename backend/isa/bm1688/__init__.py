@@ -12,9 +12,6 @@ from xdsl_tpu.backend.isa.codes import AR, SG
 from xdsl_tpu.backend.isa.costs import ElementWise
 from xdsl_tpu.backend.isa.instruction import Family
 
-FORMATS = frozenset(("F32", "F16", "BF16"))
-"""Not INT8: what makes 8 bits of sums is in registers that no kernel writes."""
-
 _BASE = {family.name: family for family in bm1684x.FAMILIES}
 
 

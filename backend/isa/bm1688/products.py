@@ -1,14 +1,15 @@
-"""Products: a bias for integers and in MM2, an activation, operands of two types."""
+"""Products: a bias for integers and in MM2, an activation, a new scale, operands of two types."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from xdsl_tpu.backend.isa.bm1684x.elements import PER_CHANNEL
+from xdsl_tpu.backend.isa.bm1688.requantised import EPILOGUE, REQUANT_TABLE, SCALED, is_requantised
 from xdsl_tpu.backend.isa.codes import CONV, FLOATS, MM, MM2, Precision
-from xdsl_tpu.backend.isa.instruction import Described, Family, Operand, Place
+from xdsl_tpu.backend.isa.instruction import Described, Family, Operand, Place, Refusal
 from xdsl_tpu.backend.isa.terms import Fields, Figures
 
-_MORE = "relu rq opd1_prec opd2_n_str res0_sign"
+_MORE = f"opd1_prec opd4_const opd4_addr {EPILOGUE}"
 
 
 def _of_floats(fields: Fields) -> bool:
@@ -22,6 +23,15 @@ def _of_integers(fields: Fields) -> bool:
 def _lanes_of_rows(fields: Fields, chip: Figures) -> int:
     return min(fields["res0_c"], chip.lanes)
 
+
+_NO_ZERO_POINTS = Refusal(
+    lambda fields, chip: _of_integers(fields) and not fields["opd4_const"],
+    "where zero points (opd4) that are no constant lie is not known",
+)
+_ONE_FACTOR = Refusal(
+    lambda fields, chip: is_requantised(fields) and not fields["opd5_const"],
+    "where a product of matrices has a table of factors (opd5) is not known",
+)
 
 _WORDS = Operand("opd2", PER_CHANNEL, Precision.I32, Place.COMPACT, constant="opd2_const")
 _CHANNEL_BIASES = (
@@ -41,10 +51,19 @@ _NUMBERS = replace(_ROW, shape=(1, "res0_c", 1, 1), place=Place.COMPACT)
 """The bias of a transposed product: one number a row."""
 
 
-def _with_bias(described: Described, *biases: Operand) -> Described:
+def _with_bias(
+    described: Described, biases: tuple[Operand, ...], *refusals: Refusal, table: bool = False
+) -> Described:
     others = tuple(one for one in described.operands if one.name != "opd2")
     also = f"{described.also} {_MORE}"
-    return replace(described, operands=(*others[:2], *biases, *others[2:]), also=also)
+    parameters = (*biases, REQUANT_TABLE) if table else biases
+    operands = (*others[:2], *parameters, *others[2:])
+    return replace(described, operands=operands, also=also, refusals=refusals, **SCALED)
+
+
+def _convolution(described: Described) -> Described:
+    refusals = (*described.refusals, _NO_ZERO_POINTS)
+    return _with_bias(described, _CHANNEL_BIASES, *refusals, table=True)
 
 
 def _rows(described: Described) -> Described:
@@ -53,7 +72,8 @@ def _rows(described: Described) -> Described:
         replace(bias, when=_of_floats),
         replace(bias, type=Precision.I32, when=_of_integers),
     )
-    return replace(_with_bias(described, *biases), absent=(("opd2_const", 1),), refusals=())
+    own = _with_bias(described, biases, _NO_ZERO_POINTS, _ONE_FACTOR)
+    return replace(own, absent=(("opd2_const", 1),))
 
 
 def families(base: Mapping[str, Family]) -> Iterator[Family]:
@@ -61,7 +81,7 @@ def families(base: Mapping[str, Family]) -> Iterator[Family]:
     conv, mm, mm2 = (base[name] for name in ("CONV", "MM", "MM2"))
     yield replace(
         conv,
-        described=(_with_bias(conv.described[0], *_CHANNEL_BIASES),),
+        described=(_convolution(conv.described[0]),),
         without=frozenset((CONV.CONV_WRQ, CONV.CONV_WRQ_RELU)),
         primed=True,
     )

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from xdsl_tpu.backend.isa.bm1684x.elements import RESULT
+from xdsl_tpu.backend.isa.bm1688.requantised import EPILOGUE, REQUANT_TABLE, SCALED
 from xdsl_tpu.backend.isa.codes import PorD, Precision
 from xdsl_tpu.backend.isa.costs import Windows
 from xdsl_tpu.backend.isa.instruction import Described, Family, Operand
@@ -21,9 +22,10 @@ _PLACES = Operand("opd2", RESULT, Precision.I16, writes=True, when=_wanted)
 
 
 def _own(described: Described) -> Described:
-    also = f"{described.also} relu rq res0_sign"
+    also = f"{described.also} {EPILOGUE}"
     if PorD.MAX_POOL not in described.functions:
-        return replace(described, also=also)
+        *before, result = described.operands
+        return replace(described, operands=(*before, REQUANT_TABLE, result), also=also, **SCALED)
     idle = " ".join(name for name in described.idle.split() if not name.startswith("opd2"))
     return replace(
         described,

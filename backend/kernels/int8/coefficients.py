@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import BoolAttr
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.emitter import Emitter, Rounding, Window
+from xdsl_tpu.backend.emitter import Emitter, Rounding, Scale, Window
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.int8.requant import clamp_low, rounding_of
 from xdsl_tpu.backend.kernels.lanes import one_window_a_row
@@ -25,8 +25,6 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     reordered_filter_shape,
 )
 from xdsl_tpu.dialects.quant import zero_point
-
-_REQUANT_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +103,11 @@ class Coefficients:
 
     def requant(self, chip: Chip, channels: Piece) -> LocalTensor:
         """The table of (multiplier, -shift, zero point) of channels from a lane group on."""
-        address = self.requant_at + self._place(chip, channels) * chip.eu_bytes
-        return aligned(chip, address, (1, channels.size, 1, _REQUANT_WORDS), DType.I32)
+        layout = self.filter.layout
+        address = self.requant_at + self._place(chip, channels) * layout.requant_step
+        make = compact if layout.requant_step == layout.requant_bytes else aligned
+        words = layout.requant_bytes // DType.I32.bytes
+        return make(chip, address, (1, channels.size, 1, words), DType.I32)
 
     def bias(self, chip: Chip, channels: Piece) -> LocalTensor | None:
         """Their biases, when there are any."""
@@ -129,7 +130,7 @@ class Coefficients:
 def convolve(
     emitter: Emitter,
     out: LocalTensor,
-    total: LocalTensor,
+    total: LocalTensor | None,
     x: LocalTensor,
     parts: Coefficients,
     channels: Piece,
@@ -137,21 +138,28 @@ def convolve(
 ) -> None:
     """out (n, channels, oh, ow) = x * filter + bias under the scale of the result.
 
-    `total` (i32) has the shape of `out`; all tensors are EU-aligned. On the cube the biases are
-    copied to `total` first and accumulated onto, which costs no more than adding them.
+    All tensors are EU-aligned. `total` (i32) has the shape of `out`; chips whose products have a
+    scale need none. Where they have not, on the cube, the biases are copied to `total` first and
+    accumulated onto, which costs no more than adding them.
     """
     chip, kind = emitter.chip, parts.filter
     window = replace(window, fill=kind.fill)
     if window.stride[1] > LIMITS.window_stride:
-        sums, x, window = one_window_a_row(chip, total, x, window)
-        out = aligned(chip, out.address, sums.shape, out.dtype)
-        total = sums
+        out, x, window = one_window_a_row(chip, out, x, window)
+        if total is not None:
+            total = aligned(chip, total.address, out.shape, total.dtype)
     weights, bias = parts.weights(chip, channels), parts.bias(chip, channels)
-    if kind.depthwise:
-        emitter.depthwise(total, x, weights, window, bias)
+    factors = parts.requant(chip, channels)
+    if total is None:
+        scale = Scale(factors, kind.rounding)
+        product = emitter.depthwise if kind.depthwise else emitter.conv
+        product(out, x, weights, window, bias, scale=scale)
     else:
-        if bias is not None:
-            emitter.copy(total, bias)
-        emitter.conv(total, x, weights, window, accumulate=bias is not None)
-    emitter.requantize(out, total, parts.requant(chip, channels), kind.rounding)
+        if kind.depthwise:
+            emitter.depthwise(total, x, weights, window, bias)
+        else:
+            if bias is not None:
+                emitter.copy(total, bias)
+            emitter.conv(total, x, weights, window, accumulate=bias is not None)
+        emitter.requantize(out, total, factors, kind.rounding)
     clamp_low(emitter, out, kind.relu)

@@ -166,7 +166,7 @@ class _Layer:
             out = max(out, aligned_bytes(chip, shape, self.conv.out.dtype))
             lanes = (1, chip.lanes, *shape[2:])
             total = max(total, aligned_bytes(chip, lanes, DType.I32))
-        return held, 2 * x, 2 * out, 2 * total
+        return held, 2 * x, 2 * out, 0 if chip.instructions.requantises else 2 * total
 
     def _steps(self, plan: _Plan, group: int, places: Piece) -> Iterator[Step]:
         conv, lanes = self.conv, self.chip.lanes
@@ -208,10 +208,10 @@ class _Layer:
             return Coefficients.merged(self.filter, base)
         memory = LocalMemory(chip, base)
         starts: list[int] = []
-        word = DType.I32.bytes
+        word, between = DType.I32.bytes, layout.requant_step
         last = places.end == layout.places
         for offset, step, size in (
-            (0, chip.eu_bytes, places.size * chip.eu_bytes - (chip.eu_bytes - 12) * last),
+            (0, between, places.size * between - (between - layout.requant_bytes) * last),
             (layout.bias, word, places.size * word * layout.has_bias),
             (layout.filter, layout.row, places.size * layout.row),
         ):
@@ -244,7 +244,9 @@ class _Layer:
         for index, some in enumerate(cut(step.oc.size, chip.lanes)):
             shape = (1, some.size, *out.shape[2:])
             part = aligned(chip, out.at(g=index), shape, out.dtype)
-            total = aligned(chip, self.total[index % 2], shape, DType.I32)
+            total = None
+            if not chip.instructions.requantises:
+                total = aligned(chip, self.total[index % 2], shape, DType.I32)
             channels = Piece(first + some.start, some.size)
             convolve(self.emitter, part, total, x, self.parts, channels, window)
 

@@ -23,7 +23,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
 )
 from xdsl_tpu.dialects.interpreters.numerics.convolution import ConvGeometry, conv
 from xdsl_tpu.dialects.interpreters.numerics.integers import saturate, scaled
-from xdsl_tpu.dialects.lanes import Lanes
+from xdsl_tpu.dialects.lanes import USUAL_WORDS, Lanes
 from xdsl_tpu.dialects.quant import zero_point
 
 Array = npt.NDArray[Any]
@@ -97,7 +97,8 @@ def _merged(call: Call, x: Array) -> tuple[Array, Coefficients]:
     use_3ic, row = call.integer("use_3ic_optimize"), filter_row(call)
     stored = reordered_filter_shape(plain, 1, row, group, use_3ic)
     merged, size = call.tensor(1), stored[2] * stored[3]
-    guess = Lanes(merged.shape[1], row, row)
+    words: int | None = call.attribute("requant_words")
+    guess = Lanes(merged.shape[1], row, row, USUAL_WORDS if words is None else int(words))
     layout = CoefficientLayout(plain.oc, size, call.flag("with_bias"), depthwise, guess)
     parts = split_coefficients(merged, layout.fitted(merged.shape))
     rows = parts.filter.reshape(stored)

@@ -2,7 +2,6 @@
 // RUN: not tpu-opt %s --convert-top-to-tpu="mode=INT8 chip=bm1684x" 2>&1 | filecheck %s --check-prefix=INT8
 // RUN: not tpu-opt %s --convert-top-to-tpu="mode=F16 chip=bm1690" 2>&1 | filecheck %s --check-prefix=CHIP
 // RUN: not tpu-opt %s --convert-top-to-tpu="mode=INT4 chip=bm1684x" 2>&1 | filecheck %s --check-prefix=INT4
-// RUN: not tpu-opt %s --convert-top-to-tpu="mode=INT8 chip=bm1688" 2>&1 | filecheck %s --check-prefix=FORMAT
 // RUN: not tpu-opt %s --convert-top-to-tpu 2>&1 | filecheck %s --check-prefix=MODE
 
 // Everything that cannot be lowered is listed at once.
@@ -13,7 +12,6 @@
 // INT8: INT8 needs a calibrated network; give tpu-compile a --calibration-table, or run --import-calibration-table="file=TABLE" first
 // INT4: mode INT4 is not supported; use F32, F16, BF16, INT8
 // CHIP: chip bm1690 is not supported; use bm1684x, bm1688
-// FORMAT: chip bm1688 has no kernels for INT8; use BF16, F16, F32
 // MODE: give mode=F32|F16|BF16|INT8 or run --processor-assign first
 module @net attributes {module.state = "TOP_F32"} {
   func.func @main(%arg0: tensor<1x8xf32>, %arg1: tensor<2xf32>) -> tensor<1x4xf32> {
