@@ -2,6 +2,7 @@
 
 import pytest
 from tests.kernels.harness import Case, check, run
+from tests.kernels.test_kernel_matmul import MatMul
 from tests.kernels.test_kernel_pool import Pool
 from tests.local.groups import run_grouped
 
@@ -53,6 +54,15 @@ def test_filters_are_those_of_the_channels_of_a_slice(channels: int) -> None:
 @pytest.mark.parametrize("mode", ["Max", "Avg"])
 def test_windows_of_lines_slide_over_slices_too(secs: Secs, mode: str) -> None:
     run_grouped(Pool((2, 40, 101), (3,), (2,), (1, 1), mode).case("f16"), secs=secs)
+
+
+def test_a_smaller_slice_is_priced_as_itself() -> None:
+    """One head of three takes as long to load as two, whose rows are no longer than what DDR moves
+    at a time: in slices of two and one the product takes 9,414 cycles."""
+    shape = (1, 197, 3, 64)
+    product = MatMul(shape, shape, constant=False, right_transpose=True, hdim_is_batch=True)
+    program = run(product.case("f16"), CHIP).program
+    assert simulate(program.tiu, program.gdma, CHIP).total < 9200
 
 
 def test_what_never_fits_is_refused_by_name() -> None:
