@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.errors import OpProblem, OpsError
 from xdsl_tpu.dialects.packed_weights import quantise
 from xdsl_tpu.dialects.weights import Weights, weights_of
 from xdsl_tpu.passes.module_state import State, require_state
@@ -17,6 +18,52 @@ from xdsl_tpu.passes.tensors import element_of, functions, is_weight, required_n
 from xdsl_tpu.passes.weight_data import Array, as_numbers
 
 BYTE = IntegerType(8, Signedness.UNSIGNED)
+
+
+ROWS = 64
+"""Packed matrices have a multiple of so many columns, one or more for each lane."""
+
+BITS, GROUPS, USUAL_GROUP = (4, 8), (32, 64, 128), 64
+
+
+def pack_marked(module: ModuleOp, weights: Weights | None, mode: str) -> None:
+    """Pack the matrices of products whose `weight_bits` asks for it, in groups of their
+    `q_group_size` (64 where that is 0).
+
+    Raises OpsError with every op that cannot be packed so, and what to do about it.
+    """
+    problems: list[OpProblem] = []
+    for func in functions(module):
+        for op in list(func.body.block.ops):
+            if not isinstance(op, top.MatMulOp | top.ConvOp) or op.weight_bits is None:
+                continue
+            reason = _unpackable(op, weights, mode)
+            if reason:
+                advice = "take weight_bits away from it"
+                problems.append(OpProblem(op.name, required_name(op), f"{reason}; {advice}"))
+            elif isinstance(op, top.MatMulOp) and weights is not None:
+                group = op.q_group_size.value.data or USUAL_GROUP
+                PackWeightsPass(op.weight_bits.value.data, group).pack(op, weights)
+    if problems:
+        raise OpsError(f"{len(problems)} ops cannot have packed weights", problems)
+
+
+def _unpackable(op: "top.MatMulOp | top.ConvOp", weights: Weights | None, mode: str) -> str:
+    """Why the weights of an op cannot be packed as it says; empty when they can."""
+    assert op.weight_bits is not None
+    bits = op.weight_bits.value.data
+    if isinstance(op, top.ConvOp):
+        whole = mode == "INT8" and bits == BITS[-1]
+        return "" if whole else f"filters of {bits} bits in {mode} have no kernel"
+    group = op.q_group_size.value.data or USUAL_GROUP
+    if bits not in BITS or group not in GROUPS:
+        return f"matrices of {bits} bits in groups of {group} are not packed (4 or 8; 32, 64, 128)"
+    if weights is None:
+        return "the module names no file of weights"
+    if not PackWeightsPass(bits, group).takes(op):
+        return f"its matrix is no constant of whole groups of {group}, used once and as it is"
+    columns = shape_of(op.right)[1]
+    return f"its {columns} columns are no multiple of {ROWS}" if columns % ROWS else ""
 
 
 @dataclass(frozen=True)
@@ -43,17 +90,19 @@ class PackWeightsPass(ModulePass):
         weights = weights_of(op)
         for func in functions(op):
             for inner in list(func.body.block.ops):
-                if isinstance(inner, top.MatMulOp) and self._takes(inner):
-                    self._pack(inner, weights)
+                if isinstance(inner, top.MatMulOp) and self.takes(inner):
+                    self.pack(inner, weights)
 
-    def _takes(self, op: top.MatMulOp) -> bool:
+    def takes(self, op: top.MatMulOp) -> bool:
+        """Whether the matrix of a product can be packed."""
         flags = (op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch)
         if any(flag.value.data for flag in (*flags, op.do_relu)) or not op.right.has_one_use():
             return False
         shape = shape_of(op.right)
         return is_weight(op.right) and len(shape) == 2 and shape[0] % self.group == 0
 
-    def _pack(self, op: top.MatMulOp, weights: Weights) -> None:
+    def pack(self, op: top.MatMulOp, weights: Weights) -> None:
+        """Replace a product that it takes, and its matrix in `weights`."""
         weight = op.right.owner
         assert isinstance(weight, top.WeightOp)
         name = required_name(weight)

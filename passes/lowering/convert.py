@@ -50,6 +50,7 @@ from xdsl_tpu.passes.module_state import (
     set_module_attributes,
     text_attribute,
 )
+from xdsl_tpu.passes.pack_weights import pack_marked
 from xdsl_tpu.passes.tensors import functions, required_name
 
 
@@ -64,7 +65,8 @@ class ConvertTopToTpuPass(ModulePass):
     types with negative numbers a zero point; weights have none. `qtable` is a file of
     `op_name mode` lines for ops in another format than `mode`. `bias_corrections` is a calibration
     table; what it says of the mean errors of ops in 8 bits (`#bias_correction`) goes into their
-    biases. The other options are those of the vendor's pass and must keep their defaults.
+    biases. Matrices of products with `weight_bits` are packed in 4 or 8 bits, and multiplied in
+    F16. The other options are those of the vendor's pass and must keep their defaults.
     """
 
     name = "convert-top-to-tpu"
@@ -87,6 +89,7 @@ class ConvertTopToTpuPass(ModulePass):
         mode, chip = self._mode(op), self._chip(op)
         self._refuse_unsupported_options()
         weights = known_weights(op)
+        pack_marked(op, weights, mode)
         table = read_quantize_table(self.qtable) if self.qtable else {}
         refuse_unknown_names(table, op, self.qtable)
         int8 = "INT8" in (mode, *table.values())
