@@ -61,6 +61,7 @@ PASSES: dict[str, PassLoader] = {
     "op-divide": _lazy("without_effect", "OpDividePass"),
     "op-reorder": _lazy("op_reorder", "OpReorderPass"),
     "opt-post-processor": _lazy("without_effect", "OptPostProcessorPass"),
+    "orient-products": _lazy("orient_products.orient", "OrientProductsPass"),
     "pack-weights": _lazy("pack_weights", "PackWeightsPass"),
     "place-values": _lazy("place_values.place", "PlaceValuesPass"),
     "processor-assign": _lazy("processor_assign", "ProcessorAssignPass"),

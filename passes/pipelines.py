@@ -140,6 +140,7 @@ _LOWERING = (
     Step("processor-assign", _assigned, required=True),
     Step("import-calibration-table", _calibrated, required=True),
     Step("fold-columns", _of_chip),
+    Step("orient-products", _of_chip),
     Step("processor-top-optimize"),
     Step("convert-top-to-tpu", _lowered, required=True),
     Step("canonicalize"),

@@ -1,0 +1,1 @@
+"""Products and what lies between them, written transposed where fewer transpositions are left."""

@@ -1,0 +1,233 @@
+"""Which ops may be written transposed, and what that costs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa.codes import Precision
+from xdsl_tpu.backend.tensor import ceil_div
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.layout import (
+    LayoutConstant,
+    LayoutInterface,
+    Order,
+    Orders,
+    moves_data,
+    result_slots,
+)
+from xdsl_tpu.dialects.interfaces.layout_rules import BroadcastRule, UnaryRule
+from xdsl_tpu.dialects.interfaces.layout_views import ViewRule
+from xdsl_tpu.dialects.top.layout.axes import PadLayout, SliceLayout
+from xdsl_tpu.passes.canonicalize.common import has_relu
+from xdsl_tpu.passes.graph import has_shapes
+from xdsl_tpu.passes.orient_products.labels import Labelling, Pair, Table, added
+from xdsl_tpu.passes.processor_top_optimize.matmul_right_transpose import swaps_last_two
+from xdsl_tpu.passes.tensors import shape_of, tensor_type
+
+LEFT, RIGHT = 0, 1
+_BYTES = 2
+"""Of the numbers that products and transpositions are priced with."""
+_CARRIES = (UnaryRule, BroadcastRule, ViewRule, PadLayout, SliceLayout)
+
+
+def swapping(rank: int) -> Order:
+    """The order that exchanges the last two of `rank` dimensions."""
+    return (*range(rank - 2), rank - 1, rank - 2)
+
+
+def orders_of(op: Operation) -> Orders | None:
+    """The slots of an op that works on any order of dimensions, all with the last two exchanged.
+
+    None for all other ops, and where an operand, a result or an attribute cannot follow.
+    """
+    trait = LayoutInterface.of(op)
+    if not isinstance(trait, _CARRIES) and not isinstance(op, top.ConcatOp):
+        return None
+    assert trait is not None
+    if trait.required(op) is not None or trait.layout(op) is not None or len(op.results) != 1:
+        return None
+    slots = trait.slots(op)
+    if result_slots(0)[0] not in slots or not has_shapes(*(slot.value(op) for slot in slots)):
+        return None
+    ranks = {slot: len(shape_of(slot.value(op))) for slot in slots}
+    if min(ranks.values()) < 3:
+        return None
+    orders = {slot: swapping(rank) for slot, rank in ranks.items()}
+    return orders if trait.can_permute(op, orders) else None
+
+
+def is_swap(op: Operation) -> bool:
+    """Whether an op exchanges the last two dimensions of a value."""
+    if not isinstance(op, top.PermuteOp) or not swaps_last_two(op):
+        return False
+    return len(shape_of(op.input)) > 2 and shape_of(op.input)[:-2] == shape_of(op.output)[:-2]
+
+
+def is_product(op: Operation) -> bool:
+    """Whether an op is x y, for each of the same matrices, which (y^T x^T)^T is too."""
+    if not isinstance(op, top.MatMulOp) or not has_shapes(op.input, op.right, op.output):
+        return False
+    flags = (op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch)
+    if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+        return False
+    left, right = shape_of(op.input), shape_of(op.right)
+    if len(left) < 3 or left[:-2] != right[:-2] or has_relu(op) or not is_none(op.bias):
+        return False
+    return shape_of(op.output) == (*left[:-1], right[-1])
+
+
+@dataclass
+class Network:
+    """The ops of a function that may be written transposed; label 1 says that an op is.
+
+    The label of a swap is that of its result: a swap whose operand has the other label is none.
+    """
+
+    ops: list[Operation]
+    chip: Chip
+    orders: dict[Operation, Orders] = field(default_factory=dict[Operation, Orders])
+    numbers: dict[Operation, int] = field(default_factory=dict[Operation, int])
+
+    @staticmethod
+    def of(func: FuncOp, chip: Chip) -> "Network":
+        """All such ops of a function, in its order."""
+        network = Network([], chip)
+        for op in func.body.block.ops:
+            orders = orders_of(op)
+            if orders is not None:
+                network.orders[op] = orders
+        for op in func.body.block.ops:
+            product = is_product(op) and not network.is_attention(op)
+            if op in network.orders or is_swap(op) or product:
+                network.numbers[op] = len(network.ops)
+                network.ops.append(op)
+        return network
+
+    def is_attention(self, op: Operation) -> bool:
+        """Whether a product makes what a softmax is taken of, or reads one as its left matrix.
+
+        Attention has kernels of its own for the two products together, in the form they have.
+        """
+        ends: list[Operation] = [op, *_maker(op.operands[LEFT])]
+        for forward in (True, False):
+            queue = ends[:1] if forward else ends[1:]
+            for near in queue:
+                if isinstance(near, top.SoftmaxOp):
+                    return True
+                if near is op or near in self.orders:
+                    found = _readers(near) if forward else _makers(near)
+                    queue.extend(one for one in found if one not in queue)
+        return False
+
+    def labels(self) -> list[int]:
+        """Which ops to turn, all 0 where that gains nothing."""
+        problem = self.labelling()
+        labels = problem.best()
+        none = [0] * len(labels)
+        return labels if problem.cost(labels) < problem.cost(none) else none
+
+    def labelling(self) -> Labelling:
+        """The problem of choosing labels, in cycles."""
+        nodes = [self._alone(op) for op in self.ops]
+        pairs: dict[Pair, Table] = {}
+        for value, reader, wants in self._edges():
+            first, second = self.number(value), self.numbers.get(reader)
+            table = self._table(wants, self._move(value))
+            if first is None and second is not None:
+                zero, one = nodes[second]
+                nodes[second] = zero + table[0], one + table[1]
+            elif first is not None and second is None:
+                zero, one = nodes[first]
+                nodes[first] = zero + table[0], one + table[2]
+            elif first is not None and second is not None and first != second:
+                key = min(first, second), max(first, second)
+                turned = table if first < second else (table[0], table[2], table[1], table[3])
+                pairs[key] = added(pairs.get(key, (0, 0, 0, 0)), turned)
+        return Labelling(nodes, pairs)
+
+    def number(self, value: SSAValue) -> int | None:
+        """That of the op that makes a value, if it may be written transposed."""
+        return self.numbers.get(value.owner) if isinstance(value.owner, Operation) else None
+
+    def _edges(self) -> Iterator[tuple[SSAValue, Operation, Sequence[int | None]]]:
+        """Values and their readers, with the label of the value that each label of the reader
+        wants; None where both will do."""
+        for op in self.ops:
+            for value, wants in self._wanted(op):
+                if not _is_constant(value):
+                    yield value, op, wants
+            for use in op.results[0].uses:
+                if use.operation not in self.numbers:
+                    yield op.results[0], use.operation, (0, 0)
+
+    def _wanted(self, op: Operation) -> list[tuple[SSAValue, Sequence[int | None]]]:
+        if op in self.orders:
+            slots = self.orders[op]
+            indices = sorted(slot.index for slot in slots if slot.kind == "operand")
+            return [(op.operands[index], (0, 1)) for index in indices]
+        if is_swap(op):
+            return [(op.operands[0], (1, 0))]
+        return [(op.operands[LEFT], (0, None)), (op.operands[RIGHT], (None, 1))]
+
+    @staticmethod
+    def _table(wants: Sequence[int | None], move: int) -> Table:
+        """Costs by the labels of the value and of its reader."""
+        a, b, c, d = (
+            0 if wanted is None or wanted == label else move for label in (0, 1) for wanted in wants
+        )
+        return a, b, c, d
+
+    def _move(self, value: SSAValue) -> int:
+        """A transposition: to local memory and back. One of a single row is a change of shape,
+        which is better avoided, too."""
+        shape = shape_of(value)
+        if not moves_data(shape, swapping(len(shape))):
+            return 1
+        size = prod(shape) * _BYTES
+        rates = self.chip.load_bytes_per_cycle, self.chip.store_bytes_per_cycle
+        return sum(round(size / rate) for rate in rates) + 1
+
+    def _alone(self, op: Operation) -> Pair:
+        """What the labels cost in themselves: those that fill the array badly take longer."""
+        if not isinstance(op, top.MatMulOp):
+            return 0, 0
+        *batch, rows, inner = shape_of(op.input)
+        columns = shape_of(op.right)[-1]
+        plain, turned = (
+            prod(batch) * self._products(m, inner, n) for m, n in ((rows, columns), (columns, rows))
+        )
+        return plain, turned
+
+    def _products(self, rows: int, inner: int, columns: int) -> int:
+        """Cycles of a product, with rows over the lanes (docs/hardware/cycles.md)."""
+        over = ceil_div(rows, self.chip.lanes) * ceil_div(columns, self.chip.cube_outputs[_BYTES])
+        return over * ceil_div(inner, self.chip.input_channels(Precision.F16))
+
+
+def _maker(value: SSAValue) -> list[Operation]:
+    return [value.owner] if isinstance(value.owner, Operation) else []
+
+
+def _makers(op: Operation) -> list[Operation]:
+    return [maker for value in op.operands for maker in _maker(value)]
+
+
+def _readers(op: Operation) -> list[Operation]:
+    return [use.operation for result in op.results for use in result.uses]
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, Operation) and LayoutConstant.of(value.owner) is not None
+
+
+def swapped_type(value: SSAValue) -> TensorType[Attribute]:
+    """The type of a value with its last two dimensions exchanged."""
+    kind = tensor_type(value)
+    *front, rows, columns = kind.get_shape()
+    return TensorType(kind.element_type, (*front, columns, rows), kind.encoding)
