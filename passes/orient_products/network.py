@@ -9,8 +9,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.isa.codes import Precision
-from xdsl_tpu.backend.tensor import ceil_div
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.layout import (
@@ -206,8 +204,9 @@ class Network:
 
     def _products(self, rows: int, inner: int, columns: int) -> int:
         """Cycles of a product, with rows over the lanes (docs/hardware/cycles.md)."""
-        over = ceil_div(rows, self.chip.lanes) * ceil_div(columns, self.chip.cube_outputs[_BYTES])
-        return over * ceil_div(inner, self.chip.input_channels(Precision.F16))
+        chip = self.chip
+        rooms = chip.lanes, chip.cube_outputs[_BYTES], chip.cube_channels[_BYTES]
+        return prod(-(-n // room) for n, room in zip((rows, columns, inner), rooms, strict=True))
 
 
 def _maker(value: SSAValue) -> list[Operation]:
