@@ -17,6 +17,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
     arithmetic,
     conv,
     cosine_attention,
+    fold_rows,
     matmul_output_transpose,
     matmul_right_transpose,
     parts,
@@ -31,7 +32,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
 PATTERNS: PatternTable = {
     top.AddOp: (arithmetic.ConvertMultiInputAdd(),),
     top.ConcatOp: (swap_dim_inner.ConcatToSwapDimInner(),),
-    top.ConvOp: (conv.ConvRowsToPlanes(), MergePointwiseConv()),
+    top.ConvOp: (conv.ConvRowsToPlanes(), MergePointwiseConv(), fold_rows.FoldPatchRows()),
     top.DivOp: (arithmetic.DivBySqrt(),),
     top.MatMulOp: (
         split_matmul.SplitMatMulPattern(),
