@@ -66,8 +66,10 @@ def calibrated(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tables.write(folder)
-        files = (str(folder / name) if name in tables.files else "" for name in (TABLE, MODES))
-        yield Quantization(*files), tables
+        table, modes = (
+            str(folder / name) if name in tables.files else "" for name in (TABLE, MODES)
+        )
+        yield Quantization(table, modes), tables
 
 
 def make_tables(
