@@ -34,7 +34,7 @@ class _OpCost:
     """One op in a straight group of one type."""
 
     tiu: float
-    operands: tuple[tuple[SSAValue, Moved], ...]
+    operands: tuple[tuple[int, SSAValue, Moved], ...]
     results: tuple[tuple[SSAValue, float], ...]
     local_bytes: int
 
@@ -237,7 +237,7 @@ class CostTable:
         if tiu is None:
             return None
         operands = [
-            (value, self.load(op, place, part, None, True))
+            (place, value, self.load(op, place, part, None, True))
             for place, value in enumerate(op.operands)
             if not is_none(value)
         ]
@@ -354,7 +354,7 @@ class _Scan:
                 self.tiu -= before.tiu
             if table.last_use[result] >= end:
                 self.stores += price
-        for place, (value, price) in enumerate(own.operands):
+        for place, value, price in own.operands:
             before = self.needed.get(value, _NOTHING)
             if is_weight(value):
                 self.weights += price.gdma - before.gdma
