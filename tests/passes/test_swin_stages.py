@@ -27,6 +27,8 @@ OWN = (
     "TopMultiSwapDimMergeToOne",
     "MergeMulConst",
     "NarrowActive",
+    "RowToPixel",
+    "CastBeforeMove",
 )
 """Patterns that do more than the vendor's compiler on these networks."""
 

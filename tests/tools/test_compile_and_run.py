@@ -138,7 +138,7 @@ def check_trace(trace: dict[str, Any], report: dict[str, Any]) -> None:
     assert max(e["ts"] + e["dur"] for e in spans) * 1e3 == pytest.approx(report["cycles"])
     names = {e["name"] for e in spans}
     assert "pooled_MaxPool sPorD.max_pool" in names
-    assert any(name.startswith("logits_Gemm sMM2.") for name in names)
+    assert any(name.startswith("logits_Gemm_r_image sCONV.") for name in names)
     assert {e["ph"] for e in events} == {"M", "X", "C"}
 
 
