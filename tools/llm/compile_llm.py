@@ -62,9 +62,10 @@ def compile_llm(
     check_length(model, stages.length)
     check_tokenizer(folder, model)
     chip = load_chip(chip_name)
+    # All nets of a layer have one image of its weights, whatever their number of rows.
     settings = Settings(
-        model.format.floats, chip.instruction_set, description=chip_name, inner_io=True,
-        shortfall=False,
+        model.format.floats, chip.instruction_set, disable=("RowToPixel",), description=chip_name,
+        inner_io=True, shortfall=False,
     )  # fmt: skip
     compiler = NetCompiler(settings, chip)
     alike: dict[str, str] = {}
