@@ -32,6 +32,7 @@ _TURNED = (0, 2, 1)
 _EACH_ELEMENT = (top.GELUOp, top.HardSwishOp, top.ReluOp, top.SigmoidOp, top.SiLUOp, top.TanhOp)
 """Ops of one tensor that compute the same wherever an element is."""
 
+_VIEWS = (top.ReshapeOp, top.SqueezeOp, top.UnsqueezeOp, top.FlattenOp)
 
 _BYTES = {"F32": 4, "F16": 2, "BF16": 2}
 """Of an element, in the modes whose values have no ranges of their own."""
@@ -137,13 +138,16 @@ class RowToPixel(RewritePattern):
 
     A product has a row in each lane, so that one row keeps one lane busy; a convolution has an
     output in each. An image of one pixel also stays in local memory with what made it, as the
-    pooled features in front of a classifier do. Matrices that no group would hold are better
-    streamed as they lie. Integer networks keep the product: a convolution has other scales.
+    pooled features in front of a classifier do; a token among others lies in one lane, where a
+    product takes it. Matrices that no group would hold are better streamed as they lie. Integer
+    networks keep the product: a convolution has other scales.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
         if not has_shapes(op.input, op.output) or math.prod(shape_of(op.input)[:-1]) != 1:
+            return
+        if not _is_pixel(op.input):
             return
         mode = text_attribute(module_of(op), "module.mode") or "F16"
         linear = _linear(op, len(shape_of(op.input)))
@@ -158,6 +162,17 @@ class RowToPixel(RewritePattern):
         conv = _pointwise(op, linear, image.output, kind, name, rewriter)
         row = reshape(op.location, conv[-1].results[0], shape_of(op.output))
         rewriter.replace(op, [image, *conv, row])
+
+
+def _is_pixel(value: SSAValue) -> bool:
+    """Whether the numbers of a row are the channels of an image, pooled or of one pixel."""
+    owner = value.owner
+    while has_shapes(value) and isinstance(owner, (*_VIEWS, *_EACH_ELEMENT)):
+        value = owner.operands[0]
+        owner = value.owner
+    if isinstance(owner, top.ReduceOp):
+        return has_shapes(owner.input) and len(shape_of(owner.input)) == 4
+    return has_shapes(value) and len(shape_of(value)) == 4 and shape_of(value)[2:] == (1, 1)
 
 
 def _linear(op: top.MatMulOp, rank: int = 3) -> _Linear | None:

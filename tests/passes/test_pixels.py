@@ -88,15 +88,30 @@ def test_one_row_is_an_image_of_one_pixel(
 ) -> None:
     """A result of one number keeps one lane busy either way."""
     net = Net()
-    y = linear(net, net.input("x", *shape), "y", 6, width, bias)
-    after = kinds(assert_same_numbers(net.module(y), OPTIMIZE))
-    assert after == (["Reshape", "Conv", "Reshape"] if moves else ["MatMul"])
+    pooled = net.input("x", shape[0], 6, 1, 1)
+    row = net.op(top.ReshapeOp, "row", (pooled,), shape=list(shape))
+    after = kinds(assert_same_numbers(net.module(linear(net, row, "y", 6, width, bias)), OPTIMIZE))
+    assert ("Conv" in after) is moves
+    assert ("MatMul" in after) is not moves
+
+
+def test_pooled_features_are_a_pixel_and_tokens_are_not() -> None:
+    net = Net()
+    image = net.input("x", 1, 6, 4, 4)
+    pooled = net.op(top.ReduceOp, "pool", (image,), axes=[2, 3], keepdims=False, mode="ReduceMean")
+    after = assert_same_numbers(net.module(linear(net, pooled, "y", 6, 10, True)), OPTIMIZE)
+    assert ops_of(after, top.ConvOp)
+    net = Net()
+    token = net.op(top.AbsOp, "a", (net.input("x", 1, 1, 6),))
+    after = assert_same_numbers(net.module(linear(net, token, "y", 6, 10, True)), OPTIMIZE)
+    assert kinds(after) == ["Abs", "MatMul"]
 
 
 @pytest.mark.parametrize(("depth", "moves"), [(3072, True), (3073, False)])
 def test_a_large_matrix_is_streamed(depth: int, moves: bool) -> None:
     """Up to 6 MiB of f16 may stay in local memory."""
     net = Net()
-    y = linear(net, net.input("x", 1, depth), "y", depth, 1024, False)
+    row = net.op(top.ReshapeOp, "row", (net.input("x", 1, depth, 1, 1),), shape=[1, depth])
+    y = linear(net, row, "y", depth, 1024, False)
     after = kinds(assert_same_numbers(net.module(y), OPTIMIZE, tolerance=1e-4))
     assert ("Conv" in after) is moves

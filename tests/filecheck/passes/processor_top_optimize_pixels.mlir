@@ -63,19 +63,34 @@ func.func @image_to_rows(%arg_x: tensor<2x8x2x3xf32>) -> tensor<*xf32> {
 // -----
 
 // One row is an image of one pixel.
-func.func @row(%arg_x: tensor<1x1x4xf32>) -> tensor<*xf32> {
+func.func @row(%arg_x: tensor<1x4x1x1xf32>) -> tensor<*xf32> {
   %none = "top.None"() : () -> none
-  %x = "top.Input"(%arg_x) : (tensor<1x1x4xf32>) -> tensor<1x1x4xf32> loc("x")
+  %p = "top.Input"(%arg_x) : (tensor<1x4x1x1xf32>) -> tensor<1x4x1x1xf32> loc("p")
+  %x = "top.Reshape"(%p) {shape = [1, 1, 4]} : (tensor<1x4x1x1xf32>) -> tensor<1x1x4xf32> loc("x")
   %w = "top.Weight"() : () -> tensor<4x8xf32> loc("random_4x8")
   %y = "top.MatMul"(%x, %w, %none) {do_relu = true} : (tensor<1x1x4xf32>, tensor<4x8xf32>, none) -> tensor<*xf32> loc("y")
   return %y : tensor<*xf32>
 }
 
 // CHECK-LABEL: func.func @row
-// CHECK: %[[I:.*]] = "top.Reshape"({{.*}}-> tensor<1x4x1x1xf32>
-// CHECK: %[[C:.*]] = "top.Conv"(%[[I]], {{.*}}do_relu = true{{.*}}kernel_shape = [1, 1]{{.*}}-> tensor<1x8x1x1xf32>
+// CHECK: %[[C:.*]] = "top.Conv"(%{{.*}}, {{.*}}do_relu = true{{.*}}kernel_shape = [1, 1]{{.*}}-> tensor<1x8x1x1xf32>
 // CHECK-NEXT: %[[Y:.*]] = "top.Reshape"(%[[C]]){{.*}}-> tensor<1x1x8xf32>
 // CHECK-NEXT: return %[[Y]]
+
+// -----
+
+// A token lies in one lane: what reads it there is a product.
+func.func @token(%arg_x: tensor<1x3x4xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %t = "top.Input"(%arg_x) : (tensor<1x3x4xf32>) -> tensor<1x3x4xf32> loc("t")
+  %x = "top.Slice"(%t, %none, %none, %none) {offset = [0, 0, 0], ends = [1, 1, 4], steps = [1, 1, 1], axes = []} : (tensor<1x3x4xf32>, none, none, none) -> tensor<1x1x4xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x8xf32> loc("random_4x8")
+  %y = "top.MatMul"(%x, %w, %none) : (tensor<1x1x4xf32>, tensor<4x8xf32>, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @token
+// CHECK: "top.MatMul"
 
 // -----
 
