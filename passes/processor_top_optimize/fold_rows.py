@@ -8,17 +8,15 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.interpreters.layouts import MERGE_NOTHING, choose_3ic
-from xdsl_tpu.dialects.lanes import USUAL_ROW, Lanes
 from xdsl_tpu.passes.canonicalize.common import reshape
 from xdsl_tpu.passes.constants import Floats, make_weight, values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, rebuilt, tensor_like
-from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.module_state import chip_of, text_attribute
 from xdsl_tpu.passes.tensors import shape_of
 
 _BYTES = {"F16": 2, "BF16": 2, "INT8": 1}
 """Of an element; the matrix unit does not multiply f32."""
 
-_LANES = Lanes(64, 64, USUAL_ROW)
 _TIMES = 4
 """How often the image is moved, at most, by what lays its rows out: loaded and stored in runs of a
 row, which take twice as long as whole ones."""
@@ -76,8 +74,9 @@ def _fold(op: top.ConvOp) -> int:
     if size is None or spread or len(shape_of(op.input)) != 4 or len(ints(op.kernel_shape)) != 2:
         return 1
     outputs, channels, height, width = shape_of(op.filter)
-    parallel = _LANES.channels(size)
-    if channels >= parallel or choose_3ic(channels, height, width, size, _LANES) != MERGE_NOTHING:
+    lanes = chip_of(module_of(op)).weight_lanes
+    parallel = lanes.channels(size)
+    if channels >= parallel or choose_3ic(channels, height, width, size, lanes) != MERGE_NOTHING:
         return 1
     common = np.gcd.reduce(
         [height, ints(op.strides)[0], shape_of(op.input)[2], *ints(op.pads)[::2]]
