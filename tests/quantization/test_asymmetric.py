@@ -11,7 +11,16 @@ from onnx import helper
 from tests.integers import on_chip
 from tests.passes.lowering_samples import Sample, W, X, module_of, normal
 from tests.passes.real_networks import apply
-from tests.quantization.test_int8_ops import COARSE, INT8_SAMPLES, JUMPS, STEEP, STEPS, kinds
+from tests.quantization.test_int8_ops import (
+    COARSE,
+    INT8_SAMPLES,
+    JUMPS,
+    STEEP,
+    STEPS,
+    int8_module,
+    kinds,
+    run_shown,
+)
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
@@ -35,21 +44,8 @@ Tensor = TensorType[Attribute]
 
 
 def lowered(sample: Sample, folder: Path) -> tuple[ModuleOp, dict[str, Array], list[Array]]:
-    """The lowered module, its inputs, and the results in f32."""
-    module, inputs = module_of(sample)
-    expected = list(run_module(module, inputs).values())
-    table = calibrate(lambda show: _run(module, inputs, show), "max")
-    (folder / "table").write_text(table.text())
-    apply(
-        module,
-        ("import-calibration-table", f"file={folder / 'table'}"),
-        ("convert-top-to-tpu", "mode=INT8 chip=bm1684x asymmetric=true"),
-    )
-    return module, inputs, expected
-
-
-def _run(module: ModuleOp, inputs: dict[str, Array], show: Any) -> None:
-    run_module(module, inputs, trace=show)
+    """As `int8_module`, with zero points."""
+    return int8_module(sample, folder, asymmetric=True)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +170,7 @@ def test_a_program_computes_what_its_ir_means(disable: tuple[str, ...], tmp_path
     module = import_onnx(made)
     run_stage(module, "top", Settings("F32", "bm1684x"))
     plain = module
-    table = calibrate(lambda show: _run(plain, feeds, show), "max")
+    table = calibrate(lambda show: run_shown(plain, feeds, show), "max")
     (tmp_path / "table").write_text(table.text())
     module = import_onnx(made)
     quantization = Quantization(str(tmp_path / "table"), asymmetric=True)
@@ -208,7 +204,7 @@ def test_corrections_of_symmetric_integers_are_refused(tmp_path: Path) -> None:
 
 def _table(module: ModuleOp, folder: Path) -> Path:
     _, inputs = module_of(Sample(top.SiLUOp, [X(normal(1, 2, 3, 4))]))
-    made = calibrate(lambda show: _run(module, inputs, show), "max")
+    made = calibrate(lambda show: run_shown(module, inputs, show), "max")
     path = folder / "ranges"
     path.write_text(made.text())
     return path

@@ -38,21 +38,24 @@ STEEP = (top.ReciprocalOp, top.RsqrtOp, top.ExpOp, top.CoshOp, top.SinhOp, top.P
 INT8_SAMPLES = [sample for sample in SAMPLES if sample.op in INT8_LOWERINGS]
 
 
-def int8_module(sample: Sample, folder: Path) -> tuple[ModuleOp, dict[str, Array], list[Array]]:
+def int8_module(
+    sample: Sample, folder: Path, asymmetric: bool = False
+) -> tuple[ModuleOp, dict[str, Array], list[Array]]:
     """The lowered module, its inputs, and the results in f32."""
     module, inputs = module_of(sample)
     expected = list(run_module(module, inputs).values())
-    table = calibrate(lambda show: _run(module, inputs, show), "max")
+    table = calibrate(lambda show: run_shown(module, inputs, show), "max")
     (folder / "table").write_text(table.text())
+    how = f"asymmetric={str(asymmetric).lower()}"
     apply(
         module,
-        ("import-calibration-table", f"file={folder / 'table'} asymmetric=false"),
-        ("convert-top-to-tpu", "mode=INT8 chip=bm1684x"),
+        ("import-calibration-table", f"file={folder / 'table'} {how}"),
+        ("convert-top-to-tpu", f"mode=INT8 chip=bm1684x {how}"),
     )
     return module, inputs, expected
 
 
-def _run(module: ModuleOp, inputs: dict[str, Array], show: Any) -> None:
+def run_shown(module: ModuleOp, inputs: dict[str, Array], show: Any) -> None:
     run_module(module, inputs, trace=show)
 
 
