@@ -8,13 +8,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.join_runs import join_runs
 from xdsl_tpu.passes.tensors import functions
 from xdsl_tpu.passes.view_places import gather_views
 
 
 @dataclass(frozen=True)
 class OpReorderPass(ModulePass):
-    """Move every weight in front of its first user, and changes of shape where they part no ops.
+    """Move every weight in front of its first user, and what has no local form where it parts
+    fewest ops.
 
     Coefficients get their addresses in program order, so this makes the chip read them from
     rising addresses. A Reshape that has no local form ends a layer group; several of them go to
@@ -22,6 +24,9 @@ class OpReorderPass(ModulePass):
 
         MatMul, MatMul, Exp, Reshape, Mul, Reshape, Mul  ->  MatMul, MatMul, Reshape, Reshape, Exp,
                                                              Mul, Mul
+
+    Of two ops without a local form the second goes to the first with what it needs, where that
+    takes bytes off the way to DDR and back.
     """
 
     name = "op-reorder"
@@ -29,6 +34,7 @@ class OpReorderPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in functions(op):
             gather_views(func.body.block)
+            join_runs(func.body.block)
             _move_weights(func)
 
 

@@ -54,7 +54,7 @@ def product(out: str, left: str, right: str) -> str:
             ),
             ["sr", "b", "br", "h", "m", "y"],
         ),
-        (  # ways that have no place in common: each for itself, and no further than need be
+        (  # ways that have no place in common: what the second view needs goes to the first
             (
                 scaled("h", "large", LARGE, 3.0),
                 scaled("b", "small", SMALL, 2.0),
@@ -65,7 +65,32 @@ def product(out: str, left: str, right: str) -> str:
                 viewed("cr", "c"),
                 product("y", "n", "cr"),
             ),
-            ["h", "b", "br", "m", "c", "n", "cr", "y"],
+            ["h", "b", "c", "br", "cr", "m", "n", "y"],
+        ),
+        (  # what is made between the views for the second one comes from the first
+            (
+                scaled("h", "large", LARGE, 3.0),
+                scaled("b", "small", SMALL, 2.0),
+                viewed("br", "b"),
+                f'%t = "tpu.MulConst"(%br) {{const_val = 2.0 : f64}} : ({ROW}) -> {ROW} loc("t")',
+                product("m", "h", "t"),
+                f'%tr = "tpu.Reshape"(%t) : ({ROW}) -> {SMALL} loc("tr")',
+                scaled("c", "tr", SMALL, 5.0),
+                scaled("n", "m", LARGE, 3.0),
+                viewed("cr", "c"),
+                product("y", "n", "cr"),
+            ),
+            ["h", "b", "br", "t", "m", "tr", "c", "n", "cr", "y"],
+        ),
+        (  # as many bytes would be stored and loaded: all stay
+            (
+                viewed("br", "small"),
+                scaled("c", "small", SMALL, 5.0),
+                viewed("cr", "c"),
+                product("m", "large", "br"),
+                product("y", "m", "cr"),
+            ),
+            ["br", "c", "cr", "m", "y"],
         ),
     ],
 )

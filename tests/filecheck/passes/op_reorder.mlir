@@ -63,3 +63,45 @@ func.func @stays(%x: tensor<1x2x4xf16>) -> (tensor<1x2x2x2xf16>, tensor<1x8xf16>
 // CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x2x2x2xf16>
 // CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x8xf16>
 // CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 3.0
+
+// -----
+
+// What the second Gather needs does not come from the first: one place parts the others, not two.
+func.func @joined(%x: tensor<4xf16>, %t: tensor<16x32xf16>) -> tensor<4x32xf16> {
+  %none = "top.None"() : () -> none
+  %b = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<4xf16>) -> tensor<4xf16> loc("b")
+  %g = "tpu.Gather"(%t, %b, %none) {axis = 0 : si32} : (tensor<16x32xf16>, tensor<4xf16>, none) -> tensor<4x32xf16> loc("g")
+  %m = "tpu.MulConst"(%g) {const_val = 3.0 : f64} : (tensor<4x32xf16>) -> tensor<4x32xf16> loc("m")
+  %c = "tpu.MulConst"(%x) {const_val = 4.0 : f64} : (tensor<4xf16>) -> tensor<4xf16> loc("c")
+  %h = "tpu.Gather"(%t, %c, %none) {axis = 0 : si32} : (tensor<16x32xf16>, tensor<4xf16>, none) -> tensor<4x32xf16> loc("h")
+  %s = "tpu.Add"(%m, %h) : (tensor<4x32xf16>, tensor<4x32xf16>) -> tensor<4x32xf16> loc("s")
+  return %s : tensor<4x32xf16>
+}
+
+// CHECK-LABEL: func.func @joined
+// CHECK: "tpu.MulConst"({{.*}}const_val = 2.0
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 4.0
+// CHECK-NEXT: "tpu.Gather"
+// CHECK-NEXT: "tpu.Gather"
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 3.0
+// CHECK-NEXT: "tpu.Add"
+
+// -----
+
+// Here the second one reads what was made of the first.
+func.func @bound(%x: tensor<4xf16>, %t: tensor<16x4xf16>) -> tensor<4x4xf16> {
+  %none = "top.None"() : () -> none
+  %b = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<4xf16>) -> tensor<4xf16> loc("b")
+  %g = "tpu.Gather"(%t, %b, %none) {axis = 0 : si32} : (tensor<16x4xf16>, tensor<4xf16>, none) -> tensor<4x4xf16> loc("g")
+  %m = "tpu.MulConst"(%g) {const_val = 3.0 : f64} : (tensor<4x4xf16>) -> tensor<4x4xf16> loc("m")
+  %h = "tpu.Gather"(%m, %b, %none) {axis = 0 : si32} : (tensor<4x4xf16>, tensor<4xf16>, none) -> tensor<4x4xf16> loc("h")
+  %s = "tpu.Add"(%m, %h) : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16> loc("s")
+  return %s : tensor<4x4xf16>
+}
+
+// CHECK-LABEL: func.func @bound
+// CHECK: "tpu.MulConst"({{.*}}const_val = 2.0
+// CHECK-NEXT: "tpu.Gather"
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 3.0
+// CHECK-NEXT: "tpu.Gather"
+// CHECK-NEXT: "tpu.Add"
