@@ -85,7 +85,8 @@ class GridSamplerOp(ShapedOp):
     """The input N, C, spatial at the positions that `grid` N, new spatial, rank holds.
 
     Positions go from -1 to 1 over the input; `mode` 0 is bilinear, 1 nearest and 2 bicubic;
-    `padding_mode` 0 is zeros, 1 border, 2 reflection (ONNX operators, GridSample).
+    `padding_mode` 0 is zeros, 1 border, 2 reflection (ONNX operators, GridSample). The result is
+    N, C, new spatial, or N, new spatial, C with `channel_last`: what is read of an image lies so.
     """
 
     name = "top.GridSampler"
@@ -96,6 +97,7 @@ class GridSamplerOp(ShapedOp):
     mode = attr_def(I64_INT)
     padding_mode = attr_def(I64_INT)
     align_corners = attr_def(BOOL)
+    channel_last = default_attr_def(BOOL, False)
 
     traits = traits_def(Pure())
 
@@ -103,4 +105,6 @@ class GridSamplerOp(ShapedOp):
         shape, grid = self.shape_of(self.input, 4, 5), self.shape_of(self.grid, 4, 5)
         if len(grid) != len(shape) or grid[0] != shape[0] or grid[-1] != len(shape) - 2:
             raise ShapeError(f"grid {dims(grid)} does not fit input {dims(shape)}")
+        if self.channel_last.value.data:
+            return ((*grid[:-1], shape[1]),)
         return ((*shape[:2], *grid[1:-1]),)

@@ -41,6 +41,7 @@ from xdsl_tpu.passes.canonicalize import (
     resize,
     rotary,
     row_norm,
+    samples,
     scale,
     slice,
     split,
@@ -125,6 +126,7 @@ PATTERNS: PatternTable = {
     ),
     top.PowOp: (div.PowToProduct(),),
     top.ReduceOp: (
+        samples.SamplesToRows(),
         reduce.ReduceToReshape(),
         reduce.TopReduceTranspose(),
         reduce.MergeReduces(),

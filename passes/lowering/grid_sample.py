@@ -188,6 +188,8 @@ def _grid_sampler(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
             part = do.step(f"total{number}", tpu.AddOp, [total, part], size, ctx.element)
         total = part
     assert total is not None
+    if op.channel_last.value.data:
+        return [do.last(tpu.ReshapeOp, [total], ctx.element, shape=[*places[:-1], shape[1]])]
     return [_result(do, total, shape[0], places[1:-1])]
 
 

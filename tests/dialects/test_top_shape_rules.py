@@ -285,6 +285,8 @@ CASES: list[tuple[type[NamedOp], tuple[Shape | None, ...], dict[str, Any], Shape
      {"mode": "nearest", "coord_mode": "asymmetric", "scale_w": 2.0}, (1, 2, 14)),
     (top.GridSamplerOp, ((1, 2, 3, 4), (1, 5, 6, 2)),
      {"mode": 0, "padding_mode": 0, "align_corners": False}, (1, 2, 5, 6)),
+    (top.GridSamplerOp, ((1, 2, 3, 4), (1, 5, 6, 2)),
+     {"mode": 0, "padding_mode": 0, "align_corners": False, "channel_last": True}, (1, 5, 6, 2)),
     (top.BatchNormOp, ((1, 4, 2), (4,), (4,), (1, 4, 1), NONE), {}, (1, 4, 2)),
     (top.ScaleOp, ((1, 4, 2), (4,), (1, 4, 1)), {}, (1, 4, 2)),
     (top.GroupNormOp, ((1, 6, 2), (6,), NONE), {"num_groups": 3, "eps": 1e-5}, (1, 6, 2)),

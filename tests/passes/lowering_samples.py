@@ -285,6 +285,11 @@ MOVEMENTS = [
         [X(normal(1, 2, 5, 5)), X(inside(1, 3, 3, 2))],
         {"mode": 0, "padding_mode": 0, "align_corners": False},
     ),
+    Sample(
+        top.GridSamplerOp,
+        [X(normal(2, 3, 5, 5)), X(inside(2, 4, 3, 2))],
+        {"mode": 0, "padding_mode": 0, "align_corners": False, "channel_last": True},
+    ),
     *(
         Sample(
             top.GridSamplerOp,

@@ -44,13 +44,15 @@ def sample(call: Call) -> Array:
         call.flag("need_permute") or call.number("mean") or call.number("scale") != 1
     ):
         raise ValueError("a fused permute, mean or scale has no interpreter semantics")
-    return grid_sample(
+    found = grid_sample(
         call.tensor(),
         call.tensor(1),
         mode=call.integer("mode"),
         padding_mode=call.integer("padding_mode"),
         align_corners=call.flag("align_corners"),
     )
+    is_last = call.has("channel_last") and call.flag("channel_last")
+    return np.moveaxis(found, 1, -1) if is_last else found
 
 
 def resample(call: Call) -> Array:

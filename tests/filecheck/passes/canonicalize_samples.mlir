@@ -1,0 +1,48 @@
+// RUN: tpu-opt %s --split-input-file --canonicalize --no-locations | filecheck %s
+
+// Samples of two images, weighted and summed over their positions: read in rows of pixels.
+func.func @rows(%a: tensor<2x8x6x6xf32>, %b: tensor<2x8x4x4xf32>, %g: tensor<2x5x4x2xf32>, %h: tensor<2x5x3x2xf32>, %w: tensor<2x1x5x7xf32>) -> tensor<2x8x5xf32> {
+  %s = "top.GridSampler"(%a, %g) {align_corners = false, mode = 0 : i64, padding_mode = 0 : i64} : (tensor<2x8x6x6xf32>, tensor<2x5x4x2xf32>) -> tensor<2x8x5x4xf32> loc("s")
+  %t = "top.GridSampler"(%b, %h) {align_corners = false, mode = 0 : i64, padding_mode = 0 : i64} : (tensor<2x8x4x4xf32>, tensor<2x5x3x2xf32>) -> tensor<2x8x5x3xf32> loc("t")
+  %c = "top.Concat"(%s, %t) {axis = 3 : si32} : (tensor<2x8x5x4xf32>, tensor<2x8x5x3xf32>) -> tensor<2x8x5x7xf32> loc("c")
+  %m = "top.Mul"(%c, %w) : (tensor<2x8x5x7xf32>, tensor<2x1x5x7xf32>) -> tensor<2x8x5x7xf32> loc("m")
+  %y = "top.Reduce"(%m) {axes = [3], keepdims = false, mode = "ReduceSum"} : (tensor<2x8x5x7xf32>) -> tensor<2x8x5xf32> loc("y")
+  return %y : tensor<2x8x5xf32>
+}
+
+// CHECK-LABEL: func.func @rows
+// CHECK: "top.GridSampler"{{.*}}channel_last = true{{.*}} -> tensor<2x5x4x8xf32>
+// CHECK: "top.Mul"{{.*}}(tensor<2x5x4x8xf32>, tensor<2x5x4x1xf32>)
+// CHECK-NEXT: "top.Reduce"{{.*}}axes = [2]{{.*}} -> tensor<2x5x8xf32>
+// CHECK: "top.GridSampler"{{.*}}channel_last = true{{.*}} -> tensor<2x5x3x8xf32>
+// CHECK: "top.Reduce"{{.*}}axes = [2]{{.*}} -> tensor<2x5x8xf32>
+// CHECK-NEXT: "top.Add"
+// CHECK-NEXT: "top.Permute"{{.*}}order = [0, 2, 1]{{.*}} -> tensor<2x8x5xf32>
+// CHECK-NOT: "top.Concat"
+
+// -----
+
+// The mean is not the sum.
+func.func @mean(%a: tensor<2x8x6x6xf32>, %g: tensor<2x5x4x2xf32>, %w: tensor<2x1x5x4xf32>) -> tensor<2x8x5xf32> {
+  %s = "top.GridSampler"(%a, %g) {align_corners = false, mode = 0 : i64, padding_mode = 0 : i64} : (tensor<2x8x6x6xf32>, tensor<2x5x4x2xf32>) -> tensor<2x8x5x4xf32> loc("s")
+  %m = "top.Mul"(%s, %w) : (tensor<2x8x5x4xf32>, tensor<2x1x5x4xf32>) -> tensor<2x8x5x4xf32> loc("m")
+  %y = "top.Reduce"(%m) {axes = [3], keepdims = false, mode = "ReduceMean"} : (tensor<2x8x5x4xf32>) -> tensor<2x8x5xf32> loc("y")
+  return %y : tensor<2x8x5xf32>
+}
+
+// CHECK-LABEL: func.func @mean
+// CHECK: "top.GridSampler"{{.*}} -> tensor<2x8x5x4xf32>
+// CHECK: "top.Reduce"{{.*}}axes = [3]
+
+// -----
+
+// A sum over queries is none over the positions of one.
+func.func @queries(%a: tensor<2x8x6x6xf32>, %g: tensor<2x5x4x2xf32>, %w: tensor<2x1x5x4xf32>) -> tensor<2x8x4xf32> {
+  %s = "top.GridSampler"(%a, %g) {align_corners = false, mode = 0 : i64, padding_mode = 0 : i64} : (tensor<2x8x6x6xf32>, tensor<2x5x4x2xf32>) -> tensor<2x8x5x4xf32> loc("s")
+  %m = "top.Mul"(%s, %w) : (tensor<2x8x5x4xf32>, tensor<2x1x5x4xf32>) -> tensor<2x8x5x4xf32> loc("m")
+  %y = "top.Reduce"(%m) {axes = [2], keepdims = false, mode = "ReduceSum"} : (tensor<2x8x5x4xf32>) -> tensor<2x8x4xf32> loc("y")
+  return %y : tensor<2x8x4xf32>
+}
+
+// CHECK-LABEL: func.func @queries
+// CHECK: "top.GridSampler"{{.*}} -> tensor<2x8x5x4xf32>
