@@ -116,10 +116,10 @@ class Rewriter:
     def _as(self, value: SSAValue, shape: Shape, user: Operation) -> SSAValue:
         """A value of the old ops under a shape, for an op that is about to read it.
 
-        A weight stays as it is.
+        A weight that the op itself reads stays as it is.
         """
         source = self._seen.get(value, value)
-        if shape_of(source) == shape or is_weight(source):
+        if shape_of(source) == shape or is_weight(value):
             return source
         if (source, shape) not in self._other:
             name = derived_name(value, f"_as_{'x'.join(map(str, shape))}")

@@ -80,7 +80,7 @@ def test_a_disk_that_gets_full(command: tuple[str, ...], work: Path) -> None:
 
 
 INTERRUPT = """
-import os, signal, sys
+import os, signal, sys, time
 from importlib import import_module
 number, module, function, tool, *arguments = sys.argv[1:]
 number = int(number)
@@ -89,7 +89,8 @@ main = import_module("xdsl_tpu.tools." + tool.replace("-", "_"))
 place = import_module(module)
 def struck(*given, **named):
     os.kill(os.getpid(), number)
-    signal.pause()
+    while True:  # the signal may reach another thread first: no pause() then ends
+        time.sleep(0.01)
 setattr(place, function, struck)
 main.main(arguments)
 """

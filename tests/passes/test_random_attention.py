@@ -73,6 +73,15 @@ def test_any_patterns_can_be_left_out(start: int) -> None:
         assert_same_numbers(network(seed), pipeline(off=frozenset(off)), seed, tolerance=1e-4)
 
 
+def test_a_reshaped_weight_is_read_as_what_it_is() -> None:
+    """Without `weight-fold`, `place-values` finds the Reshapes of weights that `drop-unit-dims`
+    writes."""
+    wanted = {"drop-unit-dims", "place-values"}
+    off = {name for one in PASSES for name in patterns_of(one)} - NEEDED
+    off |= set(PASSES) - REQUIRED - {"verify-addresses", "verify-layer-groups"} - wanted
+    assert_same_numbers(network(217), pipeline(off=frozenset(off)), 217, tolerance=1e-4)
+
+
 def test_networks_differ_and_hold_what_attention_is_made_of() -> None:
     """Otherwise the tests above could not fail."""
     found = [tuple(kinds(network(seed))) for seed in range(100)]
