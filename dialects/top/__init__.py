@@ -178,7 +178,7 @@ from xdsl_tpu.dialects.top.reshape import (
     UnsqueezeOp,
     ViewOp,
 )
-from xdsl_tpu.dialects.top.resize import GridSamplerOp, InterpOp, UpsampleOp
+from xdsl_tpu.dialects.top.resize import GridSamplerOp, InterpOp, SampledSumOp, UpsampleOp
 from xdsl_tpu.dialects.top.rnn import GRUOp, LinearScanOp, LSTMOp, SelectiveScanOp
 from xdsl_tpu.dialects.top.slice import (
     ConcatOp,
@@ -256,7 +256,7 @@ __all__ = [
     "ProposalOp", "QuantizeLinearOp", "RMSNormOp", "ROIPoolingOp", "RandnLikeOp", "RangeOp",
     "ReciprocalOp", "RecurrentGatedDeltaRuleOp", "ReduceOp", "ReluOp", "RemainderOp",
     "RepeatOp", "RequantFpOp", "RequantIntOp", "ReshapeOp", "RetinaFaceDetectionOp",
-    "ReverseOp", "RoiAlignOp", "RoiExtractorOp", "RopeOp", "RoundOp", "RsqrtOp",
+    "ReverseOp", "RoiAlignOp", "RoiExtractorOp", "RopeOp", "RoundOp", "RsqrtOp", "SampledSumOp",
     "ScaleDotProductAttentionOp", "ScaleLutOp", "ScaleOp", "ScatterElementsOp", "ScatterNDOp",
     "SelectiveScanOp", "ShapeOp", "ShuffleChannelOp", "SiLUOp", "SigmoidOp", "SignOp", "SinOp",
     "SinhOp", "SizeOp", "SliceAxisOp", "SliceOp", "SoftmaxBwdOp", "SoftmaxOp", "SoftplusOp",

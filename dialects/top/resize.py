@@ -85,8 +85,7 @@ class GridSamplerOp(ShapedOp):
     """The input N, C, spatial at the positions that `grid` N, new spatial, rank holds.
 
     Positions go from -1 to 1 over the input; `mode` 0 is bilinear, 1 nearest and 2 bicubic;
-    `padding_mode` 0 is zeros, 1 border, 2 reflection (ONNX operators, GridSample). The result is
-    N, C, new spatial, or N, new spatial, C with `channel_last`: what is read of an image lies so.
+    `padding_mode` 0 is zeros, 1 border, 2 reflection (ONNX operators, GridSample).
     """
 
     name = "top.GridSampler"
@@ -97,7 +96,6 @@ class GridSamplerOp(ShapedOp):
     mode = attr_def(I64_INT)
     padding_mode = attr_def(I64_INT)
     align_corners = attr_def(BOOL)
-    channel_last = default_attr_def(BOOL, False)
 
     traits = traits_def(Pure())
 
@@ -105,6 +103,35 @@ class GridSamplerOp(ShapedOp):
         shape, grid = self.shape_of(self.input, 4, 5), self.shape_of(self.grid, 4, 5)
         if len(grid) != len(shape) or grid[0] != shape[0] or grid[-1] != len(shape) - 2:
             raise ShapeError(f"grid {dims(grid)} does not fit input {dims(shape)}")
-        if self.channel_last.value.data:
-            return ((*grid[:-1], shape[1]),)
         return ((*shape[:2], *grid[1:-1]),)
+
+
+@irdl_op_definition
+class SampledSumOp(ShapedOp):
+    """The sum of weighted samples of the input N, C, H, W: queries N, Q, C.
+
+    `grid` N, Q, P, 2 holds P positions of each query and `weights` N, Q, P how much of each counts;
+    the attributes are those of `GridSampler`. It is the step of deformable attention for one image
+    (Deformable DETR, arXiv 2010.04159, eq. 2).
+    """
+
+    name = "top.SampledSum"
+
+    input = operand_def(TENSOR)
+    grid = operand_def(TENSOR)
+    weights = operand_def(TENSOR)
+    output = result_def(TENSOR)
+    mode = attr_def(I64_INT)
+    padding_mode = attr_def(I64_INT)
+    align_corners = attr_def(BOOL)
+
+    traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shape, grid = self.shape_of(self.input, 4), self.shape_of(self.grid, 4)
+        weights = self.shape_of(self.weights, 3)
+        if grid[0] != shape[0] or grid[-1] != 2:
+            raise ShapeError(f"grid {dims(grid)} does not fit input {dims(shape)}")
+        if weights != grid[:-1]:
+            raise ShapeError(f"weights {dims(weights)} do not fit grid {dims(grid)}")
+        return ((*grid[:2], shape[1]),)

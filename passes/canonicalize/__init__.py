@@ -126,7 +126,7 @@ PATTERNS: PatternTable = {
     ),
     top.PowOp: (div.PowToProduct(),),
     top.ReduceOp: (
-        samples.SamplesToRows(),
+        samples.SamplesToSums(),
         reduce.ReduceToReshape(),
         reduce.TopReduceTranspose(),
         reduce.MergeReduces(),

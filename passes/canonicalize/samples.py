@@ -8,15 +8,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.attrs import BOOL, ints
-from xdsl_tpu.dialects.names import name_loc
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.canonicalize.common import has_relu, reshape
 from xdsl_tpu.passes.canonicalize.split import slice_along
 from xdsl_tpu.passes.graph import (
     derived_name,
     has_shapes,
     none_for,
-    rebuilt,
     sole_producer,
     tensor_like,
 )
@@ -25,14 +23,14 @@ from xdsl_tpu.passes.tensors import shape_of
 _VIEWS = (top.ReshapeOp, top.SqueezeOp, top.UnsqueezeOp)
 
 
-class SamplesToRows(RewritePattern):
-    """Sum(Concat(samples of images) * weights) over positions -> sums of rows of pixels.
+class SamplesToSums(RewritePattern):
+    """Sum(Concat(samples of images) * weights) over positions -> SampledSum + SampledSum + ..
 
-        GridSampler  8x32x40x40 at 8x300x4x2 -> 8x32x300x4    GridSampler {channel_last} 8x300x4x32
-        GridSampler  8x32x20x20 at 8x300x4x2 -> 8x32x300x4    Mul         by 8x300x4x1
-        Concat       8x32x300x8                          ->   Reduce      {axes = [2]}   8x300x32
-        Mul          by 8x1x300x8                             .. the same of the second image
-        Reduce       {ReduceSum, axes = [3]} 8x32x300         Add, Permute [0, 2, 1]     8x32x300
+        GridSampler  8x32x40x40 at 8x300x4x2 -> 8x32x300x4    Slice       of the weights 8x300x4
+        GridSampler  8x32x20x20 at 8x300x4x2 -> 8x32x300x4    SampledSum  8x32x40x40     8x300x32
+        Concat       8x32x300x8                          ->   .. the same of the second image
+        Mul          by 8x1x300x8                             Add                        8x300x32
+        Reduce       {ReduceSum, axes = [3]} 8x32x300         Permute     [0, 2, 1]      8x32x300
 
     Samples are read a pixel with all its channels at a time: nothing is transposed but the sums,
     and no samples of several images are put together (Deformable DETR, arXiv 2010.04159, eq. 3).
@@ -45,18 +43,20 @@ class SamplesToRows(RewritePattern):
             return
         none = none_for(op, rewriter)
         batch, channels, queries, _ = shape_of(op.input)
-        made: list[Operation] = []
+        rows = (batch, queries, shape_of(op.input)[3])
+        weights = reshape(derived_name(op, "_r_weights"), found.weights, rows)
+        made: list[Operation] = [weights]
         total: SSAValue | None = None
         start = 0
         for sampler in found.samplers:
-            points = shape_of(sampler.output)[3]
-            made += _summed(sampler, found.weights, start, points, none)
-            start += points
-            part = made[-1].results[0]
+            end = start + shape_of(sampler.output)[3]
+            made += _summed(sampler, weights.output, (start, end), none)
             if total is not None:
-                name = derived_name(op, f"_r_total{start}")
-                made.append(top.AddOp.make(name, (total, part), result_types=[part.type]))
+                pair = (total, made[-1].results[0])
+                name = derived_name(op, f"_r_total{end}")
+                made.append(top.AddOp.make(name, pair, result_types=[total.type]))
             total = made[-1].results[0]
+            start = end
         assert total is not None
         turned = tensor_like(op.output, (batch, channels, queries))
         keeps = bool(op.keepdims.value.data)
@@ -110,9 +110,9 @@ def _samplers(value: SSAValue, rows: tuple[int, ...]) -> list[top.GridSamplerOp]
     found: list[top.GridSamplerOp] = []
     for part in parts:
         sampler = sole_producer(part, top.GridSamplerOp)
-        if sampler is None or sampler.channel_last.value.data:
+        if sampler is None or not has_shapes(sampler.output):
             return None
-        if not has_shapes(sampler.output) or shape_of(sampler.output)[:3] != rows:
+        if shape_of(sampler.output)[:3] != rows:
             return None
         if len(shape_of(sampler.output)) != 4:
             return None
@@ -130,27 +130,17 @@ def _behind_views(value: SSAValue) -> SSAValue:
 
 
 def _summed(
-    sampler: top.GridSamplerOp, weights: SSAValue, start: int, points: int, none: SSAValue
+    sampler: top.GridSamplerOp, weights: SSAValue, bounds: tuple[int, int], none: SSAValue
 ) -> list[Operation]:
-    """The samples of one image, N, queries, points, C, with their weights, summed over points."""
+    """The samples of one image with their part of the weights, summed: N, queries, C."""
     batch, channels, queries, _ = shape_of(sampler.output)
-    kind = tensor_like(sampler.output, (batch, queries, points, channels))
-    name = derived_name(sampler, "_r_rows")
-    rows = rebuilt(sampler, result_types=[kind], location=name_loc(name))
-    rows.channel_last = BOOL.encode(True)
-    share = slice_along(
-        derived_name(sampler, "_r_share"), weights, 3, (start, start + points), none
-    )
-    column = reshape(derived_name(sampler, "_r_column"), share.output, (batch, queries, points, 1))
-    product = top.MulOp.make(
-        derived_name(sampler, "_r_weighted"), (rows.output, column.output), result_types=[kind]
-    )
-    total = top.ReduceOp.make(
+    share = slice_along(derived_name(sampler, "_r_share"), weights, 2, bounds, none)
+    total = top.SampledSumOp.make(
         derived_name(sampler, "_r_sum"),
-        (product.output,),
+        (sampler.input, sampler.grid, share.output),
         result_types=[tensor_like(sampler.output, (batch, queries, channels))],
-        axes=(2,),
-        keepdims=False,
-        mode="ReduceSum",
+        mode=sampler.mode,
+        padding_mode=sampler.padding_mode,
+        align_corners=sampler.align_corners,
     )
-    return [rows, share, column, product, total]
+    return [share, total]

@@ -135,7 +135,7 @@ FORMS: tuple[Lowerings, ...] = (
 )
 """Lowerings that serve integers as they serve floats, but for those of `ONLY_FLOATS`."""
 
-ONLY_FLOATS = (top.ReciprocalOp, top.ScaleOp, top.GridSamplerOp, top.UpsampleOp)
+ONLY_FLOATS = (top.ReciprocalOp, top.ScaleOp, top.GridSamplerOp, top.SampledSumOp, top.UpsampleOp)
 
 INTEGERS: Lowerings = {
     **{kind: rule for form in FORMS for kind, rule in form.items() if kind not in ONLY_FLOATS},

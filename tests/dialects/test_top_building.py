@@ -35,7 +35,7 @@ def none() -> top.NoneOp:
 
 
 def test_every_op_is_exported_under_its_name() -> None:
-    assert len(OPS) == 201
+    assert len(OPS) == 202
     for op in OPS:
         assert op.name.startswith("top.")
         assert getattr(top, f"{op.name.removeprefix('top.')}Op") is op

@@ -285,11 +285,6 @@ MOVEMENTS = [
         [X(normal(1, 2, 5, 5)), X(inside(1, 3, 3, 2))],
         {"mode": 0, "padding_mode": 0, "align_corners": False},
     ),
-    Sample(
-        top.GridSamplerOp,
-        [X(normal(2, 3, 5, 5)), X(inside(2, 4, 3, 2))],
-        {"mode": 0, "padding_mode": 0, "align_corners": False, "channel_last": True},
-    ),
     *(
         Sample(
             top.GridSamplerOp,
@@ -302,6 +297,20 @@ MOVEMENTS = [
             ((1, 6), 0, 2, True),
             ((3, 4, 5), 0, 0, False),
             ((5, 4), 2, 0, True),
+            ((5, 4), 2, 2, False),
+        )
+    ),
+    *(
+        Sample(
+            top.SampledSumOp,
+            [X(normal(2, 3, *size)), X(1.3 * inside(2, 4, 3, 2)), X(normal(2, 4, 3))],
+            {"mode": mode, "padding_mode": padding, "align_corners": align},
+        )
+        for size, mode, padding, align in (
+            ((5, 4), 0, 0, False),
+            ((5, 4), 0, 1, True),
+            ((1, 6), 0, 0, True),
+            ((5, 4), 1, 0, False),
             ((5, 4), 2, 2, False),
         )
     ),

@@ -32,6 +32,7 @@ APPROXIMATE = (
     top.LRNOp,
     top.ConvOp,
     top.GridSamplerOp,
+    top.SampledSumOp,
     top.DeconvOp,
     top.CumSumOp,
     top.InterpOp,

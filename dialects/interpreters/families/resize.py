@@ -44,15 +44,25 @@ def sample(call: Call) -> Array:
         call.flag("need_permute") or call.number("mean") or call.number("scale") != 1
     ):
         raise ValueError("a fused permute, mean or scale has no interpreter semantics")
-    found = grid_sample(
+    return grid_sample(
         call.tensor(),
         call.tensor(1),
         mode=call.integer("mode"),
         padding_mode=call.integer("padding_mode"),
         align_corners=call.flag("align_corners"),
     )
-    is_last = call.has("channel_last") and call.flag("channel_last")
-    return np.moveaxis(found, 1, -1) if is_last else found
+
+
+def sampled_sum(call: Call) -> Array:
+    """Samples N, C, Q, P times weights N, Q, P, summed over P: N, Q, C."""
+    samples = grid_sample(
+        call.tensor(),
+        call.tensor(1),
+        mode=call.integer("mode"),
+        padding_mode=call.integer("padding_mode"),
+        align_corners=call.flag("align_corners"),
+    )
+    return np.moveaxis((samples * call.tensor(2)[:, None]).sum(-1), 1, -1)
 
 
 def resample(call: Call) -> Array:
@@ -78,5 +88,6 @@ def resample(call: Call) -> Array:
 RULES: Final[Rules] = {
     interpolate: (top.InterpOp, tpu.InterpOp),
     resample: (tpu.ResampleOp,),
+    sampled_sum: (top.SampledSumOp,),
     sample: (top.GridSamplerOp, tpu.GridSamplerOp),
 }

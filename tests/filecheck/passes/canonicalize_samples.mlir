@@ -1,6 +1,6 @@
 // RUN: tpu-opt %s --split-input-file --canonicalize --no-locations | filecheck %s
 
-// Samples of two images, weighted and summed over their positions: read in rows of pixels.
+// Samples of two images, weighted and summed over their positions: one op an image.
 func.func @rows(%a: tensor<2x8x6x6xf32>, %b: tensor<2x8x4x4xf32>, %g: tensor<2x5x4x2xf32>, %h: tensor<2x5x3x2xf32>, %w: tensor<2x1x5x7xf32>) -> tensor<2x8x5xf32> {
   %s = "top.GridSampler"(%a, %g) {align_corners = false, mode = 0 : i64, padding_mode = 0 : i64} : (tensor<2x8x6x6xf32>, tensor<2x5x4x2xf32>) -> tensor<2x8x5x4xf32> loc("s")
   %t = "top.GridSampler"(%b, %h) {align_corners = false, mode = 0 : i64, padding_mode = 0 : i64} : (tensor<2x8x4x4xf32>, tensor<2x5x3x2xf32>) -> tensor<2x8x5x3xf32> loc("t")
@@ -11,11 +11,11 @@ func.func @rows(%a: tensor<2x8x6x6xf32>, %b: tensor<2x8x4x4xf32>, %g: tensor<2x5
 }
 
 // CHECK-LABEL: func.func @rows
-// CHECK: "top.GridSampler"{{.*}}channel_last = true{{.*}} -> tensor<2x5x4x8xf32>
-// CHECK: "top.Mul"{{.*}}(tensor<2x5x4x8xf32>, tensor<2x5x4x1xf32>)
-// CHECK-NEXT: "top.Reduce"{{.*}}axes = [2]{{.*}} -> tensor<2x5x8xf32>
-// CHECK: "top.GridSampler"{{.*}}channel_last = true{{.*}} -> tensor<2x5x3x8xf32>
-// CHECK: "top.Reduce"{{.*}}axes = [2]{{.*}} -> tensor<2x5x8xf32>
+// CHECK: "top.Reshape"{{.*}} -> tensor<2x5x7xf32>
+// CHECK-NEXT: "top.Slice"{{.*}} -> tensor<2x5x4xf32>
+// CHECK-NEXT: "top.SampledSum"{{.*}} -> tensor<2x5x8xf32>
+// CHECK-NEXT: "top.Slice"{{.*}} -> tensor<2x5x3xf32>
+// CHECK-NEXT: "top.SampledSum"{{.*}} -> tensor<2x5x8xf32>
 // CHECK-NEXT: "top.Add"
 // CHECK-NEXT: "top.Permute"{{.*}}order = [0, 2, 1]{{.*}} -> tensor<2x8x5xf32>
 // CHECK-NOT: "top.Concat"
