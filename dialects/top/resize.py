@@ -108,19 +108,25 @@ class GridSamplerOp(ShapedOp):
 
 @irdl_op_definition
 class SampledSumOp(ShapedOp):
-    """The sum of weighted samples of the input N, C, H, W: queries N, Q, C.
+    """The sum of weighted samples of images whose pixels are rows of a table: queries N, Q, C.
 
-    `grid` N, Q, P, 2 holds P positions of each query and `weights` N, Q, P how much of each counts;
-    the attributes are those of `GridSampler`. It is the step of deformable attention for one image
-    (Deformable DETR, arXiv 2010.04159, eq. 2).
+    Pixel y, x of image n, `height` times `width`, is row `first` + n `image_step` + (y `width` + x)
+    `pixel_step` of `table` R, C. `grid` N, Q, P, 2 holds P positions of each query and `weights`
+    N, Q, P how much of each counts; the other attributes are those of `GridSampler`. It is the step
+    of deformable attention for one image (Deformable DETR, arXiv 2010.04159, eq. 2).
     """
 
     name = "top.SampledSum"
 
-    input = operand_def(TENSOR)
+    table = operand_def(TENSOR)
     grid = operand_def(TENSOR)
     weights = operand_def(TENSOR)
     output = result_def(TENSOR)
+    height = attr_def(I64_INT)
+    width = attr_def(I64_INT)
+    first = default_attr_def(I64_INT, 0)
+    image_step = attr_def(I64_INT)
+    pixel_step = default_attr_def(I64_INT, 1)
     mode = attr_def(I64_INT)
     padding_mode = attr_def(I64_INT)
     align_corners = attr_def(BOOL)
@@ -128,10 +134,22 @@ class SampledSumOp(ShapedOp):
     traits = traits_def(Pure())
 
     def result_shapes(self) -> tuple[Shape, ...]:
-        shape, grid = self.shape_of(self.input, 4), self.shape_of(self.grid, 4)
+        table, grid = self.shape_of(self.table, 2), self.shape_of(self.grid, 4)
         weights = self.shape_of(self.weights, 3)
-        if grid[0] != shape[0] or grid[-1] != 2:
-            raise ShapeError(f"grid {dims(grid)} does not fit input {dims(shape)}")
+        if grid[-1] != 2:
+            raise ShapeError(f"grid {dims(grid)} must have two coordinates a position")
         if weights != grid[:-1]:
             raise ShapeError(f"weights {dims(weights)} do not fit grid {dims(grid)}")
-        return ((*grid[:2], shape[1]),)
+        sizes = (self.height, self.width)
+        starts = (self.first, self.image_step, self.pixel_step)
+        if min(one.value.data for one in sizes) < 1 or min(one.value.data for one in starts) < 0:
+            raise ShapeError("height and width must be positive, first and steps not negative")
+        if (last := self.last_row(grid[0])) >= table[0]:
+            raise ShapeError(f"row {last} is read of table {dims(table)}")
+        return ((*grid[:2], table[1]),)
+
+    def last_row(self, images: int) -> int:
+        """The highest row of the table that holds a pixel."""
+        pixels = self.height.value.data * self.width.value.data
+        turns = (images - 1) * self.image_step.value.data
+        return self.first.value.data + turns + (pixels - 1) * self.pixel_step.value.data

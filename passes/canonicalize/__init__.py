@@ -141,6 +141,7 @@ PATTERNS: PatternTable = {
         reshape.TopAddReshapeSwap(),
         patch_merging.Reshape4Depth2SpacePattern(),
     ),
+    top.SampledSumOp: (samples.RowsOfSource(),),
     top.ScaleOp: (
         scale.AlignScaleShape(),
         scale.MergeScales(),

@@ -1,15 +1,18 @@
 """Sums of weighted samples of images, as deformable attention makes them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap, row_major
 from xdsl_tpu.passes.canonicalize.common import has_relu, reshape
+from xdsl_tpu.passes.canonicalize.slice import is_static
 from xdsl_tpu.passes.canonicalize.split import slice_along
 from xdsl_tpu.passes.graph import (
     derived_name,
@@ -20,6 +23,9 @@ from xdsl_tpu.passes.graph import (
 )
 from xdsl_tpu.passes.tensors import shape_of
 
+MOST_ROWS = 1 << 24
+"""Rows of a table have indices in f32, which are exact up to this one."""
+
 _VIEWS = (top.ReshapeOp, top.SqueezeOp, top.UnsqueezeOp)
 
 
@@ -27,13 +33,14 @@ class SamplesToSums(RewritePattern):
     """Sum(Concat(samples of images) * weights) over positions -> SampledSum + SampledSum + ..
 
         GridSampler  8x32x40x40 at 8x300x4x2 -> 8x32x300x4    Slice       of the weights 8x300x4
-        GridSampler  8x32x20x20 at 8x300x4x2 -> 8x32x300x4    SampledSum  8x32x40x40     8x300x32
-        Concat       8x32x300x8                          ->   .. the same of the second image
-        Mul          by 8x1x300x8                             Add                        8x300x32
-        Reduce       {ReduceSum, axes = [3]} 8x32x300         Permute     [0, 2, 1]      8x32x300
+        GridSampler  8x32x20x20 at 8x300x4x2 -> 8x32x300x4    Permute     to pixels      8x1600x32
+        Concat       8x32x300x8                          ->   SampledSum  12800x32       8x300x32
+        Mul          by 8x1x300x8                             .. the same of the second image
+        Reduce       {ReduceSum, axes = [3]} 8x32x300         Add                        8x300x32
+                                                              Permute     [0, 2, 1]      8x32x300
 
-    Samples are read a pixel with all its channels at a time: nothing is transposed but the sums,
-    and no samples of several images are put together (Deformable DETR, arXiv 2010.04159, eq. 3).
+    Samples are read a pixel with all its channels at a time, and no samples of several images are
+    put together (Deformable DETR, arXiv 2010.04159, eq. 3).
     """
 
     @op_type_rewrite_pattern
@@ -133,14 +140,159 @@ def _summed(
     sampler: top.GridSamplerOp, weights: SSAValue, bounds: tuple[int, int], none: SSAValue
 ) -> list[Operation]:
     """The samples of one image with their part of the weights, summed: N, queries, C."""
-    batch, channels, queries, _ = shape_of(sampler.output)
+    batch, channels, height, width = shape_of(sampler.input)
+    size, queries = height * width, shape_of(sampler.grid)[1]
     share = slice_along(derived_name(sampler, "_r_share"), weights, 2, bounds, none)
+    shape = (batch, channels, size)
+    image = reshape(derived_name(sampler, "_r_image"), sampler.input, shape)
+    pixels = top.PermuteOp.make(
+        derived_name(sampler, "_r_pixels"),
+        (image.output,),
+        result_types=[tensor_like(image.output, (batch, size, channels))],
+        order=(0, 2, 1),
+    )
+    name = derived_name(sampler, "_r_table")
+    table = reshape(name, pixels.output, (batch * size, channels))
     total = top.SampledSumOp.make(
         derived_name(sampler, "_r_sum"),
-        (sampler.input, sampler.grid, share.output),
+        (table.output, sampler.grid, share.output),
         result_types=[tensor_like(sampler.output, (batch, queries, channels))],
+        height=height,
+        width=width,
+        image_step=size,
         mode=sampler.mode,
         padding_mode=sampler.padding_mode,
         align_corners=sampler.align_corners,
     )
-    return [share, total]
+    return [share, image, pixels, table, total]
+
+
+class RowsOfSource(RewritePattern):
+    """Pixels that lie in rows of what a table was cut and permuted from are read from there.
+
+    Slice       1x2100x256 -> 1x1600x256       Reshape     1x2100x256 -> 16800x32
+    Permute     1x256x1600                     SampledSum  16800x32 {image_step = 1,
+    Reshape     8x32x1600                  ->                        pixel_step = 8}
+    Permute     8x1600x32
+    Reshape     12800x32
+    SampledSum  12800x32 {image_step = 1600}
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.SampledSumOp, rewriter: PatternRewriter) -> None:
+        if not has_shapes(op.table, op.grid):
+            return
+        wanted = _pixels(op)
+        found: tuple[SSAValue, _Rows] | None = None
+        for source, moved in _sources(op.table):
+            rows = _rows(wanted.after(moved), op)
+            if rows is not None:
+                found = (source, rows)
+        if found is None:
+            return
+        source, rows = found
+        channels = shape_of(op.table)[1]
+        shape = (prod(shape_of(source)) // channels, channels)
+        if shape[0] > MOST_ROWS:
+            return
+        table = reshape(derived_name(op, "_r_table"), source, shape)
+        made = top.SampledSumOp.make(
+            op.location,
+            (table.output, op.grid, op.weights),
+            result_types=[op.output.type],
+            height=op.height,
+            width=op.width,
+            first=rows.first,
+            image_step=rows.image_step,
+            pixel_step=rows.pixel_step,
+            mode=op.mode,
+            padding_mode=op.padding_mode,
+            align_corners=op.align_corners,
+        )
+        rewriter.replace(op, (table, made))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Where the pixels of images lie in a table."""
+
+    first: int
+    image_step: int
+    pixel_step: int
+
+
+def _pixels(op: top.SampledSumOp) -> IndexMap:
+    """All numbers that an op reads of its table: images, pixels, channels."""
+    channels = shape_of(op.table)[1]
+    steps = (op.image_step.value.data * channels, op.pixel_step.value.data * channels, 1)
+    return _in_rows(op, op.first.value.data * channels, steps)
+
+
+def _in_rows(op: top.SampledSumOp, at: int, steps: Sequence[int]) -> IndexMap:
+    """Images, pixels and channels in order, found at constant distances from each other."""
+    sizes = (shape_of(op.grid)[0], op.height.value.data * op.width.value.data)
+    shape = (*sizes, shape_of(op.table)[1])
+    digits = map(Digit, shape, row_major(shape), steps)
+    return IndexMap((Box(0, at, tuple(digits)).simplified(),))
+
+
+def _sources(value: SSAValue) -> Iterator[tuple[SSAValue, IndexMap]]:
+    """What a value is cut and permuted from, nearest first, and where its numbers lie there.
+
+    What is only a view of its operand is none by itself.
+    """
+    total: IndexMap | None = None
+    while (moved := _moved(value.owner)) is not None:
+        owner = cast(Operation, value.owner)
+        value = owner.operands[0]
+        total = moved if total is None else total.after(moved)
+        if len(total.boxes) > 1:
+            return
+        if not isinstance(owner, _VIEWS):
+            yield value, total
+
+
+def _moved(op: Operation | Block) -> IndexMap | None:
+    """Where the numbers of a result lie in the first operand, if they do."""
+    if isinstance(op, Block) or not op.operands or not has_shapes(op.operands[0], op.results[0]):
+        return None
+    shape = shape_of(op.operands[0])
+    match op:
+        case top.ReshapeOp() | top.SqueezeOp() | top.UnsqueezeOp():
+            return IndexMap.identity(prod(shape))
+        case top.PermuteOp():
+            return IndexMap.permuted(shape, ints(op.order))
+        case top.SliceOp() if is_static(op):
+            steps, made = row_major(shape), row_major(shape_of(op.output))
+            cuts = op.cuts()
+            at = sum(part.first * step for part, step in zip(cuts, steps, strict=True))
+            digits = (
+                Digit(part.count, to, part.step * step)
+                for part, to, step in zip(cuts, made, steps, strict=True)
+            )
+            return IndexMap((Box(0, at, tuple(digits)).simplified(),))
+        case _:
+            return None
+
+
+def _rows(pixels: IndexMap, op: top.SampledSumOp) -> _Rows | None:
+    """How pixels lie in a table of rows as wide as a pixel, if they do."""
+    box, channels = pixels.boxes[0], shape_of(op.table)[1]
+    images, size = shape_of(op.grid)[0], op.height.value.data * op.width.value.data
+    image_step = _place(box, size * channels) - box.at if images > 1 else 0
+    pixel_step = _place(box, channels) - box.at if size > 1 else 0
+    starts = (box.at, image_step, pixel_step)
+    if min(starts) < 0 or any(start % channels for start in starts):
+        return None
+    if pixels != _in_rows(op, box.at, (image_step, pixel_step, 1)):
+        return None
+    return _Rows(*(start // channels for start in starts))
+
+
+def _place(box: Box, result: int) -> int:
+    """Where an element of a result without gaps lies in the source."""
+    at = box.at
+    for digit in box.digits:
+        turns, result = divmod(result, digit.to)
+        at += turns * digit.at
+    return at

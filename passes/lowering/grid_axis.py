@@ -41,16 +41,6 @@ class Axis:
     padding: int
     align_corners: bool
 
-    @property
-    def pad(self) -> int:
-        """Pixels of zeros on either side. Two taps tell by their weights what lies outside."""
-        return int(self.padding == ZEROS and self.mode != BILINEAR)
-
-    @property
-    def length(self) -> int:
-        """Pixels with their padding."""
-        return self.size + 2 * self.pad
-
     def step(
         self, label: str, op: type[NamedOp], *operands: SSAValue, **attributes: Any
     ) -> SSAValue:
@@ -80,12 +70,19 @@ class Axis:
         return self.clipped("near", x, -FAR, FAR)
 
     def inside(self, label: str, x: SSAValue) -> SSAValue:
-        """Where x is read: at itself, on the border, or where it is reflected to; counted from
-        the first pixel of the padding."""
+        """Where x is read: at itself, on the border, or where it is reflected to."""
         if self.padding not in (ZEROS, BORDER):
             x = self._reflected(label, x)
-        x = self.scaled(f"{label}_padded", x, 1.0, float(self.pad))
-        return self.clipped(f"{label}_inside", x, 0.0, float(self.length - 1))
+        return self.clipped(f"{label}_inside", x, 0.0, float(self.size - 1))
+
+    def whole(self, label: str, index: SSAValue) -> Tap:
+        """The pixel at a whole number; outside of an image with zeros around it none of it."""
+        inside = self.inside(label, index)
+        if self.padding != ZEROS:
+            # reflected places of whole numbers are whole only when edges are
+            return Tap(self.active(f"{label}_index", inside, ActiveMode.ROUND), None)
+        near = self._near(label, index, inside)
+        return Tap(inside, self.step(f"{label}_counts", tpu.MaxConstOp, near, const_val=0.0))
 
     def _reflected(self, label: str, x: SSAValue) -> SSAValue:
         """lo + span - |m - span|, m = (x - lo) mod 2 span: the bounds are the middle of the outer
@@ -105,7 +102,7 @@ class Axis:
     def nearest(self, x: SSAValue) -> list[Tap]:
         """The pixel nearest to x; of two the even one."""
         if self.padding == ZEROS:
-            return [Tap(self.inside("nearest", self.active("round", x, ActiveMode.ROUND)), None)]
+            return [self.whole("nearest", self.active("round", x, ActiveMode.ROUND))]
         return [Tap(self.active("round", self.inside("nearest", x), ActiveMode.ROUND), None)]
 
     def linear(self, x: SSAValue) -> list[Tap]:
@@ -115,7 +112,7 @@ class Axis:
         x = self.inside("at", x)
         first = self.active("first", x, ActiveMode.FLOOR)
         second = self.scaled("next", first, 1.0, 1.0)
-        second = self.step("second", tpu.MinConstOp, second, const_val=float(self.length - 1))
+        second = self.step("second", tpu.MinConstOp, second, const_val=float(self.size - 1))
         rest = self.step("rest", tpu.SubOp, x, first)
         return [Tap(first, self.scaled("share", rest, -1.0, 1.0)), Tap(second, rest)]
 
@@ -133,14 +130,14 @@ class Axis:
         second = self.step("second", tpu.MinConstOp, second, const_val=last)
         first = self.clipped("edge", first, 0.0, last)
         apart = self.step("apart", tpu.SubOp, second, first)
-        share = self.step("share", tpu.MulOp, self._near(0, x, first), apart)
-        return [Tap(first, share), Tap(second, self._near(1, x, second))]
+        share = self.step("share", tpu.MulOp, self._near("first", x, first), apart)
+        return [Tap(first, share), Tap(second, self._near("second", x, second))]
 
-    def _near(self, number: int, x: SSAValue, pixel: SSAValue) -> SSAValue:
+    def _near(self, label: str, x: SSAValue, pixel: SSAValue) -> SSAValue:
         """1 - |x - pixel|."""
-        away = self.step(f"away{number}", tpu.SubOp, x, pixel)
-        size = self.active(f"distance{number}", away, ActiveMode.ABSVAL)
-        return self.scaled(f"near{number}", size, -1.0, 1.0)
+        away = self.step(f"{label}_away", tpu.SubOp, x, pixel)
+        size = self.active(f"{label}_distance", away, ActiveMode.ABSVAL)
+        return self.scaled(f"{label}_near", size, -1.0, 1.0)
 
     def cubic(self, x: SSAValue) -> list[Tap]:
         """The four pixels around x, each of which is brought inside by itself."""
@@ -153,9 +150,10 @@ class Axis:
             sign = 1.0 if shift < 1 else -1.0
             away = self.scaled(f"away{shift}", rest, sign, -sign * shift)
             weight = self._polynomial(f"weight{shift}", away, curve)
-            place = self.inside(f"tap{shift}", self.scaled(f"place{shift}", floor, 1.0, shift))
-            # reflected places of whole numbers are whole only when edges are
-            taps.append(Tap(self.active(f"index{shift}", place, ActiveMode.ROUND), weight))
+            pixel = self.whole(f"tap{shift}", self.scaled(f"place{shift}", floor, 1.0, shift))
+            if pixel.weight is not None:
+                weight = self.step(f"share{shift}", tpu.MulOp, weight, pixel.weight)
+            taps.append(Tap(pixel.index, weight))
         return taps
 
     def _polynomial(self, label: str, x: SSAValue, factors: Sequence[float]) -> SSAValue:

@@ -7,6 +7,7 @@ of one shape, which the caller chooses.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -27,7 +28,7 @@ def _grid_sampler(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """grid_sampler(x, g) -> the sum of Gather(pixels of x, index) * weight over all taps."""
     assert isinstance(op, top.GridSamplerOp)
     do, shape, places = Steps(op, ctx), shape_of(op.input), shape_of(op.grid)
-    axes = _axes(do, op, shape[2:])
+    axes, size = _axes(do, op, shape[2:]), math.prod(shape[2:])
     rows = math.prod(places[:-1])
     grid = do.reshaped("grid", ctx.as_type(op.grid, F32), (rows, len(axes)), F32)
     columns = [
@@ -40,34 +41,34 @@ def _grid_sampler(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         for number, axis in enumerate(axes)
     ]
     images = np.repeat(np.arange(shape[0]), rows // shape[0])
-    reads = _reads(do, op.input, axes, columns, images)
-    size = (rows, shape[1])
+    reads = _reads(do, _Pixels(_table(do, op.input), images * size, 1), axes, columns)
+    made = (rows, shape[1])
     total: SSAValue | None = None
     for number, (weight, read) in enumerate(reads):
         part = read
         if weight is not None:
             column = do.reshaped(f"column{number}", weight, (rows, 1), F32)
-            part = do.step(f"weighted{number}", tpu.MulOp, [read, column], size, ctx.element)
+            part = do.step(f"weighted{number}", tpu.MulOp, [read, column], made, ctx.element)
         if total is not None:
-            part = do.step(f"total{number}", tpu.AddOp, [total, part], size, ctx.element)
+            part = do.step(f"total{number}", tpu.AddOp, [total, part], made, ctx.element)
         total = part
     assert total is not None
     return [_result(do, total, shape[0], places[1:-1])]
 
 
 def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """sampled_sum(x, g, w) -> the sum of Gather(pixels of x, index) * weight * w over taps and
-    positions of a query.
+    """sampled_sum(t, g, w) -> the sum of Gather(t, index) * weight * w over taps and positions of a
+    query.
 
     The first positions of all queries come first, then all second ones, so that what is added
     lies in the same lane; queries lie over as many lanes as divide them.
     """
     assert isinstance(op, top.SampledSumOp)
     do, (batch, queries, points) = Steps(op, ctx), shape_of(op.weights)
-    shape, count = shape_of(op.input), batch * queries
+    channels, count = shape_of(op.table)[1], batch * queries
     lanes = max(lane for lane in range(1, ctx.lanes.count + 1) if count % lane == 0)
     seen = (points, lanes, count // lanes)
-    axes = _axes(do, op, shape[2:])
+    axes = _axes(do, op, (op.height.value.data, op.width.value.data))
     grid = do.step(
         "turned_grid",
         tpu.PermuteOp,
@@ -81,7 +82,9 @@ def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         for number, axis in enumerate(axes)
     ]
     images = np.tile(np.repeat(np.arange(batch), queries), points).reshape(seen)
-    reads = _reads(do, op.input, axes, columns, images)
+    starts = op.first.value.data + images * op.image_step.value.data
+    table = ctx.as_type(op.table, ctx.element)
+    reads = _reads(do, _Pixels(table, starts, op.pixel_step.value.data), axes, columns)
     given = do.step(
         "turned_weights",
         tpu.PermuteOp,
@@ -90,7 +93,7 @@ def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         order=[2, 0, 1],
     )
     given = do.reshaped("weights", given, seen, F32)
-    size = (*seen, shape[1])
+    size = (*seen, channels)
     total: SSAValue | None = None
     for number, (weight, read) in enumerate(reads):
         weight = (
@@ -109,43 +112,42 @@ def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         if point:
             part = do.step(f"sum{point}", tpu.AddOp, [found, part], shape_of(part), ctx.element)
         found = part
-    return [do.last(tpu.ReshapeOp, [found], ctx.element, shape=[batch, queries, shape[1]])]
+    return [do.last(tpu.ReshapeOp, [found], ctx.element, shape=[batch, queries, channels])]
+
+
+@dataclass(frozen=True)
+class _Pixels:
+    """A table with a pixel a row: where the image of each position starts, and how far from each
+    other its pixels are."""
+
+    table: SSAValue
+    starts: npt.NDArray[np.integer]
+    step: int
 
 
 def _axes(do: Steps, op: top.GridSamplerOp | top.SampledSumOp, sizes: Sequence[int]) -> list[Axis]:
-    """The spatial axes of an image of which every pixel has an exact index."""
+    """The spatial axes of an image."""
     mode, padding = op.mode.value.data, op.padding_mode.value.data
     align = bool(op.align_corners.value.data)
-    axes = [
+    return [
         Axis(do, "zyx"[place], size, mode, padding, align)
         for place, size in enumerate(sizes, 3 - len(sizes))
     ]
-    count = shape_of(op.input)[0] * math.prod(axis.length for axis in axes)
-    if count > EXACT:
-        raise do.refuse(f"its image has {count} pixels; indices are exact up to {EXACT}")
-    return axes
 
 
 def _reads(
-    do: Steps,
-    x: SSAValue,
-    axes: Sequence[Axis],
-    columns: Sequence[SSAValue],
-    images: npt.NDArray[np.integer],
+    do: Steps, pixels: _Pixels, axes: Sequence[Axis], columns: Sequence[SSAValue]
 ) -> list[tuple[SSAValue | None, SSAValue]]:
     """For every combination of taps the weight at each position, None for 1, and the pixels, a row
-    a position; `columns` are the positions along each axis and `images` says of which image.
+    a position; `columns` are the positions along each axis.
 
     What is computed of all combinations stands together, so that it can stay on the chip.
     """
     taps = [taps_of(axis, column) for axis, column in zip(axes, columns, strict=True)]
-    table = _table(do, x, axes)
-    length = math.prod(axis.length for axis in axes)
-    several = shape_of(x)[0] > 1
-    base = do.weight("images", images * length) if several else None
     corners = list(product(*taps))
-    indices = [_index(do, number, corner, axes, base) for number, corner in enumerate(corners)]
-    rows, element = images.size, do.ctx.element
+    lines = _lines(do, pixels, axes, taps)
+    indices = [_index(do, number, corner) for number, corner in enumerate(product(*lines))]
+    table, rows = pixels.table, pixels.starts.size
     return [
         (
             _weight(do, number, corner),
@@ -153,13 +155,45 @@ def _reads(
                 f"read{number}",
                 tpu.GatherOp,
                 [table, do.reshaped(f"place{number}", index, (rows,), F32)],
-                (rows, shape_of(x)[1]),
-                element,
+                (rows, shape_of(table)[1]),
+                do.ctx.element,
                 axis=0,
             ),
         )
         for number, (corner, index) in enumerate(zip(corners, indices, strict=True))
     ]
+
+
+def _lines(
+    do: Steps, pixels: _Pixels, axes: Sequence[Axis], taps: Sequence[Sequence[Tap]]
+) -> list[list[SSAValue]]:
+    """How far each tap along an axis leads into the table; with the first axis from its start."""
+    highest = int(pixels.starts.max()) + (math.prod(axis.size for axis in axes) - 1) * pixels.step
+    if highest >= EXACT:
+        raise do.refuse(f"it reads pixel {highest} of a table; indices are exact up to {EXACT}")
+    step, found = pixels.step, list[list[SSAValue]]()
+    for axis, own in reversed(list(zip(axes, taps, strict=True))):
+        values = [tap.index for tap in own]
+        if step != 1:
+            values = [
+                axis.scaled(f"lines{number}", value, float(step), 0.0)
+                for number, value in enumerate(values)
+            ]
+        found.insert(0, values)
+        step *= axis.size
+    shape, first = shape_of(found[0][0]), int(pixels.starts.min())
+    if (pixels.starts != first).any():
+        starts = do.weight("starts", pixels.starts)
+        found[0] = [
+            do.step(f"start{number}", tpu.AddOp, [value, starts], shape)
+            for number, value in enumerate(found[0])
+        ]
+    elif first:
+        found[0] = [
+            do.step(f"start{number}", tpu.AddConstOp, [value], shape, const_val=float(first))
+            for number, value in enumerate(found[0])
+        ]
+    return found
 
 
 def _part(do: Steps, label: str, value: SSAValue, axis: int, bounds: tuple[int, int]) -> SSAValue:
@@ -179,45 +213,23 @@ def _part(do: Steps, label: str, value: SSAValue, axis: int, bounds: tuple[int, 
     )
 
 
-def _table(do: Steps, x: SSAValue, axes: Sequence[Axis]) -> SSAValue:
-    """The image as a matrix of pixels, with zeros around where they are read."""
-    element, (batch, channels) = do.ctx.element, shape_of(x)[:2]
-    x = do.ctx.as_type(x, element)
-    pads = [axis.pad for axis in axes]
-    lengths = [axis.length for axis in axes]
-    if any(pads):
-        paddings = [0, 0, *pads, 0, 0, *pads]
-        x = do.step(
-            "padded",
-            tpu.PadOp,
-            [x],
-            (batch, channels, *lengths),
-            element,
-            paddings=paddings,
-            val=0.0,
-            mode="constant",
-        )
+def _table(do: Steps, x: SSAValue) -> SSAValue:
+    """An image as a matrix of pixels."""
+    element, (batch, channels, *lengths) = do.ctx.element, shape_of(x)
     size = math.prod(lengths)
-    image = do.reshaped("image", x, (batch, channels, size), element)
+    image = do.reshaped("image", do.ctx.as_type(x, element), (batch, channels, size), element)
     pixels = do.step(
         "pixels", tpu.PermuteOp, [image], (batch, size, channels), element, order=[0, 2, 1]
     )
     return do.reshaped("table", pixels, (batch * size, channels), element)
 
 
-def _index(
-    do: Steps, number: int, corner: Sequence[Tap], axes: Sequence[Axis], base: SSAValue | None
-) -> SSAValue:
+def _index(do: Steps, number: int, lines: Sequence[SSAValue]) -> SSAValue:
     """The row of the table that holds the pixels at one combination of taps."""
-    index = corner[0].index
-    shape = shape_of(index)
-    for tap, axis in zip(corner[1:], axes[1:], strict=True):
-        label = f"{axis.label}{number}"
-        length = float(axis.length)
-        lines = do.step(f"{label}_lines", tpu.MulConstOp, [index], shape, const_val=length)
-        index = do.step(f"{label}_index", tpu.AddOp, [lines, tap.index], shape)
-    if base is not None:
-        index = do.step(f"row{number}", tpu.AddOp, [index, base], shape)
+    index = lines[0]
+    for place, line in enumerate(lines[1:]):
+        pair = [index, line]
+        index = do.step(f"index{number}_{place}", tpu.AddOp, pair, shape_of(index))
     return index
 
 

@@ -303,15 +303,25 @@ MOVEMENTS = [
     *(
         Sample(
             top.SampledSumOp,
-            [X(normal(2, 3, *size)), X(1.3 * inside(2, 4, 3, 2)), X(normal(2, 4, 3))],
-            {"mode": mode, "padding_mode": padding, "align_corners": align},
+            [X(normal(41, 3)), X(1.3 * inside(images, 4, 3, 2)), X(normal(images, 4, 3))],
+            {
+                "height": size[0],
+                "width": size[1],
+                "first": first,
+                "image_step": step[0],
+                "pixel_step": step[1],
+                "mode": mode,
+                "padding_mode": padding,
+                "align_corners": align,
+            },
         )
-        for size, mode, padding, align in (
-            ((5, 4), 0, 0, False),
-            ((5, 4), 0, 1, True),
-            ((1, 6), 0, 0, True),
-            ((5, 4), 1, 0, False),
-            ((5, 4), 2, 2, False),
+        for images, size, first, step, mode, padding, align in (
+            (2, (5, 4), 0, (20, 1), 0, 0, False),
+            (2, (5, 4), 1, (1, 2), 0, 1, True),
+            (2, (1, 6), 0, (6, 1), 0, 0, True),
+            (1, (5, 4), 2, (0, 2), 1, 0, False),
+            (2, (5, 4), 0, (20, 1), 2, 2, False),
+            (2, (5, 4), 0, (20, 1), 2, 0, False),
         )
     ),
     Sample(

@@ -1,5 +1,7 @@
 """Weighted sums of samples of images: read in rows of pixels however they are put together."""
 
+import math
+
 import pytest
 from tests.passes.semantics import Net, assert_same_numbers, kinds
 from xdsl.dialects.builtin import ModuleOp
@@ -34,6 +36,7 @@ def test_one_image(keepdims: bool) -> None:
     found = kinds(after)
     assert "GridSampler" not in found
     assert "Permute" in found[found.index("SampledSum") :]
+    assert "Permute" in found[: found.index("SampledSum")]
 
 
 def test_positions_of_images_side_by_side() -> None:
@@ -88,3 +91,38 @@ def test_samples_that_others_read_stay() -> None:
     total = net.op(top.ReduceOp, "y", (product,), **attributes)
     module = net.module(total, net.op(top.AbsOp, "z", (samples,)))
     assert "Permute" not in kinds(assert_same_numbers(module, "canonicalize"))
+
+
+def of_tokens(*, cut: tuple[int, int] = (0, 25), pixels_last: bool = False) -> ModuleOp:
+    """Samples of images of which `cut` pixels are taken of tokens with all heads' channels."""
+    net = Net()
+    value = net.input("value", 1, 40, HEADS * CHANNELS)
+    start, end = cut
+    size = math.isqrt(end - start)
+    bounds = {"offset": [0, start, 0], "ends": [1, end, HEADS * CHANNELS], "steps": [1, 1, 1]}
+    taken = net.op(top.SliceOp, "taken", (value, *[net.none] * 3), axes=[], **bounds)
+    if pixels_last:
+        split = (1, CHANNELS, HEADS, size * size)
+        pixels = net.op(top.ReshapeOp, "heads", (taken,), shape=list(split))
+        turned = net.op(top.PermuteOp, "turned", (pixels,), order=[0, 2, 1, 3])
+    else:
+        turned = net.op(top.PermuteOp, "turned", (taken,), order=[0, 2, 1])
+    shape = [HEADS, CHANNELS, size, size]
+    image = net.op(top.ReshapeOp, "image", (turned,), shape=shape)
+    grid = net.input("grid", HEADS, QUERIES, 4, 2)
+    attributes = {"mode": 0, "padding_mode": 0, "align_corners": False}
+    samples = net.op(top.GridSamplerOp, "samples", (image, grid), **attributes)
+    return summed(net, samples, 4)
+
+
+@pytest.mark.parametrize("cut", [(0, 25), (4, 40)])
+def test_pixels_of_tokens_are_rows_of_all_of_them(cut: tuple[int, int]) -> None:
+    found = kinds(assert_same_numbers(of_tokens(cut=cut), "canonicalize"))
+    before = found[: found.index("SampledSum")]
+    assert "Permute" not in before
+    assert "Slice" not in before
+
+
+def test_channels_apart_are_no_rows() -> None:
+    found = kinds(assert_same_numbers(of_tokens(pixels_last=True), "canonicalize"))
+    assert "Permute" in found[: found.index("SampledSum")]

@@ -54,10 +54,15 @@ def sample(call: Call) -> Array:
 
 
 def sampled_sum(call: Call) -> Array:
-    """Samples N, C, Q, P times weights N, Q, P, summed over P: N, Q, C."""
+    """Samples of images in rows of pixels times weights N, Q, P, summed over P: N, Q, C."""
+    table, grid = call.tensor(), call.tensor(1)
+    size = (call.integer("height"), call.integer("width"))
+    images = np.arange(len(grid))[:, None, None] * call.integer("image_step")
+    pixels = np.arange(size[0] * size[1]).reshape(size) * call.integer("pixel_step")
+    rows = table[call.integer("first") + images + pixels]
     samples = grid_sample(
-        call.tensor(),
-        call.tensor(1),
+        np.moveaxis(rows, -1, 1),
+        grid,
         mode=call.integer("mode"),
         padding_mode=call.integer("padding_mode"),
         align_corners=call.flag("align_corners"),
