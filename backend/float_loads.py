@@ -66,7 +66,9 @@ class _Scheduler:
         self.floats = [
             index
             for index, (command, m) in enumerate(zip(gdma, moved, strict=True), start=1)
-            if m.direction is Direction.LOAD and _source(command) in coefficients
+            if m.direction is Direction.LOAD
+            and _source(command) in coefficients
+            and not _is_indexed(command)
         ]
         self.gdma_end: dict[int, int] = {}
         self.tiu_end: list[int] = [-1]
@@ -132,6 +134,11 @@ class _Scheduler:
         assert start is not None
         self.free = start + self.gdma_cycles[identity] - 1
         self.gdma_end[identity] = self.free
+
+
+def _is_indexed(command: Command) -> bool:
+    """Whether which coefficients are loaded is computed before."""
+    return "index" in command.form.operands
 
 
 def _source(command: Command) -> int:

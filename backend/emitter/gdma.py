@@ -110,10 +110,11 @@ class GdmaEmitter(CommandQueues):
         writes = [target.span(self.chip)] if isinstance(target, LocalTensor) else []
         self.issue("DMA_tensor", fields, [], writes)
 
-    def gather(self, target: GlobalTensor, source: GlobalTensor, index: GlobalTensor) -> None:
-        """target (1, c, rows, w) = rows of source (1, c, h, w) that index (1, 1 or c, rows, 1)
-        names, all in DDR; rows of both are dense. What is out of range becomes 0 (5.14)."""
-        self.issue("DMA_gather", self._row_fields("DMA_gather", target, source, index), [], [])
+    def gather(self, target: Place, source: GlobalTensor, index: GlobalTensor) -> None:
+        """target (1, c, rows, w) = rows of source (1, 1 or c, h, w) that index (1, 1 or c, rows, 1)
+        names, these in DDR; rows are dense. What is out of range becomes 0 (5.14)."""
+        writes = [target.span(self.chip)] if isinstance(target, LocalTensor) else []
+        self.issue("DMA_gather", self._row_fields("DMA_gather", target, source, index), [], writes)
 
     def scatter(self, target: GlobalTensor, source: GlobalTensor, index: GlobalTensor) -> None:
         """Rows of source (1, c, rows, w) to those of target (1, c, h, w) that index (1, 1 or c,
@@ -121,7 +122,7 @@ class GdmaEmitter(CommandQueues):
         self.issue("DMA_scatter", self._row_fields("DMA_scatter", target, source, index), [], [])
 
     def _row_fields(
-        self, form: str, target: GlobalTensor, source: GlobalTensor, index: GlobalTensor
+        self, form: str, target: Place, source: GlobalTensor, index: GlobalTensor
     ) -> dict[str, int]:
         if index.dtype.bytes != DType.I32.bytes or target.dtype is not source.dtype:
             kinds = ", ".join(t.dtype.label for t in (target, source, index))

@@ -19,17 +19,22 @@ from xdsl_tpu.backend.tensor import GlobalTensor
 from xdsl_tpu.dialects.absorbed import absorbed_owner, is_absorbed
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
-from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, movement_of
+from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, PicksRows, Rows, movement_of
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.dialects.names import name_of
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A value whose elements are those of `source`, which lies in memory row-major."""
+    """A value whose elements are those of `source`, which lies in memory row-major.
+
+    Where an op that picks `rows` is absorbed, they are these, and nothing else is done to them.
+    """
 
     source: SSAValue
     moves: IndexMap
+    rows: Rows | None = None
+    picker: Operation | None = None
 
 
 def reading(value: SSAValue) -> Reading | None:
@@ -37,6 +42,11 @@ def reading(value: SSAValue) -> Reading | None:
     chain: list[Operation] = []
     current, length = value, 0
     while isinstance(owner := current.owner, Operation):
+        if isinstance(owner, PicksRows) and is_absorbed(owner) and not length:
+            rows = owner.rows()
+            assert rows is not None, "nothing else of it is absorbed"
+            whole = IndexMap.identity(math.prod(_shape(value)))
+            return Reading(rows.table, whole, rows, owner)
         if not isinstance(owner, KeepsOrder) and absorbed_owner(current) is None:
             break
         chain.append(owner)

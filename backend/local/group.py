@@ -15,6 +15,7 @@ from xdsl_tpu.backend.leaves import sliced_kernel
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.forms import PLAIN, Arrangement, arrangements
 from xdsl_tpu.backend.local.gather import load_gathered, reading
+from xdsl_tpu.backend.local.gather_rows import load_rows
 from xdsl_tpu.backend.local.image import load_pack, packed
 from xdsl_tpu.backend.local.schedule import (
     Event,
@@ -106,13 +107,21 @@ class _Group:
             return
         span = target.tensor.span(self.chip)
         self._overwrite(span)
-        owner = next((use.operation for use in op.output.uses), op) if is_held(op) else op
+        owner: Operation = op
+        if is_held(op):
+            owner = next((use.operation for use in op.output.uses), op)
+        read = reading(op.input)
+        if read is not None and read.picker is not None:
+            owner = read.picker
         with self.emitter.layer(name_of(owner) or "", owner.name):
             source = self._source(op, target)
             if target.form is Form.MERGED:
                 views = self._views(self.arrangements[op.output], index)
                 load_merged(self.emitter, target, source, views)
-            elif (read := reading(op.input)) is not None:
+            elif read is not None and read.rows is not None:
+                table, index_ = ddr_value(read.rows.table), ddr_value(read.rows.index)
+                load_rows(self.emitter, target, table, index_)
+            elif read is not None:
                 load_gathered(self.emitter, target, ddr_value(read.source), read.moves)
             else:
                 load_slice(self.emitter, target, source)

@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 
 from xdsl.dialects.builtin import BoolAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap, row_major
 from xdsl_tpu.dialects.interfaces.shape import Shape, UnknownShapeError, known_shape
@@ -65,6 +65,23 @@ class KeepsOrder(Moves, ABC):
     def movement(self) -> Movement | None:
         size = prod(self.static_shape(0))
         return Movement(size, (Moved(0, IndexMap.identity(size)),))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of `table`, which lies row-major, that `index` names one after the other."""
+
+    table: SSAValue
+    index: SSAValue
+
+
+class PicksRows(Operation, ABC):
+    """An op with one result whose elements are whole rows of a table, at least with some
+    attributes; which ones, is known when the program runs."""
+
+    @abstractmethod
+    def rows(self) -> Rows | None:
+        """What is picked; None when it is not along the first axis, or shapes are not known."""
 
 
 def movement_of(op: Operation) -> Movement | None:

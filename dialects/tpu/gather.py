@@ -14,13 +14,14 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I32_INT, I64_INT, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
-from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
+from xdsl_tpu.dialects.interfaces.movement import PicksRows, Rows
+from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference, UnknownShapeError
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of, scalar_as_one
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp, declared_shape
 
 
 @irdl_op_definition
-class GatherOp(ShapeInference, TpuOp):
+class GatherOp(PicksRows, ShapeInference, TpuOp):
     """The slices of the input at `indices` along `axis`, whose place their dimensions take.
 
     Negative indices count from the end when `if_neg_index`.
@@ -45,6 +46,14 @@ class GatherOp(ShapeInference, TpuOp):
         if prod(indices) == 1 and len(declared_shape(self.output)) < len(full):
             return (scalar_as_one((*shape[:axis], *shape[axis + 1 :])),)
         return (full,)
+
+    def rows(self) -> Rows | None:
+        try:
+            shape = self.shape_of(self.input)
+        except UnknownShapeError:
+            return None
+        axis = axis_of(self.axis.value.data, len(shape))
+        return Rows(self.input, self.indices) if prod(shape[:axis]) == 1 else None
 
 
 @irdl_op_definition

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.address_assign.buffers import Buffer
-from xdsl_tpu.passes.address_assign.views import root_of
+from xdsl_tpu.passes.address_assign.views import needed_for, root_of
 from xdsl_tpu.passes.tensors import size_in_bytes
 
 BEFORE_ALL = -1
@@ -41,9 +41,9 @@ def lifetimes(func: FuncOp, apart: Collection[SSAValue] = ()) -> Lifetimes:
     last: dict[SSAValue, int] = dict(first)
     for op, step in steps.items():
         for operand in op.operands:
-            root = root_of(operand).source
-            if root in last:
-                last[root] = end if isinstance(op, ReturnOp) else step
+            for root in needed_for(operand):
+                if root in last:
+                    last[root] = end if isinstance(op, ReturnOp) else step
         for result in op.results:
             if _owns_bytes(result, op):
                 first[result] = last[result] = step

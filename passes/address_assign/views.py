@@ -1,6 +1,7 @@
 """Results that are their operand's bytes under another shape: they need no memory of their own."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -8,6 +9,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.interfaces.movement import PicksRows
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.tensors import element_bytes, shape_of
 
@@ -46,6 +48,17 @@ def root_of(value: SSAValue) -> View:
     while (view := view_of(value)) is not None:
         value, offset = view.source, offset + view.offset
     return View(value, offset)
+
+
+def needed_for(value: SSAValue) -> Iterator[SSAValue]:
+    """The tensors whose bytes who reads `value` reads: its own, or what it is a view of and, where
+    rows of that are absorbed, their indices."""
+    while (view := view_of(value)) is not None:
+        owner = value.owner
+        if isinstance(owner, PicksRows) and (rows := owner.rows()) is not None:
+            yield from needed_for(rows.index)
+        value = view.source
+    yield value
 
 
 def _slice_view(op: tpu.SliceOp) -> View | None:

@@ -16,18 +16,19 @@ from xdsl_tpu.backend.kernels.support import dtype_of
 from xdsl_tpu.backend.local.context import LocalValue
 from xdsl_tpu.backend.local.forms import arrangements
 from xdsl_tpu.backend.local.gather import gather_cost, reading
+from xdsl_tpu.backend.local.gather_rows import rows_cost
 from xdsl_tpu.backend.local.schedule import ginfo
 from xdsl_tpu.backend.local.shapes import of_value
-from xdsl_tpu.backend.tensor import Shape4, aligned, compact
+from xdsl_tpu.backend.tensor import DType, Shape4, aligned, compact
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed, set_absorbed
 from xdsl_tpu.dialects.attrs import I64Array, ints
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
-from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves
+from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves, PicksRows
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.module_state import chip_of
-from xdsl_tpu.passes.tensors import shape_of, size_in_bytes
+from xdsl_tpu.passes.tensors import element_of, shape_of, size_in_bytes
 
 MOST_COMMANDS = 1024
 """More commands for one Load than this cost more than the cycle model says."""
@@ -45,8 +46,9 @@ class AbsorbMovesPass(ModulePass):
     An absorbed op is not executed, and its result is a view of its operand. That takes that all
     users of the result, Reshapes and other absorbed ops aside, are Loads of a group with one
     channel to a lane; and that their transfers, by the cycle model, take no longer than before
-    together with the copy from DDR to DDR that is saved. `chip` is a name or a `.toml`
-    description, by default `module.chip`.
+    together with the copy from DDR to DDR that is saved. Rows of a table by their indices
+    (`tpu.Gather` along the first axis) come into lanes in the same way, where every slice of a
+    channel is whole rows. `chip` is a name or a `.toml` description, by default `module.chip`.
     """
 
     name = "absorb-moves"
@@ -58,7 +60,8 @@ class AbsorbMovesPass(ModulePass):
         _, _, func = divided_parts(op)
         # From the end, so that of a chain first what is next to the Loads is looked at.
         for move in reversed(list(func.body.block.ops)):
-            if isinstance(move, Moves) and move.is_read_by_strides():
+            by_strides = isinstance(move, Moves) and move.is_read_by_strides()
+            if by_strides or (isinstance(move, PicksRows) and _picks_for_loads(move)):
                 set_absorbed(move, _is_worth_it(move, chip))
 
 
@@ -85,8 +88,27 @@ def _is_worth_it(move: Operation, chip: Chip) -> bool:
     before = _cycles(loads, chip)
     set_absorbed(move, True)
     after = _cycles(loads, chip)
-    copy = size_in_bytes(move.results[0]) / chip.copy_bytes_per_cycle
+    rate = chip.copy_bytes_per_cycle
+    if isinstance(move, PicksRows):
+        rate = chip.gather_bytes_per_cycle
+    copy = size_in_bytes(move.results[0]) / rate
     return after is not None and (before is None or after <= before + copy)
+
+
+def _picks_for_loads(op: PicksRows) -> bool:
+    """Whether an op picks rows by indices of i32, and no absorbed op reads them."""
+    rows = op.rows()
+    if rows is None or dtype_of(element_of(rows.index)) is not DType.I32:
+        return False
+    return not _moved_on(op.results[0])
+
+
+def _moved_on(value: SSAValue) -> bool:
+    """Whether an absorbed op reads a value, or a view of it."""
+    return any(
+        is_absorbed(user) or (isinstance(user, KeepsOrder) and _moved_on(user.results[0]))
+        for user in (use.operation for use in value.uses)
+    )
 
 
 def _loads(value: SSAValue, chip: Chip) -> list[tpu.LoadOp] | None:
@@ -98,7 +120,7 @@ def _loads(value: SSAValue, chip: Chip) -> list[tpu.LoadOp] | None:
             continue  # names what its Loads read
         if isinstance(user, tpu.LoadOp) and _is_plain(user, chip):
             found.append(user)
-        elif isinstance(user, KeepsOrder) or is_absorbed(user):
+        elif isinstance(user, KeepsOrder) or _is_absorbed_move(user):
             behind = _loads(user.results[0], chip)
             if behind is None:
                 return None
@@ -106,6 +128,11 @@ def _loads(value: SSAValue, chip: Chip) -> list[tpu.LoadOp] | None:
         else:
             return None
     return found
+
+
+def _is_absorbed_move(op: Operation) -> bool:
+    """Whether Loads do what an op does to the order of its operand; a table must lie as it is."""
+    return is_absorbed(op) and not isinstance(op, PicksRows)
 
 
 def _is_plain(load: tpu.LoadOp, chip: Chip) -> bool:
@@ -122,8 +149,12 @@ def _cycles(loads: Sequence[tpu.LoadOp], chip: Chip) -> int | None:
         read = reading(load.input)
         plain = IndexMap.identity(math.prod(shape_of(load.input)))
         moves = plain if read is None else read.moves
+        rows = None if read is None else read.rows
         for target in _targets(load, chip):
-            cost = gather_cost(target, moves, chip)
+            if rows is None:
+                cost = gather_cost(target, moves, chip)
+            else:
+                cost = rows_cost(target, math.prod(shape_of(rows.index)), chip)
             if cost is None or cost[1] > MOST_COMMANDS:
                 return None
             total += cost[0]

@@ -1,4 +1,4 @@
-// RUN: tpu-opt %s --subnet-divide --layer-group --absorb-moves --address-assign --verify-addresses | filecheck %s
+// RUN: tpu-opt %s --split-input-file --subnet-divide --layer-group --absorb-moves --address-assign --verify-addresses | filecheck %s
 
 // The windows of an image are read by the group's Load through strides: the permute is not
 // executed and has its operand's address. A transpose of elements is executed, in the
@@ -20,5 +20,29 @@ module @net attributes {module.state = "TPU_REORDERED", module.chip = "bm1684x",
     %5 = "tpu.Add"(%3, %4) : (tensor<16x49x256xf16>, tensor<16x49x256xf16>) -> tensor<16x49x256xf16> loc("b")
     %6 = "tpu.Permute"(%5, %none) {order = [0, 2, 1]} : (tensor<16x49x256xf16>, none) -> tensor<16x256x49xf16> loc("end")
     return %6 : tensor<16x256x49xf16>
+  }
+}
+
+// -----
+
+// Rows of a table that the program names are loaded by their numbers; rows of which a lane would
+// take a part are gathered before.
+// CHECK-LABEL: module @rows
+// CHECK: "tpu.Gather"(%arg0{{.*}}{absorbed, axis = 0 : si32
+// CHECK: "tpu.Gather"(%arg0{{.*}}{axis = 0 : si32
+module @rows attributes {module.state = "TPU_REORDERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<300x32xf16>, %arg1: tensor<80xi32>) -> (tensor<1x20x128xf16>, tensor<1x160x16xf16>) {
+    %none = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<300x32xf16>) -> tensor<300x32xf16> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<80xi32>) -> tensor<80xi32> loc("i")
+    %2 = "tpu.Gather"(%0, %1, %none) {axis = 0 : si32} : (tensor<300x32xf16>, tensor<80xi32>, none) -> tensor<80x32xf16> loc("g")
+    %3 = "tpu.Reshape"(%2) {shape = [1, 20, 128]} : (tensor<80x32xf16>) -> tensor<1x20x128xf16> loc("s")
+    %4 = "tpu.Relu"(%3) : (tensor<1x20x128xf16>) -> tensor<1x20x128xf16> loc("a")
+    %5 = "tpu.Add"(%3, %4) : (tensor<1x20x128xf16>, tensor<1x20x128xf16>) -> tensor<1x20x128xf16> loc("b")
+    %6 = "tpu.Gather"(%0, %1, %none) {axis = 0 : si32} : (tensor<300x32xf16>, tensor<80xi32>, none) -> tensor<80x32xf16> loc("h")
+    %7 = "tpu.Reshape"(%6) {shape = [1, 160, 16]} : (tensor<80x32xf16>) -> tensor<1x160x16xf16> loc("t")
+    %8 = "tpu.Relu"(%7) : (tensor<1x160x16xf16>) -> tensor<1x160x16xf16> loc("c")
+    %9 = "tpu.Add"(%7, %8) : (tensor<1x160x16xf16>, tensor<1x160x16xf16>) -> tensor<1x160x16xf16> loc("d")
+    return %5, %9 : tensor<1x20x128xf16>, tensor<1x160x16xf16>
   }
 }
