@@ -97,7 +97,10 @@ def stretched_shapes(shapes: Sequence[Shape], whole: Shape, lanes: Lanes) -> lis
     [(1, 8, 1)]
     >>> stretched_shapes([(1, 8, 1)], (4, 8, 6), Lanes(1, 32)) is None
     True
+    >>> stretched_shapes([(3, 70, 1)], (3, 70, 6), Lanes(1, 42))
+    [(1, 42, 5, 1)]
     """
+    shapes, whole = _merged(shapes, whole)
     atoms = _atoms(whole, lanes)
     if atoms is None:
         return None
@@ -114,6 +117,25 @@ def stretched_shapes(shapes: Sequence[Shape], whole: Shape, lanes: Lanes) -> lis
         assert all(size is not None for size in rest), "runs are stretched alike"
         views.append((images, channels, *(size for size in rest if size is not None)))
     return views
+
+
+def _merged(shapes: Sequence[Shape], whole: Shape) -> tuple[list[Shape], Shape]:
+    """The same with neighbouring dimensions as one where each operand has both or neither."""
+    full = [(1,) * (len(whole) - len(shape)) + shape for shape in shapes]
+    columns: list[list[int]] = []
+    kinds: list[bool] | None = None
+    for axis, size in enumerate(whole):
+        if size == 1:
+            continue
+        sizes = [shape[axis] for shape in full]
+        own = [one == 1 for one in sizes]
+        if own == kinds:
+            columns[-1] = [a * b for a, b in zip(columns[-1], [*sizes, size], strict=True)]
+        else:
+            columns.append([*sizes, size])
+        kinds = own
+    rows = list(zip(*columns, strict=True)) or [()] * (len(shapes) + 1)
+    return rows[:-1], rows[-1]
 
 
 _Atom = tuple[int, int, int]
