@@ -90,10 +90,14 @@ def _inverse(e: Emitter, total: LocalTensor, spare: list[LocalTensor]) -> LocalT
 
 
 def row_shape(plan: Rows, types: Types, inner: int) -> RowShape | None:
-    """The rows of a tensor as the f16 sequences take them; None when it has others."""
+    """The rows of a tensor as the f16 sequences take them; None when it has others.
+
+    Those take a tensor of width 1 for rows along its height: rows of one element are not theirs.
+    """
     if inner != 1 or any(dtype is not DType.F16 for dtype in (types.out, *types.operands)):
         return None
-    return RowShape(plan.size, isinstance(plan, RowReduction))
+    along_width = isinstance(plan, RowReduction)
+    return None if along_width and plan.size == 1 else RowShape(plan.size, along_width)
 
 
 def _narrow(shape: RowShape, scale: float, chip: Chip) -> ElementWise:

@@ -52,4 +52,15 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         ),
         ("layer-group",),
     ),
+    "several rows of one element in a lane": (
+        Recipe(
+            ((1, 16, 7, 1),),
+            (
+                Step("Relu", (0,), (1, 16, 7, 1)),
+                Step("Softmax", (1,), (1, 16, 7, 1), {"axis": 3}),
+            ),
+        ),
+        (),
+        "F16",
+    ),
 }
