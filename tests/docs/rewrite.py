@@ -41,7 +41,8 @@ def session(old: str) -> str:
     checker = doctest.OutputChecker()
     parts: list[str] = []
     for command, shown in console.commands(old):
-        got = without_times(console.run(command, Path.cwd()))
+        ran = without_times(console.run(command, Path.cwd()))
+        got = console.with_shown_rounding(shown, ran)
         same = checker.check_output(shown, got, console.OPTIONS)
         lines = command.rstrip("\n").replace("\n", "\n> ")
         parts.append(f"$ {lines}\n{shown if same else got}")

@@ -58,6 +58,20 @@ def test_a_wrong_output_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         example.evaluate()
 
 
+@pytest.mark.parametrize(
+    ("printed", "is_right"),
+    [
+        ("max abs error 0.000613, SQNR 61.1 dB", True),
+        ("max abs error 0.000900, SQNR 61.1 dB", False),
+        ("max abs error 0.000613, SQNR 55.0 dB", False),
+        ("max abs error 0.000613, SQNR 61.1 dB, SQNR 61.1 dB", False),
+    ],
+)
+def test_figures_of_rounding_may_differ_a_little(printed: str, is_right: bool) -> None:
+    shown = "max abs error 0.000557, SQNR 60.9 dB"
+    assert (console.with_shown_rounding(shown, printed) == shown) is is_right
+
+
 def test_the_readme_s_sessions_fit_80_columns() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     sessions = [block.split("```")[0] for block in text.split("```console\n")[1:]]

@@ -85,6 +85,7 @@ from importlib import import_module
 number, module, function, tool, *arguments = sys.argv[1:]
 number = int(number)
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs the tests may ignore it, as nohup does
 main = import_module("xdsl_tpu.tools." + tool.replace("-", "_"))
 place = import_module(module)
 def struck(*given, **named):
