@@ -140,9 +140,11 @@ class GraphBuilder:
         ):
             self._unknown.update(filter(None, node.outputs))
         else:
-            self._reject(node, self._unsupported())
+            self._reject(node, self._unsupported(node))
 
-    def _unsupported(self) -> str:
+    def _unsupported(self, node: Node) -> str:
+        if node.op_type == "Dropout":
+            return "it drops numbers at random, as in training; export the model after model.eval()"
         if self._opset > NEWEST_OPSET:
             return f"this op is not supported (and opset {self._opset} is newer than tested)"
         return "this op is not supported"
@@ -288,7 +290,7 @@ class GraphBuilder:
         }
         body = expanded(proto, types, self._opset)
         if body is None:
-            return self._reject(node, self._unsupported())
+            return self._reject(node, self._unsupported(node))
         for part in body:
             self._visit(part)
 

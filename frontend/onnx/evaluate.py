@@ -38,7 +38,8 @@ def evaluate(node: Node, proto: onnx.NodeProto, inputs: Inputs) -> list[Array]:
     if elementwise := ELEMENTWISE.get(node.op_type):
         return [_elementwise(elementwise, [x for x in inputs if x is not None])]
     reference = ReferenceEvaluator(proto, opsets={"": node.opset})
-    feeds = {name: x for name, x in zip(node.inputs, inputs, strict=True) if x is not None}
+    # under the names of the proto: the node's are those behind an Identity
+    feeds = {name: x for name, x in zip(proto.input, inputs, strict=True) if x is not None}
     # onnx leaves a parameter of `run` without a type
     results = reference.run(None, feeds)  # pyright: ignore[reportUnknownMemberType]
     return [np.asarray(value) for value in cast(list[Any], results)]

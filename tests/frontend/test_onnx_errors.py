@@ -150,3 +150,10 @@ def test_strings_are_refused(model_of: ModelOf) -> None:
     graph.output[0].name = "y"
     with pytest.raises(TpuError, match=r"input 'x' \[2\]: it holds \w+, not numbers"):
         import_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+
+
+def test_dropout_in_training_is_said_to_be_that(model_of: ModelOf) -> None:
+    constants = {"ratio": np.array(0.1, np.float32), "training": np.array(True)}
+    node = helper.make_node("Dropout", ["x", "ratio", "training"], ["y"])
+    with pytest.raises(TpuError, match=r"Dropout.*at random.*model\.eval\(\)"):
+        import_onnx(model_of([node], {"x": X}, constants, ["y"], 17))

@@ -89,6 +89,41 @@ def test_batch_norm(agree: Agree) -> None:
     agree(helper.make_node("BatchNormalization", ["x", *names], ["y"]), {"x": X}, constants)
 
 
+@pytest.mark.parametrize("batch", [1, 3])
+def test_batch_norm_in_training_mode(agree: Agree, batch: int) -> None:
+    """Every result: what is normalised, and the running statistics."""
+    names = ["gamma", "beta", "mean", "variance"]
+    constants = {name: np.abs(random(4)) + np.float32(0.5) for name in names}
+    outputs = ["y", "new_mean", "new_variance"]
+    node = helper.make_node(
+        "BatchNormalization", ["x", *names], outputs, training_mode=1, momentum=0.75
+    )
+    agree(node, {"x": random(batch, 4, 9, 10)}, constants, outputs)
+
+
+def test_standardised_weights_behind_an_identity_fold(agree: Agree) -> None:
+    """A constant that has another name in the node than in the table of constants is one too."""
+    nodes = [
+        helper.make_node("Identity", ["ones"], ["gamma"]),
+        helper.make_node(
+            "BatchNormalization",
+            ["w", "gamma", "zeros", "zeros", "ones"],
+            ["standard", "m", "v"],
+            training_mode=1,
+        ),
+        helper.make_node("Reshape", ["standard", "shape"], ["filter"]),
+        helper.make_node("Conv", ["x", "filter"], ["y"]),
+    ]
+    constants = {
+        "w": random(1, 6, 36),
+        "ones": np.ones(6, np.float32),
+        "zeros": np.zeros(6, np.float32),
+        "shape": np.array([6, 4, 3, 3]),
+    }
+    module = agree(nodes, {"x": X}, constants)
+    assert not [op for op in module.walk() if op.name in ("top.BatchNorm", "top.Mul", "top.Reduce")]
+
+
 def test_batch_norm_is_folded_into_conv(agree: Agree) -> None:
     names = ["gamma", "beta", "mean", "variance"]
     constants = {name: np.abs(random(6)) + np.float32(0.5) for name in names}

@@ -8,6 +8,7 @@ from xdsl_tpu.frontend.onnx.compose import (
     recurrent,
     special,
     spectrum,
+    statistics,
     transposed,
 )
 from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
@@ -20,6 +21,7 @@ COMPOSED: dict[str, Composition] = {
     **recurrent.COMPOSED,
     **special.COMPOSED,
     **spectrum.COMPOSED,
+    **statistics.COMPOSED,
     **transposed.COMPOSED,
 }
 """ONNX op type to the function that writes such a node out."""

@@ -12,8 +12,6 @@ from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
 def convert_batch_norm(context: Context, node: Node) -> None:
     """BatchNormalization -> top.BatchNorm, whose parameters come in another order."""
-    if node.attribute("training_mode", 0) or any(node.outputs[1:]):
-        raise UnsupportedNode("training mode is not supported; export the model for inference")
     x, gamma, beta, mean, variance = (context.value(name) for name in node.inputs)
     epsilon = node.attribute("epsilon", 1e-5)
     context.emit(node, top.BatchNormOp, [x, mean, variance, gamma, beta], epsilon=epsilon)
