@@ -17,6 +17,8 @@ from xdsl_tpu.passes.processor_top_optimize import (
     arithmetic,
     conv,
     cosine_attention,
+    depthwise,
+    far_pool,
     fold_rows,
     matmul_output_transpose,
     matmul_right_transpose,
@@ -31,8 +33,14 @@ from xdsl_tpu.passes.processor_top_optimize import (
 
 PATTERNS: PatternTable = {
     top.AddOp: (arithmetic.ConvertMultiInputAdd(),),
+    top.AvgPoolOp: (far_pool.FarPool(),),
     top.ConcatOp: (swap_dim_inner.ConcatToSwapDimInner(),),
-    top.ConvOp: (conv.ConvRowsToPlanes(), MergePointwiseConv(), fold_rows.FoldPatchRows()),
+    top.ConvOp: (
+        conv.ConvRowsToPlanes(),
+        MergePointwiseConv(),
+        fold_rows.FoldPatchRows(),
+        depthwise.SplitDepthwise(),
+    ),
     top.DivOp: (arithmetic.DivBySqrt(),),
     top.MatMulOp: (
         split_matmul.SplitMatMulPattern(),
@@ -42,6 +50,7 @@ PATTERNS: PatternTable = {
         pixels.ImageToRows(),
         pixels.RowToPixel(),
     ),
+    top.MaxPoolOp: (far_pool.FarPool(),),
     top.MulConstOp: (
         MergeMulConst(),
         reshape_reorder.MulConstBeforePermute(),
