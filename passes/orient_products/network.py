@@ -24,13 +24,17 @@ from xdsl_tpu.dialects.interfaces.layout_views import ViewRule
 from xdsl_tpu.dialects.top.layout.axes import PadLayout, SliceLayout
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.graph import has_shapes
+from xdsl_tpu.passes.orient_products.columns import (
+    BYTES,
+    down_columns,
+    is_across,
+    there_and_back,
+)
 from xdsl_tpu.passes.orient_products.labels import Labelling, Pair, Table, added
 from xdsl_tpu.passes.processor_top_optimize.matmul_right_transpose import swaps_last_two
 from xdsl_tpu.passes.tensors import shape_of, tensor_type
 
 LEFT, RIGHT = 0, 1
-_BYTES = 2
-"""Of the numbers that products and transpositions are priced with."""
 _CARRIES = (UnaryRule, BroadcastRule, ViewRule, PadLayout, SliceLayout)
 
 
@@ -45,7 +49,7 @@ def orders_of(op: Operation) -> Orders | None:
     None for all other ops, and where an operand, a result or an attribute cannot follow.
     """
     trait = LayoutInterface.of(op)
-    if not isinstance(trait, _CARRIES) and not isinstance(op, top.ConcatOp):
+    if not isinstance(trait, _CARRIES) and not isinstance(op, top.ConcatOp) and not _is_across(op):
         return None
     assert trait is not None
     if trait.required(op) is not None or trait.layout(op) is not None or len(op.results) != 1:
@@ -116,7 +120,7 @@ class Network:
         for forward in (True, False):
             queue = ends[:1] if forward else ends[1:]
             for near in queue:
-                if isinstance(near, top.SoftmaxOp):
+                if isinstance(near, top.SoftmaxOp) and not is_across(near):
                     return True
                 if near is op or near in self.orders:
                     found = _readers(near) if forward else _makers(near)
@@ -187,12 +191,13 @@ class Network:
         shape = shape_of(value)
         if not moves_data(shape, swapping(len(shape))):
             return 1
-        size = prod(shape) * _BYTES
-        rates = self.chip.load_bytes_per_cycle, self.chip.store_bytes_per_cycle
-        return sum(round(size / rate) for rate in rates) + 1
+        return there_and_back(prod(shape), self.chip) + 1
 
     def _alone(self, op: Operation) -> Pair:
-        """What the labels cost in themselves: those that fill the array badly take longer."""
+        """What the labels cost in themselves: products that fill the array badly take longer, and
+        a softmax down columns lies across what DDR and the lanes hold together."""
+        if _is_across(op):
+            return down_columns(shape_of(op.results[0]), self.chip), 0
         if not isinstance(op, top.MatMulOp):
             return 0, 0
         *batch, rows, inner = shape_of(op.input)
@@ -205,8 +210,12 @@ class Network:
     def _products(self, rows: int, inner: int, columns: int) -> int:
         """Cycles of a product, with rows over the lanes (docs/hardware/cycles.md)."""
         chip = self.chip
-        rooms = chip.lanes, chip.cube_outputs[_BYTES], chip.cube_channels[_BYTES]
+        rooms = chip.lanes, chip.cube_outputs[BYTES], chip.cube_channels[BYTES]
         return prod(-(-n // room) for n, room in zip((rows, columns, inner), rooms, strict=True))
+
+
+def _is_across(op: Operation) -> bool:
+    return isinstance(op, top.SoftmaxOp) and is_across(op)
 
 
 def _maker(value: SSAValue) -> list[Operation]:

@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import BoolAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
@@ -18,6 +19,7 @@ from xdsl_tpu.dialects.top.layout.base import insert_permute
 from xdsl_tpu.passes.graph import derived_name, rebuilt
 from xdsl_tpu.passes.layout.names import Names, keep_returned_names
 from xdsl_tpu.passes.module_state import State, chip_of, require_state
+from xdsl_tpu.passes.orient_products.columns import SoftmaxToColumns
 from xdsl_tpu.passes.orient_products.network import (
     LEFT,
     RIGHT,
@@ -44,11 +46,12 @@ class OrientProductsPass(ModulePass):
         Permute  8x196x16 -> 8x16x196
 
     The transpose of x y is y^T x^T; element-wise ops, slices, paddings, concatenations and changes
-    of shape in front of matrices do the same on transposed values. Each such op is written one way
-    or the other, as a minimum cut of their graph says: what is minimised are the cycles of the
-    transpositions that are left and of products, in which rows lie over the lanes. The right matrix
-    may be read transposed for nothing. Everything else keeps its form. `chip` is a name or a
-    `.toml` description.
+    of shape in front of matrices do the same on transposed values; a softmax down columns becomes
+    one along rows. Each such op is written one way or the other, as a minimum cut of their graph
+    says: what is minimised are the cycles of the transpositions that are left, of softmaxes down
+    columns, and of products, in which rows lie over the lanes. The right matrix may be read
+    transposed for nothing. Everything else keeps its form. `chip` is a name or a `.toml`
+    description.
     """
 
     name = "orient-products"
@@ -59,9 +62,11 @@ class OrientProductsPass(ModulePass):
         require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
         chip = chip_of(op, self.chip)
         with keep_returned_names(op):
+            applier = GreedyRewritePatternApplier([SoftmaxToColumns(chip)])
+            PatternRewriteWalker(applier).rewrite_module(op)
             for func in functions(op):
                 network = Network.of(func, chip)
-                if any(map(is_swap, network.ops)):
+                if any(is_swap(op) or isinstance(op, top.SoftmaxOp) for op in network.ops):
                     labels = network.labels()
                     if any(labels):
                         _Rewriting(network, labels, Names(op)).run()

@@ -115,6 +115,45 @@ def test_weights_follow() -> None:
     assert shape_of(ops_of(after, top.MulOp)[0].output) == (1, HEADS, SIZE, TOKENS)
 
 
+def softmax(net: Net, name: str, value: SSAValue, axis: int) -> SSAValue:
+    return net.op(top.SoftmaxOp, name, (value,), axis=axis)
+
+
+def test_keys_with_a_softmax_over_tokens_are_turned_once() -> None:
+    """softmax(k)^T v: the transposition of the product serves the softmax, too."""
+    net = Net()
+    k, v = (
+        net.op(top.AbsOp, f"a{name}", (net.input(name, 1, HEADS, TOKENS, SIZE),)) for name in "kv"
+    )
+    keys = softmax(net, "p", k, 2)
+    after = assert_same_numbers(net.module(times(net, "z", swapped(net, "kt", keys), v)), ORIENT)
+    assert kinds(after) == ["Abs", "Abs", "Permute", "Softmax", "MatMul"]
+    (turned,) = ops_of(after, top.SoftmaxOp)
+    assert turned.axis.value.data % 4 == 3
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 7), (1, 5, 3, 4), (5, 7), (2, 5, 1, 1, 7)])
+def test_a_softmax_along_another_dimension_is_turned(shape: tuple[int, ...]) -> None:
+    net = Net()
+    axis = shape.index(5)
+    x = net.op(top.AbsOp, "a", (net.input("x", *shape),))
+    after = assert_same_numbers(net.module(softmax(net, "y", x, axis)), ORIENT)
+    (turned,) = ops_of(after, top.SoftmaxOp)
+    assert shape_of(turned.output)[-1] == 5
+    assert len(ops_of(after, top.PermuteOp)) == 2
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((2, 5, 7), 2), ((2, 5, 1), 1), ((2, 7, 5, 1, 1), 2), ((1, 3, 8192), 1), ((1, 3, 2, 4096), 1)],
+)
+def test_a_softmax_along_rows_or_down_long_columns_stays(shape: tuple[int, ...], axis: int) -> None:
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", *shape),))
+    after = assert_same_numbers(net.module(softmax(net, "y", x, axis)), ORIENT)
+    assert kinds(after) == ["Abs", "Softmax"]
+
+
 def everything(problem: Labelling) -> int:
     choices = product((0, 1), repeat=len(problem.nodes))
     return min(problem.cost(labels) for labels in choices)

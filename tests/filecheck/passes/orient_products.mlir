@@ -54,3 +54,46 @@ func.func @both_ways(%arg_x: tensor<2x196x16xf32>, %arg_y: tensor<2x16x196xf32>)
 // CHECK: %[[P:.*]] = "top.MatMul"(%{{.*}}) : (tensor<2x196x16xf32>, tensor<2x16x196xf32>, none)
 // CHECK-NEXT: %[[T:.*]] = "top.Permute"(%[[P]])
 // CHECK-NEXT: return %[[P]], %[[T]]
+
+// -----
+
+// A softmax over channels: what lies behind them becomes one dimension, and it goes along rows.
+func.func @classes(%arg_x: tensor<1x19x16x16xf32>) -> tensor<1x19x16x16xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x19x16x16xf32>) -> tensor<1x19x16x16xf32> loc("x")
+  %y = "top.Softmax"(%x) {axis = 1 : si32} : (tensor<1x19x16x16xf32>) -> tensor<1x19x16x16xf32> loc("y")
+  return %y : tensor<1x19x16x16xf32>
+}
+
+// CHECK-LABEL: func.func @classes
+// CHECK: "top.Reshape"({{.*}} -> tensor<1x19x256xf32>
+// CHECK-NEXT: "top.Permute"({{.*}} -> tensor<1x256x19xf32>
+// CHECK-NEXT: "top.Softmax"({{.*}}axis = 2 : si32{{.*}} -> tensor<1x256x19xf32>
+// CHECK-NEXT: "top.Permute"({{.*}} -> tensor<1x19x256xf32>
+// CHECK-NEXT: "top.Reshape"({{.*}} -> tensor<1x19x16x16xf32>
+
+// -----
+
+// Nothing lies behind the axis but ones: its rows are rows already. Its logarithm is another op's.
+func.func @rows(%arg_x: tensor<1x19x16x1xf32>) -> (tensor<1x19x16x1xf32>, tensor<1x19x16x1xf32>) {
+  %x = "top.Input"(%arg_x) : (tensor<1x19x16x1xf32>) -> tensor<1x19x16x1xf32> loc("x")
+  %y = "top.Softmax"(%x) {axis = 2 : si32} : (tensor<1x19x16x1xf32>) -> tensor<1x19x16x1xf32> loc("y")
+  %z = "top.Softmax"(%x) {axis = 1 : si32, log = true} : (tensor<1x19x16x1xf32>) -> tensor<1x19x16x1xf32> loc("z")
+  return %y, %z : tensor<1x19x16x1xf32>, tensor<1x19x16x1xf32>
+}
+
+// CHECK-LABEL: func.func @rows
+// CHECK-NOT: top.Permute
+// CHECK-NOT: top.Reshape
+
+// -----
+
+// Lanes have hundreds of columns, which lie together: two transpositions would take longer.
+func.func @long_columns(%arg_x: tensor<1x16x4x8400xf32>) -> tensor<1x16x4x8400xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x16x4x8400xf32>) -> tensor<1x16x4x8400xf32> loc("x")
+  %y = "top.Softmax"(%x) {axis = 1 : si32} : (tensor<1x16x4x8400xf32>) -> tensor<1x16x4x8400xf32> loc("y")
+  return %y : tensor<1x16x4x8400xf32>
+}
+
+// CHECK-LABEL: func.func @long_columns
+// CHECK-NOT: top.Permute
+// CHECK-NOT: top.Reshape
