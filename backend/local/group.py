@@ -17,6 +17,7 @@ from xdsl_tpu.backend.local.forms import PLAIN, Arrangement, arrangements
 from xdsl_tpu.backend.local.gather import load_gathered, reading
 from xdsl_tpu.backend.local.gather_rows import load_rows
 from xdsl_tpu.backend.local.image import load_pack, packed
+from xdsl_tpu.backend.local.lane_image import load_image, store_image
 from xdsl_tpu.backend.local.schedule import (
     Event,
     Sections,
@@ -123,6 +124,8 @@ class _Group:
                 load_rows(self.emitter, target, table, index_)
             elif read is not None:
                 load_gathered(self.emitter, target, ddr_value(read.source), read.moves)
+            elif op.indexing_map_s2l is not None:
+                load_image(self.emitter, target, source)
             else:
                 load_slice(self.emitter, target, source)
         self.resident[op] = (target.start, span)
@@ -131,7 +134,9 @@ class _Group:
         scratch = Scratch(self.chip, self._free(event))
         with self.emitter.layer(name_of(op) or "", op.name):
             source = self._own(op.input, event.slice)
-            if all(source.tensor.shape):
+            if op.indexing_map_l2s is not None:
+                store_image(self.emitter, source, ddr_value(op.output))
+            elif all(source.tensor.shape):
                 store_slice(self.emitter, source, ddr_value(op.output), scratch)
         for span in scratch.taken:
             self._overwrite(span)

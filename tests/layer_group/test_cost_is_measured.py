@@ -37,7 +37,7 @@ EARLIER = {"swin_t": 0.04}
 small transfers for fuller than it is, by 3.3 % of swin_t; which of them is not known."""
 
 
-NOT_PRICED = ("fuse-attention", "merge-moves")
+NOT_PRICED = ("fuse-attention", "keep-lanes", "merge-moves")
 """Passes that search for groups of their own, or execute movement otherwise than the search saw."""
 
 

@@ -29,8 +29,9 @@ OWN = (
     "NarrowActive",
     "RowToPixel",
     "CastBeforeMove",
+    "merge-rows",
 )
-"""Patterns that do more than the vendor's compiler on these networks."""
+"""Patterns and passes that do more than the vendor's compiler on these networks."""
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Dimensions that nothing tells apart, dropped or merged in all values that are linked by them."""
