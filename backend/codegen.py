@@ -18,9 +18,10 @@ from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.float_loads import float_loads
 from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value, where
 from xdsl_tpu.backend.leaves import LEAVES
-from xdsl_tpu.backend.local.group import SlicePlace, emit_group, unsupported
 from xdsl_tpu.backend.local.image import write_image
 from xdsl_tpu.backend.program import IoTensor, Program
+from xdsl_tpu.backend.tile.build import build
+from xdsl_tpu.backend.tile.emit import emit, unsupported
 from xdsl_tpu.backend.value_places import ValuePlace
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed
@@ -88,9 +89,8 @@ def _emit(
             continue
         if isinstance(op, tpu.GroupOp):
             for number, context in enumerate(cores):
-                slices: list[SlicePlace] = []
-                emit_group(context, op, slices, number)
-                places += [ValuePlace(layer, value, local) for layer, value, local in slices]
+                for layer, value, local in emit(context, build(op, chip, number)):
+                    places.append(ValuePlace(layer, value, local))
         else:
             _emit_alone(cores[0], op, places)
             for context in cores[1:] if cores[0].is_shared else ():

@@ -5,9 +5,8 @@ from functools import partial
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.local.group import slice_of
 from xdsl_tpu.backend.local.measure import measure
-from xdsl_tpu.backend.local.schedule import Sections, ginfo, sections
+from xdsl_tpu.backend.local.schedule import Sections, ginfo, sections, slice_of
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw

@@ -8,13 +8,15 @@ i - s in iteration i of the loop; otherwise every op runs once, in order.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import cast
 
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.attrs import I64Array, ints
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
 from xdsl_tpu.dialects.tpu.op import LocalOp
 
@@ -45,6 +47,20 @@ def sections(group: tpu.GroupOp) -> list[Sections]:
     """The slices in order of work: c innermost, then w, h, d, n."""
     counts = [getattr(group, f"{axis}secs").value.data for axis in "ndhwc"]
     return [(n, c, d, h, w) for n, d, h, w, c in product(*map(range, counts))]
+
+
+def slice_of(info: LayerGroupAttr, index: Sections) -> tuple[Ncdhw, Ncdhw]:
+    """Sizes and start of a slice along all axes; an axis with one entry is not cut."""
+    sizes: dict[str, int] = {}
+    starts: dict[str, int] = {}
+    for axis, k in zip("ncdhw", index, strict=True):
+        lengths = ints(cast(I64Array, getattr(info, f"{axis}_slice")))
+        places = ints(cast(I64Array, getattr(info, f"{axis}_idx")))
+        if len(lengths) > 1 and k >= len(lengths):
+            raise TpuError(f"section {k} is wanted of {axis}_slice {list(lengths)}")
+        at = k if len(lengths) > 1 else 0
+        sizes[axis], starts[axis] = lengths[at], places[at]
+    return Ncdhw(**sizes), Ncdhw(**starts)
 
 
 def slices_of(group: tpu.GroupOp, core: int = 0) -> list[int]:
@@ -133,20 +149,20 @@ class Lifetime:
     end: int
 
 
-def lifetimes(schedule: Sequence[Event]) -> Iterator[Lifetime]:
+def lifetimes(schedule: Sequence[Event], slices: Sequence[Sections]) -> Iterator[Lifetime]:
     """When each value of each slice lies in local memory, from its definition to its last use.
 
-    A weight is loaded for the first slice and stays for all.
+    What is loaded stays for all slices that need the same of it, a weight for all there are.
     """
-    defined: dict[tuple[Operation, int], int] = {}
-    used: dict[tuple[Operation, int], int] = {}
+    defined: dict[tuple[Operation, object], int] = {}
+    used: dict[tuple[Operation, object], int] = {}
     for event in schedule:
-        key = (event.op, _instance(event.op, event.slice))
+        key = (event.op, _instance(event.op, event.slice, slices))
         defined.setdefault(key, event.step)
         used[key] = max(used.get(key, 0), event.step)
         for operand in event.op.operands:
             if isinstance(operand.owner, LocalOp):
-                source = (operand.owner, _instance(operand.owner, event.slice))
+                source = (operand.owner, _instance(operand.owner, event.slice, slices))
                 used[source] = max(used.get(source, 0), event.step)
     for key, first in defined.items():
         info = ginfo(key[0])
@@ -159,8 +175,11 @@ def is_held(op: Operation) -> bool:
     return isinstance(op, tpu.LoadOp) and op.lmem_type.value.data == 0
 
 
-def _instance(op: Operation, index: int) -> int:
-    return 0 if is_held(op) else index
+def _instance(op: Operation, index: int, slices: Sequence[Sections]) -> object:
+    """What tells one slice of an op's result from another."""
+    if not isinstance(op, tpu.LoadOp) or len(slices) == 1:
+        return index
+    return 0 if is_held(op) else slice_of(ginfo(op), slices[index])
 
 
 def free_regions(
