@@ -7,6 +7,7 @@ Each stage ends in IR worth keeping: `top.mlir`, `tpu.mlir`, `final.mlir`. `lowe
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -214,6 +215,11 @@ def passes_behind(name: str, settings: Settings) -> list[ModulePass]:
     steps = STEPS["final"]
     first = 1 + next(place for place, step in enumerate(steps) if step.name == name)
     return list(_set_up([step for step in steps[first:] if not step.checks], settings))
+
+
+def passes_before(name: str, stage: str, settings: Settings) -> list[ModulePass]:
+    """Those of a stage in front of pass `name`."""
+    return list(takewhile(lambda one: one.name != name, _set_up(STEPS[stage], settings)))
 
 
 def _set_up(steps: Sequence[Step], settings: Settings) -> Iterator[ModulePass]:

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.integers import is_integer_tensor
-from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.names import name_of, names_of
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.graph import module_of
@@ -58,6 +58,7 @@ def op_modes(
     """
     precise = _high_precision(func)
     modes: dict[Operation, str] = {}
+    table = with_derived(table, func)
     fine = _fine_sums(func, weights) | fine_ops(func) if mode == "INT8" else set[Operation]()
     exact = exact_ops(func)
     for op in func.body.block.ops:
@@ -127,13 +128,34 @@ def float_mode(op: Operation) -> str:
 
 def refuse_unknown_names(table: Mapping[str, str], module: ModuleOp, source: str) -> None:
     """TpuError when a quantize table names nothing of the module: it is for another one."""
-    known = {name_of(result) for op in module.walk() for result in op.results}
-    if table and not known.intersection(table):
+    known = {name for op in module.walk() for name in names_of(op) if name is not None}
+    if table and not known.intersection(table) and not _derived(table, known):
         first = next(iter(table))
         raise TpuError(
             f"quantize table {source}: none of its {len(table)} ops is in the model "
             f"(the first is '{first}'); op names are those of top.mlir"
         )
+
+
+def with_derived(table: Mapping[str, str], func: FuncOp) -> Mapping[str, str]:
+    """A quantize table with lines for ops that passes have made of ops that it names.
+
+    Where nothing has the name of a line any more, it counts for ops with names that begin with it
+    (`derived_name`): X_turned, or the parts of X.
+    """
+    names = {name for op in func.body.block.ops for name in names_of(op) if name is not None}
+    return {**table, **_derived(table, names)}
+
+
+def _derived(table: Mapping[str, str], names: Set[str]) -> dict[str, str]:
+    """Lines for names that are in no table, by the longest line that they begin with."""
+    gone = sorted((name for name in table if name not in names), key=len)
+    return {
+        name: table[old]
+        for old in gone
+        for name in names
+        if name.startswith(f"{old}_") and name not in table
+    }
 
 
 def _said(op: Operation, table: Mapping[str, str]) -> str | None:

@@ -11,6 +11,7 @@ import pytest
 from onnx import numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.interpreters.runner import find_main
@@ -25,7 +26,7 @@ from xdsl_tpu.passes.calibration.table import (
 )
 from xdsl_tpu.tools.calibrate_model import canonical_top
 from xdsl_tpu.tools.mixing.automatic import Wanted, quantise
-from xdsl_tpu.tools.mixing.layers import Layers
+from xdsl_tpu.tools.mixing.layers import Layers, formats_of
 from xdsl_tpu.tools.mixing.network import Network
 from xdsl_tpu.tools.mixing.rounding import in_steps, noise
 from xdsl_tpu.tools.mixing.search import Block, choose, measure
@@ -134,6 +135,30 @@ def test_random_ids_are_rows_of_their_table(tokens: ModuleOp) -> None:
     drawn = [inputs["ids"] for _, inputs in RandomSamples(tokens).samples()]
     assert len(drawn) == 8
     assert 0 <= min(map(np.min, drawn)) < max(map(np.max, drawn)) == 6
+
+
+TURNED = """<ir_version: 9, opset_import: ["" : 17]>
+agraph (float[1,4,196,16] x, float[1,4,196,16] v) => (float[1,4,16,16] y) {
+    keys = Abs(x)
+    values = Abs(v)
+    shares = Softmax<axis = 2>(keys)
+    columns = Transpose<perm = [0, 1, 3, 2]>(shares)
+    y = MatMul(columns, values)
+}"""
+
+
+def test_layers_have_the_names_that_lowering_finds(tmp_path: Path) -> None:
+    """What is written transposed has another name than in the network."""
+    net, observed = network(saved(tmp_path / "turned.onnx", TURNED, {}), tmp_path)
+    table = observed.table("max")
+    layers = Layers.of(net, table)
+    (softmax,) = (op for op in layers.default if isinstance(op, top.SoftmaxOp))
+    name = name_of(softmax)
+    assert name == "shares_Softmax_turned"
+    modes = layers.modes((), dict.fromkeys(layers.default, "F32"))
+    assert modes[name] == "F32"
+    assert formats_of(net.lowered(table, modes))[name] == "F32"
+    assert formats_of(net.lowered(table, {"shares_Softmax": "F32"}))[name] == "F32"
 
 
 def test_a_token_far_smaller_than_the_patches_is_not_lost(tokens: ModuleOp, tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import clone_with_weights, weights_of
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.passes.lowering.quantize_table import quantize_table_text
-from xdsl_tpu.passes.pipeline import make_pass
-from xdsl_tpu.passes.pipelines import FLOAT, Quantization, Settings, run_stage
+from xdsl_tpu.passes.pipelines import FLOAT, Quantization, Settings, passes_before, run_stage
 
 Array = npt.NDArray[Any]
 Inputs = Mapping[str, Array]
@@ -55,13 +54,9 @@ class Network:
     def calibrated(self, table: CalibrationTable) -> ModuleOp:
         """Top IR with the ranges of a table, as `convert-top-to-tpu` will see it."""
         module, context = clone_with_weights(self.top), make_context()
-        chip = self.chip.instruction_set
-        for name, options in (
-            ("processor-assign", f"mode=INT8 chip={chip}"),
-            ("import-calibration-table", f'file="{self._written(table)}" asymmetric=false'),
-            ("processor-top-optimize", ""),
-        ):
-            make_pass(name, options).apply(context, module)
+        settings = replace(self._settings(Quantization(str(self._written(table)))), mode="INT8")
+        for one in passes_before("convert-top-to-tpu", "tpu", settings):
+            one.apply(context, module)
         return module
 
     def lowered(self, table: CalibrationTable, modes: Modes) -> ModuleOp:
