@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.packed_weights import FORMATS, bits_of, floats_of
+from xdsl_tpu.passes.pack_weights import USUAL_GROUP
 from xdsl_tpu.passes.pipelines import Quantization
 from xdsl_tpu.tools.calibrated_compile import calibrated
 from xdsl_tpu.tools.calibration_data import Source
@@ -30,9 +32,14 @@ class Request:
     command: str | None = None
     cores: int = 1
     asymmetric: bool = False
+    group: int | None = None
+    symmetric: bool = False
 
     def check(self) -> None:
         """Raise TpuError for options that say different things about ranges."""
+        if (self.group or self.symmetric) and not bits_of(self.quantize):
+            option = "--group" if self.group else "--symmetric"
+            raise TpuError(f"{option} is for packed matrices: --quantize {'|'.join(FORMATS)}")
         if self.asymmetric and self.quantize not in (None, "INT8"):
             raise TpuError(f"--asymmetric is for INT8: leave it out for {self.quantize}")
         if self.asymmetric and self.min_cosine is not None:
@@ -61,7 +68,11 @@ class Request:
         """The files of tables that were given."""
         tables = (self.calibration_table, self.quantize_table)
         files = ("" if one is None else str(one.absolute()) for one in tables)
-        return Quantization(*files, asymmetric=self.asymmetric)
+        return self._packed(Quantization(*files, asymmetric=self.asymmetric))
+
+    def _packed(self, tables: Quantization) -> Quantization:
+        bits, group = bits_of(self.quantize), self.group or USUAL_GROUP
+        return replace(tables, weight_bits=bits, group=group, symmetric=self.symmetric)
 
 
 def build(
@@ -80,18 +91,19 @@ def build(
                 request.model,
                 request.calibrate_with,
                 request.min_cosine,
-                request.quantize,
+                floats_of(request.quantize),
                 request.chip,
                 request.input_shapes,
                 request.disable,
                 on_stage,
             )
             made, tables = stack.enter_context(making)
-            quantization = replace(made, asymmetric=request.asymmetric)
+            tables_of = replace(quantization, calibration_table=made.calibration_table)
+            quantization = replace(tables_of, quantize_table=made.quantize_table)
         result = compile_model(
             request.model,
             output,
-            request.quantize,
+            floats_of(request.quantize),
             request.chip,
             request.input_shapes,
             request.disable,

@@ -23,11 +23,12 @@ from xdsl_tpu.api.samples import (
 from xdsl_tpu.api.shown import working
 from xdsl_tpu.api.told import told
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.packed_weights import FORMATS as PACKED
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.tools.calibrate_model import canonical_top
 from xdsl_tpu.tools.calibration_data import Source
 
-FORMATS = ("F32", "F16", "BF16", "INT8")
+FORMATS = ("F32", "F16", "BF16", "INT8", *PACKED)
 
 
 def compile(
@@ -44,13 +45,17 @@ def compile(
     weights: str | Path | None = None,
     transfer_layout: str | None = None,
     asymmetric: bool = False,
+    group: int | None = None,
+    symmetric: bool = False,
     output: str | Path | None = None,
     progress: bool | None = None,
 ) -> Program:
     """A program for a chip.
 
     `model` is a file (`.onnx`, Top IR, `.pt2`), an ONNX model in memory or a program of
-    `torch.export`. `quantize` is F32, F16, BF16 or INT8. `calibration` is a table, or samples to
+    `torch.export`. `quantize` is F32, F16, BF16, INT8, or W4F16, W8F16, W4BF16, W8BF16, which keep
+    matrices of products in 4 or 8 bits: `group` neighbours in a column share a scale (64), zero
+    points are in the middle if `symmetric`. `calibration` is a table, or samples to
     make one from: INT8 needs one or the other, F16 and BF16 with samples keep layers whose
     numbers they do not hold in wider formats. `preprocess` says how images become inputs (a TOML
     file, or fields of `Preprocess` by name); `min_cosine` is what the outputs shall reach on the
@@ -86,6 +91,8 @@ def compile(
             None if weights is None else Path(weights),
             transfer_layout,
             asymmetric=asymmetric,
+            group=group,
+            symmetric=symmetric,
         )
         update = stack.enter_context(working(progress, f"{file.name}: compiling"))
 

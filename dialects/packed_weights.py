@@ -21,6 +21,8 @@ from xdsl_tpu.dialects.errors import TpuError
 Array = npt.NDArray[Any]
 
 BITS = (4, 8)
+FORMATS = {f"W{bits}{floats}": (floats, bits) for floats in ("F16", "BF16") for bits in BITS}
+"""Number formats of programs with packed matrices: what they compute in, and bits."""
 SMALLEST_RANGE = np.float32(1e-5)
 """Of a group whose weights are all 0."""
 
@@ -29,6 +31,16 @@ _BLOCK = 1 << 18
 
 _ALMOST_HALF = np.nextafter(np.float32(0.5), np.float32(0))
 """Added to a magnitude and cut off, it rounds halves away from 0 and nothing else up."""
+
+
+def floats_of(format: str) -> str:
+    """In what a number format computes: W4F16 in F16, others in what they say."""
+    return FORMATS.get(format, (format, 0))[0]
+
+
+def bits_of(format: str) -> int:
+    """Of the matrices of a number format; 0 where it does not pack them."""
+    return FORMATS.get(format, (format, 0))[1]
 
 
 @dataclass(frozen=True)

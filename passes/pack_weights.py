@@ -1,24 +1,32 @@
 """The pass `pack-weights`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import Float16Type, IntegerType, ModuleOp, Signedness, TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.errors import OpProblem, OpsError
-from xdsl_tpu.dialects.packed_weights import quantise
+from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
+from xdsl_tpu.dialects.packed_weights import bits_of, quantise
 from xdsl_tpu.dialects.weights import Weights, weights_of
+from xdsl_tpu.passes.constants import unused_name
+from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
 from xdsl_tpu.passes.module_state import State, require_state
 from xdsl_tpu.passes.tensors import element_of, functions, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import Array, as_numbers
 
 BYTE = IntegerType(8, Signedness.UNSIGNED)
 
+
+Packed = tuple[SSAValue, SSAValue, SSAValue]
+"""Values, scales and zero points."""
+
+Key = tuple[SSAValue, bool, int]
+"""A matrix, whether it has rows for columns, and bits."""
 
 ROWS = 64
 """Packed matrices have a multiple of so many columns, one or more for each lane."""
@@ -60,10 +68,12 @@ def _unpackable(op: "top.MatMulOp | top.ConvOp", weights: Weights | None, mode: 
         return f"matrices of {bits} bits in groups of {group} are not packed (4 or 8; 32, 64, 128)"
     if weights is None:
         return "the module names no file of weights"
+    columns = shape_of(op.output)[-1]
+    if columns % ROWS:
+        return f"its {columns} columns are no multiple of {ROWS}"
     if not PackWeightsPass(bits, group).takes(op):
-        return f"its matrix is no constant of whole groups of {group}, used once and as it is"
-    columns = shape_of(op.right)[1]
-    return f"its {columns} columns are no multiple of {ROWS}" if columns % ROWS else ""
+        return f"its matrix is no constant of whole groups of {group}, used as it is"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -74,9 +84,11 @@ class PackWeightsPass(ModulePass):
     ->
         %y = A16MatMul(%x, %p : 256x768xui8, %s : 256x24xf16, %z : 256x24xui8, %b)
 
-    `bits` is 4 or 8; `group` elements of a column share a scale. Products whose matrix is
-    computed, has other ranks than 2, or no whole groups stay as they are, and so do those that
-    transpose or clamp.
+    `bits` is 4 or 8, or 0 for none but those of the table; `group` elements of a column share a
+    scale. Products whose matrix is computed, has other ranks than 2, no whole groups or no
+    multiple of 64 columns stay as they are, and so do those that transpose anything but the
+    matrix. A Relu becomes an op of its own; products of one matrix share its packed form. Those
+    that a quantize table `qtable` names are packed as it says (W4F16), or not at all (F16).
     """
 
     name = "pack-weights"
@@ -84,53 +96,102 @@ class PackWeightsPass(ModulePass):
     bits: int = 4
     group: int = 64
     symmetric: bool = False
+    qtable: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        require_state(op, State.TOP_F32, self.name)
+        require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
         weights = weights_of(op)
+        table = read_quantize_table(self.qtable) if self.qtable else {}
         for func in functions(op):
+            made: dict[Key, Packed] = {}
             for inner in list(func.body.block.ops):
-                if isinstance(inner, top.MatMulOp) and self.takes(inner):
-                    self.pack(inner, weights)
+                if not isinstance(inner, top.MatMulOp):
+                    continue
+                mode = table.get(required_name(inner))
+                bits = self.bits if mode is None else bits_of(mode)
+                chosen = replace(self, bits=bits)
+                if bits and chosen.takes(inner):
+                    chosen.pack(inner, weights, made)
+                elif bits and mode is not None:
+                    raise TpuError(
+                        f"quantize table {self.qtable}: {mode} for '{required_name(inner)}', whose "
+                        f"matrix is no constant of whole groups of {self.group} and a multiple of "
+                        f"{ROWS} columns; leave it out"
+                    )
 
     def takes(self, op: top.MatMulOp) -> bool:
         """Whether the matrix of a product can be packed."""
-        flags = (op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch)
-        if any(flag.value.data for flag in (*flags, op.do_relu)) or not op.right.has_one_use():
+        flags = (op.left_transpose, op.output_transpose, op.hdim_is_batch)
+        if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
             return False
         shape = shape_of(op.right)
-        return is_weight(op.right) and len(shape) == 2 and shape[0] % self.group == 0
+        if not is_weight(op.right) or len(shape) != 2:
+            return False
+        depth, columns = reversed(shape) if op.right_transpose.value.data else shape
+        whole = depth % self.group == 0 and columns % ROWS == 0
+        return whole and shape_of(op.input)[-1] == depth
 
-    def pack(self, op: top.MatMulOp, weights: Weights) -> None:
-        """Replace a product that it takes, and its matrix in `weights`."""
-        weight = op.right.owner
-        assert isinstance(weight, top.WeightOp)
-        name = required_name(weight)
-        data = as_numbers(weights.pop(name), element_of(op.right))
-        packed = quantise(data.T, self.bits, self.group, self.symmetric)
-        build = Builder(InsertPoint.before(weight))
+    def pack(
+        self,
+        op: top.MatMulOp,
+        weights: Weights,
+        made: dict[Key, Packed] | None = None,
+    ) -> None:
+        """Replace a product that it takes, and its matrix in `weights`.
 
-        def made(label: str, array: Array, element: Attribute) -> top.WeightOp:
-            weights[f"{name}_{label}"] = array
-            result = TensorType(element, array.shape)
-            return build.insert(top.WeightOp.make(f"{name}_{label}", (), result_types=(result,)))
-
+        `made` has what matrices were packed to before.
+        """
+        known: dict[Key, Packed] = {} if made is None else made
+        key = op.right, bool(op.right_transpose.value.data), self.bits
+        if key not in known:
+            known[key] = self._packed(op, weights)
+        build, clamped = Builder(InsertPoint.before(op)), bool(op.do_relu.value.data)
+        name = required_name(op)
         product = top.A16MatMulOp.make(
-            op.location,
-            (
-                op.input,
-                made("uint", packed.values, BYTE),
-                made("scale", packed.scale, Float16Type()),
-                made("zp", packed.zero, BYTE),
-                op.bias,
-            ),
+            f"{name}_product" if clamped else name,
+            (op.input, *known[key], op.bias),
             result_types=(op.output.type,),
             right_transpose=True,
             q_group_size=self.group,
             weight_bits=self.bits,
         )
-        Builder(InsertPoint.before(op)).insert(product)
-        op.output.replace_all_uses_with(product.output)
-        for old in (op, weight):
-            old.detach()
-            old.erase()
+        build.insert(product)
+        result: SSAValue = product.output
+        if clamped:
+            limit = op.relu_limit.value.data
+            types = (op.output.type,)
+            relu = top.ReluOp.make(op.location, (result,), result_types=types, relu_limit=limit)
+            build.insert(relu)
+            result = relu.output
+        op.output.replace_all_uses_with(result)
+        weight = op.right.owner
+        assert isinstance(weight, top.WeightOp)
+        op.detach()
+        op.erase()
+        if weight.output.first_use is None:
+            weight.detach()
+            weight.erase()
+
+    def _packed(self, op: top.MatMulOp, weights: Weights) -> Packed:
+        """Values, scales and zero points of a product's matrix, as weights before it."""
+        weight = op.right.owner
+        assert isinstance(weight, top.WeightOp)
+        name = required_name(weight)
+        data = as_numbers(weights[name], element_of(op.right))
+        if weight.output.has_one_use():
+            del weights[name]
+        rows = data if op.right_transpose.value.data else data.T
+        packed = quantise(rows, self.bits, self.group, self.symmetric)
+        build = Builder(InsertPoint.before(weight))
+
+        def made(label: str, array: Array, element: Attribute) -> SSAValue:
+            free = unused_name(weights, f"{name}_{label}")
+            weights[free] = array
+            result = TensorType(element, array.shape)
+            return build.insert(top.WeightOp.make(free, (), result_types=(result,))).output
+
+        return (
+            made("uint", packed.values, BYTE),
+            made("scale", packed.scale, Float16Type()),
+            made("zp", packed.zero, BYTE),
+        )

@@ -16,6 +16,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.order import check_order
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.passes import PASSES
+from xdsl_tpu.passes.pack_weights import USUAL_GROUP
 from xdsl_tpu.passes.pattern_table import PatternPass
 from xdsl_tpu.passes.pipeline import OptionTexts, did_you_mean, option_words, set_up_pass
 
@@ -26,11 +27,16 @@ class Quantization:
 
     `calibration_table` has the range of every tensor, which INT8 needs; `quantize_table` names
     ops to lower to another number format than the rest. `asymmetric` gives integers zero points.
+    Matrices of products have `weight_bits` bits, or are floats where that is 0; `group` weights
+    share a scale, with zero points in the middle if `symmetric`.
     """
 
     calibration_table: str = ""
     quantize_table: str = ""
     asymmetric: bool = False
+    weight_bits: int = 0
+    group: int = USUAL_GROUP
+    symmetric: bool = False
 
 
 FLOAT = Quantization()
@@ -95,6 +101,15 @@ def _calibrated(settings: Settings) -> OptionTexts:
     return {"file": tables.calibration_table, "asymmetric": str(tables.asymmetric).lower()}
 
 
+def _packed(settings: Settings) -> OptionTexts | None:
+    tables = settings.quantization
+    if not tables.weight_bits and not tables.quantize_table:
+        return None
+    options: OptionTexts = {"bits": str(tables.weight_bits), "group": str(tables.group)}
+    options |= {"symmetric": "true"} if tables.symmetric else {}
+    return options | ({"qtable": tables.quantize_table} if tables.quantize_table else {})
+
+
 def _lowered(settings: Settings) -> OptionTexts:
     tables = settings.quantization
     files = {"qtable": tables.quantize_table, "bias_corrections": tables.calibration_table}
@@ -135,6 +150,7 @@ _TOP = (
     Step("drop-unit-dims"),
     Step("canonicalize"),
     Step("extra-optimize"),
+    Step("pack-weights", _packed),
 )
 
 _LOWERING = (

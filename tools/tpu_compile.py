@@ -12,6 +12,8 @@ from xdsl_tpu.api.building import Request, build
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.timing import simulate_program
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.packed_weights import FORMATS as PACKED
+from xdsl_tpu.dialects.packed_weights import floats_of
 from xdsl_tpu.tools.arguments import (
     add_common,
     add_input_shapes,
@@ -24,7 +26,6 @@ from xdsl_tpu.tools.compile_model import BMODEL, Compilation
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.explain import explain_program, print_explanation
 from xdsl_tpu.tools.llm.command import (
-    PACKED,
     add_language_model,
     compile_language_model,
     refuse_language_model_options,
@@ -108,8 +109,8 @@ def _add_formats(parser: argparse.ArgumentParser) -> None:
         choices=(*QUANTIZE, *PACKED),
         default=None,
         metavar="FORMAT",
-        help=f"number format of the program (default: F16): {', '.join(QUANTIZE)}; with --llm "
-        f"also {', '.join(PACKED)}, matrices in 4 or 8 bits, and no F32 or INT8",
+        help=f"number format of the program (default: F16): {', '.join(QUANTIZE)}; "
+        f"{', '.join(PACKED)}: matrices in 4 or 8 bits; with --llm no F32 or INT8",
     )
     parser.add_argument(
         "--calibration-table",
@@ -196,7 +197,7 @@ def _check(args: argparse.Namespace) -> None:
     with working(console, f"{args.model.name}: looking at every op"):
         found = survey(
             args.model,
-            args.quantize,
+            floats_of(args.quantize),
             args.chip,
             dict(args.input_shapes),
             _request(args).quantization,
@@ -245,6 +246,8 @@ def _request(args: argparse.Namespace, command: str | None = None) -> Request:
         command,
         args.cores,
         args.asymmetric,
+        args.group,
+        args.symmetric,
     )
 
 

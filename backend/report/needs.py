@@ -30,17 +30,21 @@ _TABLES = (top.GatherOp, top.GatherElementsOp, top.GatherNDOp)
 
 @dataclass(frozen=True)
 class Needs:
-    """What a network must do: elements of its weights, of what it takes and gives, products."""
+    """What a network must do: elements of its weights, of what it takes and gives, products.
+
+    `packed` are bytes of matrices in 4 or 8 bits with their scales and zero points.
+    """
 
     weights: int
     inputs: int
     outputs: int
     macs: int
+    packed: int = 0
 
     def cycles(self, quantize: str, chip: Chip) -> int:
         """The larger of moving all of it once at DDR's rate and of multiplying at full rate."""
         width = BYTES[quantize]
-        moved = self.weights * width + (self.inputs + self.outputs) * HOST_BYTES
+        moved = self.packed + self.weights * width + (self.inputs + self.outputs) * HOST_BYTES
         ddr = moved / (chip.load_bytes_per_cycle / chip.tensor_derate)
         return math.ceil(max(ddr, self.macs / array_peak(chip, width)))
 
@@ -53,11 +57,15 @@ def needs_of(module: ModuleOp) -> Needs:
     main = find_main(module)[1]
     ops = list(main.body.block.ops)
     returned = ops[-1].operands
+    arrays = weights_of(module)
+    packed = {part for op in ops if isinstance(op, top.A16MatMulOp) for part in op.operands[1:4]}
+    floats = [op for op in ops if isinstance(op, top.WeightOp) and op.output not in packed]
     return Needs(
-        weights=_weights(module, ops),
+        weights=_weights(module, floats),
         inputs=sum(map(_elements, main.args)),
         outputs=sum(map(_elements, returned)),
         macs=sum(map(_macs, ops)),
+        packed=sum(arrays[name_of(part) or ""].nbytes for part in packed),
     )
 
 
@@ -65,13 +73,11 @@ def _elements(value: SSAValue) -> int:
     return math.prod(known_shape(value.type) or ())
 
 
-def _weights(module: ModuleOp, ops: list[Operation]) -> int:
+def _weights(module: ModuleOp, ops: list[top.WeightOp]) -> int:
     """Elements that any order of the ops must load."""
     arrays = weights_of(module)
     sizes: dict[bytes, int] = {}
     for op in ops:
-        if not isinstance(op, top.WeightOp):
-            continue
         array = arrays[name_of(op) or ""]
         key = hashlib.sha256(repr(array.shape).encode() + array.tobytes()).digest()
         sizes[key] = max(sizes.get(key, 0), _read(op.results[0]))
@@ -93,6 +99,8 @@ def _macs(op: Operation) -> int:
     if isinstance(op, top.GRUOp | top.LSTMOp):  # every step of every sequence meets all weights
         steps, batch, _ = known_shape(op.input.type) or (0, 0, 0)
         return steps * batch * (_elements(op.filter) + _elements(op.recurrence))
+    if isinstance(op, top.A16MatMulOp):
+        return _elements(op.output) * (known_shape(op.input.type) or (0,))[-1]
     if not isinstance(op, top.ConvOp | top.DeconvOp | top.MatMulOp):
         return 0
     taken, factor = op.operands[0], known_shape(op.operands[1].type) or ()

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.packed_weights import FORMATS as PACKED
+from xdsl_tpu.dialects.packed_weights import bits_of, floats_of
 
 FLOATS = ("F16", "BF16")
-BITS = {f"W{bits}{floats}": bits for bits in (4, 8) for floats in FLOATS}
-FORMATS = (*FLOATS, *BITS)
+FORMATS = (*FLOATS, *PACKED)
 HEADS = ("F16", "W8", "W4")
 GROUPS = (32, 64, 128)
 
@@ -34,12 +35,12 @@ class WeightFormat:
     @property
     def floats(self) -> str:
         """What is computed in."""
-        return "BF16" if self.name.endswith("BF16") else "F16"
+        return floats_of(self.name)
 
     @property
     def bits(self) -> int:
         """Of the matrices of layers; 0 for floats."""
-        return BITS.get(self.name, 0)
+        return bits_of(self.name)
 
     @property
     def head_bits(self) -> int:

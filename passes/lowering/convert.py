@@ -17,6 +17,7 @@ from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.integers import INTEGER
 from xdsl_tpu.dialects.lanes import Lanes
 from xdsl_tpu.dialects.module_info import module_info
+from xdsl_tpu.dialects.packed_weights import floats_of
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.calibration.spread import (
@@ -90,7 +91,8 @@ class ConvertTopToTpuPass(ModulePass):
         self._refuse_unsupported_options()
         weights = known_weights(op)
         pack_marked(op, weights, mode)
-        table = read_quantize_table(self.qtable) if self.qtable else {}
+        given = read_quantize_table(self.qtable) if self.qtable else {}
+        table = {name: floats_of(mode) for name, mode in given.items()}
         refuse_unknown_names(table, op, self.qtable)
         int8 = "INT8" in (mode, *table.values())
         description = load_chip(self.description or chip)

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.packed_weights import FORMATS
 
-TABLE_MODES = ("F32", "F16", "BF16", "INT8")
+TABLE_MODES = ("F32", "F16", "BF16", "INT8", *FORMATS)
 
 
 def read_quantize_table(path: str | Path) -> dict[str, str]:

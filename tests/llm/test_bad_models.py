@@ -101,7 +101,8 @@ OPTIONS = {
     "format": (["--llm", "{model}", "--quantize", "INT8"], "F16 or BF16"),
     "others": (["--llm", "{model}", "--weights", "x.npz"], "--weights is not for"),
     "own": (["{model}", "--seq", "16"], "--seq is for language models"),
-    "packed": (["{model}", "--quantize", "W4F16"], "is for language models"),
+    "group": (["{model}/config.json", "--group", "32"], "--group is for packed matrices"),
+    "symmetric": (["{model}/config.json", "--symmetric"], "--symmetric is for packed matrices"),
 }
 
 

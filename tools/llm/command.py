@@ -8,12 +8,11 @@ from typing import Any
 from rich.console import Console
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.packed_weights import FORMATS as PACKED
 from xdsl_tpu.tools.progress import working
 
-PACKED = ("W4F16", "W8F16", "W4BF16", "W8BF16")
 LENGTH = 512
-_OWN = {"seq": "--seq", "group": "--group", "symmetric": "--symmetric", "lm_head": "--lm-head",
-        "chunk": "--chunk", "steps": "--steps"}  # fmt: skip
+_OWN = {"seq": "--seq", "lm_head": "--lm-head", "chunk": "--chunk", "steps": "--steps"}
 _OTHERS = ("input_shapes", "weights", "transfer_layout", "disable_pass", "check",
            "calibration_table", "calibrate_with", "min_cosine", "quantize_table")  # fmt: skip
 
@@ -48,10 +47,12 @@ def add_language_model(parser: argparse.ArgumentParser) -> None:
         "--group",
         type=int,
         choices=(32, 64, 128),
-        help="with --llm: weights that share a scale (64)",
+        help="of matrices in 4 or 8 bits: weights that share a scale (64)",
     )
     parser.add_argument(
-        "--symmetric", action="store_true", help="with --llm: zero points in the middle"
+        "--symmetric",
+        action="store_true",
+        help="of matrices in 4 or 8 bits: zero points in the middle",
     )
     parser.add_argument(
         "--lm-head",
@@ -65,8 +66,6 @@ def refuse_language_model_options(args: argparse.Namespace) -> None:
     given = [option for name, option in _OWN.items() if getattr(args, name)]
     if given:
         raise TpuError(f"{given[0]} is for language models; give --llm FOLDER instead of a file")
-    if args.quantize in PACKED:
-        raise TpuError(f"--quantize {args.quantize} is for language models (--llm FOLDER)")
 
 
 def compile_language_model(args: argparse.Namespace) -> None:
