@@ -1,9 +1,10 @@
-"""Ops that join or cut channels and touch nothing else."""
+"""Ops that join or cut channels and touch nothing else, and ops that treat all channels alike."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
 
 from xdsl.ir import Attribute, Operation
+from xdsl.traits import OpTrait
 
 from xdsl_tpu.dialects.interfaces.shape import Shape
 
@@ -17,3 +18,11 @@ class AlongChannels(Operation):
 
         Its first operand has the shape `taken` then. None when it does more than move channels.
         """
+
+
+class ChannelAlike(OpTrait):
+    """An op on N, C, .. whose further operands, unless absent, have one element a channel.
+
+    Where the elements of each channel are those of several that follow each other, with its
+    parameters repeated, the op does the same.
+    """

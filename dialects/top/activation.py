@@ -4,6 +4,7 @@ from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, tra
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
 from xdsl_tpu.dialects.base import TENSOR
+from xdsl_tpu.dialects.interfaces.channels import ChannelAlike
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.top.abstract import SameShapeOp, UnaryOp
@@ -49,7 +50,7 @@ class PReluOp(SameShapeOp):
     slope = operand_def(TENSOR)
     output = result_def(TENSOR)
 
-    traits = traits_def(SupportElementwise(), SupportEarlyStride(), ChannelFirst())
+    traits = traits_def(SupportElementwise(), SupportEarlyStride(), ChannelFirst(), ChannelAlike())
 
 
 @irdl_op_definition

@@ -6,6 +6,7 @@ from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, tra
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, SI32, default_attr_def, ints
 from xdsl_tpu.dialects.base import TENSOR, TENSOR_OR_NONE, is_none
+from xdsl_tpu.dialects.interfaces.channels import ChannelAlike
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
 from xdsl_tpu.dialects.top.abstract import FusedReluOp, SameShapeOp
@@ -46,7 +47,7 @@ class BatchNormOp(ChannelParameters, FusedReluOp):
     output = result_def(TENSOR)
     epsilon = default_attr_def(F64, 1e-05)
 
-    traits = traits_def(SupportFuseRelu(), ChannelFirst())
+    traits = traits_def(SupportFuseRelu(), ChannelFirst(), ChannelAlike())
 
 
 @irdl_op_definition
@@ -60,7 +61,7 @@ class ScaleOp(ChannelParameters, FusedReluOp):
     bias = operand_def(TENSOR)
     output = result_def(TENSOR)
 
-    traits = traits_def(SupportFuseRelu(), ChannelFirst())
+    traits = traits_def(SupportFuseRelu(), ChannelFirst(), ChannelAlike())
 
 
 @irdl_op_definition
@@ -122,7 +123,7 @@ class GroupNormOp(SameShapeOp):
     num_groups = attr_def(I64_INT)
     eps = attr_def(F64)
 
-    traits = traits_def(ChannelFirst())
+    traits = traits_def(ChannelFirst(), ChannelAlike())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         shape, groups = self.shape_of(self.input), self.num_groups.value.data

@@ -7,8 +7,8 @@ from functools import cache
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects.interfaces.shape import Shape
-from xdsl_tpu.passes.fold_columns.filters import folded
-from xdsl_tpu.passes.fold_columns.network import Edge, Network, Values
+from xdsl_tpu.passes.fold_columns.filters import shortest
+from xdsl_tpu.passes.fold_columns.network import Edge, Network, Values, columns_axis
 from xdsl_tpu.passes.tensors import shape_of
 
 MOST = 16
@@ -18,8 +18,8 @@ PASSES = 3
 """What an op that works element by element takes for each EU width, about."""
 
 GAIN = 0.92
-"""Folding must bring the estimate down to this much of what it was: it leaves out what layer groups
-gain and lose."""
+"""Folding must bring the estimate of what it changes down to this much of what it was: it leaves
+out what layer groups gain and lose."""
 
 Folds = dict[Values, int]
 
@@ -33,61 +33,90 @@ class Prices:
 
     def __init__(self, chip: Chip, width: int) -> None:
         self.chip, self.width = chip, width
-        self._edge = cache(self._filter)
+        self._edge, self.way, self.move = cache(self._filter), cache(self._way), cache(self._move)
 
-    def move(self, shape: Shape) -> float:
-        """Folding or unfolding a value: through local memory, from DDR to DDR."""
+    def _move(self, shape: Shape, taken: int, given: int) -> float:
+        """Bringing a value from one fold to another, the cheaper way."""
+        return min(self.through_ddr(shape, taken, given), self.by_array(shape, taken, given))
+
+    def through_ddr(self, shape: Shape, taken: int, given: int) -> float:
+        """From DDR to DDR through local memory; from fold to fold by way of none."""
         rates = self.chip.load_bytes_per_cycle / self.chip.store_bytes_per_cycle
-        return self.load(shape) * (1 + rates)
+        return self.load(shape) * (1 + rates) * ((taken > 1) + (given > 1))
+
+    def by_array(self, shape: Shape, taken: int, given: int) -> float:
+        """By a filter of zeros and ones; infinite when there is none."""
+        if given > 1 and given % taken:
+            return float("inf")
+        _, channels, *rest = shape
+        taps = given // taken if given > 1 else taken
+        inputs, outputs = channels * taken, channels * given
+        work = self._array(inputs, outputs, taps, math.prod(rest) // given)
+        return work + self.load((inputs, outputs, taps))
 
     def load(self, shape: Sequence[int]) -> float:
         """Loading a value."""
         size = math.prod(shape) * self.width * self.chip.tensor_derate
         return size / self.chip.load_bytes_per_cycle
 
-    def edge(self, edge: Edge, taken: int, given: int) -> float:
-        """A filter between folds, with moves where it cannot work on them as they are."""
-        return self.way(edge, taken, given)[0]
+    def plain(self, edge: Edge) -> float:
+        """A filter where nothing is folded."""
+        return self._edge(edge, 1, 1)
 
-    def way(self, edge: Edge, taken: int, given: int) -> tuple[float, int, int]:
-        """The cheapest such filter: its price with moves, and the folds that it works on."""
+    def _way(self, edge: Edge, taken: int, given: int) -> tuple[float, int, int]:
+        """The cheapest filter between folds: its price, with moves where it does not work on them
+        as they are, and the folds that it works on."""
+        before, after = shape_of(edge.op.input), shape_of(edge.op.output)
+        others = folds_of(edge.target.columns) if after[1] < self.chip.lanes else []
+        targets = dict.fromkeys((given, 1, *others))
         return min(
             (
                 self._edge(edge, source, target)
-                + (source != taken) * self.move(shape_of(edge.op.input))
-                + (target != given) * self.move(shape_of(edge.op.output)),
+                + (self.move(before, taken, source) if source != taken else 0)
+                + (self.move(after, target, given) if target != given else 0),
                 source,
                 target,
             )
-            for source in (taken, 1)
-            for target in (given, 1)
+            for source in dict.fromkeys((taken, 1))
+            for target in targets
         )
 
     def _filter(self, edge: Edge, taken: int, given: int) -> float:
         """The array's cycles, and those of loading what the filter has become; infinite when there
         is no such filter."""
-        slide = edge.slide
+        slide, staggering = edge.slide, 0.0
+        shape = shape_of(edge.op.input)
         if (taken, given) != (1, 1):
-            how = folded(slide, taken, given)
+            how = shortest(slide, taken, given)
             if how is None or how.slide.stride > LIMITS.window_stride:
                 return float("inf")
             slide = how.slide
-        inputs = shape_of(edge.op.input)[1] * taken
-        outputs = shape_of(edge.op.output)[1] * given
+            if how.stagger:
+                staggering = self._staggered(shape, taken)
         taps, places = edge.rest
-        cube, at_once = (
-            self.chip.cube_channels[self.width],
-            self.chip.cube_outputs[self.width],
-        )
-        blocks = _rounds(inputs, cube)
-        positions = taps * slide.kernel
-        loads = 0.0
-        if taps > 1 and inputs * taps <= cube and not edge.source.worked:
+        inputs, outputs = shape[1] * taken, shape_of(edge.op.output)[1] * given
+        positions, loads = taps * slide.kernel, 0.0
+        merges = taps > 1 and inputs * taps <= self.chip.cube_channels[self.width]
+        if merges and not staggering and not edge.source.worked:
             # Rows of the kernel will become channels, for an image that is loaded as often.
-            positions, loads = slide.kernel, taps * self.load(shape_of(edge.op.input))
-        rounds = _rounds(outputs, self.chip.lanes) * _rounds(places * slide.result, at_once)
+            positions, loads = slide.kernel, taps * self.load(shape)
+        work = self._array(inputs, outputs, positions, places * slide.result)
         weights = self.load((inputs, outputs, taps, slide.kernel))
-        return max(rounds * blocks * positions, loads) + weights
+        return max(work, loads) + weights + staggering
+
+    def _array(self, inputs: int, outputs: int, positions: int, places: int) -> float:
+        """Cycles of the array for so many channels, taps and places of the result."""
+        chip, width = self.chip, self.width
+        rounds = _rounds(outputs, chip.lanes) * _rounds(places, chip.cube_outputs[width])
+        return rounds * _rounds(inputs, chip.cube_channels[width]) * positions
+
+    def _staggered(self, shape: Shape, fold: int) -> float:
+        """Two taps of a depthwise filter, row by row."""
+        _, channels, *rest = shape
+        columns = shape[columns_axis(shape)]
+        lines = _rounds((columns // fold + 1) * self.width, self.chip.eu_bytes)
+        rows = math.prod(rest) // columns * shape[0]
+        return 2 * _rounds(channels * fold, self.chip.lanes) * rows * lines
 
     def values(self, values: Values, fold: int) -> float:
         """Ops on a set of values, and moves for what cannot work on them as they are."""
@@ -95,22 +124,25 @@ class Prices:
         for _, channels, *rest in values.worked:
             lines = _rounds(math.prod(rest) // fold * self.width, self.chip.eu_bytes)
             work += PASSES * _rounds(channels * fold, self.chip.lanes) * lines
-        return work + (sum(map(self.move, values.moved)) if fold > 1 else 0)
+        if fold > 1:
+            work += sum(self.move(shape, 1, fold) for shape in values.made)
+            work += sum(self.move(shape, fold, 1) for shape in values.read)
+        return work
 
 
-def choose_folds(network: Network, prices: Prices) -> Folds:
+def choose_folds(network: Network, prices: Prices) -> Folds | None:
     """The fold of every set of values, 1 for those that stay: sets of as many columns together
-    first, then one by one, as long as that gains."""
+    first, then one by one, as long as that gains. None where nothing is to be folded."""
     sets = network.sets()
     folds = dict.fromkeys(sets, 1)
     narrow = [one for one in sets if one.narrowest < prices.chip.lanes]
     if not narrow:
-        return folds
+        return None
     total = _Total(network, prices)
-    first = best = total(folds)
+    best = total(folds)
     for columns in dict.fromkeys(one.columns for one in narrow):
         group = [one for one in narrow if one.columns == columns]
-        for fold in _folds(columns):
+        for fold in folds_of(columns):
             tried = {**folds, **dict.fromkeys(group, fold)}
             if (cost := total(tried)) < best:
                 folds, best = tried, cost
@@ -118,13 +150,15 @@ def choose_folds(network: Network, prices: Prices) -> Folds:
     while better:
         better = False
         for one in narrow:
-            for fold in (1, *_folds(one.columns)):
+            for fold in (1, *folds_of(one.columns)):
                 if fold != folds[one] and (gain := total.gain(folds, one, fold)) > 0:
                     folds[one], best, better = fold, best - gain, True
-    return folds if best < GAIN * first else dict.fromkeys(sets, 1)
+    before, after = total.changed(folds)
+    return folds if after < GAIN * before else None
 
 
-def _folds(columns: int) -> list[int]:
+def folds_of(columns: int) -> list[int]:
+    """The folds that so many columns can have."""
     return [fold for fold in range(2, min(MOST, columns) + 1) if columns % fold == 0]
 
 
@@ -143,7 +177,20 @@ class _Total:
         return edges + sum(self._prices.values(one, folds[one]) for one in self._sets)
 
     def _edge(self, edge: Edge, folds: Mapping[Values, int]) -> float:
-        return self._prices.edge(edge, folds[edge.source], folds[edge.target])
+        return self._prices.way(edge, folds[edge.source], folds[edge.target])[0]
+
+    def changed(self, folds: Mapping[Values, int]) -> tuple[float, float]:
+        """What folding changes: its estimate before and after."""
+        before = after = 0.0
+        for edge in self._edges:
+            price, *ways = self._prices.way(edge, folds[edge.source], folds[edge.target])
+            if ways != [1, 1] or {folds[edge.source], folds[edge.target]} != {1}:
+                before, after = before + self._prices.plain(edge), after + price
+        for one in self._sets:
+            if folds[one] > 1:
+                before += self._prices.values(one, 1)
+                after += self._prices.values(one, folds[one])
+        return before, after
 
     def gain(self, folds: Mapping[Values, int], one: Values, fold: int) -> float:
         """Cycles that another fold of one set saves."""

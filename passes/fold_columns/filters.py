@@ -3,6 +3,11 @@
 A dimension of W columns folded by f is W / f columns of f channels each, column f i + p being
 channel p of column i. A filter that slides over columns is then one over folded columns, with a tap
 for every folded column that any of the f outputs of one sees.
+
+Three taps over columns folded by 2 see three folded columns, and half of what they see is not in
+the filter. Where the last channels of each column are moved to the next one, which takes one column
+more, neighbours lie together that the filter sees together: two taps do. Columns are *staggered* by
+k then, the channels that move.
 """
 
 from collections.abc import Iterator
@@ -43,17 +48,19 @@ class FoldedSlide:
     given: int
     """Columns folded into one, of the input and of the result."""
     old: Slide
+    stagger: int = 0
+    """Channels of each folded column of the input that lie in the next one."""
 
     def taps(self) -> Iterator[tuple[int, int, int, int]]:
         """(old tap, column of the result, column of the input, new tap), both within their fold."""
-        for tap, out, into, at in _meetings(self.old, self.taken, self.given):
+        for tap, out, into, at in _meetings(self.old, self.taken, self.given, self.stagger):
             yield tap, out, into, at - self.first
 
 
-def folded(slide: Slide, taken: int, given: int) -> FoldedSlide | None:
-    """`slide` with its input folded by `taken` and its result by `given`; None when that is no
-    filter that slides, or one that reads before its input."""
-    if slide.size % taken or slide.result % given:
+def folded(slide: Slide, taken: int, given: int, stagger: int = 0) -> FoldedSlide | None:
+    """`slide` with its input folded by `taken` and staggered, and its result folded by `given`;
+    None when that is no filter that slides, or one that reads before its input."""
+    if slide.size % taken or slide.result % given or (stagger and slide.transposed):
         return None
     if slide.transposed:
         if given != taken * slide.stride:
@@ -63,9 +70,9 @@ def folded(slide: Slide, taken: int, given: int) -> FoldedSlide | None:
         return None
     else:
         stride = slide.stride * given // taken
-    places = [at for *_, at in _meetings(slide, taken, given)]
+    places = [at for *_, at in _meetings(slide, taken, given, stagger)]
     first, last = min(*places, 0), max(*places, 0)
-    size, result = slide.size // taken, slide.result // given
+    size, result = slide.size // taken + bool(stagger), slide.result // given
     kernel = last - first + 1
     if slide.transposed:
         # Output J takes tap q from column J - q: as a filter that stamps, q columns further on.
@@ -77,10 +84,27 @@ def folded(slide: Slide, taken: int, given: int) -> FoldedSlide | None:
         if (size - first + after - kernel) // stride + 1 != result:
             return None
     new = Slide(kernel, stride, 1, -first, after, size, result, slide.transposed)
-    return FoldedSlide(new, first, taken, given, slide)
+    return FoldedSlide(new, first, taken, given, slide, stagger)
 
 
-def _meetings(slide: Slide, taken: int, given: int) -> Iterator[tuple[int, int, int, int]]:
+def shortest(slide: Slide, taken: int, given: int) -> FoldedSlide | None:
+    """`folded` with the stagger that leaves fewest taps, the smallest of these."""
+    found = [folded(slide, taken, given, stagger) for stagger in range(taken)]
+    return min((how for how in found if how), key=lambda how: how.slide.kernel, default=None)
+
+
+def staggering(channels: int, fold: int, stagger: int) -> Array:
+    """Filters [channels * fold, 1, 2] that move the last `stagger` channels of each fold one column
+    on, with a zero before and behind the columns: a channel sees the column before or its own."""
+    taps = np.zeros((channels, fold, 1, 2), np.float32)
+    taps[:, : fold - stagger, :, 1] = 1
+    taps[:, fold - stagger :, :, 0] = 1
+    return taps.reshape(channels * fold, 1, 2)
+
+
+def _meetings(
+    slide: Slide, taken: int, given: int, stagger: int
+) -> Iterator[tuple[int, int, int, int]]:
     """Every (tap, column of the result, column of the input, folded column) that meet."""
     if slide.transposed:
         for tap in range(slide.kernel):
@@ -91,7 +115,8 @@ def _meetings(slide: Slide, taken: int, given: int) -> Iterator[tuple[int, int, 
     for tap in range(slide.kernel):
         for out in range(given):
             at = slide.stride * out + tap * slide.dilation - slide.before
-            yield tap, out, at % taken, at // taken
+            into = at % taken
+            yield tap, out, into, at // taken + (into >= taken - stagger)
 
 
 def folded_filter(filters: Array, axis: int, how: FoldedSlide) -> Array:

@@ -1,16 +1,16 @@
 """The pass `fold-columns`."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, NoneType, TensorType, UnknownLoc
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -21,7 +21,15 @@ from xdsl_tpu.dialects.interfaces.channels import AlongChannels
 from xdsl_tpu.dialects.names import fused_loc, name_loc
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds
-from xdsl_tpu.passes.fold_columns.filters import FoldedSlide, folded, folded_filter
+from xdsl_tpu.passes.fold_columns.filters import (
+    Array,
+    FoldedSlide,
+    Slide,
+    folded,
+    folded_filter,
+    shortest,
+    staggering,
+)
 from xdsl_tpu.passes.fold_columns.network import (
     Edge,
     Network,
@@ -32,7 +40,7 @@ from xdsl_tpu.passes.fold_columns.network import (
 )
 from xdsl_tpu.passes.graph import rebuilt
 from xdsl_tpu.passes.module_state import State, chip_of, require_state, text_attribute
-from xdsl_tpu.passes.tensors import element_of, functions, required_name, shape_of
+from xdsl_tpu.passes.tensors import element_of, functions, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import Change
 
 BYTES = {"F32": 4, "F16": 2, "BF16": 2}
@@ -52,9 +60,11 @@ class FoldColumnsPass(ModulePass):
         %z = unfold(%h) : 1x64x1600 -> 1x8x12800
 
     Column f i + p of channel c is column i of channel c f + p then. Folds are chosen by estimated
-    cycles for `chip`, a name or a `.toml` description: moves at the borders count, and a network
-    without convolutions of few channels is left alone. A strided convolution may fold its result by
-    itself, and a transposed one by its stride: it has no zeros to multiply then.
+    cycles for `chip`, a name or a `.toml` description: moves at the borders count, which are
+    transpositions or filters of zeros and ones, and a network without convolutions of few channels
+    is left alone. A strided convolution may fold its result by itself, and a transposed one by its
+    stride: it has no zeros to multiply then. Where taps become fewer by it, the last channels of
+    each folded column are moved to the next one in front of a convolution, by a depthwise one.
     """
 
     name = "fold-columns"
@@ -71,7 +81,7 @@ class FoldColumnsPass(ModulePass):
         for func in functions(op):
             network = network_of(func)
             folds = choose_folds(network, prices)
-            if any(fold > 1 for fold in folds.values()):
+            if folds is not None:
                 _Rewriting(network, folds, prices, weights).run(func)
 
 
@@ -85,7 +95,13 @@ class _Rewriting:
         self._weights = weights
         self._edges = {edge.op: edge for edge in network.edges}
         self._made: dict[SSAValue, dict[int, SSAValue]] = {}
-        self._builder = Builder(InsertPoint.before(network.edges[0].op))
+        self._staggers: dict[tuple[SSAValue, int, int], SSAValue] = {}
+        block = network.edges[0].op.parent
+        assert block is not None
+        self._builder = Builder(InsertPoint.at_start(block))
+        self._none = self._builder.insert(
+            top.NoneOp.make(UnknownLoc(), (), result_types=[NoneType()])
+        ).output
 
     def run(self, func: FuncOp) -> None:
         """Rewrite every op that works on folded values."""
@@ -114,6 +130,10 @@ class _Rewriting:
         versions = self._made.setdefault(value, {1: value})
         if fold not in versions:
             source = next(iter(versions))
+            shape, prices = shape_of(value), self._prices
+            if prices.by_array(shape, source, fold) <= prices.through_ddr(shape, source, fold):
+                versions[fold] = self._by_array(value, source, fold)
+                return versions[fold]
             plain = versions.get(1)
             if plain is None:
                 plain = versions[1] = self._unfolded(value, versions[source], source)
@@ -121,10 +141,87 @@ class _Rewriting:
                 versions[fold] = self._folded(value, plain, fold)
         return versions[fold]
 
+    def _by_array(self, value: SSAValue, source: int, fold: int) -> SSAValue:
+        """A filter of zeros and ones: strided to fold, transposed to unfold."""
+        shape = shape_of(value)
+        columns, channels = shape[columns_axis(shape)], shape[1]
+        taken, given = (source, fold) if fold > 1 else (1, source)
+        how = folded(Slide(1, 1, 1, 0, 0, columns, columns), taken, given)
+        assert how is not None
+
+        def data() -> Array:
+            one = folded_filter(np.eye(channels, dtype=np.float32)[..., None], 0, how)
+            return one if fold > 1 else one.swapaxes(0, 1)
+
+        name = required_name(value) + (f"_fold_{fold}" if fold > 1 else "")
+        less, more = channels * taken, channels * given
+        outputs, inputs = (more, less) if fold > 1 else (less, more)
+        window = (how.slide.kernel, how.slide.stride, 0)
+        kind = top.ConvOp if fold > 1 else top.DeconvOp
+        result = _folded_type(value, fold)
+        return self._convolution(
+            kind, name, value, (self._made[value][source], result), (outputs, inputs, data), window
+        )
+
+    def _staggered(self, value: SSAValue, fold: int, stagger: int) -> SSAValue:
+        """A folded value with the last channels of each column in the next one."""
+        known = self._staggers.get((value, fold, stagger))
+        if known is not None:
+            return known
+        x, shape = self._in(value, fold), list(_folded_shape(shape_of(value), fold))
+        channels, shape[columns_axis(shape)] = shape[1], shape[columns_axis(shape)] + 1
+        made = self._convolution(
+            top.ConvOp,
+            f"{required_name(value)}_fold_{fold}_stagger_{stagger}",
+            value,
+            (x, TensorType(element_of(value), shape)),
+            (channels, 1, lambda: staggering(channels // fold, fold, stagger)),
+            (2, 1, 1),
+            group=channels,
+        )
+        self._staggers[value, fold, stagger] = made
+        return made
+
+    def _convolution(
+        self,
+        kind: type[Sliding],
+        name: str,
+        value: SSAValue,
+        ends: tuple[SSAValue, TensorType[Any]],
+        filters: tuple[int, int, Callable[[], Array]],
+        window: tuple[int, int, int],
+        group: int = 1,
+    ) -> SSAValue:
+        """A filter over the columns of `value`: `ends` are what it reads and what it makes,
+        `filters` have so many outputs and inputs, `window` is kernel, stride and pad."""
+        rank, axis = len(shape_of(value)) - 2, columns_axis(shape_of(value)) - 2
+        if rank == 1 and kind is top.ConvOp:
+            rank = 2  # `Conv1dTo2d` has widened all others
+
+        def along(size: int, others: int) -> list[int]:
+            return [size if a == axis else others for a in range(rank)]
+
+        (kernel, stride, pad), (outputs, inputs, data) = window, filters
+        shape = (outputs, inputs, *along(kernel, 1))
+        made = kind.make(
+            name,
+            [
+                ends[0],
+                self._new_weight(f"{name}_of_{outputs}", shape, element_of(value), data),
+                self._none,
+            ],
+            result_types=[ends[1]],
+            kernel_shape=along(kernel, 1),
+            strides=along(stride, 1),
+            pads=along(pad, 0) * 2,
+            group=group,
+        )
+        return self._builder.insert(made).results[0]
+
     def _follow(self, op: Operation) -> None:
         """An op whose values all have one fold."""
         fold = self._fold(op.results[0])
-        operands = [v if is_none(v) else self._in(v, fold) for v in op.operands]
+        operands = [self._operand(op, v, fold) for v in op.operands]
         names = [f"{required_name(result)}_folded" for result in op.results]
         new = rebuilt(
             op,
@@ -138,6 +235,18 @@ class _Rewriting:
         for old, result in zip(op.results, new.results, strict=True):
             self._made[old] = {fold: result}
 
+    def _operand(self, op: Operation, value: SSAValue, fold: int) -> SSAValue:
+        """What an op reads of folded values; its parameters are repeated."""
+        if is_none(value):
+            return value
+        if not is_weight(value):
+            return self._in(value, fold)
+        shape, channels = list(shape_of(value)), math.prod(shape_of(value))
+        shape[shape.index(channels)] *= fold
+        return self._weight(
+            op, value, required_name(value), shape, lambda data: np.repeat(data.reshape(-1), fold)
+        )
+
     def _slide(self, edge: Edge) -> bool:
         """Fold a filter as far as its values are; False when nothing changes."""
         op = edge.op
@@ -147,9 +256,12 @@ class _Rewriting:
             if op.input in self._made:
                 op.operands[0] = self._in(op.input, 1)
             return False
-        how = folded(edge.slide, source, target)
+        how = shortest(edge.slide, source, target)
         assert how is not None
-        operands = [self._in(op.input, source), self._filter(op, how), self._bias(op, target)]
+        x = self._in(op.input, source)
+        if how.stagger:
+            x = self._staggered(op.input, source, how.stagger)
+        operands = [x, self._filter(op, how), self._bias(op, target)]
         folds = target > 1
         new = rebuilt(
             op,
@@ -183,9 +295,20 @@ class _Rewriting:
     ) -> SSAValue:
         """A changed copy of a weight; of a module without weights only its type."""
         name = f"{required_name(op)}_folded_{label}"
+        weights = self._weights
+
+        def data() -> Array:
+            assert weights is not None
+            return change(weights[required_name(old)].reshape(shape_of(old)))
+
+        return self._new_weight(name, shape, element_of(old), data)
+
+    def _new_weight(
+        self, name: str, shape: Sequence[int], element: Attribute, data: Callable[[], Array]
+    ) -> SSAValue:
         if self._weights is not None:
-            self._weights[name] = change(self._weights[required_name(old)].reshape(shape_of(old)))
-        kind = TensorType(element_of(old), shape)
+            self._weights[name] = data().reshape(shape)
+        kind = TensorType(element, shape)
         return self._builder.insert(top.WeightOp.make(name, (), result_types=[kind])).output
 
     def _folded(self, value: SSAValue, plain: SSAValue, fold: int) -> SSAValue:

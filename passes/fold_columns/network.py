@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none, is_ranked_tensor
-from xdsl_tpu.dialects.interfaces.channels import AlongChannels
+from xdsl_tpu.dialects.interfaces.channels import AlongChannels, ChannelAlike
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.traits import SupportElementwise
 from xdsl_tpu.passes.fold_columns.filters import Slide
@@ -32,13 +32,14 @@ def columns_axis(shape: Sequence[int]) -> int:
 class Values:
     """Values that have one fold: they differ in channels at most.
 
-    `worked` are the shapes of results of ops on them, `moved` those of values that something else
-    makes or reads, once for each.
+    `worked` are the shapes of results of ops on them, `made` and `read` those of values that
+    something else makes or reads, once for each.
     """
 
     columns: int
     worked: list[Shape] = field(default_factory=list[Shape])
-    moved: list[Shape] = field(default_factory=list[Shape])
+    made: list[Shape] = field(default_factory=list[Shape])
+    read: list[Shape] = field(default_factory=list[Shape])
     narrowest: int = 1 << 30
     """Channels that the filters around have, at least."""
 
@@ -71,14 +72,25 @@ def in_step(op: Operation) -> bool:
     """Whether an op has one fold for all its values: it computes each element from those at its
     place, of values of one shape, or moves whole channels."""
     values = [value for value in op.operands if not is_none(value)]
+    if op.has_trait(ChannelAlike, value_if_unregistered=False) and len(values) > 1:
+        values, parameters = values[:1], values[1:]
+        if not all(is_weight(one) and has_channels(one, values[0]) for one in parameters):
+            return False
     if not values or not all(map(_can_fold, (*values, *op.results))):
         return False
     if any(map(is_weight, values)):
         return False
     if isinstance(op, AlongChannels):
         return op.multiplied(1, shape_of(values[0])) is not None
-    pointwise = op.has_trait(SupportElementwise, value_if_unregistered=False)
-    return pointwise and {value.type for value in values} == {result.type for result in op.results}
+    alike = (SupportElementwise, ChannelAlike)
+    stays = any(op.has_trait(trait, value_if_unregistered=False) for trait in alike)
+    return stays and {value.type for value in values} == {result.type for result in op.results}
+
+
+def has_channels(parameter: SSAValue, value: SSAValue) -> bool:
+    """Whether a parameter has one element for each of several channels of a value."""
+    shape, channels = shape_of(parameter), shape_of(value)[1:2]
+    return (math.prod(shape),) == channels != (1,) and channels[0] in shape
 
 
 def slide_of(op: Sliding) -> Slide | None:
@@ -134,7 +146,7 @@ def network_of(func: FuncOp) -> Network:
     for op in ops:
         if op in steps:
             for value in (*op.operands, *op.results[1:]):
-                if not is_none(value):
+                if not is_none(value) and not is_weight(value):
                     leader[find(value)] = find(op.results[0])
     sets = dict[SSAValue, Values]()
     for value in _foldable(ops):
@@ -158,10 +170,13 @@ def _foldable(ops: Sequence[Operation]) -> Iterator[SSAValue]:
 
 def _count(op: Operation, network: Network, folds: bool) -> None:
     """Note what an op works on or, if it cannot work on folded values, what it makes and reads."""
-    for value in op.results if folds else dict.fromkeys((*op.operands, *op.results)):
+    for value in op.results:
         if value in network.of:
             values = network.of[value]
-            (values.worked if folds else values.moved).append(shape_of(value))
+            (values.worked if folds else values.made).append(shape_of(value))
+    for value in () if folds else dict.fromkeys(op.operands):
+        if value in network.of:
+            network.of[value].read.append(shape_of(value))
 
 
 def _edge(op: Sliding, slide: Slide, network: Network) -> Edge:

@@ -17,7 +17,14 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.fold_columns.choice import Prices
-from xdsl_tpu.passes.fold_columns.filters import Array, Slide, folded, folded_filter
+from xdsl_tpu.passes.fold_columns.filters import (
+    Array,
+    Slide,
+    folded,
+    folded_filter,
+    shortest,
+    staggering,
+)
 from xdsl_tpu.passes.pipelines import lower
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -41,6 +48,13 @@ def fold(x: Array, factor: int) -> Array:
     return split.transpose(0, 2, 1).reshape(channels * factor, columns // factor)
 
 
+def staggered(x: Array, fold: int, stagger: int) -> Array:
+    """Folded columns, the last channels of each in the next one, by the depthwise filters."""
+    taps = staggering(x.shape[0] // fold, fold, stagger)[:, 0]
+    wide = np.pad(x, ((0, 0), (1, 1)))
+    return taps[:, :1] * wide[:, :-1] + taps[:, 1:] * wide[:, 1:]
+
+
 CASES = [
     (Slide(3, 1, 1, 1, 1, 24, 24), 4, 4),
     (Slide(11, 1, 5, 25, 25, 48, 48), 8, 8),
@@ -62,8 +76,33 @@ def test_a_folded_filter_computes_the_same(slide: Slide, taken: int, given: int)
     x, filters = rng.standard_normal((2, slide.size)), rng.standard_normal((3, 2, slide.kernel))
     how = folded(slide, taken, given)
     assert how is not None
+    wanted = fold(slid(x, filters, slide), given)
     found = slid(fold(x, taken), folded_filter(filters, 0, how), how.slide)
-    np.testing.assert_allclose(found, fold(slid(x, filters, slide), given), atol=1e-12)
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    for stagger in range(1, taken if not slide.transposed else 1):
+        how = folded(slide, taken, given, stagger)
+        assert how is not None
+        moved = staggered(fold(x, taken), taken, stagger)
+        found = slid(moved, folded_filter(filters, 0, how), how.slide)
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("slide", "fold", "stagger", "taps"),
+    [
+        (Slide(3, 1, 1, 1, 1, 24, 24), 2, 1, 2),
+        (Slide(3, 1, 1, 1, 1, 24, 24), 4, 1, 2),
+        (Slide(7, 1, 1, 3, 3, 24, 24), 2, 1, 4),
+        (Slide(5, 1, 1, 2, 2, 24, 24), 2, 0, 3),
+        (Slide(1, 1, 1, 0, 0, 24, 24), 2, 0, 1),
+    ],
+)
+def test_columns_are_staggered_where_that_leaves_fewer_taps(
+    slide: Slide, fold: int, stagger: int, taps: int
+) -> None:
+    how = shortest(slide, fold, fold)
+    assert how is not None
+    assert (how.stagger, how.slide.kernel) == (stagger, taps)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +128,10 @@ def network() -> ModuleOp:
         return net.op(top.ConvOp, name, operands, **window | more)
 
     first = conv("c0", x, (8, 3, 3, 3), strides=(1, 2), bias=net.weight("b", 8), do_relu=True)
+    slopes, scales, biases = (net.weight(name, 1, 8, 1, 1) for name in ("sl", "gw", "gb"))
+    first = net.op(top.PReluOp, "p", (first, slopes))
     first = net.op(top.SiLUOp, "s", (first,))
+    first = net.op(top.GroupNormOp, "g", (first, scales, biases), num_groups=4, eps=1e-5)
     second = conv("c1", first, (8, 8, 3, 5), pads=(1, 4, 1, 4), dilations=(1, 2))
     a, b = net.ops(top.SplitOp, ["a", "b"], (second,), axis=1, num=2, split_size=(3, 5))
     joined = net.op(top.ConcatOp, "j", (b, first, a), axis=1)
@@ -101,17 +143,32 @@ def network() -> ModuleOp:
     return net.module(conv("c3", total, (8, 8, 1, 4), **window), wide)
 
 
-def test_a_folded_network_computes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Prices, "move", _free)
+FOLLOWING = (
+    top.PReluOp,
+    top.SiLUOp,
+    top.GroupNormOp,
+    top.SplitOp,
+    top.ConcatOp,
+    top.AddOp,
+    top.SliceOp,
+)
+
+
+@pytest.mark.parametrize("way", ["through_ddr", "by_array"])
+def test_a_folded_network_computes_the_same(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prices, way, _free)
     after = assert_same_numbers(network(), "fold-columns")
     for op in after.walk():
-        if isinstance(op, top.SiLUOp | top.SplitOp | top.ConcatOp | top.AddOp | top.SliceOp):
+        if isinstance(op, FOLLOWING):
             assert shape_of(op.results[0])[3] < 48
+    staggers = [op for op in after.walk() if isinstance(op, top.ConvOp) and _is_depthwise(op)]
+    assert staggers
 
 
-def test_strides_and_unfolding_in_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("way", ["through_ddr", "by_array"])
+def test_strides_and_unfolding_in_programs(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is folded reaches the chip as convolutions and moves that it has."""
-    monkeypatch.setattr(Prices, "move", _free)
+    monkeypatch.setattr(Prices, way, _free)
     module, chip = network(), load_chip("bm1684x")
     inputs = random_inputs(module, 0)
     expected = list(run_module(module, inputs).values())
@@ -135,5 +192,18 @@ def test_left_alone_where_columns_do_not_divide_or_moves_cost_more(columns: int)
     assert kinds(after) == ["Conv"]
 
 
-def _free(prices: Prices, shape: Sequence[int]) -> float:
+def test_a_result_of_half_the_lanes_is_computed_folded_and_unfolded_by_the_array() -> None:
+    net = Net()
+    window = {"kernel_shape": (3, 3), "pads": (1,) * 4, "strides": (1, 1)}
+    x = net.op(top.ReluOp, "x", (net.input("i", 1, 128, 56, 56),))
+    y = net.op(top.ConvOp, "y", (x, net.weight("w", 32, 128, 3, 3), net.none), **window)
+    after = assert_same_numbers(net.module(net.op(top.ReluOp, "z", (y,))), "fold-columns")
+    assert kinds(after) == ["Relu", "Conv", "Relu", "Deconv"]
+
+
+def _is_depthwise(op: top.ConvOp) -> bool:
+    return op.group.value.data == shape_of(op.input)[1]
+
+
+def _free(prices: Prices, shape: Sequence[int], taken: int, given: int) -> float:
     return 0.0

@@ -1,12 +1,18 @@
 // RUN: tpu-opt %s --split-input-file --fold-columns="chip=bm1684x" --no-locations | filecheck %s
 
-// Eight channels fill an eighth of the lanes: eight columns become channels. The first filter folds
-// what it gives by its stride, the second has 3 taps for 11, the op between them follows; what is
-// returned is unfolded.
+// Eight channels fill an eighth of the lanes: eight columns become channels. A filter of zeros and
+// ones folds what is read by four, the first filter goes over columns of which the last channel is
+// moved to the next one and folds what it gives by its stride, the second has 3 taps for 11, the op
+// between them follows; what is returned is unfolded.
 // CHECK-LABEL: module @few
 // CHECK: [[X:%.+]] = "top.Input"
-// CHECK: [[W:%.+]] = "top.Weight"() : () -> tensor<64x8x18xf32>
-// CHECK-NEXT: [[A:%.+]] = "top.Conv"([[X]], [[W]], {{.*}}) {dilations = [1], kernel_shape = [18], pads = [5, 5], strides = [8]}
+// CHECK: [[Q:%.+]] = "top.Conv"([[X]], {{.*}}) {{.*}} kernel_shape = [4, 1], {{.*}} strides = [4, 1]
+// CHECK-SAME: -> tensor<1x32x3200xf32>
+// CHECK-NEXT: "top.Weight"() : () -> tensor<32x1x2x1xf32>
+// CHECK-NEXT: [[S:%.+]] = "top.Conv"([[Q]], {{.*}} group = 32 : i64, kernel_shape = [2, 1], pads = [1, 0, 1, 0]
+// CHECK-SAME: -> tensor<1x32x3201xf32>
+// CHECK: [[W:%.+]] = "top.Weight"() : () -> tensor<64x32x5xf32>
+// CHECK-NEXT: [[A:%.+]] = "top.Conv"([[S]], [[W]], {{.*}}) {dilations = [1], kernel_shape = [5], pads = [1, 1], strides = [2]}
 // CHECK-SAME: -> tensor<1x64x1600xf32>
 // CHECK-NEXT: [[B:%.+]] = "top.LeakyRelu"([[A]])
 // CHECK-NEXT: [[V:%.+]] = "top.Weight"() : () -> tensor<64x64x3xf32>
@@ -18,7 +24,7 @@
 module @few attributes {module.state = "TOP_F32", module.mode = "F16"} {
   func.func @main(%arg0: tensor<1x8x12800xf32>) -> tensor<1x8x12800xf32> {
     %n = "top.None"() : () -> none
-    %0 = "top.Input"(%arg0) : (tensor<1x8x12800xf32>) -> tensor<1x8x12800xf32>
+    %0 = "top.Input"(%arg0) : (tensor<1x8x12800xf32>) -> tensor<1x8x12800xf32> loc("x")
     %w = "top.Weight"() : () -> tensor<8x8x11xf32> loc("w")
     %v = "top.Weight"() : () -> tensor<8x8x11xf32> loc("v")
     %1 = "top.Conv"(%0, %w, %n) {kernel_shape = [11], pads = [5, 5], strides = [1]} : (tensor<1x8x12800xf32>, tensor<8x8x11xf32>, none) -> tensor<1x8x12800xf32> loc("c")
@@ -36,7 +42,7 @@ module @few attributes {module.state = "TOP_F32", module.mode = "F16"} {
 module @prime attributes {module.state = "TOP_F32", module.mode = "F16"} {
   func.func @main(%arg0: tensor<1x8x12799xf32>) -> tensor<1x8x12799xf32> {
     %n = "top.None"() : () -> none
-    %0 = "top.Input"(%arg0) : (tensor<1x8x12799xf32>) -> tensor<1x8x12799xf32>
+    %0 = "top.Input"(%arg0) : (tensor<1x8x12799xf32>) -> tensor<1x8x12799xf32> loc("x")
     %w = "top.Weight"() : () -> tensor<8x8x11xf32> loc("w")
     %1 = "top.Conv"(%0, %w, %n) {kernel_shape = [11], pads = [5, 5], strides = [1]} : (tensor<1x8x12799xf32>, tensor<8x8x11xf32>, none) -> tensor<1x8x12799xf32> loc("c")
     return %1 : tensor<1x8x12799xf32>
@@ -50,9 +56,40 @@ module @prime attributes {module.state = "TOP_F32", module.mode = "F16"} {
 module @many attributes {module.state = "TOP_F32", module.mode = "F16"} {
   func.func @main(%arg0: tensor<1x64x12800xf32>) -> tensor<1x64x12800xf32> {
     %n = "top.None"() : () -> none
-    %0 = "top.Input"(%arg0) : (tensor<1x64x12800xf32>) -> tensor<1x64x12800xf32>
+    %0 = "top.Input"(%arg0) : (tensor<1x64x12800xf32>) -> tensor<1x64x12800xf32> loc("x")
     %w = "top.Weight"() : () -> tensor<64x64x11xf32> loc("w")
     %1 = "top.Conv"(%0, %w, %n) {kernel_shape = [11], pads = [5, 5], strides = [1]} : (tensor<1x64x12800xf32>, tensor<64x64x11xf32>, none) -> tensor<1x64x12800xf32> loc("c")
     return %1 : tensor<1x64x12800xf32>
+  }
+}
+
+// -----
+
+// Half of the lanes: two columns of the result are computed as channels, where they can be unfolded
+// by the array: a transposed filter of zeros and ones. A norm of groups of channels follows with its
+// parameters repeated; the neighbours of 128 channels stay.
+// CHECK-LABEL: module @half
+// CHECK: [[X:%.+]] = "top.Relu"
+// CHECK: "top.Conv"([[X]], {{.*}} kernel_shape = [3, 4], {{.*}} strides = [1, 2]}
+// CHECK-SAME: -> tensor<1x64x128x64xf32>
+// CHECK: "top.Weight"() : () -> tensor<64xf32>
+// CHECK-NEXT: "top.Weight"() : () -> tensor<64xf32>
+// CHECK-NEXT: "top.GroupNorm"({{.*}}num_groups = 8
+// CHECK-SAME: -> tensor<1x64x128x64xf32>
+// CHECK: "top.Weight"() : () -> tensor<32x64x1x2xf32>
+// CHECK-NEXT: [[Y:%.+]] = "top.Deconv"({{.*}} kernel_shape = [1, 2], {{.*}} strides = [1, 2]
+// CHECK-NEXT: "top.Softmax"([[Y]])
+module @half attributes {module.state = "TOP_F32", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x128x128x128xf32>) -> tensor<1x32x128x128xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x128x128x128xf32>) -> tensor<1x128x128x128xf32> loc("x")
+    %r = "top.Relu"(%0) : (tensor<1x128x128x128xf32>) -> tensor<1x128x128x128xf32> loc("r")
+    %w = "top.Weight"() : () -> tensor<32x128x3x3xf32> loc("w")
+    %1 = "top.Conv"(%r, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]} : (tensor<1x128x128x128xf32>, tensor<32x128x3x3xf32>, none) -> tensor<1x32x128x128xf32> loc("c")
+    %g = "top.Weight"() : () -> tensor<32xf32> loc("g")
+    %b = "top.Weight"() : () -> tensor<32xf32> loc("b")
+    %2 = "top.GroupNorm"(%1, %g, %b) {num_groups = 8 : i64, eps = 1.0e-05 : f64} : (tensor<1x32x128x128xf32>, tensor<32xf32>, tensor<32xf32>) -> tensor<1x32x128x128xf32> loc("z")
+    %3 = "top.Softmax"(%2) {axis = 1 : si32} : (tensor<1x32x128x128xf32>) -> tensor<1x32x128x128xf32> loc("y")
+    return %3 : tensor<1x32x128x128xf32>
   }
 }
