@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.absorbed import absorbed_owner
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.passes.address_assign.assign import divided_parts, optional_address
@@ -149,7 +150,16 @@ def _placement_faults(
 
 
 def _extent(value: SSAValue) -> int:
-    """Bytes from a value's address on that are its own or its pack's."""
+    """Bytes from a value's address on that are its own or its pack's.
+
+    Whoever reads the result of an absorbed op reads the op's operand, however large the result is:
+    a Gather may pick rows several times.
+    """
+    seen = value
+    while (view := view_of(seen)) is not None:
+        if absorbed_owner(seen) is not None:
+            return _extent(view.source)
+        seen = view.source
     pack = pack_of(value.owner) if isinstance(value.owner, top.WeightOp) else None
     return size_in_bytes(value) if pack is None else pack.total_bytes - pack.offset
 

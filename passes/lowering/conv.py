@@ -49,14 +49,19 @@ def _conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     is_plain = most <= LIMITS.padding and not any(w.is_far for w in windows)
     is_known = is_none(op.bias) or is_weight(op.bias)
     if len(windows) < 3 and is_plain and is_known:
-        operands = (op.input, ctx.as_type(op.filter, ctx.element), op.bias)
+        operands = (_data(op, ctx), ctx.as_type(op.filter, ctx.element), op.bias)
         with_bias = not is_none(op.bias)
         return build(op, ctx, tpu.Conv2DOp, operands, ctx.element, with_bias=with_bias)
     do = Steps(op, ctx)
     convolution = _Convolution(do, op.group.value.data)
     if is_weight(op.filter) and is_known:
-        return [convolution.emit(op.input, _filter(do, op), op.bias, windows)]
-    return [convolution.emit_computed(op.input, op.filter, op.bias, windows)]
+        return [convolution.emit(_data(op, ctx), _filter(do, op), op.bias, windows)]
+    return [convolution.emit_computed(_data(op, ctx), op.filter, op.bias, windows)]
+
+
+def _data(op: "top.ConvOp | top.DeconvOp", ctx: LoweringContext) -> SSAValue:
+    """What the filter slides over, in the type of the mode; it may be constant (StyleGAN's)."""
+    return ctx.as_type(op.input, ctx.element)
 
 
 def _filter(do: Steps, op: "top.ConvOp | top.DeconvOp") -> Array:
@@ -86,10 +91,11 @@ def _deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         for w, e in zip(windows, extra, strict=True)
     ]
     gaps = [w.stride - 1 for w in windows]
+    x = _data(op, ctx)
     if group == 1 and any(gaps) and _can_insert(inserted[-2:], gaps[-2:]):
         filters = np.ascontiguousarray(weights)
-        return [_Convolution(do, group).emit_spread(op.input, filters, op.bias, inserted, gaps)]
-    x = _spread(do, op.input, [w.stride for w in windows])
+        return [_Convolution(do, group).emit_spread(x, filters, op.bias, inserted, gaps)]
+    x = _spread(do, x, [w.stride for w in windows])
     turned = [
         Window(w.kernel, 1, w.reach - w.before, w.reach - w.after + e - (w.stride - 1), w.dilation)
         for w, e in zip(windows, extra, strict=True)

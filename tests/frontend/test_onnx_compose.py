@@ -195,6 +195,14 @@ def test_grid_sample_of_opset_16_has_other_names_for_its_modes(agree: Agree, mod
     assert "top.MatMul" in {op.name for op in module.walk()}
 
 
+@pytest.mark.parametrize("aligned", [0, 1])
+@pytest.mark.parametrize("spatial", [(4, 5), (2, 3), (2, 3, 4)], ids=str)
+def test_affine_grid(agree: Agree, spatial: tuple[int, ...], aligned: int) -> None:
+    node = helper.make_node("AffineGrid", ["t", "s"], ["y"], align_corners=aligned)
+    theta = random(2, len(spatial), len(spatial) + 1)
+    agree(node, {"t": theta}, {"s": np.array([2, 3, *spatial])}, opset=20)
+
+
 @pytest.mark.parametrize("inverse", [0, 1])
 @pytest.mark.parametrize("axis", [0, 1, -2])
 def test_dft(agree: Agree, axis: int, inverse: int) -> None:

@@ -5,13 +5,17 @@ import pytest
 from tests.kernels.harness import Case
 from tests.layer_group.test_absorb_moves import absorbed, marked, outcome_of
 from tests.local.groups import WHOLE, assert_close
+from xdsl.dialects.builtin import IntegerAttr, i64
 
 from xdsl_tpu.dialects.absorbed import set_absorbed
 from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
-from xdsl_tpu.passes.address_assign.assign import divided_parts
+from xdsl_tpu.passes import PASSES
+from xdsl_tpu.passes.address_assign.assign import address_of, divided_parts
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.layer_group.values import Secs
+from xdsl_tpu.passes.verify_addresses import address_faults
 
 ROWS, WIDTH = 300, 32
 
@@ -98,6 +102,24 @@ def test_indices_keep_their_memory_until_the_load() -> None:
     live = lifetimes(function)
     ends = {buffer.name: buffer.last for buffer in live.buffers}
     assert ends["moved"] == ends["table"] == group
+
+
+def test_rows_picked_several_times_need_no_room() -> None:
+    """What the group reads is the table, which may be smaller than its rows, and lie last."""
+    module = absorbed(picked((1, 40, 8, 2 * WIDTH)))
+    assert marked(module) == ["rows"]
+    PASSES["address-assign"]()().apply(make_context(), module)
+    inner, _, function = divided_parts(module)
+    table = function.body.block.args[0]
+    start = inner.attributes["module.neuron_addr"]
+    assert isinstance(start, IntegerAttr)
+    size = address_of(table) + ROWS * WIDTH * 2 - start.value.data
+    inner.attributes["module.neuron_size"] = IntegerAttr(size, i64)
+    outside = [fault for fault in address_faults(module) if "not inside" in fault]
+    assert not [fault for fault in outside if "'rows'" in fault or "'seen'" in fault]
+    inner.attributes["module.neuron_size"] = IntegerAttr(size - 1, i64)
+    outside = [fault for fault in address_faults(module) if "not inside" in fault]
+    assert [fault for fault in outside if "'rows'" in fault or "'seen'" in fault]
 
 
 def test_interpreted_values_stay() -> None:

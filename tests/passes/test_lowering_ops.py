@@ -4,7 +4,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.passes.lowering_samples import SAMPLES, Sample, W, X, element_types, module_of, normal
+from tests.passes.lowering_samples import (
+    SAMPLES,
+    Operand,
+    Sample,
+    W,
+    X,
+    element_types,
+    module_of,
+    normal,
+)
 from tests.passes.real_networks import apply
 
 from xdsl_tpu.dialects import top
@@ -143,6 +152,19 @@ def test_biases_of_convolutions_stay_f32_those_of_products_do_not() -> None:
         module, _ = module_of(next(sample for sample in SAMPLES if str(sample) == op))
         apply(module, ("convert-top-to-tpu", "mode=F16 chip=bm1684x"))
         assert element_types(module, target) == kinds
+
+
+@pytest.mark.parametrize(
+    "bias", [W(normal(6)), X(normal(6)), None], ids=["known", "computed", "no"]
+)
+@pytest.mark.parametrize("pads", [1, 20])
+def test_constant_data_takes_the_type_of_a_computed_filter(bias: Operand, pads: int) -> None:
+    """Generators begin with a constant that filters made from the input slide over."""
+    options = {"kernel_shape": (3, 3), "strides": (1, 1), "pads": (pads,) * 4, "group": 1}
+    operands = [W(normal(1, 4, 5, 5)), X(normal(6, 4, 3, 3)), bias]
+    module, _ = module_of(Sample(top.ConvOp, operands, options))
+    apply(module, ("convert-top-to-tpu", "mode=F16 chip=bm1684x"))
+    assert element_types(module, "tpu.Conv2D")[:2] == ["f16", "f16"]
 
 
 def test_indices_become_integers() -> None:

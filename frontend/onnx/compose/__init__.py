@@ -3,6 +3,7 @@
 from xdsl_tpu.frontend.onnx.compose import (
     einsum,
     functions,
+    grids,
     linear,
     products,
     recurrent,
@@ -16,6 +17,7 @@ from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
 COMPOSED: dict[str, Composition] = {
     **einsum.COMPOSED,
     **functions.COMPOSED,
+    **grids.COMPOSED,
     **linear.COMPOSED,
     **products.COMPOSED,
     **recurrent.COMPOSED,
