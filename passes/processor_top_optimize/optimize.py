@@ -19,6 +19,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
     cosine_attention,
     depthwise,
     far_pool,
+    fold_depth,
     fold_rows,
     matmul_output_transpose,
     matmul_right_transpose,
@@ -38,6 +39,7 @@ PATTERNS: PatternTable = {
     top.ConvOp: (
         conv.ConvRowsToPlanes(),
         MergePointwiseConv(),
+        fold_depth.WindowsToImages(),
         fold_rows.FoldPatchRows(),
         depthwise.SplitDepthwise(),
     ),
