@@ -22,8 +22,11 @@ from xdsl_tpu.backend.local.image import write_image
 from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.backend.tile.build import build
 from xdsl_tpu.backend.tile.emit import emit, unsupported
+from xdsl_tpu.backend.tile.program import TileProgram
+from xdsl_tpu.backend.tile.text import program_of
+from xdsl_tpu.backend.tile.verify import faults
 from xdsl_tpu.backend.value_places import ValuePlace
-from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects import tile, top, tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
@@ -32,8 +35,11 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.random_masks import masks_of
 from xdsl_tpu.dialects.top.packs import pack_of
 
-SILENT = (top.NoneOp, top.WeightOp, top.InputOp, tpu.AppendOp, tpu.BufferOp, ReturnOp)
-"""Ops that need no commands."""
+SILENT = (
+    *(top.NoneOp, top.WeightOp, top.InputOp, tpu.AppendOp, tpu.BufferOp, ReturnOp),
+    tile.ProgramOp,
+)
+"""Ops that need no commands; of a tile program the group before it has them."""
 
 
 def generate(
@@ -88,8 +94,8 @@ def _emit(
         if isinstance(op, SILENT) or is_absorbed(op):
             continue
         if isinstance(op, tpu.GroupOp):
-            for number, context in enumerate(cores):
-                for layer, value, local in emit(context, build(op, chip, number)):
+            for context, tiles in zip(cores, _tile_programs(op, chip, count), strict=True):
+                for layer, value, local in emit(context, tiles):
                     places.append(ValuePlace(layer, value, local))
         else:
             _emit_alone(cores[0], op, places)
@@ -102,6 +108,18 @@ def _emit(
         float_loads(context.emitter.program, context.emitter.transfers_before, chip)
     if count > 1:
         synchronise(program, bounds, chip)
+
+
+def _tile_programs(group: tpu.GroupOp, chip: Chip, cores: int) -> list[TileProgram]:
+    """What each core does for a group: as the text behind it says, else as its ginfo does.
+
+    Raises TpuError for a program that would not compute what the group does.
+    """
+    found = [program_of(group, chip, core) or build(group, chip, core) for core in range(cores)]
+    wrong = list(faults(found, chip))
+    if wrong:
+        raise TpuError(f"{where(group)}: {len(wrong)} faults in its tile program: {wrong[0]}")
+    return found
 
 
 def _emit_alone(context: KernelContext, op: Operation, places: list[ValuePlace]) -> None:

@@ -34,6 +34,12 @@ def _load_top() -> Dialect:
     return Top
 
 
+def _load_tile() -> Dialect:
+    from xdsl_tpu.dialects.tile import Tile
+
+    return Tile
+
+
 def _load_tpu() -> Dialect:
     from xdsl_tpu.dialects.tpu import Tpu
 
@@ -55,6 +61,7 @@ def make_context() -> Context:
     ctx.load_dialect(Sbp)
     ctx.register_dialect("top", _load_top)
     ctx.register_dialect("tpu", _load_tpu)
+    ctx.register_dialect("tile", _load_tile)
     ctx.register_dialect("oneflow", _load_oneflow)
     return ctx
 

@@ -32,6 +32,7 @@ from xdsl_tpu.backend.isa import load_instruction_set
 from xdsl_tpu.backend.isa.forms import Field, Form
 from xdsl_tpu.dialects.attrs import Kind
 from xdsl_tpu.dialects.oneflow import OneFlow
+from xdsl_tpu.dialects.tile import Tile
 from xdsl_tpu.dialects.top import Top
 from xdsl_tpu.dialects.tpu import Tpu
 from xdsl_tpu.passes import PASSES
@@ -47,7 +48,7 @@ from xdsl_tpu.tools import (
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Made by docs/make_reference.py; do not edit. -->\n"
-DIALECTS: tuple[Dialect, ...] = (Top, Tpu, OneFlow)
+DIALECTS: tuple[Dialect, ...] = (Top, Tpu, Tile, OneFlow)
 TOOLS: Mapping[str, Callable[..., object]] = {
     "tpu-compile": tpu_compile.main,
     "tpu-run": tpu_run.main,

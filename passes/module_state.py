@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 from xdsl.utils.str_enum import StrEnum
 
@@ -41,6 +41,12 @@ def chip_name(module: ModuleOp, given: str = "") -> str:
 def chip_of(module: ModuleOp, given: str = "") -> Chip:
     """The description of the chip that `chip_name` says. Raises TpuError for an unknown one."""
     return load_chip(chip_name(module, given))
+
+
+def cores_of(module: ModuleOp) -> int:
+    """The cores that the module is for."""
+    count = module.attributes.get("module.cores")
+    return count.value.data if isinstance(count, IntegerAttr) else 1
 
 
 def require_state(module: ModuleOp, wanted: State, pass_name: str, *others: State) -> None:

@@ -40,7 +40,9 @@ from xdsl_tpu.tools.universe import UNIVERSE
 from xdsl_tpu.tools.verify import blame
 
 _SPLIT = re.compile(r"^[ \t]*// -----[ \t]*\n?", re.MULTILINE)
-_DESCRIPTION = "Read MLIR text of the top, tpu and oneflow dialects, run passes, print MLIR text."
+_DESCRIPTION = (
+    "Read MLIR text of the top, tpu, tile and oneflow dialects, run passes, print MLIR text."
+)
 
 
 @dataclass(frozen=True)

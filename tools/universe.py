@@ -29,6 +29,12 @@ def _quant() -> Dialect:
     return Quant
 
 
+def _tile() -> Dialect:
+    from xdsl_tpu.dialects.tile import Tile
+
+    return Tile
+
+
 def _top() -> Dialect:
     from xdsl_tpu.dialects.top import Top
 
@@ -56,7 +62,14 @@ def _universe_passes() -> dict[str, PassLoader]:
 
 
 UNIVERSE = Universe(
-    all_dialects={"oneflow": _oneflow, "quant": _quant, "sbp": _sbp, "top": _top, "tpu": _tpu},
+    all_dialects={
+        "oneflow": _oneflow,
+        "quant": _quant,
+        "sbp": _sbp,
+        "tile": _tile,
+        "top": _top,
+        "tpu": _tpu,
+    },
     all_passes=_universe_passes(),
     all_targets={"bm1684x-asm": _asm},
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -27,7 +27,7 @@ from xdsl_tpu.passes.layer_group.packs import pack_weights
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
-from xdsl_tpu.passes.module_state import chip_of
+from xdsl_tpu.passes.module_state import chip_of, cores_of
 from xdsl_tpu.passes.tensors import is_weight, none_of
 
 _NO_CACHE = "the search keeps no cache: every compilation searches"
@@ -103,7 +103,7 @@ class LayerGroupPass(ModulePass):
             mark_split_weights(ops)
         bases = base_groups(ops, self._why_global)
         prices = Prices(chip)
-        searcher = Searcher(chip, prices.scratch, _cores(op))
+        searcher = Searcher(chip, prices.scratch, cores_of(op))
         if self.opt == 1:
             runs = [base.ops for base in bases if base.why_global is None]
             groups = [group for run in runs for group in searcher.greedy(run)]
@@ -154,12 +154,6 @@ class LayerGroupPass(ModulePass):
             print(report(found), file=sys.stderr)
         if self.explain_file:
             write(found, Path(self.explain_file))
-
-
-def _cores(module: ModuleOp) -> int:
-    """The cores that the module is for."""
-    count = module.attributes.get("module.cores")
-    return count.value.data if isinstance(count, IntegerAttr) else 1
 
 
 def _has_split_weight(op: Operation) -> bool:

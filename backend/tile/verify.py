@@ -1,0 +1,265 @@
+"""Whether a tile program is right, from the program alone: nothing of how it was built is asked.
+
+Commands wait for what they touch, so that everything happens as if step by step in order.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.kernels.support import where
+from xdsl_tpu.backend.local.context import Form, LocalValue
+from xdsl_tpu.backend.local.image import packed
+from xdsl_tpu.backend.tensor import Layout
+from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Region, Step, Store, TileProgram
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, Part
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.top.packs import pack_of
+from xdsl_tpu.dialects.tpu.local import LocalReshape
+
+AXES = ("n", "c", "d", "h", "w")
+CHANNEL_BY_CHANNEL = (Form.PLAIN, Form.ROTATED)
+
+
+def faults(programs: Sequence[TileProgram], chip: Chip) -> Iterator[str]:
+    """One line for everything that is wrong with what the cores do for one group."""
+    for program in programs:
+        yield from _Check(program, chip).faults()
+    yield from _uncovered(programs)
+
+
+class _Check:
+    """One program, step by step."""
+
+    def __init__(self, program: TileProgram, chip: Chip) -> None:
+        self.program, self.chip = program, chip
+        self.last_read: dict[Buffer, int] = {
+            buffer: number for number, step in enumerate(program.steps) for buffer in _read_by(step)
+        }
+        self.there: dict[Buffer, Region] = {}
+        self.gone: dict[Buffer, Step] = {}
+        self.root: dict[Buffer, Buffer] = {}
+
+    def faults(self) -> Iterator[str]:
+        """In the order of the steps."""
+        seen: set[Buffer] = set()
+        for number, step in enumerate(self.program.steps):
+            for buffer in (*_read_by(step), *_written_by(step)):
+                if buffer not in seen:
+                    seen.add(buffer)
+                    yield from self._misplaced(buffer)
+            yield from _mistaken(step)
+            yield from self._reads(step)
+            if isinstance(step, Compute):
+                yield from _missing(step, self.program)
+            yield from self._writes(number, step)
+
+    def _misplaced(self, buffer: Buffer) -> Iterator[str]:
+        """It lies within local memory, aligned where it says so, and is a part of its value."""
+        tensor, chip = buffer.place.tensor, self.chip
+        low, high = tensor.span(chip)
+        if tensor.address < 0 or high > chip.local_bytes:
+            yield f"{_title(buffer)} ends at byte {high} of {chip.local_bytes} in a lane"
+        if tensor.layout is Layout.ALIGNED and low % chip.eu_bytes:
+            yield f"{_title(buffer)} at byte {low} is not aligned to {chip.eu_bytes}"
+        if buffer.place.form in CHANNEL_BY_CHANNEL:
+            for axis, (start, size) in _extent(buffer.place).items():
+                full = getattr(buffer.place.full, axis)
+                if start < 0 or start + size > full:
+                    yield f"{_title(buffer)} is {axis} {start} to {start + size} of {full}"
+
+    def _reads(self, step: Step) -> Iterator[str]:
+        """What is read has been written, and nothing was written over it."""
+        for buffer in _read_by(step):
+            if buffer in self.gone:
+                over = where(self.gone[buffer].op)
+                yield f"{where(step.op)} reads {_title(buffer)}, which {over} has written over"
+            elif buffer not in self.there:
+                yield f"{where(step.op)} reads {_title(buffer)}, which nothing has written"
+
+    def _writes(self, number: int, step: Step) -> Iterator[str]:
+        """What is written is no operand of the step, and scratch memory is not in use."""
+        written = {buffer: buffer.place.tensor.span(self.chip) for buffer in _written_by(step)}
+        used = {b: self.there[b] for b in _read_by(step) if b in self.there}
+        for (target, span), (buffer, other) in product(written.items(), used.items()):
+            if _meet(span, other) and not self._may_share(step, buffer):
+                yield f"{where(step.op)} writes {_title(target)} over {_title(buffer)}"
+        kept = {b: s for b, s in self.there.items() if self.last_read.get(b, -1) > number}
+        for region in _scratch_of(step):
+            if region[1] > self.chip.local_bytes:
+                yield f"scratch memory {list(region)} of {where(step.op)} is outside local memory"
+            for buffer, other in {**kept, **used, **written}.items():
+                if _meet(region, other):
+                    yield f"scratch memory {list(region)} of {where(step.op)} has {_title(buffer)}"
+        pack = _pack_span(step)
+        for span in written.values() if pack is None else [pack]:
+            for buffer, other in list(self.there.items()):
+                if _meet(span, other) and not self._is_view(step, buffer):
+                    del self.there[buffer]
+                    self.gone[buffer] = step
+        if isinstance(step, Compute) and (viewed := _viewed(step)) is not None:
+            self.root[step.out] = self.root.get(viewed, viewed)
+        self.there |= written
+        for buffer in written:
+            self.gone.pop(buffer, None)
+
+    def _may_share(self, step: Step, buffer: Buffer) -> bool:
+        """Whether a step may write its result where an operand lies."""
+        if self._is_view(step, buffer):
+            return True
+        if not isinstance(step, Compute) or not isinstance(step.op, LocalGen):
+            return False
+        same = step.out.place.tensor.address == buffer.place.tensor.address
+        return same and step.op.may_overwrite()
+
+    def _is_view(self, step: Step, buffer: Buffer) -> bool:
+        """Whether a step only gives the memory of a buffer another shape."""
+        viewed = _viewed(step)
+        return viewed is not None and self.root.get(viewed, viewed) is self.root.get(buffer, buffer)
+
+
+def _viewed(step: Step) -> Buffer | None:
+    """The operand whose memory the result of a step is; None when it has its own."""
+    if not isinstance(step, Compute) or not isinstance(step.op, LocalReshape):
+        return None
+    viewed = step.operands[0]
+    same = viewed and step.out.place.tensor.address == viewed.place.tensor.address
+    return viewed if same else None
+
+
+def _read_by(step: Step) -> tuple[Buffer, ...]:
+    if isinstance(step, Store):
+        return (step.source,)
+    return tuple(one for one in step.operands if one) if isinstance(step, Compute) else ()
+
+
+def _written_by(step: Step) -> tuple[Buffer, ...]:
+    if isinstance(step, Load):
+        return step.targets
+    return (step.out,) if isinstance(step, Compute) else ()
+
+
+def _scratch_of(step: Step) -> tuple[Region, ...]:
+    if isinstance(step, Load):
+        return ()
+    own = step.own if isinstance(step, Compute) else None
+    return step.free if own is None else (own, *step.free)
+
+
+def _pack_span(step: Step) -> Region | None:
+    """The bytes that a pack of weights takes, those between the weights included."""
+    weight = packed(step.op) if isinstance(step, Load) else None
+    pack = pack_of(weight) if weight is not None else None
+    if pack is None or not isinstance(step, Load):
+        return None
+    own = next((one for one in step.targets if one.value is step.op.output), step.targets[0])
+    base = own.place.tensor.address - pack.offset
+    return base, base + pack.lane_bytes
+
+
+def _meet(one: Region, other: Region) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _mistaken(step: Step) -> Iterator[str]:
+    """Buffers hold the values that the op of the step reads and makes."""
+    op = step.op
+    if isinstance(step, Load):
+        pairs: list[tuple[SSAValue, Buffer | None]] = []
+        if all(one.value is not step.op.output for one in step.targets):
+            yield f"{where(op)} loads {_title(step.targets[0])}"
+    elif isinstance(step, Store):
+        pairs = [(step.op.input, step.source)]
+    else:
+        pairs = [*zip(op.operands, step.operands, strict=True), (op.results[0], step.out)]
+    for value, buffer in pairs:
+        wanted = isinstance(value.type, TensorType)
+        if wanted != (buffer is not None) or (buffer is not None and buffer.value is not value):
+            found = "nothing" if buffer is None else _title(buffer)
+            yield f"{where(op)} has {found} for '{name_of(value)}'"
+
+
+def _missing(step: Compute, program: TileProgram) -> Iterator[str]:
+    """Operands hold all that the slice of the result needs of them."""
+    op, out = step.op, step.out.place
+    if not isinstance(op, LocalGen) or out.form not in CHANNEL_BY_CHANNEL:
+        return
+    extent = _extent(out)
+    for index, buffer in enumerate(step.operands):
+        if buffer is None or buffer.place.form is not Form.PLAIN:
+            continue
+        whole, held = buffer.place.full, _extent(buffer.place)
+        for axis in AXES:
+            (start, size), full = extent[axis], getattr(out.full, axis)
+            of = getattr(whole, axis)
+            if size == full and held[axis] == (0, of):
+                continue
+            needed = op.backward(Part(axis, start, size, full, program.kind), index, of)
+            if needed is None:
+                yield f"{where(op)} cannot be cut along {axis} as operand {index} is"
+                continue
+            first, count = needed
+            low, length = held[axis]
+            if first < low or first + count > low + length:
+                yield (
+                    f"{where(op)} needs {axis} {first} to {first + count} of "
+                    f"'{name_of(buffer.value)}', {_title(buffer)} has {low} to {low + length}"
+                )
+
+
+def _extent(place: LocalValue) -> dict[str, tuple[int, int]]:
+    """Start and size along each axis."""
+    n, c, h, w = place.tensor.shape
+    sizes = Ncdhw(n // place.depth, c, place.depth, h, w)
+    return {axis: (getattr(place.start, axis), getattr(sizes, axis)) for axis in AXES}
+
+
+def _uncovered(programs: Sequence[TileProgram]) -> Iterator[str]:
+    """All of every result of the group is stored."""
+    stored: dict[tpu.StoreOp, list[Store]] = {}
+    for program in programs:
+        for step in program.steps:
+            if isinstance(step, Store):
+                stored.setdefault(step.op, []).append(step)
+    for op in programs[0].group.body.block.ops if programs else ():
+        if not isinstance(op, tpu.StoreOp):
+            continue
+        if op not in stored:
+            yield f"nothing stores {where(op)}"
+        elif (hole := _hole(stored[op])) is not None:
+            parts = ", ".join(f"{axis} {a} to {b}" for axis, (a, b) in zip(AXES, hole, strict=True))
+            yield f"{where(op)} is not stored for {parts}"
+
+
+def _hole(stores: Sequence[Store]) -> tuple[tuple[int, int], ...] | None:
+    """A part of a value that none of these stores; None when there is none."""
+    boxes = [_stored(store) for store in stores]
+    full = stores[0].source.place.full
+    edges = [
+        sorted({0, size, *(edge for box in boxes for edge in box[axis] if 0 < edge < size)})
+        for axis, size in enumerate(full)
+    ]
+    for cell in product(*map(pairwise, edges)):
+        inside = (
+            all(low <= a and b <= high for (a, b), (low, high) in zip(cell, box, strict=True))
+            for box in boxes
+        )
+        if not any(inside):
+            return cell
+    return None
+
+
+def _stored(store: Store) -> tuple[tuple[int, int], ...]:
+    """First and last + 1 index along each axis."""
+    extent = _extent(store.source.place)
+    ends = (start + size for start, size in extent.values())
+    return tuple(zip(store.start, ends, strict=True))
+
+
+def _title(buffer: Buffer) -> str:
+    """A slice of a value, for messages."""
+    return f"'{name_of(buffer.value)}' from {list(buffer.place.start)} on"
