@@ -9,16 +9,18 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.local.schedule import Event, events, ginfo, is_held
-from xdsl_tpu.dialects import tpu
+from xdsl_tpu.backend.local.schedule import ginfo, is_held
+from xdsl_tpu.backend.tile.build import build
+from xdsl_tpu.backend.tile.verify import faults
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.top.packs import PackPlace, pack_of
 from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
 from xdsl_tpu.dialects.tpu.op import LocalOp
 from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
-from xdsl_tpu.passes.layer_group.residency import clashes, described, pack_place, stays
 from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
 from xdsl_tpu.passes.layer_group.values import AXES, AxisSlices, GroupType, Secs
 from xdsl_tpu.passes.module_state import chip_of
@@ -28,10 +30,10 @@ from xdsl_tpu.passes.module_state import chip_of
 class VerifyLayerGroupsPass(ModulePass):
     """Prove that every `tpu.Group` computes what its ops say, in the memory that they name.
 
-    Everything is recomputed from the IR: which part of each value every slice needs, its bytes,
-    the order of loads, computations and stores over the time steps (for several slices those of
-    the unrolled pipeline), and that no byte of local memory is needed for two things at once.
-    All faults found are reported.
+    Everything is recomputed from the IR: which part of each value every slice needs and its bytes.
+    Of the loads, computations and stores that will be issued, for several slices those of the
+    unrolled pipeline, everything is proved that `verify-tile-programs` does. All faults found are
+    reported.
     """
 
     name = "verify-layer-groups"
@@ -65,15 +67,25 @@ def group_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
     yield from _slice_faults(group, chip)
     yield from _place_faults(group, chip)
     yield from _pack_faults(group, chip)
-    schedule = events(group)
-    yield from _order_faults(schedule)
-    for one, other in clashes(stays(schedule)):
-        low, high = max(one.start, other.start), min(one.end, other.end)
-        yield (
-            f"{one.what} at bytes {one.start} to {one.end} (time steps {one.first} to {one.last}) "
-            f"and {other.what} at bytes {other.start} to {other.end} (time steps {other.first} to "
-            f"{other.last}) share {high - low} bytes per lane"
-        )
+    cores = 1 + max(ints(group.run_core_id), default=0)
+    try:
+        programs = [build(group, chip, core) for core in range(cores)]
+    except TpuError as error:
+        yield str(error)
+    else:
+        yield from faults(programs, chip)
+
+
+def described(op: Operation) -> str:
+    """An op's name in quotes and what it is."""
+    return f"'{name_of(op)}' ({op.name})"
+
+
+def pack_place(op: Operation) -> PackPlace | None:
+    """The place in a pack of the weight that a Load brings."""
+    if not isinstance(op, tpu.LoadOp) or not isinstance(op.input.owner, top.WeightOp):
+        return None
+    return pack_of(op.input.owner)
 
 
 def _body(group: tpu.GroupOp) -> list[Operation]:
@@ -249,27 +261,3 @@ def _pack_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
             yield f"the transfer of pack {place.number} writes outside local memory"
         if not is_held(op):
             yield f"{described(op)} is in pack {place.number} but not held"
-
-
-def _order_faults(schedule: list[Event]) -> Iterator[str]:
-    """What an op reads was loaded in an earlier time step or computed before; stores come after.
-
-    Transfers run beside the computations of their time step.
-    """
-    made: dict[tuple[Operation, int], int] = {}
-    faulty: set[tuple[Operation, Operation]] = set()
-    for event in schedule:
-        for operand in () if isinstance(event.op, tpu.LoadOp) else event.op.operands:
-            source = operand.owner
-            if not isinstance(source, LocalOp):
-                continue
-            step = made.get((source, 0 if is_held(source) else event.slice))
-            apart = isinstance(source, tpu.LoadOp) or isinstance(event.op, tpu.StoreOp)
-            late = step is None or (apart and step >= event.step)
-            if late and (event.op, source) not in faulty:
-                faulty.add((event.op, source))
-                yield (
-                    f"{described(event.op)} in time step {event.step} comes too early for "
-                    f"{described(source)}"
-                )
-        made.setdefault((event.op, 0 if is_held(event.op) else event.slice), event.step)

@@ -58,7 +58,8 @@ class _Builder:
         self.scratch = _scratch(self.schedule)
         self.arrangements = arrangements(group, chip.lanes)
         self.pack_members = _pack_members(group)
-        self.resident: dict[Operation, Buffer] = {}
+        self.resident: dict[Operation, tuple[Buffer, Region]] = {}
+        self.free: dict[int, tuple[Region, ...]] = {}
         self.buffers: dict[tuple[SSAValue, int], Buffer] = {}
 
     def build(self) -> TileProgram:
@@ -77,8 +78,8 @@ class _Builder:
         """Load a slice unless it still lies where it should."""
         place = self._place(op.output, event.slice)
         held = self.resident.get(op)
-        if held is not None and held.place == place:
-            self.buffers[op.output, event.slice] = held
+        if held is not None and held[0].place == place:
+            self.buffers[op.output, event.slice] = held[0]
             return []
         weight = packed(op)
         if weight is not None:
@@ -88,11 +89,12 @@ class _Builder:
             self._overwrite((base, base + pack.lane_bytes))
             members = self.pack_members[pack.number]
             targets = [Buffer(one.output, self._place(one.output, 0)) for one in members]
-            self.resident |= zip(members, targets, strict=True)
-            self.buffers[op.output, event.slice] = self.resident[op]
+            for member, buffer in zip(members, targets, strict=True):
+                self.resident[member] = buffer, buffer.place.tensor.span(self.chip)
+            self.buffers[op.output, event.slice] = self.resident[op][0]
             return [Load(event.step, event.slice, op, tuple(targets))]
         target = self._written(op.output, event.slice, place)
-        self.resident[op] = target
+        self.resident[op] = target, place.tensor.span(self.chip)
         taps = None
         if place.form is Form.MERGED:
             taps = self._taps(self.arrangements[op.output], event.slice)
@@ -131,8 +133,12 @@ class _Builder:
 
     def _free(self, event: Event) -> tuple[Region, ...]:
         """What nothing uses at the time of an event."""
-        size = self.chip.local_bytes
-        return tuple(free_regions(self.lifetimes, self.scratch, event.step, size))
+        known = self.free.get(event.step)
+        if known is None:
+            size = self.chip.local_bytes
+            known = tuple(free_regions(self.lifetimes, self.scratch, event.step, size))
+            self.free[event.step] = known
+        return known
 
     def _read(self, op: Operation, value: SSAValue, index: int) -> Buffer:
         found = self.buffers.get((value, index))
@@ -147,8 +153,7 @@ class _Builder:
         return buffer
 
     def _overwrite(self, span: Region) -> None:
-        for op, buffer in list(self.resident.items()):
-            low, high = buffer.place.tensor.span(self.chip)
+        for op, (_, (low, high)) in list(self.resident.items()):
             if low < span[1] and span[0] < high:
                 del self.resident[op]
 

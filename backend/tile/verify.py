@@ -3,8 +3,9 @@
 Commands wait for what they touch, so that everything happens as if step by step in order.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise, product
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise, product
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
@@ -65,7 +66,7 @@ class _Check:
         if tensor.address < 0 or high > chip.local_bytes:
             yield f"{_title(buffer)} ends at byte {high} of {chip.local_bytes} in a lane"
         if tensor.layout is Layout.ALIGNED and low % chip.eu_bytes:
-            yield f"{_title(buffer)} at byte {low} is not aligned to {chip.eu_bytes}"
+            yield f"{_title(buffer)} is not aligned to {chip.eu_bytes}"
         if buffer.place.form in CHANNEL_BY_CHANNEL:
             for axis, (start, size) in _extent(buffer.place).items():
                 full = getattr(buffer.place.full, axis)
@@ -88,13 +89,12 @@ class _Check:
         for (target, span), (buffer, other) in product(written.items(), used.items()):
             if _meet(span, other) and not self._may_share(step, buffer):
                 yield f"{where(step.op)} writes {_title(target)} over {_title(buffer)}"
-        kept = {b: s for b, s in self.there.items() if self.last_read.get(b, -1) > number}
-        for region in _scratch_of(step):
+        scratch = _scratch_of(step)
+        for region in scratch:
             if region[1] > self.chip.local_bytes:
                 yield f"scratch memory {list(region)} of {where(step.op)} is outside local memory"
-            for buffer, other in {**kept, **used, **written}.items():
-                if _meet(region, other):
-                    yield f"scratch memory {list(region)} of {where(step.op)} has {_title(buffer)}"
+        for region, buffer in _sharing(scratch, {**self.there, **written}):
+            yield f"scratch memory {list(region)} of {where(step.op)} has {_title(buffer)}"
         pack = _pack_span(step)
         for span in written.values() if pack is None else [pack]:
             for buffer, other in list(self.there.items()):
@@ -103,9 +103,12 @@ class _Check:
                     self.gone[buffer] = step
         if isinstance(step, Compute) and (viewed := _viewed(step)) is not None:
             self.root[step.out] = self.root.get(viewed, viewed)
-        self.there |= written
-        for buffer in written:
+        for buffer, span in written.items():
+            self.there[buffer] = span
             self.gone.pop(buffer, None)
+        for buffer in (*used, *written):
+            if self.last_read.get(buffer, -1) <= number:
+                self.there.pop(buffer, None)
 
     def _may_share(self, step: Step, buffer: Buffer) -> bool:
         """Whether a step may write its result where an operand lies."""
@@ -120,6 +123,19 @@ class _Check:
         """Whether a step only gives the memory of a buffer another shape."""
         viewed = _viewed(step)
         return viewed is not None and self.root.get(viewed, viewed) is self.root.get(buffer, buffer)
+
+
+def _sharing(
+    regions: Sequence[Region], spans: Mapping[Buffer, Region]
+) -> Iterator[tuple[Region, Buffer]]:
+    """The pairs that share bytes."""
+    ordered = sorted(spans.items(), key=lambda item: item[1])
+    starts = [start for _, (start, _) in ordered]
+    reach = list(accumulate((end for _, (_, end) in ordered), max))
+    for low, high in regions:
+        count = bisect_left(starts, high)
+        if count and reach[count - 1] > low:
+            yield from (((low, high), b) for b, (_, end) in ordered[:count] if end > low)
 
 
 def _viewed(step: Step) -> Buffer | None:
@@ -262,4 +278,5 @@ def _stored(store: Store) -> tuple[tuple[int, int], ...]:
 
 def _title(buffer: Buffer) -> str:
     """A slice of a value, for messages."""
-    return f"'{name_of(buffer.value)}' from {list(buffer.place.start)} on"
+    place = buffer.place
+    return f"'{name_of(buffer.value)}' from {list(place.start)} on (byte {place.tensor.address})"

@@ -28,7 +28,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # The end of the vendor's command lines: a program in a file.
     "passes.codegen": {"passes", "dialects", "backend.chip", "backend.codegen", "backend.bmodel"},
     "passes.tile_programs": {"passes", "dialects", "backend.chip", "backend.tile"},
-    "passes.verify_layer_groups": {"passes", "dialects", "backend.chip", "backend.local.schedule"},
+    "passes.verify_layer_groups": {"passes", "dialects", "backend.chip", "backend.local.schedule",
+                                   "backend.tile"},
     # What a transpose that survives costs, by the commands its kernel emits.
     "passes.report_transposes": {"passes", "dialects", "backend.chip", "backend.layer_cost",
                                  "backend.local.in_group"},

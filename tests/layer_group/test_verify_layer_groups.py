@@ -60,7 +60,7 @@ def test_a_moved_value_of_a_real_file_is_found(model: str) -> None:
     for op in groups_of(module)[0].body.block.ops:
         if isinstance(op, LocalOp) and op.ginfo is not None:
             change(op, out_addr=0)
-    assert "share" in fault_in(module)
+    assert "writes" in fault_in(module)
 
 
 @pytest.mark.parametrize("secs", [Secs(), Secs(h=3), Secs(h=2, w=2)], ids=str)
@@ -190,8 +190,8 @@ def _load_beside_packs(module: ModuleOp) -> LocalOp:
 
 
 FAULTS: list[tuple[Callable[[], ModuleOp], Callable[[ModuleOp], None], str]] = [
-    (straight, _overlap, "'a' (tpu.Conv2D) at bytes"),
-    (straight, _onto_scratch, "the scratch of 'a' (tpu.Conv2D) at bytes"),
+    (straight, _overlap, "tpu.Conv2D 'b' writes 'b' from [0, 0, 0, 0, 0] on"),
+    (straight, _onto_scratch, "of tpu.Conv2D 'a' has 'a' from [0, 0, 0, 0, 0] on"),
     (straight, _scratch_outside, "the scratch of 'a' (tpu.Conv2D) lies "),
     (straight, _outside, "'y' (tpu.Add) lies 576 bytes outside local memory"),
     (straight, _unaligned, "is not aligned to 64"),
@@ -205,11 +205,11 @@ FAULTS: list[tuple[Callable[[], ModuleOp], Callable[[ModuleOp], None], str]] = [
     (straight, _other_kind, "'a' (tpu.Conv2D) is of another group type"),
     (straight, _not_loaded, "'y' (tpu.Add) reads 'x' from outside the group"),
     (straight, _pack_apart, "do not lie as in pack 0"),
-    (straight, _pack_too_long, "the transfer of pack 0 at bytes"),
-    (sliced, _overlap, "share"),
-    (sliced, _onto_scratch, "the scratch of 'a' (tpu.Conv2D) at bytes"),
-    (straight, _late_load, "comes too early for 'load_x' (tpu.Load)"),
-    (sliced, _wrong_stage, "comes too early for 'load_x' (tpu.Load)"),
+    (straight, _pack_too_long, "which tpu.Load 'load_a_b' has written over"),
+    (sliced, _overlap, "writes 'b' from [0, 0, 0, 4, 0] on"),
+    (sliced, _onto_scratch, "of tpu.Conv2D 'a' has 'a' from [0, 0, 0, 8, 0] on"),
+    (straight, _late_load, "'a': slice 0 of 'load_x' is not there by then"),
+    (sliced, _wrong_stage, "'a': slice 0 of 'load_x' is not there by then"),
 ]
 
 
@@ -232,7 +232,7 @@ def test_a_planted_fault_is_named(
 def test_a_store_beside_its_op_is_too_early() -> None:
     module = straight()
     _early_store(module)
-    assert "'y' (tpu.Store) in time step" in fault_in(module)
+    assert "tpu.Store 'y': slice 0 of 'y' is not there by then" in fault_in(module)
 
 
 def test_a_result_may_replace_an_operand_that_nothing_reads_afterwards() -> None:

@@ -3,11 +3,11 @@
 // The second slice of x comes in before the addition has read the first, a buffer is not aligned and
 // lies over the bias, scratch memory is where the result lies, and a row is not stored.
 // CHECK: error: 6 faults in tile programs:
-// CHECK-NEXT: group 'y': tpu.Add 'y' reads 'load_x' from [0, 0, 0, 0, 0] on, which tpu.Load 'load_x' has written over
-// CHECK-NEXT: group 'y': 'a' from [0, 0, 0, 4, 0] on at byte 1794 is not aligned to 64
-// CHECK-NEXT: group 'y': tpu.Conv2D 'a' writes 'a' from [0, 0, 0, 4, 0] on over 'load_a_b' from [0, 0, 0, 0, 0] on
-// CHECK-NEXT: group 'y': scratch memory [1700, 262144] of tpu.Add 'y' has 'a' from [0, 0, 0, 4, 0] on
-// CHECK-NEXT: group 'y': scratch memory [1700, 262144] of tpu.Add 'y' has 'y' from [0, 0, 0, 4, 0] on
+// CHECK-NEXT: group 'y': tpu.Add 'y' reads 'load_x' from [0, 0, 0, 0, 0] on (byte 1600), which tpu.Load 'load_x' has written over
+// CHECK-NEXT: group 'y': 'a' from [0, 0, 0, 4, 0] on (byte 1794) is not aligned to 64
+// CHECK-NEXT: group 'y': tpu.Conv2D 'a' writes 'a' from [0, 0, 0, 4, 0] on (byte 1794) over 'load_a_b' from [0, 0, 0, 0, 0] on (byte 1856)
+// CHECK-NEXT: group 'y': scratch memory [1700, 262144] of tpu.Add 'y' has 'y' from [0, 0, 0, 4, 0] on (byte 1728)
+// CHECK-NEXT: group 'y': scratch memory [1700, 262144] of tpu.Add 'y' has 'a' from [0, 0, 0, 4, 0] on (byte 1794)
 // CHECK-NEXT: group 'y': tpu.Store 'y' is not stored for n 0 to 1, c 0 to 3, d 0 to 1, h 4 to 5, w 0 to 8
 module @case attributes {module.chip = "bm1684x", module.inputs = ["x"], module.kernel_precision = "fast", module.mode = "F16", module.outputs = ["y"], module.state = "TPU_ADDRESSED", module.weight_file = "case_tpu_addressed_bm1684x_f16_weight.npz"} {
   module @case attributes {module.coeff_addr = 4294967296 : i64, module.coeff_size = 8192 : i64, module.device_id = 0 : i64, module.dynamic_coeff_offset = 8192 : i64, module.neuron_addr = 4294975488 : i64, module.neuron_size = 4096 : i64, module.step = 0 : i64} {
