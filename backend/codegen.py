@@ -20,11 +20,11 @@ from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value, where
 from xdsl_tpu.backend.leaves import LEAVES
 from xdsl_tpu.backend.local.image import write_image
 from xdsl_tpu.backend.program import IoTensor, Program
-from xdsl_tpu.backend.tile.build import build
-from xdsl_tpu.backend.tile.emit import emit, unsupported
+from xdsl_tpu.backend.tile.build import build, unsupported
+from xdsl_tpu.backend.tile.emit import emit
 from xdsl_tpu.backend.tile.program import TileProgram
 from xdsl_tpu.backend.tile.text import program_of
-from xdsl_tpu.backend.tile.verify import faults
+from xdsl_tpu.backend.tile.verify import check
 from xdsl_tpu.backend.value_places import ValuePlace
 from xdsl_tpu.dialects import tile, top, tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed
@@ -116,9 +116,7 @@ def _tile_programs(group: tpu.GroupOp, chip: Chip, cores: int) -> list[TileProgr
     Raises TpuError for a program that would not compute what the group does.
     """
     found = [program_of(group, chip, core) or build(group, chip, core) for core in range(cores)]
-    wrong = list(faults(found, chip))
-    if wrong:
-        raise TpuError(f"{where(group)}: {len(wrong)} faults in its tile program: {wrong[0]}")
+    check(found, chip)
     return found
 
 

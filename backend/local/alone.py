@@ -4,7 +4,7 @@ How the result may be cut, and what a slice needs of the operands, the op says i
 as it does for groups. Cuts are compared by the cycles of the commands that they would issue.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -14,23 +14,14 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.support import (
-    DdrValue,
-    KernelContext,
-    LocalMemory,
-    ddr_value,
-    pipelined,
-    where,
-)
-from xdsl_tpu.backend.kernels.tables import load_table
+from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
 from xdsl_tpu.backend.kernels.tiling import cut, pipeline_cycles, steps_of
-from xdsl_tpu.backend.local.context import LocalContext, LocalKernel, LocalValue, Scratch
+from xdsl_tpu.backend.local.context import LocalKernel, LocalValue
 from xdsl_tpu.backend.local.dry import NOWHERE, DryEmitter, Sizes, operand_slice, value_slice
-from xdsl_tpu.backend.local.forms import row_form
 from xdsl_tpu.backend.local.shapes import of_value
-from xdsl_tpu.backend.local.transfer import load_slice, store_slice
-from xdsl_tpu.backend.tensor import Layout
+from xdsl_tpu.backend.tile.emit import issue
+from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Step, Store, TileProgram
+from xdsl_tpu.backend.tile.verify import check
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.lane_view import Viewed
 from xdsl_tpu.dialects.interfaces.local_gen import (
@@ -73,8 +64,10 @@ def in_slices(
         seen = problem.op([_address(value) for value in (*op.operands, *op.results)])
         found = _cut(seen, steps, chip)
         assert found is not None
-        layer = _Layer(seen, kernel, found, chip, context.emitter)
-        pipelined(found.places, layer.load, layer.compute, layer.store)
+        program = _Builder(seen, kernel, found, chip).program()
+        check([program], chip)
+        for step in program.steps:
+            issue(context.emitter, KIND, step)
 
     return alone
 
@@ -265,32 +258,37 @@ def _cycles(op: LocalGen, kernel: LocalKernel, found: _Cut, chip: Chip) -> int:
 
     Parameters are left out: they are loaded in any case.
     """
-    emitter = DryEmitter(chip)
-    layer = _Layer(op, kernel, found, chip, emitter)
-    layer.load(found.inner, 0, parameters=False)
-    first = emitter.gdma_cycles
+    builder = _Builder(op, kernel, found, chip)
+    places, inner = builder.places, builder.places.index(found.inner)
+    first = _dry(builder.load(inner, 0, parameters=False), chip).gdma_cycles
     known: dict[_Place, tuple[int, int, int]] = {}
-    places = found.places
-    for place in (found.inner, *places):
-        if (size := found.sizes(place)) not in known:
-            layer.emitter = dry = DryEmitter(chip)
-            layer.load(place, 1, parameters=False)
-            load = dry.gdma_cycles
-            layer.compute(place, 0)
-            layer.store(place, 0)
-            known[size] = load, dry.tiu_cycles, dry.gdma_cycles - load
+    for number in (inner, *range(len(places))):
+        if (size := found.sizes(places[number])) not in known:
+            load = _dry(builder.load(number, 0, parameters=False), chip).gdma_cycles
+            rest = _dry((builder.compute(number, 0), builder.store(number)), chip)
+            known[size] = load, rest.tiu_cycles, rest.gdma_cycles
     held = first - known[found.sizes(found.inner)][0]
     return held + pipeline_cycles((known[found.sizes(one)] for one in places), len(places))
 
 
-class _Layer:
-    """Where everything lies: two buffers of what changes from slice to slice, one of the rest."""
+def _dry(steps: Iterable[Step], chip: Chip) -> DryEmitter:
+    """The commands of some steps, only counted."""
+    emitter = DryEmitter(chip)
+    for step in steps:
+        issue(emitter, KIND, step)
+    return emitter
 
-    def __init__(
-        self, op: LocalGen, kernel: LocalKernel, found: _Cut, chip: Chip, emitter: Emitter
-    ) -> None:
-        self.op, self.kernel, self.cut, self.chip, self.emitter = op, kernel, found, chip, emitter
-        self._loaded: set[int] = set()
+
+class _Builder:
+    """What is done with each slice, and where everything lies: two buffers of what changes from
+    slice to slice, one of the rest."""
+
+    def __init__(self, op: LocalGen, kernel: LocalKernel, found: _Cut, chip: Chip) -> None:
+        self.op, self.kernel, self.cut, self.chip = op, kernel, found, chip
+        self.places = found.places
+        self._held: set[int] = set()
+        self._buffers: dict[tuple[int, int], Buffer] = {}
+        self._made: dict[int, Buffer] = {}
         self._at: dict[int, tuple[int, int]] = {}
         memory = LocalMemory(chip)
         for index, operand in enumerate(op.operands):
@@ -301,7 +299,18 @@ class _Layer:
             self._at[index] = first, first if found.is_held(operand) else memory.take(size)
         size = self._bytes(self._result(self._largest, 0))
         self._out_at = memory.take(size), memory.take(size)
-        self._free = memory.take(0), chip.local_bytes
+        self._free = ((memory.take(0), chip.local_bytes),)
+
+    def program(self) -> TileProgram:
+        """All slices, as a software pipeline: the next one is loaded while one is computed."""
+        steps: list[Step] = []
+        pipelined(
+            range(len(self.places)),
+            lambda number, slot: steps.extend(self.load(number, slot)),
+            lambda number, slot: steps.append(self.compute(number, slot)),
+            lambda number, slot: steps.append(self.store(number)),
+        )
+        return TileProgram(self.op, KIND, 0, tuple(steps))
 
     @property
     def _largest(self) -> tuple[Sizes, Sizes]:
@@ -311,44 +320,44 @@ class _Layer:
         low, high = value.tensor.span(self.chip)
         return high - low
 
-    def _operand(self, index: int, place: _Place, slot: int) -> LocalValue:
-        address = self._at[index][slot]
-        return operand_slice(self.op, index, self.cut.at(place), KIND, self.chip, address)
-
     def _result(self, places: tuple[Sizes, Sizes], address: int) -> LocalValue:
         out = self.op.results[0]
         return value_slice(out, places, self.cut.whole[out], self.chip, address)
 
-    def load(self, place: _Place, slot: int, parameters: bool = True) -> None:
+    def _operand(self, index: int, number: int, slot: int) -> Buffer:
+        """What a slice needs of an operand; all the same where all need the same."""
+        key = index, 0 if self.cut.is_held(self.op.operands[index]) else number
+        known = self._buffers.get(key)
+        if known is None:
+            place, address = self.cut.at(self.places[number]), self._at[index][slot]
+            lies = operand_slice(self.op, index, place, KIND, self.chip, address)
+            known = self._buffers[key] = Buffer(self.op.operands[index], lies)
+        return known
+
+    def load(self, number: int, slot: int, parameters: bool = True) -> Iterator[Load]:
         """Bring the operands of a slice into local memory, unless they are there."""
         for index in self._at:
             operand = self.op.operands[index]
-            if index in self._loaded or (index in _parameters(self.op) and not parameters):
+            if index in self._held or (index in _parameters(self.op) and not parameters):
                 continue
             if self.cut.is_held(operand):
-                self._loaded.add(index)
-            target, source = self._operand(index, place, slot), ddr_value(operand)
-            row = row_form(self.op, index, KIND, self.chip.lanes)
-            if row is not None and row.parameter:
-                source = DdrValue(source.address, (source.elements,), source.dtype)
-            if target.tensor.layout is Layout.COMPACT:
-                free, table = LocalMemory(self.chip, self._free[0]), target.tensor
-                load_table(self.emitter, free, table.address, source.as4(table.shape))
-            else:
-                load_slice(self.emitter, target, source)
+                self._held.add(index)
+            target = self._operand(index, number, slot)
+            yield Load(number, number, self.op, operand, (target,), free=self._free)
 
-    def compute(self, place: _Place, slot: int) -> None:
+    def compute(self, number: int, slot: int) -> Compute:
         """Compute a slice."""
+        op = self.op
         operands = tuple(
-            self._operand(index, place, slot) if index in self._at else None
-            for index in range(len(self.op.operands))
+            self._operand(index, number, slot) if index in self._at else None
+            for index in range(len(op.operands))
         )
-        out = self._result(self.cut.at(place), self._out_at[slot])
-        scratch = Scratch(self.chip, [self._free])
-        self.kernel(LocalContext(self.chip, self.emitter, self.op, operands, out, scratch, KIND))
+        lies = self._result(self.cut.at(self.places[number]), self._out_at[slot])
+        self._made[number] = out = Buffer(op.results[0], lies)
+        return Compute(number + 1, number, op, operands, out, None, self._free, self.kernel)
 
-    def store(self, place: _Place, slot: int) -> None:
+    def store(self, number: int) -> Store:
         """Bring a slice of the result to DDR."""
-        source = self._result(self.cut.at(place), self._out_at[slot])
-        target = ddr_value(self.op.results[0])
-        store_slice(self.emitter, source, target, Scratch(self.chip, [self._free]))
+        source = self._made[number]
+        to, start = self.op.results[0], source.place.start
+        return Store(number + 2, number, self.op, to, source, start, self._free)

@@ -11,7 +11,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.lanes import View
 from xdsl_tpu.backend.kernels.support import dtype_of, where
-from xdsl_tpu.backend.local.context import Form, LocalValue
+from xdsl_tpu.backend.leaves import sliced_kernel
+from xdsl_tpu.backend.local.context import Form, LocalKernel, LocalValue
 from xdsl_tpu.backend.local.forms import PLAIN, Arrangement, arrangements
 from xdsl_tpu.backend.local.image import packed
 from xdsl_tpu.backend.local.schedule import (
@@ -30,10 +31,12 @@ from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Region, Step, S
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import RankedTensor
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.errors import NoKernel, TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
+
+TRANSFERS = (tpu.LoadOp, tpu.StoreOp, tpu.YieldOp)
 
 
 def build(group: tpu.GroupOp, chip: Chip, core: int = 0) -> TileProgram:
@@ -43,6 +46,20 @@ def build(group: tpu.GroupOp, chip: Chip, core: int = 0) -> TileProgram:
     the group has made by then.
     """
     return _Builder(group, chip, core).build()
+
+
+def unsupported(group: tpu.GroupOp) -> list[Operation]:
+    """The ops of a group that have no local kernel."""
+    inside = group.body.block.ops
+    return [op for op in inside if not isinstance(op, TRANSFERS) and sliced_kernel(op) is None]
+
+
+def local_kernel(op: Operation) -> LocalKernel:
+    """The kernel of an op on slices; raises NoKernel when it has none."""
+    kernel = sliced_kernel(op)
+    if kernel is None:
+        raise NoKernel(f"no kernel on slices for {where(op)}")
+    return kernel
 
 
 class _Builder:
@@ -92,18 +109,19 @@ class _Builder:
             for member, buffer in zip(members, targets, strict=True):
                 self.resident[member] = buffer, buffer.place.tensor.span(self.chip)
             self.buffers[op.output, event.slice] = self.resident[op][0]
-            return [Load(event.step, event.slice, op, tuple(targets))]
+            return [Load(event.step, event.slice, op, op.input, tuple(targets))]
         target = self._written(op.output, event.slice, place)
         self.resident[op] = target, place.tensor.span(self.chip)
         taps = None
         if place.form is Form.MERGED:
             taps = self._taps(self.arrangements[op.output], event.slice)
-        return [Load(event.step, event.slice, op, (target,), taps)]
+        return [Load(event.step, event.slice, op, op.input, (target,), taps)]
 
     def _store(self, op: tpu.StoreOp, event: Event) -> Store:
         source = self._read(op, op.input, event.slice)
         start = self._own(op.input, event.slice, source.place.start)
-        return Store(event.step, event.slice, op, source, start, self._free(event))
+        free = self._free(event)
+        return Store(event.step, event.slice, op, op.output, source, start, free)
 
     def _own(self, value: SSAValue, index: int, start: Ncdhw) -> Ncdhw:
         """Where a slice begins, without the rows and columns that a slice before it has, too, and
@@ -129,7 +147,8 @@ class _Builder:
         own = _own_scratch(op)
         if own is not None:
             self._overwrite(own)
-        return Compute(event.step, index, op, operands, out, own, self._free(event))
+        free, kernel = self._free(event), local_kernel(op)
+        return Compute(event.step, index, op, operands, out, own, free, kernel)
 
     def _free(self, event: Event) -> tuple[Region, ...]:
         """What nothing uses at the time of an event."""

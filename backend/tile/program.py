@@ -6,8 +6,7 @@ from typing import TypeAlias
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.kernels.lanes import View
-from xdsl_tpu.backend.local.context import LocalValue
-from xdsl_tpu.dialects import tpu
+from xdsl_tpu.backend.local.context import LocalKernel, LocalValue
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 
 Region: TypeAlias = tuple[int, int]
@@ -24,28 +23,33 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The GDMA brings a slice in: one buffer, or all those of a pack of weights at once.
+    """The GDMA brings a slice of `source` in, or all weights of a pack at once.
 
-    `taps`: what the lanes hold of rows and columns where filter taps are merged into them.
+    `taps`: what the lanes hold of rows and columns where filter taps are merged into them. `free`
+    is what it may use of local memory.
     """
 
     step: int
     slice: int
-    op: tpu.LoadOp
+    op: Operation
+    source: SSAValue
     targets: tuple[Buffer, ...]
     taps: tuple[View, View] | None = None
+    free: tuple[Region, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The GDMA takes a slice to DDR, from index `start` on: what is before it another core stores.
+    """The GDMA takes a slice to its place in `target`, from index `start` on: what is before it
+    another core stores.
 
     `free` is what it may use of local memory.
     """
 
     step: int
     slice: int
-    op: tpu.StoreOp
+    op: Operation
+    target: SSAValue
     source: Buffer
     start: Ncdhw
     free: tuple[Region, ...]
@@ -53,7 +57,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """The TIU computes a slice of an op; operands that are absent are None.
+    """The TIU computes a slice of an op by its `kernel`; operands that are absent are None.
 
     `own` is its scratch memory; `free` is what else nothing uses just now.
     """
@@ -65,6 +69,7 @@ class Compute:
     out: Buffer
     own: Region | None
     free: tuple[Region, ...]
+    kernel: LocalKernel
 
 
 Step: TypeAlias = Load | Store | Compute
@@ -72,9 +77,9 @@ Step: TypeAlias = Load | Store | Compute
 
 @dataclass(frozen=True, slots=True)
 class TileProgram:
-    """What one core does for a group, in order of emission."""
+    """What one core does for a `tpu.Group`, or for an op by itself, in order of emission."""
 
-    group: tpu.GroupOp
+    op: Operation
     kind: GroupType
     core: int
     steps: tuple[Step, ...]

@@ -13,6 +13,7 @@ from xdsl_tpu.backend.kernels.support import dtype_of, where
 from xdsl_tpu.backend.local.context import Form, LocalValue
 from xdsl_tpu.backend.local.schedule import ginfo
 from xdsl_tpu.backend.tensor import DType, Layout, Shape4, aligned, compact
+from xdsl_tpu.backend.tile.build import local_kernel
 from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Region, Step, Store, TileProgram
 from xdsl_tpu.dialects import tile, tpu
 from xdsl_tpu.dialects.attrs import ints
@@ -70,7 +71,7 @@ class _Writer:
             op.location = step.op.location
             self.ops.append(op)
         made = tile.ProgramOp.of(program.core, self.ops)
-        made.location = program.group.location
+        made.location = program.op.location
         return made
 
     def _step(self, step: Step) -> tile.StepOp:
@@ -156,11 +157,12 @@ class _Reader:
             when = op.step.value.data, op.slice.value.data
             if isinstance(op, tile.LoadOp):
                 targets = tuple(self.buffers[one] for one in op.targets)
-                yield Load(*when, self._op(op, tpu.LoadOp), targets, _taps(op))
+                load = self._op(op, tpu.LoadOp)
+                yield Load(*when, load, load.input, targets, _taps(op))
             elif isinstance(op, tile.StoreOp):
                 start, source = Ncdhw(*ints(op.start)), self.buffers[op.source]
-                free = _regions(ints(op.free))
-                yield Store(*when, self._op(op, tpu.StoreOp), source, start, free)
+                store, free = self._op(op, tpu.StoreOp), _regions(ints(op.free))
+                yield Store(*when, store, store.output, source, start, free)
             elif isinstance(op, tile.ComputeOp):
                 yield self._compute(op, when)
 
@@ -172,10 +174,10 @@ class _Reader:
         if len(operands) != len(done.operands):
             raise TpuError(f"{where(done)} has {len(done.operands)} operands, not {len(operands)}")
         own = _regions(ints(op.own))
-        return Compute(
-            *when, done, operands, self.buffers[op.out], own[0] if own else None,
-            _regions(ints(op.free)),
-        )  # fmt: skip
+        own, free = _regions(ints(op.own)), _regions(ints(op.free))
+        mine = own[0] if own else None
+        out = self.buffers[op.out]
+        return Compute(*when, done, operands, out, mine, free, local_kernel(done))
 
     def _op(self, op: tile.StepOp, kind: type[Op]) -> Op:
         found = self.by_id.get(op.id.value.data)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise, product
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import where
@@ -17,6 +17,7 @@ from xdsl_tpu.backend.local.image import packed
 from xdsl_tpu.backend.tensor import Layout
 from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Region, Step, Store, TileProgram
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, Part
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
@@ -24,6 +25,14 @@ from xdsl_tpu.dialects.tpu.local import LocalReshape
 
 AXES = ("n", "c", "d", "h", "w")
 CHANNEL_BY_CHANNEL = (Form.PLAIN, Form.ROTATED)
+
+
+def check(programs: Sequence[TileProgram], chip: Chip) -> None:
+    """Raise TpuError, with the first fault, unless there is none."""
+    found = list(faults(programs, chip))
+    if found:
+        at = where(programs[0].op)
+        raise TpuError(f"{at}: {len(found)} faults in its tile program: {found[0]}")
 
 
 def faults(programs: Sequence[TileProgram], chip: Chip) -> Iterator[str]:
@@ -168,11 +177,11 @@ def _scratch_of(step: Step) -> tuple[Region, ...]:
 
 def _pack_span(step: Step) -> Region | None:
     """The bytes that a pack of weights takes, those between the weights included."""
-    weight = packed(step.op) if isinstance(step, Load) else None
+    weight = packed(step.op) if isinstance(step.op, tpu.LoadOp) else None
     pack = pack_of(weight) if weight is not None else None
     if pack is None or not isinstance(step, Load):
         return None
-    own = next((one for one in step.targets if one.value is step.op.output), step.targets[0])
+    own = next((b for b in step.targets if b.value is step.op.results[0]), step.targets[0])
     base = own.place.tensor.address - pack.offset
     return base, base + pack.lane_bytes
 
@@ -186,10 +195,12 @@ def _mistaken(step: Step) -> Iterator[str]:
     op = step.op
     if isinstance(step, Load):
         pairs: list[tuple[SSAValue, Buffer | None]] = []
-        if all(one.value is not step.op.output for one in step.targets):
+        brought = (op.results[0],) if isinstance(op, tpu.LoadOp) else op.operands
+        if all(one.value not in brought for one in step.targets):
             yield f"{where(op)} loads {_title(step.targets[0])}"
     elif isinstance(step, Store):
-        pairs = [(step.op.input, step.source)]
+        stored = op.operands[0] if isinstance(op, tpu.StoreOp) else op.results[0]
+        pairs = [(stored, step.source)]
     else:
         pairs = [*zip(op.operands, step.operands, strict=True), (op.results[0], step.out)]
     for value, buffer in pairs:
@@ -235,20 +246,25 @@ def _extent(place: LocalValue) -> dict[str, tuple[int, int]]:
 
 
 def _uncovered(programs: Sequence[TileProgram]) -> Iterator[str]:
-    """All of every result of the group is stored."""
-    stored: dict[tpu.StoreOp, list[Store]] = {}
+    """All of every result is stored."""
+    stored: dict[Operation, list[Store]] = {}
     for program in programs:
         for step in program.steps:
             if isinstance(step, Store):
                 stored.setdefault(step.op, []).append(step)
-    for op in programs[0].group.body.block.ops if programs else ():
-        if not isinstance(op, tpu.StoreOp):
-            continue
+    for op in _storing(programs[0].op):
         if op not in stored:
             yield f"nothing stores {where(op)}"
         elif (hole := _hole(stored[op])) is not None:
             parts = ", ".join(f"{axis} {a} to {b}" for axis, (a, b) in zip(AXES, hole, strict=True))
             yield f"{where(op)} is not stored for {parts}"
+
+
+def _storing(whole: Operation) -> Sequence[Operation]:
+    """The ops whose results leave a group; an op by itself."""
+    if not isinstance(whole, tpu.GroupOp):
+        return [whole]
+    return [op for op in whole.body.block.ops if isinstance(op, tpu.StoreOp)]
 
 
 def _hole(stores: Sequence[Store]) -> tuple[tuple[int, int], ...] | None:
