@@ -147,6 +147,9 @@ def _refuse_unsupported(function: FuncOp) -> None:
     for op in function.body.block.ops:
         if isinstance(op, tpu.GroupOp):
             missing += unsupported(op)
+        elif isinstance(op, tile.ProgramOp):
+            if not isinstance(op.prev_op, tpu.GroupOp | tile.ProgramOp):
+                raise TpuError("a tile.program must stand behind the tpu.Group that it is for")
         elif type(op) not in LEAVES and not isinstance(op, SILENT):
             missing.append(op)
     if missing:

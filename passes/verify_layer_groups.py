@@ -64,12 +64,15 @@ def group_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
     yield from structure
     if structure:
         return
-    yield from _slice_faults(group, chip)
+    slices = list(_slice_faults(group, chip))
+    yield from slices
     yield from _place_faults(group, chip)
     yield from _pack_faults(group, chip)
-    cores = 1 + max(ints(group.run_core_id), default=0)
+    if slices:
+        return
+    cores = sorted({*ints(group.run_core_id)} or {0})
     try:
-        programs = [build(group, chip, core) for core in range(cores)]
+        programs = [build(group, chip, core) for core in cores]
     except TpuError as error:
         yield str(error)
     else:

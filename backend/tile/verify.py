@@ -21,7 +21,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, Part
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
-from xdsl_tpu.dialects.tpu.local import LocalReshape
+from xdsl_tpu.dialects.tpu.local import LocalReshape, is_weight
 
 AXES = ("n", "c", "d", "h", "w")
 CHANNEL_BY_CHANNEL = (Form.PLAIN, Form.ROTATED)
@@ -221,11 +221,14 @@ def _missing(step: Compute, program: TileProgram) -> Iterator[str]:
             continue
         whole, held = buffer.place.full, _extent(buffer.place)
         for axis in AXES:
-            (start, size), full = extent[axis], getattr(out.full, axis)
-            of = getattr(whole, axis)
-            if size == full and held[axis] == (0, of):
+            (start, size), of = extent[axis], getattr(whole, axis)
+            if held[axis] == (0, of):
                 continue
-            needed = op.backward(Part(axis, start, size, full, program.kind), index, of)
+            part = Part(axis, start, size, getattr(out.full, axis), program.kind)
+            if axis == "c" and _is_by_channel(op, index):
+                needed = start, size
+            else:
+                needed = op.backward(part, index, of)
             if needed is None:
                 yield f"{where(op)} cannot be cut along {axis} as operand {index} is"
                 continue
@@ -236,6 +239,13 @@ def _missing(step: Compute, program: TileProgram) -> Iterator[str]:
                     f"{where(op)} needs {axis} {first} to {first + count} of "
                     f"'{name_of(buffer.value)}', {_title(buffer)} has {low} to {low + length}"
                 )
+
+
+def _is_by_channel(op: LocalGen, index: int) -> bool:
+    """Whether an operand is a weight that has a part for each channel of the result."""
+    load = op.operands[index].owner
+    source = load.input if isinstance(load, tpu.LoadOp) else op.operands[index]
+    return index in op.channel_weights() and is_weight(source)
 
 
 def _extent(place: LocalValue) -> dict[str, tuple[int, int]]:

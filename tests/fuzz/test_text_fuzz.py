@@ -19,7 +19,7 @@ from xdsl_tpu.tools.compile_model import compile_model
 from xdsl_tpu.tools.tpu_opt import main
 
 TEXTS = int(os.environ.get("XDSL_TPU_FUZZ", "0"))
-STAGES = ("top", "tpu", "final")
+STAGES = ("top", "tpu", "final", "tile")
 PASSES: Sequence[Sequence[str]] = (
     (),
     (),
@@ -27,6 +27,7 @@ PASSES: Sequence[Sequence[str]] = (
     ("--shape-infer", "--canonicalize"),
     ("--processor-assign=mode=F16 chip=bm1684x", "--convert-top-to-tpu"),
     ("--verify-addresses", "--verify-layer-groups"),
+    ("--lower-to-tile", "--verify-tile-programs"),
     ("--print-op-generic",),
 )
 _WORD = re.compile(r"[\w.]+|%\w+|[^\s\w]")
@@ -46,6 +47,9 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name in ("cnn", "transformer"):
         (folder / f"{name}.onnx").write_bytes(MODELS[name]().SerializeToString())
         compile_model(folder / f"{name}.onnx", folder / name, "F16", "bm1684x")
+        final, tiles = (str(folder / name / f"{stage}.mlir") for stage in ("final", "tile"))
+        with pytest.raises(SystemExit, match="0"):
+            main([final, "--lower-to-tile", "-o", tiles])
         for stage in STAGES:
             found[f"{name} {stage}"] = (folder / name / f"{stage}.mlir").read_text()
     return found
@@ -104,7 +108,7 @@ def _changed(text: str, kind: int, one: int, two: int, word: str) -> str:
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-@given(st.integers(0, 5), damages(), st.sampled_from(PASSES))
+@given(st.integers(0, 7), damages(), st.sampled_from(PASSES))
 def test_one_message_or_a_result(
     texts: dict[str, str],
     tmp_path: Path,

@@ -6,12 +6,12 @@ import pytest
 from tests.layer_group.small_nets import chain, residual
 from tests.local.groups import grouped
 from tests.local.test_local_final_files import final_module
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, NoneType
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.dialects import tile, tpu
+from xdsl_tpu.dialects import tile, top, tpu
 from xdsl_tpu.dialects.attrs import I64_INT
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.text import make_context, module_text, parse_module
@@ -137,3 +137,15 @@ def test_every_group_has_one_program_for_each_core() -> None:
     (group,) = [op for op in module.walk() if isinstance(op, tpu.GroupOp)]
     assert isinstance(group.next_op, tile.ProgramOp)
     assert not isinstance(group.next_op.next_op, tile.ProgramOp)
+
+
+def test_a_program_without_its_group_is_refused() -> None:
+    module = lowered(grouped(chain(1)))
+    program = next(op for op in module.walk() if isinstance(op, tile.ProgramOp))
+    last = program.parent_block()
+    assert last is not None
+    assert last.last_op is not None
+    last.insert_op_before(tile.ProgramOp.of(0, []), last.last_op)
+    last.insert_op_after(top.NoneOp.create(result_types=[NoneType()]), program)
+    with pytest.raises(TpuError, match="must stand behind the tpu"):
+        generated(module)
