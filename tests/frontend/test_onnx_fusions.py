@@ -49,6 +49,15 @@ TEXTS = {
     "layer norm, weight first": (
         "m=ReduceMean(x) d=Sub(x,m) p=Pow(d,two) v=ReduceMean(p) a=Add(v,eps) r=Sqrt(a) "
         "n=Div(d,r) w=Mul(weight,n) y=Add(bias,w)", "top.LayerNorm"),
+    "layer norm, weight before the division": (
+        "m=ReduceMean(x) d=Sub(x,m) p=Pow(d,two) v=ReduceMean(p) a=Add(v,eps) r=Sqrt(a) "
+        "w=Mul(weight,d) n=Div(w,r) y=Add(n,bias)", "top.LayerNorm"),
+    "layer norm, reciprocal": (
+        "m=ReduceMean(x) d=Sub(x,m) p=Pow(d,two) v=ReduceMean(p) a=Add(v,eps) r=Sqrt(a) "
+        "i=Reciprocal(r) n=Mul(d,i) w=Mul(n,weight) y=Add(w,bias)", "top.LayerNorm"),
+    "layer norm, one over the root": (
+        "m=ReduceMean(x) d=Sub(x,m) p=Pow(d,two) v=ReduceMean(p) a=Add(v,eps) r=Sqrt(a) "
+        "i=Div(one,r) y=Mul(i,d)", "top.LayerNorm"),
 }  # fmt: skip
 
 ATTRIBUTES: dict[str, dict[str, Any]] = {
@@ -127,6 +136,36 @@ def test_channel_norm(agree: Agree) -> None:
             attribute.ints[:] = [1]
     module = agree(nodes, {"x": X}, {**constants(), **per_channel}, tolerance=1e-4)
     assert computing(module) == ["top.PixelNorm"]
+
+
+@pytest.mark.parametrize("idiom", [key for key in TEXTS if key.startswith("layer norm")])
+@pytest.mark.parametrize("axes", [[1, 2, 3], [2, 3], [-1, -2]], ids=str)
+def test_norms_of_images_and_of_their_channels(agree: Agree, idiom: str, axes: list[int]) -> None:
+    channel = {"weight": X[0, :, :1, :1].copy(), "bias": X[1, :, :1, :1].copy()}
+    module = agree(over(axes, idiom), {"x": X}, {**constants(), **channel}, tolerance=1e-4)
+    assert computing(module) == ["top.GroupNorm"]
+
+
+def test_norm_of_an_image_with_a_weight_for_each_element(agree: Agree) -> None:
+    full = {"weight": X[0].copy(), "bias": X[1].copy()}
+    nodes = over([1, 2, 3], "layer norm")
+    module = agree(nodes, {"x": X}, {**constants(), **full}, tolerance=1e-4)
+    assert computing(module) == ["top.LayerNorm"]
+
+
+def test_a_weight_of_other_sizes_before_the_division_stays(agree: Agree) -> None:
+    nodes = over([2, 3], "layer norm, weight before the division")
+    module = agree(nodes, {"x": X}, constants(), tolerance=1e-4)
+    assert "top.Div" in computing(module)
+
+
+def over(axes: list[int], idiom: str) -> list[Any]:
+    """The nodes of an idiom with other axes reduced."""
+    nodes = parsed(TEXTS[idiom][0])
+    for node in nodes:
+        for attribute in node.attribute:
+            attribute.ints[:] = axes
+    return nodes
 
 
 @pytest.mark.parametrize("affine", [True, False])
