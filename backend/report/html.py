@@ -18,6 +18,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report.against import compare_layers
+from xdsl_tpu.backend.report.flows import flows
 from xdsl_tpu.backend.report.groups import Groups
 from xdsl_tpu.backend.report.layers import NO_LAYER
 from xdsl_tpu.backend.report.local_use import LocalUse, local_use
@@ -31,6 +32,7 @@ PAGE = Path(__file__).with_name("page")
 SCRIPTS = (
     *("format.js", "theme.js", "cover.js", "model.js", "summary.js", "tracks.js", "banks.js"),
     *("timeline.js", "table.js", "layers.js", "totals.js", "roofline.js", "compare.js"),
+    *("graph_data.js", "graph.js"),
     *("panel.js", "link.js", "main.js"),
 )
 """In the order in which they go into the page."""
@@ -81,6 +83,7 @@ def page_data(
     found = waits(program, timeline)
     path, _ = critical_path(timeline, found)
     columns = _Columns({str(row["name"]): index for index, row in enumerate(rows)})
+    owners = {engine: columns.owners(engine, program, timeline) for engine in Engine}
     compared = None
     if against is not None:
         title, other = against
@@ -99,6 +102,7 @@ def page_data(
             for engine in Engine
         },
         "instructions": list(columns.instructions),
+        "flows": _flows(program, timeline, chip, owners),
         "local": {"times": use.times, "bytes": use.bytes},
         "against": compared,
     }
@@ -115,14 +119,12 @@ class _Columns:
         self, engine: Engine, program: Program, timeline: Timeline, chip: Chip, use: LocalUse
     ) -> dict[str, list[Any]]:
         events = timeline.events[engine]
-        queue, layers = program.queue(engine), program.layer_indices(engine)
+        queue = program.queue(engine)
         commands = [queue[event.position] for event in events]
-        owners = [layers[event.position] for event in events]
-        names = [program.layers[i].name if i >= 0 else NO_LAYER.name for i in owners]
         columns: dict[str, list[Any]] = {
             "start": [event.start for event in events],
             "cycles": [event.cycles for event in events],
-            "layer": [self.rows[name] for name in names],
+            "layer": self.owners(engine, program, timeline),
             "instruction": [self._number(instruction(command)) for command in commands],
             "text": [command_text(command) for command in commands],
             "reads": use.reads[engine],
@@ -137,6 +139,12 @@ class _Columns:
             columns["bytes"] = [one.bytes for one in moved]
         return columns
 
+    def owners(self, engine: Engine, program: Program, timeline: Timeline) -> list[int]:
+        """The row of every event."""
+        layers = program.layer_indices(engine)
+        found = (layers[event.position] for event in timeline.events[engine])
+        return [self.rows[program.layers[i].name if i >= 0 else NO_LAYER.name] for i in found]
+
     def _number(self, name: str) -> int:
         return self.instructions.setdefault(name, len(self.instructions))
 
@@ -144,6 +152,17 @@ class _Columns:
 def _numbers(found: Waits) -> list[int]:
     """Indices of the events that start behind one of the other engine."""
     return [index for index, held in enumerate(found.held) if held]
+
+
+def _flows(
+    program: Program, timeline: Timeline, chip: Chip, owners: Mapping[Engine, list[int]]
+) -> dict[str, Any]:
+    """What layers read of each other, and the ends of the network."""
+    ends = {"inputs": program.inputs, "outputs": program.outputs}
+    return flows(program, timeline, chip, owners).as_dict() | {
+        key: [{"name": one.name, "bytes": one.bytes} for one in tensors]
+        for key, tensors in ends.items()
+    }
 
 
 def _chip(chip: Chip) -> dict[str, Any]:

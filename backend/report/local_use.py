@@ -1,8 +1,4 @@
-"""Local memory over time: which banks each command touches, and how many bytes are in use.
-
-A lane stands for all: offsets within a lane, the union over the lanes of an operand. An operand
-counts as the span from its first byte to its last.
-"""
+"""Local memory over time: which banks each command touches, and how many bytes are in use."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -12,17 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.isa import Command, Engine
-from xdsl_tpu.backend.operands import accesses
-from xdsl_tpu.backend.operands.region import Region, regions
+from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.timing import Event, Timeline
-from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.backend.report.footprints import Span, footprints, in_order
+from xdsl_tpu.backend.timing import Timeline
 
 GRANULE = 64
 """Bytes per lane that share one lifetime."""
-
-Span = tuple[int, int]
 
 
 @dataclass
@@ -38,53 +30,26 @@ class LocalUse:
 
 def local_use(program: Program, timeline: Timeline, chip: Chip) -> LocalUse:
     """Banks and bytes of a run. Commands whose operands are not known count as using none."""
-    use = LocalUse({e: [] for e in Engine}, {e: [] for e in Engine})
-    touched: list[tuple[Event, list[Span], list[Span]]] = []
-    for engine in Engine:
-        queue = program.queue(engine)
-        for event in timeline.events[engine]:
-            read, written = spans(queue[event.position], chip)
-            touched.append((event, read, written))
-            use.reads[engine].append(_banks(read, chip))
-            use.writes[engine].append(_banks(written, chip))
-    touched.sort(key=lambda item: (item[0].start, item[0].start + item[0].cycles))
+    use = LocalUse()
+    run = footprints(program, timeline, chip)
+    for engine, touched in run.items():
+        use.reads[engine] = [_banks(one.read, chip) for one in touched]
+        use.writes[engine] = [_banks(one.written, chip) for one in touched]
     lifetimes = _Lifetimes(chip.local_bytes // GRANULE)
-    for event, read, written in touched:
-        for low, high in read:
-            lifetimes.read(low, high, event.start + event.cycles)
-        for low, high in written:
-            lifetimes.write(low, high, event.start, event.start + event.cycles)
+    for one in in_order(run):
+        start, end = one.event.start, one.event.start + one.event.cycles
+        for low, high, _ in one.read:
+            lifetimes.read(low, high, end)
+        for low, high, _ in one.written:
+            lifetimes.write(low, high, start, end)
     use.times, use.bytes = lifetimes.steps()
     return use
-
-
-def spans(command: Command, chip: Chip) -> tuple[list[Span], list[Span]]:
-    """Bytes within a lane that a command reads, and that it writes."""
-    found: tuple[list[Span], list[Span]] = ([], [])
-    try:
-        touched = accesses(command, chip)
-    except TpuError:
-        return found
-    for access in touched:
-        if access.local and all(access.shape):
-            found[access.writes].extend(_span(region, chip) for region in regions(access, chip))
-    return found
-
-
-def _span(region: Region, chip: Chip) -> Span:
-    low = region.start % chip.local_bytes
-    inner = [
-        (size - 1) * step
-        for size, step in zip(region.sizes, region.steps, strict=True)
-        if step % chip.local_bytes
-    ]
-    return low, min(low + sum(inner) + region.run, chip.local_bytes)
 
 
 def _banks(found: Iterable[Span], chip: Chip) -> int:
     """A bit for each bank that the spans touch."""
     mask = 0
-    for low, high in found:
+    for low, high, _ in found:
         first, last = low // chip.bank_bytes, (high - 1) // chip.bank_bytes
         mask |= (1 << (last + 1)) - (1 << first)
     return mask

@@ -15,11 +15,12 @@ from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import run_report, trace
 from xdsl_tpu.backend.report.counters import array_utilisation
-from xdsl_tpu.backend.report.local_use import GRANULE, local_use, spans
+from xdsl_tpu.backend.report.footprints import Footprint, footprint
+from xdsl_tpu.backend.report.local_use import GRANULE, local_use
 from xdsl_tpu.backend.report.perfetto import BANDWIDTH, LOCAL, UTILISATION
 from xdsl_tpu.backend.report.usage import usage
 from xdsl_tpu.backend.report.work import array_peak, work_of
-from xdsl_tpu.backend.timing import Timeline, simulate
+from xdsl_tpu.backend.timing import Event, Timeline, simulate
 from xdsl_tpu.tools.compile_model import compile_model
 
 
@@ -163,5 +164,6 @@ def test_other_commands_count_elements_of_their_result() -> None:
     assert work_of(Command(FORMS["SYSID"], {"tsk_eu_typ": 31}), CHIP).operations == 0
 
 
-def test_spans_of_a_command_without_known_operands() -> None:
-    assert spans(Command(FORMS["SEG"], {}), CHIP) == ([], [])
+def test_a_command_without_known_operands_touches_nothing() -> None:
+    event = Event(Engine.TIU, 0, 0, 1)
+    assert footprint(event, [Command(FORMS["SEG"], {})], CHIP) == Footprint(event)

@@ -18,6 +18,8 @@ class Link {
     const { selected } = state;
     if (selected?.which) words.set("command", `${selected.which}-${selected.index}`);
     else if (selected) words.set("layer", timeline.model.layers[selected.layer].name);
+    const open = [...this.parts.graph.open].sort((a, b) => a - b);
+    if (open.length) words.set("groups", open.join("-"));
     if (byId("filter").value) words.set("search", byId("filter").value);
     const text = words.toString();
     try {
@@ -37,6 +39,9 @@ class Link {
       byId("filter").value = words.get("search");
       byId("filter").dispatchEvent(new Event("input"));
     }
+    const { graph } = this.parts, known = new Set(model.layers.map((row) => row.group));
+    const open = (words.get("groups") ?? "").split("-").map(Number).filter((one) => one && known.has(one));
+    if (open.length) graph.setOpen(open);
     const [which, index] = (words.get("command") ?? "").split("-");
     const layer = model.layers.findIndex((row) => row.name === words.get("layer"));
     if (model.data[which]?.start?.[Number(index)] !== undefined) {

@@ -4,11 +4,12 @@ async function main() {
   const model = buildModel(await unpack());
   const state = { selected: null }, parts = { state };
   /* A command, a layer, or nothing. The window and the view of the timeline stay where they are. */
-  const select = (what, found) => {
+  const select = (what, found, line) => {
     const layer = !what ? -1 : what.which ? model.data[what.which].layer[what.index] : what.layer;
     state.selected = what;
     parts.table.choose(layer);
     parts.roofline.mark(layer);
+    parts.graph.mark(layer, line);
     parts.timeline.chosen = layer;
     parts.timeline.command = what?.which ? what : null;
     parts.panel.show(what && (found ?? (what.which ? describeCommand(model, what.which, what.index)
@@ -39,6 +40,7 @@ async function main() {
   parts.timeline = new Timeline(model, select, () => parts.link?.save());
   parts.table = layerTable(model, choose);
   parts.roofline = new Roofline(model, choose);
+  parts.graph = new Graph(model, select, () => parts.link?.save());
   drawComparison(model, choose);
   parts.link = new Link(parts);
   byId("filter").addEventListener("input", () => parts.link.save());

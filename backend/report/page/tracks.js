@@ -154,7 +154,7 @@ function describeLayer(model, layer) {
     ["cycles", `${count(row.cycles)} (${percent(row.cycles / model.total)} of the run)`],
     ["compute", `${count(row.bdc_cycles)} cycles`], ["DMA", `${count(row.gdma_cycles)} cycles`],
     ["critical path", `${count(row.critical_cycles)} cycles`],
-    ["DDR traffic", bytes(moved)], ["boundary", row.boundary],
+    ["DDR traffic", bytes(moved)], ...flowPairs(model, [layer]), ["boundary", row.boundary],
   ] };
 }
 
@@ -165,6 +165,8 @@ function describeGroup(model, number) {
   return { title: `group ${number}`, pairs: [
     ["layers", `${members.length}, ${members[0].name} … ${members[members.length - 1].name}`],
     ["cycles", count(sum("cycles"))], ["compute", `${count(sum("bdc_cycles"))} cycles`],
-    ["DMA", `${count(sum("gdma_cycles"))} cycles`], ["boundary", ends[ends.length - 1]],
+    ["DMA", `${count(sum("gdma_cycles"))} cycles`],
+    ...flowPairs(model, members.map((row) => model.layers.indexOf(row))),
+    ["boundary", ends[ends.length - 1]],
   ], layer: model.layers.indexOf(members[0]) };
 }
