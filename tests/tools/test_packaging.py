@@ -91,11 +91,13 @@ def test_the_metadata_says_what_the_package_is(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
     said = message_from_bytes(archive.read(name))
-    assert said["License-Expression"] == "Apache-2.0"
+    assert said["License-Expression"] == "Apache-2.0 AND BSD-2-Clause"
     assert "Typing :: Typed" in said.get_all("Classifier", [])
     assert {"torch", "notebook", "docs", "reference"} <= set(said.get_all("Provides-Extra", []))
     assert said["Version"] == wheel.name.split("-")[1]
-    assert f"{name.removesuffix('METADATA')}licenses/LICENSE" in archive.namelist()
+    folder = f"{name.removesuffix('METADATA')}licenses"
+    for text in ("LICENSE", "LICENSES/Apache-2.0.txt", "LICENSES/BSD-2-Clause.txt"):
+        assert f"{folder}/{text}" in archive.namelist()
 
 
 def test_the_sdist_can_be_tested(built: Path, tmp_path: Path) -> None:
@@ -104,7 +106,7 @@ def test_the_sdist_can_be_tested(built: Path, tmp_path: Path) -> None:
     with tarfile.open(archive) as packed:
         packed.extractall(tmp_path, filter="data")
     (folder,) = tmp_path.iterdir()
-    for name in ("Makefile", "LICENSE", "README.md", "CHANGELOG.md", "docs/api.md", "mkdocs.yml"):
+    for name in ("Makefile", "LICENSE", "LICENSES/BSD-2-Clause.txt", "README.md", "CHANGELOG.md", "docs/api.md", "mkdocs.yml"):
         assert (folder / name).is_file(), name
     run("make", "links", cwd=folder)
     assert {path.name for path in (folder / "src" / "xdsl_tpu").iterdir()} >= set(ROOMS)
