@@ -8,6 +8,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.packed_weights import floats_of
 from xdsl_tpu.dialects.weights import WEIGHT_FILE, known_weights, rename_weights
 
 DEFAULT_CHIP = "bm1684x"
@@ -30,6 +31,12 @@ def text_attribute(module: ModuleOp, key: str) -> str | None:
     """A string attribute of the module; None when it is absent."""
     value = module.attributes.get(key)
     return value.data if isinstance(value, StringAttr) else None
+
+
+def float_format(module: ModuleOp) -> str | None:
+    """What `module.mode` computes in: F16 for W4F16, whose matrices alone have 4 bits."""
+    mode = text_attribute(module, "module.mode")
+    return None if mode is None else floats_of(mode)
 
 
 def chip_name(module: ModuleOp, given: str = "") -> str:

@@ -25,13 +25,14 @@ class ProcessorAssignPass(ModulePass):
     as it is, and chooses `basic` for others. The modes that
     give them tags or places at load time (`io_tag`, `io_tag_fuse`, `io_reloc`) are taken as
     `io_alone`: whoever runs a program hands over one arena. `num_core` is how many of the chip's
-    cores the program is for; there is one device.
+    cores the program is for; there is one device. In W4F16 and its like `convert-top-to-tpu` packs
+    constant matrices of products in 4 or 8 bits, and the rest is F16 or BF16.
     """
 
     name = "processor-assign"
 
     chip: str
-    mode: Literal["F32", "F16", "BF16", "INT8"]
+    mode: Literal["F32", "F16", "BF16", "INT8", "W4F16", "W8F16", "W4BF16", "W8BF16"]
     num_device: int = 1
     num_core: int = 1
     addr_mode: Literal["auto", "basic", "io_alone", "io_tag", "io_tag_fuse", "io_reloc"] = "auto"

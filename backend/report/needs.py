@@ -17,6 +17,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.dialects.interpreters.runner import find_main
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.packed_weights import floats_of
 from xdsl_tpu.dialects.weights import weights_of
 
 BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
@@ -43,7 +44,7 @@ class Needs:
 
     def cycles(self, quantize: str, chip: Chip) -> int:
         """The larger of moving all of it once at DDR's rate and of multiplying at full rate."""
-        width = BYTES[quantize]
+        width = BYTES[floats_of(quantize)]
         moved = self.packed + self.weights * width + (self.inputs + self.outputs) * HOST_BYTES
         ddr = moved / (chip.load_bytes_per_cycle / chip.tensor_derate)
         return math.ceil(max(ddr, self.macs / array_peak(chip, width)))

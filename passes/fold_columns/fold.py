@@ -39,7 +39,7 @@ from xdsl_tpu.passes.fold_columns.network import (
     network_of,
 )
 from xdsl_tpu.passes.graph import rebuilt
-from xdsl_tpu.passes.module_state import State, chip_of, require_state, text_attribute
+from xdsl_tpu.passes.module_state import State, chip_of, float_format, require_state
 from xdsl_tpu.passes.tensors import element_of, functions, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import Change
 
@@ -73,7 +73,7 @@ class FoldColumnsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
-        width = BYTES.get(text_attribute(op, "module.mode") or "F16")
+        width = BYTES.get(float_format(op) or "F16")
         weights = known_weights(op)
         if width is None:
             return

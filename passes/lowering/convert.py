@@ -17,7 +17,7 @@ from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.integers import INTEGER
 from xdsl_tpu.dialects.lanes import Lanes
 from xdsl_tpu.dialects.module_info import module_info
-from xdsl_tpu.dialects.packed_weights import floats_of
+from xdsl_tpu.dialects.packed_weights import FORMATS, bits_of, floats_of
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.calibration.spread import (
@@ -51,7 +51,7 @@ from xdsl_tpu.passes.module_state import (
     set_module_attributes,
     text_attribute,
 )
-from xdsl_tpu.passes.pack_weights import pack_marked
+from xdsl_tpu.passes.pack_weights import GROUPS, USUAL_GROUP, PackWeightsPass, pack_marked
 from xdsl_tpu.passes.tensors import functions, required_name
 
 
@@ -67,7 +67,10 @@ class ConvertTopToTpuPass(ModulePass):
     `op_name mode` lines for ops in another format than `mode`. `bias_corrections` is a calibration
     table; what it says of the mean errors of ops in 8 bits (`#bias_correction`) goes into their
     biases. Matrices of products with `weight_bits` are packed in 4 or 8 bits, and multiplied in
-    F16. The other options are those of the vendor's pass and must keep their defaults.
+    F16. With `mode` W4F16, W8F16, W4BF16 or W8BF16 all constant ones are that `pack-weights`
+    takes, `q_group_size` elements with one scale (64 where that is 0), with zero points in the
+    middle if `q_symmetric`, and the rest is F16 or BF16. The other options are those of the
+    vendor's pass and must keep their defaults.
     """
 
     name = "convert-top-to-tpu"
@@ -90,7 +93,9 @@ class ConvertTopToTpuPass(ModulePass):
         mode, chip = self._mode(op), self._chip(op)
         self._refuse_unsupported_options()
         weights = known_weights(op)
-        pack_marked(op, weights, mode)
+        pack_marked(op, weights, floats_of(mode))
+        self._pack(ctx, op, mode, weights)
+        asked, mode = mode, floats_of(mode)
         given = read_quantize_table(self.qtable) if self.qtable else {}
         table = {name: floats_of(mode) for name, mode in given.items()}
         refuse_unknown_names(table, op, self.qtable)
@@ -136,7 +141,7 @@ class ConvertTopToTpuPass(ModulePass):
             func.update_function_type()
         if weights is not None:
             _drop_unnamed_data(op, weights)
-        set_module_attributes(op, self._module_attributes(mode, chip))
+        set_module_attributes(op, self._module_attributes(asked, chip))
         name_weight_file(op, "tpu_lowered", self.weight_file_name)
         module_info(op).notes += notes
 
@@ -145,9 +150,26 @@ class ConvertTopToTpuPass(ModulePass):
         if mode is None:
             choices = "|".join(MODES)
             raise TpuError(f"{self.name}: give mode={choices} or run --processor-assign first")
-        if mode.upper() not in MODES:
-            raise TpuError(f"{self.name}: mode {mode} is not supported; use {', '.join(MODES)}")
+        if mode.upper() not in (*MODES, *FORMATS):
+            known = ", ".join((*MODES, *FORMATS))
+            raise TpuError(f"{self.name}: mode {mode} is not supported; use {known}")
         return mode.upper()
+
+    def _pack(self, ctx: Context, module: ModuleOp, mode: str, weights: Weights | None) -> None:
+        """Pack the matrices of products, where the mode is a packed one."""
+        bits = bits_of(mode)
+        if not bits:
+            if self.q_group_size:
+                note = f"{self.name}: q_group_size has no effect in {mode}, which packs no matrices"
+                module_info(module).notes.append(note)
+            return
+        if weights is None:
+            raise TpuError(f"{self.name}: {mode} needs the weights; the module names no file")
+        group = self.q_group_size or USUAL_GROUP
+        if group not in GROUPS:
+            known = ", ".join(map(str, GROUPS))
+            raise TpuError(f"{self.name}: q_group_size must be one of {known}, not {group}")
+        PackWeightsPass(bits, group, self.q_symmetric, self.qtable).apply(ctx, module)
 
     def _chip(self, module: ModuleOp) -> str:
         chip = self.chip or text_attribute(module, "module.chip")
@@ -174,9 +196,8 @@ class ConvertTopToTpuPass(ModulePass):
 
     def _refuse_unsupported_options(self) -> None:
         defaults = ConvertTopToTpuPass()
-        for option in ("do_winograd", "q_group_size", "q_symmetric"):
-            if getattr(self, option) != getattr(defaults, option):
-                raise TpuError(f"{self.name}: option {option} is not supported")
+        if self.do_winograd:
+            raise TpuError(f"{self.name}: option do_winograd is not supported")
         if self.matmul_perchannel or self.gelu_mode != defaults.gelu_mode:
             raise TpuError(f"{self.name}: matmul_perchannel and gelu_mode are not supported")
 

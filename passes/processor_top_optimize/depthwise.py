@@ -11,7 +11,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.constants import Floats, make_weight, values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, rebuilt, tensor_like
-from xdsl_tpu.passes.module_state import chip_of, text_attribute
+from xdsl_tpu.passes.module_state import chip_of, float_format
 from xdsl_tpu.passes.tensors import shape_of
 
 _BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
@@ -39,7 +39,7 @@ class SplitDepthwise(RewritePattern):
         count, left = divmod(shape_of(op.filter)[0], channels)
         if group != channels or left or not 2 <= count <= MOST_FILTERS:
             return
-        size = _BYTES[text_attribute(module_of(op), "module.mode") or "F16"]
+        size = _BYTES[float_format(module_of(op)) or "F16"]
         if channels <= chip_of(module_of(op)).weight_lanes.channels(size):
             return
         filters = values_of(op.filter)

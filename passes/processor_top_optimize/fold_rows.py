@@ -11,7 +11,7 @@ from xdsl_tpu.dialects.interpreters.layouts import MERGE_NOTHING, choose_3ic
 from xdsl_tpu.passes.canonicalize.common import reshape
 from xdsl_tpu.passes.constants import Floats, make_weight, values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, rebuilt, tensor_like
-from xdsl_tpu.passes.module_state import chip_of, text_attribute
+from xdsl_tpu.passes.module_state import chip_of, float_format
 from xdsl_tpu.passes.tensors import shape_of
 
 _BYTES = {"F16": 2, "BF16": 2, "INT8": 1}
@@ -69,7 +69,7 @@ def _fold(op: top.ConvOp) -> int:
     """How many rows become channels; 1 for none."""
     if not has_shapes(op.input, op.output, op.filter) or op.group.value.data != 1:
         return 1
-    size = _BYTES.get(text_attribute(module_of(op), "module.mode") or "F16")
+    size = _BYTES.get(float_format(module_of(op)) or "F16")
     spread = any(ints(op.inserts or ())) or set(ints(op.dilations or ())) - {1}
     if size is None or spread or len(shape_of(op.input)) != 4 or len(ints(op.kernel_shape)) != 2:
         return 1

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.integers.on_chip import cosine
 from tests.passes.semantics import Array, Net, assert_same_numbers, compiled, random_inputs, run
 from tests.tools.small_models import Builder
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, f64, i64
@@ -16,7 +17,10 @@ from xdsl_tpu.backend.bmodel import read_bmodel
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
+from xdsl_tpu.backend.report import run_report
+from xdsl_tpu.backend.timing import simulate_program
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import make_context, print_module
@@ -120,6 +124,59 @@ def test_the_command_lines_of_all_stages_run_as_they_are(
     (expected,) = run_module(module, [x]).values()
     (got,) = run_program(read_bmodel(Path("net.bmodel")), CHIP, {"x": x}).values()
     np.testing.assert_allclose(got, expected, atol=0.02)
+
+
+def heads(path: Path) -> None:
+    """Two products with constant matrices, one of them too small to pack, and one with none."""
+    net = Builder(5)
+    wide = net.node("MatMul", ["x", net.weight("w1", 128, 192)], "wide")
+    narrow = net.node("MatMul", [wide, net.weight("w2", 192, 10)], "narrow")
+    net.node("MatMul", [wide, net.node("Transpose", [wide], "turned", perm=[1, 0])], "square")
+    model = net.model({"x": (3, 128)}, {narrow: (3, 10), "square": (3, 3)})
+    path.write_bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("mode", "group", "least"),
+    [("W4F16", 64, 0.98), ("W8F16", 0, 0.9999), ("W8BF16", 32, 0.999)],
+)
+def test_its_command_lines_for_packed_matrices_run_as_they_are(
+    mode: str, group: int, least: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mode of processor-assign goes through all stages; what fits is packed, no more."""
+    monkeypatch.chdir(tmp_path)
+    heads(Path("net.onnx"))
+    module = import_onnx(Path("net.onnx"))
+    weights_of(module).save(name_weights(module))
+    with Path("origin.mlir").open("w") as stream:
+        print_module(module, stream)
+    for source, passes, target in STAGES:
+        given = passes.replace("mode=F16", f"mode={mode}")
+        given = given.replace("q_group_size=0", f"q_group_size={group}")
+        flags = [f"--{word}" for word in shlex.split(given)]
+        opt(f"{source}.mlir", *flags, "--mlir-print-debuginfo", "-o", f"{target}.mlir")
+    text = Path("final.mlir").read_text()
+    assert f'module.mode = "{mode}"' in text
+    (packed,) = (line for line in text.splitlines() if '"tpu.A16MatMul"(' in line)
+    assert f"weight_bits = {mode[1]} : i64" in packed
+    assert f"q_group_size = {group or 64} : i64" in packed
+    assert text.count('"tpu.MatMul"(') == 2
+    opt("final.mlir", CODEGEN, "-o", "/dev/null")
+    x = np.random.default_rng(0).standard_normal((3, 128)).astype(np.float32)
+    program = read_bmodel(Path("net.bmodel"))
+    assert program.quantize == mode
+    found = run_program(program, CHIP, {"x": x}).values()
+    for got, expected in zip(found, run_module(module, [x]).values(), strict=True):
+        assert least < cosine(got, expected) < 0.99999999
+    assert run_report(program, CHIP, simulate_program(program, CHIP)[0], None, {})["cycles"]
+
+
+def test_matrices_of_unknown_groups_are_refused() -> None:
+    net = Net()
+    module = net.module(net.op(top.ReluOp, "y", (net.input("x", 1, 64),)))
+    lowering = make_pass("convert-top-to-tpu", "mode=W4F16 chip=bm1684x q_group_size=48")
+    with pytest.raises(TpuError, match="q_group_size must be one of 32, 64, 128, not 48"):
+        lowering.apply(make_context(), module)
 
 
 def random_net(seed: int) -> ModuleOp:
