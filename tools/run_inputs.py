@@ -58,8 +58,10 @@ def run_inputs(
             if not hasattr(archive, "files"):
                 return {_only_input(program, given): archive}
             return {name: archive[name] for name in archive.files}
+    except FileNotFoundError as error:
+        raise TpuError(f"{given}: no such file of inputs") from error
     except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
-        raise TpuError(f"{given}: no readable .npz file of arrays ({error})") from error
+        raise TpuError(f"{given}: no readable .npz or .npy file of arrays ({error})") from error
 
 
 def _only_input(program: Program, given: Path) -> str:

@@ -58,6 +58,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("sweep"), metavar="DIR", help="results (sweep)"
     )
+    parser.add_argument(
+        "--no-values",
+        action="store_true",
+        help="cycles only, which is all that a sweep computes: as in tpu-run",
+    )
     parser.add_argument("--plot", type=Path, metavar="X.png", help="also draw cycles and gap")
     parser.add_argument(
         "--jobs",

@@ -1,8 +1,7 @@
 """Which layer reads what which other layer made, and whether it came by way of DDR.
 
-Read off the program's commands alone: every byte belongs to the layer whose command wrote it last.
-So the values of programs of other compilers are known, too, and bytes are those that commands
-really move: a value that three slices load counts three times.
+Read off the program's commands alone: every byte belongs to the layer whose command wrote it last,
+and bytes are those that commands really move: a value that three slices load counts three times.
 """
 
 from collections import Counter

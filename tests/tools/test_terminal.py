@@ -125,6 +125,9 @@ def test_reports_and_inputs_of_a_run(run: Run, model: Path, tmp_path: Path) -> N
     first = (tmp_path / "t.json.gz").read_bytes()
     run("tpu-run", "net", "--inputs", "x.npy", "--timeline", "t.json.gz", "--quiet")
     assert (tmp_path / "t.json.gz").read_bytes() == first
+    gone = run("tpu-run", "net", "--inputs", "gone.npy")
+    assert gone.status == 1
+    assert "gone.npy: no such file" in gone.err
     both = run("tpu-run", "net", "--report", "-", "--disassemble")
     assert both.status == 1
     assert "both write to standard output" in both.err
