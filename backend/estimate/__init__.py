@@ -16,6 +16,8 @@ from typing import Any
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.estimate.families import family_of
 from xdsl_tpu.backend.program import Program
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.packed_weights import floats_of
 
 DATA = Path(__file__).with_name("hardware.toml")
 """Written by `benchmarks/hardware.py`."""
@@ -117,9 +119,13 @@ def is_measured(chip: Chip) -> bool:
 
 
 def kind_of(program: Program) -> Kind:
-    """The kind of a program that is a whole network."""
+    """The kind of a program that is a whole network. With packed matrices it is of no kind that was
+    measured: those are nets of language models, which their manifest tells apart."""
     shapes = [[one.shape for one in tensors] for tensors in (program.inputs, program.outputs)]
-    return Kind(program.quantize, family_of({layer.op for layer in program.layers}, *shapes))
+    ops = {layer.op for layer in program.layers}
+    if tpu.A16MatMulOp.name in ops:
+        return Kind(f"{floats_of(program.quantize)} with packed matrices,", None)
+    return Kind(program.quantize, family_of(ops, *shapes))
 
 
 def program_range(program: Program, chip: Chip, cycles: int) -> HardwareRange | None:

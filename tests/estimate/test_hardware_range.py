@@ -56,13 +56,15 @@ def test_errors_of_a_family_left_out_are_those_of_the_page() -> None:
     )
     page = (BENCHMARKS.parent / "docs" / "accuracy.md").read_text(encoding="utf-8")
     shown = [line for line in page.splitlines() if line.startswith("| ") and " % |" in line]
-    assert len(shown) == 8
+    assert len(shown) == 14
     printed = [" ".join(line.replace("│", "|").split()) for line in done.stdout.splitlines()]
     assert set(shown) <= set(printed)
     groups = {(group.precision, group.family): group for group in ratio_groups()[0]}
     alone = [line for line in shown if "networks" not in line]
-    assert len(alone) == 6
-    for line in alone:
+    assert len(alone) == 8
+    by_one = [line for line in alone if " and " not in line]
+    assert len(by_one) == 2
+    for line in by_one:
         kind, _, other, *errors = (cell.strip() for cell in line.split("|")[1:-1])
         precision, family = kind.split(", ")
         own, by = groups[precision, family.lower()], groups[precision, other.lower()]
@@ -179,6 +181,25 @@ def test_no_kind_borrows_the_times_of_another(
         "networks": [],
     }
     assert in_words(asked, chip, 1000) == why_none(asked)
+
+
+def test_a_network_with_packed_matrices_does_not_borrow_those_of_floats() -> None:
+    ops = ("tpu.A16MatMul", "tpu.Softmax", "tpu.LayerNorm")
+    program = Program("net", "BM1684X", "F16", layers=[Layer(op, op) for op in ops])
+    assert program_range(program, load_chip("bm1684x"), 1000) is None
+    kind = estimate.kind_of(program)
+    assert kind.words == "F16 with packed matrices, networks of its kind"
+    assert why_none(kind).startswith("not known: nobody published times of F16 with packed")
+
+
+def test_detectors_and_language_models_have_ranges_of_their_own() -> None:
+    for precision, family in (
+        *((one, DETECTOR) for one in ("F16", "F32", "INT8")),
+        *(("W4", one) for one in (DECODE, PREFILL)),
+    ):
+        found = hardware_range(1000, Kind(precision, family))
+        assert found is not None
+        assert found.rows >= 3
 
 
 def test_fewer_than_three_rows_make_no_range(monkeypatch: pytest.MonkeyPatch) -> None:
