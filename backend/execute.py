@@ -29,22 +29,26 @@ def check_fits(program: Program, chip: Chip) -> None:
 
     A file may claim any size: ask before making inputs of it.
     """
-    parts = [
-        ("coefficients", program.coefficient_address, program.coefficients.nbytes),
-        ("arena", program.arena_address, program.arena_bytes),
-        *((f"tensor '{t.name}'", t.address, t.bytes) for t in program.inputs),
-        *((f"tensor '{t.name}'", t.address, t.bytes) for t in program.outputs),
-    ]
     if len(program.cores) > chip.cores:
         raise TpuError(
             f"the program is for {len(program.cores)} cores, {chip.name} has {chip.cores}"
         )
-    for what, address, size in parts:
+    for what, address, size in _parts(program):
         if size and not chip.in_ddr(address, size):
             raise TpuError(
                 f"the {what} ({size} bytes at {address:#x}) is not within the {chip.ddr_bytes} "
                 f"bytes of DDR that {chip.name} has from {chip.ddr_base:#x} on"
             )
+
+
+def _parts(program: Program) -> list[tuple[str, int, int]]:
+    """Name, address and bytes of what lies in DDR."""
+    return [
+        ("coefficients", program.coefficient_address, program.coefficients.nbytes),
+        ("arena", program.arena_address, program.arena_bytes),
+        *((f"tensor '{t.name}'", t.address, t.bytes) for t in program.inputs),
+        *((f"tensor '{t.name}'", t.address, t.bytes) for t in program.outputs),
+    ]
 
 
 def check_chip(program: Program, chip: Chip) -> None:
@@ -127,6 +131,9 @@ def _with_coefficients(program: Program, chip: Chip, numerics: Numerics) -> Mach
         check_same_layout(program.chip_figures, chip)
     check_fits(program, chip)
     machine = Machine(chip, numerics)
+    for _, address, size in _parts(program):
+        if size:
+            machine.memory.reserve(address, size)
     machine.memory.write(program.coefficient_address, program.coefficients)
     return machine
 

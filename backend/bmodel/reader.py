@@ -10,6 +10,7 @@ import math
 import struct
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
@@ -66,6 +67,7 @@ class Bmodel:
             found: list[dict[str, Any]] = self._model.get("net", [])
             self.names = [str(net["name"]) for net in found]
             self._nets = dict(zip(self.names, found, strict=True))
+        self._known = _Known()
 
     def stages(self, name: str) -> int:
         """In how many forms a net is there. Raises TpuError when there is no such net."""
@@ -84,7 +86,7 @@ class Bmodel:
         """A net in one of its forms. Raises TpuError as `read_bmodel`."""
         with self._damage():
             net = self._net(name)
-            return _parse(self._model, net, net["parameter"][stage], self._section)
+            return _parse(self._model, net, net["parameter"][stage], self._section, self._known)
 
     def _net(self, name: str) -> dict[str, Any]:
         if name not in self._nets:
@@ -116,19 +118,43 @@ def _root(data: memoryview) -> tuple[dict[str, Any], memoryview]:
     return model, data[header + root_bytes : header + root_bytes + binary_bytes]
 
 
+@dataclass
+class _Known:
+    """What nets of a file share and need not be looked at again: queues by their bytes, places of
+    coefficients that match their checksums."""
+
+    queues: dict[tuple[str, Engine, int, bytes], list[Command]] = field(
+        default_factory=dict[tuple[str, Engine, int, bytes], list[Command]]
+    )
+    checked: set[tuple[int, int, bytes]] = field(default_factory=set[tuple[int, int, bytes]])
+
+    def queue(
+        self, instructions: InstructionSet, engine: Engine, count: int, data: memoryview
+    ) -> list[Command]:
+        """The commands of a queue."""
+        key = instructions.name, engine, count, bytes(data)
+        if key not in self.queues:
+            self.queues[key] = list(instructions.decode_stream(data, engine, count))
+        return list(self.queues[key])
+
+
 def _parse(
-    model: dict[str, Any], net: dict[str, Any], parameter: dict[str, Any], section: memoryview
+    model: dict[str, Any],
+    net: dict[str, Any],
+    parameter: dict[str, Any],
+    section: memoryview,
+    shared: _Known,
 ) -> Program:
     _check_static(parameter)
     coeff: dict[str, Any] = parameter.get("coeff_mem", {})
     groups = _command_groups(parameter)
-    image = _coefficients(section, coeff)
+    image = _coefficients(section, coeff, shared)
     tags = _tags(_range(section, parameter.get("tensor_loc", _NOWHERE)))
     figures = _chip_figures(tags.get("chip", {}))
     name = str(model["chip"]).lower()
     usual = load_chip(name).instruction_set if name in known_chips() else DEFAULT
     instructions = load_instruction_set(figures.get("instruction_set", usual))
-    queues = [_queues(group, section, instructions) for group in groups]
+    queues = [_queues(group, section, instructions, shared) for group in groups]
     program = Program(
         name=net["name"],
         chip=model["chip"],
@@ -157,13 +183,13 @@ def _parse(
 
 
 def _queues(
-    group: dict[str, Any], section: memoryview, instructions: InstructionSet
+    group: dict[str, Any], section: memoryview, instructions: InstructionSet, shared: _Known
 ) -> tuple[list[Command], list[Command]]:
     """What a core's engines run."""
     bdc, gdma = (_range(section, group[name]) for name in ("binary_bdc", "binary_gdma"))
     return (
-        list(instructions.decode_stream(bdc, Engine.TIU, group["bdc_num"])),
-        list(instructions.decode_stream(gdma, Engine.GDMA, group["gdma_num"])),
+        shared.queue(instructions, Engine.TIU, group["bdc_num"], bdc),
+        shared.queue(instructions, Engine.GDMA, group["gdma_num"], gdma),
     )
 
 
@@ -192,13 +218,17 @@ def _only(groups: list[dict[str, Any]]) -> dict[str, Any]:
     return groups[0]
 
 
-def _coefficients(section: memoryview, coeff: dict[str, Any]) -> memoryview:
+def _coefficients(section: memoryview, coeff: dict[str, Any], shared: _Known) -> memoryview:
     """The coefficient image, compared with its checksum where there is one."""
     image = _range(section, coeff.get("binary_coeff", _NOWHERE))
     if coeff.get("encrypt_mode"):
         raise TpuError("the coefficients are encrypted")
-    if coeff.get("check_code") and hashlib.sha256(image).digest() != coeff["check_code"]:
-        raise TpuError("the coefficients do not match their checksum: the file is damaged")
+    code, place = coeff.get("check_code"), coeff.get("binary_coeff", _NOWHERE)
+    key = place["start"], place["size"], bytes(code or ())
+    if code and key not in shared.checked:
+        if hashlib.sha256(image).digest() != code:
+            raise TpuError("the coefficients do not match their checksum: the file is damaged")
+        shared.checked.add(key)
     return image
 
 

@@ -22,6 +22,7 @@ from xdsl_tpu.backend.machine.elements import (
     element_or_int4,
     flushed,
     raw_element,
+    widened,
 )
 from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.nibbles import Nibbles
@@ -130,7 +131,7 @@ def _bits(values: Array, dtype: np.dtype[Any]) -> Array:
 
 def _comparable(values: Array) -> Array:
     """f16 is compared as f32: the same order, and numpy is faster."""
-    return values.astype(np.float32) if values.dtype == np.float16 else values
+    return widened(values)
 
 
 def maximum(a: Array, b: Array) -> Array:
@@ -276,8 +277,8 @@ def _low_byte(amount: Array) -> npt.NDArray[np.int64]:
 
 def _shift_bits(values: Array, amount: Array, bits: int, mode: int) -> Array:
     """Left shifts drop bits and take the low five bits of the amount, right shifts round."""
-    wide: npt.NDArray[np.int64] = values.astype(np.int64)
-    left = np.maximum(amount, 0) & _SHIFTER_BITS
+    wide = values.astype(np.int32 if bits <= 16 else np.int64)  # what falls off is dropped anyway
+    left = (np.maximum(amount, 0) & _SHIFTER_BITS).astype(wide.dtype)
     return shift_right(wide, np.maximum(-amount, 0), mode) << left
 
 

@@ -3,6 +3,8 @@
 docs/hardware/instructions.md#sar.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from xdsl_tpu.backend.isa.codes import Rounding
@@ -12,6 +14,9 @@ from xdsl_tpu.backend.machine.rounding import (
     round_to_float,
     round_to_integer,
 )
+
+_MANY = 1 << 16
+"""Values that are looked up in a table of all."""
 
 _NAN_16 = np.uint16(0x7FFF)
 _SIGN_16 = np.uint16(0x8000)
@@ -24,6 +29,21 @@ def convert(values: Array, source: Element, target: Element, mode: int) -> Array
     Floats become integers rounded, then saturated, a NaN becoming 0; a cast to the same float
     type rounds to integer values; integers saturate.
     """
+    if values.size >= _MANY and source.size <= 2 and values.dtype == source.storage:
+        bits = values.view(f"u{source.size}")
+        return _all_converted(source, target, mode).take(bits)
+    return _converted(values, source, target, mode)
+
+
+@lru_cache(maxsize=64)
+def _all_converted(source: Element, target: Element, mode: int) -> Array:
+    """What becomes of every value of a short type, by its bits."""
+    every = np.arange(1 << 8 * source.size, dtype=f"u{source.size}").view(source.storage)
+    with np.errstate(all="ignore"):
+        return _converted(every, source, target, mode)
+
+
+def _converted(values: Array, source: Element, target: Element, mode: int) -> Array:
     if not target.is_float:
         return _to_integer(values, source, target, mode)
     if source is target:

@@ -4,6 +4,7 @@ docs/hardware/machine.md#precisions.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,9 @@ _ROUNDS_TO_TINY = 2.0**-126 * (1 - 2.0**-25)
 _ABSOLUTE = np.uint32(0x7FFF_FFFF)
 _LARGEST_SUBNORMAL = np.uint32(0x007F_FFFF)
 _NAN_16 = np.uint16(0x7FFF)
+_INFINITY_16 = np.uint16(0x7C00)
+_MANY = 1 << 12
+"""Values for which it pays to look them up in a table."""
 _NEW_NAN = np.uint32(0xFFC0_0000)
 _QUIET = np.uint32(0x0040_0000)
 
@@ -147,12 +151,27 @@ def float32_to_bfloat16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint1
 
 def _one_nan(stored: Array) -> Array:
     """f16 with every NaN replaced by 0x7fff; the same array if there is none."""
-    unordered = np.isnan(stored)
+    magnitude = stored.view(np.uint16) & _NAN_16
+    unordered = magnitude > _INFINITY_16
     if not unordered.any():
         return stored
     return np.where(unordered, _NAN_16, np.ascontiguousarray(stored).view(np.uint16)).view(
         np.float16
     )
+
+
+def widened(values: Array) -> Array:
+    """f16 as f32; other arrays as they are. Exact, and many in a fraction of numpy's time."""
+    if values.dtype != np.float16:
+        return values
+    if values.size < _MANY:
+        return values.astype(np.float32)
+    return _all_widened().take(values.view(np.uint16))
+
+
+@cache
+def _all_widened() -> npt.NDArray[np.float32]:
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
 def settled(result: Array, first: Array, second: Array) -> Array:

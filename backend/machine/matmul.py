@@ -19,6 +19,7 @@ from xdsl_tpu.backend.machine.elements import (
     element,
     element_or_int4,
     flushed,
+    widened,
 )
 from xdsl_tpu.backend.machine.memory import Placed
 from xdsl_tpu.backend.machine.rounding import shift
@@ -81,7 +82,7 @@ def mm2_floats(
     bias: Array | None = None,
 ) -> tuple[Element, Array]:
     """The type of the result, and the sums in f32."""
-    left, right = (matrix.astype(np.float32) for matrix in matrices)
+    left, right = (widened(matrix).astype(np.float32, copy=False) for matrix in matrices)
     target = element(command["res0_prec"])
     if command["opd0_prec"] == Precision.I16:
         require(target is I16, "a product of int16 matrices has an int16 result")

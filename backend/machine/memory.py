@@ -184,9 +184,17 @@ class Memory:
 
     def write(self, address: int, values: Array) -> None:
         """Copy the bytes of an array (in C order) to `address`."""
-        data = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
+        data = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
         if data.size:
             self._bytes(address, data.size)[...] = data
+
+    def reserve(self, address: int, count: int) -> None:
+        """Make `count` bytes from `address` usable at once: growing later copies what there is.
+
+        Raises TpuError beyond the end of a memory.
+        """
+        linear = self._linear(address)
+        linear.reserve(address - linear.base + count)
 
     def read(self, address: int, shape: Sequence[int], dtype: npt.DTypeLike) -> Array:
         """A copy of a dense array at `address`."""

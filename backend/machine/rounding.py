@@ -16,7 +16,6 @@ from xdsl_tpu.dialects.errors import TpuError
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
-_WIDEST_SHIFT = 62
 _WIDEST_RESULT = 32
 
 
@@ -37,19 +36,20 @@ SHIFT_MODES: dict[int, Callable[[Int64, Int64, Int64], Int64]] = {
 }
 
 
-def shift_right(values: Int64, amount: Array, mode: int) -> Int64:
+def shift_right(values: Array, amount: Array, mode: int) -> Array:
     """values / 2**amount rounded to an integer; an amount of 0 changes nothing.
 
-    `amount` broadcasts against `values`.
+    `amount` broadcasts against `values`, whose type has a bit more than they need.
     """
-    amount = np.minimum(np.asarray(amount, np.int64), _WIDEST_SHIFT)
+    widest = 8 * values.dtype.itemsize - 2
+    amount = np.minimum(amount, widest).astype(values.dtype)
     if not amount.any():
         return values
-    half = (np.int64(1) << amount) >> 1
+    half = (np.ones((), values.dtype) << amount) >> 1
     return np.where(amount > 0, _by_mode(SHIFT_MODES, mode)(values, amount, half), values)
 
 
-def shift(values: Int64, amount: Array, mode: int, low: int, high: int) -> Int64:
+def shift(values: Int64, amount: Array, mode: int, low: int, high: int) -> Array:
     """values * 2**amount limited to [low, high]; negative amounts round by `mode`."""
     amount = np.asarray(amount, np.int64)
     right = shift_right(values, np.maximum(-amount, 0), mode)

@@ -41,8 +41,13 @@ def saturating(
     low, high = int(limits.min), int(limits.max)
     operation = _OPERATIONS[command.function]
 
+    short = max(k.size for k in kinds) <= (2 if operation is not np.multiply else 1)
+    wide = np.int32 if short and not np.any(amount) else np.int64
+
     def compute(a: Array, b: Array) -> Array:
-        exact = operation(a, b, dtype=np.int64, casting="unsafe")
+        exact = operation(a, b, dtype=wide, casting="unsafe")
+        if wide is np.int32:
+            return np.clip(exact, low, high)
         return shift(exact, amount, mode, low, high)
 
     if operation is np.multiply and kinds[1] is U32 and kinds[2] is U32:

@@ -9,7 +9,15 @@ import numpy as np
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.isa.codes import LayoutCode
-from xdsl_tpu.backend.machine.elements import U8, Array, Element, flushed, product, settled
+from xdsl_tpu.backend.machine.elements import (
+    U8,
+    Array,
+    Element,
+    flushed,
+    product,
+    settled,
+    widened,
+)
 from xdsl_tpu.backend.machine.memory import Memory, Placed, Quad
 from xdsl_tpu.backend.machine.nibbles import Nibbles, bytes_shape
 from xdsl_tpu.dialects.errors import TpuError
@@ -58,6 +66,8 @@ class State:
 
     def computed(self, operation: np.ufunc, first: Array, second: Array) -> Array:
         """`operation` on floats, settled; in exact mode products are flushed before rounding."""
+        if first.dtype == second.dtype == np.float16:  # numpy computes so, one by one
+            return operation(widened(first), widened(second)).astype(np.float16)
         flushing = self.exact and operation is np.multiply
         result = product(first, second) if flushing else operation(first, second)
         return self.settled(result, first, second)

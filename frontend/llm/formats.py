@@ -1,10 +1,14 @@
 """Number formats of a language model: what is computed in, what matrices are packed to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.packed_weights import FORMATS as PACKED
-from xdsl_tpu.dialects.packed_weights import bits_of, floats_of
+from xdsl_tpu.dialects.packed_weights import PackedMatrix, bits_of, floats_of
 
 FLOATS = ("F16", "BF16")
 FORMATS = (*FLOATS, *PACKED)
@@ -50,3 +54,16 @@ class WeightFormat:
     def bits_for(self, rows: int, columns: int, bits: int) -> int:
         """What a matrix is packed to: 0 for one that packing does not suit."""
         return 0 if rows % ROWS or columns % self.group else bits
+
+
+def suited(matrix: PackedMatrix | npt.NDArray[Any]) -> PackedMatrix | npt.NDArray[Any]:
+    """A stored matrix as kernels take it, with the same numbers: groups larger than the largest
+    are divided, and what packing does not suit becomes floats."""
+    if not isinstance(matrix, PackedMatrix):
+        return matrix
+    group = max((one for one in GROUPS if matrix.group % one == 0), default=0)
+    if not group or matrix.shape[0] % ROWS:
+        return matrix.floats()
+    parts = matrix.group // group
+    scale, zero = (np.repeat(one, parts, axis=1) for one in (matrix.scale, matrix.zero))
+    return replace(matrix, scale=scale, zero=zero, group=group)

@@ -12,7 +12,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.packed_weights import PackedMatrix, quantise
 from xdsl_tpu.frontend.llm.architectures import PROJECTIONS
 from xdsl_tpu.frontend.llm.config import ModelConfig, read_config, read_json
-from xdsl_tpu.frontend.llm.formats import WeightFormat
+from xdsl_tpu.frontend.llm.formats import WeightFormat, suited
 from xdsl_tpu.frontend.llm.quantised import StoredQuantisation, read_packed, stored_quantisation
 from xdsl_tpu.frontend.llm.tensors import Checkpoint
 
@@ -105,7 +105,7 @@ class LanguageModel:
         bias = self._tensors.floats(f"{name}.bias", part) if role in self.config.biased else None
         if self._stored is not None:
             whole = Linear(read_packed(self._tensors, name, self._stored))
-            return Linear(whole.rows(part).matrix, bias)
+            return Linear(suited(whole.rows(part).matrix), bias)
         return Linear(
             self._packed(self._tensors.floats(f"{name}.weight", part), self.format.bits), bias
         )

@@ -70,6 +70,8 @@ def test_layers_alike_are_compiled_once_and_each_has_its_weights(tmp_path: Path)
     images = {name: file.read(name).coefficients.tobytes() for name in file.names}
     for index in range(4):
         assert images[f"block_{index}"] == images[f"block_cache_{index}"]
+    first, second = (file.read(f"block_cache_{index}").tiu for index in (0, 1))
+    assert all(one is other for one, other in zip(first, second, strict=True))  # decoded once
     assert len(set(images.values())) == 5  # four layers, and embeddings with the tied lm_head
     assert images["embedding"] == images["lm_head"]
     agrees(model, tmp_path / "out", IDS[:8], 5)

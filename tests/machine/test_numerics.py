@@ -9,13 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.machine.convert import convert
-from xdsl_tpu.backend.machine.elements import BF16, F16, F32, I8, I32, flushed
+from xdsl_tpu.backend.machine.elements import (
+    BF16,
+    F16,
+    F32,
+    I8,
+    I16,
+    I32,
+    U8,
+    U16,
+    Element,
+    flushed,
+    widened,
+)
+from xdsl_tpu.backend.machine.memory import Memory
 from xdsl_tpu.backend.machine.newton import divide, rsqrt
 from xdsl_tpu.backend.machine.rounding import shift, shift_right
 from xdsl_tpu.backend.machine.sums import block_accumulate, parity_accumulate
+from xdsl_tpu.backend.machine.table import state_of
 from xdsl_tpu.dialects.errors import TpuError
 
+CHIP = load_chip("bm1684x")
 _HALF = Fraction(1, 2)
 
 
@@ -155,3 +171,32 @@ def test_parity_sum_uses_two_accumulators() -> None:
     tiny = np.full((8, 1), 2.0**-25, np.float32)
     got = parity_accumulate([np.ones((1, 1), np.float32)], np.ones((1, 8), np.float32), tiny)
     assert got[0, 0] == np.float32(1 + 4 * 2.0**-25)
+
+
+@pytest.mark.parametrize("mode", range(7))
+@pytest.mark.parametrize("target", [I8, U8, I16, I32, F16, BF16, F32])
+@pytest.mark.parametrize("source", [I8, U8, I16, U16, F16])
+def test_many_casts_are_those_of_one(source: Element, target: Element, mode: int) -> None:
+    """Large tensors are looked up in a table of all values."""
+    every = np.arange(1 << 16, dtype=np.uint16).astype(f"u{source.size}").view(source.storage)
+    with np.errstate(all="ignore"):
+        found = convert(every, source, target, mode)
+        parts = [convert(part, source, target, mode) for part in np.split(every, 16)]
+    np.testing.assert_array_equal(found.view(np.uint8), np.concatenate(parts).view(np.uint8))
+
+
+def test_f16_is_widened_and_computed_with_as_numpy_does() -> None:
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    np.testing.assert_array_equal(
+        widened(every).view(np.uint32), every.astype(np.float32).view(np.uint32)
+    )
+    state = state_of(CHIP, Memory(CHIP, b""), False)
+    other = np.random.default_rng(2).permutation(every)
+    with np.errstate(all="ignore"):
+        for operation in (np.add, np.subtract, np.multiply):
+            found, wanted = state.computed(operation, every, other), operation(every, other)
+            numbers = ~np.isnan(wanted)
+            np.testing.assert_array_equal(np.isnan(found), ~numbers)
+            np.testing.assert_array_equal(
+                found[numbers].view(np.uint16), wanted[numbers].view(np.uint16)
+            )
