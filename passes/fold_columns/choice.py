@@ -7,7 +7,7 @@ from functools import cache
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects.interfaces.shape import Shape
-from xdsl_tpu.passes.fold_columns.filters import shortest
+from xdsl_tpu.passes.fold_columns.filters import folded, shortest
 from xdsl_tpu.passes.fold_columns.network import Edge, Network, Values, columns_axis
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -86,6 +86,8 @@ class Prices:
         is no such filter."""
         slide, staggering = edge.slide, 0.0
         shape = shape_of(edge.op.input)
+        if edge.pooled:
+            return self._pool(edge, taken, given)
         if (taken, given) != (1, 1):
             how = shortest(slide, taken, given)
             if how is None or how.slide.stride > LIMITS.window_stride:
@@ -103,6 +105,17 @@ class Prices:
         work = self._array(inputs, outputs, positions, places * slide.result)
         weights = self.load((inputs, outputs, taps, slide.kernel))
         return max(work, loads) + weights + staggering
+
+    def _pool(self, edge: Edge, taken: int, given: int) -> float:
+        """What picking columns takes more than a pool that takes them together."""
+        shape, how = shape_of(edge.op.input), folded(edge.slide, taken, given)
+        if (taken, given) == (1, 1):
+            return 0.0
+        if how is None or taken % edge.pooled:
+            return float("inf")
+        inputs, outputs = shape[1] * taken, shape[1] * given
+        work = self._array(inputs, outputs, how.slide.kernel, edge.rest[1] * how.slide.result)
+        return edge.pooled * (work + self.load((inputs, outputs, how.slide.kernel)))
 
     def _array(self, inputs: int, outputs: int, positions: int, places: int) -> float:
         """Cycles of the array for so many channels, taps and places of the result."""

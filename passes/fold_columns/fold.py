@@ -1,16 +1,17 @@
 """The pass `fold-columns`."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, NoneType, TensorType, UnknownLoc
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -20,6 +21,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.channels import AlongChannels
 from xdsl_tpu.dialects.names import fused_loc, name_loc
 from xdsl_tpu.dialects.weights import Weights, known_weights
+from xdsl_tpu.passes.fold_columns.building import Building
 from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds
 from xdsl_tpu.passes.fold_columns.filters import (
     Array,
@@ -31,6 +33,7 @@ from xdsl_tpu.passes.fold_columns.filters import (
     staggering,
 )
 from xdsl_tpu.passes.fold_columns.network import (
+    Crossing,
     Edge,
     Network,
     Sliding,
@@ -64,7 +67,8 @@ class FoldColumnsPass(ModulePass):
     transpositions or filters of zeros and ones, and a network without convolutions of few channels
     is left alone. A strided convolution may fold its result by itself, and a transposed one by its
     stride: it has no zeros to multiply then. Where taps become fewer by it, the last channels of
-    each folded column are moved to the next one in front of a convolution, by a depthwise one.
+    each folded column are moved to the next one in front of a convolution, by a depthwise one. A
+    maximum of columns that are channels is that of what filters of zeros and ones pick.
     """
 
     name = "fold-columns"
@@ -82,34 +86,33 @@ class FoldColumnsPass(ModulePass):
             network = network_of(func)
             folds = choose_folds(network, prices)
             if folds is not None:
-                _Rewriting(network, folds, prices, weights).run(func)
+                _Rewriting(func, network, folds, prices, weights).run()
 
 
-class _Rewriting:
+class _Rewriting(Building):
     """A function on its way to folded values; each value is made in the folds that are read."""
 
     def __init__(
-        self, network: Network, folds: Folds, prices: Prices, weights: Weights | None
+        self,
+        func: FuncOp,
+        network: Network,
+        folds: Folds,
+        prices: Prices,
+        weights: Weights | None,
     ) -> None:
-        self._network, self._folds, self._prices = network, folds, prices
-        self._weights = weights
+        super().__init__(func, weights)
+        self._func, self._network, self._folds, self._prices = func, network, folds, prices
         self._edges = {edge.op: edge for edge in network.edges}
         self._made: dict[SSAValue, dict[int, SSAValue]] = {}
         self._staggers: dict[tuple[SSAValue, int, int], SSAValue] = {}
-        block = network.edges[0].op.parent
-        assert block is not None
-        self._builder = Builder(InsertPoint.at_start(block))
-        self._none = self._builder.insert(
-            top.NoneOp.make(UnknownLoc(), (), result_types=[NoneType()])
-        ).output
 
-    def run(self, func: FuncOp) -> None:
+    def run(self) -> None:
         """Rewrite every op that works on folded values."""
         replaced: list[Operation] = []
-        for op in list(func.body.block.ops):
+        for op in list(self._func.body.block.ops):
             self._builder = Builder(InsertPoint.before(op))
-            edge = self._edges.get(op) if isinstance(op, Sliding) else None
-            if edge is not None and self._slide(edge):
+            edge = self._edges.get(op) if isinstance(op, Crossing) else None
+            if edge is not None and self._cross(edge):
                 replaced.append(op)
             elif edge is None and in_step(op) and self._fold(op.results[0]) > 1:
                 self._follow(op)
@@ -156,7 +159,7 @@ class _Rewriting:
         name = required_name(value) + (f"_fold_{fold}" if fold > 1 else "")
         less, more = channels * taken, channels * given
         outputs, inputs = (more, less) if fold > 1 else (less, more)
-        window = (how.slide.kernel, how.slide.stride, 0)
+        window = (how.slide.kernel, how.slide.stride, 0, 0)
         kind = top.ConvOp if fold > 1 else top.DeconvOp
         result = _folded_type(value, fold)
         return self._convolution(
@@ -176,47 +179,11 @@ class _Rewriting:
             value,
             (x, TensorType(element_of(value), shape)),
             (channels, 1, lambda: staggering(channels // fold, fold, stagger)),
-            (2, 1, 1),
+            (2, 1, 1, 1),
             group=channels,
         )
         self._staggers[value, fold, stagger] = made
         return made
-
-    def _convolution(
-        self,
-        kind: type[Sliding],
-        name: str,
-        value: SSAValue,
-        ends: tuple[SSAValue, TensorType[Any]],
-        filters: tuple[int, int, Callable[[], Array]],
-        window: tuple[int, int, int],
-        group: int = 1,
-    ) -> SSAValue:
-        """A filter over the columns of `value`: `ends` are what it reads and what it makes,
-        `filters` have so many outputs and inputs, `window` is kernel, stride and pad."""
-        rank, axis = len(shape_of(value)) - 2, columns_axis(shape_of(value)) - 2
-        if rank == 1 and kind is top.ConvOp:
-            rank = 2  # `Conv1dTo2d` has widened all others
-
-        def along(size: int, others: int) -> list[int]:
-            return [size if a == axis else others for a in range(rank)]
-
-        (kernel, stride, pad), (outputs, inputs, data) = window, filters
-        shape = (outputs, inputs, *along(kernel, 1))
-        made = kind.make(
-            name,
-            [
-                ends[0],
-                self._new_weight(f"{name}_of_{outputs}", shape, element_of(value), data),
-                self._none,
-            ],
-            result_types=[ends[1]],
-            kernel_shape=along(kernel, 1),
-            strides=along(stride, 1),
-            pads=along(pad, 0) * 2,
-            group=group,
-        )
-        return self._builder.insert(made).results[0]
 
     def _follow(self, op: Operation) -> None:
         """An op whose values all have one fold."""
@@ -247,8 +214,8 @@ class _Rewriting:
             op, value, required_name(value), shape, lambda data: np.repeat(data.reshape(-1), fold)
         )
 
-    def _slide(self, edge: Edge) -> bool:
-        """Fold a filter as far as its values are; False when nothing changes."""
+    def _cross(self, edge: Edge) -> bool:
+        """Fold what lies between values as far as these are; False when nothing changes."""
         op = edge.op
         taken, given = self._folds[edge.source], self._folds[edge.target]
         _, source, target = self._prices.way(edge, taken, given)
@@ -256,6 +223,56 @@ class _Rewriting:
             if op.input in self._made:
                 op.operands[0] = self._in(op.input, 1)
             return False
+        if isinstance(op, top.MaxPoolOp):
+            self._made[op.output] = {target: self._pool(op, edge, source, target)}
+        else:
+            self._made[op.output] = {target: self._slide(op, edge, source, target)}
+        return True
+
+    def _pool(self, op: top.MaxPoolOp, edge: Edge, source: int, target: int) -> SSAValue:
+        """Rows are pooled first, then the columns that belong together are picked one by one."""
+        x, name, axis = (
+            self._in(op.input, source),
+            required_name(op),
+            columns_axis(shape_of(op.input)),
+        )
+        along = axis - 2
+        window = [ints(op.kernel_shape), ints(op.strides)]
+        sizes = list(shape_of(x))
+        sizes[5 - axis] = shape_of(op.output)[5 - axis]
+        rows = rebuilt(
+            op,
+            operands=[x],
+            result_types=[TensorType(element_of(op.output), sizes)],
+            location=name_loc(f"{name}_rows"),
+        )
+        rows.kernel_shape, rows.strides = (
+            I64_ARRAY.encode([1 if a == along else n for a, n in enumerate(one)]) for one in window
+        )
+        pooled = self._builder.insert(rows).output
+        channels = shape_of(op.input)[1]
+        kind = _folded_type(op.output, target)
+        picked: list[SSAValue] = []
+        for number in range(edge.pooled):
+            how = folded(replace(edge.slide, before=-number), source, target)
+            assert how is not None
+            one = np.eye(channels, dtype=np.float32)[..., None]
+            picked.append(
+                self._convolution(
+                    top.ConvOp,
+                    f"{name}_column{number}",
+                    op.output,
+                    (pooled, kind),
+                    (channels * target, channels * source, partial(folded_filter, one, 0, how)),
+                    (how.slide.kernel, how.slide.stride, how.slide.before, how.slide.after),
+                )
+            )
+        final = f"{name}_folded" if target > 1 else name
+        made = top.MaxOp.make(final, picked, result_types=[kind])
+        return self._builder.insert(made).results[0]
+
+    def _slide(self, op: Sliding, edge: Edge, source: int, target: int) -> SSAValue:
+        """A filter between folded values."""
         how = shortest(edge.slide, source, target)
         assert how is not None
         x = self._in(op.input, source)
@@ -270,8 +287,7 @@ class _Rewriting:
             location=name_loc(f"{required_name(op)}_folded") if folds else None,
         )
         _set_window(new, how, columns_axis(shape_of(op.input)) - 2)
-        self._made[op.output] = {target: self._builder.insert(new).results[0]}
-        return True
+        return self._builder.insert(new).results[0]
 
     def _filter(self, op: Sliding, how: FoldedSlide) -> SSAValue:
         axis = columns_axis(shape_of(op.input)) - 2
@@ -303,14 +319,6 @@ class _Rewriting:
 
         return self._new_weight(name, shape, element_of(old), data)
 
-    def _new_weight(
-        self, name: str, shape: Sequence[int], element: Attribute, data: Callable[[], Array]
-    ) -> SSAValue:
-        if self._weights is not None:
-            self._weights[name] = data().reshape(shape)
-        kind = TensorType(element, shape)
-        return self._builder.insert(top.WeightOp.make(name, (), result_types=[kind])).output
-
     def _folded(self, value: SSAValue, plain: SSAValue, fold: int) -> SSAValue:
         """Reshape, Permute, Reshape."""
         shape, axis = shape_of(value), columns_axis(shape_of(value))
@@ -330,17 +338,6 @@ class _Rewriting:
         x = self._reshape(made, split, f"{name}_unfold_split")
         x = self._permute(x, order, f"{name}_unfold_order")
         return self._reshape(x, shape, name)
-
-    def _reshape(self, x: SSAValue, shape: Sequence[int], name: str) -> SSAValue:
-        kind = TensorType(element_of(x), shape)
-        made = top.ReshapeOp.make(name, [x], result_types=[kind], shape=list(shape))
-        return self._builder.insert(made).output
-
-    def _permute(self, x: SSAValue, order: Sequence[int], name: str) -> SSAValue:
-        shape = shape_of(x)
-        kind = TensorType(element_of(x), [shape[axis] for axis in order])
-        made = top.PermuteOp.make(name, [x], result_types=[kind], order=list(order))
-        return self._builder.insert(made).output
 
 
 def _folded_shape(shape: Sequence[int], fold: int) -> tuple[int, ...]:

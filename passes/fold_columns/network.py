@@ -18,6 +18,8 @@ from xdsl_tpu.passes.fold_columns.filters import Slide
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 Sliding = top.ConvOp | top.DeconvOp
+Crossing = Sliding | top.MaxPoolOp
+"""What may lie between sets of values of different folds."""
 
 RANKS = (3, 4)
 """Of tensors whose columns can be folded."""
@@ -46,14 +48,16 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A filter from one set of values to another."""
+    """A filter from one set of values to another, or the maximum of so many `pooled` columns: for
+    each of them `slide` picks it."""
 
-    op: Sliding
+    op: Crossing
     source: Values
     target: Values
     slide: Slide
     rest: tuple[int, int]
     """Taps and result positions of the other dimensions, images included."""
+    pooled: int = 0
 
 
 @dataclass(slots=True)
@@ -121,6 +125,22 @@ def slide_of(op: Sliding) -> Slide | None:
     )
 
 
+def pool_of(op: top.MaxPoolOp) -> Slide | None:
+    """How the first of the columns that a pool takes together is picked; None for pools whose
+    windows overlap in columns, leave some out or are padded there."""
+    shape, result = shape_of(op.input), shape_of(op.output)
+    if len(shape) != RANKS[1] or not _can_fold(op.input) or len(op.kernel_shape) != 2:
+        return None
+    axis = columns_axis(shape)
+    kernel, stride = ints(op.kernel_shape)[axis - 2], ints(op.strides)[axis - 2]
+    pads = ints(op.pads) or (0,) * 4
+    plain = not op.is_adaptive.value.data and op.auto_pad is None
+    exact = kernel == stride > 1 and result[axis] * stride == shape[axis]
+    if not plain or not exact or pads[axis - 2] or pads[axis] or columns_axis(result) != axis:
+        return None
+    return Slide(1, stride, 1, 0, 0, shape[axis], result[axis])
+
+
 def _can_fold(value: SSAValue) -> bool:
     kind = value.type
     return (
@@ -141,7 +161,11 @@ def network_of(func: FuncOp) -> Network:
         return value
 
     ops = list(func.body.block.ops)
-    slides = {op: slide_of(op) for op in ops if isinstance(op, Sliding)}
+    slides: dict[Operation, Slide | None] = {
+        op: pool_of(op) if isinstance(op, top.MaxPoolOp) else slide_of(op)
+        for op in ops
+        if isinstance(op, Crossing)
+    }
     steps = {op for op in ops if in_step(op)}
     for op in ops:
         if op in steps:
@@ -153,8 +177,8 @@ def network_of(func: FuncOp) -> Network:
         shape = shape_of(value)
         network.of[value] = sets.setdefault(find(value), Values(shape[columns_axis(shape)]))
     for op in ops:
-        slide = slides.get(op) if isinstance(op, Sliding) else None
-        if isinstance(op, Sliding) and slide is not None:
+        slide = slides.get(op)
+        if isinstance(op, Crossing) and slide is not None:
             network.edges.append(_edge(op, slide, network))
         else:
             _count(op, network, op in steps)
@@ -179,9 +203,13 @@ def _count(op: Operation, network: Network, folds: bool) -> None:
             network.of[value].read.append(shape_of(value))
 
 
-def _edge(op: Sliding, slide: Slide, network: Network) -> Edge:
+def _edge(op: Crossing, slide: Slide, network: Network) -> Edge:
     shape, kernel = shape_of(op.output), ints(op.kernel_shape)
     axis = columns_axis(shape)
+    if isinstance(op, top.MaxPoolOp):
+        places = math.prod(size for index, size in enumerate(shape) if index not in (1, axis))
+        source, target = network.of[op.input], network.of[op.output]
+        return Edge(op, source, target, slide, (1, places), kernel[axis - 2])
     taps = math.prod(size for index, size in enumerate(kernel, 2) if index != axis)
     places = math.prod(size for index, size in enumerate(shape) if index not in (1, axis))
     edge = Edge(op, network.of[op.input], network.of[op.output], slide, (taps, places))

@@ -201,6 +201,36 @@ def test_a_result_of_half_the_lanes_is_computed_folded_and_unfolded_by_the_array
     assert kinds(after) == ["Relu", "Conv", "Relu", "Deconv"]
 
 
+POOLS: dict[str, tuple[dict[str, Any], bool]] = {
+    "pairs": ({"kernel_shape": (2, 2), "strides": (2, 2), "pads": (0,) * 4}, True),
+    "rows that overlap": ({"kernel_shape": (3, 2), "strides": (1, 2), "pads": (1, 0, 1, 0)}, True),
+    "fours": ({"kernel_shape": (2, 4), "strides": (2, 4), "pads": (0,) * 4}, True),
+    "columns that overlap": ({"kernel_shape": (3, 3), "strides": (2, 2), "pads": (1,) * 4}, False),
+    "rows alone": ({"kernel_shape": (2, 1), "strides": (2, 1), "pads": (0,) * 4}, False),
+}
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_columns_that_are_channels_are_pooled(pool: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prices, "through_ddr", _dear)
+    attributes, folds = POOLS[pool]
+    net = Net()
+    window = {"kernel_shape": (3, 3), "pads": (1,) * 4, "strides": (1, 1)}
+    x, none = net.input("i", 1, 16, 32, 128), net.none
+    for name in ("a", "b", "c"):
+        x = net.op(top.ConvOp, name, (x, net.weight(f"{name}w", 16, 16, 3, 3), none), **window)
+    y = net.op(top.MaxPoolOp, "p", (x,), do_relu=True, **attributes)
+    last = net.op(top.ConvOp, "d", (y, net.weight("dw", 96, 16, 3, 3), none), **window)
+    after = assert_same_numbers(net.module(last), "fold-columns")
+    assert ("Max" in kinds(after)) == folds
+    (made,) = (op for op in after.walk() if isinstance(op, top.MaxPoolOp))
+    assert (shape_of(made.input)[3] < 128) == folds
+
+
+def _dear(prices: Prices, shape: Sequence[int], taken: int, given: int) -> float:
+    return 1e9
+
+
 def _is_depthwise(op: top.ConvOp) -> bool:
     return op.group.value.data == shape_of(op.input)[1]
 
