@@ -64,6 +64,7 @@ PASSES: dict[str, PassLoader] = {
     "op-divide": _lazy("without_effect", "OpDividePass"),
     "op-reorder": _lazy("op_reorder", "OpReorderPass"),
     "opt-post-processor": _lazy("without_effect", "OptPostProcessorPass"),
+    "order-rows": _lazy("order_rows.order", "OrderRowsPass"),
     "orient-products": _lazy("orient_products.orient", "OrientProductsPass"),
     "pack-weights": _lazy("pack_weights", "PackWeightsPass"),
     "place-values": _lazy("place_values.place", "PlaceValuesPass"),

@@ -173,6 +173,7 @@ _FINAL = (
     Step("fuse-mlp", _of_chip),
     Step("fuse-residual", _of_chip),
     Step("split-long-rows", _of_chip),
+    Step("order-rows", _of_chip),
     Step("place-values", _of_chip),
     Step("weight-reorder", _of_chip, required=True),
     Step("subnet-divide", required=True),

@@ -88,6 +88,9 @@ class RearrangeOp(Moves, TpuOp):
         border = None if self.border is None else self.border.value.data
         return Movement(prod(self.made_shape()), tuple(moved), border)
 
+    def is_read_by_strides(self) -> bool:
+        return len(self.inputs) == 1 and self.border is None
+
     def verify_(self) -> None:
         super().verify_()
         movement = self.movement()
