@@ -102,7 +102,11 @@ class AddToAddConst(RewritePattern):
 
 
 class MergeAdds(RewritePattern):
-    """Add(Add(x, W1), W2) -> Add(x, W1 + W2), when the first has no relu and one use."""
+    """Add(Add(x, W1), W2) -> Add(x, W1 + W2), when the first has no relu and one use.
+
+    Weights that are stretched along different axes stay two: their sum is larger than both (a mask
+    for each window and a bias for each head), and to load it takes longer than to add twice.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.AddOp, rewriter: PatternRewriter) -> None:
@@ -111,7 +115,10 @@ class MergeAdds(RewritePattern):
         outer_values, inner_values = _scaled(op), _scaled(inner)
         if outer_values is None or inner_values is None or not _takes_x_as_is(op, inner):
             return
-        merged = make_weight(op, derived_name(op, "_merged"), outer_values + inner_values)
+        values = outer_values + inner_values
+        if values.size > outer_values.size + inner_values.size:
+            return
+        merged = make_weight(op, derived_name(op, "_merged"), values)
         addition = in_place_of(op, top.AddOp, (inner.inputs[0], merged), is_scalar=op.is_scalar)
         rewriter.replace(op, [merged, addition])
 

@@ -157,6 +157,23 @@ func.func @two_weights_and_relu(%arg_x: tensor<4x8xf32>) -> tensor<*xf32> {
 
 // -----
 
+// One for each image and one for each line: the sum of both would be one for each line of each image.
+func.func @two_weights_apart(%arg_x: tensor<64x3x4x5xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<64x3x4x5xf32>) -> tensor<64x3x4x5xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<64x1x1x1xf32> loc("random_64x1x1x1")
+  %v = "top.Weight"() : () -> tensor<1x4x1xf32> loc("random_1x4x1")
+  %s = "top.Add"(%x, %w) : (tensor<64x3x4x5xf32>, tensor<64x1x1x1xf32>) -> tensor<*xf32> loc("s")
+  %y = "top.Add"(%s, %v) : (tensor<*xf32>, tensor<1x4x1xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @two_weights_apart
+// CHECK: "top.Add"(%0, %{{.*}}-> tensor<64x3x4x5xf32>
+// CHECK-NEXT: "top.Add"({{.*}}-> tensor<64x3x4x5xf32>
+// CHECK-NEXT: return
+
+// -----
+
 // Operands get one rank.
 func.func @ranks(%arg_x: tensor<2x4x8xf32>, %arg_r: tensor<8xf32>) -> tensor<*xf32> {
   %x = "top.Input"(%arg_x) : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32> loc("x")
