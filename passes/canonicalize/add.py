@@ -9,6 +9,7 @@ from xdsl_tpu.passes.canonicalize.common import (
     in_place_of,
     inner_with_weight,
     is_channel_weight,
+    is_of_heads,
     reshape,
     unit_coefficients,
 )
@@ -72,7 +73,7 @@ class AddToScale(RewritePattern):
         value, weight = op.inputs
         if len(shape_of(value)) < 3:
             return
-        if not is_channel_weight(weight, value):
+        if not is_channel_weight(weight, value) or is_of_heads(value):
             return
         ones = make_weight(
             op, derived_name(op, "_scale"), np.ones(shape_of(weight), dtype=np.float32)

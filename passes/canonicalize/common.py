@@ -11,7 +11,7 @@ from xdsl_tpu.dialects.attrs import Value, floats
 from xdsl_tpu.dialects.top.abstract import FusedReluOp
 from xdsl_tpu.passes.constants import is_f32_weight, values_of
 from xdsl_tpu.passes.graph import sole_producer, tensor_like
-from xdsl_tpu.passes.tensors import shape_of
+from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 ReluOp = TypeVar("ReluOp", bound=FusedReluOp)
 SumOrProduct = TypeVar("SumOrProduct", top.AddOp, top.MulOp)
@@ -50,6 +50,10 @@ def in_place_of(
     )
 
 
+RANK_OF_HEADS = 4
+"""Images, matrices of each, rows, columns."""
+
+
 def is_channel_weight(weight: SSAValue, value: SSAValue) -> bool:
     """Whether `weight` is a known f32 weight with one element for each channel of `value`."""
     return (
@@ -57,6 +61,19 @@ def is_channel_weight(weight: SSAValue, value: SSAValue) -> bool:
         and _is_per_channel(shape_of(weight), shape_of(value))
         and values_of(weight) is not None
     )
+
+
+def is_of_heads(value: SSAValue) -> bool:
+    """Whether a value is made by products of several matrices, or from what these make alone.
+
+    Dimension 1 then counts matrices, whose rows lie over the lanes: a factor for each of them is no
+    depthwise convolution.
+    """
+    maker = value.owner
+    if isinstance(maker, top.MulConstOp | top.AddConstOp | top.MulOp | top.AddOp):
+        made = [one for one in maker.operands if not is_weight(one)]
+        return len(made) == 1 and is_of_heads(made[0])
+    return isinstance(maker, top.MatMulOp) and len(shape_of(maker.output)) == RANK_OF_HEADS
 
 
 def _is_per_channel(weight: tuple[int, ...], value: tuple[int, ...]) -> bool:

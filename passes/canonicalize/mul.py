@@ -12,6 +12,7 @@ from xdsl_tpu.passes.canonicalize.common import (
     in_place_of,
     inner_with_weight,
     is_channel_weight,
+    is_of_heads,
 )
 from xdsl_tpu.passes.constants import make_weight, number_of, values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, producer, sole_producer
@@ -75,7 +76,7 @@ class MulToScale(RewritePattern):
             value, weight = weight, value
         if len(shape_of(value)) != 4 or value.type != op.output.type:
             return
-        if not is_channel_weight(weight, value):
+        if not is_channel_weight(weight, value) or is_of_heads(value):
             return
         zeros = make_weight(
             op, derived_name(op, "_bias"), np.zeros(shape_of(weight), dtype=np.float32)

@@ -129,6 +129,16 @@ def test_channel_factor_makes_a_scale_only_in_four_dimensions() -> None:
         assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == [expected]
 
 
+def test_a_factor_for_each_head_of_products_makes_no_scale() -> None:
+    for kind, expected in ((top.MulOp, "Mul"), (top.AddOp, "Add")):
+        net = Net()
+        x = net.input("x", 1, 4, 3, 6)
+        scores = net.op(top.MatMulOp, "scores", (x, x, net.none), right_transpose=True)
+        half = net.op(top.MulConstOp, "half", (scores,), const_val=0.5)
+        y = net.op(kind, "y", (half, net.weight("w", 1, 4, 1, 1)))
+        assert expected in kinds(assert_same_numbers(net.module(y), CANONICALIZE))
+
+
 def test_products_of_weights_are_one() -> None:
     net = Net()
     x = net.input("x", 4, 8)

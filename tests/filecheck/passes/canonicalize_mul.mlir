@@ -61,6 +61,25 @@ func.func @number(%arg_x: tensor<4x8xf32>) -> tensor<*xf32> {
 
 // -----
 
+// One element for each head of products: rows lie over the lanes, so that it is no Scale of channels.
+func.func @heads(%arg_x: tensor<2x4x3x6xf32>, %arg_y: tensor<2x4x6x3xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x4x3x6xf32>) -> tensor<2x4x3x6xf32> loc("x")
+  %k = "top.Input"(%arg_y) : (tensor<2x4x6x3xf32>) -> tensor<2x4x6x3xf32> loc("k")
+  %w = "top.Weight"() : () -> tensor<1x4x1x1xf32> loc("random_1x4x1x1")
+  %p = "top.MatMul"(%x, %k, %n) : (tensor<2x4x3x6xf32>, tensor<2x4x6x3xf32>, none) -> tensor<*xf32> loc("p")
+  %c = "top.MulConst"(%p) {const_val = 0.5 : f64} : (tensor<*xf32>) -> tensor<*xf32> loc("c")
+  %y = "top.Mul"(%c, %w) : (tensor<*xf32>, tensor<1x4x1x1xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @heads
+// CHECK-NOT: top.Scale
+// CHECK: "top.Mul"({{.*}}-> tensor<2x4x3x3xf32>
+// CHECK-NEXT: return
+
+// -----
+
 // One element a channel of four dimensions: a Scale.
 func.func @channels(%arg_x: tensor<2x4x3x3xf32>) -> tensor<*xf32> {
   %x = "top.Input"(%arg_x) : (tensor<2x4x3x3xf32>) -> tensor<2x4x3x3xf32> loc("x")
