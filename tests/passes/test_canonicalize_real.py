@@ -28,6 +28,7 @@ def test_imported_network_becomes_the_vendors_text(name: str) -> None:
 EXPLAINED = re.compile(
     r"""/attn/(Transpose_output|Split_|Squeeze)      # the split of Q, K and V, for later patterns
       | /downsample/                               # patch merging, likewise
+      | /attn/(Add(_1)?|Constant_13)_output_0|onnx::Add_  # mask and bias, which stay two weights
       | /Reshape_9_output_0_Reshape                # named after a copy that was merged
       | /layers[.]3/.*(Reshape_[2467]|Transpose_[12])_output  # one window: no data move
     """,

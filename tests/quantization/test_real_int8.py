@@ -7,6 +7,7 @@ import pytest
 from tests.passes.real_networks import apply, example, facts, real_text
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import parse_module
 from xdsl_tpu.dialects.weights import Weights, attach, weights_of
@@ -26,8 +27,20 @@ def our_top(name: str) -> ModuleOp:
 
 @pytest.fixture(scope="module")
 def swin_weights() -> Weights:
-    """The weights that our importer refills; their names in the vendor's top IR are the same."""
-    return weights_of(our_top("swin_t"))
+    """The weights that our importer refills; their names in the vendor's top IR are the same.
+
+    It has the mask of a shifted window and the bias of attention as one weight.
+    """
+    module = our_top("swin_t")
+    weights = weights_of(module)
+    for op in module.walk():
+        if isinstance(op, top.AddOp) and name_of(op) in MASKED_ADDS:
+            inner, mask = op.inputs
+            assert isinstance(inner.owner, top.AddOp)
+            bias = inner.owner.inputs[1]
+            merged = weights[name_of(mask) or ""] + weights[name_of(bias) or ""]
+            weights[f"{name_of(op)}_merged"] = merged
+    return weights
 
 
 def lowered(module: ModuleOp, name: str, disable: str = "", qtable: Path | None = None) -> ModuleOp:
