@@ -106,16 +106,22 @@ def branched(path: Path) -> None:
     path.write_bytes(model.SerializeToString())
 
 
+def imported(path: Path) -> ModuleOp:
+    """What an import leaves: `origin.mlir` beside its weights."""
+    module = import_onnx(path)
+    weights_of(module).save(name_weights(module))
+    with Path("origin.mlir").open("w") as stream:
+        print_module(module, stream)
+    return module
+
+
 def test_the_command_lines_of_all_stages_run_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From what the import wrote to a bmodel whose outputs are the network's."""
     monkeypatch.chdir(tmp_path)
     branched(Path("net.onnx"))
-    module = import_onnx(Path("net.onnx"))
-    weights_of(module).save(name_weights(module))
-    with Path("origin.mlir").open("w") as stream:
-        print_module(module, stream)
+    module = imported(Path("net.onnx"))
     for source, passes, target in STAGES:
         flags = [f"--{word}" for word in shlex.split(passes)]
         opt(f"{source}.mlir", *flags, "--mlir-print-debuginfo", "-o", f"{target}.mlir")
@@ -146,10 +152,7 @@ def test_its_command_lines_for_packed_matrices_run_as_they_are(
     """The mode of processor-assign goes through all stages; what fits is packed, no more."""
     monkeypatch.chdir(tmp_path)
     heads(Path("net.onnx"))
-    module = import_onnx(Path("net.onnx"))
-    weights_of(module).save(name_weights(module))
-    with Path("origin.mlir").open("w") as stream:
-        print_module(module, stream)
+    module = imported(Path("net.onnx"))
     for source, passes, target in STAGES:
         given = passes.replace("mode=F16", f"mode={mode}")
         given = given.replace("q_group_size=0", f"q_group_size={group}")
