@@ -7,16 +7,24 @@ channels, is a tensor whose channels lie one behind the other in DDR.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.isa.common import LIMITS
-from xdsl_tpu.backend.tensor import DType, GlobalTensor, LocalTensor, Shape4, plain_strides
+from xdsl_tpu.backend.tensor import (
+    DType,
+    GlobalTensor,
+    Layout,
+    LocalTensor,
+    Shape4,
+    plain_strides,
+)
 from xdsl_tpu.backend.timing.gdma_cost import (
     DdrLayout,
     Direction,
+    Rate,
     Side,
     channel_share,
     contiguous_run,
@@ -37,7 +45,8 @@ def fetch(emitter: Emitter, target: LocalTensor, source: GlobalTensor) -> None:
     """Load a tile; both sides have the same shape."""
     target, source = as_words(target, source)
     if not fits_matrix(target, source, emitter.chip):
-        emitter.load(target, source)
+        for local, ddr in _in_groups(target, source, emitter.chip):
+            emitter.load(local, ddr)
         return
     for local, matrix in _pieces(target, source, emitter.chip):
         emitter.load_matrix(local, matrix)
@@ -68,7 +77,8 @@ def put(emitter: Emitter, target: GlobalTensor, source: LocalTensor) -> None:
     """Store a tile; both sides have the same shape."""
     source, target = as_words(source, target)
     if not fits_matrix(source, target, emitter.chip):
-        emitter.store(target, source)
+        for local, ddr in _in_groups(source, target, emitter.chip):
+            emitter.store(ddr, local)
         return
     for local, matrix in _pieces(source, target, emitter.chip):
         emitter.store_matrix(matrix, local)
@@ -122,8 +132,52 @@ def _cycles(local: LocalTensor, ddr: GlobalTensor, chip: Chip, direction: Direct
     if fits_matrix(local, ddr, chip):
         run = local.shape[2] * local.shape[3] * width
         return matrix_cycles(size, rate, run, chip)
+    return sum(_tensor_cycles(*part, rate, chip) for part in _in_groups(local, ddr, chip))
+
+
+def _in_groups(
+    local: LocalTensor, ddr: GlobalTensor, chip: Chip
+) -> Sequence[tuple[LocalTensor, GlobalTensor]]:
+    """The transfer as it is, or with the channels of a lane as rows where that takes less.
+
+    Channels that lie far apart in DDR come from fewer of its channels, as the estimate sees them,
+    than rows do (docs/hardware/cycles.md#transfers).
+    """
+    whole = [(local, ddr)]
+    if not _has_groups(local, ddr, chip):
+        return whole
+    _, c, h, w = local.shape
+    groups, rest = divmod(c, chip.lanes)
+    row, step = h * w, local.strides[1]
+    shape = (1, chip.lanes, groups, row)
+    inner = LocalTensor(
+        local.address, shape, (groups * step, groups * step, step, 1), local.dtype, Layout.FREE
+    )
+    far = ddr.strides[1]
+    outer = GlobalTensor(ddr.address, shape, (c * far, far, chip.lanes * far, 1), ddr.dtype)
+    parts = [(inner, outer)]
+    if rest:
+        start, tail = (0, groups * chip.lanes, 0, 0), (1, rest, h, w)
+        parts.append((local.window(start, tail, chip), ddr.window(start, tail)))
+    rate = Rate(1.0)
+    ways = (whole, parts)
+    return min(ways, key=lambda way: sum(_tensor_cycles(*part, rate, chip) for part in way))
+
+
+def _has_groups(local: LocalTensor, ddr: GlobalTensor, chip: Chip) -> bool:
+    """Whether lanes hold several channels of one image each, in rows of one piece."""
+    n, c, h, w = local.shape
+    one = n == 1 and c > chip.lanes and local.address < chip.local_bytes
+    dense = (w == 1 or t.strides[3] == 1 for t in (local, ddr))
+    joined = h == 1 or all(t.strides[2] == w for t in (local, ddr))
+    return one and joined and all(dense) and h * w <= LIMITS.extent
+
+
+def _tensor_cycles(local: LocalTensor, ddr: GlobalTensor, rate: Rate, chip: Chip) -> int:
+    """What one tensor command takes."""
+    width = local.dtype.bytes
     run, share = _run_and_share(local.shape, local.strides, ddr.strides, width, ddr_layout(chip))
-    return tensor_cycles(size, rate, run * width, share, chip)
+    return tensor_cycles(math.prod(local.shape) * width, rate, run * width, share, chip)
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,67 @@
+"""Tiles of wide matrices: several rows to a lane, moved at the full rate."""
+
+import numpy as np
+import pytest
+
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles, put, store_cycles
+from xdsl_tpu.backend.machine import Machine
+from xdsl_tpu.backend.program import Program
+from xdsl_tpu.backend.tensor import DType, GlobalTensor, aligned, contiguous
+from xdsl_tpu.backend.timing import transfer
+
+CHIP = load_chip("bm1684x")
+WIDE = 8960
+"""Elements of a row: 16 KiB of DDR are fewer than two."""
+
+
+def _columns(address: int, rows: int, columns: int, row: int = WIDE) -> GlobalTensor:
+    return GlobalTensor(address, (1, rows, 1, columns), (rows * row, row, columns, 1), DType.F16)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(64, 96), (65, 96), (200, 33), (192, 128)])
+def test_columns_of_a_wide_matrix_arrive_and_leave(rows: int, columns: int) -> None:
+    program = Program("columns", CHIP.name, "F16")
+    emitter = Emitter(CHIP, program)
+    source, target = CHIP.ddr_base, CHIP.ddr_base + (1 << 23)
+    tile = aligned(CHIP, 4096, (1, rows, 1, columns), DType.F16)
+    start = 2 * 128
+    fetch(emitter, tile, _columns(source + start, rows, columns))
+    put(emitter, _columns(target, rows, columns), tile)
+    emitter.finish()
+    values = np.random.default_rng(rows).integers(0, 1 << 16, (rows, WIDE)).astype(np.uint16)
+    machine = Machine(CHIP)
+    machine.memory.write(source, values)
+    machine.memory.write(target, np.zeros_like(values))
+    machine.run(program.tiu, program.gdma)
+    moved = machine.memory.read(target, values.shape, "uint16")
+    assert np.array_equal(moved[:, :columns], values[:, 128 : 128 + columns])
+    assert not moved[:, columns:].any()
+
+
+def test_rows_of_a_lane_spread_over_all_channels_of_ddr() -> None:
+    far, near = _columns(0, 512, 128), contiguous(0, (1, 512, 1, 128), DType.F16)
+    tile = aligned(CHIP, 0, far.shape, DType.F16)
+    derate = CHIP.tensor_derate
+    assert load_cycles(tile, far, CHIP) <= load_cycles(tile, near, CHIP) * derate + 1
+    assert store_cycles(far, tile, CHIP) <= store_cycles(near, tile, CHIP) * derate + 1
+
+
+@pytest.mark.parametrize(("rows", "commands"), [(64, 1), (128, 1), (150, 2)])
+def test_rows_that_fill_no_lane_group_come_by_themselves(rows: int, commands: int) -> None:
+    program = Program("columns", CHIP.name, "F16")
+    emitter = Emitter(CHIP, program)
+    source = _columns(CHIP.ddr_base, rows, 128)
+    tile = aligned(CHIP, 0, source.shape, DType.F16)
+    fetch(emitter, tile, source)
+    assert len(program.gdma) == commands
+    taken = sum(transfer(command, CHIP).cycles for command in program.gdma)
+    assert taken == load_cycles(tile, source, CHIP)
+
+
+def test_narrow_matrices_are_moved_as_before() -> None:
+    program = Program("columns", CHIP.name, "F16")
+    source = _columns(CHIP.ddr_base, 512, 128, row=384)
+    fetch(Emitter(CHIP, program), aligned(CHIP, 0, source.shape, DType.F16), source)
+    assert [command["src_csize"] for command in program.gdma] == [512]
