@@ -60,6 +60,7 @@ PASSES: dict[str, PassLoader] = {
     "lower-to-tile": _lazy("tile_programs", "LowerToTilePass"),
     "merge-moves": _lazy("merge_moves", "MergeMovesPass"),
     "merge-rows": _lazy("linked_dims.merge_rows", "MergeRowsPass"),
+    "merge-stretched": _lazy("linked_dims.merge_stretched", "MergeStretchedPass"),
     "net_statistic": _lazy("show_address", "NetStatisticPass"),
     "op-divide": _lazy("without_effect", "OpDividePass"),
     "op-reorder": _lazy("op_reorder", "OpReorderPass"),

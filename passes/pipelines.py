@@ -159,6 +159,7 @@ _LOWERING = (
     Step("fold-columns", _of_chip),
     Step("orient-products", _of_chip),
     Step("merge-rows"),
+    Step("merge-stretched"),
     Step("processor-top-optimize"),
     Step("convert-top-to-tpu", _lowered, required=True),
     Step("canonicalize"),

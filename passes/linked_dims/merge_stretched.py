@@ -1,0 +1,74 @@
+"""The pass `merge-stretched`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.top.abstract import BroadcastOp
+from xdsl_tpu.passes.graph import has_shapes
+from xdsl_tpu.passes.linked_dims.change import MERGED
+from xdsl_tpu.passes.linked_dims.linked import Linked, carried_by
+from xdsl_tpu.passes.tensors import functions, shape_of
+
+LANE_RANK = 4
+"""Dimensions that local memory tells apart: those behind share the lanes' innermost axis."""
+
+
+@dataclass(frozen=True)
+class MergeStretchedPass(ModulePass):
+    """Give operands that are stretched fewer dimensions, where two that lie side by side are alike.
+
+        %1 = "top.Slice"(%0) : 1x3x20x20x85 -> 1x3x20x20x2
+        %2 = "top.Mul"(%1, %anchors) : (1x3x20x20x2, 1x3x1x1x2) -> 1x3x20x20x2
+      ->
+        %r = "top.Reshape"(%0) : 1x3x20x20x85 -> 1x3x400x85
+        %1 = "top.Slice"(%r) : 1x3x400x85 -> 1x3x400x2
+        %2 = "top.Mul"(%1, %anchors) : (1x3x400x2, 1x3x1x2) -> 1x3x400x2
+
+    Commands have four dimensions: of five, the last two must be stretched alike to be done at once,
+    and where they are not every number of DDR is moved for itself. Dimensions are merged in all
+    values that hand them on to such an op: through element-wise ops, norms, Softmax, Permute,
+    Slice, Split and Concat along others. Around those stand Reshapes.
+    """
+
+    name = "merge-stretched"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in functions(op):
+            block = func.body.block
+            while any([_merge(one) for one in _stretching(block)]):
+                pass
+
+
+def _stretching(block: Block) -> Iterator[Operation]:
+    """Element-wise ops of more dimensions than commands have, whose operands differ in shape."""
+    for op in list(block.ops):
+        if not isinstance(op, BroadcastOp) or op.parent is not block or len(op.results) != 1:
+            continue
+        given = [operand for operand in op.operands if not is_none(operand)]
+        if not has_shapes(*given, *op.results) or len(shape_of(op.results[0])) <= LANE_RANK:
+            continue
+        if len({shape_of(operand) for operand in given}) > 1:
+            yield op
+
+
+def _merge(op: Operation) -> bool:
+    """Merge two dimensions of an op and of what is linked with it; whether there are such.
+
+    Of several pairs the one that most ops have in common, so that they stay in one shape.
+    """
+    out = op.results[0]
+    axes = [
+        axis
+        for axis in range(1, len(shape_of(out)) - 1)
+        if carried_by(op, out, axis, MERGED) is not None
+    ]
+    found = [one for axis in axes if (one := Linked.to(out, axis, MERGED)) is not None]
+    if found:
+        max(found, key=lambda one: len(one.ops)).rewrite()
+    return bool(found)

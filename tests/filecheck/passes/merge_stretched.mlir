@@ -1,0 +1,50 @@
+// RUN: tpu-opt %s --split-input-file --shape-infer --merge-stretched --no-locations | filecheck %s
+
+// The head of a detector: a factor for each of three anchors and of two coordinates.
+// CHECK-LABEL: func.func @anchors
+// CHECK: [[W:%.+]] = "top.Reshape"({{.*}}-> tensor<1x3x1x2xf32>
+// CHECK: [[X:%.+]] = "top.Reshape"({{.*}}-> tensor<1x3x400x85xf32>
+// CHECK: [[P:%.+]] = "top.Slice"([[X]], {{.*}}-> tensor<1x3x400x2xf32>
+// CHECK-NEXT: [[M:%.+]] = "top.Mul"([[P]], [[W]]){{.*}}-> tensor<1x3x400x2xf32>
+// CHECK-NEXT: [[Y:%.+]] = "top.Reshape"([[M]]){{.*}}-> tensor<1x3x20x20x2xf32>
+// CHECK-NEXT: return [[Y]]
+func.func @anchors(%arg: tensor<1x3x20x20x85xf32>, %w: tensor<1x3x1x1x2xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg) : (tensor<1x3x20x20x85xf32>) -> tensor<1x3x20x20x85xf32> loc("x")
+  %s = "top.Slice"(%x, %n, %n, %n) {axes = [], offset = [0, 0, 0, 0, 2], ends = [1, 3, 20, 20, 4], steps = [1, 1, 1, 1, 1]} : (tensor<1x3x20x20x85xf32>, none, none, none) -> tensor<*xf32> loc("s")
+  %y = "top.Mul"(%s, %w) : (tensor<*xf32>, tensor<1x3x1x1x2xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// -----
+
+// Two terms, one for the line and one for the column of a key: lines and columns of rows merge.
+// CHECK-LABEL: func.func @positions
+// CHECK: "top.Add"({{.*}}(tensor<6x49x7x1xf32>, tensor<6x49x1x5xf32>) -> tensor<6x49x7x5xf32>
+// CHECK-NEXT: [[Y:%.+]] = "top.Reshape"({{.*}}-> tensor<6x7x7x7x5xf32>
+// CHECK-NEXT: return [[Y]]
+func.func @positions(%a: tensor<6x7x7x7x1xf32>, %b: tensor<6x7x7x1x5xf32>) -> tensor<*xf32> {
+  %y = "top.Add"(%a, %b) : (tensor<6x7x7x7x1xf32>, tensor<6x7x7x1x5xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// -----
+
+// Every second dimension is stretched: no two are alike.
+// CHECK-LABEL: func.func @checkered
+// CHECK-NOT: top.Reshape
+func.func @checkered(%a: tensor<2x3x4x5x6xf32>, %b: tensor<2x1x4x1x6xf32>) -> tensor<*xf32> {
+  %y = "top.Mul"(%a, %b) : (tensor<2x3x4x5x6xf32>, tensor<2x1x4x1x6xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// -----
+
+// Four dimensions are what commands have; equal shapes are one row whatever they are.
+// CHECK-LABEL: func.func @few
+// CHECK-NOT: top.Reshape
+func.func @few(%a: tensor<3x4x5x6xf32>, %b: tensor<3x1x1x6xf32>, %c: tensor<2x3x4x5x6xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %y = "top.Mul"(%a, %b) : (tensor<3x4x5x6xf32>, tensor<3x1x1x6xf32>) -> tensor<*xf32> loc("y")
+  %z = "top.Mul"(%c, %c) : (tensor<2x3x4x5x6xf32>, tensor<2x3x4x5x6xf32>) -> tensor<*xf32> loc("z")
+  return %y, %z : tensor<*xf32>, tensor<*xf32>
+}

@@ -1,0 +1,40 @@
+// RUN: tpu-opt %s --split-input-file --weights %S/Inputs/weights.npz --shape-infer --processor-top-optimize --no-locations | filecheck %s
+
+// Channels come last, are normed as rows, and go back.
+// CHECK-LABEL: func.func @image
+// CHECK: [[X:%.+]] = "top.Input"
+// CHECK: [[R:%.+]] = "top.Permute"([[X]]) {order = [0, 2, 3, 1]}{{.*}}-> tensor<1x5x6x4xf32>
+// CHECK: [[L:%.+]] = "top.LayerNorm"([[R]], {{.*}}axis = 3 : si32{{.*}}tensor<1x1x1x4xf32>, none) -> tensor<1x5x6x4xf32>
+// CHECK: [[Y:%.+]] = "top.Permute"([[L]]) {order = [0, 3, 1, 2]}{{.*}}-> tensor<1x4x5x6xf32>
+// CHECK-NEXT: return [[Y]]
+func.func @image(%arg: tensor<1x4x5x6xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg) : (tensor<1x4x5x6xf32>) -> tensor<1x4x5x6xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<1x4x1x1xf32> loc("random_1x4x1x1")
+  %y = "top.PixelNorm"(%x, %w, %n) {eps = 1.0e-06 : f64} : (tensor<1x4x5x6xf32>, tensor<1x4x1x1xf32>, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// -----
+
+// Of a sequence, three dimensions.
+// CHECK-LABEL: func.func @sequence
+// CHECK: "top.Permute"({{.*}}order = [0, 2, 1]{{.*}}-> tensor<2x9x8xf32>
+// CHECK-NEXT: "top.LayerNorm"({{.*}}axis = 2 : si32
+// CHECK-NEXT: "top.Permute"({{.*}}order = [0, 2, 1]{{.*}}-> tensor<2x8x9xf32>
+func.func @sequence(%x: tensor<2x8x9xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %y = "top.PixelNorm"(%x, %n, %n) {eps = 1.0e-06 : f64} : (tensor<2x8x9xf32>, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// -----
+
+// A computed weight is not turned.
+// CHECK-LABEL: func.func @computed
+// CHECK-NOT: top.LayerNorm
+func.func @computed(%x: tensor<1x4x5x6xf32>, %w: tensor<1x4x1x1xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %y = "top.PixelNorm"(%x, %w, %n) {eps = 1.0e-06 : f64} : (tensor<1x4x5x6xf32>, tensor<1x4x1x1xf32>, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}

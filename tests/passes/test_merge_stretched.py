@@ -1,0 +1,56 @@
+"""Operands that are stretched get fewer dimensions: the same numbers, and where it ends."""
+
+import pytest
+from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.tensors import is_weight, shape_of
+
+PASS = "merge-stretched"
+ANCHORS, LINES, COLUMNS, WIDE = 3, 4, 5, 7
+
+
+def part(net: Net, name: str, value: SSAValue, first: int, last: int) -> SSAValue:
+    size = (1, ANCHORS, LINES, COLUMNS, last)
+    options = {"steps": [1] * 5, "axes": list[int](), "ends": [*size]}
+    given = (value, net.none, net.none, net.none)
+    return net.op(top.SliceOp, name, given, offset=[0, 0, 0, 0, first], **options)
+
+
+def test_the_head_of_a_detector_has_four_dimensions() -> None:
+    """From the image to the boxes: centres by a grid, sizes by anchors, shares as they are."""
+    net = Net()
+    image = net.op(top.AbsOp, "a", (net.input("x", 1, ANCHORS, WIDE, LINES, COLUMNS),))
+    turned = net.op(top.PermuteOp, "turned", (image,), order=[0, 1, 3, 4, 2])
+    shares = net.op(top.SigmoidOp, "shares", (turned,))
+    centres = net.op(
+        top.AddOp,
+        "centres",
+        (part(net, "xy", shares, 0, 2), net.weight("grid", 1, 1, LINES, COLUMNS, 2)),
+    )
+    anchors = net.weight("anchors", 1, ANCHORS, 1, 1, 2)
+    sizes = net.op(top.MulOp, "sizes", (part(net, "wh", shares, 2, 4), anchors))
+    given = (centres, sizes, part(net, "rest", shares, 4, WIDE))
+    after = assert_same_numbers(net.module(net.op(top.ConcatOp, "y", given, axis=4)), PASS)
+    computed = [one for one in ops_of(after, top.ReshapeOp) if not is_weight(one.input)]
+    assert len(computed) == 2
+    (concat,) = ops_of(after, top.ConcatOp)
+    assert shape_of(concat.output) == (1, ANCHORS, LINES * COLUMNS, WIDE)
+    assert concat.axis.value.data == 3
+
+
+def test_dimensions_are_merged_until_four_are_left() -> None:
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 2, 3, 4, 5, 6, 7),))
+    scaled = net.op(top.MulOp, "y", (x, net.weight("w", 1, 1, 1, 1, 1, 7)))
+    after = assert_same_numbers(net.module(scaled), PASS)
+    assert [len(shape_of(one.output)) for one in ops_of(after, top.MulOp)] == [4]
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 4, 1, 6), (1, 3, 1, 5, 1)])
+def test_dimensions_that_are_not_stretched_alike_stay(shape: tuple[int, ...]) -> None:
+    net = Net()
+    x, z = (net.input("x", 2, 3, 4, 5, 6), net.input("z", *shape))
+    after = assert_same_numbers(net.module(net.op(top.AddOp, "y", (x, z))), PASS)
+    assert kinds(after) == ["Add"]
