@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter, Window
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.clamp import Clamp
-from xdsl_tpu.backend.kernels.lanes import window_of
+from xdsl_tpu.backend.kernels.lanes import one_window_a_row, window_of
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.move import copy_channels
@@ -147,6 +148,8 @@ def _piece(
     emitter = context.emitter
     weight, bias = tables
     assert weight is not None
+    if window.stride[1] > LIMITS.window_stride:
+        out, x, window = one_window_a_row(context.chip, out, x, window)
     relu, rest = (False, clamp) if depthwise else clamp.after_conv(emitter)
 
     def produce(target: LocalTensor) -> None:

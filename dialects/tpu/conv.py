@@ -2,7 +2,6 @@
 
 from abc import ABC
 
-from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -43,7 +42,6 @@ from xdsl_tpu.dialects.tpu.local import (
     LocalWindows,
     TakesMargins,
     is_weight,
-    stored_type,
 )
 from xdsl_tpu.dialects.tpu.op import (
     RANKED_OR_NONE,
@@ -162,8 +160,8 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
     def _far_problem(self) -> str | None:
         """Why windows are farther apart than one command can say; None when they are not.
 
-        Merged rows need no stride. Where windows lie side by side in rows of their own, 8-bit
-        kernels take every window as a row.
+        Merged rows need no stride. Where windows lie side by side in rows of their own, kernels
+        take every window as a row.
         """
         strides = ints(self.strides)
         if max(strides) <= MAX_STRIDE:
@@ -171,9 +169,7 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
         output = known_shape(self.output.type)
         beside = strides[-1] == ints(self.kernel_shape)[-1] and not any(ints(self.pads))
         whole = output is not None and self.shape_of(self.input)[-1] == output[-1] * strides[-1]
-        element = stored_type(self.filter)
-        is_byte = isinstance(element, FixedBitwidthType) and element.bitwidth == 8
-        if self.merged_taps() == (True, False) and is_byte and beside and whole:
+        if self.merged_taps() == (True, False) and beside and whole:
             return None
         return f"a stride of {max(strides)} takes several commands"
 

@@ -121,6 +121,21 @@ def test_stem_with_merged_taps(
     run_grouped(case, secs=secs)
 
 
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=2)], ids=str)
+def test_patches_farther_apart_than_a_command_can_say(kind: str, secs: Secs) -> None:
+    """The image's rows are merged as it is loaded, in words; each window is a row of its own."""
+    case = Case(kind, 8)
+    shape, out = (1, 3, 64, 48), (1, 100, 4, 3)
+    x = case.input("x", shape, kind="f32")
+    x = case.op("tpu.Cast", [x], {"with_scale": "true"}, "half", shape)
+    conv(case, x, "y", (shape, out), (16, 16), (16, 16), relu=-1.0)
+    module = grouped(case, secs=secs)
+    (patches,) = (op for op in module.walk() if isinstance(op, tpu.Conv2DOp))
+    assert patches.merged_taps() == (True, False)
+    run_grouped(case, secs=secs)
+
+
 @pytest.mark.parametrize("secs", [Secs(), Secs(h=2), Secs(h=3)], ids=str)
 @pytest.mark.parametrize("channels", [16, 32])
 def test_a_concatenation_of_what_others_read_more_of(secs: Secs, channels: int) -> None:
