@@ -38,15 +38,19 @@ def choose_3ic(ic: int, kh: int, kw: int, element_bytes: int, lanes: Lanes) -> i
     """
     if element_bytes >= 4:
         return MERGE_NOTHING
-    parallel = lanes.channels(element_bytes)
+    parallel, limit = lanes.channels(element_bytes), most_merged_rows(element_bytes, lanes)
     if ic * kh * kw <= parallel and kh > 1 and kw > 1:
         return MERGE_BOTH
     if ic * kw <= parallel and kw > 1 and (kh < kw or ic * kh > parallel):
         return MERGE_WIDTH
-    limit = lanes.count if element_bytes == 2 else parallel
     if ic * kh <= limit and kh > 1:
         return MERGE_HEIGHT
     return MERGE_NOTHING
+
+
+def most_merged_rows(element_bytes: int, lanes: Lanes) -> int:
+    """Up to how many channels the rows of a kernel may become, times the channels of the filter."""
+    return lanes.count if element_bytes == 2 else lanes.channels(element_bytes)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from functools import cache
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.interpreters.layouts import most_merged_rows
 from xdsl_tpu.passes.fold_columns.filters import folded, shortest
 from xdsl_tpu.passes.fold_columns.network import Edge, Network, Values, columns_axis
 from xdsl_tpu.passes.tensors import shape_of
@@ -97,13 +98,13 @@ class Prices:
                 staggering = self._staggered(shape, taken)
         taps, places = edge.rest
         inputs, outputs = shape[1] * taken, shape_of(edge.op.output)[1] * given
-        positions, loads = taps * slide.kernel, 0.0
-        merges = taps > 1 and inputs * taps <= self.chip.cube_channels[self.width]
+        weights, loads = self.load((inputs, outputs, taps, slide.kernel)), 0.0
+        limit = most_merged_rows(self.width, self.chip.weight_lanes)
+        merges = 1 < taps <= limit // inputs
         if merges and not staggering and not edge.source.worked:
             # Rows of the kernel will become channels, for an image that is loaded as often.
-            positions, loads = slide.kernel, taps * self.load(shape)
-        work = self._array(inputs, outputs, positions, places * slide.result)
-        weights = self.load((inputs, outputs, taps, slide.kernel))
+            inputs, taps, loads = inputs * taps, 1, taps * self.load(shape)
+        work = self._array(inputs, outputs, taps * slide.kernel, places * slide.result)
         return max(work, loads) + weights + staggering
 
     def _pool(self, edge: Edge, taken: int, given: int) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.passes.semantics import Net, assert_same_numbers, kinds, random_inputs
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.checks import check_program
@@ -190,6 +190,19 @@ def test_left_alone_where_columns_do_not_divide_or_moves_cost_more(columns: int)
         net.module(net.op(top.ConvOp, "y", (x, filters, net.none), **window)), "fold-columns"
     )
     assert kinds(after) == ["Conv"]
+
+
+@pytest.mark.parametrize("chip", ["bm1684x", "bm1688"])
+def test_rows_of_a_first_convolution_become_channels_as_they_are_loaded(chip: str) -> None:
+    """On the BM1688 they are more than it multiplies at once, and still as few cycles."""
+    net = Net()
+    window = {"kernel_shape": (7, 7), "pads": (3,) * 4, "strides": (2, 2)}
+    x = net.input("x", 1, 3, 32, 128)
+    module = net.module(
+        net.op(top.ConvOp, "y", (x, net.weight("w", 64, 3, 7, 7), net.none), **window)
+    )
+    module.attributes |= {"module.chip": StringAttr(chip), "module.mode": StringAttr("F16")}
+    assert kinds(assert_same_numbers(module, "fold-columns")) == ["Conv"]
 
 
 def test_a_result_of_half_the_lanes_is_computed_folded_and_unfolded_by_the_array() -> None:

@@ -24,7 +24,7 @@ def patches(mode: str = "F16", channels: int = 3, **options: Any) -> ModuleOp:
     return module
 
 
-@pytest.mark.parametrize(("channels", "fold"), [(3, 8), (4, 8), (5, 4)])
+@pytest.mark.parametrize(("channels", "fold"), [(3, 32), (4, 8), (5, 32)])
 def test_rows_become_channels(channels: int, fold: int) -> None:
     (conv,) = ops_of(assert_same_numbers(patches(channels=channels), OPTIMIZE), top.ConvOp)
     assert shape_of(conv.input) == (1, channels * fold, 64 // fold, 64)
