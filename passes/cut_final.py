@@ -17,8 +17,7 @@ from xdsl_tpu.dialects.base import is_integer_attr
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_loc, name_of
 from xdsl_tpu.passes.address_assign.assign import address_of, divided_parts, move_to
-from xdsl_tpu.passes.address_assign.buffers import align_up
-from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, PAGE_BYTES
+from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, PAGE_BYTES, align_up
 from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.cut_network import remove_unused
 from xdsl_tpu.passes.module_state import State, require_state, set_module_attributes

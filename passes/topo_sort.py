@@ -9,9 +9,9 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
+from xdsl_tpu.backend.first_fit import peak_bytes
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_ranked_tensor
-from xdsl_tpu.passes.address_assign.buffers import peak_live_bytes
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.tensors import functions, is_weight, size_in_bytes
 
@@ -52,7 +52,7 @@ def _sort(func: FuncOp, depth_first: bool) -> None:
 
 
 def _peak(func: FuncOp) -> int:
-    return peak_live_bytes(lifetimes(func).buffers)
+    return peak_bytes(lifetimes(func).buffers)
 
 
 def _arrange(block: Block, order: Iterable[Operation]) -> None:

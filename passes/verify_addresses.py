@@ -10,12 +10,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from xdsl_tpu.backend.first_fit import clashes
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.absorbed import absorbed_owner
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.passes.address_assign.assign import divided_parts, optional_address
-from xdsl_tpu.passes.address_assign.buffers import clashes
 from xdsl_tpu.passes.address_assign.io import (
     IoLayout,
     io_layout,
@@ -83,10 +83,9 @@ def address_faults(module: ModuleOp) -> Iterator[str]:
     yield from _coefficient_faults(subfunc)
     yield from _apart_faults(subfunc, apart)
     live = lifetimes(subfunc, apart)
-    for clash in clashes(live.buffers, [_address(value) for value in live.values]):
-        first, second = clash.first, clash.second
+    for first, second in clashes(live.buffers, [_address(value) for value in live.values]):
         yield (
-            f"tensors '{first.name}' (steps {first.first} to {first.last}) and '{second.name}' "
+            f"tensors '{first.key}' (steps {first.first} to {first.last}) and '{second.key}' "
             f"(steps {second.first} to {second.last}) share bytes while both are needed"
         )
 

@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.first_fit import fitting
 from xdsl_tpu.backend.tensor import (
     DType,
     LocalTensor,
@@ -119,12 +120,13 @@ class Scratch:
     def find(self, size: int) -> int | None:
         """Reserve `size` bytes per lane; None when no piece is large enough."""
         size = align(size, self.chip.eu_bytes)
-        for index, (start, end) in enumerate(self._free):
-            if end - start >= size:
-                self._free[index] = (start + size, end)
-                self.taken.append((start, start + size))
-                return start
-        return None
+        index = fitting(self._free, size)
+        if index is None:
+            return None
+        start, end = self._free[index]
+        self._free[index] = (start + size, end)
+        self.taken.append((start, start + size))
+        return start
 
     def apart(self, size: int, banks: set[int]) -> int | None:
         """`size` spare bytes per lane in other banks of local memory than these, if there are any.

@@ -12,6 +12,7 @@ from typing import cast
 
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.first_fit import gaps
 from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import I64Array, ints
@@ -191,12 +192,4 @@ def free_regions(
     """
     used = [(t.start, t.end) for t in taken if t.first <= at + 1 and t.last >= at]
     used += steps.get(at, ())
-    regions: list[tuple[int, int]] = []
-    place = 0
-    for start, end in sorted(used):
-        if start > place:
-            regions.append((place, start))
-        place = max(place, end)
-    if place < size:
-        regions.append((place, size))
-    return sorted(regions, key=lambda region: region[0] - region[1])
+    return sorted(gaps(sorted(used), end=size), key=lambda region: region[0] - region[1])

@@ -1,7 +1,7 @@
 """The pass `address-assign`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, TensorType, i64
@@ -14,7 +14,6 @@ from xdsl_tpu.dialects.base import is_integer_attr, is_ranked_tensor
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
-from xdsl_tpu.passes.address_assign.buffers import align_up, all_live
 from xdsl_tpu.passes.address_assign.io import (
     TAGGED,
     IoLayout,
@@ -24,7 +23,7 @@ from xdsl_tpu.passes.address_assign.io import (
     tagged_layout,
 )
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
-from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, PAGE_BYTES, plan
+from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, PAGE_BYTES, align_up, plan
 from xdsl_tpu.passes.address_assign.views import root_of, view_of
 from xdsl_tpu.passes.module_state import (
     State,
@@ -122,7 +121,9 @@ class AddressAssignPass(ModulePass):
     ) -> int:
         """Address everything else; gives the arena's bytes before rounding to pages."""
         live = lifetimes(subfunc, io.offsets)
-        buffers = live.buffers if self.reuse_addr else all_live(live.buffers)
+        buffers = (
+            live.buffers if self.reuse_addr else [replace(b, always=True) for b in live.buffers]
+        )
         layout = plan(buffers, self.alignment)
         for value, offset in io.offsets.items():
             _set_address(value, io_address + offset)
@@ -135,7 +136,7 @@ class AddressAssignPass(ModulePass):
                     _set_address(result, address_of(view.source) + view.offset)
             if isinstance(op, tpu.GroupOp):
                 _address_stores(op)
-        return layout.arena_bytes
+        return layout.used
 
 
 def _address_stores(group: tpu.GroupOp) -> None:

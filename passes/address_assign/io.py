@@ -12,8 +12,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import I64_ARRAY, I64Array, ints
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.language_models import IO_ROOMS
-from xdsl_tpu.passes.address_assign.buffers import align_up
-from xdsl_tpu.passes.address_assign.planner import PAGE_BYTES
+from xdsl_tpu.passes.address_assign.planner import PAGE_BYTES, align_up
 from xdsl_tpu.passes.address_assign.views import root_of
 from xdsl_tpu.passes.module_state import text_attribute
 from xdsl_tpu.passes.tensors import element_bytes, required_name, size_in_bytes

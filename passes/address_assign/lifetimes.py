@@ -7,9 +7,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.backend.first_fit import Buffer
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.passes.address_assign.buffers import Buffer
 from xdsl_tpu.passes.address_assign.views import needed_for, root_of
 from xdsl_tpu.passes.tensors import size_in_bytes
 

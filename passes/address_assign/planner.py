@@ -1,18 +1,16 @@
 """Dynamic storage allocation: give buffers with known lifetimes places in one arena.
 
-The problem is NP-hard, so several cheap heuristics compete and the smallest arena wins. Each order
-of the buffers gives a plan (every buffer takes the lowest, or the tightest, gap left by those
-placed before it); one more plan comes from filling the time/address plane from the bottom
-(Sekiyama et al., "Profile-guided memory optimization for deep neural networks", 2018). When no
-plan reaches the lower bound, a seeded local search moves buffers that reach the top of the arena
-to an earlier place in the order.
+The problem is NP-hard, so several cheap heuristics compete and the smallest arena wins: first fit
+in several orders (`backend/first_fit.py`), each in the lowest or the tightest gap, and one more
+plan that fills the time/address plane from the bottom (Sekiyama et al., "Profile-guided memory
+optimization for deep neural networks", 2018). When no plan reaches the lower bound, a seeded local
+search moves buffers that reach the top of the arena to an earlier place in the order.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from xdsl_tpu.passes.address_assign.buffers import Buffer, Plan, align_up, peak_live_bytes
+from xdsl_tpu.backend.first_fit import Buffer, Order, Placement, Problem, lowest, tightest
 
 ALIGNMENT_BYTES = 64
 """One cache line of the DMA engine; every tensor row of the chip starts at a multiple of it."""
@@ -27,15 +25,10 @@ SEARCH_VISITS = 4_000_000
 CLOSE_ENOUGH = 1.002
 """The search stops when the arena is this close to the lower bound."""
 
-Order = tuple[int, ...]
 
-
-@dataclass(frozen=True)
-class _Problem:
-    """Buffers with sizes rounded up to the alignment, and who is live together with whom."""
-
-    buffers: tuple[Buffer, ...]
-    neighbours: tuple[tuple[int, ...], ...]
+def align_up(value: int, alignment: int) -> int:
+    """The smallest multiple of `alignment` that is at least `value`."""
+    return -(-value // alignment) * alignment
 
 
 def plan(
@@ -43,126 +36,63 @@ def plan(
     alignment: int = ALIGNMENT_BYTES,
     search_steps: int = SEARCH_STEPS,
     seed: int = 0,
-) -> Plan:
+) -> Placement:
     """The best plan found; offsets are multiples of `alignment`.
 
-    Deterministic: equal arguments give equal plans. The arena is never below
-    `peak_live_bytes(buffers)`.
+    Deterministic: equal arguments give equal plans. No plan uses less than `peak_bytes(buffers)`.
+    Raises ValueError for a lifetime that ends before it begins: a function is not a loop.
     """
-    problem = _problem(buffers, alignment)
-    bound = peak_live_bytes(problem.buffers)
+    backwards = next((b for b in buffers if b.first > b.last and not b.always), None)
+    if backwards is not None:
+        raise ValueError(f"buffer {backwards.key}: steps {backwards.first}..{backwards.last}")
+    problem = Problem.of(buffers, alignment)
+    bound = problem.peak()
     best_order: Order | None = None
     best = _bottom_up(problem)
-    for order in _orders(problem.buffers):
-        for gap_choice in (_lowest_gap, _tightest_gap):
-            candidate = _place(problem, order, gap_choice)
-            if candidate.arena_bytes < best.arena_bytes or best_order is None:
+    for order in problem.orders():
+        for choice in (lowest, tightest):
+            candidate = problem.place(order, choice)
+            if candidate.used < best.used or best_order is None:
                 best_order = order
-            best = min(best, candidate, key=lambda p: p.arena_bytes)
-            if best.arena_bytes == bound:
+            best = min(best, candidate, key=lambda p: p.used)
+            if best.used == bound:
                 return best
-    if best_order is None or best.arena_bytes <= bound * CLOSE_ENOUGH:
+    if best_order is None or best.used <= bound * CLOSE_ENOUGH:
         return best
     searched = _local_search(problem, best_order, bound, search_steps, random.Random(seed))
-    return min(best, searched, key=lambda p: p.arena_bytes)
+    return min(best, searched, key=lambda p: p.used)
 
 
-def _problem(buffers: Sequence[Buffer], alignment: int) -> _Problem:
-    rounded = tuple(Buffer(b.name, align_up(b.size, alignment), b.first, b.last) for b in buffers)
-    neighbours: list[list[int]] = [[] for _ in rounded]
-    live: list[int] = []
-    for i in sorted(range(len(rounded)), key=lambda i: rounded[i].first):
-        live = [j for j in live if rounded[j].last >= rounded[i].first]
-        for j in live:
-            neighbours[i].append(j)
-            neighbours[j].append(i)
-        live.append(i)
-    return _Problem(rounded, tuple(map(tuple, neighbours)))
-
-
-def _orders(buffers: Sequence[Buffer]) -> Iterator[Order]:
-    """Placement orders worth trying; ties keep program order."""
-    keys: tuple[Callable[[Buffer], tuple[int, ...]], ...] = (
-        lambda b: (-b.size, b.first),
-        lambda b: (-b.size * (b.last - b.first + 1), b.first),
-        lambda b: (b.first - b.last, -b.size),
-        lambda b: (b.first, -b.size),
-        lambda b: (-b.last, -b.size),
-    )
-    for key in keys:
-        yield tuple(sorted(range(len(buffers)), key=lambda i, key=key: key(buffers[i])))
-
-
-Gap = tuple[int, int | None]
-"""A free range (start, end); the last one is open: its end is None."""
-
-
-def _lowest_gap(gaps: Sequence[Gap]) -> int:
-    return gaps[0][0]
-
-
-def _tightest_gap(gaps: Sequence[Gap]) -> int:
-    closed = [(end - start, start) for start, end in gaps if end is not None]
-    return min(closed)[1] if closed else gaps[-1][0]
-
-
-def _place(problem: _Problem, order: Order, choose: Callable[[Sequence[Gap]], int]) -> Plan:
-    """Place the buffers one after the other, each in a gap between its placed neighbours."""
-    offsets = [-1] * len(order)
-    top = 0
-    for i in order:
-        size = problem.buffers[i].size
-        taken = sorted(
-            (offsets[j], offsets[j] + problem.buffers[j].size)
-            for j in problem.neighbours[i]
-            if offsets[j] >= 0
-        )
-        offsets[i] = choose(_gaps(taken, size))
-        top = max(top, offsets[i] + size)
-    return Plan(tuple(offsets), top)
-
-
-def _gaps(taken: Sequence[tuple[int, int]], size: int) -> list[Gap]:
-    """Free ranges of at least `size` bytes between sorted taken ranges, lowest first."""
-    gaps: list[Gap] = []
-    start = 0
-    for low, high in taken:
-        if low - start >= size:
-            gaps.append((start, low))
-        start = max(start, high)
-    gaps.append((start, None))
-    return gaps
-
-
-def _bottom_up(problem: _Problem) -> Plan:
+def _bottom_up(problem: Problem) -> Placement:
     """Fill the lowest valley of the skyline with the longest-lived buffer that fits into it."""
     buffers = problem.buffers
     if not buffers:
-        return Plan((), 0)
-    skyline = [0] * (max(b.last for b in buffers) + 1 - (base := min(b.first for b in buffers)))
+        return Placement((), 0)
+    end = max(b.last for b in buffers)
+    lives = [buffer.lives(end)[0] for buffer in buffers]
+    base = min(first for first, _ in lives)
+    skyline = [0] * (end + 1 - base)
     offsets = [0] * len(buffers)
     waiting = sorted(
-        range(len(buffers)),
-        key=lambda i: (buffers[i].first - buffers[i].last, -buffers[i].size),
+        range(len(buffers)), key=lambda i: (lives[i][0] - lives[i][1], -buffers[i].size)
     )
     while waiting:
         left, right = _lowest_valley(skyline)
-        found = next((i for i in waiting if _within(buffers[i], left + base, right + base)), None)
+        found = next((i for i in waiting if _within(lives[i], left + base, right + base)), None)
         if found is None:
             walls = (*skyline[max(left - 1, 0) : left], *skyline[right + 1 : right + 2])
             skyline[left : right + 1] = [min(walls)] * (right + 1 - left)
             continue
-        buffer = buffers[found]
         waiting.remove(found)
         offsets[found] = skyline[left]
-        length = buffer.last - buffer.first + 1
-        start = buffer.first - base
-        skyline[start : start + length] = [skyline[left] + buffer.size] * length
-    return Plan(tuple(offsets), max(o + b.size for o, b in zip(offsets, buffers, strict=True)))
+        start, stop = lives[found][0] - base, lives[found][1] + 1 - base
+        skyline[start:stop] = [skyline[left] + buffers[found].size] * (stop - start)
+    used = max(offset + b.size for offset, b in zip(offsets, buffers, strict=True))
+    return Placement(tuple(offsets), used)
 
 
-def _within(buffer: Buffer, first: int, last: int) -> bool:
-    return first <= buffer.first and buffer.last <= last
+def _within(life: tuple[int, int], first: int, last: int) -> bool:
+    return first <= life[0] and life[1] <= last
 
 
 def _lowest_valley(skyline: Sequence[int]) -> tuple[int, int]:
@@ -176,27 +106,27 @@ def _lowest_valley(skyline: Sequence[int]) -> tuple[int, int]:
 
 
 def _local_search(
-    problem: _Problem, order: Order, bound: int, steps: int, rng: random.Random
-) -> Plan:
+    problem: Problem, order: Order, bound: int, steps: int, rng: random.Random
+) -> Placement:
     """Move a buffer that touches the top to an earlier place; keep what is not worse."""
-    current = best = _place(problem, order, _lowest_gap)
+    current = best = problem.place(order)
     current_order = list(order)
     visits = sum(map(len, problem.neighbours))
     for _ in range(min(steps, SEARCH_VISITS // max(visits, 1))):
-        if best.arena_bytes <= bound * CLOSE_ENOUGH:
+        if best.used <= bound * CLOSE_ENOUGH:
             break
         highest = [
             place
             for place, i in enumerate(current_order)
-            if current.offsets[i] + problem.buffers[i].size == current.arena_bytes
+            if current.offsets[i] + problem.buffers[i].size == current.used
         ]
         source = rng.choice(highest)
         if rng.random() < 0.3 or source == 0:
             source = rng.randrange(1, len(current_order))
         moved = current_order.copy()
         moved.insert(rng.randrange(source), moved.pop(source))
-        candidate = _place(problem, tuple(moved), _lowest_gap)
-        if candidate.arena_bytes <= current.arena_bytes:
+        candidate = problem.place(tuple(moved))
+        if candidate.used <= current.used:
             current, current_order = candidate, moved
-            best = min(best, current, key=lambda p: p.arena_bytes)
+            best = min(best, current, key=lambda p: p.used)
     return best

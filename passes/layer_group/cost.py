@@ -13,13 +13,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.measure import Moved
 from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps, tap_reader
 from xdsl_tpu.passes.address_assign.views import view_of
-from xdsl_tpu.passes.layer_group.allocate import rounded
 from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Round, SlicedCost, Transfer
 from xdsl_tpu.passes.layer_group.group_type import RangeTypes
-from xdsl_tpu.passes.layer_group.lmem_size import element_bits, eu_aligned, lane_bytes
+from xdsl_tpu.passes.layer_group.lmem_size import alignment, element_bits, eu_aligned, lane_bytes
 from xdsl_tpu.passes.layer_group.model import Group, ring_lows
 from xdsl_tpu.passes.layer_group.moves import find_moves
 from xdsl_tpu.passes.layer_group.packs import may_pack
@@ -288,7 +288,7 @@ class CostTable:
         value = op.operands[index]
         size = lane_bytes(part.sizes(value), element_bits(value), eu_aligned(op, index), self.chip)
         if held and may_pack(value, part.kind, size, self.chip):
-            return Moved(self.prices.packed(rounded(size)))
+            return Moved(self.prices.packed(align(size, alignment(self.chip))))
         merging = self.merging(op, span[1]) if span is not None else None
         plain = self.prices.load(op, index, part, merging)
         move = self.moves.get(value)

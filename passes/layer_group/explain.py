@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.passes.layer_group.allocate import UNIT
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
+from xdsl_tpu.passes.layer_group.lmem_size import alignment
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
 
@@ -142,7 +142,7 @@ def shortfall(ops: Sequence[Operation], searcher: Searcher) -> int | None:
 
     None when no amount is enough.
     """
-    low = searcher.chip.local_bytes
+    low, unit = searcher.chip.local_bytes, alignment(searcher.chip)
 
     def fits(size: int) -> bool:
         larger = replace(searcher, chip=replace(searcher.chip, local_bytes=size), boundaries=[])
@@ -151,8 +151,8 @@ def shortfall(ops: Sequence[Operation], searcher: Searcher) -> int | None:
     high = low * MOST_TIMES
     if not fits(high):
         return None
-    while high - low > UNIT:
-        middle = (low + high) // 2 // UNIT * UNIT
+    while high - low > unit:
+        middle = (low + high) // 2 // unit * unit
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high - searcher.chip.local_bytes
 

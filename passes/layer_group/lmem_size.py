@@ -12,8 +12,15 @@ from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, tap_reader
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top import WeightOp
 from xdsl_tpu.dialects.tpu.local import stored_type
+from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.layer_group.values import ValueSlices
 from xdsl_tpu.passes.tensors import is_weight
+
+
+def alignment(chip: Chip) -> int:
+    """What addresses in the local memory of a group are multiples of: the EU width, and what
+    tensors in DDR are aligned to, because small weights lie side by side there as in a lane."""
+    return max(chip.eu_bytes, ALIGNMENT_BYTES)
 
 
 def lane_bytes(part: Ncdhw, bits: int, eu_align: bool, chip: Chip) -> int:

@@ -7,13 +7,19 @@ from typing import TypeGuard
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.tpu.local import LocalReshape
-from xdsl_tpu.passes.layer_group.allocate import UNIT
-from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
-from xdsl_tpu.passes.layer_group.plan import Item, Plan, Role, Step, plan_sliced, plan_straight
+from xdsl_tpu.passes.layer_group.lmem_size import alignment, slice_bytes
+from xdsl_tpu.passes.layer_group.plan import (
+    Item,
+    Plan,
+    Role,
+    Room,
+    Step,
+    plan_sliced,
+    plan_straight,
+)
 from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs, ValueSlices
 from xdsl_tpu.passes.tensors import is_weight
@@ -69,10 +75,11 @@ def plan_group(
         steps = [_step(op, scratch(op, kind, slicing)) for op in ops]
     except (DoesNotFit, NoKernel) as error:
         return Refusal(str(error))
+    room = Room(chip.local_bytes, alignment(chip))
     if is_straight:
-        plan = plan_straight(steps, items, chip.local_bytes, ring_low, head)
+        plan = plan_straight(steps, items, room, ring_low, head)
     else:
-        plan = plan_sliced(steps, items, chip.local_bytes)
+        plan = plan_sliced(steps, items, room)
     if isinstance(plan, Refusal):
         return plan
     return Group(tuple(ops), kind, secs, slicing, plan, cores)
@@ -91,8 +98,6 @@ def _items(
             held = slices.hold if sliced else is_weight(value)
             role = Role.WEIGHT if held else Role.INPUT
         size = slice_bytes(value, slicing.of, inside, chip)
-        if chip.eu_bytes > UNIT:  # addresses are sums of sizes, so these keep them aligned
-            size = align(size, chip.eu_bytes)
         items[value] = Item(value, role, size, roots.get(value, value), value in stored)
     return items
 

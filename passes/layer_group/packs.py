@@ -17,11 +17,11 @@ from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
-from xdsl_tpu.passes.layer_group.allocate import rounded
-from xdsl_tpu.passes.layer_group.lmem_size import value_bytes
+from xdsl_tpu.passes.layer_group.lmem_size import alignment, value_bytes
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.values import GroupType
 from xdsl_tpu.passes.tensors import is_weight
@@ -52,7 +52,7 @@ def pack_weights(group: Group, chip: Chip, first: int) -> tuple[Group, int]:
         base = group.plan.address[pack.weights[0]]
         last = pack.weights[-1]
         end = group.plan.address[last] + _size(group, last, chip)
-        lane_bytes = rounded(end - base)
+        lane_bytes = align(end - base, alignment(chip))
         for weight in pack.weights:
             steps[weight] = pack.load
             offset = group.plan.address[weight] - base
@@ -87,7 +87,7 @@ def _order(group: Group, weight: SSAValue) -> tuple[int, int, int]:
 def _joins(group: Group, run: list[SSAValue], weight: SSAValue, chip: Chip) -> bool:
     """Whether a weight follows the run in memory and may be loaded with it in time."""
     address = group.plan.address
-    end = address[run[-1]] + rounded(_size(group, run[-1], chip))
+    end = address[run[-1]] + align(_size(group, run[-1], chip), alignment(chip))
     if address[weight] != end:
         return False
     if end + _size(group, weight, chip) - address[run[0]] > PACK_BYTES:

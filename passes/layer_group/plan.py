@@ -15,9 +15,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from xdsl_tpu.passes.layer_group.allocate import UNIT, Buffer, place, rounded
+from xdsl_tpu.backend.first_fit import Buffer, first_fit
+from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.passes.layer_group.ring import Stream, next_head, schedule
 from xdsl_tpu.passes.layer_group.values import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Bytes of every lane that a group may use; addresses are multiples of `unit`."""
+
+    size: int
+    unit: int
 
 
 class Role(Enum):
@@ -115,7 +124,7 @@ def _scratch(ops: Sequence[Step], placed: Mapping[object, int]) -> dict[object, 
 def plan_straight(
     ops: Sequence[Step],
     items: Mapping[object, Item],
-    capacity: int,
+    room: Room,
     ring_low: int = 0,
     head: int | None = None,
 ) -> Plan | Refusal:
@@ -128,7 +137,7 @@ def plan_straight(
     uses = _uses(ops, items)
     for early in (True, False):
         loads = _input_steps(ops, items, uses, early)
-        plan = _straight(ops, items, uses, loads, capacity, ring_low, head)
+        plan = _straight(ops, items, uses, loads, room, ring_low, head)
         if isinstance(plan, Plan):
             return plan
     return plan
@@ -147,7 +156,7 @@ def _straight(
     items: Mapping[object, Item],
     uses: _Uses,
     loads: Mapping[object, int],
-    capacity: int,
+    room: Room,
     ring_low: int,
     head: int | None,
 ) -> Plan | Refusal:
@@ -160,52 +169,55 @@ def _straight(
         start = loads.get(key, uses.first[key])
         end = uses.last[key] + (1 if key in stored else 0)
         buffers.append(Buffer(key, item.size, start, end))
-    placement = place(buffers)
-    if (needed := placement.used) > capacity:
-        return Refusal(f"activations need {needed} bytes per lane of {capacity}", needed - capacity)
+    placement = first_fit(buffers, room.unit)
+    places = placement.of(buffers)
+    if (needed := placement.used) > room.size:
+        return Refusal(
+            f"activations need {needed} bytes per lane of {room.size}", needed - room.size
+        )
     low = max(ring_low, placement.used)
     weights = [item for item in items.values() if item.role is Role.WEIGHT]
     weights.sort(key=lambda item: uses.first[item.key])
     streams = [
-        Stream(item.key, item.size, uses.first[item.key] - 1, uses.last[item.key])
+        Stream(item.key, align(item.size, room.unit), uses.first[item.key] - 1, uses.last[item.key])
         for item in weights
     ]
-    slots = schedule(streams, low, capacity, head)
+    slots = schedule(streams, low, room.size, head)
     if slots is None:
-        return _no_room(streams, placement.used, low, capacity)
-    address = dict(placement.addresses) | {key: slot.address for key, slot in slots.items()}
+        return _no_room(streams, placement.used, low, room)
+    address = places | {key: slot.address for key, slot in slots.items()}
     return Plan(
         steps=steps,
         op_step={op.key: index + 1 for index, op in enumerate(ops)},
         load_step=dict(loads) | {key: slot.load for key, slot in slots.items()},
         store_step={k: uses.last[i.root] + 1 for k, i in items.items() if i.stored},
         address=_addresses(items, address),
-        scratch=_scratch(ops, placement.addresses),
+        scratch=_scratch(ops, places),
         scratch_bytes={op.key: op.scratch for op in ops if op.scratch},
         activations=placement.used,
         head=next_head(streams, slots, low, head),
     )
 
 
-def _no_room(streams: Sequence[Stream], used: int, low: int, capacity: int) -> Refusal:
-    """Weights that a ring from `low` to `capacity` does not hold; by how much."""
-    left, needed, why = capacity - low, _widest(streams), "are needed at once"
+def _no_room(streams: Sequence[Stream], used: int, low: int, room: Room) -> Refusal:
+    """Weights that a ring from `low` to the end does not hold; by how much."""
+    left, needed, why = room.size - low, _widest(streams), "are needed at once"
     if needed <= left:  # they fit side by side, but not in the places where the ring puts them
-        needed, why = _least_ring(streams, left), "are what their ring needs"
+        needed, why = _least_ring(streams, left, room.unit), "are what their ring needs"
     return Refusal(
         f"activations ({used} bytes per lane) leave {left} for weights, {needed} {why}",
         needed - left,
     )
 
 
-def _least_ring(streams: Sequence[Stream], too_small: int) -> int:
+def _least_ring(streams: Sequence[Stream], too_small: int, unit: int) -> int:
     """The fewest bytes, a multiple of the alignment, in which a ring holds the weights."""
-    low, high = too_small // UNIT, sum(rounded(stream.size) for stream in streams) // UNIT
+    low, high = too_small // unit, sum(stream.size for stream in streams) // unit
     while high - low > 1:
         middle = (low + high) // 2
-        fits = schedule(streams, 0, middle * UNIT) is not None
+        fits = schedule(streams, 0, middle * unit) is not None
         low, high = (low, middle) if fits else (middle, high)
-    return high * UNIT
+    return high * unit
 
 
 def _widest(streams: Sequence[Stream]) -> int:
@@ -216,7 +228,7 @@ def _widest(streams: Sequence[Stream]) -> int:
     return max(by_step.values(), default=0)
 
 
-def plan_sliced(ops: Sequence[Step], items: Mapping[object, Item], capacity: int) -> Plan | Refusal:
+def plan_sliced(ops: Sequence[Step], items: Mapping[object, Item], room: Room) -> Plan | Refusal:
     """Plan a group of several slices: everything has one buffer, held weights for all slices.
 
     The next slice of an input is loaded as soon as this one has been read, and nothing is put
@@ -224,11 +236,11 @@ def plan_sliced(ops: Sequence[Step], items: Mapping[object, Item], capacity: int
     the last step and results are stored before the next slice is computed.
     """
     uses = _uses(ops, items)
-    plan = _sliced(ops, items, uses, capacity, _Apart(True, True))
+    plan = _sliced(ops, items, uses, room, _Apart(True, True))
     for apart in _LESS_APART:
         if isinstance(plan, Plan):
             break
-        plan = _sliced(ops, items, uses, capacity, apart)
+        plan = _sliced(ops, items, uses, room, apart)
     return plan
 
 
@@ -247,7 +259,7 @@ def _sliced(
     ops: Sequence[Step],
     items: Mapping[object, Item],
     uses: _Uses,
-    capacity: int,
+    room: Room,
     apart: _Apart,
 ) -> Plan | Refusal:
     last = len(ops) + 1
@@ -273,16 +285,17 @@ def _sliced(
             clear[key] = end + 1
         through = start == end + 1 or (start == last and end == 0)
         buffers.append(Buffer(key, item.size, start, end, always=through))
-    placement = place(buffers)
-    if (needed := placement.used) > capacity:
-        return Refusal(f"a slice needs {needed} bytes per lane of {capacity}", needed - capacity)
+    placement = first_fit(buffers, room.unit)
+    places = placement.of(buffers)
+    if (needed := placement.used) > room.size:
+        return Refusal(f"a slice needs {needed} bytes per lane of {room.size}", needed - room.size)
     return Plan(
         steps=last + 1,
         op_step={op.key: index + 1 for index, op in enumerate(ops)},
         load_step=loads,
         store_step={k: 0 for k, i in items.items() if i.stored},
-        address=_addresses(items, placement.addresses),
-        scratch=_scratch(ops, placement.addresses),
+        address=_addresses(items, places),
+        scratch=_scratch(ops, places),
         scratch_bytes={op.key: op.scratch for op in ops if op.scratch},
         activations=placement.used,
         head=0,

@@ -9,12 +9,12 @@ allows, and the DMA never waits for a time step.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl_tpu.passes.layer_group.allocate import rounded
-
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One weight: its bytes per lane and the first and last time step that reads it."""
+    """One weight: its bytes per lane, a multiple of the alignment, and the first and last time step
+    that reads it.
+    """
 
     key: object
     size: int
@@ -47,20 +47,19 @@ def schedule(
     lying: list[tuple[int, int, Stream]] = []
     head, load = max(low, head or 0), 0
     for weight in weights:
-        size = rounded(weight.size)
-        if size > high - low:
+        if weight.size > high - low:
             return None
-        if head + size > high:
+        if head + weight.size > high:
             head = low
-        below = [(a, e, w) for a, e, w in lying if a < head + size and e > head]
+        below = [(a, e, w) for a, e, w in lying if a < head + weight.size and e > head]
         for _, _, displaced in below:
             load = max(load, displaced.last + 1)
         if load > weight.first:
             return None
         lying = [entry for entry in lying if entry not in below]
-        lying.append((head, head + size, weight))
+        lying.append((head, head + weight.size, weight))
         slots[weight.key] = Slot(head, load)
-        head += size
+        head += weight.size
     return slots
 
 
@@ -70,4 +69,4 @@ def next_head(
     """Where the ring goes on after these weights: where it was (`head`) when there are none."""
     if not weights:
         return max(low, head or 0)
-    return slots[weights[-1].key].address + rounded(weights[-1].size)
+    return slots[weights[-1].key].address + weights[-1].size

@@ -100,7 +100,7 @@ def test_indices_keep_their_memory_until_the_load() -> None:
     ops = list(function.body.block.ops)
     group = next(place for place, op in enumerate(ops) if op.name == "tpu.Group")
     live = lifetimes(function)
-    ends = {buffer.name: buffer.last for buffer in live.buffers}
+    ends = {buffer.key: buffer.last for buffer in live.buffers}
     assert ends["moved"] == ends["table"] == group
 
 

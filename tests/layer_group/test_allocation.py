@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from xdsl_tpu.passes.layer_group.allocate import Buffer, overlaps, peak, place, rounded
+from xdsl_tpu.backend.first_fit import Buffer, clashes, first_fit, peak_bytes
 from xdsl_tpu.passes.layer_group.ring import Stream, schedule
 
 STEPS = 20
+UNIT = 64
 
 
 def random_buffers(seed: int, count: int = 40) -> list[Buffer]:
@@ -19,30 +20,40 @@ def random_buffers(seed: int, count: int = 40) -> list[Buffer]:
     return buffers
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_buffers_that_live_together_share_no_byte(seed: int) -> None:
+@pytest.mark.parametrize("unit", [32, 64, 128])
+@pytest.mark.parametrize("seed", range(10))
+def test_buffers_that_live_together_share_no_byte(seed: int, unit: int) -> None:
     buffers = random_buffers(seed)
-    placement = place(buffers)
-    assert not overlaps(buffers, placement.addresses)
-    assert placement.used >= peak(buffers, STEPS)
-    assert all(address % 64 == 0 for address in placement.addresses.values())
+    placement = first_fit(buffers, unit)
+    assert not [*clashes(buffers, placement.offsets)]
+    assert placement.used >= peak_bytes(buffers)
+    assert all(offset % unit == 0 for offset in placement.offsets)
 
 
 def test_overlaps_are_found() -> None:
     a, b, c = Buffer("a", 100, 0, 3), Buffer("b", 100, 3, 5), Buffer("c", 100, 4, 5)
-    assert overlaps([a, b, c], {"a": 0, "b": 64, "c": 0}) == [("a", "b"), ("c", "b")]
+    assert [*clashes([a, b, c], [0, 64, 0])] == [(a, b), (b, c)]
 
 
 def test_a_lifetime_wraps_around_the_loop() -> None:
     wrapping = Buffer("w", 64, 4, 1)
-    assert wrapping.meets(Buffer("x", 64, 0, 0))
-    assert wrapping.meets(Buffer("x", 64, 5, 6))
-    assert not wrapping.meets(Buffer("x", 64, 2, 3))
+    others = [Buffer("x", 64, 0, 0), Buffer("y", 64, 5, 6), Buffer("z", 64, 2, 3)]
+    met = {frozenset(one.key for one in pair) for pair in clashes([wrapping, *others], [0] * 4)}
+    assert met == {frozenset(("w", "x")), frozenset(("w", "y"))}
+
+
+def test_two_that_wrap_around_clash_once() -> None:
+    assert len([*clashes([Buffer("v", 64, 3, 1), Buffer("w", 64, 4, 0)], [0, 0])]) == 1
+
+
+def test_what_is_always_needed_meets_everything() -> None:
+    held = Buffer("held", 64, 0, 0, always=True)
+    assert first_fit([held, Buffer("x", 64, 5, 6), Buffer("y", 64, 2, 3)], UNIT).used == 128
 
 
 def test_buffers_use_no_more_than_what_lives_together() -> None:
     buffers = [Buffer(0, 128, 0, 1), Buffer(1, 128, 1, 2), Buffer(2, 100, 2, 3)]
-    assert place(buffers).used == peak(buffers, 4) == 256
+    assert first_fit(buffers, UNIT).used == peak_bytes(buffers) == 256
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -50,20 +61,20 @@ def test_ring_slots_are_free_when_loaded(seed: int) -> None:
     rng = np.random.default_rng(seed)
     firsts = sorted(int(v) for v in rng.integers(0, 60, 50))
     weights = [
-        Stream(key, int(rng.integers(1, 3000)), first, first + int(rng.integers(0, 2)))
+        Stream(key, UNIT * int(rng.integers(1, 47)), first, first + int(rng.integers(0, 2)))
         for key, first in enumerate(firsts)
     ]
     slots = schedule(weights, 1000 * 64, 1000 * 64 + 64 * 400)
     assert slots is not None
-    lives = [Buffer(w.key, rounded(w.size), slots[w.key].load, w.last) for w in weights]
-    assert not overlaps(lives, {key: slot.address for key, slot in slots.items()})
+    lives = [Buffer(w.key, w.size, slots[w.key].load, w.last) for w in weights]
+    assert not [*clashes(lives, [slots[w.key].address for w in weights])]
     loads = [slots[w.key].load for w in weights]
     assert loads == sorted(loads)
     assert all(slots[w.key].load <= w.first for w in weights)
 
 
 def test_a_large_ring_loads_everything_at_once() -> None:
-    weights = [Stream(k, 100, k, k) for k in range(10)]
+    weights = [Stream(k, 128, k, k) for k in range(10)]
     slots = schedule(weights, 0, 128 * 10)
     assert slots is not None
     assert {slot.load for slot in slots.values()} == {0}

@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.first_fit import peak_bytes
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
@@ -22,7 +23,6 @@ from xdsl_tpu.passes.address_assign.assign import (
     address_of,
     divided_parts,
 )
-from xdsl_tpu.passes.address_assign.buffers import peak_live_bytes
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.tensors import element_of, shape_of, size_in_bytes
 from xdsl_tpu.passes.types import set_type
@@ -121,7 +121,7 @@ def test_a_slice_with_gaps_has_bytes_of_its_own() -> None:
 def test_scratch_is_live_only_while_its_user_runs() -> None:
     """It may lie where `a` was, which is dead by then, but not on the input, which is not."""
     _, _, subfunc = divided_parts(chain())
-    live = {buffer.name: buffer for buffer in lifetimes(subfunc).buffers}
+    live = {buffer.key: buffer for buffer in lifetimes(subfunc).buffers}
     steps = {name_of(op): step for step, op in enumerate(subfunc.body.block.ops)}
     assert (live["scratch"].first, live["scratch"].last) == (steps["p"], steps["p"])
     assert live["a"].last == steps["c"]  # through r and s
@@ -163,7 +163,7 @@ def test_arena_of_real_networks_is_within_5_percent_of_the_peak(name: str, mode:
     lowering = ("convert-top-to-tpu", f"mode={mode} chip=bm1684x")
     apply(module, lowering, *TO_FINAL, ("verify-addresses", ""))
     inner, _, subfunc = divided_parts(module)
-    peak = peak_live_bytes(lifetimes(subfunc).buffers)
+    peak = peak_bytes(lifetimes(subfunc).buffers)
     assert peak <= number(inner, "neuron_size") <= 1.05 * peak
 
 

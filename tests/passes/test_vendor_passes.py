@@ -17,6 +17,7 @@ from xdsl_tpu.backend.bmodel import read_bmodel
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
+from xdsl_tpu.backend.first_fit import peak_bytes
 from xdsl_tpu.backend.report import run_report
 from xdsl_tpu.backend.timing import simulate_program
 from xdsl_tpu.dialects import top
@@ -27,7 +28,6 @@ from xdsl_tpu.dialects.text import make_context, print_module
 from xdsl_tpu.dialects.weights import clone_with_weights, weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes import PASSES
-from xdsl_tpu.passes.address_assign.buffers import peak_live_bytes
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import lower
@@ -202,7 +202,7 @@ def random_net(seed: int) -> ModuleOp:
 
 def peak(module: ModuleOp) -> int:
     (func,) = (op for op in module.body.ops if isinstance(op, FuncOp))
-    return peak_live_bytes(lifetimes(func).buffers)
+    return peak_bytes(lifetimes(func).buffers)
 
 
 @pytest.mark.parametrize("seed", range(12))

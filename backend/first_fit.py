@@ -1,0 +1,204 @@
+"""Places in one memory for buffers whose lifetimes are known: DDR, or local memory.
+
+Pure functions on plain values. A buffer lives from its first to its last step, both included; in a
+loop a lifetime may wrap around the end. Two buffers whose lifetimes share a step may not share
+bytes. One after the other gets the lowest free range that is large enough among those that live
+with it and have their places already; which order is best nobody knows, so several compete.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl_tpu.backend.tensor import align
+
+Span = tuple[int, int]
+"""Bytes [start, end)."""
+
+FOREVER = 1 << 62
+"""Where a free range ends that has no end."""
+
+Order = tuple[int, ...]
+"""Numbers of buffers, those that are placed first in front."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """`size` bytes in one piece, needed in steps `first` to `last`; first > last wraps around.
+
+    `always` means needed in every step. A buffer of size 0 needs no space.
+    """
+
+    key: object
+    size: int
+    first: int
+    last: int
+    always: bool = False
+
+    def __post_init__(self) -> None:
+        if self.size < 0:
+            raise ValueError(f"buffer {self.key}: size {self.size}")
+
+    def lives(self, end: int) -> tuple[tuple[int, int], ...]:
+        """Its steps as ranges, both ends included, where `end` is the last step that there is."""
+        if self.always:
+            return ((0, end),)
+        if self.first <= self.last:
+            return ((self.first, self.last),)
+        return (0, self.last), (self.first, end)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where every buffer starts (`offsets[i]` bytes for buffer i) and the bytes needed in all."""
+
+    offsets: tuple[int, ...]
+    used: int
+
+    def of(self, buffers: Sequence[Buffer]) -> dict[object, int]:
+        """The offsets by key."""
+        return dict(zip((buffer.key for buffer in buffers), self.offsets, strict=True))
+
+
+def gaps(taken: Iterable[Span], size: int = 1, end: int = FOREVER) -> Iterator[Span]:
+    """Free ranges of at least `size` bytes from 0 to `end` between sorted taken ones."""
+    start = 0
+    for low, high in taken:
+        if low - start >= size:
+            yield start, low
+        start = max(start, high)
+    if end - start >= size:
+        yield start, end
+
+
+def fitting(free: Iterable[Span], size: int) -> int | None:
+    """The number of the first of some free ranges that has so many bytes."""
+    for number, (start, end) in enumerate(free):
+        if end - start >= size:
+            return number
+    return None
+
+
+def lowest(free: Iterator[Span]) -> int:
+    """Where the first of the gaps begins."""
+    return next(free)[0]
+
+
+def tightest(free: Iterator[Span]) -> int:
+    """Where the smallest of the gaps begins."""
+    found = list(free)
+    return min(found, key=lambda gap: gap[1] - gap[0])[0]
+
+
+Choice = Callable[[Iterator[Span]], int]
+"""Which of the gaps a buffer gets: the last one has no end, so that there always is one."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Buffers with sizes that are multiples of an alignment, and who lives together with whom."""
+
+    buffers: tuple[Buffer, ...]
+    neighbours: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, buffers: Sequence[Buffer], alignment: int) -> "Problem":
+        """Sizes are rounded up, so that places are multiples of the alignment, too."""
+        rounded = tuple(replace(b, size=align(b.size, alignment)) for b in buffers)
+        neighbours: list[list[int]] = [[] for _ in rounded]
+        for one, other in _together(rounded):
+            neighbours[one].append(other)
+            neighbours[other].append(one)
+        return cls(rounded, tuple(map(tuple, neighbours)))
+
+    def place(self, order: Order, choose: Choice = lowest) -> Placement:
+        """Place the buffers one after the other, each in a gap between its placed neighbours."""
+        buffers = self.buffers
+        offsets = [-1] * len(order)
+        used = 0
+        for i in order:
+            size = buffers[i].size
+            taken = sorted(
+                (offsets[j], offsets[j] + buffers[j].size)
+                for j in self.neighbours[i]
+                if offsets[j] >= 0
+            )
+            offsets[i] = choose(gaps(taken, size))
+            used = max(used, offsets[i] + size)
+        return Placement(tuple(offsets), used)
+
+    def orders(self) -> Iterator[Order]:
+        """Orders worth trying; ties keep that of the buffers."""
+        end = _end(self.buffers)
+        lengths = [sum(b - a + 1 for a, b in buffer.lives(end)) for buffer in self.buffers]
+        keys: tuple[Callable[[Buffer, int], tuple[int, int]], ...] = (
+            lambda b, length: (-b.size, b.first),
+            lambda b, length: (-b.size * length, b.first),
+            lambda b, length: (-length, -b.size),
+            lambda b, length: (b.first, -b.size),
+            lambda b, length: (-b.last, -b.size),
+        )
+        numbers = range(len(self.buffers))
+        for key in keys:
+            yield tuple(sorted(numbers, key=lambda i, key=key: key(self.buffers[i], lengths[i])))
+
+    def peak(self) -> int:
+        """The most bytes needed in one step: no placement can use fewer."""
+        return peak_bytes(self.buffers)
+
+
+def first_fit(buffers: Sequence[Buffer], alignment: int) -> Placement:
+    """Places for all buffers, in as few bytes as one of several orders gives."""
+    problem = Problem.of(buffers, alignment)
+    least = problem.peak()
+    best: Placement | None = None
+    for order in problem.orders():
+        found = problem.place(order)
+        if best is None or found.used < best.used:
+            best = found
+        if best.used == least:
+            break
+    assert best is not None
+    return best
+
+
+def peak_bytes(buffers: Sequence[Buffer]) -> int:
+    """The most bytes needed in one step."""
+    end = _end(buffers)
+    change: dict[int, int] = {}
+    for buffer in buffers:
+        for first, last in buffer.lives(end):
+            change[first] = change.get(first, 0) + buffer.size
+            change[last + 1] = change.get(last + 1, 0) - buffer.size
+    live = most = 0
+    for step in sorted(change):
+        live += change[step]
+        most = max(most, live)
+    return most
+
+
+def clashes(buffers: Sequence[Buffer], offsets: Sequence[int]) -> Iterator[tuple[Buffer, Buffer]]:
+    """All pairs of buffers that share both a step and a byte."""
+    seen: set[tuple[int, int]] = set()
+    for one, other in _together(buffers):
+        before_end = offsets[one] < offsets[other] + buffers[other].size
+        if before_end and offsets[other] < offsets[one] + buffers[one].size:
+            pair = one, other
+            if buffers[one].size and buffers[other].size and pair not in seen:
+                seen |= {pair, (other, one)}
+                yield buffers[one], buffers[other]
+
+
+def _end(buffers: Sequence[Buffer]) -> int:
+    return max((max(buffer.first, buffer.last) for buffer in buffers), default=0)
+
+
+def _together(buffers: Sequence[Buffer]) -> Iterator[tuple[int, int]]:
+    """Pairs of buffers whose lifetimes share a step, by one sweep over the steps: first the one
+    that begins earlier. A pair that meets twice comes twice."""
+    end = _end(buffers)
+    lives = [(*life, i) for i, buffer in enumerate(buffers) for life in buffer.lives(end)]
+    live: list[tuple[int, int]] = []
+    for first, last, i in sorted(lives, key=lambda life: life[0]):
+        live = [entry for entry in live if entry[0] >= first]
+        yield from ((j, i) for _, j in live)
+        live.append((last, i))
