@@ -1,27 +1,32 @@
 """The pass `fuse-mlp`."""
 
-import math
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f16
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.precision import Precision, precision_of
-from xdsl_tpu.passes.graph import producer
-from xdsl_tpu.passes.module_state import State, chip_of, require_state
-from xdsl_tpu.passes.tensors import functions, number_type, shape_of
+from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
+from xdsl_tpu.dialects.text import module_text
+from xdsl_tpu.dialects.weights import Weights, known_weights
+from xdsl_tpu.passes.feed_forward import Block, Product, around, find, matrix_of
+from xdsl_tpu.passes.graph import none_before
+from xdsl_tpu.passes.measured import copied, cut_out, cycles_in_a_row
+from xdsl_tpu.passes.module_state import State, chip_name, require_state
+from xdsl_tpu.passes.pipelines import Settings, passes_behind
+from xdsl_tpu.passes.tensors import functions, shape_of
+from xdsl_tpu.passes.weight_data import change_weight
 
 
 @dataclass(frozen=True)
 class FuseMlpPass(ModulePass):
-    """Make one op of the gated feed-forward block of a language model.
+    """Make one op of the feed-forward block of a transformer where that is faster.
 
         %g = A16MatMul(%x, gate)
         %s = Active(%g) {SILU}
@@ -29,86 +34,106 @@ class FuseMlpPass(ModulePass):
         %h = Mul(%s, %u)
         %y = A16MatMul(%h, down)
 
-    What lies between the products then stays in local memory. Only for more rows than `chip`, a
-    name or a `.toml` description, has lanes: with few rows the matrices take all the time. The
-    products have no biases, equal bits and groups, and no other users; SiLU is in f16.
+    What lies between the products then stays in local memory while the matrices pass by. Products
+    may have biases, the activation be another, the matrices be packed alike or f16 (MatMul), whose
+    rows and columns are exchanged; without `up` and the Mul it is down(f(gate(x))). Only for more
+    rows than there are lanes: with few rows the matrices take all the time. Nothing else reads what
+    is between.
+
+    `when` is `faster` (measured: the commands of the op against those that its parts would become;
+    float matrices that fit local memory together are left to layer groups, which keep them there),
+    `always` or `never`. `chip` is a name or a `.toml` description, by default `module.chip`.
     """
 
     name = "fuse-mlp"
 
+    when: Literal["faster", "always", "never"] = "faster"
     chip: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_LOWERED, self.name)
-        chip = chip_of(op, self.chip)
+        if self.when == "never":
+            return
+        description = chip_name(op, self.chip)
+        chip = load_chip(description)
+        always = FuseMlpPass("always", description)
+        prices = _Prices(ctx, chip, always)
+        weights = known_weights(op)
         for func in functions(op):
             for inner in list(func.body.block.ops):
-                found = _match(inner, chip)
-                if found is not None:
-                    _replace(found)
+                found = find(inner, chip)
+                if found is not None and (self.when == "always" or prices.is_faster(found)):
+                    _replace(found, weights)
 
 
-@dataclass(frozen=True)
-class _Block:
-    """The ops of a feed-forward block."""
+class _Prices:
+    """Measures the feed-forward blocks of a network, each kind of them once."""
 
-    gate: tpu.A16MatMulOp
-    silu: tpu.ActiveOp
-    up: tpu.A16MatMulOp
-    both: tpu.MulOp
-    down: tpu.A16MatMulOp
+    def __init__(self, ctx: Context, chip: Chip, fuse: FuseMlpPass) -> None:
+        self._ctx, self._chip, self._fuse = ctx, chip, fuse
+        self._settings = Settings(description=fuse.chip, shortfall=False)
+        self._known: dict[str, bool] = {}
 
+    def is_faster(self, block: Block) -> bool:
+        room = self._chip.lanes * self._chip.local_bytes
+        if not block.is_packed and block.matrix_bytes() <= room:
+            return False
+        parts = cut_out({*block.ops, *around(block)}, "block", values=False)
+        key = module_text(parts, locations=False)
+        if key not in self._known:
+            self._known[key] = self._measure(parts)
+        return self._known[key]
 
-def _match(op: Operation, chip: Chip) -> _Block | None:
-    """The block that ends with `op`."""
-    if not isinstance(op, tpu.A16MatMulOp) or math.prod(shape_of(op.output)[:-1]) <= chip.lanes:
-        return None
-    both = producer(op.input, tpu.MulOp)
-    if both is None or len(both.inputs) != 2 or both.do_relu.value.data:
-        return None
-    for first, second in (both.inputs, both.inputs[::-1]):
-        silu, up = producer(first, tpu.ActiveOp), producer(second, tpu.A16MatMulOp)
-        gate = None if silu is None else producer(silu.input, tpu.A16MatMulOp)
-        if silu is None or up is None or gate is None:
-            continue
-        block = _Block(gate, silu, up, both, op)
-        if _fits(block):
-            return block
-    return None
+    def _measure(self, parts: ModuleOp) -> bool:
+        fused = copied(parts)
+        self._fuse.apply(self._ctx, fused)
+        try:
+            cycles = self._cycles(fused)
+        except (DoesNotFit, NoKernel):
+            return False
+        return cycles < self._cycles(parts)
 
-
-def _fits(block: _Block) -> bool:
-    products = (block.gate, block.up, block.down)
-    form = {(one.weight_bits, one.q_group_size, one.w_transpose) for one in products}
-    between = (block.gate.output, block.silu.output, block.up.output, block.both.output)
-    return (
-        len(form) == 1
-        and bool(block.down.w_transpose.value.data)
-        and block.silu.mode.data.value == "SILU"
-        and precision_of(block.down) is not Precision.FULL
-        and all(number_type(value) == f16 and value.has_one_use() for value in between)
-        and block.gate is not block.up
-        and block.gate.input is block.up.input
-        and all(is_none(one.bias) for one in products)
-    )
+    def _cycles(self, module: ModuleOp) -> int:
+        passes = passes_behind(FuseMlpPass.name, self._settings)
+        return cycles_in_a_row(self._ctx, module, passes, self._chip)
 
 
-def _replace(block: _Block) -> None:
-    none = block.down.bias
+def _replace(block: Block, weights: Weights | None) -> None:
+    none = none_before(block.down)
     operands: list[SSAValue] = [block.gate.input]
     for one in (block.gate, block.up, block.down):
-        operands += [one.weight, one.scale, one.zp, one.bias]
+        operands += (none,) * 4 if one is None else _operands(one, none, weights)
+    down = block.down
+    packed = isinstance(down, tpu.A16MatMulOp)
     made = tpu.MlpOp.make(
-        block.down.location,
+        down.location,
         (*operands, none, none),
-        result_types=(block.down.output.type,),
+        result_types=(down.output.type,),
         w_transpose_down=True,
-        quantized=True,
-        q_group_size=block.down.q_group_size,
-        weight_bits=block.down.weight_bits,
+        quantized=packed,
+        activation=block.active.mode,
+        q_group_size=down.q_group_size if packed else None,
+        weight_bits=down.weight_bits if packed else None,
     )
-    Builder(InsertPoint.before(block.down)).insert(made)
-    block.down.output.replace_all_uses_with(made.output)
-    for old in (block.down, block.both, block.silu, block.gate, block.up):
+    Builder(InsertPoint.before(down)).insert(made)
+    down.output.replace_all_uses_with(made.output)
+    for old in block.ops:
         old.detach()
         old.erase()
+
+
+def _operands(product: Product, none: SSAValue, weights: Weights | None) -> list[SSAValue]:
+    """Matrix [N, K], scale, zero point and bias of a product."""
+    if isinstance(product, tpu.A16MatMulOp):
+        return [product.weight, product.scale, product.zp, product.bias]
+    if not product.right_transpose.value.data:
+        depth, outputs = shape_of(product.right)[-2:]
+        place = list(product.operands).index(product.right)
+        change_weight(
+            product,
+            place,
+            (outputs, depth),
+            lambda data: data.reshape(depth, outputs).T,
+            weights,
+        )
+    return [matrix_of(product), none, none, product.bias]

@@ -22,13 +22,13 @@ Product = tpu.A16MatMulOp | tpu.MlpOp
 
 @dataclass(frozen=True)
 class FuseResidualPass(ModulePass):
-    """Add what goes past a product of packed weights where the product is stored.
+    """Add what goes past a product of packed weights, or a whole Mlp, where that is stored.
 
         %p = A16MatMul(%h, matrix)
         %y = Add(%x, %p)              ->    %y = A16MatMul(%h, matrix, %x)
 
     Only for more rows than `chip`, a name or a `.toml` description, has lanes: their sum would pass
-    through DDR once more. The product has no bias and no other user; Mlp is treated alike.
+    through DDR once more. A product has no bias, and neither has another user.
     """
 
     name = "fuse-residual"
@@ -60,8 +60,8 @@ def _fuse(add: tpu.AddOp, chip: Chip) -> None:
 def _takes(op: Product) -> bool:
     if op.residual is not None or not op.output.has_one_use():
         return False
-    bias = op.bias if isinstance(op, tpu.A16MatMulOp) else op.bias_down
-    return is_none(bias) and len(shape_of(op.output)) >= 2
+    biased = isinstance(op, tpu.A16MatMulOp) and not is_none(op.bias)
+    return not biased and len(shape_of(op.output)) >= 2
 
 
 def _replace(add: tpu.AddOp, product: Product, residual: SSAValue) -> None:

@@ -86,7 +86,7 @@ class _Sizes:
             out,
             bias,
             3 * how.factor_bytes(chip, weight),
-            FEW_TILES * how.tile_bytes(chip, weight),
+            FEW_TILES * how.tile_bytes(chip, weight.row_bytes),
             0 if problem.residual is None else out,
         )
 

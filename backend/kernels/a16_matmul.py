@@ -104,7 +104,9 @@ def choose(problem: Problem, chip: Chip, few: bool, place: str) -> Plan:
         for rounds in range(min(max(1, most), weight.rounds), 0, -1):
             together = min(FACTOR_BYTES, MOST_OUTPUTS * weight.scale_bytes // chip.lanes)
             plan = Plan(rows, Cut.of(weight, rounds, together))
-            high = FEW_TILES * plan.cut.tile_bytes(chip, weight) + factor_room(problem, plan, chip)
+            high = FEW_TILES * plan.cut.tile_bytes(chip, weight.row_bytes) + factor_room(
+                problem, plan, chip
+            )
             if _low_bytes(problem, plan, chip, few) + high <= chip.local_bytes:
                 return plan
     raise DoesNotFit(f"{place}: one row and {chip.lanes} outputs do not fit local memory")

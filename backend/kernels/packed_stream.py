@@ -36,9 +36,9 @@ class Cut:
         """Bytes of a lane for scales and zero points that come together."""
         return Factors.bytes(chip, weight, min(self.rounds * self.tiles, weight.rounds))
 
-    def tile_bytes(self, chip: Chip, weight: PackedWeight) -> int:
-        """Bytes of a lane of a packed tile."""
-        return align(weight.row_bytes, chip.eu_bytes) * self.rounds
+    def tile_bytes(self, chip: Chip, row_bytes: int) -> int:
+        """Bytes of a lane of a tile as it is in DDR, from those of a row."""
+        return align(row_bytes, chip.eu_bytes) * self.rounds
 
 
 class PackedStream:

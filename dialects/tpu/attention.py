@@ -23,8 +23,8 @@ from xdsl_tpu.dialects.language_models import (
     RopeArithmetic,
     SparseBlocks,
 )
-from xdsl_tpu.dialects.tpu.enums import RopeMode, RoundMode
-from xdsl_tpu.dialects.tpu.kinds import ROPE_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.enums import ActiveMode, RopeMode, RoundMode
+from xdsl_tpu.dialects.tpu.kinds import ACTIVE_MODE, ROPE_MODE, ROUND_MODE
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportElementwise, SupportFuseRelu
 
@@ -128,9 +128,12 @@ class FlexAttentionOp(SparseBlocks, TpuOp):
 
 @irdl_op_definition
 class MlpOp(TpuOp):
-    """down(act(gate(x)) * up(x)): the feed-forward block of a language model.
+    """down(f(gate(x)) * up(x)): the feed-forward block of a language model.
 
-    What `residual` holds, if it is there, is added to the rounded result.
+    Without the matrix `weight_up` it is down(f(gate(x))), that of most other transformers; f is
+    `activation`. Matrices are [N, K] where their `w_transpose_*` says so: packed ones with their
+    scales and zero points if `quantized`, floats otherwise. What `residual` holds, if it is there,
+    is added to the rounded result.
     """
 
     name = "tpu.Mlp"
@@ -140,7 +143,7 @@ class MlpOp(TpuOp):
     scale_gate = operand_def(RANKED_OR_NONE)
     zp_gate = operand_def(RANKED_OR_NONE)
     bias_gate = operand_def(RANKED_OR_NONE)
-    weight_up = operand_def(RANKED)
+    weight_up = operand_def(RANKED_OR_NONE)
     scale_up = operand_def(RANKED_OR_NONE)
     zp_up = operand_def(RANKED_OR_NONE)
     bias_up = operand_def(RANKED_OR_NONE)
@@ -160,6 +163,7 @@ class MlpOp(TpuOp):
     weight_bits = default_attr_def(I64_INT, 8)
     num_expert = default_attr_def(I64_INT, 1)
     num_expert_per_tok = default_attr_def(I64_INT, 1)
+    activation = default_attr_def(ACTIVE_MODE, ActiveMode.SILU)
     output = result_def(RANKED)
 
     traits = traits_def(Pure())

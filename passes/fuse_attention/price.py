@@ -1,38 +1,25 @@
 """What an attention takes as one op and as the ops that it is made of, both measured."""
 
 from collections.abc import Callable
-from math import prod
 
-import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.tensor import align, ceil_div
-from xdsl_tpu.backend.timing import Timeline, simulate
-from xdsl_tpu.dialects import top, tpu
-from xdsl_tpu.dialects.base import is_ranked_tensor
+from xdsl_tpu.backend.timing import Timeline
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
-from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.dialects.text import module_text
-from xdsl_tpu.dialects.weights import Weights, attach, known_weights, weights_of
 from xdsl_tpu.passes.fuse_attention.match import Attention
-from xdsl_tpu.passes.graph import module_of
+from xdsl_tpu.passes.measured import copied, cut_out, measured
 from xdsl_tpu.passes.pipelines import Settings, passes_behind
 from xdsl_tpu.passes.tensors import (
     element_bytes,
-    element_of,
     is_weight,
-    number_type,
-    required_name,
-    shape_of,
 )
-from xdsl_tpu.passes.weight_data import stored_as
 
 Change = Callable[[ModuleOp], None]
 
@@ -75,16 +62,13 @@ class Prices:
         return self._fused(block).total < self._compiled(block).total
 
     def _fused(self, parts: ModuleOp) -> Timeline:
-        fused = parts.clone()
-        attach(fused, _copied(weights_of(parts)))
+        fused = copied(parts)
         self._fuse(fused)
         return self._compiled(fused)
 
     def _compiled(self, module: ModuleOp) -> Timeline:
-        for module_pass in passes_behind("fuse-attention", self._settings):
-            module_pass.apply(self._ctx, module)
-        program = generate(module, weights_of(module), self._chip)
-        return simulate(program.tiu, program.gdma, self._chip)
+        passes = passes_behind("fuse-attention", self._settings)
+        return measured(self._ctx, module, passes, self._chip)
 
 
 def _least_traffic(found: Attention, chip: Chip) -> float:
@@ -121,38 +105,7 @@ def _cut_out(found: Attention, around: bool) -> ModuleOp:
         border = [_before_product(value) for value in border]
     if found.scores.mask is not None:
         border.append(found.scores.mask)
-    inside = _inside(last, border)
-    network = module_of(last)
-    values = list(dict.fromkeys(v for v in border if not isinstance(v.owner, top.WeightOp)))
-    block = Block(arg_types=[_without_range(value) for value in values])
-    new: dict[SSAValue, SSAValue] = {}
-    for place, (value, argument) in enumerate(zip(values, block.args, strict=True)):
-        entry = top.InputOp.make(f"in{place}", (argument,), result_types=[argument.type])
-        block.add_op(entry)
-        new[value] = entry.results[0]
-    for op in inside:
-        block.add_op(op.clone(new))
-        for result in op.results:
-            if is_ranked_tensor(result.type) and _without_range(result) != result.type:
-                kind = _without_range(result)
-                new[result] = Rewriter.replace_value_with_new_type(new[result], kind)
-    result = new[last.results[0]]
-    block.add_op(ReturnOp(result))
-    kind = FunctionType.from_lists([v.type for v in values], [result.type])
-    module = ModuleOp([FuncOp("main", kind, Region(block))], sym_name=StringAttr("attention"))
-    module.attributes = {
-        name: value for name, value in network.attributes.items() if name.startswith("module.")
-    }
-    module.attributes.pop("module.weight_file", None)
-    attach(module, _weights(inside, network))
-    return module
-
-
-def _without_range(value: SSAValue) -> TensorType[Attribute]:
-    """The type, the same for all ranges that calibration found: they cost the same."""
-    element = element_of(value)
-    kept = number_type(value) if isinstance(element, CalibratedType) else element
-    return TensorType(kept, shape_of(value))
+    return cut_out(_between(last, border), "attention")
 
 
 _MOVES = (tpu.ReshapeOp, tpu.PermuteOp, tpu.SqueezeOp, tpu.UnsqueezeOp, tpu.SliceOp)
@@ -187,8 +140,8 @@ def _has_weight(op: Operation) -> bool:
     return isinstance(op, tpu.MatMulOp) and is_weight(op.right)
 
 
-def _inside(last: Operation, border: list[SSAValue]) -> list[Operation]:
-    """The ops between the border and the last one, in the order of the block."""
+def _between(last: Operation, border: list[SSAValue]) -> set[Operation]:
+    """The ops that lead to the last one from the border."""
     wanted, stack = set[Operation](), [last]
     while stack:
         op = stack.pop()
@@ -196,31 +149,6 @@ def _inside(last: Operation, border: list[SSAValue]) -> list[Operation]:
             continue
         wanted.add(op)
         for value in op.operands:
-            weight = isinstance(value.owner, top.WeightOp)
-            if isinstance(value.owner, Operation) and (weight or value not in border):
+            if isinstance(value.owner, Operation) and value not in border:
                 stack.append(value.owner)
-    block = last.parent
-    assert block is not None
-    return [op for op in block.ops if op in wanted]
-
-
-def _weights(ops: list[Operation], around: ModuleOp) -> Weights:
-    """Those of some ops; zeros where nobody knows them."""
-    known, found = known_weights(around), Weights()
-    for op in ops:
-        if not isinstance(op, top.WeightOp):
-            continue
-        name, value = required_name(op), op.output
-        if known is not None and name in known:
-            found[name] = known[name]
-        else:
-            zeros = np.zeros(prod(shape_of(value)), np.float32)
-            found[name] = stored_as(zeros.reshape(shape_of(value)), element_of(value))
-    return found
-
-
-def _copied(weights: Weights) -> Weights:
-    copy = Weights()
-    for name, array in weights.items():
-        copy[name] = array
-    return copy
+    return wanted

@@ -122,3 +122,33 @@ def test_gated_blocks(
     case.op("tpu.Mlp", operands, attributes, "y", (1, rows, outputs))
     case.precision = precision
     check(case)
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth", "inner", "outputs", "biased", "sums", "up", "mode"),
+    [
+        (65, 128, 192, 64, True, True, True, "SILU"),
+        (65, 128, 192, 64, True, True, False, "GELU"),
+        (128, 40, 100, 200, True, False, True, "GELU"),
+        (130, 256, 320, 300, False, True, True, "TGELU"),
+        (130, 256, 320, 300, False, False, False, "SILU"),
+        (300, 32, 16000, 32, False, True, False, "SILU"),
+    ],
+)
+def test_feed_forward_blocks_of_floats(
+    rows: int, depth: int, inner: int, outputs: int, biased: bool, sums: bool, up: bool, mode: str
+) -> None:
+    """Matrices pass by once for each chunk of rows, which the last shape has several of."""
+    case = Case("f16", seed=rows)
+    operands = [case.input("x", (1, rows, depth))]
+    for name, sizes in (("g", (inner, depth)), ("u", (inner, depth)), ("d", (outputs, inner))):
+        if name == "u" and not up:
+            operands += ["none"] * 4
+            continue
+        weight = case.weight(name, sizes, scale=sizes[1] ** -0.5)
+        bias = case.weight(f"{name}_bias", (1, 1, 1, sizes[0])) if biased else "none"
+        operands += [weight, "none", "none", bias]
+    attributes = {"w_transpose_down": "true", "activation": f"#tpu<active_mode {mode}>"}
+    operands += ["none", "none", *([case.input("r", (1, rows, outputs))] if sums else [])]
+    case.op("tpu.Mlp", operands, attributes, "y", (1, rows, outputs))
+    check(case)

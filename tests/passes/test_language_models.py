@@ -181,3 +181,37 @@ def test_one_op_for_the_feed_forward_block_gives_the_same_numbers() -> None:
     wanted, *found = (run_module(one, inputs)["result_f32"] for one in (before, after, summed))
     for one in found:
         np.testing.assert_array_equal(one, wanted)
+
+
+@pytest.mark.parametrize("gated", [True, False])
+def test_one_op_for_float_matrices_gives_the_same_numbers(gated: bool) -> None:
+    """With and without a second matrix in front, with biases."""
+    inputs = {"x": inputs_of(70, 0)["states"]}
+    lowering = "convert-top-to-tpu{mode=F16 chip=bm1684x},processor-tpu-optimize"
+    before = compiled(feed_forward(70, gated), lowering)
+    after = compiled(before, "fuse-mlp{when=always},fuse-residual")
+    assert len(ops_of(after, tpu.MlpOp)) == 1
+    assert not ops_of(after, tpu.MatMulOp)
+    assert not ops_of(after, tpu.AddOp)
+    wanted, found = (run_module(one, inputs)["result_f32"] for one in (before, after))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-2)
+
+
+def feed_forward(rows: int, gated: bool) -> ModuleOp:
+    """Two or three products with biases, GELU, and a sum."""
+    net = Net()
+    x = net.input("x", 1, rows, HIDDEN)
+
+    def product(name: str, value: SSAValue, depth: int, outputs: int) -> SSAValue:
+        values = random(name, depth, outputs) / np.sqrt(depth)
+        weight = net.weight(f"{name}_w", depth, outputs, values=values)
+        bias = net.weight(f"{name}_b", 1, 1, outputs, values=random(f"{name}_b", 1, 1, outputs))
+        return net.op(top.MatMulOp, name, (value, weight, bias))
+
+    inner = net.op(top.GELUOp, "gelu", (product("gate", x, HIDDEN, INNER),))
+    if gated:
+        inner = net.op(top.MulOp, "both", (product("up", x, HIDDEN, INNER), inner))
+    down = product("down", inner, INNER, HIDDEN)
+    module = net.module(net.op(top.AddOp, "result", (down, x)))
+    module.attributes = {**module.attributes, "module.state": StringAttr("TOP_F32")}
+    return module

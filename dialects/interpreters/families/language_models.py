@@ -73,19 +73,29 @@ def _times_packed(call: Call, x: Array, first: int) -> Array:
     return conform(out, kind, overwrite=True) + bias.reshape(-1)
 
 
-def gated_block(call: Call) -> Array:
-    """down(silu(gate(x)) * up(x)) of packed matrices, each step rounded to the result's type."""
-    flags = ("quantized", "w_transpose_gate", "w_transpose_up", "w_transpose_down")
+def feed_forward(call: Call) -> Array:
+    """down(f(gate(x)) * up(x)), or down(f(gate(x))), each step rounded to the result's type."""
+    flags = ("w_transpose_gate", "w_transpose_up", "w_transpose_down")
     if not all(map(call.flag, flags)) or call.flag("is_expert"):
-        raise ValueError("only packed weights of rows [N, K], without experts, have semantics")
+        raise ValueError("only weights of rows [N, K], without experts, have semantics")
+    times = _times_packed if call.flag("quantized") else _times_floats
     x, kind = call.tensor(), call.op.results[0].type
-    gate, up = (conform(_times_packed(call, x, first), kind) for first in (1, 5))
-    silu = conform(ACTIVE_MODES["SILU"](gate), kind)
-    return _with_residual(call, _times_packed(call, conform(silu * up, kind), 9), 15)
+    inner = conform(ACTIVE_MODES[call.text("activation")](conform(times(call, x, 1), kind)), kind)
+    if call.optional(5) is not None:
+        inner = conform(inner * conform(times(call, x, 5), kind), kind)
+    return _with_residual(call, times(call, inner, 9), 15)
+
+
+def _times_floats(call: Call, x: Array, first: int) -> Array:
+    """x times the matrix [N, K] of operand `first`, plus the bias of the third behind it."""
+    weight, kind = call.tensor(first), call.op.results[0].type
+    out = x @ weight.reshape(weight.shape[-2:]).T
+    bias = call.optional(first + 3)
+    return out if bias is None else conform(out, kind, overwrite=True) + bias.reshape(-1)
 
 
 RULES: Final[Rules] = {
     rope: (top.RopeOp, tpu.RopeOp),
     packed_product: (top.A16MatMulOp, tpu.A16MatMulOp),
-    gated_block: (tpu.MlpOp,),
+    feed_forward: (tpu.MlpOp,),
 }

@@ -64,3 +64,108 @@ module @read_elsewhere attributes {module.state = "TPU_LOWERED"} {
     return %y, %g : tensor<1x65x64xf16>, tensor<1x65x64xf16>
   }
 }
+
+// -----
+
+// Float matrices that do not fit the chip together, and many rows: they are turned and pass by.
+// CHECK-LABEL: module @floats
+// CHECK: [[G:%.*]] = "top.Weight"() : () -> tensor<2816x1024xf16>
+// CHECK: [[D:%.*]] = "top.Weight"() : () -> tensor<1024x2816xf16>
+// CHECK: "tpu.Mlp"(%{{.*}}, [[G]], {{.*}}, [[D]], {{.*}}) {activation = #tpu<active_mode GELU>{{.*}}quantized = false
+// CHECK-NOT: tpu.MatMul
+// CHECK: return
+module @floats attributes {module.state = "TPU_LOWERED", module.mode = "F16", module.chip = "bm1684x"} {
+  func.func @main(%arg0: tensor<1x512x1024xf16>) -> tensor<1x512x1024xf16> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x512x1024xf16>) -> tensor<1x512x1024xf16>
+    %wg = "top.Weight"() : () -> tensor<1024x2816xf16> loc("wg")
+    %wd = "top.Weight"() : () -> tensor<2816x1024xf16> loc("wd")
+    %wu = "top.Weight"() : () -> tensor<1024x2816xf16> loc("wu")
+    %g = "tpu.MatMul"(%0, %wg, %n, %n, %n) : (tensor<1x512x1024xf16>, tensor<1024x2816xf16>, none, none, none) -> tensor<1x512x2816xf16> loc("g")
+    %a = "tpu.Active"(%g) {mode = #tpu<active_mode GELU>} : (tensor<1x512x2816xf16>) -> tensor<1x512x2816xf16> loc("a")
+    %u = "tpu.MatMul"(%0, %wu, %n, %n, %n) : (tensor<1x512x1024xf16>, tensor<1024x2816xf16>, none, none, none) -> tensor<1x512x2816xf16> loc("u")
+    %m = "tpu.Mul"(%a, %u) : (tensor<1x512x2816xf16>, tensor<1x512x2816xf16>) -> tensor<1x512x2816xf16> loc("m")
+    %y = "tpu.MatMul"(%m, %wd, %n, %n, %n) : (tensor<1x512x2816xf16>, tensor<2816x1024xf16>, none, none, none) -> tensor<1x512x1024xf16> loc("y")
+    return %y : tensor<1x512x1024xf16>
+  }
+}
+
+// -----
+
+// With few rows transfers take all the time, and in a group less is moved.
+// CHECK-LABEL: module @few_floats
+// CHECK-NOT: tpu.Mlp
+// CHECK: return
+module @few_floats attributes {module.state = "TPU_LOWERED", module.mode = "F16", module.chip = "bm1684x"} {
+  func.func @main(%arg0: tensor<1x65x1024xf16>) -> tensor<1x65x1024xf16> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x65x1024xf16>) -> tensor<1x65x1024xf16>
+    %wg = "top.Weight"() : () -> tensor<1024x2816xf16> loc("wg")
+    %wd = "top.Weight"() : () -> tensor<2816x1024xf16> loc("wd")
+    %wu = "top.Weight"() : () -> tensor<1024x2816xf16> loc("wu")
+    %g = "tpu.MatMul"(%0, %wg, %n, %n, %n) : (tensor<1x65x1024xf16>, tensor<1024x2816xf16>, none, none, none) -> tensor<1x65x2816xf16> loc("g")
+    %a = "tpu.Active"(%g) {mode = #tpu<active_mode GELU>} : (tensor<1x65x2816xf16>) -> tensor<1x65x2816xf16> loc("a")
+    %u = "tpu.MatMul"(%0, %wu, %n, %n, %n) : (tensor<1x65x1024xf16>, tensor<1024x2816xf16>, none, none, none) -> tensor<1x65x2816xf16> loc("u")
+    %m = "tpu.Mul"(%a, %u) : (tensor<1x65x2816xf16>, tensor<1x65x2816xf16>) -> tensor<1x65x2816xf16> loc("m")
+    %y = "tpu.MatMul"(%m, %wd, %n, %n, %n) : (tensor<1x65x2816xf16>, tensor<2816x1024xf16>, none, none, none) -> tensor<1x65x1024xf16> loc("y")
+    return %y : tensor<1x65x1024xf16>
+  }
+}
+
+// -----
+
+// Matrices that fit together stay in a layer group.
+// CHECK-LABEL: module @small
+// CHECK-NOT: tpu.Mlp
+// CHECK: return
+module @small attributes {module.state = "TPU_LOWERED", module.mode = "F16", module.chip = "bm1684x"} {
+  func.func @main(%arg0: tensor<1x512x256xf16>) -> tensor<1x512x256xf16> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x512x256xf16>) -> tensor<1x512x256xf16>
+    %wg = "top.Weight"() : () -> tensor<256x512xf16> loc("wg")
+    %wd = "top.Weight"() : () -> tensor<512x256xf16> loc("wd")
+    %g = "tpu.MatMul"(%0, %wg, %n, %n, %n) : (tensor<1x512x256xf16>, tensor<256x512xf16>, none, none, none) -> tensor<1x512x512xf16> loc("g")
+    %a = "tpu.Active"(%g) {mode = #tpu<active_mode GELU>} : (tensor<1x512x512xf16>) -> tensor<1x512x512xf16> loc("a")
+    %y = "tpu.MatMul"(%a, %wd, %n, %n, %n) : (tensor<1x512x512xf16>, tensor<512x256xf16>, none, none, none) -> tensor<1x512x256xf16> loc("y")
+    return %y : tensor<1x512x256xf16>
+  }
+}
+
+// -----
+
+// Nothing is multiplied with the activation.
+// CHECK-LABEL: module @plain
+// CHECK: "tpu.Mlp"
+// CHECK-NOT: tpu.MatMul
+// CHECK: return
+module @plain attributes {module.state = "TPU_LOWERED", module.mode = "F16", module.chip = "bm1684x"} {
+  func.func @main(%arg0: tensor<1x512x2048xf16>) -> tensor<1x512x2048xf16> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x512x2048xf16>) -> tensor<1x512x2048xf16>
+    %wg = "top.Weight"() : () -> tensor<2048x4096xf16> loc("wg")
+    %wd = "top.Weight"() : () -> tensor<4096x2048xf16> loc("wd")
+    %g = "tpu.MatMul"(%0, %wg, %n, %n, %n) : (tensor<1x512x2048xf16>, tensor<2048x4096xf16>, none, none, none) -> tensor<1x512x4096xf16> loc("g")
+    %a = "tpu.Active"(%g) {mode = #tpu<active_mode GELU>} : (tensor<1x512x4096xf16>) -> tensor<1x512x4096xf16> loc("a")
+    %y = "tpu.MatMul"(%a, %wd, %n, %n, %n) : (tensor<1x512x4096xf16>, tensor<4096x2048xf16>, none, none, none) -> tensor<1x512x2048xf16> loc("y")
+    return %y : tensor<1x512x2048xf16>
+  }
+}
+
+// -----
+
+// A ReLU in a product is none that the op has.
+// CHECK-LABEL: module @clamped
+// CHECK-NOT: tpu.Mlp
+// CHECK: return
+module @clamped attributes {module.state = "TPU_LOWERED", module.mode = "F16", module.chip = "bm1684x"} {
+  func.func @main(%arg0: tensor<1x512x2048xf16>) -> tensor<1x512x2048xf16> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x512x2048xf16>) -> tensor<1x512x2048xf16>
+    %wg = "top.Weight"() : () -> tensor<2048x4096xf16> loc("wg")
+    %wd = "top.Weight"() : () -> tensor<4096x2048xf16> loc("wd")
+    %g = "tpu.MatMul"(%0, %wg, %n, %n, %n) {do_relu = true} : (tensor<1x512x2048xf16>, tensor<2048x4096xf16>, none, none, none) -> tensor<1x512x4096xf16> loc("g")
+    %a = "tpu.Active"(%g) {mode = #tpu<active_mode GELU>} : (tensor<1x512x4096xf16>) -> tensor<1x512x4096xf16> loc("a")
+    %y = "tpu.MatMul"(%a, %wd, %n, %n, %n) : (tensor<1x512x4096xf16>, tensor<4096x2048xf16>, none, none, none) -> tensor<1x512x2048xf16> loc("y")
+    return %y : tensor<1x512x2048xf16>
+  }
+}
