@@ -13,6 +13,7 @@ Defaults are never written into an op by reading it, so text comes back as it wa
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic, TypeAlias, cast
 
 from typing_extensions import TypeVar
@@ -53,6 +54,14 @@ si32 = IntegerType(32, Signedness.SIGNED)
 ui32 = IntegerType(32, Signedness.UNSIGNED)
 
 A = TypeVar("A", bound=Attribute, default=Attribute)
+
+_TRUTH = (BoolAttr.from_bool(False), BoolAttr.from_bool(True))
+
+
+@lru_cache(maxsize=1 << 14)
+def _integer(value: int, type: IntegerType) -> TypedIntAttr:
+    """An integer, made once: attributes never change, and xDSL verifies each as it is made."""
+    return IntegerAttr(value, type)
 
 
 class Kind(AttrConstraint[A], Generic[A]):
@@ -109,7 +118,7 @@ class IntKind(Kind[A], Generic[A]):
     def convert(self, value: Any) -> A:
         if int(value) != value:
             raise ValueError(value)
-        return cast(A, IntegerAttr(int(value), self.type))
+        return cast(A, _integer(int(value), self.type))
 
 
 @dataclass(frozen=True)
@@ -125,7 +134,7 @@ class BoolKind(Kind[BoolAttr]):
     def convert(self, value: Any) -> BoolAttr:
         if value not in (0, 1):
             raise ValueError(value)
-        return BoolAttr.from_bool(bool(value))
+        return _TRUTH[bool(value)]
 
 
 @dataclass(frozen=True)

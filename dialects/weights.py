@@ -7,6 +7,7 @@ tells it from real uint16. `as_float32` and `from_float32` convert.
 """
 
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, MutableMapping
@@ -29,6 +30,9 @@ WEIGHT_FILE = "module.weight_file"
 """The module attribute that names the npz file."""
 
 _SUFFIX = ".npy"
+_LENGTHS = "<26x2H"
+"""The head of a member, which ends with the lengths of its name and of what else is before it."""
+
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest date zip knows: equal weights give equal files
 
 
@@ -39,10 +43,16 @@ class MissingWeightError(TpuError, KeyError):
 
 
 class _Archive:
-    """One npz file, open for reading single arrays."""
+    """One npz file, open for reading single arrays.
+
+    A member's checksum is compared when it is read for the first time, which takes several times
+    as long as reading it.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._sound: dict[str, int] = {}
+        """Members whose checksum was right, and where their bytes begin."""
         try:
             self._zip = zipfile.ZipFile(path)
         except FileNotFoundError:
@@ -61,12 +71,33 @@ class _Archive:
     def read(self, key: str) -> Array:
         """The array, read only."""
         try:
-            with self._zip.open(key + _SUFFIX) as member:
-                array: Array = np.lib.format.read_array(member, allow_pickle=False)
+            array = self._read_again(key) if key in self._sound else self._read_checked(key)
         except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
             raise self._unreadable(f"weight {key}: {error}") from error
         array.flags.writeable = False
         return array
+
+    def _read_checked(self, key: str) -> Array:
+        info = self._zip.getinfo(key + _SUFFIX)
+        with self._zip.open(info) as member:
+            array: Array = np.lib.format.read_array(member, allow_pickle=False)
+            is_checked = not member.read(1)
+        if is_checked and info.compress_type == zipfile.ZIP_STORED:
+            file = self._open_file()
+            file.seek(info.header_offset)
+            lengths = struct.unpack(_LENGTHS, file.read(struct.calcsize(_LENGTHS)))
+            self._sound[key] = file.tell() + sum(lengths)
+        return array
+
+    def _read_again(self, key: str) -> Array:
+        file = self._open_file()
+        file.seek(self._sound[key])
+        return np.lib.format.read_array(file, allow_pickle=False)
+
+    def _open_file(self) -> IO[bytes]:
+        if self._zip.fp is None:
+            raise ValueError("it was closed")
+        return self._zip.fp
 
     def copy_member(self, key: str, target: zipfile.ZipFile) -> None:
         """Copy the member's bytes without decoding the array."""
@@ -291,13 +322,14 @@ def weights_around(op: Operation) -> Weights | None:
 def as_float32(array: Array, element: Attribute) -> npt.NDArray[np.float32]:
     """The values of a stored array whose tensor has elements of type `element`, as float32.
 
-    bf16 is decoded from its uint16 storage; every other type is converted as numpy does.
+    bf16 is decoded from its uint16 storage; every other type is converted as numpy does. Values
+    that are float32 already are those of the array itself, which may be read only.
     """
     if isinstance(element, BFloat16Type):
         if array.dtype != np.uint16:
             raise TpuError(f"bf16 weights are stored as uint16, not as {array.dtype}")
         return (array.astype(np.uint32) << 16).view(np.float32)
-    return array.astype(np.float32)
+    return array.astype(np.float32, copy=False)
 
 
 def from_float32(values: npt.NDArray[np.float32], element: Attribute) -> Array:
@@ -307,7 +339,7 @@ def from_float32(values: npt.NDArray[np.float32], element: Attribute) -> Array:
     """
     match element:
         case Float32Type():
-            return values.astype(np.float32)
+            return values.astype(np.float32, copy=False)
         case Float16Type():
             with np.errstate(over="ignore"):
                 return values.astype(np.float16)

@@ -34,6 +34,19 @@ def values_of(value: SSAValue) -> Floats | None:
     return as_float32(array, element_of(value)).reshape(shape_of(value))
 
 
+def is_known(value: SSAValue) -> bool:
+    """Whether `values_of` has numbers of it, without reading them."""
+    weight = None if is_integer_tensor(value) else producer(value, WeightOp)
+    return weight is not None and known_weights(module_of(weight)) is not None
+
+
+def known_values(value: SSAValue) -> Floats:
+    """The numbers of a value of which `is_known` is true; raises TpuError as `values_of`."""
+    values = values_of(value)
+    assert values is not None
+    return values
+
+
 def whole_numbers_of(value: SSAValue) -> npt.NDArray[np.int64] | None:
     """The numbers of a weight of integers, or of floats that are to be used as such.
 

@@ -20,6 +20,11 @@ VANISHING = LEAST_SUBNORMAL / 2
 
 def magnitude(values: npt.NDArray[Any]) -> float:
     """The largest absolute value; 0 of no values, and NaNs left out."""
+    if not values.size:
+        return 0.0
+    most = max(abs(float(values.max())), abs(float(values.min())))
+    if not np.isnan(most):
+        return most
     return float(np.nan_to_num(np.abs(values), nan=0, posinf=np.inf).max(initial=0))
 
 

@@ -19,6 +19,7 @@ from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.pack_weights import USUAL_GROUP
 from xdsl_tpu.passes.pattern_table import PatternPass
 from xdsl_tpu.passes.pipeline import OptionTexts, did_you_mean, option_words, set_up_pass
+from xdsl_tpu.passes.verification import Verifier
 
 
 @dataclass(frozen=True)
@@ -284,11 +285,14 @@ def run_passes(
     module: ModuleOp, passes: Sequence[ModulePass], stage: str = ""
 ) -> Iterator[PassTime]:
     """Run passes on `module`, verifying it after each; their times are booked on `stage`."""
-    ctx = make_context()
-    for module_pass in passes:
+    ctx, verifier = make_context(), Verifier()
+    for number, module_pass in enumerate(passes, 1):
         start = time.perf_counter()
         module_pass.apply(ctx, module)
-        module.verify()
+        if number < len(passes):
+            verifier.verify(module)
+        else:
+            module.verify()
         check_order(module, f"after {module_pass.name}")
         yield PassTime(stage, module_pass.name, time.perf_counter() - start)
 

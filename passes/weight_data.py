@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.weights import Weights, as_float32, from_float32
+from xdsl_tpu.passes.half_range import LARGEST, magnitude
 from xdsl_tpu.passes.tensors import element_of, required_name, shape_of
 
 Array = npt.NDArray[Any]
@@ -31,8 +32,9 @@ def stored_as(values: Array, element: Attribute, *, clip: bool = False) -> Array
     if isinstance(element, IntegerType):
         return values.astype(np.int32)
     if clip and isinstance(element, Float16Type):
-        limit = np.float32(np.finfo(np.float16).max)
-        values = np.clip(values, -limit, limit)
+        limit = np.float32(LARGEST)
+        if not magnitude(values) <= limit:
+            values = np.clip(values, -limit, limit)
     return from_float32(values.astype(np.float32, copy=False), element)
 
 

@@ -28,6 +28,7 @@ from xdsl_tpu.passes.input_ranges import record_input_ranges
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import FLOAT, Quantization, Settings, check_disabled, run_stage
 from xdsl_tpu.tools.float_layers import Layers, layers_of
+from xdsl_tpu.tools.garbage import rare_collections
 from xdsl_tpu.tools.module_weights import attach_to_model, check_weights, name_weights
 from xdsl_tpu.tools.provenance import COMPILED, compilation, weight_hashes
 from xdsl_tpu.tools.verify import verify
@@ -125,7 +126,7 @@ def compile_model(
     """
     check_disabled(disable)
     chip = load_chip(chip_name)
-    with scratch_folder(output) as scratch:
+    with rare_collections(), scratch_folder(output) as scratch:
         source = _Source(model, input_shapes, weights, command)
         settings = Settings(
             quantize,

@@ -7,7 +7,10 @@ often they are used (the steps of a recurrent layer), and of a table the rows th
 import hashlib
 import math
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
@@ -25,6 +28,9 @@ BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
 
 HOST_BYTES = 4
 """Of an element of an input or output: they are f32, or int32."""
+
+_FIRST = 256
+"""Elements at the start of arrays by which most that differ are told apart."""
 
 _TABLES = (top.GatherOp, top.GatherElementsOp, top.GatherNDOp)
 
@@ -77,12 +83,21 @@ def _elements(value: SSAValue) -> int:
 def _weights(module: ModuleOp, ops: list[top.WeightOp]) -> int:
     """Elements that any order of the ops must load."""
     arrays = weights_of(module)
-    sizes: dict[bytes, int] = {}
+    alike: dict[object, list[top.WeightOp]] = {}
     for op in ops:
         array = arrays[name_of(op) or ""]
-        key = hashlib.sha256(repr(array.shape).encode() + array.tobytes()).digest()
-        sizes[key] = max(sizes.get(key, 0), _read(op.results[0]))
+        head = (array.shape, array.reshape(-1)[:_FIRST].tobytes())
+        alike.setdefault(head, []).append(op)
+    sizes: dict[object, int] = {}
+    for head, some in alike.items():
+        for op in some:
+            key = (head, _digest(arrays[name_of(op) or ""]) if len(some) > 1 else b"")
+            sizes[key] = max(sizes.get(key, 0), _read(op.results[0]))
     return sum(sizes.values())
+
+
+def _digest(array: npt.NDArray[Any]) -> bytes:
+    return hashlib.sha256(np.ascontiguousarray(array).data).digest()
 
 
 def _read(weight: SSAValue) -> int:

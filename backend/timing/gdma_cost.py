@@ -177,14 +177,23 @@ def _touched(side: Side, width: int, layout: DdrLayout) -> frozenset[int]:
     blocks = math.ceil(side.sizes[2] * side.strides[2] * width / layout.interleave)
     if blocks >= layout.channels:
         return frozenset(range(layout.channels))
-    offsets = np.zeros(1, np.int64)
-    for axis in (0, 1):
-        steps = np.arange(side.sizes[axis], dtype=np.int64) * (side.strides[axis] * width)
-        offsets = np.unique(np.add.outer(offsets, steps[steps < layout.window]))
-        offsets = offsets[offsets < layout.window]
-    first = offsets // layout.interleave
-    touched = np.unique((first[:, None] + np.arange(blocks)) % layout.channels)
-    return frozenset(touched.tolist())
+    first = set[int]()
+    for start in _starts(0, side.sizes[0], side.strides[0] * width, layout.window):
+        planes = _starts(start, side.sizes[1], side.strides[1] * width, layout.window)
+        if planes and planes.step <= layout.interleave:  # none of the blocks between is left out
+            first.update(range(planes[0] // layout.interleave, planes[-1] // layout.interleave + 1))
+        else:
+            first.update(plane // layout.interleave for plane in planes)
+        if len(first) == layout.window // layout.interleave:
+            break
+    return frozenset((one + block) % layout.channels for one in first for block in range(blocks))
+
+
+def _starts(first: int, count: int, step: int, window: int) -> range:
+    """Where `count` planes `step` bytes apart begin, up to the end of the window."""
+    if not step:
+        return range(first, first + min(count, 1))
+    return range(first, min(first + count * step, window), step)
 
 
 def channel_share(sides: Sequence[Side], width: int, layout: DdrLayout) -> float:

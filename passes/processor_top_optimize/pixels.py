@@ -13,7 +13,7 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import reshape
-from xdsl_tpu.passes.constants import Floats, make_weight, values_of
+from xdsl_tpu.passes.constants import is_known, known_values, make_weight
 from xdsl_tpu.passes.graph import (
     derived_name,
     has_shapes,
@@ -42,10 +42,16 @@ _LARGEST_MATRIX = 6 << 20
 
 
 class _Linear(NamedTuple):
-    """The numbers of a product with a weight: x (.., K) times (K, N) plus (N,)."""
+    """The weights of a product whose numbers are known: x (.., K) times (K, N) plus (N,)."""
 
-    matrix: Floats
-    bias: Floats | None
+    matrix: SSAValue
+    bias: SSAValue | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """K and N."""
+        depth, width = shape_of(self.matrix)
+        return depth, width
 
 
 class RowsToImage(RewritePattern):
@@ -68,7 +74,7 @@ class RowsToImage(RewritePattern):
         if product is None or linear is None:
             return
         target, (batch, _, depth) = shape_of(op.output), shape_of(product.input)
-        if len(target) != 4 or target[:2] != (batch, linear.matrix.shape[1]):
+        if len(target) != 4 or target[:2] != (batch, linear.shape[1]):
             return
         if depth > target[1] or 1 in target[2:]:
             return
@@ -104,7 +110,7 @@ class ImageToRows(RewritePattern):
         flat = sole_producer(permute.input, top.ReshapeOp)
         if flat is None or not has_shapes(flat.input, flat.output):
             return
-        source, depth, width = shape_of(flat.input), *linear.matrix.shape
+        source, depth, width = shape_of(flat.input), *linear.shape
         if len(source) != 4 or source[:2] != shape_of(flat.output)[:2] or 1 in source[2:]:
             return
         if width > depth:
@@ -153,9 +159,9 @@ class RowToPixel(RewritePattern):
         linear = _linear(op, len(shape_of(op.input)))
         if linear is None or mode not in _BYTES or shape_of(op.output)[-1] == 1:
             return
-        if linear.matrix.size * _BYTES[mode] > _LARGEST_MATRIX:
+        if math.prod(linear.shape) * _BYTES[mode] > _LARGEST_MATRIX:
             return
-        depth, width = linear.matrix.shape
+        depth, width = linear.shape
         image = reshape(derived_name(op, "_r_pixel"), op.input, (1, depth, 1, 1))
         kind = tensor_like(op.output, (1, width, 1, 1))
         name = name_loc(derived_name(op, "_r_image"))
@@ -182,13 +188,13 @@ def _linear(op: top.MatMulOp, rank: int = 3) -> _Linear | None:
         return None
     if not has_shapes(op.input, op.output) or len(shape_of(op.input)) != rank:
         return None
-    matrix = values_of(op.right)
-    if matrix is None or matrix.ndim != 2:
+    if not is_known(op.right) or len(shape_of(op.right)) != 2:
         return None
-    bias = None if is_none(op.bias) else values_of(op.bias)
-    if not is_none(op.bias) and (bias is None or bias.size != matrix.shape[1]):
+    if is_none(op.bias):
+        return _Linear(op.right, None)
+    if not is_known(op.bias) or math.prod(shape_of(op.bias)) != shape_of(op.right)[1]:
         return None
-    return _Linear(matrix, bias)
+    return _Linear(op.right, op.bias)
 
 
 def _function(value: SSAValue) -> tuple[Operation | None, SSAValue]:
@@ -214,12 +220,13 @@ def _pointwise(
     rewriter: PatternRewriter,
 ) -> list[Operation]:
     """A product over the channels of an image: its weights and the convolution, which is last."""
-    depth, width = linear.matrix.shape
-    filters = np.ascontiguousarray(linear.matrix.T).reshape(width, depth, 1, 1)
+    depth, width = linear.shape
+    filters = np.ascontiguousarray(known_values(linear.matrix).T).reshape(width, depth, 1, 1)
     made: list[Operation] = [make_weight(op, derived_name(op, "_filter"), filters)]
     bias = none_for(op, rewriter)
     if linear.bias is not None:
-        made.append(make_weight(op, derived_name(op, "_bias"), linear.bias.reshape(width)))
+        terms = known_values(linear.bias).reshape(width)
+        made.append(make_weight(op, derived_name(op, "_bias"), terms))
         bias = made[-1].results[0]
     conv = top.ConvOp.make(
         name,

@@ -62,7 +62,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "frontend": {"xdsl", "numpy", "onnx", "google"},
     "frontend.llm": {"xdsl", "numpy", "safetensors"},
     "passes": {"xdsl", "numpy"},
-    "passes.layout": {"xdsl", "numpy", "networkx"},
+    "passes.layout": {"xdsl", "numpy"},
     "backend": {"xdsl", "numpy"},
     "backend.bmodel": {"numpy", "flatbuffers"},
     "backend.chip": set(),

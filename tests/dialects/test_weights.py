@@ -266,3 +266,27 @@ def test_wrong_element_types_are_errors() -> None:
         as_float32(np.zeros(2, np.float32), BFloat16Type())
     with pytest.raises(TpuError, match="weights of type i8 are not made from floats"):
         from_float32(np.zeros(2, np.float32), i8)
+
+
+def test_an_array_read_again_is_the_same(file: Path) -> None:
+    with Weights(file) as weights:
+        for name in weights:
+            first, again = weights[name], weights[name]
+            assert first.dtype == again.dtype
+            assert first.tobytes() == again.tobytes()
+            assert not again.flags.writeable
+
+
+def test_an_array_is_read_again_only_from_an_open_file(file: Path) -> None:
+    weights = Weights(file)
+    name = next(iter(weights))
+    assert weights[name].size
+    weights.close()
+    with pytest.raises(TpuError, match="cannot be read"):
+        weights[name]
+
+
+def test_compressed_arrays_are_read_again(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "small.npz", ones=np.ones(1000, np.float32))
+    weights = Weights(tmp_path / "small.npz")
+    assert [weights["ones"].sum(), weights["ones"].sum()] == [1000, 1000]
