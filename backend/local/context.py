@@ -162,11 +162,15 @@ class Scratch:
         return compact(self.chip, self.take(compact_bytes(self.chip, shape, dtype)), shape, dtype)
 
     def holds(self, sizes: Sequence[int]) -> bool:
-        """Whether buffers of these sizes could all be taken now."""
+        """Whether buffers of these sizes could all be taken now.
+
+        If so they count as taken: who asks works in as much memory, taken later or not.
+        """
         taken = len(self.taken)
         with self.temporary():
             fit = all(self.find(size) is not None for size in sizes)
-        del self.taken[taken:]
+        if not fit:
+            del self.taken[taken:]
         return fit
 
 

@@ -13,7 +13,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.fold_columns.filters import Array
 from xdsl_tpu.passes.fold_columns.network import Sliding, columns_axis
-from xdsl_tpu.passes.tensors import element_of, shape_of
+from xdsl_tpu.passes.tensors import element_of, number_type, shape_of
 
 
 class Building:
@@ -52,7 +52,7 @@ class Building:
             name,
             [
                 ends[0],
-                self._new_weight(f"{name}_of_{outputs}", shape, element_of(value), data),
+                self._new_weight(f"{name}_of_{outputs}", shape, number_type(value), data),
                 self._none,
             ],
             result_types=[ends[1]],

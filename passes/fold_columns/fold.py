@@ -46,8 +46,8 @@ from xdsl_tpu.passes.module_state import State, chip_of, float_format, require_s
 from xdsl_tpu.passes.tensors import element_of, functions, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import Change
 
-BYTES = {"F32": 4, "F16": 2, "BF16": 2}
-"""Of an element, in the modes whose values have no ranges of their own."""
+BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
+"""Of an element, in each mode."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,8 @@ class FoldColumnsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
-        width = BYTES.get(float_format(op) or "F16")
+        prices = Prices(chip_of(op, self.chip), BYTES[float_format(op) or "F16"])
         weights = known_weights(op)
-        if width is None:
-            return
-        prices = Prices(chip_of(op, self.chip), width)
         for func in functions(op):
             network = network_of(func)
             folds = choose_folds(network, prices)

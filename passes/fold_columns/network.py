@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.interfaces.channels import AlongChannels, ChannelAlike
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.traits import SupportElementwise
 from xdsl_tpu.passes.fold_columns.filters import Slide
-from xdsl_tpu.passes.tensors import is_weight, shape_of
+from xdsl_tpu.passes.tensors import is_weight, number_type, shape_of
 
 Sliding = top.ConvOp | top.DeconvOp
 Crossing = Sliding | top.MaxPoolOp
@@ -88,7 +88,7 @@ def in_step(op: Operation) -> bool:
         return op.multiplied(1, shape_of(values[0])) is not None
     alike = (SupportElementwise, ChannelAlike)
     stays = any(op.has_trait(trait, value_if_unregistered=False) for trait in alike)
-    return stays and {value.type for value in values} == {result.type for result in op.results}
+    return stays and {shape_of(one) for one in (*values, *op.results)} == {shape_of(values[0])}
 
 
 def has_channels(parameter: SSAValue, value: SSAValue) -> bool:
@@ -145,7 +145,7 @@ def _can_fold(value: SSAValue) -> bool:
     kind = value.type
     return (
         is_ranked_tensor(kind)
-        and isinstance(kind.element_type, AnyFloat)
+        and isinstance(number_type(value), AnyFloat)
         and len(kind.get_shape()) in RANKS
     )
 

@@ -82,28 +82,31 @@ def _deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     assert isinstance(op, top.DeconvOp)
     do, windows = Steps(op, ctx), _windows(op)
     weights = np.flip(_filter(do, op), tuple(range(2, 2 + len(windows))))
-    extra = (ints(op.output_padding) if op.output_padding is not None else ()) or (0,) * len(
-        windows
-    )
     group = op.group.value.data
+    inserted, gaps = inserting(op)
+    x = _data(op, ctx)
+    plane = group == 1 and len(windows) > 1 and any(gaps)
+    if plane and can_insert(inserted[-2:], gaps[-2:]):
+        filters = np.ascontiguousarray(weights)
+        return [_Convolution(do, group).emit_spread(x, filters, op.bias, inserted, gaps)]
+    x = _spread(do, x, [w.stride for w in windows])
+    turned = [replace(w, after=w.after - gap) for w, gap in zip(inserted, gaps, strict=True)]
+    return [_Convolution(do, group).emit(x, np.ascontiguousarray(weights), op.bias, turned)]
+
+
+def inserting(op: "top.DeconvOp") -> tuple[list[Window], list[int]]:
+    """The windows of a transposed convolution over its input with so many zeros between elements
+    of each dimension."""
+    windows = _windows(op)
+    extra = ints(op.output_padding or ()) or (0,) * len(windows)
     inserted = [
         Window(w.kernel, 1, w.reach - w.before, w.reach - w.after + e, w.dilation)
         for w, e in zip(windows, extra, strict=True)
     ]
-    gaps = [w.stride - 1 for w in windows]
-    x = _data(op, ctx)
-    if group == 1 and any(gaps) and _can_insert(inserted[-2:], gaps[-2:]):
-        filters = np.ascontiguousarray(weights)
-        return [_Convolution(do, group).emit_spread(x, filters, op.bias, inserted, gaps)]
-    x = _spread(do, x, [w.stride for w in windows])
-    turned = [
-        Window(w.kernel, 1, w.reach - w.before, w.reach - w.after + e - (w.stride - 1), w.dilation)
-        for w, e in zip(windows, extra, strict=True)
-    ]
-    return [_Convolution(do, group).emit(x, np.ascontiguousarray(weights), op.bias, turned)]
+    return inserted, [w.stride - 1 for w in windows]
 
 
-def _can_insert(windows: Sequence[Window], gaps: Sequence[int]) -> bool:
+def can_insert(windows: Sequence[Window], gaps: Sequence[int]) -> bool:
     """Whether a command does it: within its limits, and so that every window sees an element."""
     return all(
         0 <= w.before <= min(w.reach, LIMITS.padding)
@@ -194,13 +197,7 @@ class _Convolution:
         """The result over an input with zeros between its elements."""
         if len(windows) == 3:
             return self._volume(x, weights, bias, windows, gaps)
-        if len(windows) == 2:
-            return self._conv2d(x, weights, bias, windows, "", gaps=gaps)
-        element, column = self.do.ctx.element, NO_WINDOW
-        x = self.do.reshaped("image", x, (*shape_of(x), 1), element)
-        image = [*windows, column]
-        y = self._conv2d(x, weights[..., None], bias, image, "convolved", gaps=[*gaps, 0])
-        return self.do.last(tpu.ReshapeOp, [y], element, shape=list(shape_of(y)[:-1]))
+        return self._conv2d(x, weights, bias, windows, "", gaps=gaps)
 
     def emit_computed(
         self, x: SSAValue, weights: SSAValue, bias: SSAValue, windows: Sequence[Window]

@@ -44,6 +44,7 @@ PATTERNS: PatternTable = {
         fold_rows.FoldPatchRows(),
         depthwise.SplitDepthwise(),
     ),
+    top.DeconvOp: (conv.DeconvRowsToPlanes(),),
     top.DivOp: (arithmetic.DivBySqrt(),),
     top.MatMulOp: (
         split_matmul.SplitMatMulPattern(),

@@ -1,11 +1,12 @@
 """Folding columns into channels: the filters, the choice, and that networks compute the same."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.passes.semantics import Net, assert_same_numbers, kinds, random_inputs
+from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of, random_inputs
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 
@@ -13,9 +14,12 @@ from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
-from xdsl_tpu.dialects import top
+from xdsl_tpu.backend.program import Program
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters import run_module
-from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.dialects.quant import UniformType
+from xdsl_tpu.dialects.weights import clone_with_weights, weights_of
+from xdsl_tpu.passes.calibration.table import CalibrationTable, Threshold
 from xdsl_tpu.passes.fold_columns.choice import Prices
 from xdsl_tpu.passes.fold_columns.filters import (
     Array,
@@ -25,8 +29,8 @@ from xdsl_tpu.passes.fold_columns.filters import (
     shortest,
     staggering,
 )
-from xdsl_tpu.passes.pipelines import lower
-from xdsl_tpu.passes.tensors import shape_of
+from xdsl_tpu.passes.pipelines import Quantization, lower
+from xdsl_tpu.passes.tensors import element_of, shape_of
 
 
 def slid(x: Array, filters: Array, slide: Slide) -> Array:
@@ -250,3 +254,86 @@ def _is_depthwise(op: top.ConvOp) -> bool:
 
 def _free(prices: Prices, shape: Sequence[int], taken: int, given: int) -> float:
     return 0.0
+
+
+def eight_bits() -> ModuleOp:
+    """Filters of few channels, a pool and activations; every tensor has a range."""
+    net = Net()
+    x = net.input("x", 1, 4, 8, 96)
+
+    def conv(name: str, x: SSAValue, filters: tuple[int, ...], **more: Any) -> SSAValue:
+        window: dict[str, Any] = {"pads": (1,) * 4, "strides": (1, 1), "kernel_shape": filters[2:]}
+        bias = net.weight(f"{name}_b", filters[0])
+        return net.op(
+            top.ConvOp, name, (x, net.weight(f"{name}_w", *filters), bias), **window | more
+        )
+
+    first = net.op(top.LeakyReluOp, "l", (conv("c0", x, (8, 4, 3, 3)),), alpha=0.1)
+    second = conv("c1", first, (8, 8, 3, 5), pads=(1, 4, 1, 4), dilations=(1, 2))
+    total = net.op(top.AddOp, "r", (second, first))
+    pool = {"kernel_shape": (2, 2), "strides": (2, 2), "pads": (0,) * 4}
+    pooled = net.op(top.MaxPoolOp, "m", (total,), **pool)
+    return net.module(conv("c2", pooled, (8, 8, 3, 3)))
+
+
+@pytest.mark.parametrize("way", ["through_ddr", "by_array"])
+def test_folded_eight_bits_are_the_same_integers(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Prices, way, _free)
+    module, found = eight_bits(), list[Array]()
+    inputs, table = random_inputs(module, 0), _table(module, tmp_path)
+    for without in ((), ("fold-columns",)):
+        lowered, program = _integers(module, table, without)
+        widest = max(shape_of(op.output)[1] for op in ops_of(lowered, tpu.Conv2DOp))
+        assert (widest > 8) == (not without)
+        found += run_program(program, load_chip("bm1684x"), inputs).values()
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("kernel", [(4,), (4, 4), (3, 5)])
+@pytest.mark.parametrize("without", [(), ("layer-group",)])
+def test_transposed_convolutions_in_eight_bits(
+    kernel: tuple[int, ...], without: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The command puts the zeros between elements; the chip computes what the interpreter does."""
+    net, rank = Net(), len(kernel)
+    x = net.op(top.ReluOp, "r", (net.input("x", 2, 70, *(9,) * rank),))
+    operands = (x, net.weight("w", 24, 70, *kernel), net.weight("b", 24))
+    window = {"kernel_shape": kernel, "strides": (2,) * rank, "pads": (1,) * 2 * rank}
+    y = net.op(top.DeconvOp, "y", operands, do_relu=True, **window)
+    module = net.module(net.op(top.LeakyReluOp, "z", (y,), alpha=0.2))
+    inputs, table = random_inputs(module, 0), _table(module, tmp_path)
+    lowered, program = _integers(module, table, ("fold-columns", *without))
+    assert [op.name for op in lowered.walk() if op.name == "tpu.Conv2D"]
+    assert all(
+        isinstance(element_of(op.output), UniformType) for op in ops_of(lowered, tpu.Conv2DOp)
+    )
+    (expected,) = run_module(lowered, inputs).values()
+    (found,) = run_program(program, load_chip("bm1684x"), inputs).values()
+    np.testing.assert_array_equal(found, expected.reshape(found.shape))
+
+
+def _table(module: ModuleOp, folder: Path) -> Quantization:
+    """The range of every tensor on the inputs of seed 0."""
+    seen: dict[str, Threshold] = {}
+
+    def observe(name: str, value: Array) -> None:
+        seen[name] = Threshold(float(np.abs(value).max()), float(value.min()), float(value.max()))
+
+    run_module(module, random_inputs(module, 0), trace=observe)
+    if "m" in seen:  # a pool keeps the scale of what it reads, in front of it or behind
+        seen["m"] = seen["r"]
+    (folder / "table").write_text(CalibrationTable(seen).text(), encoding="utf-8")
+    return Quantization(str(folder / "table"))
+
+
+def _integers(
+    module: ModuleOp, table: Quantization, without: Sequence[str]
+) -> tuple[ModuleOp, Program]:
+    """The module in 8 bits, and its program."""
+    chip, one = load_chip("bm1684x"), clone_with_weights(module)
+    lower(one, "INT8", chip.instruction_set, without, quantization=table)
+    program = generate(one, weights_of(one), chip)
+    assert check_program(program, chip) == []
+    return one, program

@@ -1,5 +1,7 @@
 """What the chip does badly becomes what it does well, with the same numbers."""
 
+from typing import Any
+
 import pytest
 from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
 from xdsl.ir import SSAValue
@@ -66,6 +68,16 @@ def test_convolution_of_rows_is_one_of_planes(mode: str) -> None:
     (conv,) = ops_of(after, tpu.Conv2DOp)
     assert shape_of(conv.input) == (2, 4, 9, 1)
     assert shape_of(conv.output) == (2, 6, 5, 1)
+
+
+@pytest.mark.parametrize("more", [{}, {"output_padding": [1]}, {"pads": [0, 2]}])
+def test_transposed_convolution_of_rows_is_one_of_planes(more: dict[str, Any]) -> None:
+    net = Net()
+    window = {"kernel_shape": [4], "strides": [2], "pads": [1, 1], "dilations": [1], **more}
+    operands = (net.input("x", 2, 4, 9), net.weight("w", 6, 4, 4), net.weight("b", 6))
+    module = net.module(net.op(top.DeconvOp, "y", operands, do_relu=True, **window))
+    (made,) = ops_of(assert_same_numbers(module, OPTIMIZE), top.DeconvOp)
+    assert shape_of(made.input) == (2, 4, 9, 1)
 
 
 @pytest.mark.parametrize("relu", [False, True])

@@ -36,7 +36,6 @@ from xdsl_tpu.backend.tensor import (
     compact,
 )
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 
 FEWEST_TILES = 4
@@ -71,15 +70,13 @@ def conv2d(context: KernelContext, op: Operation) -> None:
 def check(context: KernelContext, op: "tpu.Conv2DOp") -> tuple[Axis, Axis, int]:
     """How the window slides over rows and columns, and which taps are merged.
 
-    Raises TpuError for element types that are not of 8 bits, inserted zeros, and windows that no
-    command can describe.
+    Raises TpuError for element types that are not of 8 bits, and windows that no command can
+    describe.
     """
     x, weight, out = (context.value(v) for v in (op.input, op.filter, op.output))
     if {x.dtype.bytes, weight.dtype.bytes, out.dtype.bytes} != {1}:
         kinds = f"{x.dtype.label} and {weight.dtype.label} to {out.dtype.label}"
         raise NoKernel(f"{where(op)}: there is no convolution of {kinds}")
-    if op.inserts is not None and any(ints(op.inserts)):
-        raise NoKernel(f"{where(op)}: inserted zeros have no kernel")
     x4, out4 = x.as4(four(x.shape)), out.as4(four(out.shape))
     rows, columns = window_axes(op, x4.shape, out4.shape)
     merge = op.use_3ic_optimize.value.data & (MERGE_ROWS | MERGE_COLUMNS)

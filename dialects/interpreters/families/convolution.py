@@ -67,7 +67,7 @@ def _with_trailing_ones(x: Array, rank: int) -> Array:
     return x.reshape(*x.shape, *(1,) * (rank - x.ndim))
 
 
-def _input(call: Call) -> Array:
+def spread_input(call: Call) -> Array:
     """The first operand, with zeros between its elements where `inserts` says so."""
     x = _with_trailing_ones(call.tensor(), 2 + len(call.integers("kernel_shape")))
     inserts = call.integers("inserts") if call.has("inserts") else []
@@ -82,14 +82,14 @@ def _input(call: Call) -> Array:
 
 def convolution(call: Call) -> Array:
     """Input, filter `[oc, ic/group, *kernel]`, bias."""
-    x = _input(call)
+    x = spread_input(call)
     out = conv(x, call.tensor(1), call.optional(2), _geometry(call, x))
     return call.shaped(out)
 
 
 def tpu_convolution(call: Call) -> Array:
     """As `convolution`, with a filter in either layout."""
-    x = _input(call)
+    x = spread_input(call)
     out = conv(x, _plain_filter(call, x), call.optional(2), _geometry(call, x))
     return call.shaped(out)
 

@@ -14,7 +14,7 @@ from xdsl_tpu.dialects.interpreters.coefficients import (
     split_coefficients,
 )
 from xdsl_tpu.dialects.interpreters.elements import element_type, integer_dtype, is_integer
-from xdsl_tpu.dialects.interpreters.families.convolution import filter_row
+from xdsl_tpu.dialects.interpreters.families.convolution import filter_row, spread_input
 from xdsl_tpu.dialects.interpreters.layouts import (
     FilterShape,
     is_depthwise,
@@ -37,11 +37,10 @@ def convolution(call: Call) -> Array:
     """
     if call.integer("kernel_zp"):
         raise ValueError("a zero point of the filter (kernel_zp) has no semantics")
-    if call.has("inserts") and any(call.integers("inserts")):
-        raise ValueError("zeros inserted into the input (inserts) have no interpreter semantics")
-    kernel = call.integers("kernel_shape")
-    x = call.tensor()
-    x = x.reshape(*x.shape, *(1,) * (2 + len(kernel) - x.ndim))
+    kernel, x = call.integers("kernel_shape"), spread_input(call)
+    spread = call.has("inserts") and any(call.integers("inserts"))
+    if spread and zero_point(call.op.operands[0].type):
+        raise ValueError("zeros are inserted into the input (inserts) where 0 is another integer")
     filter_, parts = _coefficients(call, x)
     strides = call.integers("strides")
     dilations = call.integers("dilations") or [1] * len(strides)

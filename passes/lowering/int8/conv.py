@@ -1,6 +1,7 @@
 """Convolutions: a filter scale, and so a multiplier and shift, for every output channel."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
@@ -20,9 +21,16 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     is_depthwise,
 )
 from xdsl_tpu.dialects.lanes import Lanes
-from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, UNSIGNED_MAX, result_element, step_of
+from xdsl_tpu.passes.calibration.steps import (
+    SIGNED_MAX,
+    UNSIGNED_MAX,
+    Step,
+    result_element,
+    step_of,
+)
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
+from xdsl_tpu.passes.lowering.conv import can_insert, inserting
 from xdsl_tpu.passes.lowering.int8.scales import (
     Array,
     multipliers_and_shifts,
@@ -64,10 +72,46 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
         return None
     if _is_faster_in_f16(op, ctx.lanes):
         return None
+    return _in_8_bits(op, numbers_of(op.filter, ctx), step, ctx)
+
+
+def deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """deconv(x, filter, bias) -> Conv2D of x with zeros between its elements, as `conv`.
+
+    None where a command cannot insert them, or 0 does not stand for zero.
+    """
+    assert isinstance(op, top.DeconvOp)
+    step = step_of(op.input, ctx.asymmetric)
+    plain = len(op.kernel_shape) == 2 and is_weight(op.filter) and op.group.value.data == 1
+    windows, gaps = inserting(op)
+    if not plain or step is None or step.zero_point or not can_insert(windows, gaps):
+        return None
+    turned = np.flip(numbers_of(op.filter, ctx), tuple(range(2, 2 + len(windows))))
+    return _in_8_bits(
+        op,
+        np.ascontiguousarray(turned),
+        step,
+        ctx,
+        kernel_shape=[w.kernel for w in windows],
+        strides=[w.stride for w in windows],
+        pads=[*(w.before for w in windows), *(w.after for w in windows)],
+        dilations=[w.dilation for w in windows],
+        inserts=gaps,
+        output_padding=None,
+    )
+
+
+def _in_8_bits(
+    op: top.ConvOp | top.DeconvOp,
+    weights: Array,
+    step: Step,
+    ctx: LoweringContext,
+    **changes: Any,
+) -> Sequence[SSAValue] | None:
+    """`op` with the numbers `weights` for its filter, on elements of `step`."""
     has_bias = not is_none(op.bias)
     if has_bias and not is_weight(op.bias):
         return None
-    weights = numbers_of(op.filter, ctx)
     bias = corrected_bias(op, op.bias, len(weights), ctx)
     has_bias = bias is not None
     signed = has_bias or bool(step.zero_point) or float(weights.min(initial=0)) < 0
@@ -103,6 +147,7 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
         rshift=shifts,
         do_winograd=False,
         **unlimited(op),
+        **changes,
     )
 
 

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import floats
+from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.passes.calibration.steps import (
     SIGNED_MAX,
     UNSIGNED_MAX,
@@ -114,6 +115,43 @@ def mul_const(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     )
 
 
+def leaky_relu(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """leaky_relu(x, a) -> Max(x, MulShift(x)), which is a x; Min where a is above 1.
+
+    Both are scaled where the result has another scale than x.
+    """
+    assert isinstance(op, top.LeakyReluOp)
+    step, alpha = step_of(op.input, ctx.asymmetric), op.alpha.value.data
+    if step is None or alpha < 0:
+        return None
+    wanted = result_element(op.output, ctx.asymmetric)
+    alike = step == Step(wanted.scale, wanted.storage == SI8)
+    whole = op.input if alike else _scaled(op, op.input, step.scale, wanted, "whole", ctx)
+    sloped = _scaled(op, op.input, step.scale * alpha, wanted, "sloped", ctx)
+    target = tpu.MaxOp if alpha <= 1 else tpu.MinOp
+    return build(op, ctx, target, (whole, sloped), INT8, keep=False)
+
+
+def _scaled(
+    op: Operation,
+    value: SSAValue,
+    scale: float,
+    wanted: UniformType,
+    label: str,
+    ctx: LoweringContext,
+) -> SSAValue:
+    """Integers of `scale` as those of another type, a step of `op`."""
+    multiplier, shift = multiplier_and_shift(scale / wanted.scale, 8)
+    moved = tpu.MulShiftOp.make(
+        f"{required_name(op)}_{label}",
+        (value,),
+        result_types=(TensorType(wanted, shape_of(value)),),
+        multiplier=multiplier,
+        rshift=shift,
+    )
+    return ctx.add(moved)[0]
+
+
 def add_const(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     """addconst(x, c) -> AddConst(x) {multiplier, rshift}, (x * m + const) >> r.
 
@@ -186,15 +224,7 @@ def concat(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
             table = table_of(lambda x: x, step, wanted, name, ctx)
             operands += ctx.add(tpu.LutOp.make(name, (value, table), result_types=(result,)))
             continue
-        multiplier, shift = multiplier_and_shift(step.scale / wanted.scale, 8)
-        moved = tpu.MulShiftOp.make(
-            name,
-            (value,),
-            result_types=(result,),
-            multiplier=multiplier,
-            rshift=shift,
-        )
-        operands += ctx.add(moved)
+        operands.append(_scaled(op, value, step.scale, wanted, f"{place}_requant", ctx))
     return build(op, ctx, tpu.ConcatOp, operands, INT8)
 
 

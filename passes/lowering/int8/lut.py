@@ -42,6 +42,12 @@ def _elu(op: Operation) -> Function:
     return _with_coefficients("ELU", op.alpha.value.data)
 
 
+def _leaky_relu(op: Operation) -> Function:
+    assert isinstance(op, top.LeakyReluOp)
+    alpha = op.alpha.value.data
+    return lambda x: np.where(x < 0, alpha * x, x)
+
+
 def _swish(op: Operation) -> Function:
     assert isinstance(op, top.SwishOp)
     return _with_coefficients("SWISH", op.beta.value.data)
@@ -102,6 +108,7 @@ def _relu(op: Operation) -> Function:
 WITH_ZERO_POINTS: dict[type[Operation], Callable[[Operation], Function]] = {
     top.AbsOp: lambda op: np.abs,
     top.AddConstOp: _plus,
+    top.LeakyReluOp: _leaky_relu,
     top.MulConstOp: _times,
     top.ReluOp: _relu,
     top.SubConstOp: _plus,

@@ -75,6 +75,8 @@ INT8_LOWERINGS: dict[type[Operation], Int8Lowering] = {
     top.AvgPoolOp: pool.average,
     top.ConcatOp: elementwise.concat,
     top.ConvOp: conv.conv,
+    top.DeconvOp: conv.deconv,
+    top.LeakyReluOp: elementwise.leaky_relu,
     top.MatMulOp: matmul.matmul,
     top.MaxOp: elementwise.same_scale(tpu.MaxOp),
     top.MaxPoolOp: pool.maximum,
