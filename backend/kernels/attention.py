@@ -10,10 +10,20 @@ from xdsl_tpu.backend.kernels.attention_plan import (
     Mask,
     Mix,
     Problem,
+    Sizes,
+    Step,
+    Tiling,
 )
 from xdsl_tpu.backend.kernels.attention_tiles import Layer
-from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
-from xdsl_tpu.backend.tensor import Shape4, contiguous_strides
+from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, LocalMemory, where
+from xdsl_tpu.backend.kernels.transfer import fetch, put
+from xdsl_tpu.backend.tensor import (
+    GlobalTensor,
+    LocalTensor,
+    Shape4,
+    aligned,
+    contiguous_strides,
+)
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats, ints
 from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
@@ -33,7 +43,7 @@ def attention(context: KernelContext, op: Operation) -> None:
             f"{where(op)}: one row of queries and 64 keys of {problem.k.columns} elements do not "
             f"fit the local memory of {context.chip.name}"
         )
-    Layer(context, problem, tiling).run()
+    _Streamed(context, problem, tiling).run()
 
 
 def describe(context: KernelContext, op: "tpu.FAttentionOp") -> Problem:
@@ -78,3 +88,84 @@ def _mask(value: DdrValue, full: Shape4, place: str) -> Mask:
         raise TpuError(f"{place}: a mask of shape {value.shape} does not spread over {full}")
     by = [0 if n == 1 else s for n, s in zip(shape, contiguous_strides(shape), strict=True)]
     return Mask(value.address, value.dtype, by[0], by[1], by[2])
+
+
+class _Streamed(Layer):
+    """Tiles that come from DDR and go there: a step is loaded while the one before is computed."""
+
+    def __init__(self, context: KernelContext, problem: Problem, tiling: Tiling) -> None:
+        super().__init__(context.emitter, context.memory(), problem, tiling)
+
+    def _take(self, memory: LocalMemory, sizes: Sizes) -> None:
+        def several(count: int, size: int) -> list[int]:
+            return [memory.take(size) for _ in range(count)]
+
+        self._q, self._out = several(2, sizes.q), several(2, sizes.out)
+        self._mask = several(2, sizes.mask)
+        self._k, self._v = (several(sizes.kv_buffers, s) for s in (sizes.k, sizes.v))
+        super()._take(memory, sizes)
+
+    def run(self) -> None:
+        """Emit everything; loads of the next step stand before the store of the one before."""
+        self.prepare()
+        work = self.steps
+        for index in range(len(work) + 2):
+            if index < len(work):
+                self._load(work[index])
+            if 0 <= index - 1 < len(work):
+                self.compute(work[index - 1])
+            if 0 <= index - 2 < len(work):
+                self._store(work[index - 2])
+
+    def queries(self, step: Step) -> LocalTensor:
+        return self._dense(self._q[step.q_slot], self._rows(self.problem.q, step))
+
+    def keys(self, step: Step) -> LocalTensor:
+        source = self.problem.k.tile(step.batch, step.block, step.heads)
+        return self._dense(self._k[step.kv_slot], source)
+
+    def values(self, step: Step) -> LocalTensor:
+        source = self.problem.v.tile(step.batch, step.block, step.heads)
+        return self._dense(self._v[step.kv_slot], source)
+
+    def result(self, step: Step) -> LocalTensor:
+        return self._dense(self._out[step.q_slot], self._rows(self.problem.out, step))
+
+    def mask(self, step: Step) -> LocalTensor:
+        source, by_row = self._masked(step)
+        heads, rows, _, keys = source.shape
+        rows = rows if by_row else min(self.chip.lanes, step.rows.size)
+        return aligned(self.chip, self._mask[step.slot], (heads, rows, 1, keys), source.dtype)
+
+    def _masked(self, step: Step) -> tuple[GlobalTensor, int]:
+        """The mask in DDR, and how far apart its rows are, 0 if it has one."""
+        mask = self.problem.mask
+        assert mask is not None
+        return mask.tile(step.batch, self.heads(step), step.rows, step.masked), mask.by_row
+
+    def _rows(self, part: Heads, step: Step) -> GlobalTensor:
+        return self.problem.streamed(part, step.batch, step.rows, self.heads(step), self.chip.lanes)
+
+    def _dense(self, address: int, source: GlobalTensor) -> LocalTensor:
+        return aligned(self.chip, address, source.shape, source.dtype)
+
+    def _load(self, step: Step) -> None:
+        """Keys and values unless they are there, queries, and the mask."""
+        p, e = self.problem, self.e
+        if step.load_kv:
+            fetch(e, self.keys(step), p.k.tile(step.batch, step.block, step.heads))
+        if step.first:
+            fetch(e, self.queries(step), self._rows(p.q, step))
+        if step.load_kv:
+            fetch(e, self.values(step), p.v.tile(step.batch, step.block, step.heads))
+        if p.mask is not None and step.masked.size:
+            source, by_row = self._masked(step)
+            if by_row:
+                fetch(e, self.mask(step), source)
+            else:
+                e.load_broadcast(self.mask(step), source)
+
+    def _store(self, step: Step) -> None:
+        """Finished rows."""
+        if step.last:
+            put(self.e, self._rows(self.problem.out, step), self.result(step))

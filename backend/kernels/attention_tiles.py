@@ -1,6 +1,8 @@
-"""The tiles of a fused attention: what is loaded, computed and stored for each."""
+"""The tiles of a fused attention: what is computed of each, wherever its operands come from."""
 
-from xdsl_tpu.backend.emitter import Arith
+from abc import ABC, abstractmethod
+
+from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.attention_plan import (
     Heads,
     Mix,
@@ -31,12 +33,10 @@ from xdsl_tpu.backend.kernels.sequences.exp import (
 )
 from xdsl_tpu.backend.kernels.sequences.row_set import RowSet
 from xdsl_tpu.backend.kernels.sequences.score_rows import Buffers, Running, ScoreRows
-from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory
+from xdsl_tpu.backend.kernels.support import LocalMemory
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
-from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import (
     DType,
-    GlobalTensor,
     LocalTensor,
     Shape4,
     aligned,
@@ -50,27 +50,50 @@ _LOWEST_MASK = {F16: -30000.0, F32: -1e30}
 """A sum with a score stays finite, so that rows of which everything is masked have no NaN."""
 
 
-class Layer:
-    """The buffers, and what is done with them in each step."""
+class Layer(ABC):
+    """The buffers, and what is computed in each step.
 
-    def __init__(self, context: KernelContext, problem: Problem, tiling: Tiling) -> None:
-        self.e = context.emitter
-        self.chip = context.chip
+    Where the tiles of queries, keys, values, mask and result lie in local memory, those say who
+    bring them there.
+    """
+
+    def __init__(
+        self, emitter: Emitter, memory: LocalMemory, problem: Problem, tiling: Tiling
+    ) -> None:
+        self.e = emitter
+        self.chip = emitter.chip
         self.problem, self.tiling = problem, tiling
         self._kind, self._score, self._power = problem.dtype, problem.scores, problem.powers
         self.steps = list(steps(problem, tiling, self.chip.lanes))
-        memory = context.memory()
-        sizes = Sizes.of(problem, tiling, self.chip)
-        self._take(memory, sizes)
+        self._take(memory, Sizes.of(problem, tiling, self.chip))
         self._factors = scale_factors(problem.scale * LOG2_E, problem.dtype)
+
+    @abstractmethod
+    def queries(self, step: Step) -> LocalTensor:
+        """The rows of a step, (1, rows, 1, heads * columns), or neighbouring rows in each lane,
+        (1, lanes, groups, heads * columns); if heads come first, one of them at a time."""
+
+    @abstractmethod
+    def keys(self, step: Step) -> LocalTensor:
+        """The keys of its block."""
+
+    @abstractmethod
+    def values(self, step: Step) -> LocalTensor:
+        """The values of its block."""
+
+    @abstractmethod
+    def result(self, step: Step) -> LocalTensor:
+        """Where the rows of a step go, as `queries`."""
+
+    @abstractmethod
+    def mask(self, step: Step) -> LocalTensor:
+        """What is added to the scores of the keys that are masked: (heads or 1, rows, 1, keys),
+        the same for all rows in each lane where the mask does not depend on them."""
 
     def _take(self, memory: LocalMemory, sizes: Sizes) -> None:
         def several(count: int, size: int) -> list[int]:
             return [memory.take(size) for _ in range(count)]
 
-        self._q, self._out = several(2, sizes.q), several(2, sizes.out)
-        self._mask = several(2, sizes.mask)
-        self._k, self._v = (several(sizes.kv_buffers, s) for s in (sizes.k, sizes.v))
         self._q_slots, self._k_slots, self._v_slots = (
             memory.take(s) for s in (sizes.q_slots, sizes.k_slots, sizes.v_slots)
         )
@@ -88,19 +111,8 @@ class Layer:
         self._table = compact(self.chip, memory.take(256), (1, lanes, 1, len(EXP2_4)), F16)
         self._wide_table = compact(self.chip, memory.take(256), (1, lanes, 1, len(EXP2_6)), F32)
 
-    def run(self) -> None:
-        """Emit everything; loads of the next step stand before the store of the one before."""
-        self._prepare()
-        work = self.steps
-        for index in range(len(work) + 2):
-            if index < len(work):
-                self.load(work[index])
-            if 0 <= index - 1 < len(work):
-                self.compute(work[index - 1])
-            if 0 <= index - 2 < len(work):
-                self.store(work[index - 2])
-
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """What all steps need."""
         narrow, scores = self._power is F16, self._buffers.scores
         if narrow:
             write_table(self.e, self._table, EXP2_4)
@@ -111,91 +123,46 @@ class Layer:
         shape = (1, self.chip.lanes, 1, self._scores_bytes // self._score.bytes)
         self.e.copy(aligned(self.chip, scores, shape, self._score), 0.0)
 
-    def _queries(self, step: Step) -> Piece:
+    def heads(self, step: Step) -> Piece:
+        """Its heads of queries."""
         group = self.problem.group
         return Piece(step.heads.start * group, step.heads.size * group)
 
-    def _streamed(self, part: Heads, step: Step) -> GlobalTensor:
-        queries = self._queries(step)
-        return self.problem.streamed(part, step.batch, step.rows, queries, self.chip.lanes)
-
-    def _dense(self, address: int, source: GlobalTensor) -> LocalTensor:
-        return aligned(self.chip, address, source.shape, source.dtype)
-
-    def _fetch(self, address: int, source: GlobalTensor) -> None:
-        fetch(self.e, self._dense(address, source), source)
-
-    def load(self, step: Step) -> None:
-        """Stage 1: keys and values unless they are there, queries, and the mask."""
-        p = self.problem
-        if step.load_kv:
-            self._fetch(self._k[step.kv_slot], p.k.tile(step.batch, step.block, step.heads))
-        if step.first:
-            self._fetch(self._q[step.q_slot], self._streamed(p.q, step))
-        if step.load_kv:
-            self._fetch(self._v[step.kv_slot], p.v.tile(step.batch, step.block, step.heads))
-        if p.mask is not None and step.masked.size:
-            source = p.mask.tile(step.batch, self._queries(step), step.rows, step.masked)
-            target = self._mask_tensor(step)
-            if p.mask.by_row:
-                fetch(self.e, target, source)
-            else:
-                self.e.load_broadcast(target, source)
-
-    def _mask_tensor(self, step: Step) -> LocalTensor:
-        assert self.problem.mask is not None
-        source = self.problem.mask.tile(step.batch, self._queries(step), step.rows, step.masked)
-        heads, rows, _, keys = source.shape
-        rows = rows if self.problem.mask.by_row else min(self.chip.lanes, step.rows.size)
-        address, dtype = self._mask[step.slot], self.problem.mask.dtype
-        return aligned(self.chip, address, (heads, rows, 1, keys), dtype)
-
     def _score_mask(self, step: Step) -> LocalTensor:
         """The mask in the type of the scores."""
-        mask = self._mask_tensor(step)
+        mask = self.mask(step)
         if not widens_mask(self.problem):
             return mask
         return aligned(self.chip, self._wide_mask, mask.shape, self._score)
 
-    def store(self, step: Step) -> None:
-        """Stage 3: finished rows."""
-        if step.last:
-            target = self._streamed(self.problem.out, step)
-            put(self.e, target, self._dense(self._out[step.q_slot], target))
-
     def compute(self, step: Step) -> None:
-        """Stage 2: scores, powers, sums."""
+        """Scores, powers, sums."""
         if step.load_kv:
             self._spread_keys(step)
         if step.first:
-            queries = self.problem.q
-            tile = self._streamed(queries, step)
-            self._spread(self._q[step.q_slot], self._q_slots, tile, queries, self._factors[0])
+            q = self.problem.q
+            self._spread(self.queries(step), self._q_slots, q, self._factors[0])
         if self.problem.mask is not None and step.masked.size:
             mask = self._score_mask(step)
             if widens_mask(self.problem):
-                self.e.cast(mask, self._mask_tensor(step))
+                self.e.cast(mask, self.mask(step))
             self.e.arith(Arith.MAX, mask, mask, _LOWEST_MASK[self._score])
             self.e.arith(Arith.MUL, mask, mask, LOG2_E)
-        for number, heads in enumerate(cut(self._queries(step).size, self.tiling.together)):
+        for number, heads in enumerate(cut(self.heads(step).size, self.tiling.together)):
             self._heads(step, heads, number)
 
     def _spread_keys(self, step: Step) -> None:
-        p, slot = self.problem, step.kv_slot
-        k = p.k.tile(step.batch, step.block, step.heads)
-        self._spread(self._k[slot], self._k_slots, k, p.k, self._factors[1])
+        p = self.problem
+        self._spread(self.keys(step), self._k_slots, p.k, self._factors[1])
         if self._kind is F32:
             shape = (step.heads.size, step.block.size, 1, p.k.columns)
             turn_keys(self.e, self._turned, self._slots(self._k_slots, shape, F32))
         if spreads_values(p, self.tiling):
-            v = p.v.tile(step.batch, step.block, step.heads)
-            self._spread(self._v[slot], self._v_slots, v, p.v, 1.0)
+            self._spread(self.values(step), self._v_slots, p.v, 1.0)
 
-    def _spread(
-        self, source: int, target: int, tile: GlobalTensor, heads: Heads, factor: float
-    ) -> None:
+    def _spread(self, tile: LocalTensor, target: int, heads: Heads, factor: float) -> None:
         """Every head's matrix by itself, on EU boundaries, times a factor."""
-        here = self._by_head(self._dense(source, tile), heads)
+        here = self._by_head(tile, heads)
         make = left_slots if heads is self.problem.q else aligned
         there = make(self.chip, target, here.shape, tile.dtype)
         if factor == 1:
@@ -368,7 +335,7 @@ class Layer:
     def _values(self, step: Step, heads: Piece, powers: int, now: int, accumulate: bool) -> None:
         """Powers times values, added to the sums."""
         chip, p = self.chip, self.problem
-        base = self._v_slots if spreads_values(p, self.tiling) else self._v[step.kv_slot]
+        base = self._v_slots if spreads_values(p, self.tiling) else self.values(step).address
         slots = self._slots(base, (1, step.block.size, 1, p.v.columns), self._kind)
         out = self._sum_tensor(self._sums[now], step, heads.size)
         # Of f32 they are packed.
@@ -390,8 +357,7 @@ class Layer:
             e.div(inverse, 1.0, rows.statistic(self._totals[now], F32))
             result = self._sum_tensor(self._sums[-1], step, heads.size)
             e.arith(Arith.MUL, result, sums, self._beside(inverse, step, heads.size))
-        tile = self._streamed(p.out, step)
-        every = self._by_head(self._dense(self._out[step.q_slot], tile), p.out)
+        every = self._by_head(self.result(step), p.out)
         target = every.window((heads.start, 0, 0, 0), sums.shape, self.chip)
         if target.dtype is F32:
             e.copy(target, result)
