@@ -64,10 +64,20 @@ def describe(context: KernelContext, op: "tpu.FAttentionOp") -> Problem:
         op.scale.value.data,
         None if mask is None else _mask(mask, (batch, heads, rows, keys), where(op)),
         tuple((a, b, c, d) for a, b, c, d in zip(*(ranges[i::4] for i in range(4)), strict=True)),
-        *(None if m is None else Mix.of(floats(m), heads) for m in (op.mix_scores, op.mix_shares)),
+        *mixes_of(op),
         narrow=precision_of(op) is Precision.FAST,
     )
     return _stacked(problem)
+
+
+def mixes_of(op: "tpu.FAttentionOp") -> tuple[Mix | None, Mix | None]:
+    """How heads are mixed in front of the softmax and behind it."""
+    heads = op.q_head.value.data
+    scores, shares = (
+        None if numbers is None else Mix.of(floats(numbers), heads)
+        for numbers in (op.mix_scores, op.mix_shares)
+    )
+    return scores, shares
 
 
 def _stacked(problem: Problem) -> Problem:

@@ -1,6 +1,7 @@
 """Which tiling of a fused attention is done first."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.attention_plan import Problem, Sizes, Step, Tiling, steps
@@ -12,14 +13,31 @@ from xdsl_tpu.backend.tensor import DType, GlobalTensor, aligned, ceil_div
 
 def choose(problem: Problem, chip: Chip) -> Tiling | None:
     """The tiling that should be done first; None when not even the smallest fits."""
-    best: tuple[float, Tiling] | None = None
+    priced = [(estimate(problem, one, chip), one) for one in _candidates(problem, chip)]
+    return min(priced, key=lambda pair: pair[0], default=(0, None))[1]
+
+
+HALF = 2
+"""What is computed of values that stay in local memory may take this part of it."""
+
+AS_FAST = 1.02
+"""Of two tilings the smaller one is better unless it takes this many times as long."""
+
+
+@lru_cache(maxsize=256)
+def choose_small(problem: Problem, chip: Chip) -> Tiling | None:
+    """The tiling that takes the least memory of those that are about the fastest; None when no
+    tiling fits what operands leave of local memory."""
+    priced: list[tuple[float, int, Tiling]] = []
     for tiling in _candidates(problem, chip):
-        if Sizes.of(problem, tiling, chip).total > chip.local_bytes:
-            continue
-        cycles = estimate(problem, tiling, chip)
-        if best is None or cycles < best[0]:
-            best = (cycles, tiling)
-    return None if best is None else best[1]
+        size = Sizes.of(problem, tiling, chip).total
+        if HALF * size <= chip.local_bytes:
+            priced.append((estimate(problem, tiling, chip), size, tiling))
+    if not priced:
+        return None
+    enough = AS_FAST * min(cycles for cycles, *_ in priced)
+    fast = [(size, cycles, tiling) for cycles, size, tiling in priced if cycles <= enough]
+    return min(fast, key=lambda one: one[:2])[2]
 
 
 _MOST_LINES = 16
@@ -70,6 +88,8 @@ def estimate(problem: Problem, tiling: Tiling, chip: Chip) -> float:
 def _cost(problem: Problem, tiling: Tiling, step: Step, chip: Chip) -> tuple[int, int, int]:
     queries = Piece(step.heads.start * problem.group, step.heads.size * problem.group)
     place = step.batch, step.rows, queries, chip.lanes
+    if problem.held:
+        return 0, _compute(problem, tiling, step, chip), 0
     load = _load(problem.streamed(problem.q, *place), chip) if step.first else 0
     if step.load_kv:
         load += _load(problem.k.tile(step.batch, step.block, step.heads), chip)

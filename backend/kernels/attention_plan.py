@@ -105,7 +105,8 @@ class Problem:
     """out[b, :, h] = softmax(scale * q[b, :, h] k[b, :, h / group]^T + mask) v[b, :, h / group].
 
     `ranges` say for each `RANGE_ROWS` rows which keys they see, and beyond which of them, and up
-    to which, the mask is not 0: (first, last, first masked, last masked), ends excluded.
+    to which, the mask is not 0: (first, last, first masked, last masked), ends excluded. Operands
+    and result that are `held` lie in local memory as they are, all heads beside each other.
     """
 
     q: Heads
@@ -118,6 +119,7 @@ class Problem:
     mix_scores: Mix | None = None
     mix_shares: Mix | None = None
     narrow: bool = True
+    held: bool = False
 
     @property
     def scores(self) -> DType:
@@ -284,6 +286,8 @@ class Sizes:
             return ceil_div(count, chip.lanes) * align(columns * size, chip.eu_bytes)
 
         def tile(part: Heads, count: int, some: int) -> int:
+            if problem.held:
+                return 0
             return aligned_bytes(
                 chip, part.tile(0, Piece(0, count), Piece(0, some)).shape, part.dtype
             )
@@ -326,7 +330,8 @@ class Sizes:
 
 def spreads_values(problem: Problem, tiling: Tiling) -> bool:
     """Whether matrices of values must be copied to be operands."""
-    return tiling.heads > 1 and not problem.v.head_major
+    beside = problem.v.heads if problem.held else tiling.heads
+    return beside > 1 and not problem.v.head_major
 
 
 _SLACK = 2048

@@ -13,9 +13,17 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
-from xdsl_tpu.dialects.base import RANKED
-from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
+from xdsl_tpu.dialects.attrs import (
+    BOOL,
+    F64,
+    F64_ARRAY,
+    I64_ARRAY,
+    I64_INT,
+    default_attr_def,
+    ints,
+)
+from xdsl_tpu.dialects.base import RANKED, is_none
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
 from xdsl_tpu.dialects.interfaces.shape import dims, known_shape
 from xdsl_tpu.dialects.language_models import (
     EqualHeads,
@@ -25,6 +33,7 @@ from xdsl_tpu.dialects.language_models import (
 )
 from xdsl_tpu.dialects.tpu.enums import ActiveMode, RopeMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ACTIVE_MODE, ROPE_MODE, ROUND_MODE
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportElementwise, SupportFuseRelu
 
@@ -72,7 +81,7 @@ class ScoresOp(EqualHeads, TpuOp, ABC):
 
 
 @irdl_op_definition
-class FAttentionOp(ScoresOp):
+class FAttentionOp(AlikeEverywhere, LocalOp, ScoresOp):
     """softmax(Q K^T * scale + mask) V, block by block without the full matrix of scores.
 
     Queries are [batch, mq, q_head, dim], keys [batch, mk, kv_head, dim], values [batch, mk,
@@ -96,6 +105,32 @@ class FAttentionOp(ScoresOp):
     head_major = opt_attr_def(I64_ARRAY)
     mix_scores = opt_attr_def(F64_ARRAY)
     mix_shares = opt_attr_def(F64_ARRAY)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        """Rows lie over the lanes, and all heads of a row in its lane."""
+        if not is_none(self.mask):
+            return "its mask would lie over the lanes by heads, not by rows"
+        if self.head_major is not None and any(ints(self.head_major)):
+            return "its heads would lie over the lanes, not its rows"
+        batch, rows, keys = (one.value.data for one in (self.batch, self.mq, self.mk))
+        for value, count in (
+            (self.queries, rows),
+            (self.keys, keys),
+            (self.values, keys),
+            (self.output, rows),
+        ):
+            shape = known_shape(value.type)
+            if shape is None or shape[:2] != (batch, count) or len(shape) > 4:
+                seen = "unknown" if shape is None else dims(shape)
+                return f"rows of {seen} are not its second dimension: {count} in {batch} images"
+        return None
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis == "n"
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        """All keys and values of an image for all of its rows."""
+        return super().backward(part, operand, size) if part.axis == "n" else (0, size)
 
 
 @irdl_op_definition

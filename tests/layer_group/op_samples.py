@@ -124,6 +124,14 @@ def matmul(
     return made(tpu.MatMulOp, [left, right], target, element, name, nones=3, **attributes)
 
 
+def attention(shape: Shape, mask: Shape = (), **attributes: Any) -> NamedOp:
+    """Eight rows of two heads of 16 numbers; `shape` is that of all operands and of the result."""
+    sizes: dict[str, Any] = {"batch": 1, "q_head": 2, "kv_head": 2, "dim": 16, "mq": 8, "mk": 8}
+    operands = [shape] * 3 + ([mask] if mask else [])
+    nones = 5 - len(operands)
+    return made(tpu.FAttentionOp, operands, shape, nones=nones, scale=0.25, **sizes, **attributes)
+
+
 def slice_op(
     source: Source, target: Shape, first: Sequence[int] = (), steps: Sequence[int] = ()
 ) -> NamedOp:

@@ -3,6 +3,7 @@
 import pytest
 from tests.layer_group.op_samples import (
     INT8,
+    attention,
     binary,
     concat,
     conv,
@@ -68,6 +69,26 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         "scan",
         made(tpu.LinearScanOp, [(1, 4, 5)] * 2, (1, 4, 5), nones=1, axis=1),
         "its steps along axis 1 of 1x4x5 are not those of n, h or w",
+    ),
+    (
+        "attention-with-a-mask",
+        attention((1, 8, 2, 16), mask=(1, 1, 8, 8)),
+        "its mask would lie over the lanes by heads, not by rows",
+    ),
+    (
+        "attention-with-heads-first",
+        attention((1, 2, 8, 16), head_major=(0, 1, 0, 0)),
+        "its heads would lie over the lanes, not its rows",
+    ),
+    (
+        "attention-of-rank-5",
+        attention((1, 8, 1, 2, 16)),
+        "rows of 1x8x1x2x16 are not its second dimension: 8 in 1 images",
+    ),
+    (
+        "attention-of-folded-rows",
+        attention((1, 1, 8, 32)),
+        "rows of 1x1x8x32 are not its second dimension: 8 in 1 images",
     ),
     ("tile", made(tpu.TileOp, [(1, 4)], (1, 8), nones=1, tile=[1, 2]), "it has no local form"),
     (
@@ -303,6 +324,8 @@ LOCAL: list[tuple[str, NamedOp]] = [
         "rope",
         made(tpu.RopeOp, [(1, 3, 8, 32), (1, 3, 1, 32), (1, 3, 1, 32)], (1, 3, 8, 32)),
     ),
+    ("attention", attention((1, 8, 2, 16))),
+    ("attention-of-rank-3", attention((1, 8, 32))),
     ("shuffle", made(tpu.ShuffleChannelOp, [(1, 4, 5, 5)], (1, 4, 5, 5), group=2)),
     (
         "upsample",
