@@ -65,19 +65,12 @@ def compile(
 
     Raises TpuError with the text that `tpu-compile` prints.
     """
-    chosen = quantize.upper()
-    if chosen not in FORMATS:
-        raise TpuError(f"no number format '{quantize}': give one of {', '.join(FORMATS)}")
+    chosen = _known_format(quantize)
     shapes = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
     with told(), ExitStack() as stack:
         file = stack.enter_context(as_file(model))
         name = stack.enter_context(described(chip))
-        table, samples = None, None
-        if calibration is not None and is_table(calibration):
-            table = stack.enter_context(table_file(calibration))
-        elif calibration is not None:
-            path = stack.enter_context(sample_file(calibration))
-            samples = Source(path, preprocess_given(preprocess))
+        table, samples = _calibration(stack, calibration, preprocess)
         request = Request(
             file,
             chosen,
@@ -95,19 +88,43 @@ def compile(
             symmetric=symmetric,
         )
         update = stack.enter_context(working(progress, f"{file.name}: compiling"))
+        return _kept(request, chip, output, lambda stage: update(f"{file.name}: {stage}"))
 
-        def on_stage(stage: str) -> None:
-            update(f"{file.name}: {stage}")
 
-        if output is not None:
-            return _compiled(request, Path(output), chip, on_stage)
-        owned = Owned()
-        try:
-            made = _compiled(request, owned.path / file.stem, chip, on_stage)
-        except BaseException:
-            owned.remove()
-            raise
-        return replace(made, owned=owned)
+def _known_format(quantize: str) -> str:
+    chosen = quantize.upper()
+    if chosen not in FORMATS:
+        raise TpuError(f"no number format '{quantize}': give one of {', '.join(FORMATS)}")
+    return chosen
+
+
+def _calibration(
+    stack: ExitStack,
+    calibration: CalibrationTable | Samples | None,
+    preprocess: Preprocessing | None,
+) -> tuple[Path | None, Source | None]:
+    """A table, or samples to make one from; files that are made last as long as `stack`."""
+    if calibration is None:
+        return None, None
+    if is_table(calibration):
+        return stack.enter_context(table_file(calibration)), None
+    path = stack.enter_context(sample_file(calibration))
+    return None, Source(path, preprocess_given(preprocess))
+
+
+def _kept(
+    request: Request, chip: ChipLike, output: str | Path | None, on_stage: Callable[[str], None]
+) -> Program:
+    """The program in a folder, a temporary one that goes with it if none is given."""
+    if output is not None:
+        return _compiled(request, Path(output), chip, on_stage)
+    owned = Owned()
+    try:
+        made = _compiled(request, owned.path / request.model.stem, chip, on_stage)
+    except BaseException:
+        owned.remove()
+        raise
+    return replace(made, owned=owned)
 
 
 def _compiled(

@@ -178,9 +178,14 @@ def _slice_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
 def _reading_outside(group: tpu.GroupOp) -> dict[Operation, Operation]:
     """Copies of the ops that compute, which read from outside what they read from Loads."""
     values: dict[SSAValue, SSAValue] = {
-        op.output: op.input for op in _body(group) if isinstance(op, tpu.LoadOp)
+        op.output: _loaded(op) for op in _body(group) if isinstance(op, tpu.LoadOp)
     }
     return {op: op.clone(values) for op in _computing(group)}
+
+
+def _loaded(load: tpu.LoadOp) -> SSAValue:
+    """What a Load brings: its input, but where that is some of it."""
+    return load.output if load.reads_elsewhere else load.input
 
 
 def _ginfo_faults(
@@ -189,7 +194,7 @@ def _ginfo_faults(
     inside = set(copies.values())
     for op in _body(group):
         if isinstance(op, tpu.LoadOp):
-            value = op.input
+            value = _loaded(op)
         elif isinstance(op, tpu.StoreOp):
             assert isinstance(op.input.owner, Operation)
             copy = copies.get(op.input.owner)
@@ -204,7 +209,8 @@ def _ginfo_faults(
             yield f"{described(op)} loads what nothing reads"
             continue
         info = ginfo(op)
-        for axis in AXES:
+        is_table = isinstance(op, tpu.LoadOp) and bool(op.is_idx_weight)
+        for axis in () if is_table else AXES:
             found, wanted = parts(info, axis), slices.along(axis)
             if found != wanted:
                 yield f"{described(op)} has {axis} slices {found}, its users need {wanted}"

@@ -33,9 +33,6 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 
-STREAMED_BYTES = 16384
-"""About as much is moved at a time, so that work on what came first can begin."""
-
 
 class Rounds(NamedTuple):
     """How a value lies in the lanes: rounds of lanes, what the last lanes of one more hold, and how
@@ -61,8 +58,10 @@ def lane_map(sizes: Ncdhw, width: int, chip: Chip) -> AffineMap:
 
 
 def rounds_at_once(lanes: int, run: int, chip: Chip) -> int:
-    """Rounds that are moved together, of `lanes` lanes and `run` bytes in each of them."""
-    return max(ceil_div(STREAMED_BYTES, lanes * run), ceil_div(chip.ddr_row_bytes, run))
+    """Rounds that are moved together, of `lanes` lanes and `run` bytes in each of them: no more
+    than the full rate takes when all lanes have some, so that work on what came first can begin.
+    """
+    return ceil_div(chip.lanes * chip.ddr_row_bytes, lanes * run)
 
 
 def lane_sizes(transfer: tpu.LoadOp | tpu.StoreOp, chip: Chip) -> Ncdhw | None:

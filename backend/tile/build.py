@@ -183,8 +183,10 @@ class _Builder:
         info = ginfo(value.owner)
         sizes, start = slice_of(info, self.sections[index])
         arrangement = self.arrangements.get(value, PLAIN)
-        shape: Shape4 = (sizes.d * sizes.n, sizes.c, sizes.h, sizes.w)
         full = of_value(value, self.kind, self.chip.lanes)
+        if isinstance(value.owner, tpu.LoadOp) and value.owner.is_idx_weight.value.data:
+            sizes, start = full, Ncdhw(0, 0, 0, 0, 0)
+        shape: Shape4 = (sizes.d * sizes.n, sizes.c, sizes.h, sizes.w)
         if arrangement.form is Form.MERGED:
             rows, columns = self._taps(arrangement, index)
             lanes = full.c * rows.taps * columns.taps

@@ -16,6 +16,7 @@ from xdsl_tpu.backend.local.gather import load_gathered, reading
 from xdsl_tpu.backend.local.gather_rows import load_rows
 from xdsl_tpu.backend.local.image import load_pack, packed
 from xdsl_tpu.backend.local.lane_image import load_image, store_image
+from xdsl_tpu.backend.local.mapped import mapped
 from xdsl_tpu.backend.local.schedule import is_held
 from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
 from xdsl_tpu.backend.tensor import Layout
@@ -73,6 +74,8 @@ def _load(emitter: Emitter, step: Load) -> None:
         load_rows(emitter, target, table, index)
     elif read is not None:
         load_gathered(emitter, target, ddr_value(read.source), read.moves)
+    elif isinstance(step.op, tpu.LoadOp) and step.op.reads_elsewhere:
+        load_slice(emitter, target, mapped(step.op, ddr_value(step.source)))
     elif isinstance(step.op, tpu.LoadOp) and step.op.indexing_map_s2l is not None:
         load_image(emitter, target, ddr_value(step.source))
     elif target.tensor.layout is Layout.COMPACT and free:

@@ -29,8 +29,9 @@ from xdsl_tpu.dialects.attrs import (
     ints,
 )
 from xdsl_tpu.dialects.base import RANKED, RankedTensor
+from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP, COMPRESS
-from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, declared_shape
 from xdsl_tpu.dialects.traits import InOutSameShape
 
 
@@ -132,7 +133,9 @@ class LoadOp(SameShape, LocalOp):
     """A global tensor, or its slice by `ginfo`, copied into local memory.
 
     `lmem_type` is 0 for coefficients, which stay, and 1 for activations. `do_bcast` copies one
-    channel to all lanes. `use_3ic_optimize` as in Conv2D.
+    channel to all lanes. `use_3ic_optimize` as in Conv2D. `indexing_map_s2l` says where in the
+    input an element of the result lies, or how lanes lie in DDR. A table of indices
+    (`is_idx_weight`) is loaded whole, whatever slices are listed for it.
     """
 
     name = "tpu.Load"
@@ -148,6 +151,18 @@ class LoadOp(SameShape, LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        return (declared_shape(self.output),) if self.reads_elsewhere else super().result_shapes()
+
+    @property
+    def reads_elsewhere(self) -> bool:
+        """Whether the result is some of the input: its map has an index for each dimension."""
+        found = self.indexing_map_s2l
+        if found is None:
+            return False
+        ranks = len(declared_shape(self.output)), len(declared_shape(self.input))
+        return (found.data.num_dims, len(found.data.results)) == ranks
 
     def verify_(self) -> None:
         super().verify_()

@@ -142,8 +142,10 @@ class UpsampleOp(Moves, LocalOp):
         return None if rank == 4 else f"its rank is {rank}; only rank 4 is local"
 
     def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        if operand > 0:
+            return 0, size
         scale = {"h": self.scale_h, "w": self.scale_w}.get(part.axis)
-        if operand > 0 or scale is None:
+        if scale is None:
             return super().backward(part, operand, size)
         factor = scale.value.data
         return clipped(part.start // factor, -(-part.end // factor), size)

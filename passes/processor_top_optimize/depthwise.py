@@ -15,8 +15,6 @@ from xdsl_tpu.passes.module_state import chip_of, float_format
 from xdsl_tpu.passes.tensors import shape_of
 
 _BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
-MOST_FILTERS = 4
-"""With more of them for each channel the matrix unit has enough to do."""
 
 
 class SplitDepthwise(RewritePattern):
@@ -27,8 +25,8 @@ class SplitDepthwise(RewritePattern):
                                             ShuffleChannel  {group = 2}
 
     A depthwise convolution has a command of its own; in other groups of one channel the matrix unit
-    multiplies with zeros for all channels but one. As many channels as it takes in at once cost
-    the same as one: they stay.
+    multiplies with zeros for all channels but one, however many filters each has. As many channels
+    as it takes in at once cost the same as one: they stay.
     """
 
     @op_type_rewrite_pattern
@@ -37,7 +35,7 @@ class SplitDepthwise(RewritePattern):
             return
         channels, group = shape_of(op.input)[1], op.group.value.data
         count, left = divmod(shape_of(op.filter)[0], channels)
-        if group != channels or left or not 2 <= count <= MOST_FILTERS:
+        if group != channels or left or count < 2:
             return
         size = _BYTES[float_format(module_of(op)) or "F16"]
         if channels <= chip_of(module_of(op)).weight_lanes.channels(size):

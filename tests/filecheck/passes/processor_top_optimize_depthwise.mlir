@@ -30,3 +30,18 @@ func.func @few_channels(%arg0: tensor<1x32x8x8xf32>) -> tensor<1x64x8x8xf32> {
   %y = "top.Conv"(%x, %w, %n) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 32 : i64} : (tensor<1x32x8x8xf32>, tensor<64x1x1x1xf32>, none) -> tensor<1x64x8x8xf32> loc("y")
   return %y : tensor<1x64x8x8xf32>
 }
+
+// -----
+
+// However many filters a channel has, each is a convolution.
+// CHECK-LABEL: func.func @five_filters
+// CHECK-COUNT-5: "top.Conv"{{.*}}group = 34{{.*}}tensor<34x1x1x1xf32>
+// CHECK: "top.Concat"
+// CHECK-NEXT: "top.ShuffleChannel"({{.*}}) {group = 5 : i64}
+func.func @five_filters(%arg0: tensor<1x34x8x8xf32>) -> tensor<1x170x8x8xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg0) : (tensor<1x34x8x8xf32>) -> tensor<1x34x8x8xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<170x1x1x1xf32> loc("random_170x1x1x1")
+  %y = "top.Conv"(%x, %w, %n) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 34 : i64} : (tensor<1x34x8x8xf32>, tensor<170x1x1x1xf32>, none) -> tensor<1x170x8x8xf32> loc("y")
+  return %y : tensor<1x170x8x8xf32>
+}
