@@ -30,6 +30,9 @@ WEIGHT_FILE = "module.weight_file"
 """The module attribute that names the npz file."""
 
 _SUFFIX = ".npy"
+_CHUNK = 1 << 20
+"""Bytes that are copied at a time."""
+
 _LENGTHS = "<26x2H"
 """The head of a member, which ends with the lengths of its name and of what else is before it."""
 
@@ -101,12 +104,17 @@ class _Archive:
 
     def copy_member(self, key: str, target: zipfile.ZipFile) -> None:
         """Copy the member's bytes without decoding the array."""
-        with (
-            self._zip.open(key + _SUFFIX) as source,
-            target.open(_member(key), "w", force_zip64=True) as sink,
-        ):
-            while chunk := source.read(1 << 20):
-                sink.write(chunk)
+        with target.open(_member(key), "w", force_zip64=True) as sink:
+            if key in self._sound:
+                file, left = self._open_file(), self._zip.getinfo(key + _SUFFIX).file_size
+                file.seek(self._sound[key])
+                while left and (chunk := file.read(min(left, _CHUNK))):
+                    sink.write(chunk)
+                    left -= len(chunk)
+                return
+            with self._zip.open(key + _SUFFIX) as source:
+                while chunk := source.read(_CHUNK):
+                    sink.write(chunk)
 
     def close(self) -> None:
         self._zip.close()

@@ -11,7 +11,7 @@ from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.support import LocalMemory, pipelined
 from xdsl_tpu.backend.kernels.tiling import pipeline_cycles
 from xdsl_tpu.backend.movement.job import Job, Source, jobs_of, widened
-from xdsl_tpu.backend.movement.tile import Extents, Tile, Way, tile_of
+from xdsl_tpu.backend.movement.tile import Extents, Tile, Way, moving_cycles, tile_of
 from xdsl_tpu.backend.movement.transfers import LARGEST_SIZE, RAW, Copies, direct
 from xdsl_tpu.backend.movement.ways import candidates, tiles
 from xdsl_tpu.backend.tensor import DType, contiguous
@@ -133,8 +133,9 @@ def _best(job: Job, chip: Chip) -> Found | None:
         if best is not None and candidate.bound >= best[1]:
             break
         for extents in tiles(candidate.way, chip):
-            cycles = _staged_cycles(candidate.way, extents, chip)
-            if cycles is None or (best is not None and cycles >= best[1]):
+            limit = None if best is None else best[1]
+            cycles = _staged_cycles(candidate.way, extents, chip, limit)
+            if cycles is None or (limit is not None and cycles >= limit):
                 continue
             steps: tuple[_Direct | _Staged, ...] = (_Staged(candidate.way, extents, chip),)
             if candidate.rest is not None:
@@ -159,8 +160,13 @@ def _directly(job: Job, chip: Chip) -> Found | None:
     return (step,), found.cycles
 
 
-def _staged_cycles(way: Way, extents: Extents, chip: Chip) -> int | None:
-    """Cycles of all tiles; None when they do not fit, or take too many commands."""
+def _staged_cycles(way: Way, extents: Extents, chip: Chip, limit: int | None) -> int | None:
+    """Cycles of all tiles; None when they do not fit, take too many commands, or move so much
+    that they cannot stay below `limit`."""
+    if limit is not None and (moving := moving_cycles(way, extents, chip)) is not None:
+        loops = zip(way.job.loops, extents, strict=True)
+        if moving * prod(loop.extent // size for loop, size in loops) >= limit:
+            return None
     whole = tile_of(way, extents, chip)
     if whole is None or whole.bytes > chip.local_bytes:
         return None

@@ -95,28 +95,58 @@ class _Fetched:
     box: Box
 
 
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """How a tile comes and goes: images of the parts and of the result, and what moves them."""
+
+    fetched: tuple[_Fetched, ...]
+    last: _Image
+    loads: tuple[Transfers, ...]
+    store: Transfers
+
+
 @lru_cache(maxsize=1 << 13)
 def tile_of(way: Way, extents: Extents, chip: Chip) -> Tile | None:
     """The commands of a tile of these extents; None when some step takes too many."""
     if way.after != way.lane:
         return _transposing(way, extents, chip)
-    job, lanes = way.job, extents[way.lane]
+    ends = _ends(way, extents, chip)
+    if ends is None:
+        return None
+    job, lanes, fetched, last = way.job, extents[way.lane], ends.fetched, ends.last
+    first, *others = fetched
+    rooms = [room(chip, lanes, f.size, job.width) for f in fetched]
+    steps: list[Step] | None = []
+    if others or not _is_placed(job, first, last):
+        steps = _placing(job, lanes, extents, fetched, last, chip)
+        rooms.append(room(chip, lanes, last.size, job.width))
+    if steps is None:
+        return None
+    return Tile(ends.loads, tuple(steps), ends.store, tuple(rooms))
+
+
+def moving_cycles(way: Way, extents: Extents, chip: Chip) -> int | None:
+    """Cycles that the GDMA takes for a tile of these extents, whatever happens between; None when
+    that cannot be said, or takes too many commands."""
+    ends = _ends(way, extents, chip) if way.after == way.lane else None
+    return None if ends is None else sum(load.cycles for load in ends.loads) + ends.store.cycles
+
+
+@lru_cache(maxsize=1 << 13)
+def _ends(way: Way, extents: Extents, chip: Chip) -> _Ends | None:
+    """How a tile whose lanes stay lanes comes and goes; None when that takes too many commands."""
+    job = way.job
     inside = [k for k, e in enumerate(extents) if k != way.lane and e > 1]
-    fetched = [_fetched(job, way, extents, inside, p) for p in range(len(job.parts))]
+    fetched = tuple(_fetched(job, way, extents, inside, p) for p in range(len(job.parts)))
     last = _in_order(job, extents, inside, job.region)
     if max(last.size, *(f.size for f in fetched)) > LARGEST_SIZE:
         return None
-    loads = [_load(job, way, extents, f, p, chip) for p, f in enumerate(fetched)]
+    found = [_load(job, way, extents, f, p, chip) for p, f in enumerate(fetched)]
     store = _store(job, way.lane, extents, inside, last, chip)
-    rooms = [room(chip, lanes, f.size, job.width) for f in fetched]
-    steps: list[Step] | None = []
-    if len(fetched) > 1 or not _is_placed(job, fetched[0], last):
-        steps = _placing(job, lanes, extents, fetched, last, chip)
-        rooms.append(room(chip, lanes, last.size, job.width))
-    known = [load for load in loads if load is not None]
-    if store is None or steps is None or len(known) < len(loads):
+    loads = tuple(load for load in found if load is not None)
+    if store is None or len(loads) < len(found):
         return None
-    return Tile(tuple(known), tuple(steps), store, tuple(rooms))
+    return _Ends(fetched, last, loads, store)
 
 
 def _is_placed(job: Job, fetched: _Fetched, last: _Image) -> bool:

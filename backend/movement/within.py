@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import permutations
 from math import prod
 
@@ -67,12 +67,14 @@ def copies(box: Box, lanes: int, steps: tuple[int, int], width: int, chip: Chip)
 
     None when it takes more than `MOST_COMMANDS`.
     """
-    loops = box.simplified().digits
     box = box.simplified()
+    loops = box.digits
     best: tuple[int, tuple[Digit, ...]] | None = None
     forward = [d for d in loops if d.at >= 0 and d.extent <= LARGEST_SIZE]
-    for kept in permutations((*forward, _NO_LOOP, _NO_LOOP, _NO_LOOP), 3):
-        count = prod(d.extent for d in loops if d not in kept)
+    commands = prod(d.extent for d in loops)
+    for order in _orders(len(forward)):
+        kept = tuple(_NO_LOOP if place is None else forward[place] for place in order)
+        count = commands // prod(d.extent for d in kept)
         if count > MOST_COMMANDS or (best and count >= best[0]):
             continue
         total = count * _copy_cycles(*_strided(kept, lanes, steps), width, chip)
@@ -90,6 +92,13 @@ def copies(box: Box, lanes: int, steps: tuple[int, int], width: int, chip: Chip)
         for to, at in Box(box.to, box.at, rest).points()
     ]
     return Within(tuple(pairs), best[0])
+
+
+@cache
+def _orders(count: int) -> tuple[tuple[int | None, ...], ...]:
+    """Which of `count` loops may be the three of a command, None standing for no loop."""
+    places = (*range(count), None, None, None)
+    return tuple(dict.fromkeys(permutations(places, 3)))
 
 
 def _strided(

@@ -32,25 +32,29 @@ def best_labels(sizes: Sequence[int], tables: Sequence[Table]) -> list[int]:
     where the graph is nearly a path, as networks are (bucket elimination; Dechter 1999).
     Raises TooLargeError where they are not.
     """
-    left = list(tables)
+    near: list[list[Table]] = [[] for _ in sizes]
+    for table in tables:
+        for node in table.nodes:
+            near[node].append(table)
     order: list[tuple[int, tuple[int, ...], Costs]] = []
-    waiting = set(range(len(sizes)))
-    while waiting:
-        node = min(waiting, key=lambda one: (_entries(one, left, sizes), one))
-        waiting.discard(node)
-        near = [table for table in left if node in table.nodes]
-        scope = tuple(sorted({one for table in near for one in table.nodes} | {node}))
+    entries = {node: _entries(near[node], sizes) for node in range(len(sizes))}
+    while entries:
+        node = min(entries, key=lambda one: (entries[one], one))
+        del entries[node]
+        own = near[node]
+        scope = tuple(sorted({one for table in own for one in table.nodes} | {node}))
         if prod(sizes[one] for one in scope) > MOST_ENTRIES:
             raise TooLargeError
         total = np.zeros([sizes[one] for one in scope])
-        for table in near:
+        for table in own:
             total = total + _spread(table, scope)
         axis = scope.index(node)
         rest = tuple(one for one in scope if one != node)
         order.append((node, rest, total.argmin(axis)))
-        left = [table for table in left if node not in table.nodes]
-        if rest:
-            left.append(Table(rest, total.min(axis)))
+        made = Table(rest, total.min(axis))
+        for one in rest:
+            near[one] = [*(table for table in near[one] if node not in table.nodes), made]
+            entries[one] = _entries(near[one], sizes)
     labels: dict[int, int] = {}
     for node, rest, choice in reversed(order):
         labels[node] = int(choice[tuple(labels[one] for one in rest)])
@@ -62,9 +66,8 @@ def cost_of(labels: Mapping[int, int] | Sequence[int], tables: Sequence[Table]) 
     return sum(float(t.costs[tuple(labels[node] for node in t.nodes)]) for t in tables)
 
 
-def _entries(node: int, tables: Sequence[Table], sizes: Sequence[int]) -> int:
-    near = {one for table in tables if node in table.nodes for one in table.nodes}
-    return prod(sizes[one] for one in near)
+def _entries(tables: Sequence[Table], sizes: Sequence[int]) -> int:
+    return prod(sizes[one] for one in {one for table in tables for one in table.nodes})
 
 
 def _spread(table: Table, scope: tuple[int, ...]) -> Costs:
