@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from xdsl_tpu.backend.local.context import LocalContext
+from xdsl_tpu.backend.local.exchange import exchange
 from xdsl_tpu.backend.tensor import LocalTensor, Shape4, aligned, strided
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import DoesNotFit
 
 TURNED, TO_THE_END, TO_THE_FRONT = (0, 2, 1), (0, 2, 3, 1), (0, 3, 1, 2)
+EXCHANGED = (0, 3, 2, 1)
 
 _SCRATCH_BYTES = 16384
 """Bytes per lane of what one command exchanges, where it could be more."""
@@ -27,7 +29,8 @@ class _Tile(NamedTuple):
 
 
 def permute(context: LocalContext) -> None:
-    """tpu.Permute of an image (n, c, h, w) to pixels (n, h, w, c), or back; of (n, c, h), too.
+    """tpu.Permute of an image (n, c, h, w) to pixels (n, h, w, c), or back; of (n, c, h), too;
+    and of lanes with columns, (n, w, h, c).
 
     The command exchanges lanes and columns, (c, h, w) to (w, h, c), for one lane group of each:
 
@@ -43,10 +46,13 @@ def permute(context: LocalContext) -> None:
     op, x, out = context.op, context.operand(0), context.out
     assert isinstance(op, tpu.PermuteOp)
     order, chip = ints(op.order), context.chip
-    if order not in (TURNED, TO_THE_END, TO_THE_FRONT) or x.depth > 1:
+    if order not in (TURNED, TO_THE_END, TO_THE_FRONT, EXCHANGED) or x.depth > 1:
         raise DoesNotFit(f"order {list(order)} has no local kernel")
     if chip.lanes % chip.eu(x.tensor.dtype.bytes):
         raise DoesNotFit(f"{chip.lanes} lanes are no multiple of the elements in an EU width")
+    if order == EXCHANGED:
+        exchange(context, x.tensor, out.tensor)
+        return
     image, pixels = x.tensor, out.tensor
     if order == TO_THE_FRONT:
         image, pixels = pixels, image

@@ -39,6 +39,9 @@ _TO_THE_END: dict[int, tuple[int, ...]] = {3: (0, 2, 1), 4: (0, 2, 3, 1)}
 _TO_THE_FRONT: dict[int, tuple[int, ...]] = {3: (0, 2, 1), 4: (0, 3, 1, 2)}
 """For each rank the order that makes channels of an image the last dimension, and that back."""
 
+_EXCHANGED = (0, 3, 2, 1)
+"""The order in which channels and columns change places; lines stay."""
+
 
 @irdl_op_definition
 class PermuteOp(AlikeEverywhere, Moves, LaneView, ShapeInference, LocalOp):
@@ -50,6 +53,7 @@ class PermuteOp(AlikeEverywhere, Moves, LaneView, ShapeInference, LocalOp):
 
     Rows of pixels whose channels become those of an image, or come from one, can be seen as lying
     over the lanes in any number of neighbours: [0, 2, 1] is [0, 2, 3, 1] and [0, 3, 1, 2], too.
+    [0, 3, 2, 1] leaves lines where they are, so that these can be cut.
     """
 
     name = "tpu.Permute"
@@ -81,14 +85,14 @@ class PermuteOp(AlikeEverywhere, Moves, LaneView, ShapeInference, LocalOp):
         order = ints(self.order)
         if len(order) == 3 and self._is_part_of_a_move():
             return "with the Permute beside it, it is one move between global tensors"
-        if self._turns_channels():
+        if self._turns_channels() or order == _EXCHANGED:
             return None
         if order[:2] == (0, 1):
             return f"it turns order {list(order)} with the DMA, between global tensors"
         return f"order {list(order)} moves data across lanes"
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        return axis == "n"
+        return axis == "n" or (axis == "h" and ints(self.order) == _EXCHANGED)
 
     def can_be_seen(self) -> bool:
         return self._turns_channels() and not self._is_part_of_a_move()

@@ -26,6 +26,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
     parts,
     pixel_norm,
     pixels,
+    pool_lines,
     reshape_reorder,
     scale,
     shuffle_channel,
@@ -35,7 +36,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
 
 PATTERNS: PatternTable = {
     top.AddOp: (arithmetic.ConvertMultiInputAdd(),),
-    top.AvgPoolOp: (far_pool.FarPool(),),
+    top.AvgPoolOp: (far_pool.FarPool(), pool_lines.PoolByLines()),
     top.ConcatOp: (swap_dim_inner.ConcatToSwapDimInner(),),
     top.ConvOp: (
         conv.ConvRowsToPlanes(),
@@ -54,7 +55,7 @@ PATTERNS: PatternTable = {
         pixels.ImageToRows(),
         pixels.RowToPixel(),
     ),
-    top.MaxPoolOp: (far_pool.FarPool(),),
+    top.MaxPoolOp: (far_pool.FarPool(), pool_lines.PoolByLines()),
     top.MulConstOp: (
         MergeMulConst(),
         reshape_reorder.MulConstBeforePermute(),
@@ -64,6 +65,7 @@ PATTERNS: PatternTable = {
     top.PermuteOp: (
         RemovePermute(),
         PermuteFuse(),
+        pixel_norm.NormOfPixels(),
         shuffle_channel.PermuteToShuffleChannel(),
         matmul_output_transpose.ConvertMatMulWithOutputTranspose(),
         Permute5dSplit(),

@@ -1,12 +1,35 @@
 """Norms over channels as norms of rows."""
 
+from math import prod
+
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.constants import reshaped_weight
-from xdsl_tpu.passes.graph import derived_name, has_shapes, sole_producer, tensor_like
+from xdsl_tpu.passes.graph import (
+    derived_name,
+    has_shapes,
+    module_of,
+    rebuilt,
+    sole_producer,
+    tensor_like,
+)
+from xdsl_tpu.passes.module_state import chip_of, float_format
 from xdsl_tpu.passes.tensors import shape_of
+
+_BYTES = {"F32": 4}
+"""Of an element; of all other formats norms take 16 bits."""
+
+BLOCK = 8
+"""Values as large as an image that live at a time around its norm: the image, its rows and the
+normed ones, those times a filter of twice as many channels before and after a function, a sum."""
+
+_TO_THE_END, _TO_THE_FRONT, _EXCHANGED = (0, 2, 3, 1), (0, 3, 1, 2), (0, 3, 2, 1)
 
 
 class PixelNormToRows(RewritePattern):
@@ -35,14 +58,13 @@ class PixelNormToRows(RewritePattern):
         given = zip((op.weight, op.bias), weights, strict=True)
         if any(made is None and not is_none(value) for value, made in given):
             return
-        last = (0, *range(2, rank), 1)
-        back = (0, rank - 1, *range(1, rank - 1))
-        turned = (shape[0], *shape[2:], channels)
+        order, back = _orders(op, shape)
+        turned = tuple(shape[axis] for axis in order)
         rows = top.PermuteOp.make(
             derived_name(op, "_r_rows"),
             (op.input,),
             result_types=[tensor_like(op.input, turned)],
-            order=[*last],
+            order=[*order],
         )
         for weight in weights:
             if weight is not None:
@@ -59,3 +81,53 @@ class PixelNormToRows(RewritePattern):
             op.location, (norm.output,), result_types=[op.output.type], order=[*back]
         )
         rewriter.replace(op, [rows, norm, again])
+
+
+class NormOfPixels(RewritePattern):
+    """Permute(LayerNorm(Permute(x) {0, 2, 3, 1}) {axis = 3}) {0, 3, 1, 2}: both {0, 3, 2, 1}.
+
+    Norms do not care in which order rows are. With channels and columns in each other's place,
+    lines stay where they are: one command turns them, and layer groups can have them in slices.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
+        norm = sole_producer(op.input, top.LayerNormOp)
+        rows = None if norm is None else sole_producer(norm.input, top.PermuteOp)
+        if norm is None or rows is None or not has_shapes(rows.input):
+            return
+        if ints(op.order) != _TO_THE_FRONT or ints(rows.order) != _TO_THE_END:
+            return
+        shape = shape_of(rows.input)
+        if norm.axis.value.data % len(shape) != len(shape) - 1 or not _is_large(op, shape):
+            return
+        turned = tuple(shape[axis] for axis in _EXCHANGED)
+        made = [
+            rebuilt(
+                one,
+                result_types=[tensor_like(one.output, turned)],
+                location=name_loc(derived_name(one, "_r_exchanged")),
+            )
+            for one in (rows, norm)
+        ]
+        made[1].operands[0] = made[0].results[0]
+        last = rebuilt(op, operands=[made[1].results[0]])
+        for one in (made[0], last):
+            one.attributes["order"] = I64_ARRAY.encode(_EXCHANGED)
+        rewriter.replace(op, [*made, last])
+
+
+def _orders(op: Operation, shape: Shape) -> tuple[Shape, Shape]:
+    """How an image is turned to rows of channels, and back."""
+    rank = len(shape)
+    if rank == 4 and _is_large(op, shape):
+        return _EXCHANGED, _EXCHANGED
+    return (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
+
+
+def _is_large(op: Operation, shape: Shape) -> bool:
+    """Whether local memory does not hold what a block of layers has of the size of an image."""
+    module = module_of(op)
+    chip, width = chip_of(module), _BYTES.get(float_format(module) or "F16", 2)
+    lane = shape[0] * -(-shape[1] // chip.lanes) * prod(shape[2:]) * width
+    return BLOCK * lane >= chip.local_bytes

@@ -48,3 +48,21 @@ def test_pixels_of_several_lane_groups(order: Shape, pixels: Shape, channels: in
 
 def test_images_one_by_one() -> None:
     run_grouped(turned("f16", (4, 20, 6, 9), (0, 2, 3, 1)), secs=Secs(n=2))
+
+
+EXCHANGED = (0, 3, 2, 1)
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 32, 5, 64), (2, 130, 3, 7), (1, 5, 70, 3), (1, 70, 130, 66)],
+    ids=str,
+)
+def test_columns_and_channels_change_places(kind: str, shape: Shape) -> None:
+    run_grouped(turned(kind, shape, EXCHANGED))
+
+
+@pytest.mark.parametrize("shape", [(1, 40, 12, 32), (1, 40, 12, 96), (1, 96, 13, 40)], ids=str)
+def test_their_lines_in_slices(shape: Shape) -> None:
+    run_grouped(turned("f16", shape, EXCHANGED), secs=Secs(h=3))

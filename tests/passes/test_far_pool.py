@@ -7,7 +7,7 @@ from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 
-PASS = "processor-top-optimize"
+PASS = "processor-top-optimize{disable=PoolByLines}"
 FAR = LIMITS.window_stride + 1
 POOLS = [top.AvgPoolOp, top.MaxPoolOp]
 

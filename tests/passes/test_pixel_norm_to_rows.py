@@ -1,9 +1,12 @@
 """Norms over channels become norms of rows: the same numbers."""
 
 import pytest
-from tests.passes.semantics import Net, assert_same_numbers, kinds
+from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
+
+LARGE = (1, 6, 128, 129)
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 3, 5), (2, 6, 7), (1, 6, 2, 3, 4)])
@@ -17,3 +20,13 @@ def test_channels_are_turned_there_and_back(shape: tuple[int, ...], given: str) 
     normed = net.op(top.PixelNormOp, "y", (x, weight, bias), eps=1e-6)
     after = assert_same_numbers(net.module(normed), "processor-top-optimize")
     assert kinds(after) == ["Abs", "Permute", "LayerNorm", "Permute"]
+
+
+def test_a_large_image_keeps_its_lines() -> None:
+    net = Net()
+    rows = net.op(top.PermuteOp, "rows", (net.input("x", *LARGE),), order=[0, 2, 3, 1])
+    given = (rows, net.weight("w", LARGE[1]), net.none)
+    normed = net.op(top.LayerNormOp, "n", given, axis=3, eps=1e-6, normalized_shape=[LARGE[1]])
+    y = net.op(top.PermuteOp, "y", (normed,), order=[0, 3, 1, 2])
+    after = assert_same_numbers(net.module(y), "processor-top-optimize")
+    assert [ints(one.order) for one in ops_of(after, top.PermuteOp)] == [(0, 3, 2, 1)] * 2

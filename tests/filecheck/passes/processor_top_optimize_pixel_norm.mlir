@@ -38,3 +38,48 @@ func.func @computed(%x: tensor<1x4x5x6xf32>, %w: tensor<1x4x1x1xf32>) -> tensor<
   %y = "top.PixelNorm"(%x, %w, %n) {eps = 1.0e-06 : f64} : (tensor<1x4x5x6xf32>, tensor<1x4x1x1xf32>, none) -> tensor<*xf32> loc("y")
   return %y : tensor<*xf32>
 }
+
+// -----
+
+// An image too large for local memory keeps its lines: channels and columns change places.
+// CHECK-LABEL: func.func @large
+// CHECK: "top.Permute"({{.*}}order = [0, 3, 2, 1]{{.*}}-> tensor<1x256x200x32xf32>
+// CHECK-NEXT: "top.LayerNorm"({{.*}}-> tensor<1x256x200x32xf32>
+// CHECK-NEXT: "top.Permute"({{.*}}order = [0, 3, 2, 1]{{.*}}-> tensor<1x32x200x256xf32>
+func.func @large(%x: tensor<1x32x200x256xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %y = "top.PixelNorm"(%x, %n, %n) {eps = 1.0e-06 : f64} : (tensor<1x32x200x256xf32>, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// -----
+
+// NormOfPixels: so does one whose norm was written with channels last.
+// CHECK-LABEL: func.func @written
+// CHECK: "top.Permute"({{.*}}order = [0, 3, 2, 1]{{.*}}-> tensor<1x256x200x32xf32>
+// CHECK-NEXT: "top.LayerNorm"({{.*}}-> tensor<1x256x200x32xf32>
+// CHECK-NEXT: "top.Permute"({{.*}}order = [0, 3, 2, 1]{{.*}}-> tensor<1x32x200x256xf32>
+func.func @written(%x: tensor<1x32x200x256xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %p = "top.Permute"(%x) {order = [0, 2, 3, 1]} : (tensor<1x32x200x256xf32>) -> tensor<*xf32> loc("p")
+  %l = "top.LayerNorm"(%p, %n, %n) {axis = 3 : si32, eps = 1.0e-06 : f64, normalized_shape = []} : (tensor<*xf32>, none, none) -> tensor<*xf32> loc("l")
+  %y = "top.Permute"(%l) {order = [0, 3, 1, 2]} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// -----
+
+// A small one does not, nor one of which others read the rows.
+// CHECK-LABEL: func.func @others
+// CHECK-COUNT-2: "top.Permute"({{.*}}order = [0, 2, 3, 1]
+// CHECK-NOT: order = [0, 3, 2, 1]
+func.func @others(%x: tensor<1x32x8x8xf32>, %z: tensor<1x32x200x256xf32>) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) {
+  %n = "top.None"() : () -> none
+  %p = "top.Permute"(%x) {order = [0, 2, 3, 1]} : (tensor<1x32x8x8xf32>) -> tensor<*xf32> loc("p")
+  %q = "top.Permute"(%z) {order = [0, 2, 3, 1]} : (tensor<1x32x200x256xf32>) -> tensor<*xf32> loc("q")
+  %l = "top.LayerNorm"(%p, %n, %n) {axis = 3 : si32, eps = 1.0e-06 : f64, normalized_shape = []} : (tensor<*xf32>, none, none) -> tensor<*xf32> loc("l")
+  %y = "top.Permute"(%l) {order = [0, 3, 1, 2]} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  %m = "top.LayerNorm"(%q, %n, %n) {axis = 3 : si32, eps = 1.0e-06 : f64, normalized_shape = []} : (tensor<*xf32>, none, none) -> tensor<*xf32> loc("m")
+  %w = "top.Permute"(%m) {order = [0, 3, 1, 2]} : (tensor<*xf32>) -> tensor<*xf32> loc("w")
+  return %y, %w, %q : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
+}

@@ -1,0 +1,70 @@
+"""Lanes and columns in each other's place, line by line."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from xdsl_tpu.backend.local.context import LocalContext
+from xdsl_tpu.backend.tensor import LocalTensor, aligned
+
+_SCRATCH_BYTES = 16384
+"""Bytes per lane of what one command exchanges, where it could be more."""
+
+
+class _Tile(NamedTuple):
+    """At most a lane group of channels and one of columns, of lines from `y` on."""
+
+    n: int
+    c: int
+    channels: int
+    y: int
+    lines: int
+    w: int
+    columns: int
+
+
+def exchange(context: LocalContext, x: LocalTensor, out: LocalTensor) -> None:
+    """Write x (n, c, h, w) to out (n, w, h, c).
+
+        (c, h, w)  copied as tiles of a lane group  (c, h', w')  exchanged  (w', h', c)
+
+    Nothing is copied where a side has one lane group of columns and lies without gaps.
+    """
+    for tile in _tiles(context, x, out):
+        n, c, channels, y, lines, w, columns = tile
+        source = x.window((n, c, y, w), (1, channels, lines, columns), context.chip)
+        target = out.window((n, w, y, c), (1, columns, lines, channels), context.chip)
+        with context.scratch.temporary():
+            given, made = (_dense(context, part) for part in (source, target))
+            if given.address != source.address:
+                context.emitter.copy(given, source)
+            context.emitter.transpose_cw(made, given)
+            if made.address != target.address:
+                context.emitter.copy(target, made)
+
+
+def _tiles(context: LocalContext, x: LocalTensor, out: LocalTensor) -> Iterator[_Tile]:
+    lanes, (count, channels, height, width) = context.chip.lanes, x.shape
+    units = context.chip.eu(x.dtype.bytes)
+    is_one = max(channels, width) <= lanes and _lies(context, x) and _lies(context, out)
+    most = max(1, _SCRATCH_BYTES // (lanes * x.dtype.bytes) // units) * units
+    step = height if is_one else most
+    for n in range(count):
+        for c in range(0, channels, lanes):
+            for w in range(0, width, lanes):
+                sizes = min(lanes, channels - c), min(lanes, width - w)
+                for y in range(0, height, step):
+                    yield _Tile(n, c, sizes[0], y, min(step, height - y), w, sizes[1])
+
+
+def _dense(context: LocalContext, part: LocalTensor) -> LocalTensor:
+    """A part where it lies, if a command without strides can have it; else room beside."""
+    if _lies(context, part):
+        return aligned(context.chip, part.address, part.shape, part.dtype)
+    return context.scratch.aligned(part.shape, part.dtype)
+
+
+def _lies(context: LocalContext, part: LocalTensor) -> bool:
+    """Whether the lines of a part of one lane group follow each other from an EU's width on."""
+    _, _, height, width = part.shape
+    dense = part.strides[3] == 1 and (part.strides[2] == width or height == 1)
+    return dense and part.address % context.chip.eu_bytes == 0
