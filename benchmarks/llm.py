@@ -39,7 +39,6 @@ from xdsl_tpu.frontend.llm.nets import (
 )
 from xdsl_tpu.frontend.llm.stages import Block
 from xdsl_tpu.passes.pipelines import STAGES, Settings, pipeline, run_passes
-from xdsl_tpu.passes.strip_io_quant import StripIoQuantPass
 from xdsl_tpu.passes.tensors import element_of, functions, shape_of, size_in_bytes
 
 CHIP = "bm1684x"
@@ -95,15 +94,13 @@ def _macs(op: object) -> int:
     return 0
 
 
-def measured(module: ModuleOp, floats: str) -> Net:
-    """Compile a net, whose inputs and outputs are in the type it computes in, and run it on the
-    cycle model."""
+def measured(module: ModuleOp, floats: str, wide: bool = False) -> Net:
+    """Compile a net, whose inputs and, if not `wide`, outputs are in the type it computes in, and
+    run it on the cycle model."""
     chip, needs = load_chip(CHIP), Needs(0, 0)
+    settings = Settings(floats, CHIP, shortfall=False, inner_io=True, f32_results=wide)
     for stage in STAGES:
-        passes = pipeline(stage, Settings(floats, CHIP, shortfall=False))
-        inner = StripIoQuantPass(quant_input=True, quant_output=True)
-        passes = [inner if one.name == inner.name else one for one in passes]
-        list(run_passes(module, passes, stage))
+        list(run_passes(module, pipeline(stage, settings), stage))
         if stage == "tpu":
             needs = needs_of(module)
     program = generate(module, weights_of(module), chip)
@@ -133,7 +130,7 @@ def phases(model: LanguageModel, length: int, tokens: int, before: int = 0) -> I
     """Steps of `tokens` behind `length` tokens of history, and `length` tokens of a prompt behind
     the `before` first ones."""
     floats, layers = model.format.floats, model.config.layers
-    head = measured(head_net(model, tokens), floats)
+    head = measured(head_net(model, tokens), floats, wide=bool(model.format.head_bits))
     for name in ("decode", "prefill"):
         nets: list[Net] = []
         for index in (0, layers - 1):

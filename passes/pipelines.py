@@ -53,7 +53,8 @@ class Settings:
     named there, by the passes that have them. `transfer_layout` are options of that pass, which
     then runs as soon as shapes are known. `boundaries` is a file for the reasons of the layer
     groups' boundaries; without `shortfall` nothing is said of them. With `inner_io` the network
-    takes and gives tensors of its inner type. The program is for `cores` of the chip's.
+    takes and gives tensors of its inner type, but for results if `f32_results`. The program is for
+    `cores` of the chip's.
     """
 
     mode: str = "F16"
@@ -65,6 +66,7 @@ class Settings:
     boundaries: str = ""
     shortfall: bool = True
     inner_io: bool = False
+    f32_results: bool = False
     cores: int = 1
 
 
@@ -120,7 +122,9 @@ def _lowered(settings: Settings) -> OptionTexts:
 
 
 def _stripped(settings: Settings) -> OptionTexts:
-    return {"quant_input": "true", "quant_output": "true"} if settings.inner_io else {}
+    if not settings.inner_io:
+        return {}
+    return {"quant_input": "true", "quant_output": str(not settings.f32_results).lower()}
 
 
 def _transferred(settings: Settings) -> OptionTexts | None:

@@ -51,8 +51,8 @@ class Problem:
 
     @property
     def kind(self) -> DType:
-        """The element type of rows and results."""
-        return self.out.dtype
+        """The element type of rows and of the unpacked matrix; results may be in f32."""
+        return self.x.dtype
 
     @property
     def sums(self) -> bool:
@@ -75,10 +75,10 @@ class _Sizes:
 
     @classmethod
     def of(cls, problem: Problem, how: Cut, rows: int, chip: Chip) -> "_Sizes":
-        weight, kind = problem.weight, problem.out.dtype
+        weight, kind, wide = problem.weight, problem.kind, problem.out.dtype
         by_round = align(weight.depth * kind.bytes, chip.eu_bytes)
-        bias = 0 if problem.bias is None else align(weight.outputs * kind.bytes, chip.eu_bytes)
-        out = aligned_bytes(chip, (1, rows, 1, weight.outputs), kind)
+        bias = 0 if problem.bias is None else align(weight.outputs * wide.bytes, chip.eu_bytes)
+        out = aligned_bytes(chip, (1, rows, 1, weight.outputs), wide)
         return cls(
             weight.rounds * by_round,
             unpack_bytes(chip, weight, how.rounds),
@@ -124,7 +124,7 @@ class _Layer:
     def __init__(self, context: KernelContext, problem: Problem, sizes: _Sizes) -> None:
         self.e, self.chip, self.p = context.emitter, context.chip, problem
         self._context, self._sizes = context, sizes
-        self._kind: DType = problem.out.dtype
+        self._kind: DType = problem.kind
         memory = context.memory()
         self._x = [memory.take(sizes.x) for _ in range(2)]
         self._out = [memory.take(sizes.out) for _ in range(2)]
@@ -150,38 +150,42 @@ class _Layer:
 
     def _bias_on(self, lanes: int) -> LocalTensor:
         shape = (1, lanes, 1, self.p.weight.outputs)
-        return aligned(self.chip, self._bias, shape, self._kind)
+        return aligned(self.chip, self._bias, shape, self.p.out.dtype)
 
-    def _rows(self, address: int, rows: Piece, columns: int) -> LocalTensor:
-        return aligned(self.chip, address, (1, rows.size, 1, columns), self._kind)
+    def _rows(self, address: int, rows: Piece) -> LocalTensor:
+        return aligned(self.chip, address, (1, rows.size, 1, self.p.weight.depth), self._kind)
+
+    def _results(self, address: int, rows: Piece) -> LocalTensor:
+        shape = (1, rows.size, 1, self.p.weight.outputs)
+        return aligned(self.chip, address, shape, self.p.out.dtype)
 
     def load(self, rows: Piece, slot: int) -> None:
         """Stage 1: rows, and what is added to them."""
-        x, start = self._rows(self._x[slot], rows, self.p.weight.depth), (0, rows.start, 0, 0)
+        x, start = self._rows(self._x[slot], rows), (0, rows.start, 0, 0)
         fetch(self.e, x, self.p.x.window(start, x.shape))
         if self.p.residual is not None:
-            added = self._rows(self._residual[slot], rows, self.p.weight.outputs)
+            added = self._results(self._residual[slot], rows)
             fetch(self.e, added, self.p.residual.window(start, added.shape))
 
     def compute(self, rows: Piece, slot: int) -> None:
         """Stage 2: times the matrix, plus the bias or other rows."""
         weight = self.p.weight
-        x = self._rows(self._x[slot], rows, weight.depth)
+        x = self._rows(self._x[slot], rows)
         shape = (1, weight.outputs, 1, weight.depth)
         matrix = aligned(self.chip, self._matrix, shape, self._kind)
-        out = self._rows(self._out[slot], rows, weight.outputs)
+        out = self._results(self._out[slot], rows)
         if not self._sizes.sums:
             self.e.mm2(out, x, matrix, right_transpose=True)
             return
-        raw = self._rows(self._raw, rows, weight.outputs)
+        raw = self._results(self._raw, rows)
         self.e.mm2(raw, x, matrix, right_transpose=True)
         if self.p.residual is None:
             added = self._bias_on(min(self.chip.lanes, rows.size))
         else:
-            added = self._rows(self._residual[slot], rows, weight.outputs)
+            added = self._results(self._residual[slot], rows)
         self.e.arith(Arith.ADD, out, raw, added)
 
     def store(self, rows: Piece, slot: int) -> None:
         """Stage 3: whole rows of the result."""
-        out = self._rows(self._out[slot], rows, self.p.weight.outputs)
+        out = self._results(self._out[slot], rows)
         put(self.e, self.p.out.window((0, rows.start, 0, 0), out.shape), out)

@@ -21,6 +21,7 @@ from xdsl_tpu.backend.kernels.tiling import Piece, chunks_of, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.tensor import (
+    DType,
     LocalTensor,
     align,
     aligned,
@@ -46,8 +47,8 @@ MOST_OUTPUTS = 4096
 def a16_matmul(context: KernelContext, op: Operation) -> None:
     """x [.., K] times a packed [N, K], plus a bias.
 
-    Raises NoKernel for a matrix that is not packed by outputs, or element types that differ, and
-    DoesNotFit where not even one tile fits local memory.
+    Raises NoKernel for a matrix that is not packed by outputs, or element types that differ unless
+    the result is the sums in f32, and DoesNotFit where not even one tile fits local memory.
     """
     assert isinstance(op, tpu.A16MatMulOp)
     problem = describe(context, op)
@@ -64,9 +65,9 @@ def describe(context: KernelContext, op: "tpu.A16MatMulOp") -> Problem:
     x, out = context.value(op.input), context.value(op.output)
     bias = context.optional(op.bias)
     depth, outputs = x.shape[-1], out.shape[-1]
-    if not op.w_transpose.value.data or x.dtype is not out.dtype:
+    if not op.w_transpose.value.data or out.dtype not in (x.dtype, DType.F32):
         raise NoKernel(f"{where(op)}: rows of one 16-bit type times a packed [N, K] only")
-    form = (op.weight_bits.value.data, op.q_group_size.value.data, out.dtype)
+    form = (op.weight_bits.value.data, op.q_group_size.value.data, x.dtype)
     weight = packed_weight(context, (op.weight, op.scale, op.zp), depth, outputs, *form)
     residual = None if op.residual is None else context.value(op.residual)
     if residual is not None and bias is not None:
@@ -114,8 +115,8 @@ def choose(problem: Problem, chip: Chip, few: bool, place: str) -> Plan:
 
 def _low_bytes(problem: Problem, plan: Plan, chip: Chip, few: bool) -> int:
     """Bytes of the buffers that come before those of packed tiles."""
-    kind, outputs = problem.kind, plan.cut.rounds * chip.lanes
-    total = aligned_bytes(chip, (1, plan.rows, 1, problem.weight.depth), kind)
+    kind, outputs = problem.out.dtype, plan.cut.rounds * chip.lanes
+    total = aligned_bytes(chip, (1, plan.rows, 1, problem.weight.depth), problem.kind)
     total += unpack_bytes(chip, problem.weight, plan.cut.rounds)
     if few:
         total += aligned_bytes(chip, (1, outputs, 1, plan.rows), kind)
@@ -130,7 +131,7 @@ def _together(problem: Problem, plan: Plan, chip: Chip) -> int:
 
 def factor_room(problem: Problem, plan: Plan, chip: Chip) -> int:
     """Bytes of a lane for scales and zero points, and for parts of the bias."""
-    bias = 0 if problem.bias is None else _together(problem, plan, chip) * problem.kind.bytes
+    bias = 0 if problem.bias is None else _together(problem, plan, chip) * problem.out.dtype.bytes
     return 3 * max(plan.cut.factor_bytes(chip, problem.weight), align(bias, chip.eu_bytes))
 
 
@@ -161,7 +162,7 @@ class _Layer(ABC):
 
     def _take_results(self, outputs: int) -> None:
         shape = (1, self.plan.rows, 1, outputs)
-        size = aligned_bytes(self.chip, shape, self.problem.kind)
+        size = aligned_bytes(self.chip, shape, self.problem.out.dtype)
         self._out = [self._memory.take(size) for _ in range(2)]
         self._raw = self._memory.take(size if self.problem.sums else 0)
         count = 0 if self.problem.residual is None else 2
@@ -188,14 +189,14 @@ class _Layer(ABC):
         if self.problem.bias is None:
             return None
         shape = (1, min(self.chip.lanes, rows.size), 1, group.size)
-        place = self._factors.take(aligned_bytes(self.chip, shape, self.problem.kind))
-        target = aligned(self.chip, place, shape, self.problem.kind)
+        place = self._factors.take(aligned_bytes(self.chip, shape, self.problem.out.dtype))
+        target = aligned(self.chip, place, shape, self.problem.out.dtype)
         source = self.problem.bias.window((0, 0, 0, group.start), (1, 1, 1, group.size))
         self.e.load_broadcast(target, source)
         return target
 
     def _result(self, address: int, rows: Piece, outputs: int) -> LocalTensor:
-        return aligned(self.chip, address, (1, rows.size, 1, outputs), self.problem.kind)
+        return aligned(self.chip, address, (1, rows.size, 1, outputs), self.problem.out.dtype)
 
     def _store(
         self, rows: Piece, outputs: Piece, raw: LocalTensor, bias: LocalTensor | None
@@ -232,13 +233,13 @@ class _Few(_Layer):
     def __init__(self, context: KernelContext, problem: Problem, plan: Plan) -> None:
         super().__init__(context, problem, plan)
         shape = (1, plan.cut.rounds * self.chip.lanes, 1, plan.rows)
-        self._columns = self._memory.take(aligned_bytes(self.chip, shape, problem.kind))
+        self._columns = self._memory.take(aligned_bytes(self.chip, shape, problem.out.dtype))
         self._take_results(_together(problem, plan, self.chip))
 
     def _multiply(self, group: _Group, piece: Piece, tile: LocalTensor) -> None:
         rows = group.rows
         shape = (1, piece.size, 1, rows.size)
-        columns = aligned(self.chip, self._columns, shape, self.problem.kind)
+        columns = aligned(self.chip, self._columns, shape, self.problem.out.dtype)
         self.e.mm2(columns, tile, group.x, right_transpose=True)
         whole = self._result(self._target(), rows, group.outputs.size)
         part = whole.window((0, 0, 0, piece.start), (1, rows.size, 1, piece.size), self.chip)

@@ -1,5 +1,6 @@
 """Products that a network returns are stored as the f32 numbers they are summed in."""
 
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import bf16, f16, f32
@@ -9,11 +10,14 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.weights import Weights
-from xdsl_tpu.passes.graph import rebuilt, sole_producer
+from xdsl_tpu.passes.graph import rebuilt
 from xdsl_tpu.passes.tensors import element_of, is_weight, number_type, shape_of
 from xdsl_tpu.passes.weight_data import Array, as_numbers, change_weight
 
+Product = tpu.MatMulOp | tpu.A16MatMulOp
 
+
+@dataclass
 class WideProduct(RewritePattern):
     """MatMul(16 bits) -> Cast(f32), returned, becomes a MatMul of 16-bit operands with f32 results.
 
@@ -24,20 +28,21 @@ class WideProduct(RewritePattern):
     The unit sums in f32 anyway. As an op of its own the Cast loads all of what the product has
     stored, which for the scores of a vocabulary is more than the weights are. A bias becomes f32.
     Nothing happens when something else reads the product, or one computes a product per head. The
-    Cast of a single row stays: it is in the group of the classifier, at next to no price.
+    Cast of a single row stays: it is in the group of the classifier, at next to no price. Products
+    with packed matrices (A16MatMul) are in no group.
     Not in the vendor's compiler.
     """
 
-    def __init__(self, weights: Weights | None) -> None:
-        self._weights = weights
+    weights: Weights | None
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tpu.CastOp, rewriter: PatternRewriter) -> None:
-        product = sole_producer(op.input, tpu.MatMulOp)
-        if product is None or number_type(op.output) != f32 or not _returned(op):
+        product = op.input.owner
+        if not isinstance(product, Product) or not op.input.has_one_use():
             return
-        kinds = {number_type(value) for value in (product.input, product.right, product.output)}
-        if kinds not in ({f16}, {bf16}) or not _widens(product):
+        if number_type(op.output) != f32 or not _returned(op):
+            return
+        if number_type(product.input) not in (f16, bf16) or not _widens(product):
             return
         if not is_none(product.bias):
             element = element_of(product.bias)
@@ -45,20 +50,29 @@ class WideProduct(RewritePattern):
             def widened(stored: Array) -> Array:
                 return as_numbers(stored, element)
 
-            shape = shape_of(product.bias)
-            change_weight(product, 2, shape, widened, self._weights, element=f32)
+            shape, place = shape_of(product.bias), list(product.operands).index(product.bias)
+            change_weight(product, place, shape, widened, self.weights, element=f32)
         wide = rebuilt(product, result_types=[op.output.type], location=op.location)
         rewriter.insert(wide)
-        rewriter.replace(op, (), (wide.output,))
+        rewriter.replace(op, (), (wide.results[0],))
         rewriter.erase(product)
+
+
+def _widens(product: Product) -> bool:
+    """Whether it is a plain product with a bias that can be rewritten, if any."""
+    if not (is_none(product.bias) or is_weight(product.bias)):
+        return False
+    kind = number_type(product.input)
+    if number_type(product.output) != kind:
+        return False
+    if isinstance(product, tpu.A16MatMulOp):
+        return product.residual is None
+    if product.hdim_is_batch.value.data or product.output_transpose.value.data:
+        return False
+    if number_type(product.right) != kind:
+        return False
+    return prod(shape_of(product.output)[:-1]) > 1
 
 
 def _returned(op: tpu.CastOp) -> bool:
     return all(isinstance(use.operation, ReturnOp) for use in op.output.uses)
-
-
-def _widens(product: tpu.MatMulOp) -> bool:
-    """Whether it is a plain product with a bias that can be rewritten, if any."""
-    plain = not (product.hdim_is_batch.value.data or product.output_transpose.value.data)
-    several = prod(shape_of(product.output)[:-1]) > 1
-    return plain and several and (is_none(product.bias) or is_weight(product.bias))

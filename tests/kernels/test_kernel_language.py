@@ -74,6 +74,17 @@ def test_packed_products_in_bf16() -> None:
     check(packed(4, 256, 128, 4, 64, kind="bf16"))
 
 
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.parametrize(("rows", "depth", "outputs"), [(1, 128, 320), (70, 128, 192)])
+def test_sums_of_packed_products_in_f32(rows: int, depth: int, outputs: int, kind: str) -> None:
+    """Of few rows, and of a matrix that stays: exact but for the order of the sums."""
+    case = packed(rows, depth, outputs, 4, 64, bias=False, kind=kind)
+    case.types["y"] = tensor((1, rows, outputs), "f32")
+    signature, _, _ = case.lines.pop().rpartition(" -> ")
+    case.lines.append(f'{signature} -> {case.types["y"]} loc("y")')
+    check(case)
+
+
 @pytest.mark.parametrize(
     ("rows", "depth", "outputs"), [(2, 128, 192), (130, 128, 320), (200, 2304, 2304)]
 )

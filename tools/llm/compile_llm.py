@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +68,12 @@ def compile_llm(
         inner_io=True, shortfall=False,
     )  # fmt: skip
     compiler = NetCompiler(settings, chip)
+    wide = bool(model.format.head_bits)
+    heads = NetCompiler(replace(settings, f32_results=wide), chip)
     alike: dict[str, str] = {}
 
     def programs() -> Iterator[Program]:
-        for one in _nets(model, stages, compiler, on_stage):
+        for one in _nets(model, stages, compiler, heads, on_stage):
             alike[one.program.name] = one.alike
             yield one.program
 
@@ -81,7 +83,7 @@ def compile_llm(
             model, folder.resolve().name, chip_name, stages.length, _ends(folder), alike
         )
         manifest.save(scratch)
-        for name, text in compiler.modules.items():
+        for name, text in {**compiler.modules, **heads.modules}.items():
             (scratch / f"{name}.final.mlir").write_text(text, encoding="utf-8")
         for name in COPIED:
             if (folder / name).is_file():
@@ -91,13 +93,21 @@ def compile_llm(
         for file in sorted(scratch.iterdir()):
             shutil.move(file, output / file.name)
     seconds = time.perf_counter() - start
-    return LlmCompilation(manifest, list(compiler.modules), seconds, size)
+    return LlmCompilation(manifest, [*compiler.modules, *heads.modules], seconds, size)
 
 
 def _nets(
-    model: LanguageModel, stages: Stages, compiler: NetCompiler, on_stage: Callable[[str], None]
+    model: LanguageModel,
+    stages: Stages,
+    compiler: NetCompiler,
+    heads: NetCompiler,
+    on_stage: Callable[[str], None],
 ) -> Iterator[Compiled]:
-    """All nets in all stages; the weights of a layer are read, and packed, once for all of its."""
+    """All nets in all stages; the weights of a layer are read, and packed, once for all of its.
+
+    Logits of a packed matrix are f32, as the unit sums them: two that differ by less than an f16
+    keep their order.
+    """
     on_stage("embedding")
     yield compiler.compile(embedding_net(model, "embedding", stages.prompt))
     for rows in stages.rows:
@@ -109,7 +119,7 @@ def _nets(
         yield from _layer(model, index, stages, compiler, known)
     on_stage("lm_head")
     for rows in stages.rows:
-        yield compiler.compile(head_net(model, rows), stage="" if rows == 1 else f".{rows}")
+        yield heads.compile(head_net(model, rows), stage="" if rows == 1 else f".{rows}")
 
 
 def _layer(

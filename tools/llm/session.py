@@ -182,10 +182,11 @@ class Session:
         rows = next(one for one in forms if one >= len(states))
         padded = np.zeros((rows, states.shape[1]), states.dtype)
         padded[: len(states)] = states
-        found = self._nets.run("lm_head", {"hidden_states": padded})["logits"][: len(states)]
+        (found,) = self._nets.run("lm_head", {"hidden_states": padded}).values()
+        found = found[: len(states)]
         if found.dtype == np.uint16:
             return (found.astype(np.uint32) << np.uint32(16)).view(np.float32)
-        return found.astype(np.float32)
+        return found.astype(np.float32, copy=False)
 
     def _check(self, ids: Sequence[int]) -> None:
         wrong = [one for one in ids if not 0 <= one < self._manifest.vocabulary]

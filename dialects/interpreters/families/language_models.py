@@ -39,7 +39,7 @@ def packed_product(call: Call) -> Array:
     """x times the transposed matrix that `weight`, `scale` and `zp` stand for, plus a bias.
 
     `weight` is [N, K], packed (`dialects.packed_weights`). In `tpu` its numbers are rounded to the
-    type of the result, and scale and zero points may be in the order in which lanes hold them,
+    type of x, and scale and zero points may be in the order in which lanes hold them,
     [blocks, lanes, rounds, groups].
     """
     transposed = "right_transpose" if call.has("right_transpose") else "w_transpose"
@@ -65,7 +65,7 @@ def _times_packed(call: Call, x: Array, first: int) -> Array:
     rows, kind = slice(0, weight.shape[0]), call.op.results[0].type
     matrix = dequantised(weight, scale[rows], zero[rows], bits, group)
     if isinstance(call.op, tpu.A16MatMulOp | tpu.MlpOp):
-        matrix = conform(matrix, kind, overwrite=True)
+        matrix = conform(matrix, call.op.operands[0].type, overwrite=True)
     out = (x.reshape(-1, x.shape[-1]) @ matrix.T).reshape(*x.shape[:-1], -1)
     bias = call.optional(first + 3)
     if bias is None:

@@ -75,3 +75,44 @@ module @row attributes {module.state = "TPU_LOWERED"} {
     return %3 : tensor<1x16xf32>
   }
 }
+
+// -----
+
+// Packed matrices, of a single row, too.
+// CHECK-LABEL: module @packed
+// CHECK: "tpu.A16MatMul"({{.*}} -> tensor<1x64xf32>
+// CHECK-NEXT: return
+// OFF-LABEL: module @packed
+// OFF: "tpu.A16MatMul"({{.*}} -> tensor<1x64xf16>
+// OFF-NEXT: "tpu.Cast"
+module @packed attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x64xf16>) -> tensor<1x64xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x64xf16>) -> tensor<1x64xf16> loc("x")
+    %w = "top.Weight"() : () -> tensor<64x32xui8> loc("w")
+    %s = "top.Weight"() : () -> tensor<64x1xf16> loc("s")
+    %z = "top.Weight"() : () -> tensor<64x1xui8> loc("z")
+    %3 = "tpu.A16MatMul"(%0, %w, %s, %z, %n) {q_group_size = 64 : i64, w_transpose = true, weight_bits = 4 : i64} : (tensor<1x64xf16>, tensor<64x32xui8>, tensor<64x1xf16>, tensor<64x1xui8>, none) -> tensor<1x64xf16> loc("y")
+    %4 = "tpu.Cast"(%3) : (tensor<1x64xf16>) -> tensor<1x64xf32> loc("y_f32")
+    return %4 : tensor<1x64xf32>
+  }
+}
+
+// -----
+
+// Rows that are added are 16 bits, and so is their sum.
+// CHECK-LABEL: module @added
+// CHECK: "tpu.A16MatMul"({{.*}} -> tensor<1x64xf16>
+// CHECK-NEXT: "tpu.Cast"
+module @added attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x64xf16>) -> tensor<1x64xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x64xf16>) -> tensor<1x64xf16> loc("x")
+    %w = "top.Weight"() : () -> tensor<64x32xui8> loc("w")
+    %s = "top.Weight"() : () -> tensor<64x1xf16> loc("s")
+    %z = "top.Weight"() : () -> tensor<64x1xui8> loc("z")
+    %3 = "tpu.A16MatMul"(%0, %w, %s, %z, %n, %0) {q_group_size = 64 : i64, w_transpose = true, weight_bits = 4 : i64} : (tensor<1x64xf16>, tensor<64x32xui8>, tensor<64x1xf16>, tensor<64x1xui8>, none, tensor<1x64xf16>) -> tensor<1x64xf16> loc("y")
+    %4 = "tpu.Cast"(%3) : (tensor<1x64xf16>) -> tensor<1x64xf32> loc("y_f32")
+    return %4 : tensor<1x64xf32>
+  }
+}
