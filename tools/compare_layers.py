@@ -183,17 +183,22 @@ def comparison_table(rows: Sequence[LayerComparison]) -> Table:
     table.add_column("to float: cosine, SQNR, error", justify="right")
     table.add_column("to interpreter", justify="right")
     table.add_column("range / threshold", justify="right")
-    for row in rows[:COMPARED]:
+    names = [_named(row) for row in rows[:COMPARED]]
+    for row, name in zip(rows, names, strict=False):
         far = "" if row.to_float is None else _shortly(row.to_float)
         same = row.to_interpreter.max_abs_error == 0
         held = "" if row.threshold is None else f" / {row.threshold:.4g}"
         table.add_row(
-            Name(f"{row.name} ({row.op.removeprefix('tpu.')}, {row.storage})"),
+            Name(name, names),
             far,
             "equal" if same else _shortly(row.to_interpreter),
             f"{row.low:.4g} .. {row.high:.4g}{held}",
         )
     return table
+
+
+def _named(row: LayerComparison) -> str:
+    return f"{row.name} ({row.op.removeprefix('tpu.')}, {row.storage})"
 
 
 def _shortly(close: Closeness) -> str:

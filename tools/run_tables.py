@@ -76,11 +76,13 @@ def difference_table(report: dict[str, Any], other: dict[str, Any], name: str) -
     table.add_column("layer")
     for heading in ("cycles", "other", "difference"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for row in compare_layers(report, other)[:MOST_EXPENSIVE]:
+    rows = compare_layers(report, other)[:MOST_EXPENSIVE]
+    names = [row["name"] for row in rows]
+    for row in rows:
         cycles = (
             "-" if row[key] is None else f"{row[key]:,}" for key in ("cycles", "other_cycles")
         )
-        table.add_row(Name(row["name"]), *cycles, f"{row['difference']:+,}")
+        table.add_row(Name(row["name"], names), *cycles, f"{row['difference']:+,}")
     return table
 
 
@@ -92,9 +94,10 @@ def _layer_table(report: Mapping[str, Any], width: int) -> Table:
     for heading in LAYER_COLUMNS[:shown]:
         table.add_column(heading, justify="left" if heading == "op" else "right", no_wrap=True)
     rows = sorted(report["layers"], key=lambda row: -row["cycles"])
+    names = [row["name"] for row in rows[:MOST_EXPENSIVE]]
     for row in rows[:MOST_EXPENSIVE]:
         share = row["cycles"] / max(1, report["cycles"])
         figures = (f"{row['cycles']:,}", f"{share:.1%}", row["op"])
         figures += (f"{row['bdc_cycles']:,}", f"{row['gdma_cycles']:,}")
-        table.add_row(Name(row["name"]), *figures[:shown])
+        table.add_row(Name(row["name"], names), *figures[:shown])
     return table

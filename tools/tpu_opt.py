@@ -18,6 +18,7 @@ from typing import NoReturn
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException, VerifyException
+from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xdsl_tpu.dialects.errors import TpuError
@@ -36,7 +37,7 @@ from xdsl_tpu.tools.files import check_writable, write_text
 from xdsl_tpu.tools.module_weights import attach_weights, save_weights
 from xdsl_tpu.tools.tpu_opt_arguments import add_arguments, pass_help, separate_pass_flags
 from xdsl_tpu.tools.tpu_opt_passes import check_pass_name, requested_passes
-from xdsl_tpu.tools.universe import UNIVERSE
+from xdsl_tpu.tools.universe import ASM, UNIVERSE
 from xdsl_tpu.tools.verify import blame
 
 _SPLIT = re.compile(r"^[ \t]*// -----[ \t]*\n?", re.MULTILINE)
@@ -53,6 +54,12 @@ class _Result:
     located: bool = False
     inline: bool = True
     message: str = ""
+
+
+def _asm() -> type[Target]:
+    from xdsl_tpu.backend.asm.target import AsmTarget
+
+    return AsmTarget
 
 
 class TpuOptMain(xDSLOptMain):
@@ -75,6 +82,10 @@ class TpuOptMain(xDSLOptMain):
     def register_all_passes(self) -> None:
         super().register_all_passes()
         self.available_passes.update(PASSES)
+
+    def register_all_targets(self) -> None:
+        super().register_all_targets()
+        self.available_targets[ASM] = _asm
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         passes = self.available_passes

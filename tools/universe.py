@@ -10,6 +10,9 @@ from xdsl.utils.target import Target
 
 from xdsl_tpu.passes import PASSES, PassLoader
 
+ASM = "bm1684x-asm"
+"""The output language of commands as text."""
+
 
 def _oneflow() -> Dialect:
     from xdsl_tpu.dialects.oneflow import OneFlow
@@ -48,9 +51,9 @@ def _tpu() -> Dialect:
 
 
 def _asm() -> type[Target]:
-    from xdsl_tpu.backend.asm.target import AsmTarget
+    from xdsl_tpu.backend.asm.target import PlainAsmTarget
 
-    return AsmTarget
+    return PlainAsmTarget
 
 
 # Names must be unique over xDSL and all plugins: xDSL has a `canonicalize` of its own.
@@ -71,5 +74,5 @@ UNIVERSE = Universe(
         "tpu": _tpu,
     },
     all_passes=_universe_passes(),
-    all_targets={"bm1684x-asm": _asm},
+    all_targets={ASM: _asm},
 )

@@ -1,5 +1,6 @@
 """The output language `bm1684x-asm` of xDSL tools: the program of an addressed module."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, Any
@@ -15,6 +16,7 @@ from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.kernels.support import ddr_value
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.weights import WEIGHT_FILE, attached_weights, weights_of
@@ -38,6 +40,17 @@ class AsmTarget(Target):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Generate and print; raises TpuError for what cannot be generated."""
         output.write(disassemble(generate(module, _weights(module), load_chip(self.chip))))
+
+
+class PlainAsmTarget(AsmTarget):
+    """The same for tools that show a traceback of every error: this one ends with its message."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Generate and print; exits with status 1 and the message of a TpuError."""
+        try:
+            super().emit(ctx, module, output)
+        except TpuError as error:
+            sys.exit(f"error: {error}")
 
 
 def _weights(module: ModuleOp) -> Mapping[str, npt.NDArray[Any]]:

@@ -14,7 +14,7 @@ from tests.tools.running import Run
 from tests.tools.small_models import Builder
 
 from xdsl_tpu.tools.arguments import spread_shapes
-from xdsl_tpu.tools.names import Name, in_bytes, shortened
+from xdsl_tpu.tools.names import Name, in_bytes, shortened, told_apart
 
 TOOLS = ("compile", "run", "calibrate", "sweep", "opt", "generate")
 
@@ -50,6 +50,45 @@ def test_names_lose_their_middle(width: int) -> None:
         assert text.startswith(kept[0])
         assert text.endswith(kept[1])
     assert shortened(text, len(text)) == text
+
+
+LAYERS = [f"/layers.{i}/blocks.{j}/attention/MatMul" for i in range(3) for j in range(12)]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        LAYERS,
+        [f"a{'b' * 40}{i}{'c' * 40}" for i in range(20)],
+        [f"{'b' * 30}{i}{'c' * 30}{j}{'d' * 30}" for i in range(4) for j in range(4)],
+        ["MatMul_1_output", "MatMul_1_output_0_MatMul_f32_reordered", "MatMul_1_output"],
+    ],
+)
+@pytest.mark.parametrize("width", [4, 5, 9, 14, 20, 24, 33, 60, 200])
+def test_different_names_stay_different(names: list[str], width: int) -> None:
+    shown = told_apart(names, width)
+    assert set(shown) == set(names)
+    assert len(set(shown.values())) == len(set(names))
+    assert max(map(len, shown.values())) <= width
+    for name, short in shown.items():
+        assert short == name or len(name) > width
+
+
+def test_names_that_differ_at_an_end_alone_keep_their_middles_gone() -> None:
+    assert told_apart(["/stem/Conv_output", "/head/Gemm"], 12) == {
+        "/stem/Conv_output": "/ste...utput",
+        "/head/Gemm": "/head/Gemm",
+    }
+
+
+def test_layers_of_a_table_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("layer", "cycles")
+    for name in LAYERS:
+        table.add_row(Name(name, LAYERS), "1,234,567")
+    Console(width=36).print(table)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 36
+    assert len(set(lines[3:-1])) == len(LAYERS)
 
 
 def test_a_table_of_long_names_fits(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from xdsl.universe import XDSL_UNIVERSE, Universe
 
 from xdsl_tpu.passes import PASSES
-from xdsl_tpu.tools.universe import UNIVERSE
+from xdsl_tpu.tools.universe import ASM, UNIVERSE
 
 XDSL_OPT = Path(sys.executable).with_name("xdsl-opt")
 
@@ -60,3 +60,17 @@ def test_plain_xdsl_opt_runs_our_passes_on_our_dialect() -> None:
     assert done.returncode == 0, done.stderr
     assert "top.Input" in done.stdout
     assert "top.MulConst" not in done.stdout
+
+
+def test_plain_xdsl_opt_says_what_no_commands_are_made_of() -> None:
+    text = """
+      func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+        %x = "top.Input"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+        return %x : tensor<4xf32>
+      }"""
+    command = [str(XDSL_OPT), "-t", ASM]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "address-assign" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
