@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from xdsl_tpu.api.models import Model, as_file
+from xdsl_tpu.api.models import Model, as_file, fixed_shapes
 from xdsl_tpu.api.samples import Preprocessing, Samples, preprocess_given, sample_file
 from xdsl_tpu.api.shown import counted, working
 from xdsl_tpu.api.told import told
@@ -49,7 +49,7 @@ def calibrate(
         raise TpuError(f"no method '{method}': give one of {', '.join(known)}")
     if engine not in ENGINES:
         raise TpuError(f"no engine '{engine}': give one of {', '.join(ENGINES)}")
-    shapes = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
+    shapes = fixed_shapes(input_shapes)
     with told(), ExitStack() as stack:
         file = stack.enter_context(as_file(model))
         data: Path = stack.enter_context(sample_file(samples))

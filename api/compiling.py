@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_tpu.api.building import Request, build
 from xdsl_tpu.api.chips import DESCRIPTION, ChipLike, described, description
 from xdsl_tpu.api.folders import Owned
-from xdsl_tpu.api.models import Model, as_file
+from xdsl_tpu.api.models import Model, as_file, fixed_shapes
 from xdsl_tpu.api.program import Program, load
 from xdsl_tpu.api.samples import (
     Preprocessing,
@@ -66,7 +66,7 @@ def compile(
     Raises TpuError with the text that `tpu-compile` prints.
     """
     chosen = _known_format(quantize)
-    shapes = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
+    shapes = fixed_shapes(input_shapes)
     with told(), ExitStack() as stack:
         file = stack.enter_context(as_file(model))
         name = stack.enter_context(described(chip))
@@ -148,6 +148,6 @@ def top_module(
     The names of its tensors are those of calibration tables. Raises TpuError for a model that
     cannot be read, and unknown passes in `disable`.
     """
-    shapes = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
+    shapes = fixed_shapes(input_shapes)
     with told(), as_file(model) as file:
         return canonical_top(file, shapes, disable)

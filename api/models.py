@@ -1,6 +1,6 @@
 """A model as it may be given: a file, an ONNX model in memory, a program of `torch.export`."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,3 +50,16 @@ def _file_name(name: str) -> str:
     """A graph's name without what a file's may not have."""
     kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
     return kept.strip(".") or "model"
+
+
+def fixed_shapes(given: Mapping[str, Any] | None) -> dict[str, tuple[int, ...]]:
+    """Shapes of inputs by name; raises TpuError for what is none."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, shape in (given or {}).items():
+        if isinstance(shape, str) or not all(isinstance(size, int) for size in shape):
+            raise TpuError(
+                f"input_shapes: that of '{name}' is {shape!r}: give whole numbers, such as "
+                "(1, 3, 224, 224)"
+            )
+        shapes[name] = tuple(shape)
+    return shapes

@@ -309,6 +309,8 @@ def patterns_of(pass_name: str) -> frozenset[str]:
 
 def check_disabled(disable: Collection[str]) -> None:
     """Raise TpuError for a pass or pattern that is unknown or a pass that cannot be left out."""
+    if isinstance(disable, str):
+        raise TpuError(f"disable is a list of names: give ['{disable}']")
     known = list(dict.fromkeys(name for passes in STAGES.values() for name in passes))
     for name in disable:
         if name in REQUIRED:

@@ -5,10 +5,30 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib.metadata import version
+from typing import NoReturn
 
 _SHAPES = "--input-shapes"
 _SHAPE = re.compile(r"=\d+(?:x\d+)*$")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser of a tool's arguments that says what is wrong in a line, not in a page of usage."""
+
+    def __init__(self, prog: str, description: str) -> None:
+        super().__init__(
+            prog=prog, description=description, allow_abbrev=False, formatter_class=help_format
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2, the message and, for a misspelt option, the one that is like it."""
+        found = re.search(r"unrecognized arguments: (--[^\s=]+)", message)
+        known = [name for action in self._actions for name in action.option_strings]
+        near = get_close_matches(found[1], known, 1) if found else []
+        hint = f"; did you mean {near[0]}?" if near else ""
+        usage = f"usage: {self.prog} [options] ..., {self.prog} --help lists them"
+        self.exit(2, f"{usage}\n{self.prog}: error: {message}{hint}\n")
 
 
 def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:

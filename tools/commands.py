@@ -15,6 +15,9 @@ import warnings
 from importlib import import_module
 from typing import NoReturn
 
+_EXTRAS = ("safetensors", "tokenizers")
+"""Packages that tools for language models need, and others do not."""
+
 
 def _stop(number: int, frame: object) -> NoReturn:
     os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, b"error: interrupted\n")
@@ -27,7 +30,12 @@ def _run(module: str) -> NoReturn:
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:  # else whoever started us ignores it
         signal.signal(signal.SIGINT, _stop)
-    main = import_module(f"xdsl_tpu.tools.{module}").main
+    try:
+        main = import_module(f"xdsl_tpu.tools.{module}").main
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRAS:
+            raise
+        sys.exit(f"error: the package {error.name} is missing: install xdsl-tpu[llm]")
     signal.signal(signal.SIGINT, handler)
     sys.exit(main())
 

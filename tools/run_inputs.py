@@ -61,7 +61,9 @@ def run_inputs(
     except FileNotFoundError as error:
         raise TpuError(f"{given}: no such file of inputs") from error
     except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
-        raise TpuError(f"{given}: no readable .npz or .npy file of arrays ({error})") from error
+        # numpy takes whatever it does not know for Python objects, and recommends to trust it.
+        reason = "it is none, or holds Python objects" if "pickle" in str(error) else error
+        raise TpuError(f"{given}: no readable .npz or .npy file of arrays ({reason})") from error
 
 
 def _only_input(program: Program, given: Path) -> str:

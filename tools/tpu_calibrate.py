@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.tools.arguments import (
+    Parser,
     add_common,
     add_input_shapes,
     cosine,
-    help_format,
     spread_shapes,
 )
 from xdsl_tpu.tools.calibrate_model import (
@@ -42,11 +42,9 @@ METHODS = ("max", "percentile", "kl", "mse", AUTO)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tpu-calibrate",
         description="Find the range of every tensor of a model on sample inputs.",
-        allow_abbrev=False,
-        formatter_class=help_format,
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help=".onnx file or Top .mlir file")
     parser.add_argument(

@@ -15,10 +15,10 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.packed_weights import FORMATS as PACKED
 from xdsl_tpu.dialects.packed_weights import floats_of
 from xdsl_tpu.tools.arguments import (
+    Parser,
     add_common,
     add_input_shapes,
     cosine,
-    help_format,
     spread_shapes,
 )
 from xdsl_tpu.tools.calibration_data import Source
@@ -40,12 +40,10 @@ QUANTIZE = ("F32", "F16", "BF16", "INT8")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tpu-compile",
         description="Compile an ONNX model, Top IR, a OneFlow job or a language model to a BM1684X "
         "program.",
-        allow_abbrev=False,
-        formatter_class=help_format,
     )
     parser.add_argument(
         "model",

@@ -15,7 +15,7 @@ from rich.console import Console
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm import open_model
 from xdsl_tpu.frontend.llm.reference import Reference
-from xdsl_tpu.tools.arguments import add_common, help_format
+from xdsl_tpu.tools.arguments import Parser, add_common
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_text
 from xdsl_tpu.tools.llm.compile_llm import TOKENIZER
@@ -27,11 +27,9 @@ Floats = npt.NDArray[np.float32]
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tpu-generate",
         description="Generate text with a language model on the machine model of a BM1684X.",
-        allow_abbrev=False,
-        formatter_class=help_format,
     )
     parser.add_argument("model", type=Path, metavar="DIR", help="what tpu-compile made of a model")
     start = parser.add_mutually_exclusive_group()

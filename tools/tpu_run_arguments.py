@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from xdsl_tpu.tools.arguments import add_common, help_format
+from xdsl_tpu.tools.arguments import Parser, add_common
 from xdsl_tpu.tools.find_bad import add_find_bad
 from xdsl_tpu.tools.image_files import is_image
 
@@ -15,11 +15,9 @@ STDOUT = Path("-")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tpu-run",
         description="Run a BM1684X program on the machine model.",
-        allow_abbrev=False,
-        formatter_class=help_format,
     )
     parser.add_argument(
         "program",

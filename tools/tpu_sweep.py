@@ -11,7 +11,7 @@ from rich.table import Table
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.pipelines import check_disabled
-from xdsl_tpu.tools.arguments import add_common, help_format
+from xdsl_tpu.tools.arguments import Parser, add_common
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable
 from xdsl_tpu.tools.progress import counting
@@ -27,11 +27,9 @@ FILE_COLUMNS = 140
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tpu-sweep",
         description="Compile models for every chip of a grid and compare the cycles.",
-        allow_abbrev=False,
-        formatter_class=help_format,
     )
     parser.add_argument(
         "models", type=Path, nargs="+", metavar="MODEL", help=".onnx or Top .mlir files"

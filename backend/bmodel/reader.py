@@ -107,7 +107,9 @@ class Bmodel:
 def _root(data: memoryview) -> tuple[dict[str, Any], memoryview]:
     """The tables of a file, and its binary section."""
     if len(data) < HEADER_BYTES or struct.unpack_from("<I", data)[0] != MAGIC:
-        raise TpuError("not a bmodel file (the magic number is missing)")
+        raise TpuError(
+            "not a bmodel file (the magic number is missing); tpu-compile MODEL makes one"
+        )
     _, header, root_bytes, binary_bytes = struct.unpack_from("<IIIQ", data)
     if len(data) < header + root_bytes + binary_bytes:
         raise TpuError(

@@ -6,7 +6,7 @@ from typing import TypeAlias, cast
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import checker, inliner, version_converter
+from onnx import checker, defs, inliner, version_converter
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.onnx.graph import ValueType
@@ -86,7 +86,14 @@ def opset_of(model: onnx.ModelProto) -> int:
 
 def model_problems(model: onnx.ModelProto) -> Iterator[Problem]:
     """What is wrong with the model as a whole, before looking at what its nodes mean."""
-    opset_of(model)
+    newest = defs.onnx_opset_version()
+    if (opset := opset_of(model)) > newest:
+        yield Problem(
+            "model",
+            f"it is of opset {opset}, and the onnx package here knows none beyond {newest}: "
+            "update that package, or export the model in an older opset",
+        )
+        return
     if model.graph.sparse_initializer:
         yield Problem("model", "it has sparse initializers; store them dense")
     if not model.graph.output:

@@ -227,3 +227,14 @@ def test_nothing_is_left_of_a_compilation_that_fails(
     with pytest.raises(xt.TpuError):
         xt.compile(cnn(), "INT8", output=tmp_path / "out")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("shape", ["1x3x8x8", (1, 3.5, 8, 8)])
+def test_shapes_are_whole_numbers(shape: Any) -> None:
+    with pytest.raises(xt.TpuError, match=r"'image'.*whole numbers"):
+        xt.compile(cnn(), input_shapes={"image": shape})
+
+
+def test_a_name_is_no_list_of_names() -> None:
+    with pytest.raises(xt.TpuError, match=r"\['layer-group'\]"):
+        xt.compile(cnn(), disable="layer-group")

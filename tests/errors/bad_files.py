@@ -55,6 +55,7 @@ def _write_onnx(folder: Path) -> None:
     (folder / "text.onnx").write_text("not a model\n")
     for change in (
         *(cyclic, undefined, twice, no_outputs, no_nodes, foreign_domain, old_opset),
+        new_opset,
         *(integer_image, strings, bad_weight_shape, nan_weight, infinite_weight, external),
         *(wrong_channels, bad_attribute, short_weight, sequence),
     ):
@@ -111,6 +112,11 @@ def foreign_domain(model: ModelProto) -> None:
 def old_opset(model: ModelProto) -> None:
     """An opset before those that are read."""
     model.opset_import[0].version = 3
+
+
+def new_opset(model: ModelProto) -> None:
+    """An opset that is not there yet."""
+    model.opset_import[0].version = 999
 
 
 def integer_image(model: ModelProto) -> None:

@@ -47,6 +47,7 @@ MODELS = _cases(COMPILE, 1, {
     "an operator that is not known": ("unsupported.onnx", ("'determinant'", "Det", "not supported")),
     "a vendor's own operator": ("foreign_domain.onnx", ("'stem_relu'", "com.vendor")),
     "an opset that is too old": ("old_opset.onnx", ("opset", "3")),
+    "an opset that is too new": ("new_opset.onnx", ("opset 999", "update that package")),
     "an input that is text": ("integer_image.onnx", ("'image'", "strings")),
     "an input that is a sequence": ("sequence.onnx", ("'image'", "not a tensor")),
     "weights that are text": ("strings.onnx", ("'stem'", "string")),
@@ -230,6 +231,7 @@ USAGE = (
     *_cases(COMPILE, 2, {
         "no model": ("", ("MODEL",)),
         "an unknown option": ("cnn.onnx --fast", ("--fast",)),
+        "a misspelt option": ("cnn.onnx --quantise F16", ("did you mean --quantize?",)),
         "an unknown number format": ("cnn.onnx --quantize F8", ("F8", "F16")),
         "a shape that is none": ("cnn.onnx --input-shapes image=1x3xa", ("NAME=1x3x224x224",)),
     }),

@@ -13,6 +13,7 @@ from rich.table import Table
 from tests.tools.running import Run
 from tests.tools.small_models import Builder
 
+from xdsl_tpu.tools import commands
 from xdsl_tpu.tools.arguments import spread_shapes
 from xdsl_tpu.tools.names import Name, in_bytes, shortened, told_apart
 
@@ -198,3 +199,17 @@ def test_a_folder_compiled_again_holds_what_belongs_to_the_program(
     written = set(json.loads((out / "compile.json").read_text())["files"])
     assert second - {"notes.txt"} <= written
     assert {path.name for path in tmp_path.iterdir()} == {"out", "net.onnx"}
+
+
+def test_a_missing_package_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A null in `sys.modules` is how Python marks what cannot be imported."""
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    for name in [name for name in sys.modules if name.startswith("xdsl_tpu.frontend.llm")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "xdsl_tpu.tools.tpu_generate", raising=False)
+    with pytest.raises(SystemExit) as ended:
+        commands.tpu_generate()
+    assert str(ended.value).startswith("error: the package safetensors is missing: install")
+    assert capsys.readouterr().err == ""
