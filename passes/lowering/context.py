@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
@@ -38,6 +39,11 @@ MODES: dict[str, Attribute] = {"F32": F32, "F16": F16, "BF16": BF16, "INT8": INT
 """The number formats a network can be lowered to, and the element type they compute in."""
 
 
+F16_REACH = 2.0**15
+"""Magnitudes up to which 16-bit floats are trusted with a tensor seen in calibration: half of
+the largest f16, because other inputs may give larger numbers."""
+
+
 class CannotLowerError(TpuError):
     """One op has no lowering; the pass collects these and reports all of them at once."""
 
@@ -46,8 +52,8 @@ class CannotLowerError(TpuError):
 class LoweringContext:
     """The state of one lowering sweep over one function.
 
-    `element` is that of the op being lowered, `lanes` are those of the chip. `asymmetric` types of
-    8 bits have zero points.
+    `element` is that of the op being lowered, `chip` that of the program. `asymmetric` types of
+    8 bits have zero points. `by_tables`: functions of 8-bit numbers are never computed in floats.
     `weights` is None for a module without a weight file: then only types change.
     """
 
@@ -55,12 +61,18 @@ class LoweringContext:
     weights: Weights | None
     entry: Block
     builder: Builder
-    lanes: Lanes
+    chip: Chip
     corrections: Mapping[str, Sequence[float]] = field(default_factory=dict[str, Sequence[float]])
     asymmetric: bool = False
+    by_tables: bool = False
     _copies: dict[tuple[SSAValue, Attribute], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
     )
+
+    @property
+    def lanes(self) -> Lanes:
+        """Those of the chip."""
+        return self.chip.weight_lanes
 
     def add(self, op: Operation) -> Sequence[SSAValue]:
         """Insert `op` in front of the op that is being lowered; gives its results."""

@@ -11,11 +11,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xdsl_tpu.backend.chip import known_chips, load_chip
+from xdsl_tpu.backend.chip import Chip, known_chips, load_chip
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.integers import INTEGER
-from xdsl_tpu.dialects.lanes import Lanes
 from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.packed_weights import FORMATS, bits_of, floats_of
 from xdsl_tpu.dialects.weights import Weights, known_weights
@@ -62,7 +61,8 @@ class ConvertTopToTpuPass(ModulePass):
     `mode` and `chip` may be left out when `processor-assign` has set them on the module;
     `description` is the chip's `.toml` file if it has its own. INT8
     needs calibrated types (`import-calibration-table`) and the weights; ops without an 8-bit
-    form run in F16, and so do attentions whose scores would leave the chip. `asymmetric` gives
+    form run in F16, and so do attentions whose scores would leave the chip and functions that
+    floats compute faster than a table gives them, unless `by_tables`. `asymmetric` gives
     types with negative numbers a zero point; weights have none. `qtable` is a file of
     `op_name mode` lines for ops in another format than `mode`. `bias_corrections` is a calibration
     table; what it says of the mean errors of ops in 8 bits (`#bias_correction`) goes into their
@@ -82,6 +82,7 @@ class ConvertTopToTpuPass(ModulePass):
     bias_corrections: str = ""
     weight_file_name: str = ""
     asymmetric: bool = False
+    by_tables: bool = False
     do_winograd: bool = False
     q_group_size: int = 0
     q_symmetric: bool = False
@@ -129,9 +130,7 @@ class ConvertTopToTpuPass(ModulePass):
         problems = [
             problem
             for func, one in zip(functions(op), modes, strict=True)
-            for problem in _lower(
-                func, one, weights, corrections, description.weight_lanes, self.asymmetric
-            )
+            for problem in _lower(func, one, weights, corrections, description, self)
         ]
         if problems:
             raise OpsError(f"{len(problems)} ops cannot be lowered to tpu", problems)
@@ -221,8 +220,8 @@ def _lower(
     modes: Mapping[Operation, str],
     weights: Weights | None,
     corrections: Mapping[str, Sequence[float]],
-    lanes: Lanes,
-    asymmetric: bool,
+    chip: Chip,
+    options: ConvertTopToTpuPass,
 ) -> Iterator[OpProblem]:
     """Lower the ops of `func` that have a mode; gives a problem for each without a lowering."""
     entry = func.body.block
@@ -231,9 +230,10 @@ def _lower(
         weights,
         entry,
         Builder(InsertPoint.at_start(entry)),
-        lanes,
+        chip,
         corrections,
-        asymmetric,
+        options.asymmetric,
+        options.by_tables,
     )
     for op in list(entry.ops):
         # The spread of calibration has changed types of values, not ops: modes still apply.

@@ -14,6 +14,7 @@ from xdsl_tpu.dialects.names import name_of, names_of
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.graph import module_of
+from xdsl_tpu.passes.lowering.context import F16_REACH
 from xdsl_tpu.passes.lowering.exact import exact_ops
 from xdsl_tpu.passes.lowering.fine_parts import NEVER, TOO_FINE, fine_ops
 from xdsl_tpu.passes.lowering.float_moves import float_moves
@@ -26,10 +27,6 @@ FALLBACK = "F16"
 
 TOO_DIFFERENT = 64
 """Ratio of thresholds above which 8 bits cannot hold both operands of a sum."""
-
-F16_REACH = 2.0**15
-"""Magnitudes up to which 16-bit floats are trusted with a tensor seen in calibration: half of
-the largest f16, because other inputs may give larger numbers."""
 
 PRODUCTS = (top.ConvOp, top.DeconvOp, top.MatMulOp)
 """Ops that take far longer in F32 than in 16 bits."""

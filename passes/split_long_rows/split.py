@@ -64,7 +64,7 @@ def _split(func: FuncOp, chip: Chip, weights: Weights | None) -> None:
         if split is None or not _all_float(op):
             continue
         builder = Builder(InsertPoint.before(op))
-        context = LoweringContext(F32, weights, entry, builder, chip.weight_lanes)
+        context = LoweringContext(F32, weights, entry, builder, chip)
         value = split(op, Rows(chip, context))
         if value is None:
             continue

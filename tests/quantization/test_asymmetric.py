@@ -90,7 +90,7 @@ def test_one_sided_numbers_are_finer_than_symmetric_ones(tmp_path: Path) -> None
     apply(
         plain,
         ("import-calibration-table", f"file={tmp_path / 'table'} asymmetric=false"),
-        ("convert-top-to-tpu", "mode=INT8 chip=bm1684x"),
+        ("convert-top-to-tpu", "mode=INT8 chip=bm1684x by_tables=true"),
     )
     (symmetric,) = run_module(plain, inputs).values()
     errors = [float(np.abs(one - expected).mean()) for one in (found, symmetric)]

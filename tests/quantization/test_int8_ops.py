@@ -39,7 +39,7 @@ INT8_SAMPLES = [sample for sample in SAMPLES if sample.op in INT8_LOWERINGS]
 
 
 def int8_module(
-    sample: Sample, folder: Path, asymmetric: bool = False
+    sample: Sample, folder: Path, asymmetric: bool = False, more: str = ""
 ) -> tuple[ModuleOp, dict[str, Array], list[Array]]:
     """The lowered module, its inputs, and the results in f32."""
     module, inputs = module_of(sample)
@@ -50,7 +50,7 @@ def int8_module(
     apply(
         module,
         ("import-calibration-table", f"file={folder / 'table'} {how}"),
-        ("convert-top-to-tpu", f"mode=INT8 chip=bm1684x {how}"),
+        ("convert-top-to-tpu", f"mode=INT8 chip=bm1684x {how} {more}"),
     )
     return module, inputs, expected
 
@@ -91,16 +91,23 @@ def test_what_int8_lowering_makes_has_semantics(tmp_path: Path) -> None:
         assert made <= SUPPORTED_OPS
 
 
-IN_INT8 = "Conv MatMul Add Sub Mul MulConst AddConst AvgPool MaxPool Relu GELU SiLU Abs"
-IN_INT8_TOO = "Permute Slice Depth2Space Max Min Upsample Sigmoid Tanh Split LeakyRelu Deconv"
+IN_INT8 = "Conv MatMul Add Sub Mul MulConst AddConst AvgPool MaxPool Relu Sqrt Mish Abs"
+IN_INT8_TOO = "Permute Slice Depth2Space Max Min Upsample Sigmoid Split LeakyRelu Deconv"
 IN_FLOAT = "LayerNorm Softmax Reduce Gather Interp PRelu Clip Div InstanceNorm"
+FASTER_IN_FLOAT = "GELU SiLU Tanh HardSwish Exp"
 
 
-@pytest.mark.parametrize("name", f"{IN_INT8} {IN_INT8_TOO} {IN_FLOAT}".split())
+@pytest.mark.parametrize("name", f"{IN_INT8} {IN_INT8_TOO} {IN_FLOAT} {FASTER_IN_FLOAT}".split())
 def test_which_ops_have_an_8_bit_form(name: str, tmp_path: Path) -> None:
     samples = [sample for sample in SAMPLES if str(sample) == name]
     found = {bool(kinds(int8_module(sample, tmp_path)[0])) for sample in samples}
-    assert (True in found) == (name not in IN_FLOAT.split())
+    assert (True in found) == (name not in (*IN_FLOAT.split(), *FASTER_IN_FLOAT.split()))
+
+
+@pytest.mark.parametrize("name", FASTER_IN_FLOAT.split())
+def test_functions_are_tables_where_that_is_asked_for(name: str, tmp_path: Path) -> None:
+    sample = next(sample for sample in SAMPLES if str(sample) == name)
+    assert kinds(int8_module(sample, tmp_path, more="by_tables=true")[0]) == {"tpu.Lut"}
 
 
 @pytest.mark.parametrize("backwards", [False, True])

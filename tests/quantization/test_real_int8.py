@@ -49,7 +49,7 @@ def lowered(module: ModuleOp, name: str, disable: str = "", qtable: Path | None 
         ("processor-assign", "mode=INT8 chip=bm1684x"),
         ("import-calibration-table", f"file={TABLES / f'{name}.cali'} asymmetric=false"),
         ("processor-top-optimize", f"disable={disable}" if disable else ""),
-        ("convert-top-to-tpu", f"qtable={qtable}" if qtable else ""),
+        ("convert-top-to-tpu", "by_tables=true" + (f" qtable={qtable}" if qtable else "")),
         *AFTER,
     )
 

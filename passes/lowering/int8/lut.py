@@ -14,7 +14,8 @@ from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.passes.calibration.steps import Step, result_element, step_of
 from xdsl_tpu.passes.lowering.activation import GELU_MODES, IN_F32, IN_MODE
 from xdsl_tpu.passes.lowering.common import build
-from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
+from xdsl_tpu.passes.lowering.context import F16, INT8, LoweringContext
+from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of
 from xdsl_tpu.passes.lowering.int8.scales import Array, round_half_away, saturate
 from xdsl_tpu.passes.lowering.int8.types import SI8, UI8, new_weight
 from xdsl_tpu.passes.tensors import required_name
@@ -134,11 +135,15 @@ _FUNCTIONS = FUNCTIONS | WITH_ZERO_POINTS
 def look_up(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     """f(x) -> Lut(x, table): entry i, 256 + i for negative i, is f(i * in_scale) / out_scale.
 
-    With zero points, f((i - in_zero) * in_scale) / out_scale + out_zero.
+    With zero points, f((i - in_zero) * in_scale) / out_scale + out_zero. A function that is
+    faster in F16, casts included, is computed there.
     """
     step = step_of(op.operands[0], ctx.asymmetric)
     if step is None:
         return None
+    mode = float_mode_of(op, ctx)
+    if mode is not None:
+        return build(op, ctx, tpu.ActiveOp, op.operands, F16, keep=False, mode=mode)
     wanted = result_element(op.results[0], ctx.asymmetric)
     values = _FUNCTIONS[type(op)](op)
     if "do_relu" in op.attributes and str(op.attributes["do_relu"]) == "true":
