@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAttr, TensorType, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -21,6 +21,7 @@ from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.dialects.weights import Weights, attach, known_weights, weights_of
 from xdsl_tpu.passes.graph import module_of
+from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.tensors import element_bytes, element_of, number_type, required_name, shape_of
 
 
@@ -55,6 +56,8 @@ def cut_out(ops: Collection[Operation], name: str, values: bool = True) -> Modul
         key: value for key, value in network.attributes.items() if key.startswith("module.")
     }
     module.attributes.pop("module.weight_file", None)
+    # What is chosen by price changes numbers, and those do not depend on how many cores take part.
+    module.attributes["module.cores"] = IntegerAttr(chip_of(network).cores, i64)
     attach(module, _weights(inside, known_weights(network) if values else None))
     return module
 

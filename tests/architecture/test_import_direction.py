@@ -29,6 +29,9 @@ MAY_IMPORT: dict[str, set[str]] = {
                         "backend.isa", "backend.program", "backend.codegen"},
     "passes.fuse_attention": {"passes", "dialects", "backend.chip", "backend.timing",
                               "backend.isa", "backend.tensor"},
+    # A table or floats, by the commands of either.
+    "passes.lowering.int8.by_floats": {"passes", "dialects", "backend.chip",
+                                       "backend.local.measure"},
     # The end of the vendor's command lines: a program in a file.
     "passes.codegen": {"passes", "dialects", "backend.chip", "backend.codegen", "backend.bmodel"},
     "passes.tile_programs": {"passes", "dialects", "backend.chip", "backend.tile"},
