@@ -234,20 +234,22 @@ class OptimalSearch:
         return self.costs.shared(ops, kind, secs, slicing)
 
     def in_slices(self, part: Sequence[Operation]) -> _Slices | None:
-        """A range in slices, and what they cost: the fewest that fit, or twice as many as long as
-        that is faster, which it may be where time is neither all computing nor all moving."""
+        """A range in slices, and what they cost: the fewest that fit, or up to twice as many as
+        long as that is faster, as it may be where time is neither all computing nor all moving."""
         if self._held_bytes(part) > self.chip.local_bytes:
             return None
         group = self.searcher.in_slices(part)
         if group is None:
             return None
-        cost = self.costs.sliced(group)
+        cost, tried = self.costs.sliced(group), group
         while cost is not None and cost.exposed > EXPOSED * cost.total:
-            finer = self.searcher.in_slices(part, more_than=group.secs.total)
-            finer_cost = None if finer is None else self.costs.sliced(finer)
-            if finer is None or finer_cost is None or finer_cost.total >= cost.total:
+            finer = self.searcher.in_slices(part, more_than=tried.secs.total)
+            if finer is None or finer.secs.total > 2 * group.secs.total:
                 break
-            group, cost = finer, finer_cost
+            finer_cost = self.costs.sliced(finer)
+            if finer_cost is not None and finer_cost.total < cost.total:
+                group, cost = finer, finer_cost
+            tried = finer
         return group, cost
 
     def _held_bytes(self, ops: Sequence[Operation]) -> int:

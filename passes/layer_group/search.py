@@ -18,8 +18,9 @@ from xdsl_tpu.passes.layer_group.slicing import entering, leaving
 from xdsl_tpu.passes.layer_group.values import AXES, GroupType, Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight, required_name
 
-MOST_SLICES = 64
-"""A group is cut into at most this many slices."""
+SLICES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Into how many slices a group may be cut. Few are better: margins are computed twice, and short
+runs of a lane come from few channels of DDR (docs/hardware/cycles.md#transfers)."""
 
 
 @dataclass(frozen=True)
@@ -129,20 +130,18 @@ class Searcher:
         return plan_group(ops, kind, secs, self.chip, self.scratch, cores=cores)
 
     def _sections(self, ops: Sequence[Operation]) -> Iterator[Secs]:
-        """Section counts worth trying, in powers of two: n first, then rows in the lanes where
-        there are such, then h."""
+        """Section counts worth trying, powers of two and half as many more: n first, then rows in
+        the lanes where there are such, then h."""
         kind = choose_type(ops, self.chip.lanes).kind
         most = max_sections(ops, kind, self.chip)
         rows = most.c if self._has_long_rows(ops, kind) else 1
-        count = 2
-        while count <= MOST_SLICES:
+        for count in SLICES:
             n = min(count, most.n)
             left = -(-count // n)
             for c in sorted({min(left, rows), 1}, reverse=True):
                 h = min(-(-left // c), most.h)
                 if n * c * h >= count:
                     yield Secs(n=n, c=c, h=h)
-            count *= 2
 
     def shares(self, ops: Sequence[Operation]) -> Iterator[Secs]:
         """One section for each core, along each axis along which the results may be cut."""

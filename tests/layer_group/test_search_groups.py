@@ -16,6 +16,7 @@ from tests.layer_group.small_nets import (
     residual,
 )
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.local.schedule import ginfo
@@ -28,7 +29,8 @@ from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.model import Group, rechained
 from xdsl_tpu.passes.layer_group.search import Searcher
-from xdsl_tpu.passes.layer_group.values import Secs
+from xdsl_tpu.passes.layer_group.slicing import Slicing
+from xdsl_tpu.passes.layer_group.values import GroupType, Secs
 
 CHIP = load_chip()
 
@@ -146,3 +148,20 @@ def test_time_steps_of_a_straight_group() -> None:
     assert [step_of[info(find(module, name)).id.value.data] for name in names] == [1, 2, 3]
     assert step_of[info(find(module, "y", tpu.StoreOp)).id.value.data] == 4
     assert step_of[info(find(module, "load_x")).id.value.data] == 0
+
+
+def test_a_group_has_no_more_slices_than_it_must() -> None:
+    """With less and less memory: halves, thirds, quarters."""
+    _, _, function = divided_parts(prepared(residual()))
+    ops = computing_ops(function.body.block)
+
+    def no_scratch(op: Operation, kind: GroupType, slicing: Slicing) -> int:
+        return 0
+
+    groups = [
+        Searcher(replace(CHIP, local_bytes=size), no_scratch).in_slices(ops)
+        for size in range(32768, 64, -64)
+    ]
+    slices = [group.secs.total for group in groups if group is not None]
+    assert slices == sorted(slices)
+    assert list(dict.fromkeys(slices))[:3] == [2, 3, 4]
