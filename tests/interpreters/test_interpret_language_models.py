@@ -60,8 +60,8 @@ def test_lanes_hold_scales_in_their_order(run_op: Run, normal: Make) -> None:
     types = [TensorType(f16, (1, 256))]
     attributes: dict[str, Any] = {"q_group_size": 32, "weight_bits": 4, "w_transpose": True}
     (found,) = run_op(tpu.A16MatMulOp, [x, packed.values, *lanes, None], types, **attributes)
-    matrix = packed.floats().astype(np.float16).astype(np.float32)
-    np.testing.assert_array_equal(found, (x @ matrix.T).astype(np.float16).astype(np.float32))
+    expected = x @ packed.floats().astype(np.float32).T  # weights have the type of x
+    np.testing.assert_array_equal(found, expected.astype(np.float16).astype(np.float32))
 
 
 def test_a_product_of_the_wrong_width_is_refused(run_op: Run, normal: Make) -> None:
