@@ -1,4 +1,4 @@
-// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --weights %S/Inputs/weights.npz --convert-top-to-tpu="mode=INT8 chip=bm1684x" | filecheck %s
+// RUN: tpu-opt %s --mlir-print-debuginfo --split-input-file --weights %S/Inputs/weights.npz --convert-top-to-tpu="mode=INT8 chip=bm1684x by_tables=true" | filecheck %s
 
 // One scale a channel; the input is cast to i8, the ReLU's result is u8 and its limit is gone.
 // CHECK-LABEL: module @conv
