@@ -16,6 +16,8 @@ FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     *("--disable-dev-shm-usage", "--window-size=1500,1300"),
+    # A page that still scrolls moves what a click was meant for.
+    "--force-prefers-reduced-motion",
 )
 
 

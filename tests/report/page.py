@@ -4,6 +4,8 @@ from typing import Any
 
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
 from tests.report.browser import evaluate
 
 Report = dict[str, Any]
@@ -33,6 +35,15 @@ def settle(chrome: Chrome) -> None:
     """Wait until the next two frames have been drawn."""
     wait = "(done) => requestAnimationFrame(() => requestAnimationFrame(done))"
     evaluate(chrome, f"return new Promise({wait})")
+
+
+def press(chrome: Chrome, element: WebElement, key: str) -> None:
+    """Send a key and wait until the page has handled it: a slow browser answers before it has."""
+    heard = "addEventListener('keyup', () => { window.heard = true; }, {once: true})"
+    evaluate(chrome, f"window.heard = false; {heard}")
+    element.send_keys(key)
+    WebDriverWait(chrome, 20).until(lambda one: evaluate(one, "return window.heard"))
+    settle(chrome)
 
 
 def address_written(chrome: Chrome) -> None:
@@ -110,8 +121,7 @@ def details(chrome: Chrome) -> dict[str, str]:
 
 
 def escape(chrome: Chrome) -> None:
-    chrome.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
-    settle(chrome)
+    press(chrome, chrome.find_element(By.TAG_NAME, "body"), Keys.ESCAPE)
 
 
 def search(chrome: Chrome, words: str) -> None:

@@ -15,6 +15,7 @@ from tests.report.page import (
     colours,
     column,
     number,
+    press,
     press_head,
     reset,
     rows,
@@ -144,11 +145,11 @@ def test_zoom_and_pan(chrome: Chrome, run: tuple[Path, Report, Groups]) -> None:
     reset(chrome)
     assert visible(chrome) == (0, total)
     canvas = chrome.find_element(By.ID, "timeline")
-    canvas.send_keys("+")
+    press(chrome, canvas, "+")
     assert visible(chrome) == (total / 4, 3 * total / 4)
-    canvas.send_keys(Keys.ARROW_RIGHT)
+    press(chrome, canvas, Keys.ARROW_RIGHT)
     assert visible(chrome) == pytest.approx((0.35 * total, 0.85 * total))
-    canvas.send_keys("-")
+    press(chrome, canvas, "-")
     assert visible(chrome) == (0, total)
     wheel = "arguments[0].dispatchEvent(new WheelEvent('wheel', {deltaY: -120, clientX: 700}))"
     evaluate(chrome, wheel, canvas)
@@ -160,7 +161,7 @@ def test_zoom_and_pan(chrome: Chrome, run: tuple[Path, Report, Groups]) -> None:
     assert moved[1] - moved[0] == pytest.approx(last - first)
     settle(chrome)
     assert colours(chrome, "timeline") > 10
-    canvas.send_keys(Keys.HOME)
+    press(chrome, canvas, Keys.HOME)
     assert visible(chrome) == (0, total)
 
 

@@ -16,6 +16,7 @@ from tests.report.page import (
     details,
     escape,
     number,
+    press,
     reset,
     rows,
     search,
@@ -31,7 +32,7 @@ def test_a_click_keeps_the_view(chrome: Chrome, run: tuple[Path, Report, Groups]
     reset(chrome)
     canvas = chrome.find_element(By.ID, "timeline")
     evaluate(chrome, "arguments[0].scrollIntoView()", canvas)
-    canvas.send_keys("+")
+    press(chrome, canvas, "+")
     place = at(chrome, "CONV")
     before = visible(chrome), evaluate(chrome, "return scrollY")
     click(chrome, place)
@@ -134,7 +135,7 @@ def test_a_link_restores_the_view(
     chrome: Chrome, run: tuple[Path, Report, Groups], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     reset(chrome)
-    chrome.find_element(By.ID, "timeline").send_keys("+")
+    press(chrome, chrome.find_element(By.ID, "timeline"), "+")
     click(chrome, at(chrome, "CONV"))
     search(chrome, "conv")
     address_written(chrome)

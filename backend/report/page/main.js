@@ -21,7 +21,7 @@ async function main() {
   const choose = (layer) => {
     select({ layer });
     parts.timeline.showLayer(layer);
-    byId("time").scrollIntoView({ behavior: "smooth" });
+    byId("time").scrollIntoView();
   };
   const follow = (what) => {
     select(what);
@@ -30,7 +30,7 @@ async function main() {
   const search = (words) => {
     byId("filter").value = words;
     byId("filter").dispatchEvent(new Event("input"));
-    byId("layer-section").scrollIntoView({ behavior: "smooth" });
+    byId("layer-section").scrollIntoView();
   };
   drawSummary(model);
   drawLegend(model);
