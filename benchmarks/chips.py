@@ -17,8 +17,6 @@ from pathlib import Path
 
 from figures import json_file, write_json
 from networks import EXAMPLES, ToolFailure, run_tool
-from rich.console import Console
-from rich.table import Table
 
 from xdsl_tpu.backend.bmodel import read_bmodel
 from xdsl_tpu.backend.chip import Chip, load_chip
@@ -100,22 +98,13 @@ def compiled(model: Path, cores: int) -> Program:
 
 
 HEADINGS = (
-    "network",
-    "vendor, 1 core",
-    "2 cores",
-    "ours, 1 core",
-    "all at 15 GB/s",
-    "2 cores",
-    "2, DDR shared",
-    "gain",
+    *("network", "vendor 1", "vendor 2", "ours 1", "at 15 GB/s", "ours 2", "shared", "gain"),
 )
 
 
-def shown(rows: list[Row]) -> Table:
-    """The rows for a terminal."""
-    table = Table(title="F16 on the BM1688, cycles at 0.9 GHz")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading == "network" else "right")
+def shown(rows: list[Row]) -> str:
+    """The rows for a terminal: cycles of one core and of two."""
+    lines: list[tuple[str, ...]] = [HEADINGS]
     for row in rows:
         numbers = (
             row.vendor_one_core,
@@ -127,8 +116,15 @@ def shown(rows: list[Row]) -> Table:
         )
         texts = ["-" if number is None else f"{number:,}" for number in numbers]
         gain = f"{row.ours / row.ours_two_cores:.2f}" if row.ours and row.ours_two_cores else "-"
-        table.add_row(row.network, *texts, gain)
-    return table
+        lines.append((row.network, *texts, gain))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            text.rjust(width) if place else text.ljust(width)
+            for place, (text, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    )
 
 
 def main() -> None:
@@ -140,7 +136,7 @@ def main() -> None:
     parser.add_argument("--json", type=json_file, metavar="FILE")
     args = parser.parse_args()
     rows = [measured(name, args.models) for name in VENDOR if re.search(args.only, name)]
-    Console().print(shown(rows))
+    print(shown(rows))
     write_json(args.json, [asdict(row) for row in rows])
     for row in rows:
         if row.message:

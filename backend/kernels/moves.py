@@ -4,8 +4,9 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.kernels.elementwise import fused_relu
 from xdsl_tpu.backend.kernels.mapping import element_wise
+from xdsl_tpu.backend.kernels.shares import take
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
-from xdsl_tpu.backend.movement import Source, carry_out
+from xdsl_tpu.backend.movement import Source, carry_out, shares_of
 from xdsl_tpu.dialects.errors import NoKernel
 from xdsl_tpu.dialects.interfaces.index_map import Box, IndexMap
 from xdsl_tpu.dialects.interfaces.movement import Moves
@@ -29,11 +30,14 @@ def moves(context: KernelContext, op: Operation) -> None:
         for number, (part, value) in enumerate(zip(movement.parts, values, strict=True))
         if not _in_place(part.map, out, value)
     ]
-    if sources or movement.border is not None:
-        addresses = [value.address for value in values]
-        size, border = movement.size, movement.border
-        carry_out(context.emitter, out.address, addresses, sources, size, out.dtype, border)
     relu = fused_relu(op, out.dtype)
+    addresses = [value.address for value in values]
+    size, border = movement.size, movement.border
+    if sources and border is None and relu is None:
+        shares = shares_of(context.chip, sources, size, out.dtype, context.cores)
+        sources = list(take(context, shares)) if shares else sources
+    if sources or border is not None:
+        carry_out(context.emitter, out.address, addresses, sources, size, out.dtype, border)
     if relu is not None:
         element_wise(context, out, [out], relu)
 

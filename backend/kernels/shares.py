@@ -6,10 +6,13 @@ does not ask is called on the first core and makes everything.
 """
 
 from itertools import pairwise
+from typing import TypeVar
 
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.tensor import ceil_div
+
+T = TypeVar("T")
 
 
 def parts_of(context: KernelContext, total: int, unit: int) -> tuple[Piece, ...]:
@@ -23,7 +26,7 @@ def parts_of(context: KernelContext, total: int, unit: int) -> tuple[Piece, ...]
     return tuple(Piece(a, b - a) for a, b in pairwise(ends))
 
 
-def take(context: KernelContext, parts: tuple[Piece, ...]) -> Piece:
+def take(context: KernelContext, parts: tuple[T, ...]) -> T:
     """This core's part; the others will be asked for theirs."""
     context.is_shared = True
     return parts[context.core]

@@ -2,5 +2,6 @@
 
 from xdsl_tpu.backend.movement.job import Source
 from xdsl_tpu.backend.movement.plan import carry_out, movement_cycles
+from xdsl_tpu.backend.movement.share import shares_of
 
-__all__ = ["Source", "carry_out", "movement_cycles"]
+__all__ = ["Source", "carry_out", "movement_cycles", "shares_of"]

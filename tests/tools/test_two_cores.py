@@ -5,15 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import GraphProto, TensorProto, helper, numpy_helper
 from tests.tools.running import Run
 
 CHIP = ("--chip", "bm1688", "--quiet")
 
 
-def outputs(call: Run, model: Path, folder: Path, cores: int) -> dict[str, np.ndarray]:
+def outputs(
+    call: Run, model: Path, folder: Path, cores: int, *options: str
+) -> dict[str, np.ndarray]:
     out, file = folder / f"on{cores}", folder / f"on{cores}.npz"
-    done = call("tpu-compile", model, "-o", out, "--cores", str(cores), *CHIP)
+    done = call("tpu-compile", model, "-o", out, "--cores", str(cores), *options, *CHIP)
     assert done.status == 0, done.err
     done = call("tpu-run", out, "--check", "--numerics", "exact", "--outputs", file, *CHIP)
     assert done.status == 0, done.out + done.err
@@ -21,13 +23,58 @@ def outputs(call: Run, model: Path, folder: Path, cores: int) -> dict[str, np.nd
         return dict(found)
 
 
-@pytest.mark.parametrize("name", ["cnn", "transformer", "channels", "heads"])
-def test_outputs_are_those_of_one_core(name: str, call: Run, models: Path, tmp_path: Path) -> None:
-    model = models / f"{name}.onnx"
-    one, two = (outputs(call, model, tmp_path, cores) for cores in (1, 2))
+RANDOM = ("--quantize", "INT8", "--calibrate-with", "random", "--min-cosine", "0.01")
+FORMATS = {
+    "F16": ("--quantize", "F16"),
+    "F32": ("--quantize", "F32"),
+    "BF16": ("--quantize", "BF16"),
+    "INT8": RANDOM,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "quantize"),
+    [
+        *(("cnn", one) for one in FORMATS),
+        *(("transformer", one) for one in FORMATS),
+        ("channels", "F16"),
+        ("heads", "F16"),
+    ],
+)
+def test_outputs_are_those_of_one_core(
+    name: str, quantize: str, call: Run, models: Path, tmp_path: Path
+) -> None:
+    model, options = models / f"{name}.onnx", FORMATS[quantize]
+    one, two = (outputs(call, model, tmp_path, cores, *options) for cores in (1, 2))
     assert one.keys() == two.keys()
     for key, values in one.items():
         np.testing.assert_array_equal(values, two[key])
+
+
+def written(graph: GraphProto, folder: Path) -> Path:
+    opset = [helper.make_opsetid("", 13)]
+    model = folder / "model.onnx"
+    made = helper.make_model(graph, opset_imports=opset, ir_version=8)
+    model.write_bytes(made.SerializeToString())
+    return model
+
+
+def test_movement_is_shared(call: Run, tmp_path: Path) -> None:
+    """A transposition that no group reads or writes: each core stores half of it."""
+    node = helper.make_node("Transpose", ["x"], ["y"], perm=[0, 2, 1])
+    shapes = {"x": [4, 96, 200], "y": [4, 200, 96]}
+    values = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in shapes.items()
+    ]
+    model = written(helper.make_graph([node], "moves", values[:1], values[1:]), tmp_path)
+    one, two = (outputs(call, model, tmp_path, cores) for cores in (1, 2))
+    for key, values in one.items():
+        np.testing.assert_array_equal(values, two[key])
+    report = tmp_path / "report.json"
+    assert not call("tpu-run", tmp_path / "on2", "--report", report, *CHIP).status
+    first, second = json.loads(report.read_text(encoding="utf-8"))["cores"]
+    assert first["gdma"]["busy_cycles"] == pytest.approx(second["gdma"]["busy_cycles"], rel=0.1)
 
 
 def test_filters_are_shared_by_output_channels(call: Run, tmp_path: Path) -> None:
@@ -44,10 +91,7 @@ def test_filters_are_shared_by_output_channels(call: Run, tmp_path: Path) -> Non
     ]
     weights = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
     graph = helper.make_graph([node], "filters", values[:1], values[1:], weights)
-    opset = [helper.make_opsetid("", 13)]
-    model = tmp_path / "filters.onnx"
-    made = helper.make_model(graph, opset_imports=opset, ir_version=8)
-    model.write_bytes(made.SerializeToString())
+    model = written(graph, tmp_path)
     one, two = (outputs(call, model, tmp_path, cores) for cores in (1, 2))
     np.testing.assert_array_equal(one["y_Conv_f32"], two["y_Conv_f32"])
     assert "csecs = 2 " in (tmp_path / "on2" / "final.mlir").read_text(encoding="utf-8")
