@@ -33,9 +33,6 @@ class Range(NamedTuple):
         return max(abs(self.min), abs(self.max))
 
 
-NEVER_NEGATIVE = (top.SigmoidOp, top.ReluOp)
-
-
 def initial_range(op: Operation, seen: Threshold, asymmetric: bool = False) -> Range | None:
     """The range of a result of `op` from its line of the table; None for an all-zero line.
 
@@ -52,7 +49,7 @@ def initial_range(op: Operation, seen: Threshold, asymmetric: bool = False) -> R
             low, high = -th, th
         case top.SigmoidOp() if not op.log.value.data:
             low, high = 0.0, 1.0
-        case top.SoftmaxOp():
+        case top.SoftmaxOp() if not op.log.value.data:
             low, high = 0.0, 1.0
         case top.MulOp() if _is_product_of_positives(op):
             low, high = 0.0, th
@@ -78,7 +75,9 @@ def _is_product_of_positives(op: top.MulOp) -> bool:
 
 
 def _is_positive(op: Operation) -> bool:
-    return isinstance(op, NEVER_NEGATIVE) or ends_in_relu(op)
+    if isinstance(op, top.SigmoidOp):
+        return not op.log.value.data
+    return isinstance(op, top.ReluOp) or ends_in_relu(op)
 
 
 def range_of(value: SSAValue) -> Range | None:

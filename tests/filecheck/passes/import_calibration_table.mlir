@@ -48,3 +48,21 @@ module @by_op {
     return %6 : tensor<1x4xf32>
   }
 }
+
+// -----
+
+// Logarithms of shares and of Sigmoid are negative, and products of them have either sign.
+// CHECK-LABEL: module @logarithms
+// CHECK: "top.Softmax"{{.*}} -> tensor<1x4x!quant.calibrated<f32<-7.000000e+00:7.000000e+00>>>
+// CHECK: "top.Sigmoid"{{.*}} -> tensor<1x4x!quant.calibrated<f32<-6.000000e+00:6.000000e+00>>>
+// CHECK: "top.Mul"{{.*}} -> tensor<1x4x!quant.calibrated<f32<-5.000000e+00:5.000000e+00>>>
+module @logarithms {
+  func.func @main(%arg0: tensor<1x4xf32>) -> tensor<1x4xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("x")
+    %1 = "top.Softmax"(%0) {axis = 1 : si32, log = true} : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("log_shares")
+    %2 = "top.Sigmoid"(%0) {log = true} : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("log_sigmoid")
+    %3 = "top.Relu"(%1) {relu_limit = -1.0 : f64} : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("relu")
+    %4 = "top.Mul"(%2, %3) : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32> loc("log_product")
+    return %4 : tensor<1x4xf32>
+  }
+}
