@@ -63,4 +63,15 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         (),
         "F16",
     ),
+    "logarithms of shares in 8 bits": (
+        Recipe(
+            ((52, 48),),
+            (
+                Step("LogSoftmax", (0,), (52, 48), {"axis": 1}),
+                Step("MatMul", (1, Weight((48, 8))), (52, 8)),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
 }

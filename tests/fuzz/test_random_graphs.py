@@ -1,7 +1,8 @@
 """Random graphs: compiled and simulated, they give what onnxruntime gives.
 
-The suite tries 300 in F32 and 60 in F16; `make fuzz` sets XDSL_TPU_FUZZ to try as many as it
-says, with other random numbers each time. What failed once is kept in `kept.py`.
+The suite tries 300 in F32, 60 in F16, 20 each in BF16 and INT8; `make fuzz` sets XDSL_TPU_FUZZ
+to try as many as it says, with other random numbers each time. What failed once is kept in
+`kept.py`.
 """
 
 import os
@@ -46,6 +47,22 @@ def test_like_onnxruntime(recipe: Recipe, disable: tuple[str, ...]) -> None:
 def test_close_in_f16(recipe: Recipe, disable: tuple[str, ...]) -> None:
     with limited():
         check(recipe, disable, "F16")
+
+
+@seed(SEED)
+@settings_of(20)
+@given(recipes(), PASSES)
+def test_close_in_bf16(recipe: Recipe, disable: tuple[str, ...]) -> None:
+    with limited():
+        check(recipe, disable, "BF16")
+
+
+@seed(SEED)
+@settings_of(20)
+@given(recipes(), PASSES)
+def test_close_in_int8(recipe: Recipe, disable: tuple[str, ...]) -> None:
+    with limited():
+        check(recipe, disable, "INT8")
 
 
 @pytest.mark.parametrize("name", KEPT)
