@@ -1,18 +1,25 @@
 """From a model and samples to the tables of its program; printing nothing."""
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tpu.dialects.text import module_text
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.calibration.observe import Observation
+from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.passes.lowering.quantize_table import quantize_table_text
-from xdsl_tpu.tools.calibrate_model import Samples, header, observe
+from xdsl_tpu.tools.calibrate_model import Samples, count_samples, header, observe
 from xdsl_tpu.tools.engines import Engine
 from xdsl_tpu.tools.mixing.automatic import Quantised, Wanted, quantise
 from xdsl_tpu.tools.mixing.floats import find_float_mixture
+from xdsl_tpu.tools.mixing.journal import Journal, Subject, digest
 from xdsl_tpu.tools.mixing.mixture import Mixture
-from xdsl_tpu.tools.mixing.network import Network
+from xdsl_tpu.tools.mixing.network import Inputs, Network, sample_digest
 
 EVALUATED = 2
 """How many samples accuracy is measured on, at first."""
@@ -33,28 +40,57 @@ def quantise_model(
     chip_name: str = "bm1684x",
     on_step: Callable[[str], None] = lambda text: None,
     on_trial: Callable[[], None] = lambda: None,
+    journal: Journal | None = None,
 ) -> Quantised:
-    """The tables of a canonical top module. Raises TpuError when the target is out of reach."""
-    on_step("running the samples")
-    observed, count = observe(engine, samples, limit)
+    """The tables of a canonical top module. Raises TpuError when the target is out of reach.
+
+    What `journal`, which is of `subject_of` this module and these samples, knows is not measured.
+    """
+    journal = journal or Journal()
+    count = count_samples(samples, limit)
+
+    @cache
+    def observed() -> Observation:
+        on_step("running the samples")
+        return observe(engine, samples, limit)[0]
+
+    def tables(method: str, percentile: float) -> CalibrationTable:
+        return observed().table(method, percentile)
+
     known = [inputs for _, inputs in samples.samples(min(VERIFIED, count))]
     judged, others = known[:EVALUATED], known[EVALUATED:]
     with tempfile.TemporaryDirectory() as folder:
-        network = Network(module, judged, Path(folder), chip_name, on_trial)
-        found = quantise(network, observed, wanted, on_step)
+
+        def network_on(inputs: Sequence[Inputs]) -> Network:
+            return Network(module, inputs, Path(folder), chip_name, on_trial, journal=journal)
+
+        found = quantise(network_on(judged), tables, wanted, on_step)
         for _ in range(MOST_ADDED):
             if not others or not found.modes or wanted.target is None:
                 break
             on_step("looking at other samples")
-            seen = Network(module, others, Path(folder), chip_name, on_trial)
-            cosines = seen.cosines(found.table, found.modes)
+            cosines = network_on(others).cosines(found.table, found.modes)
             if min(cosines) >= wanted.target:
                 break
             judged.append(others.pop(cosines.index(min(cosines))))
-            network = Network(module, judged, Path(folder), chip_name, on_trial)
-            found = quantise(network, observed, wanted, on_step)
+            found = quantise(network_on(judged), tables, wanted, on_step)
     found.table.header = header(module, described(found), count)
     return found
+
+
+def subject_of(
+    module: ModuleOp, engine: str, samples: Samples, limit: int | None = None
+) -> Subject:
+    """What the measurements of a search are of: others are worth nothing to it."""
+    weights = weights_of(module)
+    arrays = [f"{name} {sample_digest({name: weights[name]})}" for name in sorted(weights)]
+    inputs = [sample_digest(inputs) for _, inputs in samples.samples(limit)]
+    return {
+        "version": version("xdsl-tpu"),
+        "model": digest("\n".join((module_text(module), *arrays)).encode()),
+        "engine": engine,
+        "samples": digest("\n".join(inputs).encode()),
+    }
 
 
 def widened(

@@ -33,10 +33,11 @@ from xdsl_tpu.tools.engines import Engine
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_text
 from xdsl_tpu.tools.mixing.automatic import AUTO, Quantised, Wanted
+from xdsl_tpu.tools.mixing.journal import SUFFIX, FileJournal, Journal, Subject
 from xdsl_tpu.tools.mixing.network import Network
 from xdsl_tpu.tools.preprocess_arguments import add_preprocessing, preprocessing
 from xdsl_tpu.tools.progress import counting, working
-from xdsl_tpu.tools.quantise_model import described, kept, modes_text, quantise_model
+from xdsl_tpu.tools.quantise_model import described, kept, modes_text, quantise_model, subject_of
 
 METHODS = ("max", "percentile", "kl", "mse", AUTO)
 
@@ -98,7 +99,8 @@ def _parser() -> argparse.ArgumentParser:
         "--suggest-mixed",
         action="store_true",
         help="also look for layers to keep in F16 (or wider) that cost few cycles, and write them "
-        "as a quantize table beside TABLE, with suffix .qtable",
+        "as a quantize table beside TABLE, with suffix .qtable; a search that was stopped goes on "
+        "from TABLE.journal",
     )
     parser.add_argument(
         "--target-cosine",
@@ -147,11 +149,14 @@ def _run(args: argparse.Namespace) -> None:
         module = canonical_top(args.model, dict(args.input_shapes), args.disable_pass)
         samples = samples_for(module, source)
         engine = make_engine(module, args.model, args.engine)
-        total = count_samples(samples, args.num) * (1 if args.method == "max" else 2)
-    if args.suggest_mixed or args.bias_correction or args.method == AUTO:
-        _quantise(args, console, module, engine, samples, mixed)
+        searches = args.suggest_mixed or args.bias_correction or args.method == AUTO
+        subject = subject_of(module, args.engine, samples, args.num) if searches else None
+        total = 0 if searches else count_samples(samples, args.num)
+    if subject is not None:
+        with _journal(args.output, subject, console) as journal:
+            _quantise(args, console, module, engine, samples, mixed, journal)
         return
-    with counting(console, "calibrating", total) as advance:
+    with counting(console, "calibrating", total * (1 if args.method == "max" else 2)) as advance:
         table = calibrate_model(
             module, engine, samples, args.method, args.num, args.percentile, advance
         )
@@ -163,6 +168,19 @@ def _write(path: Path, table: CalibrationTable, console: Console) -> None:
     console.print(f"{len(table.thresholds)} tensors, written to {path}", highlight=False)
 
 
+def _journal(table: Path, subject: Subject, console: Console) -> FileJournal:
+    """The journal beside a table, and a line on what it knows."""
+    path = table.with_name(table.name + SUFFIX)
+    check_writable(path)
+    journal = FileJournal(path, subject)
+    if journal.begun_anew:
+        differs = ", ".join(journal.begun_anew)
+        console.print(f"{path}: begun anew, because these differ: {differs}", highlight=False)
+    elif journal.resumed:
+        console.print(f"{path}: {journal.resumed} measurements are done already", highlight=False)
+    return journal
+
+
 def _quantise(
     args: argparse.Namespace,
     console: Console,
@@ -170,6 +188,7 @@ def _quantise(
     engine: Engine,
     samples: Samples,
     path: Path,
+    journal: Journal,
 ) -> None:
     """Write the tables, and say what they are worth and what they cost."""
     corrects = True if args.bias_correction else (None if args.method == AUTO else False)
@@ -177,9 +196,12 @@ def _quantise(
     wanted = Wanted(args.method, args.percentile, corrects, target)
     with _steps(console, args.model.name) as (on_step, on_trial):
         found = quantise_model(
-            module, engine, samples, wanted, args.num, on_step=on_step, on_trial=on_trial
+            *(module, engine, samples, wanted, args.num),
+            on_step=on_step,
+            on_trial=on_trial,
+            journal=journal,
         )
-        cycles = _cycles(module, found) if args.suggest_mixed else None
+        cycles = _cycles(module, found, journal) if args.suggest_mixed else None
     _write(args.output, found.table, console)
     if cycles is not None:
         write_text(path, modes_text(found, args.target_cosine, cycles))
@@ -193,10 +215,10 @@ def _quantise(
     print(f"method {described(found)}; {kept(found.modes)}, written to {path}: {gained}, {cost}")
 
 
-def _cycles(module: ModuleOp, found: Quantised) -> tuple[int, int]:
+def _cycles(module: ModuleOp, found: Quantised, journal: Journal) -> tuple[int, int]:
     """What the compiled network takes without and with layers in wider formats."""
     with tempfile.TemporaryDirectory() as folder:
-        network = Network(module, [], Path(folder))
+        network = Network(module, [], Path(folder), journal=journal)
         before = network.cycles(found.table, {})
         return before, network.cycles(found.table, found.modes) if found.modes else before
 
@@ -205,12 +227,12 @@ def _cycles(module: ModuleOp, found: Quantised) -> tuple[int, int]:
 def _steps(
     console: Console, name: str
 ) -> Generator[tuple[Callable[[str], None], Callable[[], None]]]:
-    """What is being done, and how many networks have been tried."""
+    """What is being done, and how much has been measured."""
     step, trials = "starting", 0
     with working(console, step) as update:
 
         def show() -> None:
-            tried = f": {trials} networks tried" if trials else ""
+            tried = f": {trials} measured" if trials else ""
             update(f"{name}: {step}{tried}")
 
         def on_step(text: str) -> None:

@@ -177,7 +177,7 @@ def test_rounding_foretells_the_lowered_network(tokens: ModuleOp, tmp_path: Path
 
 def test_a_target_is_reached_by_a_mixture(tokens: ModuleOp, tmp_path: Path) -> None:
     net, observed = network(tokens, tmp_path)
-    found = quantise(net, observed, Wanted("max", 99.99, False, 0.99999))
+    found = quantise(net, observed.table, Wanted("max", 99.99, False, 0.99999))
     assert found.cosine < 0.99999 <= found.reached
     assert 0 < len(found.modes) <= 6
     names = {name_of(op) for op in find_main(tokens)[1].body.block.ops if op.results}
@@ -196,8 +196,8 @@ def test_corrected_biases_bring_means_closer(tmp_path: Path) -> None:
     weights[:, 0] = 1.0
     module = saved(tmp_path / "conv.onnx", text, {"w": weights})
     net, observed = network(module, tmp_path)
-    plain = quantise(net, observed, Wanted("max", 99.99, False))
-    corrected = quantise(net, observed, Wanted("max", 99.99, True))
+    plain = quantise(net, observed.table, Wanted("max", 99.99, False))
+    corrected = quantise(net, observed.table, Wanted("max", 99.99, True))
     (values,) = bias_corrections(corrected.table).values()
     assert len(values) == 4
     errors = [np.abs(mean_errors(net, one.table)).max() for one in (plain, corrected)]

@@ -8,11 +8,10 @@ import pytest
 from tests.tools.small_models import cnn
 
 from xdsl_tpu.frontend.onnx import import_onnx
-from xdsl_tpu.passes.calibration.observe import Observation
 from xdsl_tpu.passes.pipelines import Settings, run_stage
 from xdsl_tpu.tools import quantise_model as tool
 from xdsl_tpu.tools.calibrate_model import RandomSamples, make_engine
-from xdsl_tpu.tools.mixing.automatic import Quantised, Wanted
+from xdsl_tpu.tools.mixing.automatic import Quantised, Tables, Wanted
 from xdsl_tpu.tools.mixing.network import Modes, Network
 
 
@@ -36,10 +35,10 @@ def test_the_worst_of_other_samples_joins(
         ]
 
     def quantise(
-        network: Network, observed: Observation, wanted: Wanted, on_step: Callable[[str], None]
+        network: Network, tables: Tables, wanted: Wanted, on_step: Callable[[str], None]
     ) -> Quantised:
         measured.append(numbers(network))
-        return Quantised(observed.table("max"), "max", False, 0.5, {"stem": "F16"}, 0.999)
+        return Quantised(tables("max", 100.0), "max", False, 0.5, {"stem": "F16"}, 0.999)
 
     def cosines(self: Network, table: Any, modes: Modes) -> list[float]:
         return [0.5 if n == 5 else 0.995 for n in numbers(self)]

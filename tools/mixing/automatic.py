@@ -4,17 +4,22 @@ Cheapest first: the largest magnitudes as thresholds; thresholds that clip; corr
 and what is then still missing, layers in wider formats.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.calibration.methods import METHODS
-from xdsl_tpu.passes.calibration.observe import Observation
-from xdsl_tpu.passes.calibration.table import CalibrationTable, with_bias_corrections
+from xdsl_tpu.passes.calibration.table import (
+    CalibrationTable,
+    parse_table,
+    with_bias_corrections,
+)
 from xdsl_tpu.tools.mixing.bias import measure_corrections
 from xdsl_tpu.tools.mixing.layers import Layers
 from xdsl_tpu.tools.mixing.mixture import find_mixture
-from xdsl_tpu.tools.mixing.network import Modes, Network
+from xdsl_tpu.tools.mixing.network import Modes, Network, table_digest
 
 AUTO = "auto"
 MARGIN = 0.25
@@ -22,6 +27,9 @@ MARGIN = 0.25
 
 MOST_CORRECTED = 4
 """Samples that mean errors are taken over: all of them are in memory at once."""
+
+Tables = Callable[[str, float], CalibrationTable]
+"""The table of a method and, for method percentile, its percentile; observes what it needs."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ class Quantised:
 
 def quantise(
     network: Network,
-    observed: Observation,
+    tables: Tables,
     wanted: Wanted,
     on_step: Callable[[str], None] = lambda text: None,
 ) -> Quantised:
@@ -67,7 +75,7 @@ def quantise(
 
     Raises TpuError when it cannot be met with all layers in F32.
     """
-    best = _thresholds(network, observed, wanted, on_step)
+    best = _thresholds(network, tables, wanted, on_step)
     if wanted.bias_correction is None and best.cosine < wanted.goal:
         on_step("correcting biases")
         corrected = _corrected(network, best)
@@ -86,14 +94,15 @@ def quantise(
 
 
 def _thresholds(
-    network: Network, observed: Observation, wanted: Wanted, on_step: Callable[[str], None]
+    network: Network, tables: Tables, wanted: Wanted, on_step: Callable[[str], None]
 ) -> Quantised:
     """The table of a method; of `auto` the best of all, or max where that is good enough."""
     methods = ("max", *METHODS) if wanted.method == AUTO else (wanted.method,)
     best: Quantised | None = None
     for method in methods:
         on_step(f"thresholds by method {method}")
-        table = observed.table(method, wanted.percentile)
+        depends = [method, wanted.percentile]
+        table = _kept(network, "thresholds", depends, partial(tables, method, wanted.percentile))
         found = Quantised(table, method, False, network.cosine(table, {}))
         if best is None or found.cosine > best.cosine:
             best = found
@@ -105,11 +114,24 @@ def _thresholds(
 
 def _corrected(network: Network, found: Quantised) -> Quantised:
     """The same with the biases of the layers corrected that are in 8 bits."""
-    layers = Layers.of(network, found.table)
-    networks = [layers.rounded.on(inputs) for inputs in network.samples[:MOST_CORRECTED]]
-    eight = {op: "INT8" for op in layers.in_8_bits if name_of(op.results[0]) not in found.modes}
-    table = with_bias_corrections(found.table, measure_corrections(networks, eight))
+    samples = network.digests[:MOST_CORRECTED]
+    depends = [table_digest(found.table), dict(found.modes), samples]
+    table = _kept(network, "corrected biases", depends, partial(_with_corrections, network, found))
     cosine = network.cosine(table, found.modes)
     if found.mixed_cosine is None:
         return replace(found, table=table, corrected=True, cosine=cosine)
     return replace(found, table=table, corrected=True, mixed_cosine=cosine)
+
+
+def _with_corrections(network: Network, found: Quantised) -> CalibrationTable:
+    layers = Layers.of(network, found.table)
+    networks = [layers.rounded.on(inputs) for inputs in network.samples[:MOST_CORRECTED]]
+    eight = {op: "INT8" for op in layers.in_8_bits if name_of(op.results[0]) not in found.modes}
+    return with_bias_corrections(found.table, measure_corrections(networks, eight))
+
+
+def _kept(
+    network: Network, what: str, depends: Sequence[Any], make: Callable[[], CalibrationTable]
+) -> CalibrationTable:
+    """A table as a file of it would be read, by way of the network's journal."""
+    return parse_table(network.measured(what, depends, lambda: make().text()), what)

@@ -5,7 +5,7 @@ outputs are then farther from the float network's than wanted, BF16 gives way to
 whose rounding costs the outputs most for the cycles that they save follow, as in `mixture`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -90,12 +90,7 @@ def _in_f32(
         op: mode for op, mode in layers.default.items() if mode in NARROW and named[op] not in wide
     }
     limit = 2 * (1 - goal)
-    others = [layers.rounded.on(inputs).prepared() for inputs in network.samples[1:]]
-    networks = [layers.rounded, *others]
-
-    def noise_of(ops: Sequence[Operation]) -> float:
-        return max(one.noise({op: narrow[op] for op in ops}) for one in networks)
-
+    noise_of = layers.noise_in(narrow, len(network.samples))
     blocks = measure(list(narrow), noise_of, limit, EVALUATIONS)
     best = Mixture(wide, -1.0)
     for tightness in (*WIDER, 0.0):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -17,7 +16,7 @@ from xdsl_tpu.passes.flops import flops
 from xdsl_tpu.passes.lowering.fine_parts import MOVES, PARTS
 from xdsl_tpu.passes.lowering.op_modes import float_mode
 from xdsl_tpu.passes.tensors import element_of, is_weight, shape_of
-from xdsl_tpu.tools.mixing.network import Network
+from xdsl_tpu.tools.mixing.network import Network, table_digest
 from xdsl_tpu.tools.mixing.rounding import STEPLESS, RoundedNetwork, steps_of_lowered
 
 MOVING = (*MOVES, *PARTS, top.InputOp, *STEPLESS)
@@ -38,8 +37,12 @@ def saved(op: Operation) -> float:
 class Layers:
     """The ops of a calibrated network, and what each computes in when nothing is said."""
 
-    def __init__(self, module: ModuleOp, lowered: ModuleOp, inputs: Mapping[str, Any]) -> None:
-        self.rounded = RoundedNetwork(module, steps_of_lowered(lowered), inputs).prepared()
+    def __init__(self, network: Network, table: CalibrationTable) -> None:
+        module, lowered = network.calibrated(table), network.lowered(table, {})
+        self.network, self.table = network, table_digest(table)
+        self.rounded = RoundedNetwork(module, steps_of_lowered(lowered), network.samples[0])
+        self.of_sample = {0: self.rounded}
+        self.places = {op: place for place, op in enumerate(self.rounded.ops)}
         formats = formats_of(lowered)
         self.default: dict[Operation, str] = {}
         for op in find_main(module)[1].body.block.ops:
@@ -50,8 +53,8 @@ class Layers:
 
     @classmethod
     def of(cls, network: Network, table: CalibrationTable) -> "Layers":
-        """Of the network lowered to 8 bits wherever that can be; noise is that of one sample."""
-        return cls(network.calibrated(table), network.lowered(table, {}), network.samples[0])
+        """Of the network lowered to 8 bits wherever that can be."""
+        return cls(network, table)
 
     def in_float(self) -> dict[Operation, str]:
         """Formats of all when none is in 8 bits."""
@@ -61,9 +64,27 @@ class Layers:
             if mode != "F32"
         }
 
-    def noise_in(self, modes: Mapping[Operation, str]) -> Callable[[Sequence[Operation]], float]:
-        """The function that measures the noise of some ops in these formats."""
-        return lambda ops: self.rounded.noise({op: modes[op] for op in ops})
+    def noise_in(
+        self, modes: Mapping[Operation, str], samples: int = 1
+    ) -> Callable[[Sequence[Operation]], float]:
+        """The function that measures the noise of some ops in these formats; on one sample, or
+        the most of it on `samples`."""
+        return lambda ops: self.noise({op: modes[op] for op in ops}, samples)
+
+    def noise(self, modes: Mapping[Operation, str], samples: int = 1) -> float:
+        """The largest noise of any output on the first `samples` samples."""
+        return max(self._noise(modes, place) for place in range(samples))
+
+    def _noise(self, modes: Mapping[Operation, str], place: int) -> float:
+        formats = sorted((self.places[op], mode) for op, mode in modes.items())
+        depends = [self.table, self.network.digests[place], formats]
+        what = f"noise of {len(formats)} layers"
+        return self.network.measured(what, depends, lambda: self._on(place).noise(modes))
+
+    def _on(self, place: int) -> RoundedNetwork:
+        if place not in self.of_sample:
+            self.of_sample[place] = self.rounded.on(self.network.samples[place])
+        return self.of_sample[place]
 
     def modes(self, held: Sequence[Operation], floats: Mapping[Operation, str]) -> dict[str, str]:
         """The lines of a quantize table: `held` are not in 8 bits."""

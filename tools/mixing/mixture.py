@@ -9,7 +9,6 @@ in the same way.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -54,7 +53,7 @@ def find_mixture(network: Network, table: CalibrationTable, goal: float) -> Mixt
     layers = Layers.of(network, table)
     limit = 2 * (1 - goal)
     narrow = layers.in_float()
-    wide = _Wide(layers, network.samples, narrow, FLOAT_SHARE * limit)
+    wide = _Wide(layers, narrow, FLOAT_SHARE * limit)
     eight = dict.fromkeys(layers.in_8_bits, "INT8")
     blocks = measure(layers.in_8_bits, layers.noise_in(eight), limit, EVALUATIONS)
     for tightness in WIDER:
@@ -72,23 +71,16 @@ class _Wide:
     def __init__(
         self,
         layers: Layers,
-        samples: Sequence[Mapping[str, Any]],
         narrow: Mapping[Operation, str],
         limit: float,
     ) -> None:
         self.narrow, self.limit = narrow, limit
         self.blocks: list[Block[Operation]] = []
-        self.can_grow = layers.rounded.noise(narrow) > limit
+        self.can_grow = layers.noise(narrow) > limit
         if not self.can_grow:
             return
         # A network that 16 bits are too few for differs much from one sample to the next.
-        others = [layers.rounded.on(inputs).prepared() for inputs in samples[1:]]
-        networks = [layers.rounded, *others]
-
-        def noise_of(ops: Sequence[Operation]) -> float:
-            modes = {op: narrow[op] for op in ops}
-            return max(one.noise(modes) for one in networks)
-
+        noise_of = layers.noise_in(narrow, len(layers.network.samples))
         self.blocks = measure(list(narrow), noise_of, limit, EVALUATIONS)
 
     def floats(self, tightness: float) -> dict[Operation, str]:

@@ -97,14 +97,10 @@ class RoundedNetwork:
         self.weights: dict[tuple[Operation, int], Array] = {}
         self.exact: dict[SSAValue, Any] = {}
         self.outputs: list[Array] = []
-
-    def prepared(self) -> "RoundedNetwork":
-        """This, when the exact outputs are known that `noise` compares with."""
-        self.outputs = self._run({}, keep=True)
-        return self
+        """The exact outputs that `noise` compares with; known once it has been asked."""
 
     def on(self, inputs: Mapping[str, Array]) -> "RoundedNetwork":
-        """The same network on another sample, which is not run yet."""
+        """The same network on another sample."""
         other = copy(self)
         other.inputs = {value: inputs[name] for value, name in self.arguments.items()}
         other.exact, other.outputs = {}, list[Array]()
@@ -112,6 +108,8 @@ class RoundedNetwork:
 
     def noise(self, modes: Mapping[Operation, str]) -> float:
         """The largest noise of any output when these ops compute in these formats."""
+        if not self.outputs:
+            self.outputs = self._run({}, keep=True)
         found = self._run(modes)
         pairs = zip(found, self.outputs, strict=True)
         return max((noise(ours, theirs) for ours, theirs in pairs), default=0.0)
