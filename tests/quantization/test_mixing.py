@@ -27,6 +27,7 @@ from xdsl_tpu.passes.calibration.table import (
 from xdsl_tpu.tools.calibrate_model import canonical_top
 from xdsl_tpu.tools.mixing.automatic import Wanted, quantise
 from xdsl_tpu.tools.mixing.layers import Layers, formats_of
+from xdsl_tpu.tools.mixing.mixture import find_mixture
 from xdsl_tpu.tools.mixing.network import Network
 from xdsl_tpu.tools.mixing.rounding import in_steps, noise
 from xdsl_tpu.tools.mixing.search import Block, choose, measure
@@ -183,6 +184,40 @@ def test_a_target_is_reached_by_a_mixture(tokens: ModuleOp, tmp_path: Path) -> N
     names = {name_of(op) for op in find_main(tokens)[1].body.block.ops if op.results}
     assert set(found.modes) <= names
     assert net.cosine(found.table, found.modes) == found.reached
+
+
+ISLAND = """<ir_version: 9, opset_import: ["" : 17]>
+agraph (float[1,64,256] x) => (float[1,64,256] y) {
+    small = Mul(x, tiny)
+    d = MatMul(small, weight)
+    e = LayerNormalization<axis = -1>(d, scale, shift)
+    f = Add(e, d)
+    g = LayerNormalization<axis = -1>(f, scale, shift)
+    h = Add(g, e)
+    i = LayerNormalization<axis = -1>(h, scale, shift)
+    y = Add(i, g)
+}"""
+
+
+def test_no_mixture_is_slower_than_the_network_without_8_bits(tmp_path: Path) -> None:
+    """Noise alone would leave the sum `h` in 8 bits, between norms in F16: casts cost more."""
+    random = np.random.default_rng(0)
+    weights = {
+        "scale": random.standard_normal(256),
+        "shift": random.standard_normal(256),
+        "weight": random.standard_normal((256, 256))
+        * np.exp(2 * random.standard_normal((256, 256))),
+        "tiny": random.standard_normal(256) ** 3,
+    }
+    net, observed = network(saved(tmp_path / "island.onnx", ISLAND, weights), tmp_path)
+    table = observed.table("max")
+    layers = Layers.of(net, table)
+    alone = layers.modes(layers.in_8_bits, layers.in_float())
+    found = find_mixture(net, table, 0.999)
+    kept = {name: mode for name, mode in alone.items() if not name.startswith("h_")}
+    assert net.cosine(table, kept) >= 0.999
+    assert net.cycles(table, found.modes) <= net.cycles(table, alone) < net.cycles(table, kept)
+    assert found.cosine >= 0.999
 
 
 def test_corrected_biases_bring_means_closer(tmp_path: Path) -> None:

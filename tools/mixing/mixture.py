@@ -4,7 +4,8 @@ What rounding to 8 bits does to the outputs is measured run by run of layers on 
 (`rounding`, `search`). Those that cost the outputs most for the cycles that they save
 are computed in 16 bits, and checked on the lowered network, in integers; the limit is then moved
 until the target is met by little. Where 16 bits are too few themselves, F32 is chosen
-in the same way.
+in the same way. No layer in 8 bits at all is the other choice: then all the noise may be that of
+16 bits, and fewer layers need F32. The faster of the two compiled programs is taken.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,9 @@ LOOSEST, TIGHTER, TIGHTEST = 4.0, 0.6, 1 / 32
 WIDER = (1.0, 0.3, 0.1, 0.03, 0.01)
 """How far the limit of the noise of 16 bits is lowered while it alone is too much."""
 
+ALONE = (1.0, 0.7, 0.45)
+"""Parts of the allowed noise that 16 bits may make where nothing is in 8 bits, tried in order."""
+
 
 @dataclass(frozen=True)
 class Mixture:
@@ -59,7 +63,7 @@ def find_mixture(network: Network, table: CalibrationTable, goal: float) -> Mixt
     for tightness in WIDER:
         found = _verified(network, table, layers, wide.floats(tightness), blocks, goal)
         if found is not None:
-            return found
+            return _faster(network, table, found, _alone(network, table, layers, wide, goal))
         if not wide.can_grow:
             break
     return _in_f32(network, table, layers, goal)
@@ -131,6 +135,31 @@ def _tried(
     """These formats, if the lowered network meets the goal with them."""
     cosine = network.cosine(table, modes)
     return Mixture(modes, cosine) if cosine >= goal else None
+
+
+def _alone(
+    network: Network, table: CalibrationTable, layers: Layers, wide: _Wide, goal: float
+) -> Mixture | None:
+    """Nothing in 8 bits, and as few layers in F32 as the goal allows then; None if it is missed."""
+    tried: list[dict[str, str]] = []
+    for part in ALONE:
+        modes = layers.modes(layers.in_8_bits, wide.floats(part / FLOAT_SHARE))
+        if modes in tried:
+            continue
+        tried.append(modes)
+        if (found := _tried(network, table, modes, goal)) is not None:
+            return found
+    return None
+
+
+def _faster(
+    network: Network, table: CalibrationTable, mixed: Mixture, alone: Mixture | None
+) -> Mixture:
+    """What layers in 8 bits save may be less than casts around them cost: both are compiled."""
+    if alone is None or alone.modes == mixed.modes:
+        return mixed
+    one, other = (network.cycles(table, found.modes) for found in (mixed, alone))
+    return mixed if one <= other else alone
 
 
 def _in_f32(network: Network, table: CalibrationTable, layers: Layers, goal: float) -> Mixture:
