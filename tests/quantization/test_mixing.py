@@ -26,6 +26,7 @@ from xdsl_tpu.passes.calibration.table import (
 )
 from xdsl_tpu.tools.calibrate_model import canonical_top
 from xdsl_tpu.tools.mixing.automatic import Wanted, quantise
+from xdsl_tpu.tools.mixing.islands import islands
 from xdsl_tpu.tools.mixing.layers import Layers, formats_of
 from xdsl_tpu.tools.mixing.mixture import find_mixture
 from xdsl_tpu.tools.mixing.network import Network
@@ -215,6 +216,11 @@ def test_no_mixture_is_slower_than_the_network_without_8_bits(tmp_path: Path) ->
     alone = layers.modes(layers.in_8_bits, layers.in_float())
     found = find_mixture(net, table, 0.999)
     kept = {name: mode for name, mode in alone.items() if not name.startswith("h_")}
+    (island,) = islands(
+        layers.rounded.ops, [op for op in layers.in_8_bits if name_of(op.results[0]) not in kept]
+    )
+    assert name_of(island.results[0]) == "h_Add"
+    assert not islands(layers.rounded.ops, layers.in_8_bits[:2])
     assert net.cosine(table, kept) >= 0.999
     assert net.cycles(table, found.modes) <= net.cycles(table, alone) < net.cycles(table, kept)
     assert found.cosine >= 0.999

@@ -24,14 +24,14 @@ MOVING = (*MOVES, *PARTS, top.InputOp, *STEPLESS)
 
 _NARROW: dict[type[Attribute], str] = {Float16Type: "F16", BFloat16Type: "BF16"}
 
-_MACS, _BYTES = 16384.0, 54.0
+MACS, BYTES = 16384.0, 54.0
 """Multiplications and bytes that one cycle more is needed for in 16 bits than in 8, about."""
 
 
 def saved(op: Operation) -> float:
     """Cycles that an op takes less in 8 bits than in 16, roughly."""
     tensors = [v for v in (*op.operands, *op.results) if is_ranked_tensor(v.type)]
-    return flops(op) / 2 / _MACS + sum(prod(shape_of(v)) for v in tensors) / _BYTES
+    return flops(op) / 2 / MACS + sum(prod(shape_of(v)) for v in tensors) / BYTES
 
 
 class Layers:

@@ -5,7 +5,8 @@ What rounding to 8 bits does to the outputs is measured run by run of layers on 
 are computed in 16 bits, and checked on the lowered network, in integers; the limit is then moved
 until the target is met by little. Where 16 bits are too few themselves, F32 is chosen
 in the same way. No layer in 8 bits at all is the other choice: then all the noise may be that of
-16 bits, and fewer layers need F32. The faster of the two compiled programs is taken.
+16 bits, and fewer layers need F32. A third one is the first without layers in 8 bits that casts
+around them cost more than they save (`islands`). The fastest of the compiled programs is taken.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,9 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.calibration.table import CalibrationTable
+from xdsl_tpu.tools.mixing.islands import islands
 from xdsl_tpu.tools.mixing.layers import Layers, formats_of, saved
 from xdsl_tpu.tools.mixing.network import Network
 from xdsl_tpu.tools.mixing.search import Block, choose, measure
@@ -37,8 +40,9 @@ LOOSEST, TIGHTER, TIGHTEST = 4.0, 0.6, 1 / 32
 WIDER = (1.0, 0.3, 0.1, 0.03, 0.01)
 """How far the limit of the noise of 16 bits is lowered while it alone is too much."""
 
-ALONE = (1.0, 0.7, 0.45)
-"""Parts of the allowed noise that 16 bits may make where nothing is in 8 bits, tried in order."""
+ALONE = (3.0, 2.0, 1.4, 1.0, 0.7, 0.45)
+"""Parts of the allowed noise that 16 bits may make where nothing is in 8 bits, tried in order. What
+is foretold is too much where errors of several layers cancel."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +65,12 @@ def find_mixture(network: Network, table: CalibrationTable, goal: float) -> Mixt
     eight = dict.fromkeys(layers.in_8_bits, "INT8")
     blocks = measure(layers.in_8_bits, layers.noise_in(eight), limit, EVALUATIONS)
     for tightness in WIDER:
-        found = _verified(network, table, layers, wide.floats(tightness), blocks, goal)
+        floats = wide.floats(tightness)
+        found = _verified(network, table, layers, floats, blocks, goal)
         if found is not None:
-            return _faster(network, table, found, _alone(network, table, layers, wide, goal))
+            joined = _joined(network, table, layers, floats, found, goal)
+            alone = _alone(network, table, layers, wide, goal)
+            return _fastest(network, table, [found, joined, alone])
         if not wide.can_grow:
             break
     return _in_f32(network, table, layers, goal)
@@ -152,14 +159,35 @@ def _alone(
     return None
 
 
-def _faster(
-    network: Network, table: CalibrationTable, mixed: Mixture, alone: Mixture | None
+def _joined(
+    network: Network,
+    table: CalibrationTable,
+    layers: Layers,
+    floats: Mapping[Operation, str],
+    mixed: Mixture,
+    goal: float,
+) -> Mixture | None:
+    """A mixture whose layers in 8 bits among layers in float are in float, too."""
+    eight = [op for op in layers.in_8_bits if (name_of(op.results[0]) or "") not in mixed.modes]
+    lost = islands(layers.rounded.ops, eight)
+    if not lost:
+        return None
+    kept = set(eight) - lost
+    held = [op for op in layers.in_8_bits if op not in kept]
+    return _tried(network, table, layers.modes(held, floats), goal)
+
+
+def _fastest(
+    network: Network, table: CalibrationTable, candidates: Sequence[Mixture | None]
 ) -> Mixture:
-    """What layers in 8 bits save may be less than casts around them cost: both are compiled."""
-    if alone is None or alone.modes == mixed.modes:
-        return mixed
-    one, other = (network.cycles(table, found.modes) for found in (mixed, alone))
-    return mixed if one <= other else alone
+    """What layers in 8 bits save may be less than casts around them cost: all are compiled."""
+    found: list[Mixture] = []
+    for one in candidates:
+        if one is not None and all(one.modes != other.modes for other in found):
+            found.append(one)
+    if len(found) == 1:
+        return found[0]
+    return min(found, key=lambda one: network.cycles(table, one.modes))
 
 
 def _in_f32(network: Network, table: CalibrationTable, layers: Layers, goal: float) -> Mixture:
