@@ -8,7 +8,9 @@ channels, is a tensor whose channels lie one behind the other in DDR.
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
@@ -34,6 +36,8 @@ from xdsl_tpu.backend.timing.gdma_cost import (
     tensor_cycles,
 )
 
+_Part: TypeAlias = tuple[LocalTensor, GlobalTensor]
+
 WORD = DType.F32
 """What bytes are moved as when their type does not matter."""
 
@@ -43,13 +47,10 @@ _FEWEST_LANES = 4
 
 def fetch(emitter: Emitter, target: LocalTensor, source: GlobalTensor) -> None:
     """Load a tile; both sides have the same shape."""
-    target, source = as_words(target, source)
-    if not fits_matrix(target, source, emitter.chip):
-        for local, ddr in _in_groups(target, source, emitter.chip):
-            emitter.load(local, ddr)
-        return
-    for local, matrix in _pieces(target, source, emitter.chip):
-        emitter.load_matrix(local, matrix)
+    way = _way(*as_words(target, source), emitter.chip, Direction.LOAD)
+    load = emitter.load_matrix if way.is_matrix else emitter.load
+    for local, ddr in way.parts:
+        load(local, ddr)
 
 
 def as_words(local: LocalTensor, ddr: GlobalTensor) -> tuple[LocalTensor, GlobalTensor]:
@@ -75,13 +76,10 @@ def as_words(local: LocalTensor, ddr: GlobalTensor) -> tuple[LocalTensor, Global
 
 def put(emitter: Emitter, target: GlobalTensor, source: LocalTensor) -> None:
     """Store a tile; both sides have the same shape."""
-    source, target = as_words(source, target)
-    if not fits_matrix(source, target, emitter.chip):
-        for local, ddr in _in_groups(source, target, emitter.chip):
-            emitter.store(ddr, local)
-        return
-    for local, matrix in _pieces(source, target, emitter.chip):
-        emitter.store_matrix(matrix, local)
+    way = _way(*as_words(source, target), emitter.chip, Direction.STORE)
+    store = emitter.store_matrix if way.is_matrix else emitter.store
+    for local, ddr in way.parts:
+        store(ddr, local)
 
 
 def fits_matrix(local: LocalTensor, ddr: GlobalTensor, chip: Chip) -> bool:
@@ -125,14 +123,36 @@ def store_cycles(target: GlobalTensor, source: LocalTensor, chip: Chip) -> int:
 
 
 def _cycles(local: LocalTensor, ddr: GlobalTensor, chip: Chip, direction: Direction) -> int:
-    rate = rate_of(direction, chip)
-    local, ddr = as_words(local, ddr)
-    width = local.dtype.bytes
-    size = math.prod(local.shape) * width
-    if fits_matrix(local, ddr, chip):
+    way, rate = _way(*as_words(local, ddr), chip, direction), rate_of(direction, chip)
+    return sum(way.cycles(part, rate, chip) for part in way.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The commands of a transfer, all of one form: what they move in local memory and in DDR."""
+
+    is_matrix: bool
+    parts: Sequence[_Part]
+
+    def cycles(self, part: _Part, rate: Rate, chip: Chip) -> int:
+        """What one of its commands takes."""
+        if not self.is_matrix:
+            return _tensor_cycles(*part, rate, chip)
+        local, width = part[0], part[0].dtype.bytes
         run = local.shape[2] * local.shape[3] * width
-        return matrix_cycles(size, rate, run, chip)
-    return sum(_tensor_cycles(*part, rate, chip) for part in _in_groups(local, ddr, chip))
+        return matrix_cycles(math.prod(local.shape) * width, rate, run, chip)
+
+
+def _way(local: LocalTensor, ddr: GlobalTensor, chip: Chip, direction: Direction) -> _Way:
+    """The cheaper form. No tensor command is faster than one for a matrix, but each command of
+    several begins anew."""
+    if not fits_matrix(local, ddr, chip):
+        return _Way(False, _in_groups(local, ddr, chip))
+    matrices, rate = _Way(True, tuple(_pieces(local, ddr, chip))), rate_of(direction, chip)
+    if len(matrices.parts) == 1:
+        return matrices
+    ways = matrices, _Way(False, _in_groups(local, ddr, chip))
+    return min(ways, key=lambda way: sum(way.cycles(part, rate, chip) for part in way.parts))
 
 
 def _in_groups(

@@ -3,6 +3,7 @@
 In DDR a tensor is row-major; seen as (n, c, d, h, w) every slice of it is a strided box.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from xdsl_tpu.backend.tensor import (
     LocalTensor,
     Shape4,
     aligned,
+    ceil_div,
     compact,
     contiguous_strides,
 )
@@ -26,8 +28,8 @@ from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 
 STREAMED_BYTES = 65536
-"""Filters from this size on are loaded lane group by lane group, so that work on the first
-groups can begin while the last ones are still on their way."""
+"""Filters from this size on are loaded some lane groups at a time, so that work on the first ones
+can begin while the last ones are still on their way."""
 
 
 def load_slice(emitter: Emitter, target: LocalValue, source: DdrValue) -> None:
@@ -141,9 +143,23 @@ def _streamed(
     if n > 1 or c <= chip.lanes or ddr.bytes < STREAMED_BYTES:
         yield local, ddr
         return
-    for group in cut(c, chip.lanes):
+    for group in cut(c, _lanes_at_once(c, ddr.bytes, chip)):
         start, shape = (0, group.start, 0, 0), (n, group.size, h, w)
         yield local.window(start, shape, chip), ddr.window(start, shape)
+
+
+def _lanes_at_once(channels: int, size: int, chip: Chip) -> int:
+    """How many channels of a load of `size` bytes are one transfer, in whole lane groups.
+
+    The first of p transfers that take T cycles, and S each before their first byte, is done after
+    S + T/p, the last after S*p + T: both together are least for p = sqrt(T/S).
+    """
+    groups = ceil_div(channels, chip.lanes)
+    if chip.load_start_cycles:
+        cycles = size / chip.load_bytes_per_cycle
+        pieces = max(1, round(math.sqrt(cycles / chip.load_start_cycles)))
+        return ceil_div(groups, min(groups, pieces)) * chip.lanes
+    return chip.lanes
 
 
 def _unrotated(

@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 
-from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.support import DdrValue
 from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles, put, store_cycles
+from xdsl_tpu.backend.local.context import LocalValue
+from xdsl_tpu.backend.local.transfer import load_slice
 from xdsl_tpu.backend.machine import Machine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType, GlobalTensor, aligned, contiguous
 from xdsl_tpu.backend.timing import transfer
+from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 
 CHIP = load_chip("bm1684x")
 WIDE = 8960
@@ -65,3 +69,38 @@ def test_narrow_matrices_are_moved_as_before() -> None:
     source = _columns(CHIP.ddr_base, 512, 128, row=384)
     fetch(Emitter(CHIP, program), aligned(CHIP, 0, source.shape, DType.F16), source)
     assert [command["src_csize"] for command in program.gdma] == [512]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(768, 192), (200, 704)])
+def test_matrices_of_many_commands_are_one_where_each_begins_anew(rows: int, columns: int) -> None:
+    """Where a command has cycles before its first byte; a matrix command names 65535 columns."""
+    chip = load_chip("bm1688")
+    program = Program("matrix", chip.name, "F16")
+    emitter = Emitter(chip, program)
+    source = contiguous(chip.ddr_base, (1, rows, 1, columns), DType.F16)
+    tile = aligned(chip, 0, source.shape, DType.F16)
+    fetch(emitter, tile, source)
+    put(emitter, contiguous(chip.arena_base, source.shape, DType.F16), tile)
+    assert len(program.gdma) == 2
+    taken = [transfer(command, chip).cycles for command in program.gdma]
+    assert taken == [load_cycles(tile, source, chip), store_cycles(source, tile, chip)]
+    emitter.finish()
+    values = np.random.default_rng(rows).integers(0, 1 << 16, (rows, columns)).astype(np.uint16)
+    machine = Machine(chip)
+    machine.memory.write(chip.ddr_base, values)
+    machine.run(program.tiu, program.gdma)
+    assert np.array_equal(machine.memory.read(chip.arena_base, values.shape, "uint16"), values)
+
+
+@pytest.mark.parametrize(
+    ("chip", "commands"),
+    [(load_chip("bm1684x"), 12), (load_chip("bm1688"), 6)],
+    ids=lambda value: value.name if isinstance(value, Chip) else None,
+)
+def test_filters_come_in_pieces_that_are_worth_their_start(chip: Chip, commands: int) -> None:
+    """768 rows of 384 bytes: 12 groups of 64 lanes, or 24 of 32, where a start is 290 cycles."""
+    program = Program("filters", chip.name, "F16")
+    full = Ncdhw(1, 768, 1, 1, 192)
+    tile = LocalValue(aligned(chip, 0, (1, 768, 1, 192), DType.F16), Ncdhw(0, 0, 0, 0, 0), full)
+    load_slice(Emitter(chip, program), tile, DdrValue(chip.ddr_base, (768, 192), DType.F16))
+    assert len(program.gdma) == commands
