@@ -16,6 +16,7 @@ from xdsl_tpu.backend.emitter import Arith
 from xdsl_tpu.backend.kernels.a16_held import Problem, multiply_held
 from xdsl_tpu.backend.kernels.packed_stream import FEW_TILES, Cut, PackedStream
 from xdsl_tpu.backend.kernels.packed_weight import packed_weight, unpack_bytes
+from xdsl_tpu.backend.kernels.shares import parts_of, take
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.kernels.tiling import Piece, chunks_of, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
@@ -55,9 +56,11 @@ def a16_matmul(context: KernelContext, op: Operation) -> None:
     few = problem.rows <= context.chip.lanes - context.chip.cube_outputs[problem.kind.bytes]
     if not few and multiply_held(context, problem):
         return
-    plan = choose(problem, context.chip, few, where(op))
+    plan, outputs = choose(problem, context.chip, few, where(op)), Piece(0, problem.weight.outputs)
+    if parts := parts_of(context, outputs.size, context.chip.lanes):
+        outputs = take(context, parts)
     layer = _Few(context, problem, plan) if few else _Many(context, problem, plan)
-    layer.run()
+    layer.run(outputs)
 
 
 def describe(context: KernelContext, op: "tpu.A16MatMulOp") -> Problem:
@@ -168,8 +171,8 @@ class _Layer(ABC):
         count = 0 if self.problem.residual is None else 2
         self._residual = [self._memory.take(size) for _ in range(count)]
 
-    def run(self) -> None:
-        """Emit all of it."""
+    def run(self, outputs: Piece) -> None:
+        """Emit what makes these outputs, which begin where the lanes do."""
         weight, depth = self.problem.weight, self.problem.weight.depth
         self._factors = self._context.top_ring(factor_room(self.problem, self.plan, self.chip))
         tiles = self._context.ring(self._memory.next, self._factors.start)
@@ -178,11 +181,12 @@ class _Layer(ABC):
             x = aligned(self.chip, self._x, source.shape, source.dtype)
             fetch(self.e, x, source)
             stream = PackedStream(self.e, weight, self.plan.cut, tiles, self._factors)
-            for some in cut(weight.outputs, self.plan.outputs(self.chip.lanes)):
+            for part in cut(outputs.size, self.plan.outputs(self.chip.lanes)):
+                some = Piece(outputs.start + part.start, part.size)
                 group = _Group(rows, x, some, self._bias(some, rows))
                 for piece in cut(some.size, self.plan.cut.rounds * self.chip.lanes):
-                    outputs = Piece(some.start + piece.start, piece.size)
-                    self._multiply(group, piece, stream.tile(outputs, self._unpacked))
+                    tile = Piece(some.start + piece.start, piece.size)
+                    self._multiply(group, piece, stream.tile(tile, self._unpacked))
                 self._finish(group)
 
     def _bias(self, group: Piece, rows: Piece) -> LocalTensor | None:

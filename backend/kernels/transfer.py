@@ -123,36 +123,36 @@ def store_cycles(target: GlobalTensor, source: LocalTensor, chip: Chip) -> int:
 
 
 def _cycles(local: LocalTensor, ddr: GlobalTensor, chip: Chip, direction: Direction) -> int:
-    way, rate = _way(*as_words(local, ddr), chip, direction), rate_of(direction, chip)
-    return sum(way.cycles(part, rate, chip) for part in way.parts)
+    return _way(*as_words(local, ddr), chip, direction).cycles
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """The commands of a transfer, all of one form: what they move in local memory and in DDR."""
+    """The commands of a transfer, all of one form: what they move in local memory and in DDR, and
+    their cycles."""
 
     is_matrix: bool
     parts: Sequence[_Part]
-
-    def cycles(self, part: _Part, rate: Rate, chip: Chip) -> int:
-        """What one of its commands takes."""
-        if not self.is_matrix:
-            return _tensor_cycles(*part, rate, chip)
-        local, width = part[0], part[0].dtype.bytes
-        run = local.shape[2] * local.shape[3] * width
-        return matrix_cycles(math.prod(local.shape) * width, rate, run, chip)
+    cycles: int
 
 
 def _way(local: LocalTensor, ddr: GlobalTensor, chip: Chip, direction: Direction) -> _Way:
     """The cheaper form. No tensor command is faster than one for a matrix, but each command of
     several begins anew."""
+    rate = rate_of(direction, chip)
     if not fits_matrix(local, ddr, chip):
-        return _Way(False, _in_groups(local, ddr, chip))
-    matrices, rate = _Way(True, tuple(_pieces(local, ddr, chip))), rate_of(direction, chip)
-    if len(matrices.parts) == 1:
+        return _as_tensor(local, ddr, rate, chip)
+    pieces, (*_, h, w), width = tuple(_pieces(local, ddr, chip)), local.shape, local.dtype.bytes
+    cycles = matrix_cycles(math.prod(local.shape) * width, rate, h * w * width, chip)
+    matrices = _Way(True, pieces, cycles + (len(pieces) - 1) * rate.start)
+    if len(pieces) == 1:
         return matrices
-    ways = matrices, _Way(False, _in_groups(local, ddr, chip))
-    return min(ways, key=lambda way: sum(way.cycles(part, rate, chip) for part in way.parts))
+    return min(matrices, _as_tensor(local, ddr, rate, chip), key=lambda way: way.cycles)
+
+
+def _as_tensor(local: LocalTensor, ddr: GlobalTensor, rate: Rate, chip: Chip) -> _Way:
+    parts = _in_groups(local, ddr, chip)
+    return _Way(False, parts, sum(_tensor_cycles(*part, rate, chip) for part in parts))
 
 
 def _in_groups(

@@ -111,6 +111,24 @@ def test_the_machine_says_what_the_reference_says(
     agrees(model, tmp_path / "out", IDS[:10], 4)
 
 
+def test_two_cores_say_what_one_says(tmp_path: Path) -> None:
+    """Packed matrices on a chip with two cores, of which each makes a part of the outputs: the
+    same logits to the bit."""
+    model, weights = write(tmp_path / "m", "qwen2"), WeightFormat("W4F16", 64)
+    logits: list[list[np.ndarray]] = []
+    for cores in (1, 2):
+        out = tmp_path / f"on{cores}"
+        compile_llm(model, out, weights, Stages(LENGTH), "bm1688", cores=cores)
+        session = Session(Nets(out))
+        logits.append([session.prompt(IDS[:10]), *(session.step(one) for one in IDS[10:13])])
+    assert all(np.array_equal(one, two) for one, two in zip(*logits, strict=True))
+    first, second = Bmodel(tmp_path / "on2/model.bmodel").read("block_cache_0").cores
+    packed = {"tpu.A16MatMul"}
+    for core in (first, second):
+        assert packed <= {first.layers[layer].op for layer in core.tiu_layers if layer >= 0}
+    agrees(model, tmp_path / "on2", IDS[:10], 4)
+
+
 def test_the_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, out = write(tmp_path / "m", "llama"), tmp_path / "out"
     with pytest.raises(SystemExit) as done:

@@ -96,7 +96,7 @@ def compile_language_model(args: argparse.Namespace) -> None:
         def on_stage(stage: str) -> None:
             update(f"{args.llm.name}: {stage}")
 
-        result = tool.compile_llm(args.llm, output, chosen, stages, args.chip, on_stage)
+        result = tool.compile_llm(args.llm, output, chosen, stages, args.chip, on_stage, args.cores)
     if not args.quiet:
         print(f"{tool.summary(result)}; written to {output}")
 

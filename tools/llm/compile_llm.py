@@ -51,8 +51,10 @@ def compile_llm(
     stages: Stages,
     chip_name: str,
     on_stage: Callable[[str], None] = lambda stage: None,
+    cores: int = 1,
 ) -> LlmCompilation:
-    """Compile a language model, its nets in all `stages`, into the folder `output`.
+    """Compile a language model, its nets in all `stages`, for `cores` of the chip's, into the
+    folder `output`.
 
     Files appear there only when everything has succeeded: `model.bmodel`, `llm.json`, the
     tokenizer if the model has one, and the IR of every net that was compiled. Raises TpuError.
@@ -65,7 +67,7 @@ def compile_llm(
     # All nets of a layer have one image of its weights, whatever their number of rows.
     settings = Settings(
         model.format.floats, chip.instruction_set, disable=("RowToPixel",), description=chip_name,
-        inner_io=True, shortfall=False,
+        inner_io=True, shortfall=False, cores=cores,
     )  # fmt: skip
     compiler = NetCompiler(settings, chip)
     wide = bool(model.format.head_bits)

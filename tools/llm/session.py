@@ -10,7 +10,7 @@ import numpy.typing as npt
 from xdsl_tpu.backend.bmodel import Bmodel
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.execute import LoadedProgram
-from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.backend.timing import simulate_program
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm.nets import decode_mask, prefill_mask
 from xdsl_tpu.tools.compile_model import BMODEL
@@ -71,8 +71,8 @@ class Nets:
         kind = self.manifest.alike[name]
         if (kind, stage) not in self._cycles:
             program = self._file.read(kind, stage)
-            timeline = simulate(program.tiu, program.gdma, self.chip)
-            self._cycles[kind, stage] = timeline.total
+            timelines = simulate_program(program, self.chip)
+            self._cycles[kind, stage] = timelines[0].total
         return self._cycles[kind, stage]
 
 
