@@ -130,7 +130,7 @@ def phases(model: LanguageModel, length: int, tokens: int, before: int = 0) -> I
     """Steps of `tokens` behind `length` tokens of history, and `length` tokens of a prompt behind
     the `before` first ones."""
     floats, layers = model.format.floats, model.config.layers
-    head = measured(head_net(model, tokens), floats, wide=bool(model.format.head_bits))
+    head = measured(head_net(model, tokens), floats, wide=True)
     for name in ("decode", "prefill"):
         nets: list[Net] = []
         for index in (0, layers - 1):

@@ -18,6 +18,10 @@ IO_ROOMS = "module.io_rooms"
 """Attribute of a module whose inputs and outputs lie apart: how many elements there is room for in
 the place of each, so that they lie where those of another module do."""
 
+KEPT_INPUTS = "module.kept_inputs"
+"""Attribute of a module whose inputs lie first in its arena, one after the other, and stay there
+for the whole run: hosts write what is the same for all blocks of a model once, before the first."""
+
 
 class BlockwiseAttention(NamedOp, ABC):
     """softmax(q k^T * scale + mask) v of `mq` queries and `mk` keys, block by block."""

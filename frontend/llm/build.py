@@ -24,7 +24,7 @@ from xdsl_tpu.dialects.attrs import I64_ARRAY
 from xdsl_tpu.dialects.base import NamedOp, is_ranked_tensor
 from xdsl_tpu.dialects.input_ranges import INPUT_RANGES, InputRange, ranges_attribute
 from xdsl_tpu.dialects.integers import INTEGER
-from xdsl_tpu.dialects.language_models import IO_ROOMS
+from xdsl_tpu.dialects.language_models import IO_ROOMS, KEPT_INPUTS
 from xdsl_tpu.dialects.packed_weights import PackedMatrix
 from xdsl_tpu.dialects.weights import Weights, attach
 from xdsl_tpu.frontend.llm.model import Linear
@@ -46,12 +46,19 @@ class NetBuilder:
     """A function `main` under construction, and the weights that its ops name.
 
     With `separate_io` inputs and outputs are to lie apart from other values, new keys and values
-    behind their history, each in `rooms` of so many elements if there are any.
+    behind their history, each in `rooms` of so many elements if there are any; else with
+    `kept_inputs` a run leaves the inputs as they are (`KEPT_INPUTS`).
     """
 
-    def __init__(self, name: str, separate_io: bool = False, rooms: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        separate_io: bool = False,
+        rooms: Sequence[int] = (),
+        kept_inputs: bool = False,
+    ) -> None:
         self._name = name
-        self._separate_io = separate_io
+        self._separate_io, self._kept_inputs = separate_io, kept_inputs
         self._rooms = tuple(rooms)
         self._block = Block()
         self._weights = Weights()
@@ -166,6 +173,14 @@ class NetBuilder:
         bent = self.op(top.TanhOp, f"{name}.tanh", [small], shape)
         return self.op(top.MulConstOp, name, [bent], shape, const_val=cap)
 
+    def place_of_largest(self, name: str, value: Value) -> Value:
+        """Where the largest number of each row of value [n, k] is, the first of equals: [n, 1]."""
+        kinds = [TensorType(INTEGER, (self.shape(value)[0], 1)), NoneType()]
+        op = top.ArgOp.make(name, [value], result_types=kinds, axis=1, keepdims=True,
+                            mode="ArgMax", select_last_index=False)  # fmt: skip
+        self._block.add_op(op)
+        return op.indices
+
     def finish(self, results: Sequence[Value]) -> ModuleOp:
         """The module, its weights attached."""
         arguments = [argument.type for argument in self._block.args]
@@ -181,6 +196,8 @@ class NetBuilder:
         }
         function = FuncOp("main", signature, Region(self._block))
         texts: dict[str, Attribute] = {key: StringAttr(value) for key, value in attributes.items()}
+        if self._kept_inputs:
+            texts[KEPT_INPUTS] = StringAttr("true")
         if self._rooms:
             texts[IO_ROOMS] = I64_ARRAY.convert(self._rooms)
         if self._ranges:

@@ -7,6 +7,7 @@ block_cache_i   the same for one token, whose mask is [1, 1, 1, L + 1], with his
                 [1, L, kv heads, head]; of n tokens in one step it is [1, 1, n, L + n]
 block_kv_i      the same for S tokens of a prompt behind L others
 lm_head         hidden_states [1, hidden] -> logits [1, vocabulary], of n tokens [n, vocabulary]
+greedy_head     m_logits [1, vocabulary] -> token_id [1, 1], the first of the largest
 
 A mask is 0 where a position is seen and -10000 elsewhere; the last entries of a mask with history
 are the new tokens themselves. The last block ends with the model's last norm.
@@ -66,11 +67,18 @@ def head_net(model: LanguageModel, rows: int = 1) -> ModuleOp:
     return net.finish([logits])
 
 
+def greedy_net(model: LanguageModel) -> ModuleOp:
+    """The most likely token."""
+    net = NetBuilder("greedy_head", separate_io=True)
+    logits = net.input("m_logits", (1, model.config.vocabulary))
+    return net.finish([net.place_of_largest("token_id", logits)])
+
+
 def block_net(
     model: LanguageModel, index: int, length: int, layer: Layer | None = None, reach: int = 0
 ) -> ModuleOp:
     """Layer `index` for `length` tokens from the beginning of a sequence of up to `reach`."""
-    net = NetBuilder(f"block_{index}")
+    net = NetBuilder(f"block_{index}", kept_inputs=True)
     block = Block(index, length, reach=reach)
     return _block(net, model, block, layer or model.layer(index))
 

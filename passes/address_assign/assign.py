@@ -20,6 +20,8 @@ from xdsl_tpu.passes.address_assign.io import (
     io_layout,
     io_rooms,
     is_apart,
+    keeps_inputs,
+    kept_layout,
     tagged_layout,
 )
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
@@ -59,6 +61,9 @@ class AddressAssignPass(ModulePass):
     Where `module.addr_mode` is io_alone, what the function takes and gives lies between the two,
     page by page in order, and what `tpu.Append` appends right behind its input (`io_layout`); in
     places as large as `module.io_rooms` says, so that other modules may have the same ones.
+    Where the module has `module.kept_inputs`, the arena begins with what the function takes, page
+    by page in order, and nothing else is ever put there: hosts that write the mask of a prompt for
+    the first block of a model find it there for all others, whose arenas begin alike.
     Coefficients of language models come in the order of their names, so that nets with the same
     weights have the same image.
     """
@@ -80,7 +85,7 @@ class AddressAssignPass(ModulePass):
         base = chip.ddr_base
         by_name = text_attribute(op, "module.platform") == "LLM"
         coeff_size = self._place_coefficients(subfunc, base, by_name)
-        io, io_address = IoLayout(), 0
+        io, io_address, kept = IoLayout(), 0, 0
         if is_apart(op):
             io = io_layout(subfunc, io_rooms(op))
             io_address = chip.io_bases[0] if chip.io_bases else base + coeff_size
@@ -88,11 +93,14 @@ class AddressAssignPass(ModulePass):
             io = tagged_layout(subfunc, chip.io_bases)
             set_module_attributes(op, {"module.addr_mode": StringAttr(TAGGED)})
         arena_address = chip.arena_base or base + coeff_size + io.size
-        arena_size = self._place_activations(subfunc, io_address, io, arena_address)
+        if not io.offsets and keeps_inputs(op):
+            io, io_address = kept_layout(subfunc), arena_address
+            kept = io.size
+        arena_size = kept + self._place_activations(subfunc, io_address, io, arena_address + kept)
         subfunc.update_function_type()
         _copy_addresses_to_caller(main, subfunc)
         sizes = _sizes(base, coeff_size, arena_address, arena_size)
-        if io.size:
+        if io.size > kept:
             sizes |= {"module.io_addr": io_address, "module.io_size": io.size}
         set_module_attributes(inner, {key: IntegerAttr(size, i64) for key, size in sizes.items()})
         set_module_attributes(op, {"module.state": StringAttr(State.TPU_ADDRESSED)})

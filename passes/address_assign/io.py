@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import I64_ARRAY, I64Array, ints
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.language_models import IO_ROOMS
+from xdsl_tpu.dialects.language_models import IO_ROOMS, KEPT_INPUTS
 from xdsl_tpu.passes.address_assign.planner import PAGE_BYTES, align_up
 from xdsl_tpu.passes.address_assign.views import root_of
 from xdsl_tpu.passes.module_state import text_attribute
@@ -37,6 +37,21 @@ def is_apart(module: ModuleOp) -> bool:
 def is_tagged(module: ModuleOp) -> bool:
     """Whether inputs and outputs of an addressed module lie in places of their own."""
     return text_attribute(module, "module.addr_mode") == TAGGED
+
+
+def keeps_inputs(module: ModuleOp) -> bool:
+    """Whether inputs of a module lie first in its arena and outlive a run."""
+    return KEPT_INPUTS in module.attributes
+
+
+def kept_layout(func: FuncOp) -> IoLayout:
+    """Arguments in order, each at a page."""
+    offsets: dict[SSAValue, int] = {}
+    start = 0
+    for value in func.body.block.args:
+        offsets[value] = start
+        start = align_up(start + size_in_bytes(value), PAGE_BYTES)
+    return IoLayout(offsets, start)
 
 
 def io_rooms(module: ModuleOp) -> tuple[int, ...]:

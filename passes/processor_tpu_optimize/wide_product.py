@@ -1,20 +1,24 @@
 """Products that a network returns are stored as the f32 numbers they are summed in."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import bf16, f16, f32
 from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.weights import Weights
-from xdsl_tpu.passes.graph import rebuilt
+from xdsl_tpu.passes.graph import derived_name, rebuilt, tensor_like
 from xdsl_tpu.passes.tensors import element_of, is_weight, number_type, shape_of
 from xdsl_tpu.passes.weight_data import Array, as_numbers, change_weight
 
 Product = tpu.MatMulOp | tpu.A16MatMulOp
+MOVES = (tpu.PermuteOp, tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
 
 
 @dataclass
@@ -25,7 +29,8 @@ class WideProduct(RewritePattern):
         Cast   : f32    ->    MatMul : f32
         return                return
 
-    The unit sums in f32 anyway. As an op of its own the Cast loads all of what the product has
+    So for a product that is returned under another shape or order (Reshape, Permute). The unit sums
+    in f32 anyway. As an op of its own the Cast loads all of what the product has
     stored, which for the scores of a vocabulary is more than the weights are. A bias becomes f32.
     Nothing happens when something else reads the product, or one computes a product per head. The
     Cast of a single row stays: it is in the group of the classifier, at next to no price. Products
@@ -37,8 +42,10 @@ class WideProduct(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tpu.CastOp, rewriter: PatternRewriter) -> None:
-        product = op.input.owner
-        if not isinstance(product, Product) or not op.input.has_one_use():
+        moves = list(_moves_before(op.input))
+        found = moves[-1].operands[0] if moves else op.input
+        product = found.owner
+        if not isinstance(product, Product) or not found.has_one_use():
             return
         if number_type(op.output) != f32 or not _returned(op):
             return
@@ -52,10 +59,16 @@ class WideProduct(RewritePattern):
 
             shape, place = shape_of(product.bias), list(product.operands).index(product.bias)
             change_weight(product, place, shape, widened, self.weights, element=f32)
-        wide = rebuilt(product, result_types=[op.output.type], location=op.location)
-        rewriter.insert(wide)
-        rewriter.replace(op, (), (wide.results[0],))
-        rewriter.erase(product)
+        made: list[Operation] = []
+        for one in (product, *reversed(moves)):
+            operands = (made[-1].results[0], *one.operands[1:]) if made else one.operands
+            kind = tensor_like(op.output, shape_of(one.results[0]))
+            name = name_loc(derived_name(one, "_f32"))
+            made.append(rebuilt(one, operands=operands, result_types=[kind], location=name))
+        made[-1].location = op.location
+        rewriter.replace(op, made)
+        for one in (*moves, product):
+            rewriter.erase(one)
 
 
 def _widens(product: Product) -> bool:
@@ -72,6 +85,13 @@ def _widens(product: Product) -> bool:
     if number_type(product.right) != kind:
         return False
     return prod(shape_of(product.output)[:-1]) > 1
+
+
+def _moves_before(value: SSAValue) -> Iterator[Operation]:
+    """What only changes the shape or the order of a value that nothing else reads, last first."""
+    while isinstance(move := value.owner, MOVES) and value.has_one_use():
+        yield move
+        value = move.operands[0]
 
 
 def _returned(op: tpu.CastOp) -> bool:

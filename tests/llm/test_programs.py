@@ -9,7 +9,10 @@ import pytest
 from tests.llm.tiny import IDS, models, save, values, write
 
 from xdsl_tpu.backend.bmodel import Bmodel
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.estimate.families import DECODE, PREFILL
+from xdsl_tpu.backend.execute import LoadedProgram, execute
+from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm import WeightFormat, open_model
 from xdsl_tpu.frontend.llm.reference import Reference
@@ -61,9 +64,9 @@ def agrees(
 def test_layers_alike_are_compiled_once_and_each_has_its_weights(tmp_path: Path) -> None:
     model = deeper(tmp_path / "model", 4)
     result = compile_llm(model, tmp_path / "out", None, Stages(LENGTH), "bm1684x")
-    assert len(result.manifest.alike) == 11
+    assert len(result.manifest.alike) == 12
     assert sorted(result.compiled) == sorted(
-        ["embedding", "embedding_cache", "lm_head"]
+        ["embedding", "embedding_cache", "lm_head", "greedy_head"]
         + [f"{kind}_{index}" for kind in ("block", "block_cache") for index in (0, 3)]
     )
     file = Bmodel(tmp_path / "out/model.bmodel")
@@ -72,7 +75,8 @@ def test_layers_alike_are_compiled_once_and_each_has_its_weights(tmp_path: Path)
         assert images[f"block_{index}"] == images[f"block_cache_{index}"]
     first, second = (file.read(f"block_cache_{index}").tiu for index in (0, 1))
     assert all(one is other for one, other in zip(first, second, strict=True))  # decoded once
-    assert len(set(images.values())) == 5  # four layers, and embeddings with the tied lm_head
+    # Four layers, embeddings with the tied lm_head, the places of tokens.
+    assert len(set(images.values())) == 6
     assert images["embedding"] == images["lm_head"]
     agrees(model, tmp_path / "out", IDS[:8], 5)
 
@@ -93,6 +97,37 @@ def test_where_keys_and_values_lie(tmp_path: Path) -> None:
     for one in at.values():
         assert 0 <= one.address - program.io_address < program.io_bytes
     assert program.arena_address == program.io_address + program.io_bytes
+
+
+def test_what_the_vendors_chat_programs_rely_on(tmp_path: Path) -> None:
+    """Positions and mask of a prompt are written once, before the first block: with one arena for
+    all nets they must lie at the same place in each, and stay there. Logits are f32, as the net
+    that chooses from them wants them."""
+    compile_llm(write(tmp_path / "m", "llama"), tmp_path / "out", None, Stages(LENGTH), "bm1684x")
+    file, chip = Bmodel(tmp_path / "out/model.bmodel"), load_chip("bm1684x")
+    generator = np.random.default_rng(0)
+    places = set[tuple[int, ...]]()
+    for index in range(2):
+        program = file.read(f"block_{index}")
+        places.add(tuple(one.address - program.arena_address for one in program.inputs))
+        given = {
+            one.name: generator.integers(0, LENGTH, one.shape).astype(np.int32)
+            if one.name == "position_ids"
+            else generator.standard_normal(one.shape).astype(np.float16)
+            for one in program.inputs
+        }
+        memory = execute(program, chip, given, lambda machine, command: None).memory
+        for one in program.inputs:
+            kept = memory.read(one.address, one.shape, one.dtype.numpy)
+            assert kept.tobytes() == given[one.name].tobytes()
+    assert len(places) == 1
+    head, chooser = file.read("lm_head"), file.read("greedy_head")
+    assert {one.dtype for one in (*head.outputs, *chooser.inputs)} == {DType.F32}
+    machine = LoadedProgram(chooser, chip)
+    logits = generator.standard_normal(chooser.inputs[0].shape).astype(np.float32)
+    assert machine.run({"m_logits": logits})["token_id"].tolist() == [[int(logits.argmax())]]
+    logits[0, [40, 17, 90]] = logits.max() + np.float32(1)
+    assert machine.run({"m_logits": logits})["token_id"].tolist() == [[17]]
 
 
 @pytest.mark.parametrize(

@@ -32,5 +32,25 @@ def test_returned_products_are_f32(mode: str, biased: bool, relu: bool) -> None:
     assert not casts
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_products_under_another_shape_or_order_are_f32(turned: bool) -> None:
+    """As the output matrix of a language model: the weight comes first."""
+    net = Net()
+    x = net.input("x", 1, 64)
+    operands = (net.weight("w", 96, 64), x, net.none)
+    column = net.op(top.MatMulOp, "column", operands, right_transpose=True)
+    if turned:
+        out = net.op(top.PermuteOp, "y", (column,), order=(1, 0))
+    else:
+        out = net.op(top.ReshapeOp, "y", (column,), shape=(1, 96))
+    module = assert_same_numbers(
+        net.module(out),
+        "convert-top-to-tpu{mode=F16 chip=bm1684x},processor-tpu-optimize",
+        tolerance=4e-3,
+    )
+    (product,) = ops_of(module, tpu.MatMulOp)
+    assert element_of(product.results[0]) == f32
+
+
 def test_f32_networks_have_nothing_to_widen() -> None:
     assert not ops_of(scores("F32", biased=True), tpu.CastOp)

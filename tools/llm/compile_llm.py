@@ -19,6 +19,7 @@ from xdsl_tpu.frontend.llm.nets import (
     block_net,
     check_length,
     embedding_net,
+    greedy_net,
     head_net,
     history_net,
 )
@@ -42,6 +43,20 @@ class LlmCompilation:
     compiled: list[str] = field(default_factory=list[str])
     seconds: float = 0.0
     bytes: int = 0
+
+
+@dataclass(frozen=True)
+class _Compilers:
+    """Of nets that give states in 16 bits, logits in f32, and tokens from logits in f32."""
+
+    states: NetCompiler
+    logits: NetCompiler
+    tokens: NetCompiler
+
+    @property
+    def modules(self) -> dict[str, str]:
+        """Text of the final IR of all nets that were compiled."""
+        return {**self.states.modules, **self.logits.modules, **self.tokens.modules}
 
 
 def compile_llm(
@@ -69,13 +84,15 @@ def compile_llm(
         model.format.floats, chip.instruction_set, disable=("RowToPixel",), description=chip_name,
         inner_io=True, shortfall=False, cores=cores,
     )  # fmt: skip
-    compiler = NetCompiler(settings, chip)
-    wide = bool(model.format.head_bits)
-    heads = NetCompiler(replace(settings, f32_results=wide), chip)
+    compilers = _Compilers(
+        NetCompiler(settings, chip),
+        NetCompiler(replace(settings, f32_results=True), chip),
+        NetCompiler(replace(settings, mode="F32", inner_io=False), chip),
+    )
     alike: dict[str, str] = {}
 
     def programs() -> Iterator[Program]:
-        for one in _nets(model, stages, compiler, heads, on_stage):
+        for one in _nets(model, stages, compilers, on_stage):
             alike[one.program.name] = one.alike
             yield one.program
 
@@ -85,7 +102,7 @@ def compile_llm(
             model, folder.resolve().name, chip_name, stages.length, _ends(folder), alike
         )
         manifest.save(scratch)
-        for name, text in {**compiler.modules, **heads.modules}.items():
+        for name, text in compilers.modules.items():
             (scratch / f"{name}.final.mlir").write_text(text, encoding="utf-8")
         for name in COPIED:
             if (folder / name).is_file():
@@ -95,21 +112,20 @@ def compile_llm(
         for file in sorted(scratch.iterdir()):
             shutil.move(file, output / file.name)
     seconds = time.perf_counter() - start
-    return LlmCompilation(manifest, [*compiler.modules, *heads.modules], seconds, size)
+    return LlmCompilation(manifest, [*compilers.modules], seconds, size)
 
 
 def _nets(
     model: LanguageModel,
     stages: Stages,
-    compiler: NetCompiler,
-    heads: NetCompiler,
+    compilers: _Compilers,
     on_stage: Callable[[str], None],
 ) -> Iterator[Compiled]:
     """All nets in all stages; the weights of a layer are read, and packed, once for all of its.
 
-    Logits of a packed matrix are f32, as the unit sums them: two that differ by less than an f16
-    keep their order.
+    Logits are f32, as the unit sums them: two that differ by less than an f16 keep their order.
     """
+    compiler = compilers.states
     on_stage("embedding")
     yield compiler.compile(embedding_net(model, "embedding", stages.prompt))
     for rows in stages.rows:
@@ -121,7 +137,9 @@ def _nets(
         yield from _layer(model, index, stages, compiler, known)
     on_stage("lm_head")
     for rows in stages.rows:
-        yield heads.compile(head_net(model, rows), stage="" if rows == 1 else f".{rows}")
+        net = head_net(model, rows)
+        yield compilers.logits.compile(net, stage="" if rows == 1 else f".{rows}")
+    yield compilers.tokens.compile(greedy_net(model))
 
 
 def _layer(

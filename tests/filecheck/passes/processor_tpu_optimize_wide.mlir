@@ -116,3 +116,50 @@ module @added attributes {module.state = "TPU_LOWERED"} {
     return %4 : tensor<1x64xf32>
   }
 }
+
+// -----
+
+// Under another shape and order, of a product whose matrix comes first: moves carry f32.
+// CHECK-LABEL: module @moved
+// CHECK: "tpu.MatMul"{{.*}} (tensor<16x8xf16>, tensor<1x8xf16>, none, none, none) -> tensor<16x1xf32>
+// CHECK-NEXT: "tpu.Reshape"({{.*}} : (tensor<16x1xf32>) -> tensor<1x16xf32> loc([[N:#loc[0-9]*]])
+// CHECK: "tpu.MatMul"{{.*}} -> tensor<16x2xf32>
+// CHECK-NEXT: "tpu.Permute"({{.*}} : (tensor<16x2xf32>, none) -> tensor<2x16xf32>
+// CHECK-NOT: "tpu.Cast"
+// CHECK: [[N]] = loc("y_f32")
+// OFF-LABEL: module @moved
+// OFF-COUNT-2: "tpu.Cast"
+module @moved attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x8xf16>, %arg1: tensor<2x8xf16>) -> (tensor<1x16xf32>, tensor<2x16xf32>) {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x8xf16>) -> tensor<1x8xf16> loc("x")
+    %w = "top.Weight"() : () -> tensor<16x8xf16> loc("w")
+    %1 = "tpu.MatMul"(%w, %0, %n, %n, %n) {right_transpose = true} : (tensor<16x8xf16>, tensor<1x8xf16>, none, none, none) -> tensor<16x1xf16> loc("column")
+    %2 = "tpu.Reshape"(%1) : (tensor<16x1xf16>) -> tensor<1x16xf16> loc("y")
+    %3 = "tpu.Cast"(%2) : (tensor<1x16xf16>) -> tensor<1x16xf32> loc("y_f32")
+    %i = "top.Input"(%arg1) : (tensor<2x8xf16>) -> tensor<2x8xf16> loc("i")
+    %4 = "tpu.MatMul"(%w, %i, %n, %n, %n) {right_transpose = true} : (tensor<16x8xf16>, tensor<2x8xf16>, none, none, none) -> tensor<16x2xf16> loc("other")
+    %5 = "tpu.Permute"(%4, %n) {order = [1, 0]} : (tensor<16x2xf16>, none) -> tensor<2x16xf16> loc("z")
+    %6 = "tpu.Cast"(%5) : (tensor<2x16xf16>) -> tensor<2x16xf32> loc("z_f32")
+    return %3, %6 : tensor<1x16xf32>, tensor<2x16xf32>
+  }
+}
+
+// -----
+
+// Something else reads what the product is under another shape.
+// CHECK-LABEL: module @shape_read
+// CHECK: "tpu.MatMul"{{.*}} -> tensor<16x1xf16>
+// CHECK: "tpu.Cast"
+module @shape_read attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x8xf16>) -> (tensor<1x16xf32>, tensor<1x16xf16>) {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x8xf16>) -> tensor<1x8xf16> loc("x")
+    %w = "top.Weight"() : () -> tensor<16x8xf16> loc("w")
+    %1 = "tpu.MatMul"(%w, %0, %n, %n, %n) {right_transpose = true} : (tensor<16x8xf16>, tensor<1x8xf16>, none, none, none) -> tensor<16x1xf16> loc("column")
+    %2 = "tpu.Reshape"(%1) : (tensor<16x1xf16>) -> tensor<1x16xf16> loc("y")
+    %3 = "tpu.Cast"(%2) : (tensor<1x16xf16>) -> tensor<1x16xf32> loc("y_f32")
+    %4 = "tpu.Relu"(%2) : (tensor<1x16xf16>) -> tensor<1x16xf16> loc("r")
+    return %3, %4 : tensor<1x16xf32>, tensor<1x16xf16>
+  }
+}
