@@ -19,6 +19,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.canonicalize import (
     add,
+    blocks,
     concat,
     constant_operand,
     conv,
@@ -78,6 +79,7 @@ PATTERNS: PatternTable = {
         conv.Conv3dTranspose(),
         conv.Conv3dTo2d(),
         conv.Conv1dTo2d(),
+        blocks.ConvOfBlocks(),
         conv.MergePointwiseConv(),
         pointwise.PointwiseBeforeResize(),
         pointwise.PointwiseOfConcat(),

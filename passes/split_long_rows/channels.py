@@ -68,6 +68,51 @@ def pays_off(image: Image, groups: int, element: int) -> bool:
     return moved >= max(WORTH_BYTES, matrices)
 
 
+@dataclass(frozen=True)
+class ImageRows:
+    """Rows that are the images of channels: `value` has their elements, however shaped."""
+
+    value: SSAValue
+    image: Image
+
+
+def rows_of_image(x: SSAValue, outer: int, size: int, rows: Rows) -> ImageRows | None:
+    """`outer` rows of `size` as images (1, outer, h, w): those that they were reshaped from.
+
+    None where no such image is worth while (`image_of`).
+    """
+    value, before = x, x
+    while isinstance(before.owner, tpu.ReshapeOp):
+        before = before.owner.input
+        shape = shape_of(before)
+        if len(shape) == 4 and shape[:2] == (1, outer) and shape[2] * shape[3] == size:
+            value = before
+            break
+    image = image_of((1, outer, *(shape_of(value)[2:] if value is not x else (size,))), rows)
+    return None if image is None else ImageRows(value, image)
+
+
+def normalised_lengths(
+    do: Steps, given: ImageRows, epsilon: float, scale: float, gamma: SSAValue
+) -> SSAValue:
+    """x / sqrt(mean of x * x over each channel's image + epsilon) * scale * gamma, in f32."""
+    _, c, h, w = given.image
+    one: Image = (1, c, 1, 1)
+    x = _image(do, "x", given)
+    squares = do.step("square", tpu.MulOp, [x, x], given.image)
+    squares = do.reduced("squares", squares, 3, "ReduceMean")
+    mean = _over_rows(do, "square_of_rows", squares)
+    positive = do.step("positive", tpu.AddConstOp, [mean], one, const_val=epsilon)
+    factor = do.step("factor", tpu.ActiveOp, [positive], one, mode=ActiveMode.RSQRT)
+    if scale != 1:
+        factor = do.step("scaled_factor", tpu.MulConstOp, [factor], one, const_val=scale)
+    # Cast again: the wide image must not have to be kept until its length is known.
+    value = do.step("normal", tpu.MulOp, [_image(do, "x_again", given), factor], given.image)
+    if (weight := parameter(do, gamma, (1, 1, h, w))) is None:
+        return value
+    return do.step("weighted", tpu.MulOp, [value, weight], given.image)
+
+
 def normalised_channels(do: Steps, norm: ChannelNorm) -> SSAValue:
     """x * a + b in f32, with a and b of every channel from the moments of its group."""
     n, c, h, _ = norm.image
@@ -91,20 +136,20 @@ def normalised_channels(do: Steps, norm: ChannelNorm) -> SSAValue:
     if (bias := parameter(do, norm.bias, own)) is not None:
         shift = do.step("shifted", tpu.AddOp, [shift, bias], each)
     # Cast again: the wide image must not have to be kept until the moments are known.
-    x = _image(do, "x_again", norm.image)
+    x = _image(do, "x_again", ImageRows(do.op.operands[0], norm.image))
     value = do.step("weighted", tpu.MulOp, [x, scale], norm.image)
     return do.step("normal", tpu.AddOp, [value, shift], norm.image)
 
 
-def _image(do: Steps, label: str, image: Image) -> SSAValue:
-    x = do.op.operands[0]
-    x = do.reshaped(f"{label}_rows", x, image, element_of(x))
-    return in_f32(do, label, x, image)
+def _image(do: Steps, label: str, given: ImageRows) -> SSAValue:
+    x = given.value
+    x = do.reshaped(f"{label}_rows", x, given.image, element_of(x))
+    return in_f32(do, label, x, given.image)
 
 
 def _moments(do: Steps, image: Image) -> tuple[SSAValue, SSAValue]:
     """Mean and variance of every row, (n, c, h, 1)."""
-    x = _image(do, "x", image)
+    x = _image(do, "x", ImageRows(do.op.operands[0], image))
     means = do.reduced("means", x, 3, "ReduceMean")
     apart = do.step("apart", tpu.SubOp, [x, means], image)
     apart = do.step("apart_square", tpu.MulOp, [apart, apart], image)

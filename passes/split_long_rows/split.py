@@ -40,6 +40,7 @@ class SplitLongRowsPass(ModulePass):
     made where the image is, in slices if need be; channels of a group are brought together by a
     product with a matrix of ones, and the norm is a factor and a summand for each channel. So are
     those of large images whose rows would fit: their own ops work from DDR only, these anywhere.
+    Rows that were images and are divided by their length are images again for that long.
 
     `chip`, a name or a `.toml` description, says how large that memory is; by default
     `module.chip`.

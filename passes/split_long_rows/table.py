@@ -12,13 +12,16 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.precision import Precision, precision_of
 from xdsl_tpu.dialects.quant import stored_element
 from xdsl_tpu.dialects.tpu import ActiveMode, PoolMode
+from xdsl_tpu.passes.graph import sole_user
 from xdsl_tpu.passes.lowering.context import F16
 from xdsl_tpu.passes.lowering.steps import Steps
 from xdsl_tpu.passes.split_long_rows.channels import (
     ChannelNorm,
     image_of,
     normalised_channels,
+    normalised_lengths,
     pays_off,
+    rows_of_image,
 )
 from xdsl_tpu.passes.split_long_rows.norms import Norm, normalised
 from xdsl_tpu.passes.split_long_rows.rows import (
@@ -163,7 +166,25 @@ def _rms_norm(op: Operation, rows: Rows) -> SSAValue | None:
     norm = Norm(
         (outer, size, 1), op.eps.value.data, op.gamma, None, affine, size, True, centred=False
     )
-    return _norm(op, rows, norm, (op.gamma,))
+    image = rows_of_image(op.input, outer, size, rows)
+    if image is None or not _is_long(op, rows, norm, (op.gamma,)):
+        return _norm(op, rows, norm, (op.gamma,))
+    factor = _factor_behind(op)
+    do = Steps(op, rows.ctx)
+    return finished(do, normalised_lengths(do, image, norm.epsilon, factor, op.gamma))
+
+
+def _factor_behind(op: tpu.RMSNormOp) -> float:
+    """What a MulConst, the op's only user, multiplies by; the op takes its name and place."""
+    scaled = sole_user(op.output, tpu.MulConstOp)
+    if scaled is None or bool(scaled.do_relu.value.data) or scaled.output.type != op.output.type:
+        return 1.0
+    factor = scaled.const_val.value.data
+    op.location = scaled.location
+    scaled.output.replace_all_uses_with(op.output)
+    scaled.detach()
+    scaled.erase()
+    return factor
 
 
 SPLITS: dict[type[Operation], Split] = {

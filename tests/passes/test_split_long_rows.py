@@ -77,6 +77,13 @@ def rms_norm(net: Net, size: int) -> SSAValue:
     return net.op(top.RMSNormOp, "y", operands, eps=1e-5)
 
 
+def lengths_of_channels(net: Net, size: int) -> SSAValue:
+    x = net.op(top.AbsOp, "a", (net.input("x", 1, 3, 100, size // 100),))
+    rows = net.op(top.ReshapeOp, "rows", (x,), shape=[1, 1, 3, size])
+    rows = net.op(top.RMSNormOp, "norm", (rows, net.none), eps=1e-5)
+    return net.op(top.MulConstOp, "y", (rows,), const_val=0.25)
+
+
 def softmax(net: Net, size: int) -> SSAValue:
     return net.op(top.SoftmaxOp, "y", (net.input("x", 2, size),), axis=1, beta=0.5)
 
@@ -121,6 +128,7 @@ ROWS = {
     "layer norm": Row(layer_norm),
     "plain layer norm": Row(plain_layer_norm, 2 * 20011),  # with a prime factor
     "rms norm": Row(rms_norm),
+    "lengths of channels": Row(lengths_of_channels),
     "softmax": Row(softmax),
     "softmax of columns": Row(softmax_of_columns),
     "mean of an image": Row(whole_image, 80000),

@@ -145,3 +145,48 @@ module @others attributes {module.state = "TPU_LOWERED"} {
     return %1 : tensor<1x8x2x2xf32>
   }
 }
+
+// -----
+
+// Rows that were images: each channel is divided by the length of its image, which is read twice,
+// and what the rows are multiplied by is a factor of the lengths.
+// CHECK-LABEL: module @rows_of_images
+// CHECK: "tpu.Cast"(%[[X:[0-9]+]]){{.*}} -> tensor<1x96x128x128xf32>
+// CHECK-NEXT: "tpu.Mul"{{.*}} -> tensor<1x96x128x128xf32>
+// CHECK-NEXT: "tpu.Reduce"{{.*}}axes = [3]{{.*}}"ReduceMean"{{.*}} -> tensor<1x96x128x1xf32>
+// CHECK-NEXT: "tpu.Reduce"{{.*}}axes = [2]{{.*}}"ReduceMean"{{.*}} -> tensor<1x96x1x1xf32>
+// CHECK-NEXT: "tpu.AddConst"
+// CHECK-NEXT: "tpu.Active"{{.*}}RSQRT
+// CHECK-NEXT: "tpu.MulConst"{{.*}} -> tensor<1x96x1x1xf32>
+// CHECK-NEXT: "tpu.Cast"(%[[X]]){{.*}} -> tensor<1x96x128x128xf32>
+// CHECK-NEXT: "tpu.Mul"{{.*}}tensor<1x96x1x1xf32>) -> tensor<1x96x128x128xf32>
+// CHECK-NEXT: "tpu.Cast"{{.*}} -> tensor<1x96x128x128xf16>
+// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x1x96x16384xf16>
+// CHECK-NEXT: return
+module @rows_of_images attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x96x128x128xf16>) -> tensor<1x1x96x16384xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x96x128x128xf16>) -> tensor<1x96x128x128xf16> loc("x")
+    %1 = "tpu.Reshape"(%0) {shape = [1, 1, 96, 16384]} : (tensor<1x96x128x128xf16>) -> tensor<1x1x96x16384xf16> loc("rows")
+    %2 = "tpu.RMSNorm"(%1, %n) {eps = 1.0e-12 : f64} : (tensor<1x1x96x16384xf16>, none) -> tensor<1x1x96x16384xf16> loc("norm")
+    %3 = "tpu.MulConst"(%2) {const_val = 7.8125e-03 : f64} : (tensor<1x1x96x16384xf16>) -> tensor<1x1x96x16384xf16> loc("y")
+    return %3 : tensor<1x1x96x16384xf16>
+  }
+}
+
+// -----
+
+// What has another use, too, keeps its numbers.
+// CHECK-LABEL: module @also_unscaled
+// CHECK: "tpu.Active"{{.*}}RSQRT
+// CHECK-NOT: "tpu.MulConst"{{.*}} -> tensor<1x96x1x1xf32>
+// CHECK: "tpu.MulConst"{{.*}} -> tensor<96x16384xf16>
+module @also_unscaled attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<96x16384xf16>) -> (tensor<96x16384xf16>, tensor<96x16384xf16>) {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<96x16384xf16>) -> tensor<96x16384xf16> loc("x")
+    %1 = "tpu.RMSNorm"(%0, %n) {eps = 1.0e-12 : f64} : (tensor<96x16384xf16>, none) -> tensor<96x16384xf16> loc("norm")
+    %2 = "tpu.MulConst"(%1) {const_val = 7.8125e-03 : f64} : (tensor<96x16384xf16>) -> tensor<96x16384xf16> loc("y")
+    return %1, %2 : tensor<96x16384xf16>, tensor<96x16384xf16>
+  }
+}
