@@ -30,6 +30,7 @@ from xdsl_tpu.passes.processor_tpu_optimize import (
     permute_swap,
     reshape_slice,
 )
+from xdsl_tpu.passes.processor_tpu_optimize.column_product import ColumnProduct
 from xdsl_tpu.passes.processor_tpu_optimize.early_cast import CastBeforeMove
 from xdsl_tpu.passes.processor_tpu_optimize.group_conv import GroupConvToNormalConv
 from xdsl_tpu.passes.processor_tpu_optimize.matmul_left_reuse import MatMulLeftReuse
@@ -62,6 +63,7 @@ def patterns(weights: Weights | None) -> PatternTable:
             fit_permute.FitPermute2Hdim(),
             hdim_batch.MatMulHdimBatchPattern(weights),
             reshape_slice.MatMulRemoveReshapePattern(),
+            ColumnProduct(),
             MatMulLeftReuse(),
         ),
         tpu.MulOp: (add_weight, reorder, mask),

@@ -29,7 +29,8 @@ def focused(net: Net, x: SSAValue, quarters: tuple[tuple[int, int], ...] = QUART
 
 
 def convolved(net: Net, x: SSAValue, channels: int, **window: Any) -> SSAValue:
-    how = {"kernel_shape": [3, 2], "strides": [1, 2], "pads": [1, 0, 2, 1]} | window
+    how: dict[str, Any] = {"kernel_shape": [3, 2], "strides": [1, 2], "pads": [1, 0, 2, 1]}
+    how |= window
     weight = net.weight("y_w", 5, channels // how.get("group", 1), *how["kernel_shape"])
     return net.op(top.ConvOp, "y", (x, weight, net.weight("y_b", 5)), do_relu=True, **how)
 

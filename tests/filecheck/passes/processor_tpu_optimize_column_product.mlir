@@ -1,0 +1,49 @@
+// RUN: tpu-opt %s --split-input-file --processor-tpu-optimize --no-locations | filecheck %s
+
+// One column for each of many matrices: element by element, each matrix in a lane of its own.
+// CHECK-LABEL: module @column
+// CHECK: %[[X:.*]] = "tpu.Reshape"(%{{.*}}) {{.*}}-> tensor<1x64x64x9xf16>
+// CHECK-NEXT: %[[Y:.*]] = "tpu.Reshape"(%{{.*}}) {{.*}}-> tensor<1x64x1x9xf16>
+// CHECK-NEXT: %[[P:.*]] = "tpu.Mul"(%[[X]], %[[Y]]) {{.*}}-> tensor<1x64x64x9xf16>
+// CHECK-NEXT: "tpu.Reduce"(%[[P]], {{.*}}axes = [3]{{.*}}"ReduceSum"{{.*}}-> tensor<1x64x64x1xf16>
+// CHECK-NEXT: "tpu.Reshape"{{.*}}-> tensor<64x64x1xf16>
+// CHECK-NEXT: return
+module @column attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<64x64x9xf16>, %arg1: tensor<64x9x1xf16>) -> tensor<64x64x1xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<64x64x9xf16>) -> tensor<64x64x9xf16> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<64x9x1xf16>) -> tensor<64x9x1xf16> loc("y")
+    %2 = "tpu.MatMul"(%0, %1, %n, %n, %n) : (tensor<64x64x9xf16>, tensor<64x9x1xf16>, none, none, none) -> tensor<64x64x1xf16> loc("z")
+    return %2 : tensor<64x64x1xf16>
+  }
+}
+
+// -----
+
+// Fewer matrices than rows: the rows are spread over the lanes.
+// CHECK-LABEL: module @few
+// CHECK: "tpu.MatMul"
+module @few attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<63x64x9xf16>, %arg1: tensor<63x9x1xf16>) -> tensor<63x64x1xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<63x64x9xf16>) -> tensor<63x64x9xf16> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<63x9x1xf16>) -> tensor<63x9x1xf16> loc("y")
+    %2 = "tpu.MatMul"(%0, %1, %n, %n, %n) : (tensor<63x64x9xf16>, tensor<63x9x1xf16>, none, none, none) -> tensor<63x64x1xf16> loc("z")
+    return %2 : tensor<63x64x1xf16>
+  }
+}
+
+// -----
+
+// Two columns.
+// CHECK-LABEL: module @columns
+// CHECK: "tpu.MatMul"
+module @columns attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<64x64x9xf16>, %arg1: tensor<64x9x2xf16>) -> tensor<64x64x2xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<64x64x9xf16>) -> tensor<64x64x9xf16> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<64x9x2xf16>) -> tensor<64x9x2xf16> loc("y")
+    %2 = "tpu.MatMul"(%0, %1, %n, %n, %n) : (tensor<64x64x9xf16>, tensor<64x9x2xf16>, none, none, none) -> tensor<64x64x2xf16> loc("z")
+    return %2 : tensor<64x64x2xf16>
+  }
+}
