@@ -1,15 +1,18 @@
 """Ops that have kernels of their own for quantised integers, and for filters of one channel."""
 
+from dataclasses import replace
+
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.kernels import conv
-from xdsl_tpu.backend.kernels.int8 import conv as int8_conv
+from xdsl_tpu.backend.kernels.lanes import tiles_rows, view_columns
 from xdsl_tpu.backend.kernels.support import KernelContext, where
-from xdsl_tpu.backend.kernels.tiling import check_window
+from xdsl_tpu.backend.kernels.tiling import Piece, check_window
 from xdsl_tpu.backend.local import by_type
 from xdsl_tpu.backend.local.alone import in_slices
 from xdsl_tpu.backend.local.views import conv_axes
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.errors import NoKernel
 from xdsl_tpu.dialects.interfaces.lane_view import Viewed
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 
@@ -22,19 +25,28 @@ def _as_table(op: Operation) -> Viewed:
     return Viewed((None, table, *(None for _ in op.operands[2:])), ())
 
 
-_depthwise = in_slices(by_type.conv2d, view=_as_table)
+_in_slices = in_slices(by_type.conv2d, view=_as_table)
 
 
 def conv2d(context: KernelContext, op: Operation) -> None:
-    """`tpu.Conv2D` by the type of its operand; with a filter for each channel slice by slice."""
+    """`tpu.Conv2D`: slice by slice, but for floats summed over several channels.
+
+    Raises TpuError for integers beside floats, and windows that no command can describe.
+    """
     assert isinstance(op, tpu.Conv2DOp)
-    is_float = context.value(op.input).dtype.is_float
-    if not op.is_depthwise:
-        kernel = conv.conv2d if is_float else int8_conv.conv2d
-        kernel(context, op)
+    kinds = [context.value(v).dtype for v in (op.input, op.filter, op.output)]
+    if kinds[0].is_float and not op.is_depthwise:
+        conv.conv2d(context, op)
         return
-    if is_float:
-        check_window(conv_axes(op, context.chip.lanes), where(op))
-    else:
-        int8_conv.check(context, op)
-    _depthwise(context, op)
+    if not kinds[0].is_float and {kind.bytes for kind in kinds} != {1}:
+        found = " and ".join(kind.label for kind in kinds)
+        raise NoKernel(f"{where(op)}: there is no convolution of {found}")
+    rows, columns = conv_axes(op, context.chip.lanes)
+    by_rows, by_columns = op.merged_taps()
+    whole = Piece(0, columns.out)
+    if by_rows and not by_columns and tiles_rows(view_columns(columns, whole, False)):
+        columns = replace(columns, stride=1)
+    if by_rows:
+        rows = replace(rows, stride=1)
+    check_window((rows, columns), where(op))
+    _in_slices(context, op)

@@ -7,7 +7,7 @@ as it does for groups. Cuts are compared by the cycles of the commands that they
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import accumulate, pairwise, product
 
 from xdsl.dialects.builtin import IntegerAttr, NoneAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -16,8 +16,15 @@ from xdsl.utils.hints import isa
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
 from xdsl_tpu.backend.kernels.tiling import cut, pipeline_cycles, steps_of
-from xdsl_tpu.backend.local.context import LocalKernel, LocalValue
-from xdsl_tpu.backend.local.dry import NOWHERE, DryEmitter, Sizes, operand_slice, value_slice
+from xdsl_tpu.backend.local.context import Form, LocalKernel, LocalValue
+from xdsl_tpu.backend.local.dry import (
+    NOWHERE,
+    DryEmitter,
+    Sizes,
+    operand_slice,
+    taps_of,
+    value_slice,
+)
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tile.emit import issue
 from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Step, Store, TileProgram
@@ -28,6 +35,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import (
     Axis,
     GroupType,
     LocalGen,
+    MergesTaps,
     Ncdhw,
     Part,
     Range,
@@ -35,8 +43,8 @@ from xdsl_tpu.dialects.interfaces.local_gen import (
 from xdsl_tpu.dialects.interfaces.shape import Shape
 
 KIND = GroupType.NORMAL
-CUT: tuple[Axis, ...] = ("n", "c", "h")
-"""The axes along which a result is cut; a row always stays whole."""
+CUT: tuple[Axis, ...] = ("n", "c", "h", "w")
+"""The axes along which a result is cut; rows stay whole where that fits, and so do weights."""
 
 WORSE = 1.1
 """Fewer rows are not looked at once some take this many times the best."""
@@ -58,11 +66,11 @@ def in_slices(
         chip = context.chip
         shapes = view(op) if view is not None else Viewed((None,) * len(op.operands), ())
         problem = _Problem.of(op, shapes, kernel)
-        steps = _choose(problem, chip)
+        steps, by_channel = _choose(problem, chip)
         if not steps:
             raise DoesNotFit(f"{where(op)}: local memory is too small for the smallest slice of it")
         seen = problem.op([_address(value) for value in (*op.operands, *op.results)])
-        found = _cut(seen, steps, chip)
+        found = _cut(seen, steps, by_channel, chip)
         assert found is not None
         program = _Builder(seen, kernel, found, chip).program()
         check([program], chip)
@@ -121,20 +129,24 @@ def _type(kind: Attribute, shape: Shape | None) -> Attribute:
 
 
 _Place = tuple[int, ...]
-"""Numbers of the parts along n, c and h."""
+"""Numbers of the parts along n, c, h and w."""
 
 
 @dataclass(frozen=True)
 class _Cut:
-    """Which parts of every value there are along n, c and h; their sizes along all axes."""
+    """Which parts of every value there are along n, c, h and w; their sizes along all axes.
+
+    `by_channel`: operands of which slices have the coefficients of their own channels.
+    """
 
     result: SSAValue
     parts: Mapping[SSAValue, tuple[tuple[Range, ...], ...]]
     whole: Mapping[SSAValue, Ncdhw]
+    by_channel: tuple[int, ...]
 
     @property
     def places(self) -> list[_Place]:
-        """All slices in order, h innermost."""
+        """All slices in order, w innermost."""
         return list(product(*(range(len(along)) for along in self.parts[self.result])))
 
     @property
@@ -143,16 +155,18 @@ class _Cut:
         return tuple(int(len(along) > 2) for along in self.parts[self.result])
 
     def sizes(self, place: _Place) -> tuple[int, ...]:
-        """How much of the result a slice is along n, c and h."""
+        """How much of the result a slice is along n, c, h and w."""
         return tuple(along[k][1] for along, k in zip(self.parts[self.result], place, strict=True))
 
     def room(self, value: SSAValue) -> Ncdhw:
         """The most that any slice needs of a value along each axis."""
         return self._with(value, (max(r[1] for r in along) for along in self.parts[value]))
 
-    def is_held(self, value: SSAValue) -> bool:
-        """Whether all slices need the same of a value."""
-        return all(len(set(along)) == 1 for along in self.parts[value])
+    def turns(self, value: SSAValue) -> list[int]:
+        """How often something else is needed of a value before and with each slice."""
+        parts = self.parts[value]
+        needed = [tuple(along[k] for along, k in zip(parts, at, strict=True)) for at in self.places]
+        return list(accumulate((a != b for a, b in pairwise(needed)), initial=0))
 
     def at(self, place: _Place) -> tuple[Sizes, Sizes]:
         """The sizes and the starts of what a slice needs."""
@@ -167,22 +181,35 @@ class _Cut:
         return along(1), along(0)
 
     def _with(self, value: SSAValue, along: Iterable[int], which: int = 1) -> Ncdhw:
-        n, c, h = along
+        n, c, h, w = along
         rest = self.whole[value] if which else NOWHERE
-        return rest._replace(n=n, c=c, h=h)
+        return rest._replace(n=n, c=c, h=h, w=w)
 
 
 @lru_cache(maxsize=1 << 10)
-def _choose(problem: _Problem, chip: Chip) -> tuple[int, ...]:
-    """The sizes of slices along n, c and h that are done first; none when nothing fits."""
+def _choose(problem: _Problem, chip: Chip) -> tuple[tuple[int, ...], bool]:
+    """The sizes of slices along n, c, h and w that are done first, and whether weights are cut,
+    too; none when nothing fits."""
     op = problem.op([IntegerAttr(chip.ddr_base, i64)] * len(problem.types))
     full = of_value(op.results[0], KIND, chip.lanes)
+    steps = [_steps(op, axis, getattr(full, axis), chip) for axis in CUT]
+    for width, by_channel in product(steps[3], (False, True)):
+        best = _best(problem, op, (*steps[:3], [width]), by_channel, chip)
+        if best:
+            return best, by_channel
+    return (), False
+
+
+def _best(
+    problem: _Problem, op: LocalGen, steps: Sequence[Sequence[int]], by_channel: bool, chip: Chip
+) -> tuple[int, ...]:
+    """The cheapest of some sizes of slices; none when nothing fits."""
     best: tuple[int, tuple[int, ...]] | None = None
-    images, channels, rows = (_steps(op, axis, getattr(full, axis), chip) for axis in CUT)
+    images, channels, rows, (w,) = steps
     for n, c in product(images, channels):
         before = best
         for h in rows:
-            found = _cut(op, (n, c, h), chip)
+            found = _cut(op, (n, c, h, w), by_channel, chip)
             if found is None:
                 continue
             try:
@@ -190,10 +217,10 @@ def _choose(problem: _Problem, chip: Chip) -> tuple[int, ...]:
             except DoesNotFit:
                 continue
             if best is None or cycles < best[0]:
-                best = cycles, (n, c, h)
+                best = cycles, (n, c, h, w)
             elif cycles > WORSE * best[0]:
                 break
-        whole = before is not None and before[1][2] == full.h
+        whole = before is not None and before[1][2] == rows[0]
         if whole and before is not None and best is not None and best[0] > GAIN * before[0]:
             break
     return () if best is None else best[1]
@@ -215,7 +242,7 @@ def _steps(op: LocalGen, axis: Axis, size: int, chip: Chip) -> list[int]:
     return found
 
 
-def _cut(op: LocalGen, steps: Sequence[int], chip: Chip) -> _Cut | None:
+def _cut(op: LocalGen, steps: Sequence[int], by_channel: bool, chip: Chip) -> _Cut | None:
     """The result in parts of these sizes, and what each needs; None when it cannot be cut so."""
     result: SSAValue = op.results[0]
     given = [v for v in (*op.operands, result) if isinstance(v.type, TensorType)]
@@ -224,14 +251,17 @@ def _cut(op: LocalGen, steps: Sequence[int], chip: Chip) -> _Cut | None:
     parts: dict[SSAValue, tuple[tuple[Range, ...], ...]] = {
         result: tuple(tuple((p.start, p.length) for p in ps) for ps in along)
     }
+    cut_weights = op.channel_weights() if by_channel and len(along[1]) > 1 else ()
     for index, operand in enumerate(op.operands):
         if operand not in whole:
             continue
         needed = tuple(_needed(op, index, ps, whole[operand]) for ps in along)
         if () in needed:
             return None
+        if index in cut_weights:
+            needed = (needed[0], parts[result][1], *needed[2:])
         parts[operand] = needed
-    return _Cut(result, parts, whole)
+    return _Cut(result, parts, whole, cut_weights)
 
 
 def _parts(axis: Axis, whole: Ncdhw, step: int) -> list[Part]:
@@ -254,21 +284,22 @@ def _needed(op: LocalGen, index: int, parts: Sequence[Part], whole: Ncdhw) -> tu
 
 
 def _cycles(op: LocalGen, kernel: LocalKernel, found: _Cut, chip: Chip) -> int:
-    """What a cut takes: of slices of one size, one is run dry.
+    """What a cut takes: of slices of one size that load as much, one is run dry.
 
-    Parameters are left out: they are loaded in any case.
+    Parameters that stay are left out: they are loaded in any case.
     """
     builder = _Builder(op, kernel, found, chip)
     places, inner = builder.places, builder.places.index(found.inner)
-    first = _dry(builder.load(inner, 0, parameters=False), chip).gdma_cycles
-    known: dict[_Place, tuple[int, int, int]] = {}
+    kinds = [(found.sizes(place), builder.news(number)) for number, place in enumerate(places)]
+    known: dict[tuple[_Place, tuple[int, ...]], tuple[int, int, int]] = {}
     for number in (inner, *range(len(places))):
-        if (size := found.sizes(places[number])) not in known:
-            load = _dry(builder.load(number, 0, parameters=False), chip).gdma_cycles
+        if (kind := kinds[number]) not in known:
+            load = _dry(builder.load(number, kind[1]), chip).gdma_cycles
             rest = _dry((builder.compute(number, 0), builder.store(number)), chip)
-            known[size] = load, rest.tiu_cycles, rest.gdma_cycles
-    held = first - known[found.sizes(found.inner)][0]
-    return held + pipeline_cycles((known[found.sizes(one)] for one in places), len(places))
+            known[kind] = load, rest.tiu_cycles, rest.gdma_cycles
+    held = [index for index in builder.held if index not in _parameters(op)]
+    first = _dry(builder.load(inner, held), chip).gdma_cycles
+    return first + pipeline_cycles((known[kind] for kind in kinds), len(places))
 
 
 def _dry(steps: Iterable[Step], chip: Chip) -> DryEmitter:
@@ -286,7 +317,7 @@ class _Builder:
     def __init__(self, op: LocalGen, kernel: LocalKernel, found: _Cut, chip: Chip) -> None:
         self.op, self.kernel, self.cut, self.chip = op, kernel, found, chip
         self.places = found.places
-        self._held: set[int] = set()
+        self._turns: dict[int, list[int]] = {}
         self._buffers: dict[tuple[int, int], Buffer] = {}
         self._made: dict[int, Buffer] = {}
         self._at: dict[int, tuple[int, int]] = {}
@@ -294,19 +325,24 @@ class _Builder:
         for index, operand in enumerate(op.operands):
             if operand not in found.parts:
                 continue
-            size = self._bytes(operand_slice(op, index, self._largest, KIND, chip, 0))
+            size = self._bytes(self._slice(index, self._largest, 0))
             first = memory.take(size)
-            self._at[index] = first, first if found.is_held(operand) else memory.take(size)
+            self._turns[index] = found.turns(operand)
+            stays = self._turns[index][-1] == 0
+            self._at[index] = first, first if stays else memory.take(size)
         size = self._bytes(self._result(self._largest, 0))
         self._out_at = memory.take(size), memory.take(size)
         self._free = ((memory.take(0), chip.local_bytes),)
+        self.held = tuple(index for index, turns in self._turns.items() if turns[-1] == 0)
 
     def program(self) -> TileProgram:
         """All slices, as a software pipeline: the next one is loaded while one is computed."""
         steps: list[Step] = []
         pipelined(
             range(len(self.places)),
-            lambda number, slot: steps.extend(self.load(number, slot)),
+            lambda number, slot: steps.extend(
+                self.load(number, self.news(number) if number else self._at)
+            ),
             lambda number, slot: steps.append(self.compute(number, slot)),
             lambda number, slot: steps.append(self.store(number)),
         )
@@ -324,32 +360,41 @@ class _Builder:
         out = self.op.results[0]
         return value_slice(out, places, self.cut.whole[out], self.chip, address)
 
-    def _operand(self, index: int, number: int, slot: int) -> Buffer:
-        """What a slice needs of an operand; all the same where all need the same."""
-        key = index, 0 if self.cut.is_held(self.op.operands[index]) else number
-        known = self._buffers.get(key)
+    def _slice(self, index: int, places: tuple[Sizes, Sizes], address: int) -> LocalValue:
+        by_channel = index in self.cut.by_channel
+        return operand_slice(self.op, index, places, KIND, self.chip, address, by_channel)
+
+    def _operand(self, index: int, number: int) -> Buffer:
+        """What a slice needs of an operand; the same as the slice before where that needs it."""
+        turn = self._turns[index][number]
+        known = self._buffers.get((index, turn))
         if known is None:
-            place, address = self.cut.at(self.places[number]), self._at[index][slot]
-            lies = operand_slice(self.op, index, place, KIND, self.chip, address)
-            known = self._buffers[key] = Buffer(self.op.operands[index], lies)
+            place, address = self.cut.at(self.places[number]), self._at[index][turn % 2]
+            lies = self._slice(index, place, address)
+            known = self._buffers[index, turn] = Buffer(self.op.operands[index], lies)
         return known
 
-    def load(self, number: int, slot: int, parameters: bool = True) -> Iterator[Load]:
-        """Bring the operands of a slice into local memory, unless they are there."""
-        for index in self._at:
-            operand = self.op.operands[index]
-            if index in self._held or (index in _parameters(self.op) and not parameters):
-                continue
-            if self.cut.is_held(operand):
-                self._held.add(index)
-            target = self._operand(index, number, slot)
-            yield Load(number, number, self.op, operand, (target,), free=self._free)
+    def news(self, number: int) -> tuple[int, ...]:
+        """The operands of which a slice needs what the one before it did not; not those of which
+        all slices need the same."""
+        moving = ((index, turns) for index, turns in self._turns.items() if turns[-1])
+        return tuple(i for i, turns in moving if not number or turns[number - 1] < turns[number])
+
+    def load(self, number: int, operands: Iterable[int]) -> Iterator[Load]:
+        """Bring operands of a slice into local memory."""
+        op = self.op
+        for index in operands:
+            target, taps = self._operand(index, number), None
+            if target.place.form is Form.MERGED:
+                assert isinstance(op, MergesTaps)
+                taps = taps_of(op, self.cut.at(self.places[number]), self.chip)
+            yield Load(number, number, op, op.operands[index], (target,), taps, self._free)
 
     def compute(self, number: int, slot: int) -> Compute:
         """Compute a slice."""
         op = self.op
         operands = tuple(
-            self._operand(index, number, slot) if index in self._at else None
+            self._operand(index, number) if index in self._at else None
             for index in range(len(op.operands))
         )
         lies = self._result(self.cut.at(self.places[number]), self._out_at[slot])

@@ -31,6 +31,7 @@ class Form(Enum):
     PLAIN = "plain"  # lane c holds channel c of the slice
     ROW = "row"  # all lanes hold the same values; the value has one channel
     MERGED = "merged"  # lane (c, ky, kx): the channel seen through one filter tap
+    COEFFICIENTS = "coefficients"  # lane c: of channels c, c + lanes, ..., each part together
     ROTATED = "rotated"  # lane c holds channel c - rotation (mod channels); stores undo it
 
 

@@ -3,6 +3,7 @@ that only counts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -12,6 +13,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Operand
 from xdsl_tpu.backend.emitter.queues import Span, T
 from xdsl_tpu.backend.isa import Command, Engine
+from xdsl_tpu.backend.kernels.int8.coefficients import layout_of
 from xdsl_tpu.backend.kernels.lanes import View
 from xdsl_tpu.backend.kernels.support import dtype_of
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
@@ -19,9 +21,9 @@ from xdsl_tpu.backend.local.forms import row_form
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.local.views import merged_views
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, compact
+from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, ceil_div, compact
 from xdsl_tpu.backend.timing import tiu_cycles, transfer
-from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, MergesTaps, Ncdhw
 from xdsl_tpu.dialects.tpu.local import LocalReshape
@@ -107,8 +109,12 @@ def operand_slice(
     kind: GroupType,
     chip: Chip,
     address: int,
+    by_channel: bool = False,
 ) -> LocalValue:
-    """An operand's slice at an address, in the form that the op wants."""
+    """An operand's slice at an address, in the form that the op wants.
+
+    `by_channel`: it is of a weight and has the parts of some channels of the result.
+    """
     value = op.operands[index]
     full, size = of_value(value, kind, chip.lanes), places[0](value)
     row = row_form(op, index, kind, chip.lanes)
@@ -122,6 +128,11 @@ def operand_slice(
         return LocalValue(tensor, start, full, Form.ROW)
     if isinstance(op, MergesTaps) and index == 0 and any(op.merged_taps()):
         return merged_slice(value, op, places, chip, address)
+    if by_channel and isinstance(op, tpu.Conv2DOp) and bool(op.coeff_merged.value.data):
+        part = replace(layout_of(op, chip), channels=size.c)
+        shape = (1, size.c, 1, ceil_div(part.lane_bytes, part.places))
+        tensor = compact(chip, address, shape, element_of(value))
+        return LocalValue(tensor, places[1](value), full, Form.COEFFICIENTS)
     return value_slice(value, places, full, chip, address, eu_align=not _is_dense(op, index))
 
 

@@ -4,14 +4,26 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from xdsl_tpu.backend.emitter import Window
-from xdsl_tpu.backend.kernels.int8.coefficients import Coefficients, convolve, filter_of
+from xdsl.ir import Operation
+
+from xdsl_tpu.backend.emitter import Emitter, Window
+from xdsl_tpu.backend.kernels.int8.coefficients import Coefficients, convolve, filter_of, layout_of
 from xdsl_tpu.backend.kernels.lanes import window_of
+from xdsl_tpu.backend.kernels.support import DdrValue
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
+from xdsl_tpu.backend.kernels.transfer import fetch
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.parts import Part
 from xdsl_tpu.backend.local.views import conv_axes, covered, group_pieces, merged_views, sliding
-from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned_bytes, ceil_div
+from xdsl_tpu.backend.tensor import (
+    DType,
+    GlobalTensor,
+    LocalTensor,
+    Shape4,
+    aligned_bytes,
+    ceil_div,
+    compact,
+)
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import DoesNotFit
@@ -28,25 +40,46 @@ def conv2d(context: LocalContext) -> None:
     op = context.op
     assert isinstance(op, tpu.Conv2DOp)
     x, weight = context.operand(0), context.operand(1)
-    oc, groups = context.out.full.c, op.group.value.data
-    kind = filter_of(op, x.full.c, oc, weight.dtype, context.chip)
-    if groups > 1 and not kind.depthwise:
+    kind, groups = filter_of(op, weight.dtype, context.chip), op.group.value.data
+    if groups > 1 and not kind.depthwise and x.tensor.shape[1] * groups != x.full.c:
         raise DoesNotFit(f"{groups} groups of {x.full.c} channels have no local kernel")
-    parts = Coefficients.merged(kind, weight.tensor.address)
+    if weight.form is Form.COEFFICIENTS:
+        kind = replace(kind, layout=replace(kind.layout, channels=weight.tensor.shape[1]))
+    # Their places are counted from the first channel of the slice.
+    first = (weight.start.c - context.out.start.c) // context.chip.lanes
+    parts = Coefficients(kind, weight.tensor.address, first)
     if any(op.merged_taps()):
         _merged(context, op, x, parts)
         return
     rows, columns = conv_axes(op, context.chip.lanes)
     images, channels = context.out.tensor.shape[:2]
     pieces = group_pieces(channels, images, context.chip.lanes)
-    # Their places are counted from the first channel of the slice.
-    parts = replace(parts, first=-(context.out.start.c // context.chip.lanes))
     for out in _row_pieces(context, pieces[0]):
         with context.scratch.temporary():
             place = sliding(x, out, rows, columns)
             source = covered(context.emitter, x.tensor, place, context.scratch)
             for channels in pieces:
                 _piece(context, out.tensor, source, parts, channels, place.window)
+
+
+def load_coefficients(
+    emitter: Emitter, op: Operation, target: LocalValue, source: DdrValue
+) -> None:
+    """Bring the coefficients of some whole lane groups, or the last ones, of a convolution."""
+    assert isinstance(op, tpu.Conv2DOp)
+    chip, whole = emitter.chip, layout_of(op, emitter.chip)
+    part = replace(whole, channels=target.tensor.shape[1])
+    place, step, word = target.start.c // chip.lanes, whole.lane_bytes, DType.I32.bytes
+    for at, to, size in (
+        (place * whole.requant_step, 0, part.bias),
+        (whole.bias + place * word, part.bias, part.places * word * part.has_bias),
+        (whole.filter + place * whole.row, part.filter, part.places * part.row),
+    ):
+        if not size:
+            continue
+        shape = (1, part.lanes, 1, size)
+        box = GlobalTensor(source.address + at, shape, (step, step, size, 1), source.dtype)
+        fetch(emitter, compact(chip, target.tensor.address + to, shape, source.dtype), box)
 
 
 def _merged(context: LocalContext, op: tpu.Conv2DOp, x: LocalValue, parts: Coefficients) -> None:

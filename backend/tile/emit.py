@@ -4,6 +4,7 @@ What must wait for what follows from the local memory that commands touch, as ev
 emitter; the program only says in which order they are issued and where everything lies.
 """
 
+import math
 from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
@@ -11,10 +12,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, ddr_value, where
 from xdsl_tpu.backend.kernels.tables import load_table
-from xdsl_tpu.backend.local.context import LocalContext, LocalValue, Scratch
+from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.gather import load_gathered, reading
 from xdsl_tpu.backend.local.gather_rows import load_rows
 from xdsl_tpu.backend.local.image import load_pack, packed
+from xdsl_tpu.backend.local.int8_conv import load_coefficients
 from xdsl_tpu.backend.local.lane_image import load_image, store_image
 from xdsl_tpu.backend.local.mapped import mapped
 from xdsl_tpu.backend.local.schedule import is_held
@@ -69,6 +71,8 @@ def _load(emitter: Emitter, step: Load) -> None:
         _load_pack(emitter, step, weight)
     elif step.taps is not None:
         load_merged(emitter, target, ddr_value(step.source), step.taps)
+    elif target.form is Form.COEFFICIENTS:
+        load_coefficients(emitter, step.op, target, ddr_value(step.source))
     elif read is not None and read.rows is not None:
         table, index = ddr_value(read.rows.table), ddr_value(read.rows.index)
         load_rows(emitter, target, table, index)
@@ -78,12 +82,16 @@ def _load(emitter: Emitter, step: Load) -> None:
         load_slice(emitter, target, mapped(step.op, ddr_value(step.source)))
     elif isinstance(step.op, tpu.LoadOp) and step.op.indexing_map_s2l is not None:
         load_image(emitter, target, ddr_value(step.source))
-    elif target.tensor.layout is Layout.COMPACT and free:
+    elif target.tensor.layout is Layout.COMPACT and free and _is_whole(target):
         table = ddr_value(step.source).as4(target.tensor.shape)
         memory = LocalMemory(emitter.chip, free[0][0])
         load_table(emitter, memory, target.tensor.address, table)
     else:
         load_slice(emitter, target, ddr_value(step.source))
+
+
+def _is_whole(target: LocalValue) -> bool:
+    return math.prod(target.tensor.shape) == math.prod(target.full)
 
 
 def _packed(step: Load) -> top.WeightOp | None:

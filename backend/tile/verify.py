@@ -21,7 +21,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, Part
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
-from xdsl_tpu.dialects.tpu.local import LocalReshape, is_weight
+from xdsl_tpu.dialects.tpu.local import LocalReshape
 
 AXES = ("n", "c", "d", "h", "w")
 CHANNEL_BY_CHANNEL = (Form.PLAIN, Form.ROTATED)
@@ -217,15 +217,15 @@ def _missing(step: Compute, program: TileProgram) -> Iterator[str]:
         return
     extent = _extent(out)
     for index, buffer in enumerate(step.operands):
-        if buffer is None or buffer.place.form is not Form.PLAIN:
+        if buffer is None or buffer.place.form not in (Form.PLAIN, Form.COEFFICIENTS):
             continue
         whole, held = buffer.place.full, _extent(buffer.place)
-        for axis in AXES:
+        for axis in AXES if buffer.place.form is Form.PLAIN else ("c",):
             (start, size), of = extent[axis], getattr(whole, axis)
             if held[axis] == (0, of):
                 continue
             part = Part(axis, start, size, getattr(out.full, axis), program.kind)
-            if axis == "c" and _is_by_channel(op, index):
+            if axis == "c" and index in op.channel_weights():
                 needed = start, size
             else:
                 needed = op.backward(part, index, of)
@@ -239,13 +239,6 @@ def _missing(step: Compute, program: TileProgram) -> Iterator[str]:
                     f"{where(op)} needs {axis} {first} to {first + count} of "
                     f"'{name_of(buffer.value)}', {_title(buffer)} has {low} to {low + length}"
                 )
-
-
-def _is_by_channel(op: LocalGen, index: int) -> bool:
-    """Whether an operand is a weight that has a part for each channel of the result."""
-    load = op.operands[index].owner
-    source = load.input if isinstance(load, tpu.LoadOp) else op.operands[index]
-    return index in op.channel_weights() and is_weight(source)
 
 
 def _extent(place: LocalValue) -> dict[str, tuple[int, int]]:

@@ -174,19 +174,19 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
         return f"a stride of {max(strides)} takes several commands"
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        if axis == "c":
-            return self.is_depthwise
-        return axis == "n" or self.inserts is None or not any(ints(self.inserts))
+        return axis in ("n", "c") or self.inserts is None or not any(ints(self.inserts))
 
     def shares_channels(self, kind: GroupType) -> bool:
         plain = self.group.value.data == 1 or self._of_one_channel()
         return plain and not any(self.merged_taps())
 
     def backward(self, part: Part, operand: int, size: int) -> Range | None:
-        """Output channels need all of the input's, but where each has a filter of its own."""
-        if part.axis == "c" and operand == 0 and not self._of_one_channel():
-            return 0, size
-        return super().backward(part, operand, size)
+        """Output channels of a group need the input's of that group."""
+        if part.axis != "c" or operand or self._of_one_channel():
+            return super().backward(part, operand, size)
+        groups = self.group.value.data
+        group, last = (i * groups // part.whole for i in (part.start, part.end - 1))
+        return (group * size // groups, size // groups) if group == last else None
 
     def channel_weights(self) -> tuple[int, ...]:
         return (1, 2)

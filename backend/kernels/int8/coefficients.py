@@ -25,6 +25,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     reordered_filter_shape,
 )
 from xdsl_tpu.dialects.quant import zero_point
+from xdsl_tpu.dialects.tpu.op import declared_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,18 @@ class Filter:
         return self.layout.depthwise
 
 
-def filter_of(op: tpu.Conv2DOp, ic: int, oc: int, dtype: DType, chip: Chip) -> Filter:
-    """The coefficients of a convolution of `ic` to `oc` channels; `dtype` is the filter's.
+def layout_of(op: tpu.Conv2DOp, chip: Chip) -> CoefficientLayout:
+    """How the coefficients of a convolution lie in the lanes."""
+    height, width = (*ints(op.kernel_shape), 1)[:2]
+    oc, group, of_chip = declared_shape(op.output)[1], op.group.value.data, chip.weight_lanes
+    plain = FilterShape(oc, op.shape_of(op.input)[1] // group, height, width)
+    row = reordered_filter_shape(plain, 1, of_chip.row, group, op.use_3ic_optimize.value.data)
+    depthwise = is_depthwise(plain, group)
+    return CoefficientLayout(oc, row[2] * row[3], _flag(op.with_bias), depthwise, of_chip)
+
+
+def filter_of(op: tpu.Conv2DOp, dtype: DType, chip: Chip) -> Filter:
+    """The coefficients of a convolution; `dtype` is the filter's.
 
     Raises TpuError unless they are merged for the chip, and for a relu with a limit.
     """
@@ -53,22 +64,9 @@ def filter_of(op: tpu.Conv2DOp, ic: int, oc: int, dtype: DType, chip: Chip) -> F
         raise TpuError(f"{where(op)}: run --weight-reorder before generating code")
     if bool(op.do_relu.value.data) and op.relu_limit.value.data >= 0:
         raise NoKernel(f"{where(op)}: a quantised relu with a limit has no kernel")
-    kernel = (*ints(op.kernel_shape), 1)[:2]
-    group = op.group.value.data
-    plain = FilterShape(oc, ic // group, kernel[0], kernel[1])
-    of_chip = chip.weight_lanes
-    row = reordered_filter_shape(plain, 1, of_chip.row, group, op.use_3ic_optimize.value.data)
-    depthwise = is_depthwise(plain, group)
-    has_bias = bool(op.with_bias.value.data)
-    layout = CoefficientLayout(oc, row[2] * row[3], has_bias, depthwise, of_chip)
-    return Filter(
-        layout,
-        (kernel[0], kernel[1]),
-        dtype,
-        rounding_of(op.round_mode),
-        _flag(op.do_relu),
-        _padding(op),
-    )
+    height, width = (*ints(op.kernel_shape), 1)[:2]
+    layout, rounding = layout_of(op, chip), rounding_of(op.round_mode)
+    return Filter(layout, (height, width), dtype, rounding, _flag(op.do_relu), _padding(op))
 
 
 def _padding(op: tpu.Conv2DOp) -> int:
@@ -87,24 +85,16 @@ def _flag(attribute: BoolAttr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """The parts in local memory: byte offsets in every lane of places `first` and on."""
+    """The coefficients of places `first` and on, at a byte offset in every lane."""
 
     filter: Filter
-    requant_at: int
-    bias_at: int
-    filter_at: int
+    address: int
     first: int = 0
-
-    @classmethod
-    def merged(cls, filter_: Filter, address: int) -> "Coefficients":
-        """The whole weight, loaded as it is."""
-        layout = filter_.layout
-        return cls(filter_, address, address + layout.bias, address + layout.filter)
 
     def requant(self, chip: Chip, channels: Piece) -> LocalTensor:
         """The table of (multiplier, -shift, zero point) of channels from a lane group on."""
         layout = self.filter.layout
-        address = self.requant_at + self._place(chip, channels) * layout.requant_step
+        address = self.address + self._place(chip, channels) * layout.requant_step
         make = compact if layout.requant_step == layout.requant_bytes else aligned
         words = layout.requant_bytes // DType.I32.bytes
         return make(chip, address, (1, channels.size, 1, words), DType.I32)
@@ -113,13 +103,14 @@ class Coefficients:
         """Their biases, when there are any."""
         if not self.filter.layout.has_bias:
             return None
-        address = self.bias_at + self._place(chip, channels) * DType.I32.bytes
+        address = self.address + self.filter.layout.bias
+        address += self._place(chip, channels) * DType.I32.bytes
         return compact(chip, address, (1, channels.size, 1, 1), DType.I32)
 
     def weights(self, chip: Chip, channels: Piece) -> LocalTensor:
         """Their filters."""
         row = self.filter.layout.row
-        address = self.filter_at + self._place(chip, channels) * row
+        address = self.address + self.filter.layout.filter + self._place(chip, channels) * row
         height, width = self.filter.kernel if self.filter.depthwise else (1, row)
         return compact(chip, address, (1, channels.size, height, width), self.filter.dtype)
 
