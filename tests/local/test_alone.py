@@ -65,7 +65,11 @@ def test_a_smaller_slice_is_priced_as_itself() -> None:
     assert simulate(program.tiu, program.gdma, CHIP).total < 9200
 
 
+def test_columns_are_cut_where_no_row_fits() -> None:
+    check(Pool((1, 2, 3, 70_001), (3, 3), (1, 2), (1, 1, 1, 1)).case("f16"))
+
+
 def test_what_never_fits_is_refused_by_name() -> None:
-    pool = Pool((1, 64, 8, 200_000), (2, 2), (2, 2), (0, 0, 0, 0))
+    pool = Pool((1, 64, 600, 600), (600, 600), (1, 1), (0, 0, 0, 0))
     with pytest.raises(DoesNotFit, match=r"tpu.Pool2D 'y': local memory is too small"):
         run(pool.case("f16"), CHIP)
