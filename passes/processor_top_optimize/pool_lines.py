@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -14,7 +15,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError
 from xdsl_tpu.dialects.interfaces.shape_rules import Window
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.top.padding import pads_of
-from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, rebuilt, tensor_like
+from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, rebuilt
 from xdsl_tpu.passes.lowering.reduction import MOST_SUMMED
 from xdsl_tpu.passes.module_state import chip_of, float_format
 from xdsl_tpu.passes.tensors import shape_of
@@ -22,8 +23,11 @@ from xdsl_tpu.passes.tensors import shape_of
 Pool = top.AvgPoolOp | top.MaxPoolOp
 Windows = tuple[Window, Window]
 
-_BYTES = {"F32": 4, "F16": 2, "BF16": 2}
-"""Of an element, in the modes whose values have no ranges of their own."""
+_BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
+"""Of an element, by mode."""
+
+_CASTS = 2
+"""Commands that make floats of 8-bit numbers: the type, and the scale."""
 
 STRIDED = 3
 """How much longer a tap takes where windows are apart in both dimensions (backend/isa)."""
@@ -44,6 +48,9 @@ class PoolByLines(RewritePattern):
     the whole image, that is one of them. Down the columns there are as many windows as
     columns. Of images that are pooled as a whole several lines come first, so that layer groups can
     have them in slices. Means with padding stay, whose windows have different sizes.
+
+    In INT8 means of lines have no range of their own, and are floats: a cast is paid for. Rounding
+    them to 8 bits once more would cost the mean of the image its accuracy. Maxima stay.
     """
 
     @op_type_rewrite_pattern
@@ -52,11 +59,14 @@ class PoolByLines(RewritePattern):
     ) -> None:
         width = _BYTES.get(float_format(module_of(op)) or "F16")
         windows = _separable(op)
-        if windows is None or width is None:
+        if windows is None or width is None or (width == 1 and isinstance(op, top.MaxPoolOp)):
             return
         steps = _steps(windows, shape_of(op.input)[2:])
         chip, shape = chip_of(module_of(op)), shape_of(op.input)
-        if _cycles(op, steps, shape, width, chip) < _cycles(op, [windows], shape, width, chip):
+        made = _cycles(op, steps, shape, max(width, 2), chip)
+        if width == 1:
+            made += _CASTS * _chunks(shape, chip.eu(4), chip)
+        if made < _cycles(op, [windows], shape, width, chip):
             rewriter.replace(op, _in_steps(op, steps))
 
 
@@ -98,7 +108,7 @@ def _cycles(op: Pool, steps: Sequence[Windows], shape: Shape, width: int, chip: 
     total = 0
     for windows in steps:
         taps = prod(one.kernel for one in windows)
-        is_wide = isinstance(op, top.AvgPoolOp) and taps > MOST_SUMMED
+        is_wide = width > 1 and isinstance(op, top.AvgPoolOp) and taps > MOST_SUMMED
         units = chip.eu(4 if is_wide else width)
         shape = _placed(windows, shape)
         images, channels, lines, columns = shape
@@ -111,6 +121,12 @@ def _cycles(op: Pool, steps: Sequence[Windows], shape: Shape, width: int, chip: 
     return total
 
 
+def _chunks(shape: Shape, units: int, chip: Chip) -> int:
+    """Cycles of a command on each element."""
+    images, channels, *sizes = shape
+    return images * -(-channels // chip.lanes) * -(-prod(sizes) // units)
+
+
 def _in_steps(op: Pool, steps: Sequence[Windows]) -> list[Operation]:
     """The same pool of one dimension after the other."""
     value, shape = op.input, shape_of(op.input)
@@ -119,7 +135,7 @@ def _in_steps(op: Pool, steps: Sequence[Windows]) -> list[Operation]:
         shape = _placed(windows, shape)
         is_last = number == len(steps) - 1
         name = op.location if is_last else name_loc(derived_name(op, f"_r_lines{number}"))
-        kind = op.output.type if is_last else tensor_like(op.output, shape)
+        kind = op.output.type if is_last else TensorType(f32, shape)
         pool = rebuilt(op, operands=[value], result_types=[kind], location=name)
         pool.kernel_shape = I64_ARRAY.encode([one.kernel for one in windows])
         pool.strides = I64_ARRAY.encode([one.stride for one in windows])
