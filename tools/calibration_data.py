@@ -103,7 +103,9 @@ def _read(file: Path) -> dict[str, Array]:
                 return {file.stem: content}
             return {name: content[name] for name in content.files}
     except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
-        raise TpuError(f"{file}: no readable array file ({error})") from error
+        # numpy takes whatever it does not know for Python objects, and recommends to trust it.
+        reason = "it is none, or holds Python objects" if "pickle" in str(error) else error
+        raise TpuError(f"{file}: no readable array file ({reason})") from error
 
 
 def _split(array: Array, shape: tuple[int, ...], what: str) -> Array:

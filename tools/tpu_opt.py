@@ -137,7 +137,10 @@ class TpuOptMain(xDSLOptMain):
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise TpuError(f"{self.get_input_name()}: not UTF-8 text ({error.reason})") from error
+            raise TpuError(
+                f"{self.get_input_name()}: not UTF-8 text ({error.reason}); tpu-opt reads MLIR, "
+                "tpu-compile makes it of models"
+            ) from error
         if not self.args.split_input_file:
             return [text]
         chunks: list[str] = []

@@ -213,7 +213,9 @@ def test_wrong_files(run: Run) -> None:
     assert error_of(run("none.mlir")) == "none.mlir: no such file or directory"
     assert "is a directory" in error_of(run("."))
     Path("binary.mlir").write_bytes(b"\xff\xfe\x00")
-    assert "binary.mlir: not UTF-8 text" in error_of(run("binary.mlir"))
+    said = error_of(run("binary.mlir"))
+    assert "binary.mlir: not UTF-8 text" in said
+    assert "tpu-compile makes it of models" in said
     assert "folder does not exist" in error_of(run("in.mlir", "-o", "no/such/folder/out.mlir"))
 
 
