@@ -68,12 +68,7 @@ class Compilation:
         """Cycles that no program of the network in this format beats."""
         if self.needs is None:
             return None
-        return self.needs.cycles(self.program.quantize, self.chip)
-
-    def _floor(self) -> dict[str, Any]:
-        if self.needs is None:
-            return {}
-        return {"floor": {"cycles": self.floor} | asdict(self.needs)}
+        return self.needs.cycles(self.program.quantize, self.chip, len(self.program.cores))
 
     def summary(self) -> dict[str, Any]:
         """What `compile.json` holds."""

@@ -48,12 +48,15 @@ class Needs:
     macs: int
     packed: int = 0
 
-    def cycles(self, quantize: str, chip: Chip) -> int:
-        """The larger of moving all of it once at DDR's rate and of multiplying at full rate."""
+    def cycles(self, quantize: str, chip: Chip, cores: int = 1) -> int:
+        """The larger of moving all of it once at DDR's rate and of multiplying at full rate.
+
+        Cores share both out: cycles of several are those in which each has all of the bandwidth.
+        """
         width = BYTES[floats_of(quantize)]
         moved = self.packed + self.weights * width + (self.inputs + self.outputs) * HOST_BYTES
         ddr = moved / (chip.load_bytes_per_cycle / chip.tensor_derate)
-        return math.ceil(max(ddr, self.macs / array_peak(chip, width)))
+        return math.ceil(max(ddr, self.macs / array_peak(chip, width)) / cores)
 
 
 def needs_of(module: ModuleOp) -> Needs:

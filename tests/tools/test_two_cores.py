@@ -49,6 +49,9 @@ def test_outputs_are_those_of_one_core(
     assert one.keys() == two.keys()
     for key, values in one.items():
         np.testing.assert_array_equal(values, two[key])
+    files = (tmp_path / f"on{cores}" / "compile.json" for cores in (1, 2))
+    floors = [json.loads(file.read_text())["floor"]["cycles"] for file in files]
+    assert floors[1] == pytest.approx(floors[0] / 2, abs=1)  # they share all of it out
 
 
 def written(graph: GraphProto, folder: Path) -> Path:
