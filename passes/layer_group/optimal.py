@@ -94,16 +94,13 @@ class OptimalSearch:
         How far weights can run ahead is known when the groups are, so a first search finds where
         the ring lies, and a second one the groups.
         """
-        self.costs.set_ring([part.group for part in self._planned() if part.group is not None])
-        self.parts = self._planned()
+        self.costs.set_ring([part.group for part in self.planned() if part.group is not None])
+        self.parts = self.planned()
         return [part.group for part in self.parts if part.group is not None]
 
-    def cycles(self) -> float:
-        """When the best partition is done; weights run ahead as far as local memory has room."""
-        return self._planned()[-1].after.end
-
-    def _planned(self) -> list[Part]:
-        """The best partition, all groups planned.
+    def planned(self) -> list[Part]:
+        """The best partition, all groups planned; weights run ahead as far as the ring allows, or,
+        as long as that is not set, as far as local memory has room.
 
         What fits as part of a longer group can fail by its own outputs; then it is excluded and
         the search repeated from where it ended.

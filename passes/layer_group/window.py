@@ -5,16 +5,19 @@ search's own, for these ops alone.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_not_local
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
-from xdsl_tpu.passes.layer_group.prices import Prices
+from xdsl_tpu.passes.layer_group.optimal import Part as Planned
+from xdsl_tpu.passes.layer_group.prices import Part, Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
+from xdsl_tpu.passes.layer_group.slicing import leaving
+from xdsl_tpu.passes.layer_group.values import GroupType
 
 
 class WindowCosts:
@@ -25,15 +28,27 @@ class WindowCosts:
         self.prices = Prices(chip)
 
     def cycles(self, ops: Sequence[Operation]) -> float:
-        """From an idle machine until ops that follow each other have stored what others read.
+        """From an idle machine until ops that follow each other have stored what others read,
+        and these have loaded it.
 
-        Weights must be laid out for the kernels already. Infinite when there are no commands for
-        one of the ops.
+        What comes from a group of one slice needs no load, as that group may go on behind the
+        window. Weights must be laid out for the kernels already. Infinite when there are no
+        commands for one of the ops.
         """
         if not all(self._has_commands(op) for op in ops):
             return math.inf
         bases = base_groups(ops, why_not_local)
-        return OptimalSearch(Searcher(self.chip, self.prices.scratch), self.prices, bases).cycles()
+        search = OptimalSearch(Searcher(self.chip, self.prices.scratch), self.prices, bases)
+        parts = search.planned()
+        return parts[-1].after.end + sum(self._loads(value) for value in _stored(search.ops, parts))
+
+    def _loads(self, value: SSAValue) -> float:
+        """The Load of a value for the first op with a local form that reads it, if there is any."""
+        users = ((use.operation, use.index) for use in value.uses)
+        user = next((user for user in users if why_not_local(user[0]) is None), None)
+        if user is None:
+            return 0
+        return self.prices.load(*user, Part(GroupType.NORMAL, self.chip.lanes)).gdma
 
     def _has_commands(self, op: Operation) -> bool:
         is_view = all(view_of(result) is not None for result in op.results)
@@ -42,3 +57,12 @@ class WindowCosts:
     def changed(self, op: Operation) -> None:
         """Measure an op anew, because its attributes or types are no longer what they were."""
         self.prices.forget(op)
+
+
+def _stored(ops: Sequence[Operation], parts: Sequence[Planned]) -> Iterator[SSAValue]:
+    """What leaves a window from ops that work from DDR and from groups of several slices."""
+    away = set(leaving(ops))
+    for part in parts:
+        if part.group is None or part.group.secs.total > 1:
+            for op in ops[part.start : part.end]:
+                yield from (result for result in op.results if result in away)
