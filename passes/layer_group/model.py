@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeGuard
 
 from xdsl.ir import Operation, SSAValue
@@ -12,8 +13,10 @@ from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.passes.layer_group.lmem_size import alignment, slice_bytes
 from xdsl_tpu.passes.layer_group.plan import (
+    WHOLE,
     Item,
     Plan,
+    Ring,
     Role,
     Room,
     Step,
@@ -56,15 +59,14 @@ def plan_group(
     secs: Secs,
     chip: Chip,
     scratch: ScratchOf,
-    ring_low: int = 0,
-    head: int | None = None,
+    ring: Ring = WHOLE,
     cores: int = 1,
 ) -> Group | Refusal:
     """Slice, size and place a range of ops, or say why that is impossible.
 
     `scratch` gives an op's scratch bytes per lane, or raises DoesNotFit when its kernel cannot work
     on such slices. With one section for each of the `cores` the group is straight
-    and its weights go to the ring from `head` on; otherwise it is a pipeline over slices.
+    and its weights go to the `ring`; otherwise it is a pipeline over slices.
     """
     slicing = slice_group(ops, kind, secs, chip)
     if isinstance(slicing, Refusal):
@@ -77,7 +79,7 @@ def plan_group(
         return Refusal(str(error))
     room = Room(chip.local_bytes, alignment(chip))
     if is_straight:
-        plan = plan_straight(steps, items, room, ring_low, head)
+        plan = plan_straight(steps, items, room, ring)
     else:
         plan = plan_sliced(steps, items, room)
     if isinstance(plan, Refusal):
@@ -144,11 +146,10 @@ def rechained(groups: Sequence[Group], chip: Chip, scratch: ScratchOf) -> list[G
     """
     head: int | None = None
     chained: list[Group] = []
-    for group, low in zip(groups, ring_lows(groups), strict=True):
+    for group, low, later in zip(groups, ring_lows(groups), _laters(groups), strict=True):
         if _is_straight(group):
-            again = plan_group(
-                group.ops, group.kind, group.secs, chip, scratch, low, head, group.cores
-            )
+            ring = Ring(low, later, head)
+            again = plan_group(group.ops, group.kind, group.secs, chip, scratch, ring, group.cores)
             if isinstance(again, Group):
                 group, head = again, again.plan.head
         chained.append(group)
@@ -157,13 +158,17 @@ def rechained(groups: Sequence[Group], chip: Chip, scratch: ScratchOf) -> list[G
 
 def ring_lows(groups: Sequence[Group]) -> list[int]:
     """Where the ring begins in each group, above the activations around it."""
-    low = 0
-    lows: list[int] = []
     befores = [None, *groups][: len(groups)]
-    for group, before in zip(reversed(groups), reversed(befores), strict=True):
-        low = max([low, *(g.plan.activations for g in (group, before) if _is_straight(g))])
-        lows.append(low)
-    return lows[::-1]
+    return [
+        max([later, *(g.plan.activations for g in (group, before) if _is_straight(g))])
+        for group, before, later in zip(groups, befores, _laters(groups), strict=True)
+    ]
+
+
+def _laters(groups: Sequence[Group]) -> list[int]:
+    """Where the activations of the groups that are still to come end, for each group."""
+    own = [group.plan.activations if _is_straight(group) else 0 for group in groups]
+    return list(accumulate(reversed([*own[1:], 0]), max))[::-1][: len(own)]
 
 
 def _is_straight(group: Group | None) -> TypeGuard[Group]:

@@ -14,6 +14,7 @@ is loaded, slice k - 1 computed and slice k - 2 stored. Weights are loaded once 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import accumulate
 
 from xdsl_tpu.backend.first_fit import Buffer, first_fit
 from xdsl_tpu.backend.tensor import align
@@ -27,6 +28,25 @@ class Room:
 
     size: int
     unit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """What other groups leave of the ring of weights: it begins at `low`, and at `later` once the
+    group before is done, and is filled from `head` on."""
+
+    low: int = 0
+    later: int = 0
+    head: int | None = None
+
+    def from_step(self, step: int) -> int:
+        """Where it begins for what is loaded in a time step: the first op, of step 1, may compute
+        while the group before does."""
+        return self.later if step > 1 else self.low
+
+
+WHOLE = Ring()
+"""No other groups."""
 
 
 class Role(Enum):
@@ -125,19 +145,18 @@ def plan_straight(
     ops: Sequence[Step],
     items: Mapping[object, Item],
     room: Room,
-    ring_low: int = 0,
-    head: int | None = None,
+    ring: Ring = WHOLE,
 ) -> Plan | Refusal:
     """Plan a group of one slice.
 
-    The ring begins at `ring_low`, or where the activations end if that is higher, and is filled
-    from `head` on. Inputs are loaded when the weights that are needed before them have been
-    issued, if memory allows, otherwise just before their use.
+    The ring begins where `ring` says, or where the activations end that are still needed if that
+    is higher. Inputs are loaded when the weights that are needed before them have been issued, if
+    memory allows, otherwise just before their use.
     """
     uses = _uses(ops, items)
     for early in (True, False):
         loads = _input_steps(ops, items, uses, early)
-        plan = _straight(ops, items, uses, loads, room, ring_low, head)
+        plan = _straight(ops, items, uses, loads, room, ring)
         if isinstance(plan, Plan):
             return plan
     return plan
@@ -157,8 +176,7 @@ def _straight(
     uses: _Uses,
     loads: Mapping[object, int],
     room: Room,
-    ring_low: int,
-    head: int | None,
+    ring: Ring,
 ) -> Plan | Refusal:
     steps = len(ops) + 2
     stored = _stored_roots(items)
@@ -175,14 +193,18 @@ def _straight(
         return Refusal(
             f"activations need {needed} bytes per lane of {room.size}", needed - room.size
         )
-    low = max(ring_low, placement.used)
+    low, head = max(ring.low, placement.used), ring.head
     weights = [item for item in items.values() if item.role is Role.WEIGHT]
     weights.sort(key=lambda item: uses.first[item.key])
     streams = [
         Stream(item.key, align(item.size, room.unit), uses.first[item.key] - 1, uses.last[item.key])
         for item in weights
     ]
-    slots = schedule(streams, low, room.size, head)
+    ends = _ends(buffers, places, room.unit, steps)
+    lower = [max(ring.from_step(step), end) for step, end in enumerate(ends)]
+    slots = schedule(streams, low, room.size, head, lower.__getitem__)
+    if slots is None:
+        slots = schedule(streams, low, room.size, head)
     if slots is None:
         return _no_room(streams, placement.used, low, room)
     address = places | {key: slot.address for key, slot in slots.items()}
@@ -197,6 +219,16 @@ def _straight(
         activations=placement.used,
         head=next_head(streams, slots, low, head),
     )
+
+
+def _ends(
+    buffers: Sequence[Buffer], places: Mapping[object, int], unit: int, steps: int
+) -> list[int]:
+    """Where what is needed in a time step or in later ones ends, a multiple of `unit`."""
+    ends = [0] * (steps + 1)
+    for buffer in buffers:
+        ends[buffer.last] = max(ends[buffer.last], align(places[buffer.key] + buffer.size, unit))
+    return list(accumulate(reversed(ends), max))[::-1]
 
 
 def _no_room(streams: Sequence[Stream], used: int, low: int, room: Room) -> Refusal:

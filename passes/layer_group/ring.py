@@ -3,11 +3,13 @@
 Weights are taken in the order of their use. Each gets the next free interval of the ring, or the
 ring's beginning when it does not fit before the end; it may be loaded as soon as whatever lay
 there has been used for the last time. So loads run ahead of the computation as far as memory
-allows, and the DMA never waits for a time step.
+allows, and the DMA never waits for a time step. Where what lies below the ring is no longer needed,
+the ring begins lower the next time round.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +36,55 @@ class Slot:
 
 
 def schedule(
-    weights: Sequence[Stream], low: int, high: int, head: int | None = None
+    weights: Sequence[Stream],
+    low: int,
+    high: int,
+    head: int | None = None,
+    lower: Callable[[int], int] | None = None,
 ) -> dict[object, Slot] | None:
     """Slots in the ring [low, high) for weights sorted by first use; None if one cannot fit.
 
     The first weight goes to `head` (default: `low`), so that a ring can go on from group to group.
+    `lower(t)`, which never grows, is where the ring may begin for weights that are loaded in time
+    step t or later; `low` is that of step 0.
 
     None also when a weight would have to be loaded after its first use, because weights it
     displaces are still in use.
     """
     slots: dict[object, Slot] = {}
-    lying: list[tuple[int, int, Stream]] = []
+    lying: list[_Lying] = []
     head, load = max(low, head or 0), 0
     for weight in weights:
-        if weight.size > high - low:
-            return None
         if head + weight.size > high:
-            head = low
-        below = [(a, e, w) for a, e, w in lying if a < head + weight.size and e > head]
-        for _, _, displaced in below:
-            load = max(load, displaced.last + 1)
+            head = low if lower is None else min(low, lower(load))
+            after = _cleared(lying, head, weight, load)
+            if lower is not None and lower(after) < head:
+                head, load = lower(after), after
+        if head + weight.size > high:
+            return None
+        load = _cleared(lying, head, weight, load)
         if load > weight.first:
             return None
-        lying = [entry for entry in lying if entry not in below]
+        lying = [entry for entry in lying if not _overlaps(entry, head, weight)]
         lying.append((head, head + weight.size, weight))
         slots[weight.key] = Slot(head, load)
         head += weight.size
     return slots
+
+
+_Lying: TypeAlias = tuple[int, int, Stream]
+"""Where a weight lies that was loaded: start, end."""
+
+
+def _overlaps(entry: _Lying, head: int, weight: Stream) -> bool:
+    start, end, _ = entry
+    return start < head + weight.size and end > head
+
+
+def _cleared(lying: Sequence[_Lying], head: int, weight: Stream, load: int) -> int:
+    """The first step from `load` on in which a weight may be loaded to `head`."""
+    displaced = (entry[2].last + 1 for entry in lying if _overlaps(entry, head, weight))
+    return max(load, *displaced, 0)
 
 
 def next_head(

@@ -73,6 +73,38 @@ def test_ring_slots_are_free_when_loaded(seed: int) -> None:
     assert all(slots[w.key].load <= w.first for w in weights)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_ring_that_grows_keeps_off_what_is_needed(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    firsts = sorted(int(v) for v in rng.integers(0, 60, 50))
+    weights = [
+        Stream(key, UNIT * int(rng.integers(1, 40)), first, first + int(rng.integers(0, 2)))
+        for key, first in enumerate(firsts)
+    ]
+    lower = sorted((UNIT * int(v) for v in rng.integers(0, 300, 62)), reverse=True)
+    high = lower[0] + UNIT * 400
+    slots = schedule(weights, lower[0], high, lower=lower.__getitem__)
+    assert slots is not None
+    lives = [Buffer(w.key, w.size, slots[w.key].load, w.last) for w in weights]
+    assert not [*clashes(lives, [slots[w.key].address for w in weights])]
+    assert all(lower[slot.load] <= slot.address for slot in slots.values())
+    assert all(slots[w.key].address + w.size <= high for w in weights)
+    loads = [slots[w.key].load for w in weights]
+    assert loads == sorted(loads)
+    assert all(slots[w.key].load <= w.first for w in weights)
+
+
+def test_weights_are_loaded_earlier_where_the_ring_grows() -> None:
+    weights = [Stream(k, UNIT, k, k) for k in range(10)]
+    fixed = schedule(weights, 4 * UNIT, 6 * UNIT)
+    growing = schedule(weights, 4 * UNIT, 6 * UNIT, lower=[4 * UNIT, *[0] * 9].__getitem__)
+    assert fixed is not None
+    assert growing is not None
+    assert [fixed[k].load for k in range(10)] == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert [growing[k].load for k in range(10)] == [0, 0, 1, 1, 1, 1, 1, 2, 3, 4]
+    assert growing[2].address == 0
+
+
 def test_a_large_ring_loads_everything_at_once() -> None:
     weights = [Stream(k, 128, k, k) for k in range(10)]
     slots = schedule(weights, 0, 128 * 10)

@@ -7,6 +7,7 @@ from xdsl_tpu.backend.first_fit import Buffer, clashes
 from xdsl_tpu.passes.layer_group.plan import (
     Item,
     Plan,
+    Ring,
     Role,
     Room,
     Step,
@@ -171,12 +172,30 @@ def test_the_ring_goes_on_from_group_to_group() -> None:
         "y": Item("y", Role.INTERNAL, 64, "y", stored=True),
     }
     ops = [Step("op", ("x", "w"), ("y",))]
-    first = plan_straight(ops, items, Room(1024, UNIT), ring_low=256)
+    first = plan_straight(ops, items, Room(1024, UNIT), Ring(256, 256))
     assert isinstance(first, Plan)
     assert first.address["w"] == 256
-    second = plan_straight(ops, items, Room(1024, UNIT), ring_low=256, head=first.head)
+    second = plan_straight(ops, items, Room(1024, UNIT), Ring(256, 256, first.head))
     assert isinstance(second, Plan)
     assert second.address["w"] == 384
+
+
+def test_weights_lie_where_activations_were() -> None:
+    """The first value is the largest; the group before and those to come leave more than it."""
+    items: dict[object, Item] = {"v0": Item("v0", Role.INPUT, 512, "v0")}
+    for k in range(1, 6):
+        items[f"v{k}"] = Item(f"v{k}", Role.INTERNAL, 64, f"v{k}", stored=k == 5)
+        items[f"w{k}"] = Item(f"w{k}", Role.WEIGHT, 256, f"w{k}")
+    ops = [Step(f"op{k}", (f"v{k - 1}", f"w{k}"), (f"v{k}",)) for k in range(1, 6)]
+    plan = plan_straight(ops, items, Room(1152, UNIT), Ring(640, 64))
+    assert isinstance(plan, Plan)
+    assert plan.address["w1"] == 640
+    assert min(plan.address[f"w{k}"] for k in range(1, 6)) < 512
+    fixed = plan_straight(ops, items, Room(1152, UNIT), Ring(640, 640))
+    assert isinstance(fixed, Plan)
+    steps = [(plan.load_step[f"w{k}"], fixed.load_step[f"w{k}"]) for k in range(1, 6)]
+    assert all(new <= old for new, old in steps)
+    assert any(new < old for new, old in steps)
 
 
 def test_a_group_without_weights_leaves_the_ring_where_it_was() -> None:
@@ -187,6 +206,6 @@ def test_a_group_without_weights_leaves_the_ring_where_it_was() -> None:
     }
     ops = [Step("op", ("x",), ("y",))]
     for head, expected in ((None, 256), (384, 384), (128, 256)):
-        plan = plan_straight(ops, items, Room(1024, UNIT), ring_low=256, head=head)
+        plan = plan_straight(ops, items, Room(1024, UNIT), Ring(256, 256, head))
         assert isinstance(plan, Plan)
         assert plan.head == expected
