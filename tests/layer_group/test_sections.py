@@ -99,7 +99,7 @@ SPLITS: list[tuple[NamedOp, GroupType, str]] = [
     (concat(1, (2, 2, 2, 2), (2, 2, 2, 2)), NORMAL, "ndhw"),
     (concat(2, (2, 2, 2, 2), (2, 2, 2, 2)), NORMAL, "ncw"),
     (concat(3, (2, 2, 2, 2), (2, 2, 2, 2)), NORMAL, "ncdh"),
-    (conv((1, 3, 8, 8), 8, 3), NORMAL, "ndhw"),
+    (conv((1, 3, 8, 8), 8, 3), NORMAL, "ncdhw"),
     (layer_norm((1, 49, 96), 2), MM, "nc"),
     (layer_norm((1, 49, 8, 96), 3), MM, "ncdh"),
     (layer_norm((1, 56, 56, 96), 3), SMALL_C, "nc"),

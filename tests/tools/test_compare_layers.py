@@ -47,8 +47,13 @@ def test_every_layer_equals_the_interpreter(
     rows = compared(call, compiled(call, models, name, tmp_path))
     integers = [row for row in rows if row["type"].startswith("quant.uniform")]
     assert len(integers) >= 4
-    if name == "cnn":  # F16 rounding in the other one moves an integer by a step now and then
-        assert all(row["to_interpreter"]["max_abs_error"] == 0 for row in integers)
+    if name == "cnn":  # what a mean in floats is rounded to moves by a step now and then
+        errors = [row["to_interpreter"]["max_abs_error"] for row in integers]
+        mean = [row["op"] for row in integers].index("tpu.Cast", 1)
+        assert not any(errors[:mean])
+        assert all(
+            error < row["threshold"] / 100 for error, row in zip(errors, integers, strict=True)
+        )
     assert all(row["to_interpreter"]["cosine"] > 0.9995 for row in rows)
     known = [row for row in rows if row["to_float"] is not None]
     assert len(known) >= 4

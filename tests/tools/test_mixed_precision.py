@@ -30,7 +30,7 @@ def test_layers_in_turn_in_four_formats(
     """Every fourth computing layer in INT8, F16, BF16 and F32, on top of each format."""
     table = table_of(call, models, name, tmp_path)
     names = [line.split()[0] for line in table.read_text().splitlines() if line[0] != "#"]
-    formats = ("BF16", "INT8", "F16", "F32")
+    formats = ("INT8", "BF16", "F32", "F16")
     lines = [f"{layer} {formats[i % 4]}" for i, layer in enumerate(names[1:])]
     (tmp_path / "modes").write_text("\n".join(lines) + "\n")
     out = tmp_path / "out"

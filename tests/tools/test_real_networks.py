@@ -54,7 +54,8 @@ def check_coefficients(program: Program) -> None:
     """No load of weights has runs under 64 bytes; weights lie in the order they are loaded in.
 
     Biases and depthwise filters of convolutions are in packs, other vectors are loaded by the row.
-    A weight that is loaded ahead of others changes the order, as do the strips of a product.
+    A weight that is loaded ahead of others changes the order, as do the strips of a product and
+    memory that activations leave to the weights within a group.
     """
     chip = load_chip()
     first = program.coefficient_address
@@ -70,4 +71,4 @@ def check_coefficients(program: Program) -> None:
     assert short == []
     order = list(dict.fromkeys(load.address for load in loads))
     back = sum(after < before for before, after in pairwise(order))
-    assert back <= len(order) * 0.04
+    assert back <= len(order) * 0.08
