@@ -4,10 +4,10 @@ How the result may be cut, and what a slice needs of the operands, the op says i
 as it does for groups. Cuts are compared by the cycles of the commands that they would issue.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, pairwise, product
+from itertools import product
 
 from xdsl.dialects.builtin import IntegerAttr, NoneAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -17,6 +17,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
 from xdsl_tpu.backend.kernels.tiling import cut, pipeline_cycles, steps_of
 from xdsl_tpu.backend.local.context import Form, LocalKernel, LocalValue
+from xdsl_tpu.backend.local.cuts import Cut, Place
 from xdsl_tpu.backend.local.dry import (
     NOWHERE,
     DryEmitter,
@@ -128,64 +129,6 @@ def _type(kind: Attribute, shape: Shape | None) -> Attribute:
     return TensorType(kind.element_type, kind.get_shape() if shape is None else shape)
 
 
-_Place = tuple[int, ...]
-"""Numbers of the parts along n, c, h and w."""
-
-
-@dataclass(frozen=True)
-class _Cut:
-    """Which parts of every value there are along n, c, h and w; their sizes along all axes.
-
-    `by_channel`: operands of which slices have the coefficients of their own channels.
-    """
-
-    result: SSAValue
-    parts: Mapping[SSAValue, tuple[tuple[Range, ...], ...]]
-    whole: Mapping[SSAValue, Ncdhw]
-    by_channel: tuple[int, ...]
-
-    @property
-    def places(self) -> list[_Place]:
-        """All slices in order, w innermost."""
-        return list(product(*(range(len(along)) for along in self.parts[self.result])))
-
-    @property
-    def inner(self) -> _Place:
-        """A slice of the largest, with neighbours where there are any."""
-        return tuple(int(len(along) > 2) for along in self.parts[self.result])
-
-    def sizes(self, place: _Place) -> tuple[int, ...]:
-        """How much of the result a slice is along n, c, h and w."""
-        return tuple(along[k][1] for along, k in zip(self.parts[self.result], place, strict=True))
-
-    def room(self, value: SSAValue) -> Ncdhw:
-        """The most that any slice needs of a value along each axis."""
-        return self._with(value, (max(r[1] for r in along) for along in self.parts[value]))
-
-    def turns(self, value: SSAValue) -> list[int]:
-        """How often something else is needed of a value before and with each slice."""
-        parts = self.parts[value]
-        needed = [tuple(along[k] for along, k in zip(parts, at, strict=True)) for at in self.places]
-        return list(accumulate((a != b for a, b in pairwise(needed)), initial=0))
-
-    def at(self, place: _Place) -> tuple[Sizes, Sizes]:
-        """The sizes and the starts of what a slice needs."""
-
-        def along(which: int) -> Sizes:
-            def of(value: SSAValue) -> Ncdhw:
-                chosen = zip(self.parts[value], place, strict=True)
-                return self._with(value, (ranges[k][which] for ranges, k in chosen), which)
-
-            return of
-
-        return along(1), along(0)
-
-    def _with(self, value: SSAValue, along: Iterable[int], which: int = 1) -> Ncdhw:
-        n, c, h, w = along
-        rest = self.whole[value] if which else NOWHERE
-        return rest._replace(n=n, c=c, h=h, w=w)
-
-
 @lru_cache(maxsize=1 << 10)
 def _choose(problem: _Problem, chip: Chip) -> tuple[tuple[int, ...], bool]:
     """The sizes of slices along n, c, h and w that are done first, and whether weights are cut,
@@ -244,7 +187,7 @@ def _steps(op: LocalGen, axis: Axis, size: int, chip: Chip) -> list[int]:
     return found
 
 
-def _cut(op: LocalGen, steps: Sequence[int], by_channel: bool, chip: Chip) -> _Cut | None:
+def _cut(op: LocalGen, steps: Sequence[int], by_channel: bool, chip: Chip) -> Cut | None:
     """The result in parts of these sizes, and what each needs; None when it cannot be cut so."""
     result: SSAValue = op.results[0]
     given = [v for v in (*op.operands, result) if isinstance(v.type, TensorType)]
@@ -263,7 +206,7 @@ def _cut(op: LocalGen, steps: Sequence[int], by_channel: bool, chip: Chip) -> _C
         if index in cut_weights:
             needed = (needed[0], parts[result][1], *needed[2:])
         parts[operand] = needed
-    return _Cut(result, parts, whole, cut_weights)
+    return Cut(result, parts, whole, cut_weights)
 
 
 def _parts(axis: Axis, whole: Ncdhw, step: int) -> list[Part]:
@@ -285,7 +228,7 @@ def _needed(op: LocalGen, index: int, parts: Sequence[Part], whole: Ncdhw) -> tu
     return tuple(one for one in found if one is not None) if None not in found else ()
 
 
-def _cycles(op: LocalGen, kernel: LocalKernel, found: _Cut, chip: Chip) -> int:
+def _cycles(op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip) -> int:
     """What a cut takes: of slices of one size that load as much, one is run dry.
 
     Parameters that stay are left out: they are loaded in any case.
@@ -293,7 +236,7 @@ def _cycles(op: LocalGen, kernel: LocalKernel, found: _Cut, chip: Chip) -> int:
     builder = _Builder(op, kernel, found, chip)
     places, inner = builder.places, builder.places.index(found.inner)
     kinds = [(found.sizes(place), builder.news(number)) for number, place in enumerate(places)]
-    known: dict[tuple[_Place, tuple[int, ...]], tuple[int, int, int]] = {}
+    known: dict[tuple[Place, tuple[int, ...]], tuple[int, int, int]] = {}
     for number in (inner, *range(len(places))):
         if (kind := kinds[number]) not in known:
             load = _dry(builder.load(number, kind[1]), chip).gdma_cycles
@@ -316,7 +259,7 @@ class _Builder:
     """What is done with each slice, and where everything lies: two buffers of what changes from
     slice to slice, one of the rest."""
 
-    def __init__(self, op: LocalGen, kernel: LocalKernel, found: _Cut, chip: Chip) -> None:
+    def __init__(self, op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip) -> None:
         self.op, self.kernel, self.cut, self.chip = op, kernel, found, chip
         self.places = found.places
         self._turns: dict[int, list[int]] = {}
