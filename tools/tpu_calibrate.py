@@ -89,6 +89,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="as in tpu-compile, where patterns that are left out leave other tensors",
     )
+    _add_searches(parser)
+    add_common(parser)
+    return parser
+
+
+def _add_searches(parser: argparse.ArgumentParser) -> None:
+    """What is looked for by running the network in 8 bits."""
     parser.add_argument(
         "--bias-correction",
         action="store_true",
@@ -109,8 +116,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="C",
         help="cosine of the outputs to the float network's that --suggest-mixed shall reach (0.99)",
     )
-    add_common(parser)
-    return parser
 
 
 def _percent(text: str) -> float:
