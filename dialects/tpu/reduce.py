@@ -20,7 +20,12 @@ from xdsl_tpu.dialects.tpu.kinds import ARG_MODE, NONZERO_ORDER, REDUCE_MODE
 from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, splits_before, stored_type
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
-_LOCAL_REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax")
+_LOCAL_REDUCTIONS = frozenset(
+    {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2"}
+)
+
+_INSIDE_LANES = frozenset({(4, 2), (4, 3), (4, 2, 3), (3, 2)})
+"""Rank and reduced axes, where what becomes one value is in one lane."""
 
 
 @irdl_op_definition
@@ -52,13 +57,13 @@ class ReduceOp(AlikeEverywhere, ShapeInference, LocalOp):
     def local_support(self, kind: GroupType) -> str | None:
         rank = len(self.shape_of(self.input))
         axes, mode = axes_of(ints(self.axes), rank), self.mode.data
-        if (rank, *axes) not in ((4, 2), (4, 3), (3, 2)):
+        if (rank, *axes) not in _INSIDE_LANES:
             return (
                 f"it reduces axes {list(axes)} of rank {rank}; "
-                "only one axis, 2 or 3 of rank 4 or 2 of rank 3, is local"
+                "only 2, 3 or both of rank 4 and 2 of rank 3 are local"
             )
         if mode not in _LOCAL_REDUCTIONS:
-            return f"{mode} is not local, only {', '.join(_LOCAL_REDUCTIONS)}"
+            return f"{mode} is not local, only {', '.join(sorted(_LOCAL_REDUCTIONS))}"
         source, target = stored_type(self.input), stored_type(self.output)
         if source != target:
             return f"it makes {target} of {source}"

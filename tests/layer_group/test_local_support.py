@@ -197,14 +197,14 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
     ),
     (
         "reduce-axes",
-        reduce((1, 4, 5, 6), (2, 3), "ReduceMean"),
-        "it reduces axes [2, 3] of rank 4; only one axis, 2 or 3 of rank 4 or 2 of rank 3, is "
-        "local",
+        reduce((1, 4, 5, 6), (1, 2), "ReduceMean"),
+        "it reduces axes [1, 2] of rank 4; only 2, 3 or both of rank 4 and 2 of rank 3 are local",
     ),
     (
         "reduce-mode",
-        reduce((1, 4, 5, 6), (3,), "ReduceL2"),
-        "ReduceL2 is not local, only ReduceMean, ReduceSum, ReduceMax",
+        reduce((1, 4, 5, 6), (3,), "ReduceProd"),
+        "ReduceProd is not local, only ReduceL1, ReduceL2, ReduceMax, ReduceMean, ReduceMin, "
+        "ReduceSum",
     ),
     ("reduce-type", reduce((1, 4, 5), (2,), "ReduceSum", f32), "it makes f32 of f16"),
     (
@@ -320,6 +320,7 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("permute-last", permute((1, 8, 4, 4), [0, 2, 3, 1])),
     ("permute-first", permute((1, 8, 4, 4), [0, 3, 1, 2])),
     ("reduce-h", reduce((1, 4, 5, 6), (2,), "ReduceMax")),
+    ("reduce-image", reduce((1, 4, 5, 6), (2, 3), "ReduceL2")),
     (
         "rope",
         made(tpu.RopeOp, [(1, 3, 8, 32), (1, 3, 1, 32), (1, 3, 1, 32)], (1, 3, 8, 32)),

@@ -149,12 +149,12 @@ def pooled_lines(case: Case) -> None:
     case.op("tpu.Pool1D", [case.input("x", (2, 70, 30))], attributes, "y", (2, 70, 10))
 
 
-def reduced(mode: str, axis: int) -> Build:
-    """One axis in the lanes."""
+def reduced(mode: str, *axes: int) -> Build:
+    """Axes in the lanes."""
 
     def build(case: Case) -> None:
-        attributes = {"axes": f"[{axis}]", "keepdims": "true", "mode": f'"Reduce{mode}"'}
-        out = tuple(1 if i == axis else size for i, size in enumerate(SHAPE))
+        attributes = {"axes": f"{list(axes)}", "keepdims": "true", "mode": f'"Reduce{mode}"'}
+        out = tuple(1 if i in axes else size for i, size in enumerate(SHAPE))
         case.op("tpu.Reduce", [case.input("x", SHAPE), NONE, NONE], attributes, "y", out)
 
     return build
@@ -237,6 +237,10 @@ CASES: Mapping[str, Build] = {
     "tpu.Reciprocal": unary("Reciprocal", const_val="1.5 : f64"),
     "tpu.Reduce mean": reduced("Mean", 3),
     "tpu.Reduce max": reduced("Max", 2),
+    "tpu.Reduce min": reduced("Min", 3),
+    "tpu.Reduce L1": reduced("L1", 2),
+    "tpu.Reduce L2 of the image": reduced("L2", 2, 3),
+    "tpu.Reduce mean of the image": reduced("Mean", 2, 3),
     "tpu.Relu": unary("Relu"),
     "tpu.Reshape": moved("Reshape", (2, 70, 60), shape="[2, 70, 60]"),
     "tpu.Scale": scaled,

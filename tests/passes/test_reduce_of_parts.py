@@ -18,7 +18,7 @@ OPTIMIZE = "processor-top-optimize"
         ((2, 3, 4, 5, 2, 3), 2, True),
         ((4, 5, 2, 3), 0, True),
         ((5, 5, 2, 3), 0, False),
-        ((2, 3, 4, 5), 1, False),
+        ((2, 3, 4, 5), 2, False),
     ],
 )
 def test_parts_are_added(

@@ -36,7 +36,7 @@ func.func @left(%arg0: tensor<1x5x8x4x6xf32>, %arg1: tensor<1x2x8x6xf32>, %arg2:
   %r = "top.Input"(%arg1) : (tensor<1x2x8x6xf32>) -> tensor<1x2x8x6xf32> loc("r")
   %t = "top.Input"(%arg2) : (tensor<1x2x8x4x6xf32>) -> tensor<1x2x8x4x6xf32> loc("t")
   %a = "top.Reduce"(%x) {axes = [1], keepdims = false, mode = "ReduceSum"} : (tensor<1x5x8x4x6xf32>) -> tensor<*xf32> loc("a")
-  %b = "top.Reduce"(%r) {axes = [1], keepdims = false, mode = "ReduceSum"} : (tensor<1x2x8x6xf32>) -> tensor<*xf32> loc("b")
+  %b = "top.Reduce"(%r) {axes = [2], keepdims = false, mode = "ReduceSum"} : (tensor<1x2x8x6xf32>) -> tensor<*xf32> loc("b")
   %c = "top.Reduce"(%t) {axes = [1], keepdims = false, mode = "ReduceMax"} : (tensor<1x2x8x4x6xf32>) -> tensor<*xf32> loc("c")
   return %a, %b, %c : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
 }

@@ -1,0 +1,33 @@
+"""Sums over channels: convolutions with the same numbers."""
+
+import pytest
+from tests.passes.semantics import Net, assert_same_numbers, ops_of
+
+from xdsl_tpu.dialects import top
+
+OPTIMIZE = "processor-top-optimize"
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("mode", ["ReduceSum", "ReduceMean", "ReduceMax"])
+@pytest.mark.parametrize(
+    ("shape", "axes", "is_image"),
+    [
+        ((2, 7, 4, 5), [1], True),
+        ((1, 130, 3, 2), [-3], True),
+        ((2, 7, 4, 5), [2], False),
+        ((2, 7, 4, 5), [1, 2], False),
+        ((2, 7, 4), [1], False),
+    ],
+)
+def test_channels_are_added_by_a_convolution(
+    shape: tuple[int, ...], axes: list[int], is_image: bool, mode: str, keepdims: bool
+) -> None:
+    net = Net()
+    y = net.op(
+        top.ReduceOp, "y", (net.input("x", *shape),), axes=axes, mode=mode, keepdims=keepdims
+    )
+    after = assert_same_numbers(net.module(y), OPTIMIZE)
+    moves = is_image and mode != "ReduceMax"
+    assert len(ops_of(after, top.ConvOp)) == moves
+    assert len(ops_of(after, top.ReduceOp)) == (not moves)
