@@ -15,7 +15,7 @@ from xdsl_tpu.passes.canonicalize.swap_dim_inner import TopMultiSwapDimMergeToOn
 from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
 from xdsl_tpu.passes.processor_top_optimize import (
     arithmetic,
-    channel_sums,
+    channel_reductions,
     conv,
     cosine_attention,
     depthwise,
@@ -72,7 +72,11 @@ PATTERNS: PatternTable = {
         Permute5dSplit(),
     ),
     top.PixelNormOp: (pixel_norm.PixelNormToRows(),),
-    top.ReduceOp: (parts.ReduceOfParts(), channel_sums.ChannelSum()),
+    top.ReduceOp: (
+        parts.ReduceOfParts(),
+        channel_reductions.ChannelSum(),
+        channel_reductions.ChannelExtreme(),
+    ),
     top.RMSNormOp: (cosine_attention.NormBeforePermute(),),
     top.ReshapeOp: (TopReshapeFuse(), TopFuseReshape2(), pixels.RowsToImage()),
     top.ScaleOp: (

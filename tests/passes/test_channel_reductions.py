@@ -1,4 +1,4 @@
-"""Sums over channels: convolutions with the same numbers."""
+"""Reductions over channels become convolutions or turned reductions: the same numbers."""
 
 import pytest
 from tests.passes.semantics import Net, assert_same_numbers, ops_of
@@ -9,7 +9,7 @@ OPTIMIZE = "processor-top-optimize"
 
 
 @pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("mode", ["ReduceSum", "ReduceMean", "ReduceMax"])
+@pytest.mark.parametrize("mode", ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2"])
 @pytest.mark.parametrize(
     ("shape", "axes", "is_image"),
     [
@@ -20,7 +20,7 @@ OPTIMIZE = "processor-top-optimize"
         ((2, 7, 4), [1], False),
     ],
 )
-def test_channels_are_added_by_a_convolution(
+def test_channels_are_added_by_a_convolution_and_turned_for_extremes(
     shape: tuple[int, ...], axes: list[int], is_image: bool, mode: str, keepdims: bool
 ) -> None:
     net = Net()
@@ -28,6 +28,8 @@ def test_channels_are_added_by_a_convolution(
         top.ReduceOp, "y", (net.input("x", *shape),), axes=axes, mode=mode, keepdims=keepdims
     )
     after = assert_same_numbers(net.module(y), OPTIMIZE)
-    moves = is_image and mode != "ReduceMax"
-    assert len(ops_of(after, top.ConvOp)) == moves
-    assert len(ops_of(after, top.ReduceOp)) == (not moves)
+    is_sum = is_image and mode in ("ReduceSum", "ReduceMean")
+    is_turned = is_image and mode in ("ReduceMax", "ReduceMin")
+    assert len(ops_of(after, top.ConvOp)) == is_sum
+    assert len(ops_of(after, top.ReduceOp)) == (not is_sum)
+    assert len(ops_of(after, top.PermuteOp)) == 2 * is_turned
