@@ -55,6 +55,7 @@ PASSES: dict[str, PassLoader] = {
     "fuse-residual": _lazy("fuse_residual", "FuseResidualPass"),
     "import-calibration-table": _lazy("calibration.import_table", "ImportCalibrationTablePass"),
     "init": _lazy("without_effect", "InitPass"),
+    "join-heads": _lazy("join_heads", "JoinHeadsPass"),
     "keep-lanes": _lazy("layer_group.keep_lanes", "KeepLanesPass"),
     "layer-group": _lazy("layer_group.layer_group", "LayerGroupPass"),
     "lower-to-tile": _lazy("tile_programs", "LowerToTilePass"),

@@ -162,6 +162,7 @@ _LOWERING = (
     Step("processor-assign", _assigned, required=True),
     Step("import-calibration-table", _calibrated, required=True),
     Step("fold-columns", _of_chip),
+    Step("join-heads", _of_chip),
     Step("orient-products", _of_chip),
     Step("merge-rows"),
     Step("merge-stretched"),
