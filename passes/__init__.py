@@ -41,6 +41,7 @@ PASSES: dict[str, PassLoader] = {
     "convert-top-to-tosa": _lazy("without_effect", "ConvertTopToTosaPass"),
     "convert-top-to-tpu": _lazy("lowering.convert", "ConvertTopToTpuPass"),
     "core-parallel": _lazy("without_effect", "CoreParallelPass"),
+    "cut-bands": _lazy("cut_bands", "CutBandsPass"),
     "cut-final-mlir": _lazy("cut_final", "CutFinalMlirPass"),
     "deinit": _lazy("without_effect", "DeinitPass"),
     "dev-parallel": _lazy("without_effect", "DevParallelPass"),

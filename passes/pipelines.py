@@ -184,6 +184,7 @@ _FINAL = (
     Step("place-values", _of_chip),
     Step("weight-reorder", _of_chip, required=True),
     Step("subnet-divide", required=True),
+    Step("cut-bands", _of_chip),
     Step("op-reorder"),
     Step("layer-group", _grouped),
     Step("absorb-moves", _of_chip),

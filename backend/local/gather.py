@@ -11,14 +11,15 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.support import DdrValue, where
+from xdsl_tpu.backend.kernels.support import DdrValue, ddr_value, where
 from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles
 from xdsl_tpu.backend.local.context import LocalValue
 from xdsl_tpu.backend.local.gather_boxes import Piece, pieces, slice_map
-from xdsl_tpu.backend.tensor import GlobalTensor
+from xdsl_tpu.backend.tensor import GlobalTensor, Shape4, contiguous
 from xdsl_tpu.dialects.absorbed import absorbed_owner, is_absorbed
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, PicksRows, Rows, movement_of
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.dialects.names import name_of
@@ -78,6 +79,36 @@ def load_gathered(emitter: Emitter, target: LocalValue, source: DdrValue, moves:
         raise TpuError("an absorbed movement op takes too many transfers; it must be executed")
     for local, ddr in found:
         fetch(emitter, local, ddr)
+
+
+def image_of(value: SSAValue, full: Ncdhw) -> GlobalTensor:
+    """A value of n, c, h, w as it lies in DDR: by itself, or in what absorbed ops take it from.
+
+    Raises TpuError when it does not lie there in strides.
+    """
+    shape, read = (full.n, full.c, full.h, full.w), reading(value)
+    if read is None:
+        return ddr_value(value).as4(shape)
+    found = strided(ddr_value(read.source), read.moves, shape)
+    if found is None:
+        raise TpuError(f"'{name_of(value)}' is not read by strides; what moves it must be executed")
+    return found
+
+
+def strided(source: DdrValue, moves: IndexMap, shape: Shape4) -> GlobalTensor | None:
+    """What a map gives, under `shape`, where it lies in `source` in one stride for each dimension;
+    None where it does not."""
+    if len(moves.boxes) != 1 or moves.boxes[0].size != math.prod(shape):
+        return None
+    box, strides = moves.boxes[0], []
+    for size, to in zip(shape, contiguous(0, shape, source.dtype).strides, strict=True):
+        digit = next((d for d in box.digits if to % d.to == 0 and to < d.to * d.extent), None)
+        if size > 1 and (digit is None or size * to > digit.to * digit.extent):
+            return None
+        strides.append(0 if digit is None else to // digit.to * digit.at)
+    n, c, h, w = strides
+    address = source.address + box.at * source.dtype.bytes
+    return GlobalTensor(address, shape, (n, c, h, w), source.dtype)
 
 
 def gather_cost(target: LocalValue, moves: IndexMap, chip: Chip) -> tuple[int, int] | None:

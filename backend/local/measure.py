@@ -16,6 +16,7 @@ from xdsl_tpu.backend.local.context import Form, Scratch
 from xdsl_tpu.backend.local.dry import (
     NOWHERE,
     DryEmitter,
+    Places,
     Sizes,
     context_of,
     element_of,
@@ -27,6 +28,7 @@ from xdsl_tpu.backend.local.dry import (
 from xdsl_tpu.backend.local.image import load_pack
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
+from xdsl_tpu.backend.tensor import GlobalTensor
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, MergesTaps, Ncdhw
@@ -117,11 +119,21 @@ def measure_load(
     value = user.operands[index]
     emitter, source = DryEmitter(chip), _in_ddr(value, chip)
     if merging is not None:
-        target = merged_slice(value, merging, (sizes, starts), chip, 0)
-        load_merged(emitter, target, source, taps_of(merging, (sizes, starts), chip))
-    else:
-        target = operand_slice(user, index, (sizes, starts), kind, chip, 0)
-        load_slice(emitter, target, source)
+        full = of_value(value, kind, chip.lanes)
+        image = source.as4((full.n, full.c, full.h, full.w))
+        return measure_taps(value, merging, image, (sizes, starts), chip)
+    target = operand_slice(user, index, (sizes, starts), kind, chip, 0)
+    load_slice(emitter, target, source)
+    return Moved(emitter.gdma_cycles, emitter.tiu_cycles)
+
+
+def measure_taps(
+    value: SSAValue, merging: MergesTaps, image: GlobalTensor, places: Places, chip: Chip
+) -> Moved:
+    """What the Load of an image takes of which an op reads filter taps as channels."""
+    emitter = DryEmitter(chip)
+    target = merged_slice(value, merging, places, chip, 0)
+    load_merged(emitter, target, image, taps_of(merging, places, chip))
     return Moved(emitter.gdma_cycles, emitter.tiu_cycles)
 
 

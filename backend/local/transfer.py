@@ -50,14 +50,12 @@ def _load_row(emitter: Emitter, target: LocalValue, source: DdrValue) -> None:
 
 
 def load_merged(
-    emitter: Emitter, target: LocalValue, source: DdrValue, views: tuple[View, View]
+    emitter: Emitter, target: LocalValue, source: GlobalTensor, views: tuple[View, View]
 ) -> None:
-    """Bring the taps of a convolution's input into the lanes; the views count from the whole."""
-    full = target.full
-    n = target.tensor.shape[0]
-    whole = source.as4((full.n, full.c, full.h, full.w))
-    start = (target.start.n, 0, 0, 0)
-    image = whole.window(start, (n, full.c, full.h, full.w))
+    """Bring the taps of a convolution's input, n, c, h, w, into the lanes; the views count from
+    the whole."""
+    start, (_, *sizes) = (target.start.n, 0, 0, 0), source.shape
+    image = source.window(start, (target.tensor.shape[0], *sizes))
     load_lanes(emitter, target.tensor, image, *views)
 
 

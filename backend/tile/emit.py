@@ -13,7 +13,7 @@ from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, ddr_value, where
 from xdsl_tpu.backend.kernels.tables import load_table
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
-from xdsl_tpu.backend.local.gather import load_gathered, reading
+from xdsl_tpu.backend.local.gather import image_of, load_gathered, reading
 from xdsl_tpu.backend.local.gather_rows import load_rows
 from xdsl_tpu.backend.local.image import load_pack, packed
 from xdsl_tpu.backend.local.int8_conv import load_coefficients
@@ -70,7 +70,7 @@ def _load(emitter: Emitter, step: Load) -> None:
     if weight is not None:
         _load_pack(emitter, step, weight)
     elif step.taps is not None:
-        load_merged(emitter, target, ddr_value(step.source), step.taps)
+        load_merged(emitter, target, image_of(step.source, target.full), step.taps)
     elif target.form is Form.COEFFICIENTS:
         load_coefficients(emitter, step.op, target, ddr_value(step.source))
     elif read is not None and read.rows is not None:

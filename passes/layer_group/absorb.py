@@ -12,19 +12,20 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.support import dtype_of
+from xdsl_tpu.backend.kernels.support import DdrValue, dtype_of
 from xdsl_tpu.backend.local.context import LocalValue
 from xdsl_tpu.backend.local.forms import arrangements
-from xdsl_tpu.backend.local.gather import gather_cost, reading
+from xdsl_tpu.backend.local.gather import gather_cost, reading, strided
 from xdsl_tpu.backend.local.gather_rows import rows_cost
-from xdsl_tpu.backend.local.schedule import ginfo
+from xdsl_tpu.backend.local.measure import measure_taps
+from xdsl_tpu.backend.local.schedule import ginfo, sections, slice_of
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import DType, Shape4, aligned, compact
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed, set_absorbed
 from xdsl_tpu.dialects.attrs import I64Array, ints
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, MergesTaps, Ncdhw
 from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves, PicksRows
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.module_state import chip_of
@@ -118,7 +119,7 @@ def _loads(value: SSAValue, chip: Chip) -> list[tpu.LoadOp] | None:
         user = use.operation
         if isinstance(user, tpu.GroupOp):
             continue  # names what its Loads read
-        if isinstance(user, tpu.LoadOp) and _is_plain(user, chip):
+        if isinstance(user, tpu.LoadOp) and (_is_plain(user, chip) or _reader_of_taps(user, chip)):
             found.append(user)
         elif isinstance(user, KeepsOrder) or _is_absorbed_move(user):
             behind = _loads(user.results[0], chip)
@@ -142,6 +143,14 @@ def _is_plain(load: tpu.LoadOp, chip: Chip) -> bool:
     return load.output not in arrangements(group, chip.lanes)
 
 
+def _reader_of_taps(load: tpu.LoadOp, chip: Chip) -> MergesTaps | None:
+    """The op that reads what a Load brings with filter taps as channels."""
+    group = load.parent_op()
+    assert isinstance(group, tpu.GroupOp)
+    found = arrangements(group, chip.lanes).get(load.output)
+    return None if found is None else found.reader
+
+
 def _cycles(loads: Sequence[tpu.LoadOp], chip: Chip) -> int | None:
     """Cycles of all transfers of these Loads; None when one of them takes too many."""
     total = 0
@@ -150,6 +159,12 @@ def _cycles(loads: Sequence[tpu.LoadOp], chip: Chip) -> int | None:
         plain = IndexMap.identity(math.prod(shape_of(load.input)))
         moves = plain if read is None else read.moves
         rows = None if read is None else read.rows
+        if (reader := _reader_of_taps(load, chip)) is not None:
+            taps = None if rows is not None else _taps_cycles(load, reader, moves, chip)
+            if taps is None:
+                return None
+            total += taps
+            continue
         for target in _targets(load, chip):
             if rows is None:
                 cost = gather_cost(target, moves, chip)
@@ -159,6 +174,27 @@ def _cycles(loads: Sequence[tpu.LoadOp], chip: Chip) -> int | None:
                 return None
             total += cost[0]
     return total
+
+
+def _taps_cycles(load: tpu.LoadOp, reader: MergesTaps, moves: IndexMap, chip: Chip) -> int | None:
+    """Cycles of the transfers of a Load with filter taps as channels; None when its source does
+    not lie in strides."""
+    group = load.parent_op()
+    assert isinstance(group, tpu.GroupOp)
+    value, shape = load.output, shape_of(load.output)
+    source = DdrValue(0, shape, dtype_of(value.type.element_type))
+    image = strided(source, moves, cast(Shape4, shape)) if len(shape) == 4 else None
+    if image is None:
+        return None
+    total = 0.0
+    for index in sections(group):
+        made = {
+            value: slice_of(ginfo(load), index),
+            reader.results[0]: slice_of(ginfo(reader), index),
+        }
+        places = (lambda v, m=made: m[v][0]), (lambda v, m=made: m[v][1])
+        total += measure_taps(value, reader, image, places, chip).gdma
+    return round(total)
 
 
 def _targets(load: tpu.LoadOp, chip: Chip) -> Iterator[LocalValue]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 class Cost:
     """Cycles of a straight group: computing, loading inputs, storing results, loading weights.
 
-    `local_bytes`: what its largest op needs of every lane, weights aside.
+    `local_bytes`: what its largest op needs of every lane, weights aside. `span`: from the first
+    load to the end of the last op; an input is loaded while what does not need it is computed.
     """
 
     tiu: float
@@ -20,6 +21,19 @@ class Cost:
     stores: float
     weights: float
     local_bytes: int
+    span: float
+
+
+def span_of(tiu: float, loads: Sequence[tuple[float, float]]) -> float:
+    """How long a group takes without its stores that computes for `tiu` cycles.
+
+    `loads`, in their order: cycles of one, and what of the computation waits for it.
+    """
+    loaded, done = 0.0, tiu
+    for cycles, waiting in loads:
+        loaded += cycles
+        done = max(done, loaded + waiting)
+    return done
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +148,7 @@ class Clock:
     def after_straight(self, cost: Cost, ahead: float) -> "Clock":
         """A group whose weights are loaded while earlier groups compute."""
         gdma = self.gdma + cost.loads + cost.stores + cost.weights
-        chain = max(self.chain + cost.loads + cost.tiu, gdma - cost.stores) + cost.stores
+        chain = max(self.chain + cost.span, gdma - cost.stores) + cost.stores
         return Clock(chain, max(gdma, chain - ahead))
 
     def after_alone(self, cycles: float, moved: float, ahead: float) -> "Clock":

@@ -17,7 +17,7 @@ from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps, tap_reader
 from xdsl_tpu.passes.address_assign.views import view_of
-from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Round, SlicedCost, Transfer
+from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Round, SlicedCost, Transfer, span_of
 from xdsl_tpu.passes.layer_group.group_type import RangeTypes
 from xdsl_tpu.passes.layer_group.lmem_size import alignment, element_bits, eu_aligned, lane_bytes
 from xdsl_tpu.passes.layer_group.model import Group, ring_lows
@@ -139,6 +139,7 @@ class CostTable:
             max(one.stores for one in found),
             max(one.weights for one in found),
             max(one.local_bytes for one in found),
+            max(one.span for one in found),
         )
 
     def _share(self, ops: Sequence[Operation], part: Part) -> Cost | None:
@@ -162,7 +163,7 @@ class CostTable:
             else:
                 loads += price.gdma
         stores = sum(self.store(value, part) for value in slicing.stored)
-        return Cost(tiu, loads, stores, weights, self._largest(ops, part))
+        return Cost(tiu, loads, stores, weights, self._largest(ops, part), loads + tiu)
 
     def _largest(self, ops: Sequence[Operation], part: Part) -> int:
         """What the largest op needs of every lane, weights aside."""
@@ -294,8 +295,11 @@ class CostTable:
         move = self.moves.get(value)
         if span is None or move is None or not span[0] <= move.first:
             return plain
-        if merging is None and move.last < span[1]:
-            return self.moves.load(move, value, part, plain)
+        if move.last < span[1]:
+            if merging is None:
+                return self.moves.load(move, value, part, plain)
+            if self.moves.in_strides(move, value):
+                return plain
         return replace(plain, gdma=plain.gdma + move.cycles)
 
     def store(self, value: SSAValue, part: Part) -> float:
@@ -322,6 +326,7 @@ class _Scan:
         self.table, self.end, self.kind = table, end, kind
         self.part = table.whole[kind]
         self.needed: dict[SSAValue, Moved] = {}
+        self.waiting: dict[SSAValue, float] = {}
         self.tiu = self.loads = self.stores = self.weights = 0.0
         self.local_bytes = 0
         self.is_possible = True
@@ -331,7 +336,10 @@ class _Scan:
         """The cost so far; None when an op cannot be in the group."""
         if not self.is_possible:
             return None
-        return Cost(self.tiu, self.loads, self.stores, self.weights, self.local_bytes)
+        waiting = sorted(self.waiting.items(), key=lambda entry: -entry[1])
+        loads = [(self.needed[value].gdma, rest) for value, rest in waiting]
+        span = span_of(self.tiu, loads)
+        return Cost(self.tiu, self.loads, self.stores, self.weights, self.local_bytes, span)
 
     def add(self, index: int) -> None:
         """Put one more op in front."""
@@ -350,6 +358,7 @@ class _Scan:
         for result, price in own.results:
             if result in self.needed:
                 before = self.needed.pop(result)
+                self.waiting.pop(result)
                 self.loads -= before.gdma
                 self.tiu -= before.tiu
             if table.last_use[result] >= end:
@@ -364,3 +373,5 @@ class _Scan:
                 self.loads += price.gdma - before.gdma
             self.tiu += price.tiu - before.tiu
             self.needed[value] = price
+            if not is_weight(value):
+                self.waiting[value] = self.tiu

@@ -5,14 +5,19 @@ strides (the pass `absorb-moves` decides that afterwards). So what such an op co
 reads its result, and is counted there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.backend.kernels.support import DdrValue
+from xdsl_tpu.backend.local.gather import reading, strided
 from xdsl_tpu.backend.local.measure import Moved
+from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.absorbed import set_absorbed
 from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves
+from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
 from xdsl_tpu.passes.layer_group.prices import Part, Prices
 
@@ -61,19 +66,35 @@ class Deferred:
         """The move that ends in a value."""
         return self.found.get(value)
 
+    def in_strides(self, move: Move, value: SSAValue) -> bool:
+        """Whether a value lies in the operand of a chain in one stride for each dimension, so that
+        Loads of filter taps as channels take as long as of a value by itself."""
+        with _absorbed(move.chain):
+            read, shape = reading(value), known_shape(value.type)
+        if read is None or shape is None or len(shape) != 4:
+            return False
+        return strided(DdrValue(0, shape, DType.F32), read.moves, shape) is not None
+
     def load(self, move: Move, value: SSAValue, part: Part, plain: Moved) -> Moved:
         """A Load that does the move, or the copy and a plain Load."""
-        movers = list(filter(_is_read_by_strides, move.chain))
         signatures = tuple(self.prices.signature(op) for op in move.chain)
-        for op in movers:
-            set_absorbed(op, True)
-        try:
+        with _absorbed(move.chain):
             gathered = self.prices.gathered(value, signatures, part)
-        finally:
-            for op in movers:
-                set_absorbed(op, False)
         executed = plain.gdma + move.cycles
         return Moved(executed if gathered is None else min(gathered, executed))
+
+
+@contextmanager
+def _absorbed(chain: Sequence[Operation]) -> Generator[None]:
+    """As if Loads did what the ops of a chain do."""
+    movers = list(filter(_is_read_by_strides, chain))
+    for op in movers:
+        set_absorbed(op, True)
+    try:
+        yield
+    finally:
+        for op in movers:
+            set_absorbed(op, False)
 
 
 def find_moves(ops: Sequence[Operation], is_global: Sequence[bool], prices: Prices) -> Deferred:

@@ -11,7 +11,7 @@ earlier.
 is loaded, slice k - 1 computed and slice k - 2 stored. Weights are loaded once and held.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import accumulate
@@ -151,23 +151,28 @@ def plan_straight(
 
     The ring begins where `ring` says, or where the activations end that are still needed if that
     is higher. Inputs are loaded when the weights that are needed before them have been issued, if
-    memory allows, otherwise just before their use.
+    memory allows, otherwise each while the one before is worked on, or just before their use.
     """
     uses = _uses(ops, items)
-    for early in (True, False):
-        loads = _input_steps(ops, items, uses, early)
+    for loads in _input_steps(items, uses):
         plan = _straight(ops, items, uses, loads, room, ring)
         if isinstance(plan, Plan):
             return plan
     return plan
 
 
-def _input_steps(
-    ops: Sequence[Step], items: Mapping[object, Item], uses: _Uses, early: bool
-) -> dict[object, int]:
-    """Load step of every input: step 0, or the one before its first use."""
+def _input_steps(items: Mapping[object, Item], uses: _Uses) -> Iterator[dict[object, int]]:
+    """Load steps of all inputs: 0; that in which the input before is first used; the one before
+    their first use."""
     inputs = [key for key, i in items.items() if i.role is Role.INPUT and key in uses.first]
-    return {key: 0 if early else uses.first[key] - 1 for key in inputs}
+    inputs.sort(key=lambda key: uses.first[key])
+    firsts = [uses.first[key] for key in inputs]
+    yield dict.fromkeys(inputs, 0)
+    if len(inputs) > 1:
+        before = [0, *firsts[:-1]]
+        steps = [min(one, first - 1) for one, first in zip(before, firsts, strict=True)]
+        yield dict(zip(inputs, steps, strict=True))
+    yield {key: first - 1 for key, first in zip(inputs, firsts, strict=True)}
 
 
 def _straight(
@@ -208,10 +213,11 @@ def _straight(
     if slots is None:
         return _no_room(streams, placement.used, low, room)
     address = places | {key: slot.address for key, slot in slots.items()}
+    behind = {s.key: max(slots[s.key].load, _inputs_by(s.first + 1, loads, uses)) for s in streams}
     return Plan(
         steps=steps,
         op_step={op.key: index + 1 for index, op in enumerate(ops)},
-        load_step=dict(loads) | {key: slot.load for key, slot in slots.items()},
+        load_step=dict(loads) | behind,
         store_step={k: uses.last[i.root] + 1 for k, i in items.items() if i.stored},
         address=_addresses(items, address),
         scratch=_scratch(ops, places),
@@ -219,6 +225,11 @@ def _straight(
         activations=placement.used,
         head=next_head(streams, slots, low, head),
     )
+
+
+def _inputs_by(step: int, loads: Mapping[object, int], uses: _Uses) -> int:
+    """The load step of the last input that is needed by a time step."""
+    return max((load for key, load in loads.items() if uses.first[key] <= step), default=0)
 
 
 def _ends(

@@ -12,12 +12,16 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_not_local
+from xdsl_tpu.passes.layer_group.clock import Clock
+from xdsl_tpu.passes.layer_group.cost import CostTable
+from xdsl_tpu.passes.layer_group.model import Group
+from xdsl_tpu.passes.layer_group.moves import is_kept_global
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.optimal import Part as Planned
 from xdsl_tpu.passes.layer_group.prices import Part, Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.slicing import leaving
-from xdsl_tpu.passes.layer_group.values import GroupType
+from xdsl_tpu.passes.layer_group.values import GroupType, Secs
 
 
 class WindowCosts:
@@ -41,6 +45,28 @@ class WindowCosts:
         search = OptimalSearch(Searcher(self.chip, self.prices.scratch), self.prices, bases)
         parts = search.planned()
         return parts[-1].after.end + sum(self._loads(value) for value in _stored(search.ops, parts))
+
+    def straight(self, ops: Sequence[Operation]) -> float:
+        """From an idle machine until ops that follow each other are done as one group of one slice,
+        what other ops read of them stored; Loads do what movement in front of them does.
+
+        Infinite when that is no group.
+        """
+        bases = base_groups(ops, why_not_local)
+        is_global = [is_kept_global(base) for base in bases for _ in base.ops]
+        first = next((place for place, alone in enumerate(is_global) if not alone), len(ops))
+        if any(is_global[first:]) or first == len(ops):
+            return math.inf
+        searcher = Searcher(self.chip, self.prices.scratch)
+        if not isinstance(searcher.plan(ops[first:], Secs()), Group):
+            return math.inf
+        table = CostTable(ops, is_global, self.chip, self.prices)
+        costs = dict(table.straight(len(ops), first))
+        return (
+            table.after_straight(Clock(), len(ops), costs[first]).end
+            if first in costs
+            else math.inf
+        )
 
     def _loads(self, value: SSAValue) -> float:
         """The Load of a value for the first op with a local form that reads it, if there is any."""
