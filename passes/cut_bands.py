@@ -8,7 +8,6 @@ from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -26,7 +25,7 @@ from xdsl_tpu.passes.graph import tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
 from xdsl_tpu.passes.layer_group.window import WindowCosts
 from xdsl_tpu.passes.module_state import chip_of
-from xdsl_tpu.passes.tensors import functions, is_weight, required_name, shape_of
+from xdsl_tpu.passes.tensors import functions, is_weight, required_name, shape_of, size_in_bytes
 
 _Windows: TypeAlias = tpu.Conv2DOp | tpu.Pool2DOp
 """Ops whose windows slide over rows."""
@@ -55,8 +54,9 @@ class CutBandsPass(ModulePass):
     it makes, even where there is room for all of it. Bands are ops of their own in a group of one
     slice: the next is loaded while one is computed, and results stay. How many ops behind an input
     are cut into how many bands is decided by the cycles of the groups that can be made of them
-    and the ops behind; a network that is not faster stays as it is. `chip` is a name or a `.toml`
-    description, by default `module.chip`.
+    and the ops behind; a network that is not faster stays as it is, and one whose weights take
+    longer than its ops, unless less is moved. `chip` is a name or a `.toml` description, by
+    default `module.chip`.
     """
 
     name = "cut-bands"
@@ -66,14 +66,13 @@ class CutBandsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_of(op, self.chip)
         for func in functions(op):
-            costs = WindowCosts(chip)
-            for chain in list(_chains(func)):
-                _cut_where_faster(chain, costs)
+            ops, costs = computing_ops(func.body.block), WindowCosts(chip)
+            for chain in list(_chains(ops)):
+                _cut_where_faster(chain, ops, costs)
 
 
-def _chains(func: FuncOp) -> Iterator[list[Operation]]:
+def _chains(ops: Sequence[Operation]) -> Iterator[list[Operation]]:
     """Ops one behind the other, from one that reads what nothing computes."""
-    ops = computing_ops(func.body.block)
     for place, op in enumerate(ops):
         if not _may_be_cut(op) or not _is_input(op.operands[0]):
             continue
@@ -241,8 +240,11 @@ def _pad(op: _Windows, window: Window, read: Range, made: Range) -> None:
     op.pads = I64_ARRAY.encode(pads)
 
 
-def _cut_where_faster(chain: Sequence[Operation], costs: WindowCosts) -> None:
-    fewest, best = costs.cycles(chain), None
+def _cut_where_faster(
+    chain: Sequence[Operation], ops: Sequence[Operation], costs: WindowCosts
+) -> None:
+    """Cut the first ops of a chain into bands if that is faster; `ops` are all of the network."""
+    fewest, moved, best = costs.cycles(chain), 0.0, None
     for end in _ends(chain):
         last = math.inf
         for count in BANDS:
@@ -251,20 +253,29 @@ def _cut_where_faster(chain: Sequence[Operation], costs: WindowCosts) -> None:
             if cut is None or not cut.is_right:
                 break
             cut.insert()
-            cycles = costs.straight([*cut.reads, *cut.ops, cut.whole, *chain[end:]])
+            cycles, transfers = costs.straight([*cut.reads, *cut.ops, cut.whole, *chain[end:]])
             cut.erase()
             if cycles < fewest:
-                fewest, best = cycles, (end, count)
+                fewest, moved, best = cycles, transfers, (end, count)
             if cycles >= last < math.inf:
                 break
             last = cycles
-    if best is not None:
-        end, count = best
-        bands = _bands(chain[:end], count)
-        assert bands is not None
-        chosen = _Cut(chain[:end], bands)
-        chosen.insert()
-        chosen.erase_chain()
+    if best is None or (moved >= costs.moved(chain) and _is_bound_by_weights(ops, costs)):
+        return
+    end, count = best
+    bands = _bands(chain[:end], count)
+    assert bands is not None
+    chosen = _Cut(chain[:end], bands)
+    chosen.insert()
+    chosen.erase_chain()
+
+
+def _is_bound_by_weights(ops: Sequence[Operation], costs: WindowCosts) -> bool:
+    """Whether a network's weights take longer to load than its ops take to compute: then it does
+    not matter what is computed meanwhile."""
+    weights = {value for op in ops for value in op.operands if is_weight(value)}
+    loading = sum(map(size_in_bytes, weights)) / costs.chip.load_bytes_per_cycle
+    return loading >= costs.computed(ops)
 
 
 def _ends(chain: Sequence[Operation]) -> Iterator[int]:

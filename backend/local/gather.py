@@ -100,7 +100,8 @@ def strided(source: DdrValue, moves: IndexMap, shape: Shape4) -> GlobalTensor | 
     None where it does not."""
     if len(moves.boxes) != 1 or moves.boxes[0].size != math.prod(shape):
         return None
-    box, strides = moves.boxes[0], []
+    box = moves.boxes[0]
+    strides: list[int] = []
     for size, to in zip(shape, contiguous(0, shape, source.dtype).strides, strict=True):
         digit = next((d for d in box.digits if to % d.to == 0 and to < d.to * d.extent), None)
         if size > 1 and (digit is None or size * to > digit.to * digit.extent):

@@ -54,8 +54,8 @@ def load_merged(
 ) -> None:
     """Bring the taps of a convolution's input, n, c, h, w, into the lanes; the views count from
     the whole."""
-    start, (_, *sizes) = (target.start.n, 0, 0, 0), source.shape
-    image = source.window(start, (target.tensor.shape[0], *sizes))
+    n, (_, c, h, w) = target.tensor.shape[0], source.shape
+    image = source.window((target.start.n, 0, 0, 0), (n, c, h, w))
     load_lanes(emitter, target.tensor, image, *views)
 
 

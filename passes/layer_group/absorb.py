@@ -1,7 +1,7 @@
 """The pass `absorb-moves`."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import cast
@@ -14,11 +14,12 @@ from xdsl.passes import ModulePass
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import DdrValue, dtype_of
 from xdsl_tpu.backend.local.context import LocalValue
+from xdsl_tpu.backend.local.dry import Places
 from xdsl_tpu.backend.local.forms import arrangements
 from xdsl_tpu.backend.local.gather import gather_cost, reading, strided
 from xdsl_tpu.backend.local.gather_rows import rows_cost
 from xdsl_tpu.backend.local.measure import measure_taps
-from xdsl_tpu.backend.local.schedule import ginfo, sections, slice_of
+from xdsl_tpu.backend.local.schedule import Sections, ginfo, sections, slice_of
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import DType, Shape4, aligned, compact
 from xdsl_tpu.dialects import tpu
@@ -182,19 +183,24 @@ def _taps_cycles(load: tpu.LoadOp, reader: MergesTaps, moves: IndexMap, chip: Ch
     group = load.parent_op()
     assert isinstance(group, tpu.GroupOp)
     value, shape = load.output, shape_of(load.output)
-    source = DdrValue(0, shape, dtype_of(value.type.element_type))
-    image = strided(source, moves, cast(Shape4, shape)) if len(shape) == 4 else None
+    if len(shape) != 4:
+        return None
+    image = strided(DdrValue(0, shape, dtype_of(value.type.element_type)), moves, shape)
     if image is None:
         return None
     total = 0.0
     for index in sections(group):
-        made = {
-            value: slice_of(ginfo(load), index),
-            reader.results[0]: slice_of(ginfo(reader), index),
-        }
-        places = (lambda v, m=made: m[v][0]), (lambda v, m=made: m[v][1])
+        places = _slices({value: load, reader.results[0]: reader}, index)
         total += measure_taps(value, reader, image, places, chip).gdma
     return round(total)
+
+
+def _slices(owners: Mapping[SSAValue, Operation], index: Sections) -> Places:
+    """Sizes and starts of values in a slice, from the ginfo of their ops."""
+    found = {value: slice_of(ginfo(owner), index) for value, owner in owners.items()}
+    sizes = {value: size for value, (size, _) in found.items()}
+    starts = {value: start for value, (_, start) in found.items()}
+    return sizes.__getitem__, starts.__getitem__
 
 
 def _targets(load: tpu.LoadOp, chip: Chip) -> Iterator[LocalValue]:

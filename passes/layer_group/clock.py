@@ -23,6 +23,11 @@ class Cost:
     local_bytes: int
     span: float
 
+    @property
+    def moved(self) -> float:
+        """All transfers."""
+        return self.loads + self.stores + self.weights
+
 
 def span_of(tiu: float, loads: Sequence[tuple[float, float]]) -> float:
     """How long a group takes without its stores that computes for `tiu` cycles.

@@ -154,11 +154,12 @@ def plan_straight(
     memory allows, otherwise each while the one before is worked on, or just before their use.
     """
     uses = _uses(ops, items)
-    for loads in _input_steps(items, uses):
+    *early, late = _input_steps(items, uses)
+    for loads in early:
         plan = _straight(ops, items, uses, loads, room, ring)
         if isinstance(plan, Plan):
             return plan
-    return plan
+    return _straight(ops, items, uses, late, room, ring)
 
 
 def _input_steps(items: Mapping[object, Item], uses: _Uses) -> Iterator[dict[object, int]]:

@@ -46,9 +46,26 @@ class WindowCosts:
         parts = search.planned()
         return parts[-1].after.end + sum(self._loads(value) for value in _stored(search.ops, parts))
 
-    def straight(self, ops: Sequence[Operation]) -> float:
+    def moved(self, ops: Sequence[Operation]) -> float:
+        """In how many of the cycles of a window, as `cycles` has it, the GDMA is busy."""
+        bases = base_groups(ops, why_not_local)
+        search = OptimalSearch(Searcher(self.chip, self.prices.scratch), self.prices, bases)
+        parts, total = search.planned(), 0.0
+        for part in parts:
+            inside = search.ops[part.start : part.end]
+            if part.group is None:
+                total += sum(self.prices.alone(op).gdma for op in inside)
+            elif part.group.is_straight:
+                total += dict(search.costs.straight(part.end, part.start))[part.start].moved
+            else:
+                cost = search.costs.sliced(part.group)
+                total += cost.moved if cost is not None else 0
+        return total + sum(self._loads(value) for value in _stored(search.ops, parts))
+
+    def straight(self, ops: Sequence[Operation]) -> tuple[float, float]:
         """From an idle machine until ops that follow each other are done as one group of one slice,
-        what other ops read of them stored; Loads do what movement in front of them does.
+        what other ops read of them stored; and in how many of these cycles the GDMA is busy. Loads
+        do what movement in front of the ops does.
 
         Infinite when that is no group.
         """
@@ -56,17 +73,21 @@ class WindowCosts:
         is_global = [is_kept_global(base) for base in bases for _ in base.ops]
         first = next((place for place, alone in enumerate(is_global) if not alone), len(ops))
         if any(is_global[first:]) or first == len(ops):
-            return math.inf
+            return math.inf, math.inf
         searcher = Searcher(self.chip, self.prices.scratch)
         if not isinstance(searcher.plan(ops[first:], Secs()), Group):
-            return math.inf
+            return math.inf, math.inf
         table = CostTable(ops, is_global, self.chip, self.prices)
-        costs = dict(table.straight(len(ops), first))
-        return (
-            table.after_straight(Clock(), len(ops), costs[first]).end
-            if first in costs
-            else math.inf
-        )
+        cost = dict(table.straight(len(ops), first)).get(first)
+        if cost is None:
+            return math.inf, math.inf
+        return table.after_straight(Clock(), len(ops), cost).end, cost.moved
+
+    def computed(self, ops: Sequence[Operation]) -> float:
+        """TIU cycles of ops, wherever their values lie."""
+        whole = Part(GroupType.NORMAL, self.chip.lanes)
+        local = (op for op in ops if why_not_local(op) is None)
+        return sum(self.prices.compute(op, whole) or self.prices.alone(op).cycles for op in local)
 
     def _loads(self, value: SSAValue) -> float:
         """The Load of a value for the first op with a local form that reads it, if there is any."""

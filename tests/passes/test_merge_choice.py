@@ -53,9 +53,9 @@ def modes(module: ModuleOp) -> list[int]:
 
 @cache
 def final(name: str, options: str) -> tuple[list[int], int]:
-    """What is merged, and the cycles of the program."""
+    """What is merged, and the cycles of the program; nothing is cut into bands."""
     module = (residual(32, 2) if name == "residual" else stem(128)).module()
-    for step in STAGES["final"]:
+    for step in (step for step in STAGES["final"] if step != "cut-bands"):
         make_pass(step, options if step == "weight-reorder" else "").apply(make_context(), module)
     chip = load_chip()
     program = generate(module, weights_of(module), chip)
