@@ -12,13 +12,14 @@ image are zero.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Window
 from xdsl_tpu.backend.kernels.tiling import Axis, Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch
-from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, aligned, ceil_div
+from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, Shape4, aligned, ceil_div
 
 MERGE_ROWS, MERGE_COLUMNS = 1, 2
 """Bits of `use_3ic_optimize`."""
@@ -163,7 +164,7 @@ def lane_parts(
         n, c = source.shape[:2]
         start, shape = (0, 0, rows.first, columns.first), (n, c, rows.count, columns.count)
         return [(target, source.window(start, shape))]
-    runs = list(_joined(_lanes(source, rows, columns)))
+    runs = _runs(source.shape, source.strides, rows, columns)
     return [_part(chip, target, source, run, (rows.step, columns.step)) for run in runs]
 
 
@@ -208,6 +209,12 @@ class _Run:
         return place and step and other.lane == self.lane + self.lanes
 
 
+@lru_cache(maxsize=1 << 10)
+def _runs(shape: Shape4, strides: Shape4, rows: View, columns: View) -> tuple[_Run, ...]:
+    """The copies that fill a tile; slices are priced and emitted many times."""
+    return tuple(_joined(_lanes(shape, strides, rows, columns)))
+
+
 def _joined(lanes: Iterator[_Run]) -> Iterator[_Run]:
     """Neighbouring lanes with the same extent and a constant step in DDR become one run."""
     open_runs: dict[tuple[Piece, Piece], _Run] = {}
@@ -224,10 +231,10 @@ def _joined(lanes: Iterator[_Run]) -> Iterator[_Run]:
     yield from open_runs.values()
 
 
-def _lanes(source: GlobalTensor, rows: View, columns: View) -> Iterator[_Run]:
+def _lanes(shape: Shape4, strides: Shape4, rows: View, columns: View) -> Iterator[_Run]:
     """Every lane's part of the image: the rows that all taps have, and those that only it has."""
-    _, channels, height, width = source.shape
-    _, c_stride, h_stride, w_stride = source.strides
+    _, channels, height, width = shape
+    _, c_stride, h_stride, w_stride = strides
     taps = product(range(channels), range(rows.taps), range(columns.taps))
     common = _common([rows.inside(tap, height) for tap in range(rows.taps)])
     for lane, (c, ky, kx) in enumerate(taps):

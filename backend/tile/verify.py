@@ -5,8 +5,9 @@ Commands wait for what they touch, so that everything happens as if step by step
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise, product
+from itertools import accumulate, product
 
+import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
@@ -278,14 +279,14 @@ def _hole(stores: Sequence[Store]) -> tuple[tuple[int, int], ...] | None:
         sorted({0, size, *(edge for box in boxes for edge in box[axis] if 0 < edge < size)})
         for axis, size in enumerate(full)
     ]
-    for cell in product(*map(pairwise, edges)):
-        inside = (
-            all(low <= a and b <= high for (a, b), (low, high) in zip(cell, box, strict=True))
-            for box in boxes
-        )
-        if not any(inside):
-            return cell
-    return None
+    filled = np.zeros([len(places) - 1 for places in edges], np.bool_)
+    for box in boxes:
+        inside = (np.searchsorted(*pair) for pair in zip(edges, box, strict=True))
+        filled[tuple(slice(*ends) for ends in inside)] = True
+    if filled.all():
+        return None
+    first = np.unravel_index(np.argmin(filled), filled.shape)
+    return tuple((at[i], at[i + 1]) for i, at in zip(first, edges, strict=True))
 
 
 def _stored(store: Store) -> tuple[tuple[int, int], ...]:
