@@ -24,7 +24,7 @@ from xdsl_tpu.dialects.traits import InOutSameShape
 from xdsl_tpu.passes.graph import tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
 from xdsl_tpu.passes.layer_group.window import WindowCosts
-from xdsl_tpu.passes.module_state import chip_of
+from xdsl_tpu.passes.module_state import chip_of, cores_of
 from xdsl_tpu.passes.tensors import functions, is_weight, required_name, shape_of, size_in_bytes
 
 _Windows: TypeAlias = tpu.Conv2DOp | tpu.Pool2DOp
@@ -55,8 +55,8 @@ class CutBandsPass(ModulePass):
     slice: the next is loaded while one is computed, and results stay. How many ops behind an input
     are cut into how many bands is decided by the cycles of the groups that can be made of them
     and the ops behind; a network that is not faster stays as it is, and one whose weights take
-    longer than its ops, unless less is moved. `chip` is a name or a `.toml` description, by
-    default `module.chip`.
+    longer than its ops, unless less is moved. Where several cores work nothing is cut: they share
+    the slices of a group. `chip` is a name or a `.toml` description, by default `module.chip`.
     """
 
     name = "cut-bands"
@@ -65,6 +65,8 @@ class CutBandsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_of(op, self.chip)
+        if cores_of(op) > 1:
+            return
         for func in functions(op):
             ops, costs = computing_ops(func.body.block), WindowCosts(chip)
             for chain in list(_chains(ops)):

@@ -82,6 +82,22 @@ module @shared attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x"
 
 // -----
 
+// Two cores share the slices of a group.
+// CHECK-LABEL: module @cores
+// CHECK-NOT: "tpu.Rearrange"
+module @cores attributes {module.state = "TPU_LOWERED", module.chip = "bm1688", module.cores = 2 : i64, module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x3x224x224xf32>) -> tensor<1x64x112x112xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<1x3x224x224xf32>) -> tensor<1x3x224x224xf32> loc("x")
+    %1 = "top.Weight"() : () -> tensor<64x3x7x7xf16> loc("w")
+    %2 = "top.Weight"() : () -> tensor<64xf32> loc("b")
+    %3 = "tpu.Cast"(%0) : (tensor<1x3x224x224xf32>) -> tensor<1x3x224x224xf16> loc("cast")
+    %4 = "tpu.Conv2D"(%3, %1, %2) {kernel_shape = [7, 7], pads = [3, 3, 3, 3], strides = [2, 2], use_3ic_optimize = 0 : i64, with_bias = true} : (tensor<1x3x224x224xf16>, tensor<64x3x7x7xf16>, tensor<64xf32>) -> tensor<1x64x112x112xf16> loc("conv")
+    return %4 : tensor<1x64x112x112xf16>
+  }
+}
+
+// -----
+
 // The result of the convolution is read twice: bands end with it.
 // CHECK-LABEL: module @fork
 // CHECK: [[Y:%.*]] = "tpu.Concat"{{.*}} -> tensor<1x64x112x112xf16>
