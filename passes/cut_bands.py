@@ -23,9 +23,9 @@ from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.traits import InOutSameShape
 from xdsl_tpu.passes.graph import tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
-from xdsl_tpu.passes.layer_group.window import WindowCosts
+from xdsl_tpu.passes.layer_group.window import WindowCosts, loading
 from xdsl_tpu.passes.module_state import chip_of, cores_of
-from xdsl_tpu.passes.tensors import functions, is_weight, required_name, shape_of, size_in_bytes
+from xdsl_tpu.passes.tensors import functions, is_weight, required_name, shape_of
 
 _Windows: TypeAlias = tpu.Conv2DOp | tpu.Pool2DOp
 """Ops whose windows slide over rows."""
@@ -275,9 +275,7 @@ def _cut_where_faster(
 def _is_bound_by_weights(ops: Sequence[Operation], costs: WindowCosts) -> bool:
     """Whether a network's weights take longer to load than its ops take to compute: then it does
     not matter what is computed meanwhile."""
-    weights = {value for op in ops for value in op.operands if is_weight(value)}
-    loading = sum(map(size_in_bytes, weights)) / costs.chip.load_bytes_per_cycle
-    return loading >= costs.computed(ops)
+    return loading(ops, costs.chip) >= costs.computed(ops)
 
 
 def _ends(chain: Sequence[Operation]) -> Iterator[int]:

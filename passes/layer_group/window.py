@@ -22,6 +22,7 @@ from xdsl_tpu.passes.layer_group.prices import Part, Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.slicing import leaving
 from xdsl_tpu.passes.layer_group.values import GroupType, Secs
+from xdsl_tpu.passes.tensors import is_weight, size_in_bytes
 
 
 class WindowCosts:
@@ -104,6 +105,12 @@ class WindowCosts:
     def changed(self, op: Operation) -> None:
         """Measure an op anew, because its attributes or types are no longer what they were."""
         self.prices.forget(op)
+
+
+def loading(ops: Sequence[Operation], chip: Chip) -> float:
+    """Cycles in which all weights of some ops are loaded."""
+    weights = {value for op in ops for value in op.operands if is_weight(value)}
+    return sum(map(size_in_bytes, weights)) / chip.load_bytes_per_cycle
 
 
 def _stored(ops: Sequence[Operation], parts: Sequence[Planned]) -> Iterator[SSAValue]:

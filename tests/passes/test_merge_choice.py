@@ -101,3 +101,30 @@ def test_choosing_changes_nothing() -> None:
     chosen = choose_merges(block, possible, chip)
     assert list(chosen) == convs
     assert str(module) == before
+
+
+def heavy(size: int, channels: int) -> Case:
+    """7 x 7 windows of an image, a pool, and a convolution with many weights."""
+    case = Case("f16", seed=7)
+    image, out = (1, 3, size, size), (1, 64, size // 2, size // 2)
+    small, last = (1, 64, size // 16, size // 16), (1, channels, size // 32, size // 32)
+    a = conv(case, case.input("x", image), "a", (image, out), (7, 7), (2, 2), (3, 3, 3, 3))
+    pool = {
+        "kernel_shape": "[8, 8]",
+        "strides": "[8, 8]",
+        "pads": "[0, 0, 0, 0]",
+        "pool_mode": "#tpu<pool_mode Max>",
+    }
+    b = case.op("tpu.Pool2D", [a], pool, "b", small)
+    conv(case, b, "y", (small, last), (3, 3), (2, 2), (1, 1, 1, 1))
+    return case
+
+
+@pytest.mark.parametrize(("channels", "merged"), [(64, 1), (32768, 0)])
+def test_an_image_is_loaded_once_where_weights_take_all_the_time(
+    channels: int, merged: int
+) -> None:
+    """Rows of the image as channels are loaded seven times, beside the weights."""
+    module = heavy(224, channels).module()
+    make_pass("weight-reorder", "").apply(make_context(), module)
+    assert modes(module)[0] == merged
