@@ -226,6 +226,20 @@ def test_no_mixture_is_slower_than_the_network_without_8_bits(tmp_path: Path) ->
     assert found.cosine >= 0.999
 
 
+def test_what_is_good_in_8_bits_is_not_slower_for_it(tmp_path: Path) -> None:
+    """The goal is met at once; the sum between norms is faster in F16 all the same."""
+    random = np.random.default_rng(0)
+    weights = {name: random.standard_normal(256) for name in ("scale", "shift", "tiny")}
+    weights["weight"] = random.standard_normal((256, 256))
+    net, observed = network(saved(tmp_path / "island.onnx", ISLAND, weights), tmp_path)
+    found = quantise(net, observed.table, Wanted("max", 99.99, False, 0.9))
+    assert found.cosine >= 0.9
+    assert "h_Add" in found.modes
+    assert net.cosine(found.table, found.modes) == found.reached >= 0.9
+    assert net.cycles(found.table, found.modes) < net.cycles(found.table, {})
+    assert not quantise(net, observed.table, Wanted("max", 99.99, False, None)).modes
+
+
 def test_corrected_biases_bring_means_closer(tmp_path: Path) -> None:
     """Weights that all round the same way: what a channel gives has another mean."""
     text = """<ir_version: 9, opset_import: ["" : 17]>

@@ -18,7 +18,7 @@ from xdsl_tpu.passes.calibration.table import (
 )
 from xdsl_tpu.tools.mixing.bias import measure_corrections
 from xdsl_tpu.tools.mixing.layers import Layers
-from xdsl_tpu.tools.mixing.mixture import find_mixture
+from xdsl_tpu.tools.mixing.mixture import find_faster, find_mixture
 from xdsl_tpu.tools.mixing.network import Modes, Network, table_digest
 
 AUTO = "auto"
@@ -87,6 +87,11 @@ def quantise(
         on_step("looking for layers to keep in wider formats")
         mixture = find_mixture(network, best.table, wanted.goal)
         best = replace(best, modes=mixture.modes, mixed_cosine=mixture.cosine)
+    elif wanted.target is not None:
+        on_step("looking for layers that are slower in 8 bits")
+        faster = find_faster(network, best.table, best.cosine, wanted.goal)
+        if faster.modes:
+            best = replace(best, modes=faster.modes, mixed_cosine=faster.cosine)
     if wanted.bias_correction:
         on_step("correcting biases")
         best = _corrected(network, best)

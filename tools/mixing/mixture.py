@@ -76,6 +76,20 @@ def find_mixture(network: Network, table: CalibrationTable, goal: float) -> Mixt
     return _in_f32(network, table, layers, goal)
 
 
+def find_faster(network: Network, table: CalibrationTable, cosine: float, goal: float) -> Mixture:
+    """The fastest formats of a network that is good enough with what can be in 8 bits in 8 bits.
+
+    `cosine` is what it reaches so. Layers whose casts cost more than they save, or all of them, may
+    be faster in 16 bits, which the goal must allow, too.
+    """
+    layers = Layers.of(network, table)
+    narrow, plain = layers.in_float(), Mixture({}, cosine)
+    wide = _Wide(layers, narrow, FLOAT_SHARE * 2 * (1 - goal))
+    joined = _joined(network, table, layers, narrow, plain, goal)
+    alone = _alone(network, table, layers, wide, goal)
+    return _fastest(network, table, [plain, joined, alone])
+
+
 class _Wide:
     """Which of the layers in 16 bits need F32, for smaller and smaller limits of their noise."""
 
