@@ -20,7 +20,7 @@ from xdsl_tpu.passes.calibration.spread import complete_ranges
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.passes.lowering.op_modes import F16_REACH, FALLBACK, float_mode
 from xdsl_tpu.passes.tensors import functions, is_weight
-from xdsl_tpu.tools.mixing.layers import Layers, saved
+from xdsl_tpu.tools.mixing.layers import Layers
 from xdsl_tpu.tools.mixing.mixture import EVALUATIONS, WIDER, Mixture, out_of_reach
 from xdsl_tpu.tools.mixing.network import Network
 from xdsl_tpu.tools.mixing.search import choose, measure
@@ -94,7 +94,7 @@ def _in_f32(
     blocks = measure(list(narrow), noise_of, limit, EVALUATIONS)
     best = Mixture(wide, -1.0)
     for tightness in (*WIDER, 0.0):
-        _, held = choose(blocks, saved, limit * tightness)
+        _, held = choose(blocks, layers.rates.saved, limit * tightness)
         best = _tried(network, table, {**wide, **{named[op]: "F32" for op in held}})
         if best.cosine >= goal:
             return best

@@ -8,16 +8,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.passes.flops import flops
 from xdsl_tpu.passes.tensors import is_weight, shape_of
-from xdsl_tpu.tools.mixing.layers import BYTES, MACS, MOVING, STEPLESS
-
-_ELEMENTS = 2048
-"""Of 16 bits that one instruction takes in a cycle; of 8 bits twice as many."""
+from xdsl_tpu.tools.mixing.layers import MOVING, STEPLESS
+from xdsl_tpu.tools.mixing.rates import Rates
 
 _CASTS = 2
 """Instructions of a cast between integers and floats: the factor, and the type."""
 
 
-def islands(ops: Iterable[Operation], eight: Collection[Operation]) -> set[Operation]:
+def islands(ops: Iterable[Operation], eight: Collection[Operation], rates: Rates) -> set[Operation]:
     """Those of `eight` that lie with so few of their kind that all are faster in 16 bits.
 
     ln -> add (8 bits) -> ln: the sum takes half the time, but three casts are around it.
@@ -26,7 +24,7 @@ def islands(ops: Iterable[Operation], eight: Collection[Operation]) -> set[Opera
     """
     inside = set(eight)
     groups = _together(ops, inside)
-    return {op for group in groups for op in group if _costs(group) > _saves(group)}
+    return {op for group in groups for op in group if _costs(group, rates) > _saves(group, rates)}
 
 
 def _together(ops: Iterable[Operation], inside: set[Operation]) -> list[list[Operation]]:
@@ -55,7 +53,7 @@ def _moves(op: Operation) -> bool:
     return isinstance(op, MOVING) and not isinstance(op, STEPLESS)
 
 
-def _costs(group: list[Operation]) -> float:
+def _costs(group: list[Operation], rates: Rates) -> float:
     """Cycles of the casts of all that comes into it and goes out."""
     inside = set(group)
     crossing = {
@@ -70,15 +68,16 @@ def _costs(group: list[Operation]) -> float:
         for value in op.results
         if any(use.operation not in inside for use in value.uses)
     }
-    return _CASTS * _elements(crossing) / _ELEMENTS
+    return _CASTS * _elements(crossing) / rates.cast
 
 
-def _saves(group: list[Operation]) -> float:
+def _saves(group: list[Operation], rates: Rates) -> float:
     """Cycles that products, weights and arithmetic take less in 8 bits."""
     weights = {v for op in group for v in op.operands if is_weight(v) and is_ranked_tensor(v.type)}
     computed = [value for op in group if not _moves(op) for value in op.results]
     macs = sum(flops(op) for op in group if not _moves(op)) / 2
-    return macs / MACS + _elements(weights) / BYTES + _elements(computed) / (2 * _ELEMENTS)
+    moved, made = _elements(weights) / rates.moved, _elements(computed) / rates.computed
+    return macs / rates.macs + moved + made
 
 
 def _elements(values: Iterable[SSAValue]) -> int:

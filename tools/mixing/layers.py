@@ -1,37 +1,27 @@
 """The layers of a calibrated network that compute something, and the formats that they can have."""
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.base import is_none, is_ranked_tensor
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters.runner import find_main
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import UniformType, stored_element
 from xdsl_tpu.passes.calibration.table import CalibrationTable
-from xdsl_tpu.passes.flops import flops
 from xdsl_tpu.passes.lowering.fine_parts import MOVES, PARTS
 from xdsl_tpu.passes.lowering.op_modes import float_mode
-from xdsl_tpu.passes.tensors import element_of, is_weight, shape_of
+from xdsl_tpu.passes.tensors import element_of, is_weight
 from xdsl_tpu.tools.mixing.network import Network, table_digest
+from xdsl_tpu.tools.mixing.rates import Rates
 from xdsl_tpu.tools.mixing.rounding import STEPLESS, RoundedNetwork, steps_of_lowered
 
 MOVING = (*MOVES, *PARTS, top.InputOp, *STEPLESS)
 """Ops that compute nothing: they follow their neighbours."""
 
 _NARROW: dict[type[Attribute], str] = {Float16Type: "F16", BFloat16Type: "BF16"}
-
-MACS, BYTES = 16384.0, 54.0
-"""Multiplications and bytes that one cycle more is needed for in 16 bits than in 8, about."""
-
-
-def saved(op: Operation) -> float:
-    """Cycles that an op takes less in 8 bits than in 16, roughly."""
-    tensors = [v for v in (*op.operands, *op.results) if is_ranked_tensor(v.type)]
-    return flops(op) / 2 / MACS + sum(prod(shape_of(v)) for v in tensors) / BYTES
 
 
 class Layers:
@@ -40,6 +30,7 @@ class Layers:
     def __init__(self, network: Network, table: CalibrationTable) -> None:
         module, lowered = network.calibrated(table), network.lowered(table, {})
         self.network, self.table = network, table_digest(table)
+        self.rates = Rates.of(network.chip)
         self.rounded = RoundedNetwork(module, steps_of_lowered(lowered), network.samples[0])
         self.of_sample = {0: self.rounded}
         self.places = {op: place for place, op in enumerate(self.rounded.ops)}

@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.tools.mixing.islands import islands
-from xdsl_tpu.tools.mixing.layers import Layers, formats_of, saved
+from xdsl_tpu.tools.mixing.layers import Layers, formats_of
 from xdsl_tpu.tools.mixing.network import Network
 from xdsl_tpu.tools.mixing.search import Block, choose, measure
 
@@ -99,7 +99,7 @@ class _Wide:
         narrow: Mapping[Operation, str],
         limit: float,
     ) -> None:
-        self.narrow, self.limit = narrow, limit
+        self.narrow, self.limit, self.saved = narrow, limit, layers.rates.saved
         self.blocks: list[Block[Operation]] = []
         self.can_grow = layers.noise(narrow) > limit
         if not self.can_grow:
@@ -110,7 +110,7 @@ class _Wide:
 
     def floats(self, tightness: float) -> dict[Operation, str]:
         """The formats of all layers when none is in 8 bits."""
-        _, held = choose(self.blocks, saved, self.limit * tightness)
+        _, held = choose(self.blocks, self.saved, self.limit * tightness)
         return {**self.narrow, **dict.fromkeys(held, "F32")}
 
 
@@ -134,7 +134,7 @@ def _verified(
     known: dict[frozenset[Operation], Mixture | None] = {}
 
     def at(factor: float) -> Mixture | None:
-        _, held = choose(blocks, saved, factor * share)
+        _, held = choose(blocks, layers.rates.saved, factor * share)
         if (key := frozenset(held)) not in known:
             known[key] = _tried(network, table, layers.modes(held, floats), goal)
         return known[key]
@@ -183,7 +183,7 @@ def _joined(
 ) -> Mixture | None:
     """A mixture whose layers in 8 bits among layers in float are in float, too."""
     eight = [op for op in layers.in_8_bits if (name_of(op.results[0]) or "") not in mixed.modes]
-    lost = islands(layers.rounded.ops, eight)
+    lost = islands(layers.rounded.ops, eight, layers.rates)
     if not lost:
         return None
     kept = set(eight) - lost
