@@ -78,9 +78,9 @@ class _Price:
             self.options += self._in_bands(conv)
 
     def _in_bands(self, conv: tpu.Conv2DOp) -> Iterator[tuple[float, float]]:
-        """Cycles, and those of the GDMA, with the first ops cut into bands, where weights take
-        all the time."""
-        if loading(self.ops, self.costs.chip) + self.moved <= self.around + self.cycles:
+        """Cycles, and those of the GDMA, with the first ops cut into bands, unless what is around
+        the window takes all the time."""
+        if loading(self.ops, self.costs.chip) + self.moved <= self.around:
             return
         for chain in map(shortest, chains(self.ops)):
             if conv in chain:
