@@ -69,11 +69,11 @@ class CutBandsPass(ModulePass):
             return
         for func in functions(op):
             ops, costs = computing_ops(func.body.block), WindowCosts(chip)
-            for chain in list(chains(ops)):
+            for chain in list(_chains(ops)):
                 _cut_where_faster(chain, ops, costs)
 
 
-def chains(ops: Sequence[Operation]) -> Iterator[list[Operation]]:
+def _chains(ops: Sequence[Operation]) -> Iterator[list[Operation]]:
     """Ops one behind the other, from one that reads what nothing computes."""
     for place, op in enumerate(ops):
         if not _may_be_cut(op) or not _is_input(op.operands[0]):
@@ -246,39 +246,7 @@ def _cut_where_faster(
     chain: Sequence[Operation], ops: Sequence[Operation], costs: WindowCosts
 ) -> None:
     """Cut the first ops of a chain into bands if that is faster; `ops` are all of the network."""
-    best: Trial | None = None
-    fewest, before = costs.taken(chain)
-    for trial in trials(chain, costs):
-        if trial.cycles < fewest:
-            fewest, best = trial.cycles, trial
-    if best is None or (best.moved >= before and _is_bound_by_weights(ops, costs)):
-        return
-    end, count = best.end, best.count
-    bands = _bands(chain[:end], count)
-    assert bands is not None
-    chosen = _Cut(chain[:end], bands)
-    chosen.insert()
-    chosen.erase_chain()
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What a chain takes when its first `end` ops are cut into `count` bands: cycles, and in how
-    many of these the GDMA is busy."""
-
-    end: int
-    count: int
-    cycles: float
-    moved: float
-
-
-def shortest(chain: Sequence[Operation]) -> Sequence[Operation]:
-    """The fewest ops of a chain that are worth cutting."""
-    return chain[: next(_ends(chain), 0)]
-
-
-def trials(chain: Sequence[Operation], costs: WindowCosts) -> Iterator[Trial]:
-    """Ways to cut a chain, with more and more bands until these are slower."""
+    fewest, moved, best = costs.cycles(chain), 0.0, None
     for end in _ends(chain):
         last = math.inf
         for count in BANDS:
@@ -287,12 +255,21 @@ def trials(chain: Sequence[Operation], costs: WindowCosts) -> Iterator[Trial]:
             if cut is None or not cut.is_right:
                 break
             cut.insert()
-            cycles, moved = costs.straight([*cut.reads, *cut.ops, cut.whole, *chain[end:]])
+            cycles, transfers = costs.straight([*cut.reads, *cut.ops, cut.whole, *chain[end:]])
             cut.erase()
-            yield Trial(end, count, cycles, moved)
+            if cycles < fewest:
+                fewest, moved, best = cycles, transfers, (end, count)
             if cycles >= last < math.inf:
                 break
             last = cycles
+    if best is None or (moved >= costs.moved(chain) and _is_bound_by_weights(ops, costs)):
+        return
+    end, count = best
+    bands = _bands(chain[:end], count)
+    assert bands is not None
+    chosen = _Cut(chain[:end], bands)
+    chosen.insert()
+    chosen.erase_chain()
 
 
 def _is_bound_by_weights(ops: Sequence[Operation], costs: WindowCosts) -> bool:

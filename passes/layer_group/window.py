@@ -40,27 +40,28 @@ class WindowCosts:
         window. Weights must be laid out for the kernels already. Infinite when there are no
         commands for one of the ops.
         """
-        return self.taken(ops)[0]
-
-    def taken(self, ops: Sequence[Operation]) -> tuple[float, float]:
-        """`cycles` of a window, and in how many of these the GDMA is busy."""
         if not all(self._has_commands(op) for op in ops):
-            return math.inf, math.inf
+            return math.inf
         bases = base_groups(ops, why_not_local)
         search = OptimalSearch(Searcher(self.chip, self.prices.scratch), self.prices, bases)
         parts = search.planned()
-        again = sum(self._loads(value) for value in _stored(search.ops, parts))
-        moved = sum(self._moved(search, part) for part in parts)
-        return parts[-1].after.end + again, moved + again
+        return parts[-1].after.end + sum(self._loads(value) for value in _stored(search.ops, parts))
 
-    def _moved(self, search: OptimalSearch, part: Planned) -> float:
-        """GDMA cycles of a group or an op by itself."""
-        if part.group is None:
-            return sum(self.prices.alone(op).gdma for op in search.ops[part.start : part.end])
-        if part.group.is_straight:
-            return dict(search.costs.straight(part.end, part.start))[part.start].moved
-        cost = search.costs.sliced(part.group)
-        return math.inf if cost is None else cost.moved
+    def moved(self, ops: Sequence[Operation]) -> float:
+        """In how many of the cycles of a window, as `cycles` has it, the GDMA is busy."""
+        bases = base_groups(ops, why_not_local)
+        search = OptimalSearch(Searcher(self.chip, self.prices.scratch), self.prices, bases)
+        parts, total = search.planned(), 0.0
+        for part in parts:
+            inside = search.ops[part.start : part.end]
+            if part.group is None:
+                total += sum(self.prices.alone(op).gdma for op in inside)
+            elif part.group.is_straight:
+                total += dict(search.costs.straight(part.end, part.start))[part.start].moved
+            else:
+                cost = search.costs.sliced(part.group)
+                total += cost.moved if cost is not None else 0
+        return total + sum(self._loads(value) for value in _stored(search.ops, parts))
 
     def straight(self, ops: Sequence[Operation]) -> tuple[float, float]:
         """From an idle machine until ops that follow each other are done as one group of one slice,
@@ -84,16 +85,10 @@ class WindowCosts:
         return table.after_straight(Clock(), len(ops), cost).end, cost.moved
 
     def computed(self, ops: Sequence[Operation]) -> float:
-        """Cycles in which the TIU computes ops wherever their values lie, or in which those without
-        a local form work from DDR."""
-        return sum(map(self._computed, ops))
-
-    def _computed(self, op: Operation) -> float:
-        if all(view_of(result) is not None for result in op.results):
-            return 0
+        """TIU cycles of ops, wherever their values lie."""
         whole = Part(GroupType.NORMAL, self.chip.lanes)
-        local = self.prices.compute(op, whole) if why_not_local(op) is None else None
-        return self.prices.alone(op).cycles if local is None else local
+        local = (op for op in ops if why_not_local(op) is None)
+        return sum(self.prices.compute(op, whole) or self.prices.alone(op).cycles for op in local)
 
     def _loads(self, value: SSAValue) -> float:
         """The Load of a value for the first op with a local form that reads it, if there is any."""

@@ -7,7 +7,7 @@ form that moves less is the faster one.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, NoneType, TensorType, UnknownLoc, i64
 from xdsl.ir import Block, Operation, SSAValue
@@ -17,7 +17,6 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout
 from xdsl_tpu.dialects.interpreters.layouts import FilterShape, reordered_filter_shape
-from xdsl_tpu.passes.cut_bands import chains, shortest, trials
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.window import WindowCosts, loading
 from xdsl_tpu.passes.tensors import element_bytes, element_of, required_name, shape_of
@@ -48,9 +47,9 @@ def choose_merges(
         trial.lay_out(0)
     for conv, mode in possible.items():
         window = _window(ops, conv)
-        plain = _Price(conv, window, ops, costs)
+        plain = _Price(window, ops, costs)
         trials[conv].lay_out(mode)
-        is_plain = math.isfinite(plain.cycles) and plain.is_best(_Price(conv, window, ops, costs))
+        is_plain = math.isfinite(plain.cycles) and plain.is_best(_Price(window, ops, costs))
         chosen[conv] = 0 if is_plain else mode
         trials[conv].lay_out(chosen[conv])
     for trial in trials.values():
@@ -62,46 +61,27 @@ class _Price:
     """What a window takes as its convolution is now, and the network around it."""
 
     def __init__(
-        self,
-        conv: tpu.Conv2DOp,
-        window: Sequence[Operation],
-        ops: Sequence[Operation],
-        costs: WindowCosts,
+        self, window: Sequence[Operation], ops: Sequence[Operation], costs: WindowCosts
     ) -> None:
         self.window, self.ops, self.costs = window, ops, costs
-        self.cycles, self.moved = costs.taken(window)
-        self.around = 0.0
-        self.options = [(self.cycles, self.moved)]
-        if math.isfinite(self.cycles):
-            inside = set(window)
-            self.around = costs.computed([op for op in ops if op not in inside])
-            self.options += self._in_bands(conv)
-
-    def _in_bands(self, conv: tpu.Conv2DOp) -> Iterator[tuple[float, float]]:
-        """Cycles, and those of the GDMA, with the first ops cut into bands, unless what is around
-        the window takes all the time."""
-        if loading(self.ops, self.costs.chip) + self.moved <= self.around:
-            return
-        for chain in map(shortest, chains(self.ops)):
-            if conv in chain:
-                cycles, moved = self.costs.taken(chain)
-                for trial in trials(chain, self.costs):
-                    if math.isfinite(trial.cycles):
-                        fewer = self.moved - moved + trial.moved
-                        yield self.cycles - cycles + trial.cycles, fewer
+        self.cycles = costs.cycles(window)
+        self.moved = costs.moved(window) if math.isfinite(self.cycles) else math.inf
 
     def is_best(self, other: "_Price") -> bool:
         """Whether the network is done no later than with another form of the convolution.
 
-        It is done when all has been computed and all weights have been loaded. Where that is the
-        same, the faster window is better.
+        It is done when all has been computed and all weights have been loaded. Where the faster
+        window moves no more, that is all the same.
         """
-        return self._end() <= other._end()
-
-    def _end(self) -> tuple[float, float]:
+        if (self.cycles <= other.cycles) == (self.moved <= other.moved):
+            return self.cycles <= other.cycles
         weights = loading(self.ops, self.costs.chip)
-        ends = (max(self.around + cycles, weights + moved) for cycles, moved in self.options)
-        return min(ends), self.cycles
+        if weights + max(self.moved, other.moved) <= min(self.cycles, other.cycles):
+            return self.cycles <= other.cycles
+        inside = set(self.window)
+        around = self.costs.computed([op for op in self.ops if op not in inside])
+        ends = [max(around + p.cycles, weights + p.moved) for p in (self, other)]
+        return ends[0] <= ends[1]
 
 
 def _window(ops: Sequence[Operation], conv: tpu.Conv2DOp) -> Sequence[Operation]:
