@@ -31,7 +31,7 @@ from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.input_ranges import ranges_of
-from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.names import layer_of, name_of
 from xdsl_tpu.dialects.random_masks import masks_of
 from xdsl_tpu.dialects.top.packs import pack_of
 
@@ -123,7 +123,7 @@ def _tile_programs(group: tpu.GroupOp, chip: Chip, cores: int) -> list[TileProgr
 def _emit_alone(context: KernelContext, op: Operation, places: list[ValuePlace]) -> None:
     """The kernel of an op that works from DDR to DDR."""
     emitter = context.emitter
-    with emitter.layer(name_of(op) or "", op.name), _named(op):
+    with emitter.layer(layer_of(op), op.name), _named(op):
         LEAVES[type(op)].alone(context, op)
     layer = len(emitter.program.layers) - 1
     places += [

@@ -45,6 +45,16 @@ def names_of(op: Operation) -> tuple[str | None, ...]:
     return tuple(map(name_of, op.results))
 
 
+LAYER = "layer"
+"""Attribute of an op that computes a part of a layer: the layer's name."""
+
+
+def layer_of(op: Operation) -> str:
+    """What the layer is called that an op computes or takes part in; empty without a name."""
+    layer = op.attributes.get(LAYER)
+    return layer.data if isinstance(layer, StringAttr) else name_of(op) or ""
+
+
 def name_loc(name: str) -> LocationAttr:
     """The location that gives a tensor its name: `loc("name")`."""
     return NameLoc(StringAttr(name), NoneAttr())

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -19,7 +19,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, Part, Ra
 from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, rectangles
 from xdsl_tpu.dialects.interfaces.shape import ShapeError, known_shape
 from xdsl_tpu.dialects.interfaces.shape_rules import Window
-from xdsl_tpu.dialects.names import name_loc
+from xdsl_tpu.dialects.names import LAYER, layer_of, name_loc
 from xdsl_tpu.dialects.traits import InOutSameShape
 from xdsl_tpu.passes.graph import tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
@@ -189,12 +189,14 @@ class _Cut:
         at = (0, 0, start, 0)
         axes = [(Along(n, at=first),) for n, first in zip(shape, at, strict=True)]
         moved = Movement(math.prod(shape), (Moved(0, rectangles(shape, source, axes)),))
-        return tpu.RearrangeOp.make(
+        read = tpu.RearrangeOp.make(
             f"{required_name(self.chain[0])}_read_{start}",
             (value,),
             result_types=(tensor_like(value, shape),),
             boxes=tpu.RearrangeOp.listed(moved),
         )
+        read.attributes[LAYER] = StringAttr(layer_of(self.chain[0]))
+        return read
 
     def _band(self, number: int) -> Iterator[Operation]:
         value = self.reads[number].results[0]
@@ -209,6 +211,7 @@ class _Cut:
             if isinstance(op, _Windows) and isinstance(part, _Windows):
                 _pad(part, op.windows()[0], taken, made[number])
             part.location = name_loc(f"{required_name(op)}_rows_{start}")
+            part.attributes[LAYER] = StringAttr(layer_of(op))
             taken = made[number]
             yield part
 

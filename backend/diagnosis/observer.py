@@ -122,7 +122,7 @@ class Observer:
     def key_of(self, step: Step) -> object:
         """The layer of a command, or the command where the program does not say."""
         index = self._layer(step)
-        return (step.engine, step.position) if index < 0 else index
+        return (step.engine, step.position) if index < 0 else self.program.layers[index]
 
     def _layer(self, step: Step) -> int:
         layers = self.program.layer_indices(step.engine)

@@ -26,7 +26,7 @@ from xdsl_tpu.backend.tile.program import Compute, Load, Step, Store, TileProgra
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType
-from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.names import layer_of
 from xdsl_tpu.dialects.top.packs import pack_of
 
 SlicePlace = tuple[int, SSAValue, LocalValue]
@@ -42,7 +42,7 @@ def emit(context: KernelContext, program: TileProgram) -> Iterator[SlicePlace]:
     emitter = context.emitter
     for step in program.steps:
         owner = _served(step) if isinstance(step, Load) else step.op
-        with emitter.layer(name_of(owner) or "", owner.name):
+        with emitter.layer(layer_of(owner), owner.name):
             try:
                 issue(emitter, program.kind, step)
             except TpuError as error:

@@ -14,12 +14,12 @@ from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.names import layer_of
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.layer_group.clock import Clock, Cost, SlicedCost
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.pipelines import STAGES, Settings, run_stage
-from xdsl_tpu.passes.tensors import required_name
 
 CHIP = load_chip()
 
@@ -43,7 +43,7 @@ NOT_PRICED = ("fuse-attention", "keep-lanes", "merge-moves")
 
 @dataclass(frozen=True)
 class Believed:
-    """A group by the names of its ops, with what the search counted for it."""
+    """A group by the names of its layers, with what the search counted for it."""
 
     names: Sequence[str]
     cost: Cost | SlicedCost
@@ -86,7 +86,7 @@ def believed(search: OptimalSearch, start: int, group: Group) -> Believed:
         dict(search.costs.straight(end, start))[start] if straight else search.costs.sliced(group)
     )
     assert cost is not None
-    return Believed([required_name(op) for op in group.ops], cost)
+    return Believed(list(dict.fromkeys(map(layer_of, group.ops))), cost)
 
 
 def compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> Run:

@@ -76,6 +76,7 @@ def test_values_stay_the_same(size: int, kernel: int, stride: int, channels: int
     program = generate(module, weights_of(module), chip)
     check_encoding(program)
     assert not list(check_program(program, chip))
+    assert not any("_rows_" in layer.name for layer in program.layers)
     early, late = (execute(program, case, chip, ahead) for ahead in (Engine.TIU, Engine.GDMA))
     assert np.array_equal(early, late)
     cycles = simulate(program.tiu, program.gdma, chip).total
