@@ -97,6 +97,11 @@ def _grouped(settings: Settings) -> OptionTexts:
 _SILENT: OptionTexts = {"shortfall": "false"}
 
 
+def _in_groups(settings: Settings) -> OptionTexts | None:
+    """Of passes that are worth something in layer groups only."""
+    return None if "layer-group" in settings.disable else _of_chip(settings)
+
+
 def _calibrated(settings: Settings) -> OptionTexts:
     tables = settings.quantization
     if not tables.calibration_table:
@@ -184,7 +189,7 @@ _FINAL = (
     Step("place-values", _of_chip),
     Step("weight-reorder", _of_chip, required=True),
     Step("subnet-divide", required=True),
-    Step("cut-bands", _of_chip),
+    Step("cut-bands", _in_groups),
     Step("op-reorder"),
     Step("layer-group", _grouped),
     Step("absorb-moves", _of_chip),
