@@ -87,6 +87,16 @@ def test_wheel_has_every_file_and_nothing_beside_the_package(wheel: Path) -> Non
     assert tops == {"xdsl_tpu", f"xdsl_tpu-{wheel.name.split('-')[1]}.dist-info"}
 
 
+def test_an_installed_package_runs_as_a_module(wheel: Path, tmp_path: Path) -> None:
+    """From the wheel itself, not from the folders that the tests import."""
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    probe = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import runpy; sys.argv = ['x']; "
+    probe += "import xdsl_tpu; print(xdsl_tpu.__file__); sys.argv[1:] = ['--help']; "
+    shown = run(sys.executable, "-c", probe + "runpy.run_module('xdsl_tpu', run_name='__main__')")
+    assert shown.startswith(str(tmp_path))
+    assert "usage" in shown
+
+
 def test_the_metadata_says_what_the_package_is(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
