@@ -1,5 +1,6 @@
 """The graph of groups on the page of `tpu-run --html`."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -73,12 +74,16 @@ def test_an_opened_group_shows_what_stays_on_the_chip(chrome: Chrome, run: Run) 
 
 
 def test_a_click_selects_and_says_what_goes_where(chrome: Chrome, run: Run) -> None:
-    """A group, then a layer: the panel names what is taken by way of DDR and given on the chip."""
+    """A group, then a layer: the panel names what is taken, of which line, and by which way."""
     press(chrome, "#graph .node.group")
-    assert chrome.find_element(By.ID, "details-title").text.startswith("group ")
-    taken = details(chrome)["takes"]
-    first = chrome.find_element(By.CSS_SELECTOR, "#graph .node.input bdi").text
-    assert taken.splitlines()[0].endswith(f"by way of DDR of {first}")
+    group = chrome.find_element(By.ID, "details-title").text
+    assert group.startswith("group ")
+    titles = [line[0] for line in lines(chrome)]
+    above = titles[: titles.index(group)]
+    for taken in details(chrome)["takes"].splitlines():
+        line = re.fullmatch(r".+B (?:by way of DDR|within local memory) of (.+)", taken)
+        assert line
+        assert line[1] in above
     assert 0 < rails(chrome, "ddr", lifted=True) < rails(chrome, "ddr")
     press(chrome, "#graph .node.group button")
     press(chrome, "#graph .node.member")
@@ -86,7 +91,9 @@ def test_a_click_selects_and_says_what_goes_where(chrome: Chrome, run: Run) -> N
     assert chrome.find_element(By.ID, "details-title").text in {r["name"] for r in run[1]["layers"]}
     assert "within local memory to" in found["gives"]
     assert len(chrome.find_elements(By.CSS_SELECTOR, "#graph .node.chosen")) == 1
-    assert rails(chrome, "local", lifted=True) == 1
+    # One rail for each maker: what it takes, and its own, whoever reads that.
+    kept = found.get("takes", "").count("within local memory")
+    assert rails(chrome, "local", lifted=True) == kept + 1
     escape(chrome)
     assert not chrome.find_elements(By.CSS_SELECTOR, "#graph .node.chosen")
     press(chrome, "#graph-close")
