@@ -12,7 +12,7 @@ import os
 import shutil
 import struct
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -153,9 +153,9 @@ def _parameter(program: Program, sections: _Sections) -> dict[str, Any]:
         "run_core": len(groups),
     }
     numbered = bool(program.io_bytes)
-    inputs = _tensors(program.inputs, _INPUT, numbered)
-    outputs = _tensors(program.outputs, _OUTPUT, numbered)
-    apart = {"io_addr": program.io_address, "io_size": program.io_bytes} if numbered else {}
+    inputs, outputs = _tensors(program, _INPUT), _tensors(program, _OUTPUT)
+    place = {"io_addr": _in_file(program, program.io_address), "io_size": program.io_bytes}
+    apart = place if numbered else {}
     subnet = {
         **commands,
         "input_tensor": inputs,
@@ -228,17 +228,34 @@ def _encoded(program: Program, command: Command, layer: int) -> bytes:
         ) from error
 
 
-def _tensors(tensors: Sequence[IoTensor], hidden: int, numbered: bool) -> list[dict[str, Any]]:
-    """Inputs or outputs, with their places in the list if those are to be told."""
-    numbers = [{"index": index} if numbered else {} for index in range(len(tensors))]
-    return [{**_tensor(t, hidden), **n} for t, n in zip(tensors, numbers, strict=True)]
+def io_shift(figures: Mapping[str, Any]) -> int:
+    """What a file adds to addresses of inputs and outputs that lie all together, by the figures of
+    a chip (`figures_of`)."""
+    named = figures.get("io_base_in_files", 0)
+    return named - figures.get("io_base", 0) if named else 0
 
 
-def _tensor(tensor: IoTensor, hidden: int) -> dict[str, Any]:
+def _in_file(program: Program, address: int) -> int:
+    """What a file calls an address of an input or output."""
+    together = range(program.io_address, program.io_address + program.io_bytes)
+    return address + io_shift(program.chip_figures) if address in together else address
+
+
+def _tensors(program: Program, hidden: int) -> list[dict[str, Any]]:
+    """Inputs or outputs, with their places in the list if those lie apart."""
+    tensors = program.inputs if hidden == _INPUT else program.outputs
+    numbers = [{"index": index} if program.io_bytes else {} for index in range(len(tensors))]
+    return [
+        {**_tensor(t, hidden, _in_file(program, t.address)), **n}
+        for t, n in zip(tensors, numbers, strict=True)
+    ]
+
+
+def _tensor(tensor: IoTensor, hidden: int, address: int) -> dict[str, Any]:
     return {
         "name": tensor.name,
         "data_type": DATA_TYPES[tensor.dtype],
-        "device_addr": tensor.address,
+        "device_addr": address,
         "size": int(np.prod(tensor.shape)) * tensor.dtype.bytes,
         "shape": [{"dim": list(tensor.shape)}],
         "mem_type": 1,

@@ -17,9 +17,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from xdsl_tpu.backend.bmodel.container import DATA_TYPES, HEADER_BYTES, MAGIC
+from xdsl_tpu.backend.bmodel.container import DATA_TYPES, HEADER_BYTES, MAGIC, io_shift
 from xdsl_tpu.backend.bmodel.flatbuffer import read_root
 from xdsl_tpu.backend.chip import known_chips, load_chip
+from xdsl_tpu.backend.chip.identity import figures_of
 from xdsl_tpu.backend.isa import Command, Engine, load_instruction_set
 from xdsl_tpu.backend.isa.instruction_set import DEFAULT, InstructionSet
 from xdsl_tpu.backend.program import IoTensor, Layer, Program
@@ -154,9 +155,11 @@ def _parse(
     tags = _tags(_range(section, parameter.get("tensor_loc", _NOWHERE)))
     figures = _chip_figures(tags.get("chip", {}))
     name = str(model["chip"]).lower()
-    usual = load_chip(name).instruction_set if name in known_chips() else DEFAULT
-    instructions = load_instruction_set(figures.get("instruction_set", usual))
+    usual = figures_of(load_chip(name)) if name in known_chips() else {}
+    instructions = load_instruction_set((usual | figures).get("instruction_set", DEFAULT))
     queues = [_queues(group, section, instructions, shared) for group in groups]
+    together = range(parameter["io_addr"], parameter["io_addr"] + parameter["io_size"])
+    shift = io_shift(figures or usual) if together else 0
     program = Program(
         name=net["name"],
         chip=model["chip"],
@@ -167,10 +170,10 @@ def _parse(
         coefficient_address=_address("the coefficients", coeff.get("address", 0), len(image)),
         arena_address=_address("the arena", parameter["ctx_addr"], parameter["ctx_size"]),
         arena_bytes=parameter["ctx_size"],
-        io_address=_address("the inputs", parameter["io_addr"], parameter["io_size"]),
+        io_address=_address("the inputs", parameter["io_addr"] - shift, parameter["io_size"]),
         io_bytes=parameter["io_size"],
-        inputs=[_io(t) for t in parameter["input_tensor"]],
-        outputs=[_io(t) for t in parameter["output_tensor"]],
+        inputs=[_io(t, together, shift) for t in parameter["input_tensor"]],
+        outputs=[_io(t, together, shift) for t in parameter["output_tensor"]],
     )
     _read_layers(program, tags)
     for (tiu, gdma), known in zip_longest(queues[1:], tags.get("others", [])):
@@ -248,12 +251,15 @@ def _range(section: memoryview, place: dict[str, int]) -> memoryview:
     return section[start : start + size]
 
 
-def _io(tensor: dict[str, Any]) -> IoTensor:
+def _io(tensor: dict[str, Any], together: range, shift: int) -> IoTensor:
+    """An input or output; `shift` is what the file adds to addresses of those that lie together."""
     shape = tuple(tensor["shape"][0]["dim"])
     dtype = _DTYPES[tensor["data_type"]]
     if math.prod(shape) * dtype.bytes != tensor["size"]:
         raise ValueError(f"tensor '{tensor['name']}', {shape}: its size is {tensor['size']}")
-    address = _address(f"tensor '{tensor['name']}'", tensor["device_addr"], tensor["size"])
+    noted = tensor["device_addr"]
+    place = noted - shift if noted in together else noted
+    address = _address(f"tensor '{tensor['name']}'", place, tensor["size"])
     return IoTensor(tensor["name"], address, shape, dtype)
 
 

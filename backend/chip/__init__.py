@@ -39,6 +39,8 @@ _MAY_BE_NOTHING = {
     "arena_base",
     "broadcast_row_bytes",
     "copy_start_cycles",
+    "io_base",
+    "io_base_in_files",
     "l2_base",
     "l2_bytes",
     "load_start_cycles",
@@ -81,6 +83,8 @@ class Chip:
     clock_hertz: int
     static_tiu_base: int  # of static memory as the TIU sees it
     arena_base: int = 0  # of activations; 0: behind the coefficients, which begin at `ddr_base`
+    io_base: int = 0  # of inputs and outputs that lie all together; 0: behind the coefficients
+    io_base_in_files: int = 0  # what files call that address; 0: the same
     io_bases: tuple[int, ...] = ()  # of inputs and outputs, one each; without: in the arena
     load_start_cycles: int = 0  # of a transfer, before its first byte
     store_start_cycles: int = 0
@@ -97,7 +101,7 @@ class Chip:
     def ddr_windows(self) -> tuple[int, ...]:
         """Where DDR is: the first addresses of windows, `ddr_bytes` long each, that name places of
         their own until a program is loaded."""
-        return (self.ddr_base, *filter(None, (self.arena_base,)), *self.io_bases)
+        return (self.ddr_base, *filter(None, (self.arena_base, self.io_base)), *self.io_bases)
 
     def in_ddr(self, address: int, size: int) -> bool:
         """Whether these bytes are all in one window of DDR."""
@@ -172,6 +176,8 @@ def _from_table(table: dict[str, Any]) -> Chip:
         clock_hertz=table["clock"]["hertz"],
         static_tiu_base=static.get("tiu_base", static["base"]),
         arena_base=ddr.get("arena_base", 0),
+        io_base=ddr.get("io_base", 0),
+        io_base_in_files=ddr.get("io_base_in_files", 0),
         io_bases=tuple(ddr.get("io_bases", ())),
         load_start_cycles=gdma.get("load_start", 0),
         store_start_cycles=gdma.get("store_start", 0),

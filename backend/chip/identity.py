@@ -39,8 +39,9 @@ RATES = frozenset(
 )
 """Figures that only timing asks for."""
 
-CAPACITY = frozenset({"cores", "ddr_bytes"})
-"""Figures that may be larger or smaller as long as the program fits, which is checked by itself."""
+CAPACITY = frozenset({"cores", "ddr_bytes", "io_base", "io_base_in_files"})
+"""Figures that may be others as long as the program fits, which is checked by itself: a program
+says where its inputs and outputs are."""
 
 _SHOWN = 4
 """Differences that a message lists."""

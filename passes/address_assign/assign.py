@@ -88,7 +88,7 @@ class AddressAssignPass(ModulePass):
         io, io_address, kept = IoLayout(), 0, 0
         if is_apart(op):
             io = io_layout(subfunc, io_rooms(op))
-            io_address = chip.io_bases[0] if chip.io_bases else base + coeff_size
+            io_address = chip.io_base or base + coeff_size
         elif chip.io_bases:
             io = tagged_layout(subfunc, chip.io_bases)
             set_module_attributes(op, {"module.addr_mode": StringAttr(TAGGED)})

@@ -1,6 +1,7 @@
 """All nets of a model in one bmodel, and texts that the machine makes with them."""
 
 import json
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from xdsl_tpu.backend.bmodel import Bmodel
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.estimate.families import DECODE, PREFILL
 from xdsl_tpu.backend.execute import LoadedProgram, execute
+from xdsl_tpu.backend.operands import accesses
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm import WeightFormat, open_model
@@ -97,6 +99,23 @@ def test_where_keys_and_values_lie(tmp_path: Path) -> None:
     for one in at.values():
         assert 0 <= one.address - program.io_address < program.io_bytes
     assert program.arena_address == program.io_address + program.io_bytes
+
+
+def test_where_they_lie_on_a_chip_whose_addresses_have_tags(tmp_path: Path) -> None:
+    """Files name inputs and outputs of a decoding net from the vendor's address on, of which the
+    chip's commands have bit 39, too, and no tag: the runtime finds them by that."""
+    compile_llm(write(tmp_path / "m", "llama"), tmp_path / "out", None, Stages(LENGTH), "bm1688")
+    path = tmp_path / "out/model.bmodel"
+    program, chip = Bmodel(path).read("block_cache_0"), load_chip("bm1688")
+    assert (program.io_address, chip.io_base_in_files) == (chip.io_base, 0x1_0000_0000)
+    places = {one.name: one.address for one in (*program.inputs, *program.outputs)}
+    transfers = [command for command in program.gdma if command.form.name != "sDMA_sys"]
+    touched = {one.address for command in transfers for one in accesses(command, chip)}
+    assert {places["history_k"], places["k_cache"], places["output_states"]} <= touched
+    data = path.read_bytes()
+    for address in places.values():
+        assert address >> 36 == 0b1000
+        assert struct.pack("<Q", address - (1 << 39)) in data
 
 
 def test_what_the_vendors_chat_programs_rely_on(tmp_path: Path) -> None:
