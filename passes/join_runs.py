@@ -3,9 +3,12 @@
 Between two ops without a local form lies a run of ops that may share layer groups. What the second
 of the two needs of that run often does not depend on the first: it goes in front of both, the rest
 of the run behind both, and one place parts what two parted.
+
+A run also loads what an earlier one has on the chip. Ops that need nothing else, such as the
+projections of an encoder's output in every block of a decoder, go there.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -36,7 +39,7 @@ def join_runs(block: Block) -> None:
     ops = computing_ops(block)
     made = [_Run(tuple(run), local) for local, run in groupby(ops, lambda op: not _parts(op))]
     runs = _joined(made)
-    if len(runs) == len(made):
+    if not _send_back(runs) and len(runs) == len(made):
         return
     end = ops[-1].next_op
     for op in (op for run in runs for op in run.ops):
@@ -108,6 +111,68 @@ def _join(runs: Sequence[_Run], after: _Run | None) -> _Join | None:
     return _Join(replaced, kept, last if behind else None)
 
 
+def _send_back(runs: list[_Run]) -> bool:
+    """Send ops to earlier runs that have their operands, where that takes bytes off the way to DDR
+    and back; whether any went.
+
+        Add a, MatMul a; Gather; Relu b, MatMul a  ->  Add a, MatMul a, MatMul a; Gather; Relu b
+    """
+    seen = dict[SSAValue, int]()
+    """The first run with a local form that makes or loads a value."""
+    is_changed = False
+    for place, run in enumerate(runs):
+        if not run.is_local:
+            continue
+        for value in sorted(_loaded(run) & seen.keys(), key=size_in_bytes, reverse=True):
+            found = _sent_back(runs[seen[value]], runs[place], value)
+            if found is not None:
+                runs[seen[value]], runs[place] = found
+                is_changed = True
+                seen |= {result: seen[value] for op in found[0].ops for result in op.results}
+        for value in (*_loaded(runs[place]), *_made(runs[place])):
+            seen.setdefault(value, place)
+    runs[:] = [run for run in runs if run.ops]
+    return is_changed
+
+
+def _sent_back(earlier: _Run, run: _Run, value: SSAValue) -> tuple[_Run, _Run] | None:
+    """Both runs with those readers of `value`, and what follows from them, in the earlier one that
+    need nothing else; None where there are none or it costs more."""
+    known = {value}
+    sent = list[Operation]()
+    for op in run.ops:
+        operands = [one for one in op.operands if _is_moved(one)]
+        if operands and all(one in known for one in operands):
+            known.update(op.results)
+            sent.append(op)
+    staying = tuple(op for op in run.ops if op not in set(sent))
+    place = _place(earlier.ops, value)
+    longer = _Run((*earlier.ops[:place], *sent, *earlier.ops[place:]), True)
+    found = longer, _Run(staying, True)
+    if not sent or _traffic(found) >= _traffic((earlier, run)):
+        return None
+    return found
+
+
+def _place(ops: Sequence[Operation], value: SSAValue) -> int:
+    """Behind the first of `ops` that has a value on the chip, and the readers next to it."""
+    place = next(k for k, op in enumerate(ops) if value in (*op.results, *op.operands)) + 1
+    while place < len(ops) and value in ops[place].operands:
+        place += 1
+    return place
+
+
+def _loaded(run: _Run) -> set[SSAValue]:
+    """What a run reads and does not make, weights aside."""
+    inside = set(run.ops)
+    read = {value for op in run.ops for value in op.operands if value.owner not in inside}
+    return {value for value in read if _is_moved(value)}
+
+
+def _made(run: _Run) -> Iterator[SSAValue]:
+    return (result for op in run.ops for result in op.results)
+
+
 def _reached(makers: Iterable[Operation], ops: Sequence[Operation]) -> set[Operation]:
     """Those of `ops`, which are in order, that depend on one of `makers`."""
     sources = set(makers)
@@ -137,14 +202,13 @@ def _traffic(runs: Sequence[_Run]) -> int:
         if not run.is_local:
             continue
         inside = set(run.ops)
-        loaded = {value for op in run.ops for value in op.operands if value.owner not in inside}
         stored = {
             result
             for op in run.ops
             for result in op.results
             if any(use.operation not in inside for use in result.uses)
         }
-        total += sum(size_in_bytes(value) for value in loaded | stored if _is_moved(value))
+        total += sum(size_in_bytes(value) for value in _loaded(run) | stored)
     return total
 
 

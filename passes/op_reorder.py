@@ -26,7 +26,10 @@ class OpReorderPass(ModulePass):
                                                              Mul, Mul
 
     Of two ops without a local form the second goes to the first with what it needs, where that
-    takes bytes off the way to DDR and back.
+    takes bytes off the way to DDR and back. For the same reason what reads a value of an earlier
+    run of ops with a local form, and nothing else, goes to that run.
+
+        Add a, MatMul a; Gather; Relu b, MatMul a  ->  Add a, MatMul a, MatMul a; Gather; Relu b
     """
 
     name = "op-reorder"

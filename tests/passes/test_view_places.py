@@ -67,7 +67,7 @@ def product(out: str, left: str, right: str) -> str:
             ),
             ["h", "b", "c", "br", "cr", "m", "n", "y"],
         ),
-        (  # what is made between the views for the second one comes from the first
+        (  # between the views, what is made of the first makes the second; `n` needs neither
             (
                 scaled("h", "large", LARGE, 3.0),
                 scaled("b", "small", SMALL, 2.0),
@@ -80,7 +80,7 @@ def product(out: str, left: str, right: str) -> str:
                 viewed("cr", "c"),
                 product("y", "n", "cr"),
             ),
-            ["h", "b", "br", "t", "m", "tr", "c", "n", "cr", "y"],
+            ["h", "b", "br", "t", "m", "n", "tr", "c", "cr", "y"],
         ),
         (  # as many bytes would be stored and loaded: all stay
             (

@@ -47,7 +47,8 @@ func.func @to_a_wall(%x: tensor<1x2x4xf16>, %y: tensor<1x8x2x4xf16>) -> tensor<1
 
 // -----
 
-// A view that nothing parts stays, whatever has a local form does, and what is returned.
+// A view that nothing parts stays, whatever has a local form does, and what is returned. What reads
+// the first of them goes in front of the second, behind which it would be loaded.
 func.func @stays(%x: tensor<1x2x4xf16>) -> (tensor<1x2x2x2xf16>, tensor<1x8xf16>) {
   %b = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<1x2x4xf16>) -> tensor<1x2x4xf16> loc("b")
   %h = "tpu.MulConst"(%x) {const_val = 4.0 : f64} : (tensor<1x2x4xf16>) -> tensor<1x2x4xf16> loc("h")
@@ -61,8 +62,8 @@ func.func @stays(%x: tensor<1x2x4xf16>) -> (tensor<1x2x2x2xf16>, tensor<1x8xf16>
 // CHECK: "tpu.MulConst"({{.*}}const_val = 2.0
 // CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 4.0
 // CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x2x2x2xf16>
-// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x8xf16>
 // CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 3.0
+// CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x8xf16>
 
 // -----
 
@@ -104,4 +105,46 @@ func.func @bound(%x: tensor<4xf16>, %t: tensor<16x4xf16>) -> tensor<4x4xf16> {
 // CHECK-NEXT: "tpu.Gather"
 // CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 3.0
 // CHECK-NEXT: "tpu.Gather"
+// CHECK-NEXT: "tpu.Add"
+
+// -----
+
+// The second table is made of what the first run has on the chip: it is not loaded again for that.
+func.func @sent_back(%x: tensor<16x32xf16>, %i: tensor<4xf16>, %n: tensor<16xf16>) -> (tensor<16x32xf16>, tensor<4x32xf16>) {
+  %none = "top.None"() : () -> none
+  %e = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<16x32xf16>) -> tensor<16x32xf16> loc("e")
+  %t = "tpu.MulConst"(%e) {const_val = 3.0 : f64} : (tensor<16x32xf16>) -> tensor<16x32xf16> loc("t")
+  %g = "tpu.Gather"(%n, %i, %none) {axis = 0 : si32} : (tensor<16xf16>, tensor<4xf16>, none) -> tensor<4xf16> loc("g")
+  %m = "tpu.MulConst"(%g) {const_val = 4.0 : f64} : (tensor<4xf16>) -> tensor<4xf16> loc("m")
+  %u = "tpu.MulConst"(%e) {const_val = 5.0 : f64} : (tensor<16x32xf16>) -> tensor<16x32xf16> loc("u")
+  %h = "tpu.Gather"(%u, %m, %none) {axis = 0 : si32} : (tensor<16x32xf16>, tensor<4xf16>, none) -> tensor<4x32xf16> loc("h")
+  return %t, %h : tensor<16x32xf16>, tensor<4x32xf16>
+}
+
+// CHECK-LABEL: func.func @sent_back
+// CHECK: [[E:%.*]] = "tpu.MulConst"({{.*}}const_val = 2.0
+// CHECK-NEXT: "tpu.MulConst"([[E]]){{.*}}const_val = 3.0
+// CHECK-NEXT: "tpu.MulConst"([[E]]){{.*}}const_val = 5.0
+// CHECK-NEXT: "tpu.Gather"
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 4.0
+// CHECK-NEXT: "tpu.Gather"
+
+// -----
+
+// What is read where it is made would be stored and loaded instead, as many bytes as `e` is: it stays.
+func.func @kept(%x: tensor<16x32xf16>, %i: tensor<16xf16>) -> tensor<16x32xf16> {
+  %none = "top.None"() : () -> none
+  %e = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<16x32xf16>) -> tensor<16x32xf16> loc("e")
+  %t = "tpu.MulConst"(%e) {const_val = 3.0 : f64} : (tensor<16x32xf16>) -> tensor<16x32xf16> loc("t")
+  %g = "tpu.Gather"(%t, %i, %none) {axis = 0 : si32} : (tensor<16x32xf16>, tensor<16xf16>, none) -> tensor<16x32xf16> loc("g")
+  %u = "tpu.MulConst"(%e) {const_val = 5.0 : f64} : (tensor<16x32xf16>) -> tensor<16x32xf16> loc("u")
+  %s = "tpu.Add"(%g, %u) : (tensor<16x32xf16>, tensor<16x32xf16>) -> tensor<16x32xf16> loc("s")
+  return %s : tensor<16x32xf16>
+}
+
+// CHECK-LABEL: func.func @kept
+// CHECK: "tpu.MulConst"({{.*}}const_val = 2.0
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 3.0
+// CHECK-NEXT: "tpu.Gather"
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 5.0
 // CHECK-NEXT: "tpu.Add"
