@@ -1,4 +1,4 @@
-"""Reading and writing by index: all forms become rows of a matrix, numbered in i32.
+"""Reading by index: all forms become rows of a matrix, numbered in i32.
 
 The position of an element is computed in integers, when the program is made if the indices are
 constant. An index outside its dimension becomes a row outside the matrix that tells it
@@ -19,18 +19,6 @@ from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.steps import Array, Steps
 from xdsl_tpu.passes.tensors import element_of, shape_of
-
-MOST_ROUNDS = 64
-"""Updates of one element that a scatter applies one after the other."""
-
-COMBINE: dict[int, tuple[type[NamedOp], dict[str, object]]] = {
-    1: (tpu.AddOp, {}),
-    2: (tpu.SubOp, {}),
-    3: (tpu.MaxOp, {}),
-    4: (tpu.MinOp, {}),
-    5: (tpu.MulOp, {}),
-}
-"""Reduction of a scatter -> what joins an element and its update."""
 
 
 def _gather(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
@@ -89,7 +77,7 @@ def _outside(do: Steps, indices: SSAValue, sizes: Array) -> SSAValue:
     return do.step("outside", tpu.AddOp, [below, above], shape, INTEGER)
 
 
-def _linear(
+def linear_rows(
     do: Steps, indices: SSAValue, shape: Sequence[int], dimensions: Sequence[int], base: Array
 ) -> SSAValue:
     """base + the sum over the last dimension of index * stride, as a vector of rows.
@@ -153,7 +141,7 @@ def _strides(shape: Sequence[int]) -> list[int]:
     return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
-def _element_rows(do: Steps, indices: SSAValue, shape: Sequence[int], axis: int) -> SSAValue:
+def element_rows(do: Steps, indices: SSAValue, shape: Sequence[int], axis: int) -> SSAValue:
     """Where in a tensor of `shape` the elements lie whose coordinate along `axis` is given."""
     places = shape_of(indices)
     strides = _strides(shape)
@@ -165,7 +153,7 @@ def _element_rows(do: Steps, indices: SSAValue, shape: Sequence[int], axis: int)
     known = do.values(indices)
     if known is None:
         indices = do.reshaped("column", indices, (*places, 1), element_of(indices))
-        return _linear(do, indices, shape, [axis], base)
+        return linear_rows(do, indices, shape, [axis], base)
     linear = _places(do, known[..., None], shape, [axis])[..., 0] * strides[axis] + base
     return do.integers("rows", linear.reshape(-1))
 
@@ -184,7 +172,7 @@ def _gather_elements(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """gather_elements(x, i) -> Gather of single elements at their positions."""
     assert isinstance(op, top.GatherElementsOp)
     do, shape = Steps(op, ctx), shape_of(op.input)
-    rows = _element_rows(do, op.indices, shape, op.axis.value.data % len(shape))
+    rows = element_rows(do, op.indices, shape, op.axis.value.data % len(shape))
     return [_rows_read(do, op.input, rows, math.prod(shape_of(op.indices)), 1)]
 
 
@@ -198,94 +186,12 @@ def _gather_nd(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     base = np.arange(math.prod(shape[:batch])) * math.prod(shape[batch:end])
     base = base.reshape(*shape[:batch], *(1,) * (len(places) - 1 - batch))
     base = np.broadcast_to(base, places[:-1])
-    rows = _linear(do, op.indices, shape[:end], range(batch, end), base)
+    rows = linear_rows(do, op.indices, shape[:end], range(batch, end), base)
     return [_rows_read(do, op.input, rows, math.prod(places[:-1]), width)]
-
-
-def _scatter_nd(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """scatter_nd(x, i, u) -> ScatterND of rows, after joining them with those of x if wanted."""
-    assert isinstance(op, top.ScatterNDOp)
-    do, shape, places = Steps(op, ctx), shape_of(op.input_data), shape_of(op.indices)
-    depth = places[-1]
-    base = np.zeros(places[:-1], np.int64)
-    rows = _linear(do, op.indices, shape[:depth], range(depth), base)
-    width = math.prod(shape[depth:])
-    operands = (op.input_data, rows, op.updates)
-    return [_rows_written(do, operands, width, op.reduction.value.data)]
-
-
-def _scatter_elements(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """scatter_elements(x, i, u) -> ScatterND of single elements."""
-    assert isinstance(op, top.ScatterElementsOp)
-    do, shape = Steps(op, ctx), shape_of(op.input)
-    rows = _element_rows(do, op.indices, shape, op.axis.value.data % len(shape))
-    operands = (op.input, rows, op.updates)
-    return [_rows_written(do, operands, 1, min(op.reduction.value.data, 1))]
-
-
-def _rows_written(
-    do: Steps, operands: tuple[SSAValue, SSAValue, SSAValue], width: int, reduction: int
-) -> SSAValue:
-    """x, seen as a matrix of `width` columns, with rows replaced by updates or joined with them.
-
-    Rows are joined in rounds that touch no row twice, for which they must be constant.
-    """
-    x, rows, updates = operands
-    ctx, element = do.ctx, do.ctx.element
-    x, updates = (ctx.as_type(value, element) for value in (x, updates))
-    table = do.reshaped("table", x, (math.prod(shape_of(x)) // width, width), element)
-    count = math.prod(shape_of(updates)) // width
-    news = do.reshaped("news", updates, (count, width), element)
-    if not reduction:
-        return _written(do, "", table, rows, news)
-    known = do.values(rows)
-    if known is None:
-        raise do.refuse("updates are joined with what is there only at constant indices")
-    rounds = _rounds(known)
-    if len(rounds) > MOST_ROUNDS:
-        raise do.refuse(f"{len(rounds)} updates of one place are too many to join")
-    target, options = COMBINE[reduction]
-    for number, chosen in enumerate(rounds):
-        at = do.integers(f"at{number}", known[chosen])
-        which = do.integers(f"which{number}", chosen)
-        shape = (len(chosen), width)
-        old = do.step(f"old{number}", tpu.GatherOp, [table, at], shape, element, axis=0)
-        new = do.step(f"new{number}", tpu.GatherOp, [news, which], shape, element, axis=0)
-        joined = do.step(f"joined{number}", target, [old, new], shape, element, **options)
-        label = f"written{number}" if number + 1 < len(rounds) else ""
-        table = _written(do, label, table, at, joined)
-    return table
-
-
-def _rounds(rows: Array) -> list[Array]:
-    """Places of `rows` in as few lists as have no row twice, in order."""
-    seen: dict[int, int] = {}
-    rounds: list[list[int]] = []
-    for place, row in enumerate(rows.tolist()):
-        turn = seen.get(row, 0)
-        seen[row] = turn + 1
-        if turn == len(rounds):
-            rounds.append([])
-        rounds[turn].append(place)
-    return [np.array(one, np.int64) for one in rounds]
-
-
-def _written(do: Steps, label: str, table: SSAValue, rows: SSAValue, news: SSAValue) -> SSAValue:
-    """`table` with rows replaced; without a label the op's result."""
-    element, shape = do.ctx.element, shape_of(table)
-    column = do.reshaped(f"{label}column", rows, (shape_of(rows)[0], 1), element_of(rows))
-    made = do.step(
-        label or "written", tpu.ScatterNDOp, [table, column, news], shape, element, reduction=0
-    )
-    if label:
-        return made
-    return do.last(tpu.ReshapeOp, [made], element, shape=list(shape_of(do.op.results[0])))
 
 
 LOWERINGS: Lowerings = {
     top.GatherOp: _gather,
     top.GatherElementsOp: _gather_elements,
     top.GatherNDOp: _gather_nd,
-    top.ScatterElementsOp: _scatter_elements,
-    top.ScatterNDOp: _scatter_nd,
 }

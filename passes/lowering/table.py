@@ -17,6 +17,7 @@ from xdsl_tpu.passes.lowering import (
     recurrent,
     reduction,
     resize,
+    scatter,
 )
 from xdsl_tpu.passes.lowering.context import Lowerings
 
@@ -34,6 +35,7 @@ LOWERINGS: Lowerings = {
     **recurrent.LOWERINGS,
     **reduction.LOWERINGS,
     **resize.LOWERINGS,
+    **scatter.LOWERINGS,
 }
 
 STAY: tuple[type[Operation], ...] = (top.InputOp, top.WeightOp, top.NoneOp)

@@ -70,6 +70,22 @@ CASES["scatter elements, sum"] = Sample(
     [X(halves(5, 6)), W(places(5, 3, 6)), X(halves(3, 6))],
     {"axis": 0, "reduction": 1},
 )
+for number, reduction in ((1, "add"), (2, "subtract"), (4, "minimum"), (5, "multiply")):
+    CASES[f"scatter {reduction} at computed rows"] = Sample(
+        top.ScatterNDOp,
+        [X(halves(6, 4)), X(places(6, 9, 1)), X(np.sign(halves(9, 4)))],
+        {"reduction": number},
+    )
+CASES["scatter elements, sum at computed places"] = Sample(
+    top.ScatterElementsOp,
+    [X(halves(5, 6)), X(places(5, 3, 6)), X(halves(3, 6))],
+    {"axis": 0, "reduction": 1},
+)
+CASES["scatter add, a row updated often"] = Sample(
+    top.ScatterNDOp,
+    [X(halves(6, 4)), W(np.ones((80, 1), np.float32)), X(np.sign(halves(80, 4)))],
+    {"reduction": 1},
+)
 for axis in range(3):
     for mode in ("ArgMax", "ArgMin"):
         for last in (False, True):
@@ -96,7 +112,10 @@ def test_f32(name: str) -> None:
 @pytest.mark.parametrize("mode", ["F16", "BF16"])
 @pytest.mark.parametrize(
     "name",
-    ["gather middle", "elements inside, constant", "nd", "scatter slices", "scatter add", "trilu"],
+    [
+        *("gather middle", "elements inside, constant", "nd", "trilu"),
+        *("scatter slices", "scatter add", "scatter add at computed rows"),
+    ],
 )
 def test_16_bit(name: str, mode: str) -> None:
     assert_exact(CASES[name], mode)
