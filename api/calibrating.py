@@ -9,10 +9,8 @@ from xdsl_tpu.api.samples import Preprocessing, Samples, preprocess_given, sampl
 from xdsl_tpu.api.shown import counted, working
 from xdsl_tpu.api.told import told
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.passes.calibration.methods import METHODS
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.tools.calibrate_model import (
-    ENGINES,
     calibrate_model,
     canonical_top,
     count_samples,
@@ -20,6 +18,7 @@ from xdsl_tpu.tools.calibrate_model import (
     samples_for,
 )
 from xdsl_tpu.tools.calibration_data import Source
+from xdsl_tpu.tools.choices import ENGINES, METHODS
 from xdsl_tpu.tools.mixing.automatic import AUTO, Wanted
 from xdsl_tpu.tools.quantise_model import quantise_model
 
@@ -44,9 +43,8 @@ def calibrate(
     TOML file of them, as `tpu-calibrate --preprocess` takes it. Raises TpuError for samples that do
     not fit the model.
     """
-    known = ("max", *METHODS, AUTO)
-    if method not in known:
-        raise TpuError(f"no method '{method}': give one of {', '.join(known)}")
+    if method not in METHODS:
+        raise TpuError(f"no method '{method}': give one of {', '.join(METHODS)}")
     if engine not in ENGINES:
         raise TpuError(f"no engine '{engine}': give one of {', '.join(ENGINES)}")
     shapes = fixed_shapes(input_shapes)

@@ -27,8 +27,9 @@ from xdsl_tpu.dialects.packed_weights import FORMATS as PACKED
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.tools.calibrate_model import canonical_top
 from xdsl_tpu.tools.calibration_data import Source
+from xdsl_tpu.tools.choices import QUANTIZE
 
-FORMATS = ("F32", "F16", "BF16", "INT8", *PACKED)
+FORMATS = (*QUANTIZE, *PACKED)
 
 
 def compile(

@@ -7,7 +7,7 @@ from xdsl_tpu.backend.chip.identity import other_rates
 from xdsl_tpu.backend.execute import check_chip, check_fits
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.tools.compile_model import BMODEL
+from xdsl_tpu.tools.folder import BMODEL
 
 
 def bmodel_path(program: Path) -> Path:

@@ -27,7 +27,7 @@ from xdsl_tpu.backend.program import Program as Commands
 from xdsl_tpu.backend.report import explain, read_groups, run_report
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.text import read_module
-from xdsl_tpu.tools.compile_model import BMODEL, GROUPS, STAGES
+from xdsl_tpu.tools.folder import BMODEL, GROUPS, STAGES
 from xdsl_tpu.tools.module_weights import attach_to_model
 from xdsl_tpu.tools.provenance import model_outputs, network_floor
 from xdsl_tpu.tools.provenance import run as run_origin

@@ -95,3 +95,10 @@ def cosine(text: str) -> float:
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not between 0 and 1")
     return value
+
+
+def count(text: str) -> int:
+    """How many: 1 or more."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
+    return int(text)

@@ -28,8 +28,6 @@ from xdsl_tpu.tools.image_files import ImageReader
 from xdsl_tpu.tools.preprocess import preprocess_of
 from xdsl_tpu.tools.random_samples import RANDOM, RandomSamples
 
-ENGINES = ("auto", "onnxruntime", "interpreter")
-
 
 def canonical_top(
     model: Path, input_shapes: Shapes | None = None, disable: Collection[str] = ()

@@ -28,16 +28,13 @@ from xdsl_tpu.passes.input_ranges import record_input_ranges
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import FLOAT, Quantization, Settings, check_disabled, run_stage
 from xdsl_tpu.tools.float_layers import Layers, layers_of
+from xdsl_tpu.tools.folder import BMODEL, COMPILED, GROUPS, STAGES
 from xdsl_tpu.tools.garbage import rare_collections
 from xdsl_tpu.tools.module_weights import attach_to_model, check_weights, name_weights
-from xdsl_tpu.tools.provenance import COMPILED, compilation, weight_hashes
+from xdsl_tpu.tools.provenance import compilation, weight_hashes
 from xdsl_tpu.tools.verify import verify
 
-STAGES = ("top", "tpu", "final")
-BMODEL = "model.bmodel"
-SUMMARY = COMPILED
-GROUPS = "groups.json"
-BOUNDARIES = "boundaries.json"
+_BOUNDARIES = "boundaries.json"
 TABLES = ("calibration.cali", "calibration.qtable")
 """What is made of samples on the way, and written after the rest."""
 TOP_STATES = ("TOP_F32", "TOP_CALIBRATED")
@@ -130,7 +127,7 @@ def compile_model(
             chip_name,
             quantization,
             transfer_layout,
-            str(scratch / BOUNDARIES),
+            str(scratch / _BOUNDARIES),
             cores=cores,
         )
         result = _compile(source, settings, chip, scratch, on_stage)
@@ -147,7 +144,7 @@ def compile_model(
 def _written_before(output: Path) -> set[str]:
     """The files in a folder that an earlier compilation says are its own."""
     try:
-        summary = json.loads((output / SUMMARY).read_text(encoding="utf-8"))
+        summary = json.loads((output / COMPILED).read_text(encoding="utf-8"))
         found: list[object] = list(summary["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return set()
@@ -233,7 +230,7 @@ def _compile(
         done = timed(f"write {stage}.mlir")
         _write_stage(module, folder, stage)
         done()
-    _write_groups(module, folder / BOUNDARIES, folder / GROUPS)
+    _write_groups(module, folder / _BOUNDARIES, folder / GROUPS)
     done = timed("codegen")
     program = generate(module, weights_of(module), chip)
     done()
@@ -244,9 +241,9 @@ def _compile(
         source.command, source.model, hashes, settings.quantization, chip, folder / BMODEL
     )
     result = Compilation(program, chip, seconds, module_info(module).notes, origin, layers, needs)
-    written = sorted({SUMMARY, *TABLES, *(file.name for file in folder.iterdir())})
+    written = sorted({COMPILED, *TABLES, *(file.name for file in folder.iterdir())})
     summary = {**result.summary(), "files": written}
-    (folder / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    (folder / COMPILED).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     return result
 
 

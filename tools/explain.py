@@ -14,7 +14,7 @@ from xdsl_tpu.backend.report import explain, read_groups
 from xdsl_tpu.backend.report.explain import Explanation
 from xdsl_tpu.backend.report.gap import Cause
 from xdsl_tpu.backend.timing import Timeline
-from xdsl_tpu.tools.compile_model import GROUPS
+from xdsl_tpu.tools.folder import GROUPS
 from xdsl_tpu.tools.provenance import network_floor
 
 BLOCKS = 10

@@ -5,11 +5,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import floats, ints
 from xdsl_tpu.dialects.errors import TpuError
+
+if TYPE_CHECKING:  # it takes longer to import than everything else that reads a command line
+    from xdsl_tpu.dialects import top
 
 CHANNELS = {"rgb": 3, "bgr": 3, "gray": 1, "rgba": 4}
 """Orders of channels that files of images can be brought to."""
@@ -58,7 +60,7 @@ Given = Mapping[str, Any]
 NAMES = (*(one.name for one in fields(Preprocess)), "std")
 
 
-def preprocess_of(given: Given, entry: top.InputOp | None = None) -> Preprocess:
+def preprocess_of(given: Given, entry: "top.InputOp | None" = None) -> Preprocess:
     """What was given, and what an input says of itself where nothing was.
 
     `std` stands for PyTorch's way of saying it: `mean` and `std` are of pixels from 0 to 1.
@@ -94,7 +96,7 @@ def preprocess_file(path: Path) -> Given:
         raise TpuError(f"{path}: {error}") from error
 
 
-def _said_by(entry: top.InputOp | None) -> dict[str, Any]:
+def _said_by(entry: "top.InputOp | None") -> dict[str, Any]:
     if entry is None or entry.pixel_format is None:
         return {}
     flag = entry.keep_aspect_ratio

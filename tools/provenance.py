@@ -21,9 +21,7 @@ from xdsl_tpu.backend.chip.identity import figures_of, fingerprint
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.weights import WEIGHT_FILE
 from xdsl_tpu.passes.pipelines import Quantization
-
-COMPILED = "compile.json"
-"""What `tpu-compile` leaves beside a program."""
+from xdsl_tpu.tools.folder import COMPILED
 
 _OF_COMPILATION = ("model", "weights", "calibration_table", "quantize_table")
 """Hashes that a run takes over from it."""

@@ -6,21 +6,14 @@ import tempfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from rich.console import Console
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.table import CalibrationTable
-from xdsl_tpu.tools.arguments import (
-    Parser,
-    add_common,
-    add_input_shapes,
-    cosine,
-    spread_shapes,
-)
 from xdsl_tpu.tools.calibrate_model import (
-    ENGINES,
     Samples,
     calibrate_model,
     canonical_top,
@@ -35,108 +28,19 @@ from xdsl_tpu.tools.files import check_writable, write_text
 from xdsl_tpu.tools.mixing.automatic import AUTO, Quantised, Wanted
 from xdsl_tpu.tools.mixing.journal import SUFFIX, FileJournal, Journal, Subject
 from xdsl_tpu.tools.mixing.network import Network
-from xdsl_tpu.tools.preprocess_arguments import add_preprocessing, preprocessing
+from xdsl_tpu.tools.preprocess_arguments import preprocessing
 from xdsl_tpu.tools.progress import counting, working
 from xdsl_tpu.tools.quantise_model import described, kept, modes_text, quantise_model, subject_of
-
-METHODS = ("max", "percentile", "kl", "mse", AUTO)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="tpu-calibrate",
-        description="Find the range of every tensor of a model on sample inputs.",
-    )
-    parser.add_argument("model", type=Path, metavar="MODEL", help=".onnx file or Top .mlir file")
-    parser.add_argument(
-        "--dataset",
-        type=Path,
-        required=True,
-        metavar="DIR|X.npz|random",
-        help="sample inputs: arrays by input name, one sample or several each; images, with how "
-        "the network takes them; random: eight of noise, and of ids within their tables",
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="TABLE", help="the table to write"
-    )
-    parser.add_argument(
-        "--method",
-        choices=METHODS,
-        default="max",
-        help="max keeps the largest magnitude; percentile, kl and mse may clip outliers; auto "
-        "takes the one whose network is closest to the float one on two samples (max)",
-    )
-    parser.add_argument(
-        "--percentile",
-        type=_percent,
-        default=99.99,
-        metavar="P",
-        help="percent of all numbers that method percentile keeps (99.99)",
-    )
-    parser.add_argument("--num", type=_count, metavar="N", help="use the first N samples only")
-    parser.add_argument(
-        "--engine",
-        choices=ENGINES,
-        default="auto",
-        help="what runs the model; auto: onnxruntime for .onnx files if installed",
-    )
-    add_input_shapes(parser)
-    add_preprocessing(parser)
-    parser.add_argument(
-        "--disable-pass",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="as in tpu-compile, where patterns that are left out leave other tensors",
-    )
-    _add_searches(parser)
-    add_common(parser)
-    return parser
-
-
-def _add_searches(parser: argparse.ArgumentParser) -> None:
-    """What is looked for by running the network in 8 bits."""
-    parser.add_argument(
-        "--bias-correction",
-        action="store_true",
-        help="also measure the mean error of every output channel, which INT8 takes from its bias; "
-        "method auto does so where it helps",
-    )
-    parser.add_argument(
-        "--suggest-mixed",
-        action="store_true",
-        help="also look for layers to keep in F16 (or wider) that cost few cycles, and write them "
-        "as a quantize table beside TABLE, with suffix .qtable; a search that was stopped goes on "
-        "from TABLE.journal",
-    )
-    parser.add_argument(
-        "--target-cosine",
-        type=cosine,
-        default=0.99,
-        metavar="C",
-        help="cosine of the outputs to the float network's that --suggest-mixed shall reach (0.99)",
-    )
-
-
-def _percent(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value <= 100:
-        raise argparse.ArgumentTypeError(f"'{text}' is not between 0 and 100")
-    return value
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
-    return int(text)
+from xdsl_tpu.tools.tpu_calibrate_arguments import arguments
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
-    args = _parser().parse_args(spread_shapes(argv))
+    run(arguments(argv))
+
+
+def run(args: argparse.Namespace) -> NoReturn:
+    """Carry out a command line that has been read, and exit as `main` does."""
     sys.exit(guarded(lambda: _run(args), show_traceback=args.debug))
 
 

@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from rich.console import Console
 from rich.table import Table
@@ -12,143 +13,31 @@ from xdsl_tpu.api.building import Request, build
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.timing import simulate_program
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.packed_weights import FORMATS as PACKED
 from xdsl_tpu.dialects.packed_weights import floats_of
-from xdsl_tpu.tools.arguments import (
-    Parser,
-    add_common,
-    add_input_shapes,
-    cosine,
-    spread_shapes,
-)
 from xdsl_tpu.tools.calibration_data import Source
-from xdsl_tpu.tools.compile_model import BMODEL, Compilation
+from xdsl_tpu.tools.compile_model import Compilation
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.explain import explain_program, print_explanation
+from xdsl_tpu.tools.folder import BMODEL
 from xdsl_tpu.tools.llm.command import (
-    add_language_model,
     compile_language_model,
     refuse_language_model_options,
 )
 from xdsl_tpu.tools.names import in_bytes
-from xdsl_tpu.tools.preprocess_arguments import add_preprocessing, preprocessing
+from xdsl_tpu.tools.preprocess_arguments import preprocessing
 from xdsl_tpu.tools.progress import working
 from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.survey import Unsupported, survey
-
-QUANTIZE = ("F32", "F16", "BF16", "INT8")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="tpu-compile",
-        description="Compile an ONNX model, Top IR, a OneFlow job or a language model to a BM1684X "
-        "program.",
-    )
-    parser.add_argument(
-        "model",
-        type=Path,
-        nargs="?",
-        metavar="MODEL",
-        help=".onnx file, or .mlir file of Top IR or a OneFlow job",
-    )
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: MODEL's name")
-    _add_formats(parser)
-    add_language_model(parser)
-    add_input_shapes(parser)
-    add_preprocessing(parser)
-    parser.add_argument(
-        "--weights",
-        type=Path,
-        metavar="X.npz",
-        help="weights of a .mlir file that names none (default for OneFlow: MODEL's name, .npz)",
-    )
-    parser.add_argument(
-        "--transfer-layout",
-        metavar="OPTIONS",
-        help='remove transpositions around ops first, for instance "target=NCHW cost=cycles"',
-    )
-    parser.add_argument(
-        "--disable-pass",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="leave out an optional pass, or a rewrite pattern by its name; may be repeated",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="compile nothing: list every op that is not supported, and what to do about it",
-    )
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="say what the program's cycles are spent on, and which three changes would gain most",
-    )
-    add_common(parser)
-    return parser
-
-
-def _add_formats(parser: argparse.ArgumentParser) -> None:
-    """The chip, and the number format of every op."""
-    parser.add_argument(
-        "--chip", default="bm1684x", help="chip name or .toml description (default: bm1684x)"
-    )
-    parser.add_argument(
-        "--cores",
-        type=int,
-        default=1,
-        metavar="N",
-        help="how many of the chip's cores the program is for (default: 1)",
-    )
-    parser.add_argument(
-        "--quantize",
-        type=str.upper,
-        choices=(*QUANTIZE, *PACKED),
-        default=None,
-        metavar="FORMAT",
-        help=f"number format of the program (default: F16): {', '.join(QUANTIZE)}; "
-        f"{', '.join(PACKED)}: matrices in 4 or 8 bits; with --llm no F32 or INT8",
-    )
-    parser.add_argument(
-        "--calibration-table",
-        type=Path,
-        metavar="FILE",
-        help="ranges of all tensors, as tpu-calibrate writes them; INT8 needs it (QDQ not)",
-    )
-    parser.add_argument(
-        "--asymmetric",
-        action="store_true",
-        help="INT8 with zero points: ranges from end to end instead of on both sides of zero",
-    )
-    parser.add_argument(
-        "--calibrate-with",
-        type=Path,
-        metavar="DIR|X.npz|random",
-        help="sample inputs, as tpu-calibrate takes them, to make tables from: ranges for INT8, "
-        "layers whose numbers F16 does not hold",
-    )
-    parser.add_argument(
-        "--min-cosine",
-        type=cosine,
-        metavar="C",
-        help="with --calibrate-with: cosine of the outputs to the float network's that thresholds, "
-        "corrected biases and layers in wider formats shall reach on the samples",
-    )
-    parser.add_argument(
-        "--quantize-table",
-        type=Path,
-        metavar="FILE",
-        help="lines 'op_name mode' for ops in another number format than --quantize",
-    )
+from xdsl_tpu.tools.tpu_compile_arguments import arguments
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
-    parser = _parser()
-    args = parser.parse_args(spread_shapes(argv))
-    if (args.model is None) == (args.llm is None):
-        parser.error("give a MODEL, or --llm FOLDER")
+    run(arguments(argv), argv)
+
+
+def run(args: argparse.Namespace, argv: Sequence[str] | None = None) -> NoReturn:
+    """Carry out a command line that has been read, and exit as `main` does."""
     command = command_line("tpu-compile", argv)
     sys.exit(guarded(lambda: _run(args, command), show_traceback=args.debug))
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -15,80 +15,24 @@ from rich.console import Console
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm import open_model
 from xdsl_tpu.frontend.llm.reference import Reference
-from xdsl_tpu.tools.arguments import Parser, add_common
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_text
 from xdsl_tpu.tools.llm.compile_llm import TOKENIZER
 from xdsl_tpu.tools.llm.generate import Made, generate
 from xdsl_tpu.tools.llm.session import Nets, Session, sampler
 from xdsl_tpu.tools.llm.times import print_times, times
+from xdsl_tpu.tools.tpu_generate_arguments import arguments
 
 Floats = npt.NDArray[np.float32]
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="tpu-generate",
-        description="Generate text with a language model on the machine model of a BM1684X.",
-    )
-    parser.add_argument("model", type=Path, metavar="DIR", help="what tpu-compile made of a model")
-    start = parser.add_mutually_exclusive_group()
-    start.add_argument("--prompt", metavar="TEXT", help="how the text begins")
-    start.add_argument(
-        "--ids", type=int, nargs="+", metavar="ID", help="the same in tokens, without a tokenizer"
-    )
-    parser.add_argument("--tokens", type=_count, default=32, metavar="N", help="at most (32)")
-    parser.add_argument(
-        "--temperature", type=_share, default=0.0, metavar="T", help="0 is greedy (0)"
-    )
-    parser.add_argument(
-        "--top-k", type=int, default=0, metavar="K", help="draw from the K best (0: all)"
-    )
-    parser.add_argument(
-        "--top-p", type=_share, default=1.0, metavar="P", help="draw from the best with share P (1)"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of drawing (0)")
-    parser.add_argument(
-        "--lookup",
-        type=_count,
-        default=1,
-        metavar="N",
-        help="up to N tokens in one step, guessed from the text before, where the model has nets "
-        "for that (1)",
-    )
-    parser.add_argument("--no-values", action="store_true", help="times only, at once")
-    parser.add_argument(
-        "--against",
-        type=Path,
-        metavar="FOLDER",
-        help="compare logits with a float reference of the model in this folder, its weights "
-        "quantised as the program's",
-    )
-    parser.add_argument("--report", type=Path, metavar="X.json", help="write the figures")
-    parser.add_argument("--chip", help="chip name or .toml description (default: the model's)")
-    add_common(parser)
-    return parser
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
-    return int(text)
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1e6:
-        raise argparse.ArgumentTypeError(f"'{text}' is not 0 or a positive number")
-    return value
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 and one message on a problem."""
-    args = _parser().parse_args(argv)
+    run(arguments(argv))
+
+
+def run(args: argparse.Namespace) -> NoReturn:
+    """Carry out a command line that has been read, and exit as `main` does."""
     sys.exit(guarded(lambda: _run(args), show_traceback=args.debug))
 
 

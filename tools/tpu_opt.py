@@ -35,7 +35,12 @@ from xdsl_tpu.tools.diagnostics import (
 from xdsl_tpu.tools.errors import UsageError, describe, guarded
 from xdsl_tpu.tools.files import check_writable, write_text
 from xdsl_tpu.tools.module_weights import attach_weights, save_weights
-from xdsl_tpu.tools.tpu_opt_arguments import add_arguments, pass_help, separate_pass_flags
+from xdsl_tpu.tools.tpu_opt_arguments import (
+    add_arguments,
+    pass_help,
+    pass_list,
+    separate_pass_flags,
+)
 from xdsl_tpu.tools.tpu_opt_passes import check_pass_name, requested_passes
 from xdsl_tpu.tools.universe import ASM, UNIVERSE
 from xdsl_tpu.tools.verify import blame
@@ -106,7 +111,7 @@ class TpuOptMain(xDSLOptMain):
     def run(self) -> None:
         """Everything from reading to writing; nothing is written unless all of it succeeds."""
         if self.args.list_passes:
-            print(pass_help(self.available_passes))
+            print(pass_list(self.available_passes))
             return
         if (output := self._output_file()) is not None:
             check_writable(output)

@@ -12,12 +12,14 @@ from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.named_pipelines import PIPELINES, pipeline_options
 from xdsl_tpu.passes.pipeline import did_you_mean, option_texts, summary
 from xdsl_tpu.passes.pipelines import STAGES
+from xdsl_tpu.passes.summaries import SUMMARIES
 from xdsl_tpu.tools.errors import UsageError
 from xdsl_tpu.tools.tpu_opt_passes import MLIR_FLAG, XDSL_FLAG
 
 PassLoader = Callable[[], type[ModulePass]]
 _WIDTH, _INDENT = 100, 35
 """Columns of the help, and where what is said of a pass begins."""
+_ROOM = _WIDTH - _INDENT
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -103,7 +105,7 @@ def add_arguments(
     frontends: Iterable[str],
     targets: Iterable[str],
 ) -> None:
-    """Declare everything `tpu-opt` takes; pass flags are accepted but listed by `pass_help`."""
+    """Declare everything `tpu-opt` takes; pass flags are accepted, and listed elsewhere."""
     parser.prog = "tpu-opt"
     parser.usage = 'tpu-opt [FILE] [--PASS[="OPTION=VALUE ..."]]... [-o FILE] [options]'
     parser.allow_abbrev = False
@@ -164,16 +166,31 @@ def _usage_error(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     )
 
 
-def pass_help(passes: Mapping[str, PassLoader]) -> str:
-    """One line for each pass, ours with their options first, then those of xDSL and plugins."""
+def pass_help(names: Iterable[str]) -> str:
+    """One line for each of our passes and pipelines, and the names of all others: loads none."""
+    others = ", ".join(name for name in names if name not in PASSES)
+    return "\n".join(
+        (
+            "passes of xdsl-tpu (flags run in the order given; --list-passes has their options):",
+            *(line for name, text in SUMMARIES.items() for line in _told(name, wrap(text, _ROOM))),
+            "",
+            *_pipeline_help(),
+            "",
+            "passes of xDSL and its plugins (--list-passes says what they do):",
+            *(f"  {line}" for line in wrap(others, _WIDTH - 2, break_on_hyphens=False)),
+        )
+    )
+
+
+def pass_list(passes: Mapping[str, PassLoader]) -> str:
+    """What each pass does, ours with their options first, then those of xDSL and plugins."""
     others = {name: load for name, load in passes.items() if name not in PASSES}
     return "\n".join(
         (
             'passes of xdsl-tpu (flags run in command-line order; options as --PASS="A=1 B=x"):',
             *(line for name in PASSES for line in _pass_lines(name, passes[name], options=True)),
             "",
-            "pipelines, wherever a pass can be named:",
-            *(line for name in PIPELINES for line in _pipeline_lines(name)),
+            *_pipeline_help(),
             "",
             "passes of xDSL and its plugins:",
             *(line for name in others for line in _pass_lines(name, others[name], options=False)),
@@ -181,13 +198,13 @@ def pass_help(passes: Mapping[str, PassLoader]) -> str:
     )
 
 
-def _pipeline_lines(name: str) -> list[str]:
-    stage = PIPELINES[name]
-    steps = f"{', '.join(STAGES[stage])}"
-    options = " ".join(pipeline_options())
-    lines = [f"the passes of stage {stage}: {steps}", options]
-    first, *rest = (part for line in lines for part in wrap(line, _WIDTH - _INDENT))
-    return [f"  --{name:<30} {first}", *(f"{'':<{_INDENT}}{line}" for line in rest)]
+def _pipeline_help() -> list[str]:
+    lines = ["pipelines, wherever a pass can be named:"]
+    for name, stage in PIPELINES.items():
+        said = f"the passes of stage {stage}: {', '.join(STAGES[stage])}"
+        told = [line for text in (said, " ".join(pipeline_options())) for line in wrap(text, _ROOM)]
+        lines += _told(name, told)
+    return lines
 
 
 def _pass_lines(name: str, load: PassLoader, *, options: bool) -> list[str]:
@@ -196,9 +213,13 @@ def _pass_lines(name: str, load: PassLoader, *, options: bool) -> list[str]:
     except Exception as error:  # whatever is wrong with one pass, the others are listed
         return [f"  --{name:<30} (not available: {error})"]
     texts = option_texts(pass_class) if options else []
-    told = [*wrap(summary(pass_class), _WIDTH - _INDENT), *wrap(" ".join(texts), _WIDTH - _INDENT)]
+    return _told(name, [*wrap(summary(pass_class), _ROOM), *wrap(" ".join(texts), _ROOM)])
+
+
+def _told(name: str, lines: Sequence[str]) -> list[str]:
+    """A name with what is said of it, in a column of its own."""
     head = f"  --{name:<30} "
-    if len(head) > _INDENT or not told:
-        return [head.rstrip(), *(f"{'':<{_INDENT}}{line}" for line in told)]
-    first, *rest = told
+    if len(head) > _INDENT or not lines:
+        return [head.rstrip(), *(f"{'':<{_INDENT}}{line}" for line in lines)]
+    first, *rest = lines
     return [f"{head}{first}", *(f"{'':<{_INDENT}}{line}" for line in rest)]

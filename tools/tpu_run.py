@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,6 @@ from xdsl_tpu.backend.timing import Timeline, simulate_program
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.check import check
 from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, comparison_table
-from xdsl_tpu.tools.compile_model import GROUPS
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.explain import explain_program, print_explanation
 from xdsl_tpu.tools.files import (
@@ -43,6 +42,7 @@ from xdsl_tpu.tools.files import (
     write_together,
 )
 from xdsl_tpu.tools.find_bad import find_bad, refuse_other_reports
+from xdsl_tpu.tools.folder import GROUPS
 from xdsl_tpu.tools.preprocess import Given, preprocess_file
 from xdsl_tpu.tools.progress import counting, working
 from xdsl_tpu.tools.provenance import command_line
@@ -57,7 +57,11 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with one message and a status that is not 0 on a problem."""
-    args = arguments(argv)
+    run(arguments(argv), argv)
+
+
+def run(args: argparse.Namespace, argv: Sequence[str] | None = None) -> NoReturn:
+    """Carry out a command line that has been read, and exit as `main` does."""
     command = command_line("tpu-run", argv)
     sys.exit(guarded(lambda: _run(args, command), show_traceback=args.debug))
 

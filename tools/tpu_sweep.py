@@ -1,17 +1,16 @@
 """`tpu-sweep`: many compilations, over chips and number formats."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from rich.console import Console
 from rich.table import Table
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.pipelines import check_disabled
-from xdsl_tpu.tools.arguments import Parser, add_common
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable
 from xdsl_tpu.tools.progress import counting
@@ -20,82 +19,19 @@ from xdsl_tpu.tools.sweep.plot import check_plot, plot
 from xdsl_tpu.tools.sweep.point import Files, Point, model_files
 from xdsl_tpu.tools.sweep.results import Result, Store
 from xdsl_tpu.tools.sweep.runners import run_locally, run_on_dask
-from xdsl_tpu.tools.tpu_compile import QUANTIZE
+from xdsl_tpu.tools.tpu_sweep_arguments import arguments
 
 FILE_COLUMNS = 140
 """Width of the table where standard output is no terminal: nothing has to be folded."""
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="tpu-sweep",
-        description="Compile models for every chip of a grid and compare the cycles.",
-    )
-    parser.add_argument(
-        "models", type=Path, nargs="+", metavar="MODEL", help=".onnx or Top .mlir files"
-    )
-    parser.add_argument(
-        "--chip-grid",
-        default="",
-        metavar="GRID",
-        help="figures of the chip and their values: 'lanes=32,64,128 ddr_load=29,58'",
-    )
-    parser.add_argument(
-        "--chip", default="bm1684x", help="chip name or .toml that the grid changes (bm1684x)"
-    )
-    parser.add_argument(
-        "--quantize",
-        type=_formats,
-        default=["F16"],
-        metavar="Q,...",
-        help=f"number formats, of {', '.join(QUANTIZE)} (default: F16)",
-    )
-    parser.add_argument(
-        "--disable-pass", action="append", default=[], metavar="NAME", help="as in tpu-compile"
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path("sweep"), metavar="DIR", help="results (sweep)"
-    )
-    parser.add_argument(
-        "--no-values",
-        action="store_true",
-        help="cycles only, which is all that a sweep computes: as in tpu-run",
-    )
-    parser.add_argument("--plot", type=Path, metavar="X.png", help="also draw cycles and gap")
-    parser.add_argument(
-        "--jobs",
-        type=_count,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="compilations at once on this machine (default: one per processor)",
-    )
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="a Dask scheduler, as tcp://host:8786, to run them"
-    )
-    parser.add_argument("--fresh", action="store_true", help="compute finished points again, too")
-    add_common(parser)
-    return parser
-
-
-def _formats(text: str) -> list[str]:
-    formats = text.upper().split(",")
-    for name in formats:
-        if name not in QUANTIZE:
-            raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(QUANTIZE)}")
-    if len(set(formats)) < len(formats):
-        raise argparse.ArgumentTypeError("a number format is given twice")
-    return formats
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
-    return int(text)
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point; exits with status 1 when a point failed, after all others have been done."""
-    args = _parser().parse_args(argv)
+    run(arguments(argv))
+
+
+def run(args: argparse.Namespace) -> NoReturn:
+    """Carry out a command line that has been read, and exit as `main` does."""
     sys.exit(guarded(lambda: _run(args), show_traceback=args.debug))
 
 

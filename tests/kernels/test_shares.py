@@ -16,7 +16,8 @@ from xdsl_tpu.backend.kernels.shares import parts_of, take
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.tools.compile_model import BMODEL, compile_model
+from xdsl_tpu.tools.compile_model import compile_model
+from xdsl_tpu.tools.folder import BMODEL
 
 CHIP = load_chip("bm1688")
 RANDOM = np.random.default_rng(3)

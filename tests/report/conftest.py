@@ -13,7 +13,8 @@ from tests.tools.small_models import MODELS
 
 from xdsl_tpu.backend.report import Groups, explain, html_report, read_groups, run_report
 from xdsl_tpu.backend.timing import simulate
-from xdsl_tpu.tools.compile_model import GROUPS, compile_model
+from xdsl_tpu.tools.compile_model import compile_model
+from xdsl_tpu.tools.folder import GROUPS
 
 
 @pytest.fixture(scope="package")

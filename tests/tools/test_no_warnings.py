@@ -107,7 +107,7 @@ def test_users_see_none_unless_they_ask(
         "from importlib.abc import MetaPathFinder\n"
         "class Plant(MetaPathFinder):\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'xdsl_tpu.tools.tpu_compile':\n"
+        "        if name == 'xdsl_tpu.tools.tpu_compile_arguments':\n"
         "            warnings.warn('planted', RuntimeWarning)\n"
         "sys.meta_path.insert(0, Plant())\n"
     )

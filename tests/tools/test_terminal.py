@@ -209,6 +209,7 @@ def test_a_missing_package_is_named(
     for name in [name for name in sys.modules if name.startswith("xdsl_tpu.frontend.llm")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "xdsl_tpu.tools.tpu_generate", raising=False)
+    monkeypatch.setattr(sys, "argv", ["tpu-generate", "model"])
     with pytest.raises(SystemExit) as ended:
         commands.tpu_generate()
     assert str(ended.value).startswith("error: the package safetensors is missing: install")

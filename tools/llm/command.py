@@ -9,56 +9,12 @@ from rich.console import Console
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.packed_weights import FORMATS as PACKED
+from xdsl_tpu.tools.llm.arguments import LENGTH
 from xdsl_tpu.tools.progress import working
 
-LENGTH = 512
 _OWN = {"seq": "--seq", "lm_head": "--lm-head", "chunk": "--chunk", "steps": "--steps"}
 _OTHERS = ("input_shapes", "weights", "transfer_layout", "disable_pass", "check",
            "calibration_table", "calibrate_with", "min_cosine", "quantize_table")  # fmt: skip
-
-
-def add_language_model(parser: argparse.ArgumentParser) -> None:
-    """--llm, and what goes with it."""
-    parser.add_argument(
-        "--llm",
-        type=Path,
-        metavar="FOLDER",
-        help="compile a language model instead: a Hugging Face folder with config.json and "
-        ".safetensors files",
-    )
-    parser.add_argument(
-        "--seq", type=int, metavar="N", help=f"with --llm: tokens of prompt and text ({LENGTH})"
-    )
-    parser.add_argument(
-        "--chunk",
-        type=int,
-        metavar="N",
-        help="with --llm: a prompt comes N tokens at a time; histories of N, 2N .. tokens have "
-        "nets of their own",
-    )
-    parser.add_argument(
-        "--steps",
-        type=int,
-        nargs="+",
-        metavar="N",
-        help="with --llm: decoding nets that take N tokens in one step besides those for one",
-    )
-    parser.add_argument(
-        "--group",
-        type=int,
-        choices=(32, 64, 128),
-        help="of matrices in 4 or 8 bits: weights that share a scale (64)",
-    )
-    parser.add_argument(
-        "--symmetric",
-        action="store_true",
-        help="of matrices in 4 or 8 bits: zero points in the middle",
-    )
-    parser.add_argument(
-        "--lm-head",
-        choices=("F16", "W8", "W4"),
-        help="with --llm: format of the output matrix (F16)",
-    )
 
 
 def refuse_language_model_options(args: argparse.Namespace) -> None:

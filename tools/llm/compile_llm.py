@@ -25,7 +25,8 @@ from xdsl_tpu.frontend.llm.nets import (
 )
 from xdsl_tpu.frontend.llm.stages import Stages, history_blocks
 from xdsl_tpu.passes.pipelines import Settings
-from xdsl_tpu.tools.compile_model import BMODEL, scratch_folder
+from xdsl_tpu.tools.compile_model import scratch_folder
+from xdsl_tpu.tools.folder import BMODEL
 from xdsl_tpu.tools.llm.layers import Compiled, NetCompiler, Template
 from xdsl_tpu.tools.llm.manifest import Manifest, manifest_of
 

@@ -13,7 +13,7 @@ from xdsl_tpu.backend.execute import LoadedProgram
 from xdsl_tpu.backend.timing import simulate_program
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm.nets import decode_mask, prefill_mask
-from xdsl_tpu.tools.compile_model import BMODEL
+from xdsl_tpu.tools.folder import BMODEL
 from xdsl_tpu.tools.llm.manifest import Manifest, read_manifest
 
 Array = npt.NDArray[Any]

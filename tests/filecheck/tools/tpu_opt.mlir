@@ -33,7 +33,7 @@
 // HELP: --canonicalize Apply all canonicalisation patterns
 // HELP: --shape-infer Infer all shapes
 // HELP: passes of xDSL and its plugins
-// HELP: --cse
+// HELP: cse
 #loc = loc(unknown)
 module @m {
   func.func @main(%arg0: tensor<4xf32> loc(unknown)) -> tensor<4xf32> {
