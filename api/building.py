@@ -96,6 +96,7 @@ def build(
                 request.input_shapes,
                 request.disable,
                 on_stage,
+                output,
             )
             made, tables = stack.enter_context(making)
             tables_of = replace(quantization, calibration_table=made.calibration_table)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.chip.identity import figures_of, fingerprint
 from xdsl_tpu.dialects.text import module_text
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.calibration.observe import Observation
@@ -79,7 +81,11 @@ def quantise_model(
 
 
 def subject_of(
-    module: ModuleOp, engine: str, samples: Samples, limit: int | None = None
+    module: ModuleOp,
+    engine: str,
+    samples: Samples,
+    limit: int | None = None,
+    chip_name: str = "bm1684x",
 ) -> Subject:
     """What the measurements of a search are of: others are worth nothing to it."""
     weights = weights_of(module)
@@ -89,6 +95,7 @@ def subject_of(
         "version": version("xdsl-tpu"),
         "model": digest("\n".join((module_text(module), *arrays)).encode()),
         "engine": engine,
+        "chip": fingerprint(figures_of(load_chip(chip_name))),
         "samples": digest("\n".join(inputs).encode()),
     }
 
@@ -101,17 +108,18 @@ def widened(
     target: float | None,
     chip_name: str = "bm1684x",
     on_step: Callable[[str], None] = lambda text: None,
+    journal: Journal | None = None,
 ) -> Mixture:
     """The wider formats of layers of a program in F16 or BF16, and its cosine on the samples.
 
-    Raises TpuError when the target is out of reach.
+    `journal` is as in `quantise_model`. Raises TpuError when the target is out of reach.
     """
     on_step("running the samples")
     observed, count = observe(engine, samples)
     judged = [inputs for _, inputs in samples.samples(min(EVALUATED, count))]
     goal = None if target is None else Wanted(target=target).goal
     with tempfile.TemporaryDirectory() as folder:
-        network = Network(module, judged, Path(folder), chip_name, mode=mode)
+        network = Network(module, judged, Path(folder), chip_name, mode=mode, journal=journal)
         on_step("looking for layers that need a wider format")
         return find_float_mixture(network, observed.table("max"), goal, on_step)
 

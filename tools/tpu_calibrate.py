@@ -82,11 +82,8 @@ def _journal(table: Path, subject: Subject, console: Console) -> FileJournal:
     path = table.with_name(table.name + SUFFIX)
     check_writable(path)
     journal = FileJournal(path, subject)
-    if journal.begun_anew:
-        differs = ", ".join(journal.begun_anew)
-        console.print(f"{path}: begun anew, because these differ: {differs}", highlight=False)
-    elif journal.resumed:
-        console.print(f"{path}: {journal.resumed} measurements are done already", highlight=False)
+    if journal.begins:
+        console.print(journal.begins, highlight=False)
     return journal
 
 

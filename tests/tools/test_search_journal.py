@@ -166,3 +166,46 @@ def test_a_terminated_search_leaves_its_journal_and_nothing_half_written(
     assert (process.returncode, said) == (143, b"error: terminated\n")
     assert [file.name for file in folder.iterdir()] == ["t.cali.journal"]
     assert all(json.loads(line) for line in journal.read_text().splitlines())
+
+
+def compiled(models: Path, samples: Path, out: Path, cosine: str) -> list[str | Path]:
+    sought = ("--calibrate-with", samples, "--min-cosine", cosine)
+    return [models / "cnn.onnx", "--quantize", "INT8", *sought, "-o", out, "--quiet"]
+
+
+def test_a_compilation_that_was_interrupted_goes_on(
+    call: Run, models: Path, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "new" / "parts"
+    assert call("tpu-compile", *compiled(models, samples, whole, "0.9999")).status == 0
+    goes_on = stopped(monkeypatch, 2)
+    assert call("tpu-compile", *compiled(models, samples, parts, "0.9999")).status == 130
+    assert [file.name for file in parts.iterdir()] == ["calibration.journal"]
+    goes_on()
+    arguments = compiled(models, samples, parts, "0.9999")[:-1]
+    done = call("tpu-compile", *arguments)
+    assert done.status == 0
+    known = "calibration.journal: 2 measurements are done already"
+    assert known in done.err.replace("\n", "")
+    for name in ("model.bmodel", "calibration.cali"):
+        assert (parts / name).read_bytes() == (whole / name).read_bytes()
+    names = [{file.name for file in folder.iterdir()} for folder in (whole, parts)]
+    assert names[0] == names[1]
+    assert not any("journal" in name for name in names[0])
+
+
+def test_a_failure_keeps_what_was_measured_and_no_folder_where_that_is_nothing(
+    call: Run, models: Path, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise TpuError("no room")
+
+    out = tmp_path / "new" / "out"
+    monkeypatch.setattr("xdsl_tpu.tools.calibrated_compile.quantise_model", fails)
+    assert call("tpu-compile", *compiled(models, samples, out, "0.9")).status == 1
+    assert not out.parent.exists()
+    monkeypatch.undo()
+    monkeypatch.setattr("xdsl_tpu.api.building.compile_model", fails)
+    done = call("tpu-compile", *compiled(models, samples, out, "0.9"))
+    assert (done.status, done.err) == (1, "error: no room\n")
+    assert [file.name for file in out.iterdir()] == ["calibration.journal"]

@@ -50,6 +50,7 @@ class FileJournal(Journal):
 
     def __init__(self, path: Path, subject: Subject) -> None:
         super().__init__()
+        self.path = path
         self.begun_anew: list[str] = []
         head = json.dumps({"journal of": dict(subject)}) + "\n"
         lines = self._read(path, subject)
@@ -57,6 +58,13 @@ class FileJournal(Journal):
         write_text(path, "".join((head, *lines)))
         self.resumed = len(self.known)
         self._stream: IO[str] = path.open("a", encoding="utf-8")
+
+    @property
+    def begins(self) -> str:
+        """What it knows, or why it knows nothing any more, in words; empty where it is new."""
+        if self.begun_anew:
+            return f"{self.path}: begun anew, because these differ: {', '.join(self.begun_anew)}"
+        return f"{self.path}: {self.resumed} measurements are done already" if self.resumed else ""
 
     def __enter__(self) -> Self:
         return self
