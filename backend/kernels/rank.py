@@ -1,10 +1,12 @@
 """`tpu.Rank` and `tpu.Ranked`: comparisons of each element with all others of its row, on the chip.
 
 Each lane has some neighbouring elements (or places) of its own, and the whole row. For one of its
-own at a time it marks those of the row that count, and adds the marks up by halves.
+own at a time it marks those of the row that count, and adds the marks up by halves. Longer rows
+come in blocks, whose sums are added up.
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -26,37 +28,45 @@ from xdsl_tpu.dialects.errors import NoKernel
 
 F32 = DType.F32
 
-_UNIT = 64
-"""Elements that lines are made of, so that they can be halved several times."""
+_UNIT, _SMALL_UNIT = 64, 4
+"""Elements that lines are made of, and shorter ones, so that they can be halved several times. Sums
+overwrite a quarter of their line, which holds none of the zeros behind it."""
+
+LONGEST_BLOCK = 8960
+"""Elements of a row that are compared at a time: six lines of them are in every lane."""
 
 
 def rank(context: KernelContext, op: Operation) -> None:
-    """Emit the ranks of f32 rows; NoKernel for other types, DoesNotFit for longer rows."""
+    """Emit the ranks of f32 rows; NoKernel for other types."""
     assert isinstance(op, tpu.RankOp)
     x, out = context.value(op.input), context.value(op.output)
     _check(op, x, out)
     e, rows = context.emitter, _Rows(context, x.shape[-1], x.shape[-1])
     own, row, mine, ahead = rows.own(), rows.line(), rows.line(), rows.line()
-    marks = rows.line(), rows.line(), rows.sums()
+    marks = rows.line(), rows.line(), rows.line()
+    rows.blocks[0].end_in_zeros(marks[2])
     _count(e, mine)
     e.arith(Arith.SUB, ahead, mine, rows.first_places())
     for number in range(math.prod(x.shape[:-1])):
-        rows.load(row, x, number)
-        fetch(e, own, rows.parts(x, number))
+        rows.fetch(own, x, number)
         result = rows.result()
-        for place in range(rows.each):
-            _, by_c, by_h, _ = own.strides
-            e.copy(mine, strided(own.at(h=place), mine.shape, (0, by_c, by_h, 0), F32))
-            more, less = (row, mine) if op.largest.value.data else (mine, row)
-            _mark(e, (more, less), marks, ahead, place)
-            _total(e, rows.at(result, place), marks[2], mine, rows.padded)
-        put(e, rows.parts(out, number), result)
+        for block in rows.blocks:
+            first, *lines = (block.of(line) for line in (row, mine, ahead, *marks))
+            block.load(first, x, number, marks[2])
+            for place in range(rows.each):
+                _, by_c, by_h, _ = own.strides
+                e.copy(lines[0], strided(own.at(h=place), lines[0].shape, (0, by_c, by_h, 0), F32))
+                more, less = (first, lines[0]) if op.largest.value.data else (lines[0], first)
+                _mark(e, (more, less), lines[2:], lines[1], place - block.start)
+                _total(e, block.at(place), marks[2], mine, block.padded)
+            block.add(result)
+        rows.put(out, number, result)
 
 
 def _mark(
     e: Emitter,
     values: tuple[LocalTensor, LocalTensor],
-    marks: tuple[LocalTensor, LocalTensor, LocalTensor],
+    marks: Sequence[LocalTensor],
     ahead: LocalTensor,
     place: int,
 ) -> None:
@@ -70,23 +80,27 @@ def _mark(
 
 
 def ranked(context: KernelContext, op: Operation) -> None:
-    """Emit the picks of f32 rows; NoKernel for other types, DoesNotFit for longer rows."""
+    """Emit the picks of f32 rows; NoKernel for other types."""
     assert isinstance(op, tpu.RankedOp)
     x, ranks, out = (context.value(v) for v in (op.input, op.ranks, op.output))
     _check(op, x, ranks, out)
     e, rows = context.emitter, _Rows(context, x.shape[-1], out.shape[-1])
-    row, order, other, marks = rows.line(), rows.line(), rows.line(), rows.sums()
+    row, order, other, marks = rows.line(), rows.line(), rows.line(), rows.line()
+    rows.blocks[0].end_in_zeros(marks)
     first = rows.first_places()
     for number in range(math.prod(x.shape[:-1])):
-        rows.load(row, x, number)
-        rows.load(other, ranks, number)
-        e.arith(Arith.SUB, order, other, first)
         result = rows.result()
-        for place in range(rows.each):
-            e.select(Compare.GREATER, other, order, place - 0.5, row, 0.0)
-            e.select(Compare.GREATER, marks, order, place + 0.5, 0.0, other)
-            _total(e, rows.at(result, place), marks, other, rows.padded)
-        put(e, rows.parts(out, number), result)
+        for block in rows.blocks:
+            values, orders, picks, found = (block.of(line) for line in (row, order, other, marks))
+            block.load(values, x, number, marks)
+            block.load(picks, ranks, number)
+            e.arith(Arith.SUB, orders, picks, first)
+            for place in range(rows.each):
+                e.select(Compare.GREATER, picks, orders, place - 0.5, values, 0.0)
+                e.select(Compare.GREATER, found, orders, place + 0.5, 0.0, picks)
+                _total(e, block.at(place), marks, other, block.padded)
+            block.add(result)
+        rows.put(out, number, result)
 
 
 def _check(op: Operation, *values: DdrValue) -> None:
@@ -94,38 +108,26 @@ def _check(op: Operation, *values: DdrValue) -> None:
         raise NoKernel(f"{where(op)}: only rows of f32 have an order here")
 
 
-@dataclass
 class _Rows:
-    """Rows of `size` elements in every lane; `made` results, evenly over the lanes."""
+    """Rows of `size` elements, block by block in every lane; `made` results of each row, over the
+    lanes."""
 
-    context: KernelContext
-    size: int
-    made: int
-
-    def __post_init__(self) -> None:
-        lanes = self.context.chip.lanes
-        self._memory: LocalMemory = self.context.memory()
-        self.lanes = next(n for n in range(min(lanes, self.made), 0, -1) if self.made % n == 0)
-        self.each = self.made // self.lanes
+    def __init__(self, context: KernelContext, size: int, made: int) -> None:
+        self.context, self.size, self.made = context, size, made
+        self._memory: LocalMemory = context.memory()
+        self.each = -(-made // min(context.chip.lanes, made))
+        self.lanes = -(-made // self.each)
+        count = -(-size // LONGEST_BLOCK)
+        self.longest = align(-(-size // count), _UNIT) if count > 1 else size
         self._results = [self.own() for _ in range(2)]
-
-    @property
-    def padded(self) -> int:
-        """Elements of a line with what makes it a number that can be halved often."""
-        return align(self.size, _UNIT)
+        starts = range(0, size, self.longest)
+        self.part = self.own() if len(starts) > 1 else None
+        self.blocks = [_Block(self, at, min(self.longest, size - at)) for at in starts]
 
     def line(self) -> LocalTensor:
-        """Room for a whole row in every lane."""
-        line = self._memory.aligned((1, self.lanes, 1, self.padded), F32)
-        return aligned(self.context.chip, line.address, (1, self.lanes, 1, self.size), F32)
-
-    def sums(self) -> LocalTensor:
-        """A line with zeros behind it."""
-        line = self.line()
-        if self.padded > self.size:
-            rest = (1, self.lanes, 1, self.padded - self.size)
-            self.context.emitter.copy(strided(line.at(w=self.size), rest, line.strides, F32), 0.0)
-        return line
+        """Room for a block of a row in every lane."""
+        line = self._memory.aligned((1, self.lanes, 1, padded(self.longest)), F32)
+        return aligned(self.context.chip, line.address, (1, self.lanes, 1, self.longest), F32)
 
     def own(self) -> LocalTensor:
         """Room for a number for each result."""
@@ -136,20 +138,35 @@ class _Rows:
         self._results.reverse()
         return self._results[0]
 
-    def at(self, tensor: LocalTensor, place: int) -> LocalTensor:
-        """The number of one result in each lane."""
-        return tensor.window((0, 0, place, 0), (1, self.lanes, 1, 1), self.context.chip)
+    @property
+    def latest(self) -> LocalTensor:
+        """What `result` gave last."""
+        return self._results[0]
 
-    def load(self, target: LocalTensor, source: DdrValue, number: int) -> None:
-        """Bring row `number` to every lane."""
-        start = source.address + number * self.size * F32.bytes
-        row = contiguous(start, (1, 1, 1, self.size), F32)
-        self.context.emitter.load_broadcast(target, row)
+    def fetch(self, own: LocalTensor, source: DdrValue, number: int) -> None:
+        """Bring each lane its own elements of row `number`."""
+        for local, ddr in self._parts(own, source, number):
+            fetch(self.context.emitter, local, ddr)
 
-    def parts(self, value: DdrValue, number: int) -> GlobalTensor:
-        """Row `number` in DDR, a part for each lane."""
+    def put(self, target: DdrValue, number: int, result: LocalTensor) -> None:
+        """Store the results of row `number`."""
+        for local, ddr in self._parts(result, target, number):
+            put(self.context.emitter, ddr, local)
+
+    def _parts(
+        self, own: LocalTensor, value: DdrValue, number: int
+    ) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
+        """Row `number` in DDR, a part for each lane. Where they are not even the last lane has the
+        last ones, of which the lane before has some, too."""
         start = value.address + number * self.made * F32.bytes
-        return contiguous(start, (1, self.lanes, self.each, 1), F32)
+        whole = self.made // self.each
+        ends = [(0, whole, start)]
+        if whole < self.lanes:
+            ends.append((whole, 1, start + (self.made - self.each) * F32.bytes))
+        for lane, lanes, address in ends:
+            shape = (1, lanes, self.each, 1)
+            local = own.window((0, lane, 0, 0), shape, self.context.chip)
+            yield local, contiguous(address, shape, F32)
 
     def first_places(self) -> LocalTensor:
         """The number of the first result of each lane."""
@@ -157,8 +174,67 @@ class _Rows:
         for lane in range(self.lanes):
             address = lane << self.context.chip.lane_shift | first.address
             one = strided(address, (1, 1, 1, 1), (1, 1, 1, 1), F32)
-            self.context.emitter.copy(one, float(lane * self.each))
+            place = min(lane * self.each, self.made - self.each)
+            self.context.emitter.copy(one, float(place))
         return first
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Elements [start, start + size) of rows."""
+
+    rows: _Rows
+    start: int
+    size: int
+
+    @property
+    def padded(self) -> int:
+        """Elements that are added up."""
+        return padded(self.size)
+
+    def end_in_zeros(self, line: LocalTensor) -> None:
+        """Zeros behind the block."""
+        _clear(self.rows.context.emitter, line, self.size, self.padded)
+
+    def of(self, line: LocalTensor) -> LocalTensor:
+        """As much of a line as the block takes."""
+        lanes = line.shape[1]
+        return strided(line.address, (1, lanes, 1, self.size), line.strides, F32)
+
+    def load(
+        self, target: LocalTensor, source: DdrValue, number: int, sums: LocalTensor | None = None
+    ) -> None:
+        """Bring its part of row `number` to every lane, and zeros behind what will be added up in
+        the line `sums` where blocks are not all as long."""
+        emitter = self.rows.context.emitter
+        start = source.address + (number * self.rows.size + self.start) * F32.bytes
+        emitter.load_broadcast(target, contiguous(start, (1, 1, 1, self.size), F32))
+        if sums is not None and self.size < self.rows.longest:
+            self.end_in_zeros(sums)
+
+    def at(self, place: int) -> LocalTensor:
+        """Where its sum for one result in each lane belongs."""
+        sums = self.rows.part if self.start else self.rows.latest
+        assert sums is not None
+        chip = self.rows.context.chip
+        return sums.window((0, 0, place, 0), (1, self.rows.lanes, 1, 1), chip)
+
+    def add(self, result: LocalTensor) -> None:
+        """Add its sums to those of the blocks before."""
+        if self.start and self.rows.part is not None:
+            self.rows.context.emitter.arith(Arith.ADD, result, result, self.rows.part)
+
+
+def padded(size: int) -> int:
+    """Elements of a line with what makes it a number that can be halved often."""
+    return align(size, _UNIT if size >= _UNIT else _SMALL_UNIT)
+
+
+def _clear(e: Emitter, line: LocalTensor, start: int, end: int) -> None:
+    """Zeros at elements [start, end) of a line in every lane."""
+    if start < end:
+        rest = (1, line.shape[1], 1, end - start)
+        e.copy(strided(line.at(w=start), rest, line.strides, F32), 0.0)
 
 
 def _count(e: Emitter, line: LocalTensor) -> None:

@@ -17,7 +17,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.integers import INTEGER, is_integer_tensor
 from xdsl_tpu.dialects.names import fused_loc
-from xdsl_tpu.passes.lowering import elementwise, indexing, matrices, movement, ranking, scatter
+from xdsl_tpu.passes.lowering import elementwise, indexing, matrices, movement, ranking, scatter, top_k
 from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.integer_steps import (
@@ -133,6 +133,7 @@ FORMS: tuple[Lowerings, ...] = (
     movement.LOWERINGS,
     ranking.LOWERINGS,
     scatter.LOWERINGS,
+    top_k.LOWERINGS,
 )
 """Lowerings that serve integers as they serve floats, but for those of `ONLY_FLOATS`."""
 

@@ -18,6 +18,7 @@ from xdsl_tpu.passes.lowering import (
     reduction,
     resize,
     scatter,
+    top_k,
 )
 from xdsl_tpu.passes.lowering.context import Lowerings
 
@@ -36,6 +37,7 @@ LOWERINGS: Lowerings = {
     **reduction.LOWERINGS,
     **resize.LOWERINGS,
     **scatter.LOWERINGS,
+    **top_k.LOWERINGS,
 }
 
 STAY: tuple[type[Operation], ...] = (top.InputOp, top.WeightOp, top.NoneOp)

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from tests.kernels.harness import Case, check
 
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.isa.common import LIMITS
-from xdsl_tpu.backend.kernels import reduce
+from xdsl_tpu.backend.kernels import reduce_ways
 from xdsl_tpu.backend.kernels.cheapest import Way
 from xdsl_tpu.backend.kernels.reduction import plan_reduction
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.tensor import DType
+from xdsl_tpu.backend.timing import simulate_program
 
 KINDS = ("f32", "f16")
 
@@ -108,13 +110,43 @@ def test_sums_along_the_lanes(
     def second(context: KernelContext, ways: Sequence[Way], key: Hashable) -> Way:
         return ways[1]
 
-    monkeypatch.setattr(reduce, "cheapest", second)
+    monkeypatch.setattr(reduce_ways, "cheapest", second)
     case = Case(kind)
     operands = [case.input("x", shape), "none", "none"]
     attributes = {"axes": str(axes), "keepdims": "true", "mode": f'"{mode}"'}
     case.op("tpu.Reduce", operands, attributes, "y", result)
     outcome = check(case)
     assert {command.form.family for command in outcome.program.tiu} & {"MM2", "CONV"}
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32", "bf16"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "shape", [(128, 7), (1, 320, 64), (2, 64, 9, 33), (1, 64 * 5000, 3)], ids=str
+)
+def test_rows_lane_by_lane(
+    kind: str, mode: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that a lane has one behind the other, whether that is the cheapest way or not."""
+
+    def last(context: KernelContext, ways: Sequence[Way], key: Hashable) -> Way:
+        return ways[-1]
+
+    monkeypatch.setattr(reduce_ways, "cheapest", last)
+    case = Case(kind)
+    operands = [case.input("x", shape), "none", "none"]
+    attributes = {"axes": f"[{len(shape) - 1}]", "keepdims": "true", "mode": f'"{mode}"'}
+    case.op("tpu.Reduce", operands, attributes, "y", (*shape[:-1], 1))
+    check(case)
+
+
+def test_results_of_single_elements_are_stored_in_runs() -> None:
+    case = Case("f32")
+    operands = [case.input("x", (2368, 64)), "none", "none"]
+    attributes = {"axes": "[1]", "keepdims": "true", "mode": '"ReduceMax"'}
+    case.op("tpu.Reduce", operands, attributes, "y", (2368, 1))
+    program = check(case).program
+    assert simulate_program(program, load_chip("bm1684x"))[0].total < 14_000
 
 
 def test_sums_go_along_the_lanes_where_rows_are_short_within_them() -> None:

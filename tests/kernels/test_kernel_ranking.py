@@ -1,0 +1,78 @@
+"""The largest elements in order on the machine, to the bit: all pairs, and groups first."""
+
+import numpy as np
+import pytest
+from tests.kernels.on_machine import Array, assert_exact
+from tests.passes.lowering_samples import Sample, X
+
+from xdsl_tpu.backend.kernels import rank
+from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.lowering.top_k import LONG_ROW, plan
+
+WIDTH = (64, 16)
+"""Lanes, and f32 numbers that each computes with at a time."""
+
+
+def coarse(*shape: int) -> Array:
+    """Numbers of which many are equal."""
+    return np.random.default_rng(shape).integers(-50, 50, shape).astype(np.float32)
+
+
+def top_k(x: Array, count: int, axis: int = -1, largest: bool = True) -> Sample:
+    given = {"axis": axis % x.ndim, "K": count, "largest": largest}
+    return Sample(top.TopKOp, [X(x)], given, 2)
+
+
+@pytest.mark.parametrize("size", [LONG_ROW, LONG_ROW + 3, 197, 1009])
+@pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+def test_rows_of_any_size(size: int, share: float) -> None:
+    """Also those that lanes cannot share evenly."""
+    assert_exact(top_k(coarse(2, size), max(1, int(size * share))))
+
+
+@pytest.mark.parametrize("size", [128, 129, 200, 383])
+def test_rows_of_several_blocks(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last block may be of any size."""
+    monkeypatch.setattr(rank, "LONGEST_BLOCK", 64)
+    assert plan(size, size // 2 + 1, 2, WIDTH) == 0
+    assert_exact(top_k(coarse(2, size), size // 2 + 1))
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize(("rows", "size", "count"), [(1, 20011, 50), (3, 1500, 5), (1, 151936, 50)])
+def test_groups_of_neighbours(rows: int, size: int, count: int, largest: bool) -> None:
+    """Equal elements of different groups keep their order, and what is behind the last whole group
+    counts."""
+    assert plan(size, count, rows, WIDTH)
+    x = coarse(rows, size)
+    x[:, -2:] = 60 if largest else -60
+    assert_exact(top_k(x, count, largest=largest))
+
+
+def test_all_equal() -> None:
+    assert_exact(top_k(np.ones((2, 5000), np.float32), 40))
+
+
+def test_the_ends_of_the_range() -> None:
+    """A row may have nothing but the least numbers beside its best ones."""
+    x = np.full((1, 5000), -3.4e38, np.float32)
+    x[0, [4999, 17, 2500]] = 3, 3.4e38, -1e38
+    assert_exact(top_k(x, 3))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_any_axis(axis: int) -> None:
+    assert_exact(top_k(coarse(*(131 if at == axis else 3 for at in range(3))), 4, axis))
+
+
+@pytest.mark.parametrize("mode", ["F16", "BF16"])
+def test_16_bit(mode: str) -> None:
+    assert_exact(top_k(coarse(1, 3000), 7), mode)
+
+
+@pytest.mark.parametrize("mode", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("shape", [(1, 10007), (3, 5000, 1)])
+def test_the_place_of_the_best_of_a_long_row(shape: tuple[int, ...], mode: str, last: bool) -> None:
+    given = {"axis": 1, "keepdims": True, "mode": mode, "select_last_index": last}
+    assert_exact(Sample(top.ArgOp, [X(coarse(*shape))], given, 2))
