@@ -19,8 +19,9 @@ from xdsl_tpu.frontend.llm.formats import FORMATS, HEADS, WeightFormat
 from xdsl_tpu.frontend.llm.model import open_model
 from xdsl_tpu.frontend.llm.reference import Reference
 from xdsl_tpu.frontend.llm.stages import Stages
+from xdsl_tpu.tools.llm.choice import greedy
 from xdsl_tpu.tools.llm.compile_llm import compile_llm
-from xdsl_tpu.tools.llm.session import Nets, Session, greedy
+from xdsl_tpu.tools.llm.session import Nets, Session
 
 EXAMPLE = Path(__file__).parents[1] / "examples/language_model"
 CHIP = "bm1684x"
@@ -49,9 +50,9 @@ def compared(nets: Nets, reference: Reference, seed: int, tokens: int) -> Text:
         theirs = reference.logits(text, nets.manifest.length)[-1]
         product = float(ours.astype(np.float64) @ theirs)
         cosine = min(cosine, product / float(np.linalg.norm(ours) * np.linalg.norm(theirs)))
-        if greedy(ours) != int(np.argmax(theirs)):
+        if greedy(ours, text) != int(np.argmax(theirs)):
             break
-        text.append(greedy(ours))
+        text.append(greedy(ours, text))
         same += 1
         if same < tokens:
             ours = session.step(text[-1])

@@ -15,15 +15,43 @@ from rich.console import Console
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm import open_model
 from xdsl_tpu.frontend.llm.reference import Reference
+from xdsl_tpu.frontend.llm.sampling import MOST
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable, write_text
+from xdsl_tpu.tools.llm.choice import Chances, Choose, chip_sampler, sampler
 from xdsl_tpu.tools.llm.compile_llm import TOKENIZER
 from xdsl_tpu.tools.llm.generate import Made, generate
-from xdsl_tpu.tools.llm.session import Nets, Session, sampler
+from xdsl_tpu.tools.llm.session import Nets, Session
 from xdsl_tpu.tools.llm.times import print_times, times
 from xdsl_tpu.tools.tpu_generate_arguments import arguments
 
 Floats = npt.NDArray[np.float32]
+
+
+def _chooser(args: argparse.Namespace, nets: Nets) -> Choose:
+    """Raises TpuError for options that do not go together."""
+    given: dict[str, float | None] = {
+        "temperature": args.temperature,
+        "top_k": args.top_k,
+        "top_p": args.top_p,
+        "repetition_penalty": args.repetition_penalty,
+    }
+    if not args.sample:
+        if args.repetition_penalty is not None:
+            raise TpuError("--repetition-penalty is of --sample; give that as well")
+        return sampler(args.temperature or 0.0, args.top_k or 0, _or(args.top_p, 1.0), args.seed)
+    known = {**nets.manifest.sampling, **{k: v for k, v in given.items() if v is not None}}
+    chances = Chances(
+        known.get("temperature", 1.0),
+        int(known.get("top_k", MOST)),
+        known.get("top_p", 1.0),
+        known.get("repetition_penalty", 1.0),
+    )
+    return chip_sampler(nets, chances, args.seed)
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -81,7 +109,7 @@ def _generate(args: argparse.Namespace, nets: Nets) -> dict[str, Any]:
             f"{len(ids)} tokens of prompt and {args.tokens} new ones do not fit into the {length} "
             "that the model was compiled for; ask for fewer, or compile with a larger --seq"
         )
-    choose = sampler(args.temperature, args.top_k, args.top_p, args.seed)
+    choose = _chooser(args, nets)
     session = Session(nets)
     if args.lookup > session.most:
         raise TpuError(

@@ -19,15 +19,7 @@ def _parser() -> argparse.ArgumentParser:
         "--ids", type=int, nargs="+", metavar="ID", help="the same in tokens, without a tokenizer"
     )
     parser.add_argument("--tokens", type=count, default=32, metavar="N", help="at most (32)")
-    parser.add_argument(
-        "--temperature", type=_share, default=0.0, metavar="T", help="0 is greedy (0)"
-    )
-    parser.add_argument(
-        "--top-k", type=int, default=0, metavar="K", help="draw from the K best (0: all)"
-    )
-    parser.add_argument(
-        "--top-p", type=_share, default=1.0, metavar="P", help="draw from the best with share P (1)"
-    )
+    _add_drawing(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of drawing (0)")
     parser.add_argument(
         "--lookup",
@@ -49,6 +41,27 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--chip", help="chip name or .toml description (default: the model's)")
     add_common(parser)
     return parser
+
+
+def _add_drawing(parser: argparse.ArgumentParser) -> None:
+    """How a token is chosen."""
+    parser.add_argument(
+        "--sample",
+        action="store_true",
+        help="draw from the chances that the model's net sample_head gives the 50 best tokens, by "
+        "the generation_config.json of the model as far as not said otherwise",
+    )
+    parser.add_argument("--temperature", type=_share, metavar="T", help="0 is greedy (0)")
+    parser.add_argument("--top-k", type=int, metavar="K", help="draw from the K best (0: all)")
+    parser.add_argument(
+        "--top-p", type=_share, metavar="P", help="draw from the best with share P (1)"
+    )
+    parser.add_argument(
+        "--repetition-penalty",
+        type=_share,
+        metavar="P",
+        help="with --sample: what logits of tokens of the text are divided by (1)",
+    )
 
 
 def _share(text: str) -> float:

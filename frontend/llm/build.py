@@ -181,6 +181,14 @@ class NetBuilder:
         self._block.add_op(op)
         return op.indices
 
+    def best(self, name: str, places: str, value: Value, count: int) -> tuple[Value, Value]:
+        """The `count` largest numbers of each row of value [n, k] in order, and where they are."""
+        shape = (self.shape(value)[0], count)
+        kinds = [TensorType(f32, shape), TensorType(INTEGER, shape)]
+        op = top.TopKOp.make([name, places], [value], result_types=kinds, axis=1, K=count)
+        self._block.add_op(op)
+        return op.values, op.indices
+
     def finish(self, results: Sequence[Value]) -> ModuleOp:
         """The module, its weights attached."""
         arguments = [argument.type for argument in self._block.args]

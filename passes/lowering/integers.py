@@ -17,7 +17,15 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.integers import INTEGER, is_integer_tensor
 from xdsl_tpu.dialects.names import fused_loc
-from xdsl_tpu.passes.lowering import elementwise, indexing, matrices, movement, ranking, scatter, top_k
+from xdsl_tpu.passes.lowering import (
+    elementwise,
+    indexing,
+    matrices,
+    movement,
+    ranking,
+    scatter,
+    top_k,
+)
 from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.integer_steps import (

@@ -20,8 +20,9 @@ from xdsl_tpu.frontend.llm import WeightFormat, open_model
 from xdsl_tpu.frontend.llm.reference import Reference
 from xdsl_tpu.frontend.llm.stages import Stages
 from xdsl_tpu.tools import tpu_compile, tpu_generate
+from xdsl_tpu.tools.llm.choice import greedy, sampler
 from xdsl_tpu.tools.llm.compile_llm import compile_llm
-from xdsl_tpu.tools.llm.session import Nets, Session, greedy, sampler
+from xdsl_tpu.tools.llm.session import Nets, Session
 
 LENGTH = 24
 
@@ -53,22 +54,22 @@ def agrees(
     found = [session.prompt(ids)]
     made = list(ids)
     for _ in range(tokens - 1):
-        made.append(greedy(found[-1]))
+        made.append(greedy(found[-1], ids))
         found.append(session.step(made[-1]))
     reference = Reference(open_model(model, nets.manifest.format))
     expected = reference.logits(made, length)[len(ids) - 1 :]
     for ours, theirs in zip(found, expected, strict=True):
         cosine = ours @ theirs / (np.linalg.norm(ours) * np.linalg.norm(theirs))
         assert cosine >= 0.9999
-        assert theirs[greedy(ours)] >= theirs.max() - 0.02  # random weights make near ties
+        assert theirs[greedy(ours, ids)] >= theirs.max() - 0.02  # random weights make near ties
 
 
 def test_layers_alike_are_compiled_once_and_each_has_its_weights(tmp_path: Path) -> None:
     model = deeper(tmp_path / "model", 4)
     result = compile_llm(model, tmp_path / "out", None, Stages(LENGTH), "bm1684x")
-    assert len(result.manifest.alike) == 12
+    assert len(result.manifest.alike) == 13
     assert sorted(result.compiled) == sorted(
-        ["embedding", "embedding_cache", "lm_head", "greedy_head"]
+        ["embedding", "embedding_cache", "lm_head", "greedy_head", "sample_head"]
         + [f"{kind}_{index}" for kind in ("block", "block_cache") for index in (0, 3)]
     )
     file = Bmodel(tmp_path / "out/model.bmodel")
@@ -77,8 +78,8 @@ def test_layers_alike_are_compiled_once_and_each_has_its_weights(tmp_path: Path)
         assert images[f"block_{index}"] == images[f"block_cache_{index}"]
     first, second = (file.read(f"block_cache_{index}").tiu for index in (0, 1))
     assert all(one is other for one, other in zip(first, second, strict=True))  # decoded once
-    # Four layers, embeddings with the tied lm_head, the places of tokens.
-    assert len(set(images.values())) == 6
+    # Four layers, embeddings with the tied lm_head, the places of tokens, what draws them.
+    assert len(set(images.values())) == 7
     assert images["embedding"] == images["lm_head"]
     agrees(model, tmp_path / "out", IDS[:8], 5)
 
@@ -215,11 +216,11 @@ def test_the_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_drawing() -> None:
     logits = np.array([1.0, 3.0, 2.0, -1.0], np.float32)
-    assert sampler(0, 0, 1, 0)(logits) == 1
-    assert {sampler(1, 1, 1, seed)(logits) for seed in range(20)} == {1}
-    assert {sampler(1, 2, 1, seed)(logits) for seed in range(50)} == {1, 2}
-    assert {sampler(1, 0, 0.5, seed)(logits) for seed in range(20)} == {1}
-    assert sampler(1, 0, 1, 7)(logits) == sampler(1, 0, 1, 7)(logits)
+    assert sampler(0, 0, 1, 0)(logits, [0]) == 1
+    assert {sampler(1, 1, 1, seed)(logits, [0]) for seed in range(20)} == {1}
+    assert {sampler(1, 2, 1, seed)(logits, [0]) for seed in range(50)} == {1, 2}
+    assert {sampler(1, 0, 0.5, seed)(logits, [0]) for seed in range(20)} == {1}
+    assert sampler(1, 0, 1, 7)(logits, [0]) == sampler(1, 0, 1, 7)(logits, [0])
 
 
 def test_what_a_session_refuses(tmp_path: Path) -> None:

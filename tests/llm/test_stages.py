@@ -15,9 +15,10 @@ from xdsl_tpu.frontend.llm.nets import HIDDEN_MASK, decode_mask, prefill_mask
 from xdsl_tpu.frontend.llm.reference import Reference
 from xdsl_tpu.frontend.llm.stages import Stages
 from xdsl_tpu.tools import tpu_compile, tpu_generate
+from xdsl_tpu.tools.llm.choice import greedy
 from xdsl_tpu.tools.llm.compile_llm import compile_llm
 from xdsl_tpu.tools.llm.generate import Made, generate, guessed
-from xdsl_tpu.tools.llm.session import Nets, Session, greedy
+from xdsl_tpu.tools.llm.session import Nets, Session
 
 LENGTH, CHUNK = 34, 17
 STAGES = Stages(LENGTH, CHUNK, (4,))

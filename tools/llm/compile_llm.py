@@ -23,6 +23,7 @@ from xdsl_tpu.frontend.llm.nets import (
     head_net,
     history_net,
 )
+from xdsl_tpu.frontend.llm.sampling import sample_net
 from xdsl_tpu.frontend.llm.stages import Stages, history_blocks
 from xdsl_tpu.passes.pipelines import Settings
 from xdsl_tpu.tools.compile_model import scratch_folder
@@ -100,8 +101,9 @@ def compile_llm(
     with scratch_folder(output) as scratch:
         write_bmodels(programs(), scratch / BMODEL)
         manifest = manifest_of(
-            model, folder.resolve().name, chip_name, stages.length, _ends(folder), alike
-        )
+            model, folder.resolve().name, chip_name, stages.length, _ends(folder), alike,
+            _sampling(folder),
+        )  # fmt: skip
         manifest.save(scratch)
         for name, text in compilers.modules.items():
             (scratch / f"{name}.final.mlir").write_text(text, encoding="utf-8")
@@ -141,6 +143,7 @@ def _nets(
         net = head_net(model, rows)
         yield compilers.logits.compile(net, stage="" if rows == 1 else f".{rows}")
     yield compilers.tokens.compile(greedy_net(model))
+    yield compilers.tokens.compile(sample_net(model, stages.length))
 
 
 def _layer(
@@ -199,6 +202,14 @@ def _ends(folder: Path) -> tuple[int, ...]:
         if found is not None:
             return tuple(int(one) for one in np.atleast_1d(np.asarray(found)))
     return ()
+
+
+def _sampling(folder: Path) -> dict[str, float]:
+    """How tokens are to be drawn, as far as generation_config.json says."""
+    path = folder / "generation_config.json"
+    given = read_json(path) if path.is_file() else {}
+    names = ("temperature", "top_k", "top_p", "repetition_penalty")
+    return {name: float(given[name]) for name in names if given.get(name) is not None}
 
 
 def summary(result: LlmCompilation) -> str:

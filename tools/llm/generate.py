@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from xdsl_tpu.tools.llm.session import Choose
+from xdsl_tpu.tools.llm.choice import Choose
 
 Floats = npt.NDArray[np.float32]
 
@@ -35,10 +35,10 @@ class Made:
     logits: list[Floats] = field(default_factory=list[Floats])
     steps: int = 0
 
-    def add(self, logits: Floats, choose: Choose) -> int:
-        """Choose the next token."""
+    def add(self, logits: Floats, choose: Choose, before: Sequence[int]) -> int:
+        """Choose the next token; `before` is the prompt."""
         self.logits.append(logits)
-        self.tokens.append(choose(logits))
+        self.tokens.append(choose(logits, [*before, *self.tokens]))
         return self.tokens[-1]
 
 
@@ -57,14 +57,14 @@ def generate(
     the same however many a step takes. Raises TpuError as `Session`.
     """
     made = Made()
-    made.add(session.prompt(ids), choose)
+    made.add(session.prompt(ids), choose, ids)
     yield made
     while len(made.tokens) < count and made.tokens[-1] not in ends:
         room = min(most, count - len(made.tokens)) - 1
         guesses = guessed([*ids, *made.tokens], room)
         found = session.steps([made.tokens[-1], *guesses])
         for taken, (guess, logits) in enumerate(zip([*guesses, None], found, strict=True), 1):
-            if made.add(logits, choose) != guess or guess in ends:
+            if made.add(logits, choose, ids) != guess or guess in ends:
                 session.forget(len(found) - taken)
                 break
         made.steps += 1

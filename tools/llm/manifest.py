@@ -16,7 +16,8 @@ FILE = "llm.json"
 @dataclass(frozen=True)
 class Manifest:
     """Sizes in elements; `length` tokens fit into prompt and history. `windows` are those of
-    `ModelConfig`. `alike` says for each net whose commands it has. `ends` are tokens that end a
+    `ModelConfig`. `alike` says for each net whose commands it has, `sampling` how the
+    model's makers draw tokens (names of generation_config.json). `ends` are tokens that end a
     text."""
 
     name: str
@@ -32,6 +33,7 @@ class Manifest:
     weights: Mapping[str, Any]
     ends: tuple[int, ...]
     alike: Mapping[str, str]
+    sampling: Mapping[str, float]
 
     @property
     def format(self) -> WeightFormat:
@@ -51,6 +53,7 @@ def manifest_of(
     length: int,
     ends: tuple[int, ...],
     alike: Mapping[str, str],
+    sampling: Mapping[str, float],
 ) -> Manifest:
     """The manifest of a model that is compiled for sequences of up to `length` tokens."""
     config = model.config
@@ -68,6 +71,7 @@ def manifest_of(
         weights=asdict(model.format),
         ends=ends,
         alike=alike,
+        sampling=sampling,
     )
 
 

@@ -1,6 +1,6 @@
 """The host of a compiled language model: what the vendor's chat programs do around the nets."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -200,32 +200,3 @@ def tokens_and_history(shapes: Shapes) -> tuple[int, int]:
     """Of a block with inputs of these shapes."""
     history = shapes.get("history_k", (1, 0))
     return shapes["input_states"][1], history[1]
-
-
-Choose = Callable[[Floats], int]
-
-
-def greedy(logits: Floats) -> int:
-    """The most likely token, the first of equals."""
-    return int(np.argmax(logits))
-
-
-def sampler(temperature: float, top_k: int, top_p: float, seed: int) -> Choose:
-    """Draws tokens: of the `top_k` most likely (0: all) those that have `top_p` together.
-
-    A temperature of 0 is greedy.
-    """
-    if temperature == 0:
-        return greedy
-    generator = np.random.default_rng(seed)
-
-    def choose(logits: Floats) -> int:
-        order = np.argsort(-logits, kind="stable")[: top_k or None]
-        scaled = logits[order].astype(np.float64) / temperature
-        shares = np.exp(scaled - scaled.max())
-        shares /= shares.sum()
-        kept = np.cumsum(shares) - shares < top_p
-        shares = np.where(kept, shares, 0)
-        return int(generator.choice(order, p=shares / shares.sum()))
-
-    return choose
