@@ -1,8 +1,8 @@
 """Rotary embeddings: how fast each pair of elements turns, with every scaling there is.
 
-Su et al., "RoFormer" (2021); linear: Chen et al., "Extending Context Window" (2023); dynamic:
-"NTK-aware scaled RoPE" (2023); yarn: Peng et al. (2023), section 3.2; llama3: the model card of
-Llama 3.1; longrope: Ding et al. (2024).
+Su et al., "RoFormer" (2021); linear: Chen et al., "Extending Context Window" (2023); ntk and
+dynamic: "NTK-aware scaled RoPE" and "Dynamically scaled RoPE" (2023); yarn: Peng et al. (2023),
+section 3.2; llama3: the model card of Llama 3.1; longrope: Ding et al. (2024).
 """
 
 import math
@@ -35,7 +35,11 @@ class Rotary:
     def reach(self) -> int:
         """How many positions the model may see: those it is for, more with some scalings."""
         factor = float(self.scaling.get("factor") or 1.0)
-        grown = {"dynamic": self.positions * factor, "yarn": _original(self) * factor}
+        grown = {
+            "dynamic": self.positions * factor,
+            "ntk": self.positions * factor,
+            "yarn": _original(self) * factor,
+        }
         return max(self.positions, int(grown.get(self.kind, 0)))
 
     def tables(self, length: int) -> tuple[Floats, Floats]:
@@ -64,11 +68,13 @@ def rotary_of(
     `rope_parameters` (by kind of layer or for all), or `rope_theta` with `rope_scaling`; layers
     with a window may have `rope_local_base_freq` and no scaling.
 
-    Raises TpuError for a kind of scaling that is not known.
+    Raises TpuError for a kind of scaling that is not known, and for parameters that are missing or
+    make no sense, those for long sequences included.
     """
     given: Mapping[str, Any] = config.get("rope_parameters") or {}
+    original = config.get("original_max_position_embeddings")
     if kind_of_layer in given:
-        given = given[kind_of_layer]
+        given, original = given[kind_of_layer], None
     elif not given:
         given = {"rope_theta": config.get("rope_theta", 10000.0)}
         local = config.get("rope_local_base_freq")
@@ -77,19 +83,33 @@ def rotary_of(
         else:
             given = {**given, **(config.get("rope_scaling") or {})}
     kind = str(given.get("rope_type", given.get("type", "default")))
-    kind = {"su": "longrope", "ntk": "dynamic"}.get(kind, kind)
+    if kind == "su" or (kind == "yarn" and "short_factor" in given):  # older names of Phi-3's
+        kind = "longrope"
     if kind not in SCALINGS:
         raise TpuError(f"rotary scaling '{kind}' is not supported; {', '.join(SCALINGS)} are")
     share = given.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0))
     dim = int(head_dim * float(share))
     theta = float(given.get("rope_theta", config.get("rope_theta", 10000.0)))
-    scaling = dict(given)
-    if "original_max_position_embeddings" not in scaling:
-        known = config.get("original_max_position_embeddings", positions)
-        scaling["original_max_position_embeddings"] = known
+    scaling = {"original_max_position_embeddings": positions, **given}
+    if original is not None:  # beside the parameters it counts more than among them
+        scaling["original_max_position_embeddings"] = original
     rotary = Rotary(dim, theta, positions, kind, scaling)
-    SCALINGS[kind](rotary, 1)  # parameters that are missing are missed now
+    _check(rotary)
     return rotary
+
+
+def _check(rotary: Rotary) -> None:
+    """Raise TpuError for what does not make sense, of short sequences and of long ones."""
+    if rotary.dim < 2 or rotary.dim % 2:
+        raise TpuError(f"rotary embeddings of {rotary.dim} elements of a head: they come in pairs")
+    for name in ("factor", "original_max_position_embeddings"):
+        if rotary.scaling.get(name) is not None and rotary.number(name) <= 0:
+            raise TpuError(f"rotary scaling '{rotary.kind}': '{name}' is not above 0")
+    for length in (1, max(rotary.positions, rotary.reach) + 1):
+        with np.errstate(all="ignore"):
+            frequencies, amplitude = SCALINGS[rotary.kind](rotary, length)
+        if not (np.isfinite(frequencies).all() and math.isfinite(amplitude)):
+            raise TpuError(f"rotary scaling '{rotary.kind}': its parameters give no finite angles")
 
 
 def _powers(rotary: Rotary, theta: float | None = None) -> Floats:
@@ -108,10 +128,23 @@ def _linear(rotary: Rotary, length: int) -> tuple[Floats, float]:
 def _dynamic(rotary: Rotary, length: int) -> tuple[Floats, float]:
     """Like the default up to the length the model is for; beyond, all pairs turn more slowly."""
     factor = rotary.number("factor")
-    stretch = factor * max(length, rotary.positions) / rotary.positions - (factor - 1)
-    return np.float32(1) / _powers(
-        rotary, rotary.theta * stretch ** (rotary.dim / (rotary.dim - 2))
-    ), 1.0
+    return _stretched(
+        rotary, factor * max(length, rotary.positions) / rotary.positions - factor + 1
+    )
+
+
+def _ntk(rotary: Rotary, length: int) -> tuple[Floats, float]:
+    """The slowest pair turns more slowly by the factor, the fastest as before."""
+    return _stretched(rotary, rotary.number("factor"))
+
+
+def _stretched(rotary: Rotary, stretch: float) -> tuple[Floats, float]:
+    """With a base for which the slowest pair turns `stretch` times as slowly; of a single pair, as
+    of the fastest of several, nothing changes."""
+    if rotary.dim == 2:
+        return _default(rotary, 0)
+    base = rotary.theta * stretch ** (rotary.dim / (rotary.dim - 2))
+    return np.float32(1) / _powers(rotary, base), 1.0
 
 
 def _original(rotary: Rotary) -> float:
@@ -156,6 +189,8 @@ def _llama3(rotary: Rotary, length: int) -> tuple[Floats, float]:
     slow, fast = rotary.number("low_freq_factor"), rotary.number("high_freq_factor")
     plain = np.float32(1) / _powers(rotary)
     turns = original * plain / (2 * math.pi)
+    if slow >= fast:
+        raise TpuError("rotary scaling 'llama3': 'low_freq_factor' is not below 'high_freq_factor'")
     share = np.clip((turns - slow) / (fast - slow), 0, 1)
     return (plain * ((1 - share) / factor + share)).astype(np.float32), 1.0
 
@@ -177,6 +212,7 @@ SCALINGS: Mapping[str, Callable[[Rotary, int], tuple[Floats, float]]] = {
     "default": _default,
     "linear": _linear,
     "dynamic": _dynamic,
+    "ntk": _ntk,
     "yarn": _yarn,
     "llama3": _llama3,
     "longrope": _longrope,
