@@ -1,5 +1,6 @@
 """Elements in another order."""
 
+from collections.abc import Mapping
 from math import prod
 from typing import ClassVar
 
@@ -39,6 +40,9 @@ _TO_THE_END: dict[int, tuple[int, ...]] = {3: (0, 2, 1), 4: (0, 2, 3, 1)}
 _TO_THE_FRONT: dict[int, tuple[int, ...]] = {3: (0, 2, 1), 4: (0, 3, 1, 2)}
 """For each rank the order that makes channels of an image the last dimension, and that back."""
 
+_OF_MATRICES = (0, 1, 3, 2)
+"""The order that turns each matrix of several images: what `_TO_THE_END` does of one rank less."""
+
 _EXCHANGED = (0, 3, 2, 1)
 """The order in which channels and columns change places; lines stay."""
 
@@ -53,6 +57,7 @@ class PermuteOp(AlikeEverywhere, Moves, LaneView, ShapeInference, LocalOp):
 
     Rows of pixels whose channels become those of an image, or come from one, can be seen as lying
     over the lanes in any number of neighbours: [0, 2, 1] is [0, 2, 3, 1] and [0, 3, 1, 2], too.
+    [0, 1, 3, 2], matrices of several images, is [0, 2, 1] of all of them.
     [0, 3, 2, 1] leaves lines where they are, so that these can be cut.
     """
 
@@ -95,7 +100,8 @@ class PermuteOp(AlikeEverywhere, Moves, LaneView, ShapeInference, LocalOp):
         return axis == "n" or (axis == "h" and ints(self.order) == _EXCHANGED)
 
     def can_be_seen(self) -> bool:
-        return self._turns_channels() and not self._is_part_of_a_move()
+        turns = self._turns_channels() or ints(self.order) == _OF_MATRICES
+        return turns and not self._is_part_of_a_move()
 
     def followed(self) -> tuple[int, ...]:
         return ()
@@ -142,13 +148,20 @@ class PermuteOp(AlikeEverywhere, Moves, LaneView, ShapeInference, LocalOp):
 
     def _image(self) -> Shape | None:
         """The shape of the operand when its channels become the last dimension."""
-        shape = self.shape_of(self.input)
-        return shape if ints(self.order) == _TO_THE_END.get(len(shape)) else None
+        return self._shape_if(_TO_THE_END)
 
     def _pixels(self) -> Shape | None:
         """The shape of the operand when its last dimension becomes channels."""
-        shape = self.shape_of(self.input)
-        return shape if ints(self.order) == _TO_THE_FRONT.get(len(shape)) else None
+        return self._shape_if(_TO_THE_FRONT)
+
+    def _shape_if(self, orders: Mapping[int, tuple[int, ...]]) -> Shape | None:
+        """The operand's shape where it is one of the orders, with the images of several matrices
+        as one dimension."""
+        shape, order = self.shape_of(self.input), ints(self.order)
+        if order == _OF_MATRICES:
+            images, channels, *matrix = shape
+            return (images * channels, *matrix)
+        return shape if order == orders.get(len(shape)) else None
 
     def _neighbours(self, batch: int, pixels: int, channels: int) -> tuple[Lanes, ...]:
         """Pixels over the lanes, as many neighbours in each as make a long run, and one."""

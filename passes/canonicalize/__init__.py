@@ -45,6 +45,7 @@ from xdsl_tpu.passes.canonicalize import (
     row_norm,
     samples,
     scale,
+    scatter,
     slice,
     split,
     squeeze,
@@ -152,6 +153,7 @@ PATTERNS: PatternTable = {
         scale.MergeConstIntoScale(),
         scale.MergeScaleIntoMatMul(),
     ),
+    top.ScatterNDOp: (scatter.ScatterToConcat(),),
     top.SliceOp: (
         slice.NoUseSlice(),
         slice.MergeSlicePattern(),

@@ -29,7 +29,7 @@ class GatherToSlice(RewritePattern):
             return
         shape = shape_of(op.input)
         axis = op.axis.value.data % len(shape)
-        part = _progression([int(value) % shape[axis] for value in values.reshape(-1)])
+        part = progression([int(value) % shape[axis] for value in values.reshape(-1)])
         if part is None:
             return
         kept = (*shape[:axis], part.count, *shape[axis + 1 :])
@@ -58,7 +58,7 @@ def _reshaped(op: top.GatherOp, part: SSAValue, axis: int) -> Operation:
     return reshape(op.location, part, wanted)
 
 
-def _progression(indices: list[int]) -> Cut | None:
+def progression(indices: list[int]) -> Cut | None:
     """The indices as a slice with a positive step; None when they are no such thing."""
     if not indices:
         return None

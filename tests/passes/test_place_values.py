@@ -84,6 +84,21 @@ def test_pixels_lie_over_the_lanes_in_long_runs(
     assert lanes_of(shape_of(there.input)) == lanes_of(shape_of(back.output)) == (2, channels)
 
 
+@pytest.mark.parametrize("images", [1, 2])
+def test_turned_matrices_of_several_images_are_images(images: int) -> None:
+    """Of 3 heads each; the norm's rows lie over the lanes as those of all heads."""
+    net = Net()
+    value = net.op(top.AbsOp, "made", (net.input("x", images, 3, 96, 80),))
+    rows = net.op(top.PermuteOp, "rows", (value,), order=[0, 1, 3, 2])
+    row = (net.weight("w", 1, 1, 1, 96), net.none)
+    value = net.op(top.LayerNormOp, "norm", (rows, *row), axis=-1, eps=1e-5, normalized_shape=[])
+    after = assert_same_numbers(net.module(net.op(top.SinOp, "y", (value,))), PASSES)
+    (permute,) = ops_of(after, tpu.PermuteOp)
+    (norm,) = ops_of(after, tpu.LayerNormOp)
+    assert lanes_of(shape_of(permute.input)) == (3 * images, 96)
+    assert lanes_of(shape_of(norm.output)) == (3 * images, 80)
+
+
 def test_a_permute_of_other_dimensions_stays() -> None:
     net = Net()
     value = net.op(top.AbsOp, "made", (net.input("x", 2, 3, 16, 16),))

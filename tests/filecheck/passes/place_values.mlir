@@ -103,3 +103,25 @@ func.func @heads_turned(%k: tensor<1x128x6x32xf16>) -> tensor<6x32x128xf16> {
   %3 = "tpu.Relu"(%2) : (tensor<6x32x128xf16>) -> tensor<6x32x128xf16> loc("relu")
   return %3 : tensor<6x32x128xf16>
 }
+
+// Matrices of several images that are turned are images, and what follows sees them so.
+// CHECK-LABEL: func.func @matrices
+// CHECK: "tpu.Permute"({{.*}}order = [0, 2, 1]{{.*}} : (tensor<6x128x80xf16>, none) -> tensor<6x80x128xf16>
+// CHECK-NEXT: "tpu.LayerNorm"({{.*}} -> tensor<6x80x128xf16>
+// CHECK-NEXT: "tpu.Reshape"({{.*}} -> tensor<2x3x80x128xf16>
+func.func @matrices(%x: tensor<2x3x128x80xf16>) -> tensor<2x3x80x128xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %1 = "tpu.Permute"(%x, %none) {order = [0, 1, 3, 2]} : (tensor<2x3x128x80xf16>, none) -> tensor<2x3x80x128xf16> loc("rows")
+  %2 = "tpu.LayerNorm"(%1, %none, %none, %none, %none) {axis = 3 : si32, eps = 1.0e-05 : f64, normalized_shape = [128]} : (tensor<2x3x80x128xf16>, none, none, none, none) -> tensor<2x3x80x128xf16> loc("norm")
+  return %2 : tensor<2x3x80x128xf16>
+}
+
+// Images that are turned as well stay apart.
+// CHECK-LABEL: func.func @images_too
+// CHECK: "tpu.Permute"({{.*}}order = [1, 0, 3, 2]{{.*}} -> tensor<3x2x80x128xf16>
+func.func @images_too(%x: tensor<2x3x128x80xf16>) -> tensor<3x2x80x128xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %1 = "tpu.Permute"(%x, %none) {order = [1, 0, 3, 2]} : (tensor<2x3x128x80xf16>, none) -> tensor<3x2x80x128xf16> loc("rows")
+  %2 = "tpu.LayerNorm"(%1, %none, %none, %none, %none) {axis = 3 : si32, eps = 1.0e-05 : f64, normalized_shape = [128]} : (tensor<3x2x80x128xf16>, none, none, none, none) -> tensor<3x2x80x128xf16> loc("norm")
+  return %2 : tensor<3x2x80x128xf16>
+}

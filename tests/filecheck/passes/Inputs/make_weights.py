@@ -27,7 +27,7 @@ def numbers(name: str) -> npt.NDArray[np.float32]:
     if kind == "random":
         return np.random.default_rng(zlib.crc32(name.encode())).standard_normal(shape, np.float32)
     if kind == "steps":
-        return np.arange(1, 1 + 2 * shape[0], 2, dtype=np.float32)
+        return np.arange(1, 1 + 2 * np.prod(shape), 2, dtype=np.float32).reshape(shape)
     return np.full(shape, kind == "ones", dtype=np.float32)
 
 
