@@ -1,5 +1,7 @@
 """Reductions, searches and sorting along axes."""
 
+from math import prod
+
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -13,11 +15,17 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def, ints
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of, row_shape
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, reduced
 from xdsl_tpu.dialects.tpu.kinds import ARG_MODE, NONZERO_ORDER, REDUCE_MODE
-from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, splits_before, stored_type
+from xdsl_tpu.dialects.tpu.local import (
+    AlikeEverywhere,
+    as_it_stands,
+    splits_before,
+    stored_type,
+)
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
 
 _LOCAL_REDUCTIONS = frozenset(
@@ -29,10 +37,11 @@ _INSIDE_LANES = frozenset({(4, 2), (4, 3), (4, 2, 3), (3, 2)})
 
 
 @irdl_op_definition
-class ReduceOp(AlikeEverywhere, ShapeInference, LocalOp):
+class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
     """One value for all indices of `axes`: their mean, sum, maximum, L2 norm ... by `mode`.
 
-    The axes stay with size 1 with `keepdims` and vanish otherwise.
+    The axes stay with size 1 with `keepdims` and vanish otherwise. Rows, which have one value each,
+    can lie over any lanes.
     """
 
     name = "tpu.Reduce"
@@ -76,6 +85,28 @@ class ReduceOp(AlikeEverywhere, ShapeInference, LocalOp):
         rank = len(self.shape_of(self.input))
         (first, *_) = axes_of(ints(self.axes), rank)
         return splits_before(axis, kind, first)
+
+    def can_be_seen(self) -> bool:
+        shape = self.shape_of(self.input)
+        return axes_of(ints(self.axes), len(shape)) == (len(shape) - 1,)
+
+    def lanes_wanted(self) -> tuple[Lanes, ...]:
+        shape = self.shape_of(self.input)
+        return (Lanes(1, prod(shape[:-1])), Lanes(prod(shape[:-2]), prod(shape[-2:-1])))
+
+    def viewed(self, lanes: Lanes) -> Viewed | None:
+        shape = self.shape_of(self.input)
+        (result,) = self.result_shapes()
+        axis, *others = axes_of(ints(self.axes), len(shape))
+        if lanes_of(result) == lanes and (others or lanes_of(shape) == lanes) and len(shape) > 2:
+            return as_it_stands(self)
+        if others or axis != len(shape) - 1:
+            return None
+        if (seen := row_shape(shape, lanes, shape[axis])) is None:
+            return None
+        attributes = {"axes": I64_ARRAY.convert((len(seen) - 1,)), "keepdims": BOOL.convert(True)}
+        rest = (None for _ in self.operands[1:])
+        return Viewed((seen, *rest), (*seen[:-1], 1), attributes)
 
 
 @irdl_op_definition

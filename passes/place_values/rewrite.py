@@ -65,7 +65,8 @@ class Rewriter:
         source = self._seen.get(op.operands[0])
         if source is not None and isinstance(op, EachElement | LocalReshape):
             shape = shape_of(source)
-            if lanes_of(shape) == lanes:  # as its operand, whatever lies behind the channels
+            if lanes_of(shape) == lanes and not _is_cut_anew(op, lanes, shape):
+                # As its operand, whatever lies behind the channels.
                 return Viewed((shape, *view.operands[1:]), shape, view.attributes)
         return None if source is None and is_as_it_stands(op, view) else view
 
@@ -138,3 +139,12 @@ class Rewriter:
         else:
             self.block.insert_op_before(view, user)
         return view.output
+
+
+def _is_cut_anew(op: Operation, lanes: Lanes | None, source: Shape) -> bool:
+    """Whether an op stands under `lanes` already, behind a Reshape that gives images more rows than
+    `source` has: a group can be cut between these."""
+    if not isinstance(op, EachElement) or not isinstance(op.operands[0].owner, tpu.ReshapeOp):
+        return False
+    shape = shape_of(op.results[0])
+    return lanes_of(shape) == lanes and len(shape) == 4 and shape[2] > (*source[2:-1], 1)[0]

@@ -17,7 +17,7 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.tpu import ActiveMode
 from xdsl_tpu.passes.lowering.steps import Shape, Steps
 from xdsl_tpu.passes.split_long_rows.rows import Rows, in_f32, parameter
-from xdsl_tpu.passes.tensors import element_of, shape_of
+from xdsl_tpu.passes.tensors import element_bytes, element_of, shape_of
 
 WIDEST = 1024
 """Elements of a row of an image that is cut into rows here."""
@@ -142,7 +142,11 @@ def normalised_channels(do: Steps, norm: ChannelNorm) -> SSAValue:
 
 
 def _image(do: Steps, label: str, given: ImageRows) -> SSAValue:
-    x = given.value
+    """The image in f32. What was cast to that is cast again by each reader: it comes and goes in
+    half the bytes."""
+    x, cast = given.value, given.value.owner
+    if isinstance(cast, tpu.CastOp) and element_bytes(cast.input) < element_bytes(x):
+        x = cast.input
     x = do.reshaped(f"{label}_rows", x, given.image, element_of(x))
     return in_f32(do, label, x, given.image)
 

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.quant import stored_element
 from xdsl_tpu.dialects.weights import Weights, known_weights
@@ -73,10 +73,10 @@ def _split(func: FuncOp, chip: Chip, weights: Weights | None) -> None:
         op.results[0].replace_all_uses_with(value)
         op.detach()
         op.erase()
-        for weight in given:
-            if isinstance(weight, top.WeightOp) and weight.output.first_use is None:
-                weight.detach()
-                weight.erase()
+        for maker in given:
+            if isinstance(maker, top.WeightOp | tpu.CastOp) and maker.output.first_use is None:
+                maker.detach()
+                maker.erase()
 
 
 def _all_float(op: Operation) -> bool:

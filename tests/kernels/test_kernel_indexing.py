@@ -101,6 +101,13 @@ for axis in range(3):
 CASES["top of a long row"] = Sample(
     top.TopKOp, [X(np.round(halves(2, 300)))], {"axis": 1, "K": 20, "largest": True}, 2
 )
+for mode in ("ArgMax", "ArgMin"):
+    CASES[f"{mode} of channels"] = Sample(
+        top.ArgOp,
+        [X(np.round(halves(2, 19, 9, 70) / 4))],
+        {"axis": 1, "keepdims": True, "mode": mode},
+        2,
+    )
 CASES["trilu"] = Sample(top.TriluOp, [X(halves(2, 7, 9))], {"upper": 0, "diagonal": 1})
 
 
@@ -115,6 +122,7 @@ def test_f32(name: str) -> None:
     [
         *("gather middle", "elements inside, constant", "nd", "trilu"),
         *("scatter slices", "scatter add", "scatter add at computed rows"),
+        *("ArgMax 1 True", "ArgMin 2 False", "ArgMax of channels", "ArgMin of channels"),
     ],
 )
 def test_16_bit(name: str, mode: str) -> None:

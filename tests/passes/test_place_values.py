@@ -11,7 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, lanes_of, row_shape, stretched_shapes
-from xdsl_tpu.passes.tensors import shape_of
+from xdsl_tpu.dialects.text import parse_module
+from xdsl_tpu.passes.place_values.rewrite import Rewriter
+from xdsl_tpu.passes.tensors import functions, shape_of
 
 PASSES = (
     'processor-assign{mode="F32" chip="bm1684x"},convert-top-to-tpu,place-values{chip="bm1684x"}'
@@ -97,6 +99,47 @@ def test_turned_matrices_of_several_images_are_images(images: int) -> None:
     (norm,) = ops_of(after, tpu.LayerNormOp)
     assert lanes_of(shape_of(permute.input)) == (3 * images, 96)
     assert lanes_of(shape_of(norm.output)) == (3 * images, 80)
+
+
+@pytest.mark.parametrize("keepdims", [True, False])
+@pytest.mark.parametrize("mode", ["ReduceSum", "ReduceMax"])
+def test_reductions_of_rows_follow_what_is_around_them(mode: str, keepdims: bool) -> None:
+    """x / sum(x) of rank two, between products whose rows lie over the lanes."""
+    net = Net()
+    x = net.op(top.ReshapeOp, "flat", (net.input("x", 1, 96, 40),), shape=(96, 40))
+    x = net.op(top.MatMulOp, "up", (x, net.weight("w1", 40, 64), net.none))
+    row = net.op(top.ReduceOp, "row", (x,), axes=[1], keepdims=keepdims, mode=mode)
+    row = net.op(top.ReshapeOp, "column", (row,), shape=(96, 1))
+    y = net.op(top.SubOp, "apart", (x, row))
+    y = net.op(top.MatMulOp, "down", (y, net.weight("w2", 64, 40), net.none))
+    after = assert_same_numbers(net.module(net.op(top.SinOp, "y", (y,))), PASSES)
+    (reduced,) = ops_of(after, tpu.ReduceOp)
+    assert shape_of(reduced.input) == (1, 96, 64)
+    assert shape_of(reduced.output) == (1, 96, 1)
+
+
+@pytest.mark.parametrize(("shape", "kept"), [((1, 16, 64, 32), True), ((1, 16, 1, 2048), False)])
+def test_images_keep_the_rows_that_a_group_can_be_cut_along(
+    shape: tuple[int, ...], kept: bool
+) -> None:
+    """What is reshaped to more rows in the same lanes is not seen as it was before."""
+    text = f"""
+      func.func @main(%x: tensor<1x16x4x512xf16>) -> tensor<{"x".join(map(str, shape))}xf16> {{
+        %0 = "tpu.Relu"(%x) : (tensor<1x16x4x512xf16>) -> tensor<1x16x4x512xf16> loc("a")
+        %1 = "tpu.Reshape"(%0) {{shape = {list(shape)}}} : (tensor<1x16x4x512xf16>)
+             -> tensor<{"x".join(map(str, shape))}xf16> loc("rows")
+        %2 = "tpu.Active"(%1) {{mode = #tpu<active_mode ABSVAL>}} :
+             (tensor<{"x".join(map(str, shape))}xf16>) -> tensor<{"x".join(map(str, shape))}xf16>
+             loc("y")
+        return %2 : tensor<{"x".join(map(str, shape))}xf16>
+      }}"""
+    module = parse_module(text)
+    (func,) = functions(module)
+    values = [op.results[0] for op in func.body.block.ops if op.results]
+    Rewriter(func.body.block, dict.fromkeys(values, Lanes(1, 16)), None).run()
+    module.verify()
+    (active,) = ops_of(module, tpu.ActiveOp)
+    assert (shape_of(active.output) == shape) == kept
 
 
 def test_a_permute_of_other_dimensions_stays() -> None:

@@ -190,3 +190,41 @@ module @also_unscaled attributes {module.state = "TPU_LOWERED"} {
     return %1, %2 : tensor<96x16384xf16>, tensor<96x16384xf16>
   }
 }
+
+// -----
+
+// An image that was cast for the norm is cast again by each of its readers: f32 never leaves a group.
+// CHECK-LABEL: module @cast_image
+// CHECK: %[[X:[0-9]+]] = "top.Input"
+// CHECK-NEXT: "tpu.Cast"(%[[X]]){{.*}} -> tensor<1x64x32x16xf32>
+// CHECK-NEXT: "tpu.Reduce"
+// CHECK: "tpu.Cast"(%[[X]]){{.*}} -> tensor<1x64x32x16xf32>
+// CHECK-NEXT: "tpu.Mul"
+// CHECK-NEXT: "tpu.Add"
+// CHECK-NOT: "tpu.Cast"
+module @cast_image attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x64x32x16xf16>) -> tensor<1x64x32x16xf32> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x64x32x16xf16>) -> tensor<1x64x32x16xf16> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<1x64x32x16xf16>) -> tensor<1x64x32x16xf32> loc("wide")
+    %2 = "tpu.InstanceNorm"(%1, %n, %n, %n, %n) {eps = 1.0e-05 : f64} : (tensor<1x64x32x16xf32>, none, none, none, none) -> tensor<1x64x32x16xf32> loc("y")
+    return %2 : tensor<1x64x32x16xf32>
+  }
+}
+
+// -----
+
+// What came wider than f32's reader needs is no such cast: integers stay cast once.
+// CHECK-LABEL: module @cast_elsewhere
+// CHECK: %[[X:[0-9]+]] = "tpu.Cast"
+// CHECK-NEXT: "tpu.Reduce"(%[[X]]
+// CHECK-NOT: "tpu.Cast"
+module @cast_elsewhere attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x64x32x16xsi32>) -> tensor<1x64x32x16xf32> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x64x32x16xsi32>) -> tensor<1x64x32x16xsi32> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<1x64x32x16xsi32>) -> tensor<1x64x32x16xf32> loc("wide")
+    %2 = "tpu.InstanceNorm"(%1, %n, %n, %n, %n) {eps = 1.0e-05 : f64} : (tensor<1x64x32x16xf32>, none, none, none, none) -> tensor<1x64x32x16xf32> loc("y")
+    return %2 : tensor<1x64x32x16xf32>
+  }
+}
