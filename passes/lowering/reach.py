@@ -6,11 +6,12 @@
 A constant beyond the largest f16 makes numbers that are, too; one that f16 has no digits for makes
 numbers as small. What computes on such numbers runs in F32, up to where they are bounded again
 (a Sigmoid, a norm) or a second factor brings them back. Two things need nothing of it: what is only
-added to numbers of usual size, if it is small; and what only goes into a function that has no
-use for more than 65504 (a Softmax, a comparison), if it is a term or a choice. Factors are
-neither, except of masks: what they make is added before it goes there.
+added to numbers of usual size, if it is small, as products are to their bias; and what only goes
+into a function that has no use for more than 65504 (a Softmax, a comparison), if it is a term or a
+choice. Factors are neither, except of masks: what they make is added before it goes there.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -26,7 +27,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.half_range import LARGEST, LEAST, VANISHING, holds, magnitude
-from xdsl_tpu.passes.tensors import element_of, is_weight, required_name
+from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import as_numbers
 
 MOVES = (
@@ -186,8 +187,26 @@ def _weights(op: Operation, weights: Weights | None) -> list[Constant]:
             continue  # biases of convolutions are f32
         is_factor = isinstance(op, (*PRODUCTS, *NORMS)) and place == 1
         is_factor = is_factor or (isinstance(op, top.MulOp | top.MatMulOp) and place == 0)
+        if is_factor and size < LEAST and _fades_beside_bias(op, weights):
+            continue
         found.append(Constant(size, is_factor))
     return found
+
+
+def _fades_beside_bias(op: Operation, weights: Weights) -> bool:
+    """Whether a bias is everywhere larger than what digits that f16 loses of the weights add up to.
+
+    They are below `LEAST`, and of so many products of random signs the root counts: `x * w + 1` of
+    gates that have not been trained.
+    """
+    if not isinstance(op, top.ConvOp | top.DeconvOp | top.MatMulOp):
+        return False
+    _, weight, bias = op.operands[:3]
+    if is_none(bias) or not is_weight(bias) or not is_weight(weight):
+        return False
+    terms = as_numbers(weights[required_name(bias)], element_of(bias))
+    count = math.prod(shape_of(weight)) / max(terms.size, 1)
+    return float(np.abs(terms).min(initial=np.inf)) >= LEAST * math.sqrt(count)
 
 
 def _is_divided_by(value: SSAValue) -> bool:

@@ -154,3 +154,33 @@ def test_small_terms_of_a_sum_stay_in_f16(tmp_path: Path) -> None:
     made = network(node("Mul", "x c", "a"), node("Add", "a x", "y"), c=TINY)
     assert notes(made, "F16") == []
     assert cosine(found(made, {"x": X}, "F16", tmp_path)[0], X) > 0.9999
+
+
+def small_products(bias: Array, convolved: bool = False) -> onnx.ModelProto:
+    """Weights around 1e-6, as those of gates that have not been trained, beside a bias."""
+    if convolved:
+        return network(node("Conv", "x w b", "y"), w=W * 1e-6, b=bias[:6])
+    return network(node("MatMul", "x w", "p"), node("Add", "p b", "y"), w=M * 1e-6, b=bias)
+
+
+LEAST_BIAS = 2.0**-14 * 16**0.5
+"""Of sums of 16 products."""
+
+
+@pytest.mark.parametrize("convolved", [False, True])
+@pytest.mark.parametrize("size", [1.0, LEAST_BIAS])
+def test_small_products_fade_beside_their_bias(
+    size: float, convolved: bool, tmp_path: Path
+) -> None:
+    made = small_products(np.where(np.arange(16) % 2, size, -size), convolved)
+    assert notes(made, "F16") == []
+    (value,), (reference,) = found(made, {"x": X}, "F16", tmp_path), expected(made, {"x": X})
+    np.testing.assert_allclose(value, reference, rtol=2e-3)
+
+
+@pytest.mark.parametrize("least", [0.0, 0.9 * LEAST_BIAS])
+def test_small_products_beside_a_small_bias_stay_in_f32(least: float, tmp_path: Path) -> None:
+    made = small_products(np.where(np.arange(16) == 5, least, 1.0))
+    assert any("in F32" in line for line in notes(made, "F16"))
+    (value,), (reference,) = found(made, {"x": X}, "F16", tmp_path), expected(made, {"x": X})
+    np.testing.assert_allclose(value, reference, rtol=2e-3)
