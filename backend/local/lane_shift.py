@@ -3,9 +3,13 @@
 The copy between lanes takes a pass for every channel. A transposition takes one for every lane
 group of pixels, whatever their channels; between two of them a channel is a column, and a column's
 place costs nothing. Values are the same to the bit either way.
+
+Elements of one byte are not transposed: two pixels are one element of two bytes, or, where their
+number is odd, each becomes one for the time.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl_tpu.backend.chip import Chip
@@ -21,6 +25,7 @@ from xdsl_tpu.backend.tensor import (
     ceil_div,
     strided,
 )
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 PIXELS = (4096, 1024, 256, 64)
 """How many are moved at a time, largest first: as many as there is room for."""
@@ -31,13 +36,17 @@ NARROWEST = 2
 
 def shift_lanes(e: Emitter, scratch: Scratch, out: LocalTensor, x: LocalTensor) -> None:
     """out = x, both EU-aligned, where they begin on different lanes."""
-    move = _Move.of(e.chip, out, x)
-    if move is not None and move.cycles() < _copied(e.chip, out):
-        for size in dict.fromkeys(min(size, move.pixels) for size in PIXELS):
-            place = scratch.find(move.bytes(size))
-            if place is not None:
-                move.emit(e, place, size)
-                return
+    copied = _copied(e.chip, out)
+    with scratch.temporary():
+        wide = _Wide.of(e, scratch, out, x)
+        move = None if wide is None else _Move.of(e.chip, wide.out, wide.x)
+        if wide is not None and move is not None and wide.cycles(e.chip) + move.cycles() < copied:
+            for size in dict.fromkeys(min(size, move.pixels) for size in PIXELS):
+                place = scratch.find(move.bytes(size))
+                if place is not None:
+                    with wide.around(e):
+                        move.emit(e, place, size)
+                    return
     e.lane_copy(out, x)
 
 
@@ -48,6 +57,14 @@ def shuffle_lanes(
 
     Raises TpuError when the chip has no transposition for that, or there is no room for it.
     """
+    wide = _Wide.of(e, scratch, out, x)
+    if wide is None:
+        raise DoesNotFit("there is no room for elements of two bytes")
+    with wide.around(e):
+        _shuffle(e, scratch, wide.out, wide.x, group)
+
+
+def _shuffle(e: Emitter, scratch: Scratch, out: LocalTensor, x: LocalTensor, group: int) -> None:
     n, channels, h, w = x.shape
 
     def buffers(place: int, pixels: int) -> tuple[LocalTensor, LocalTensor]:
@@ -68,6 +85,57 @@ def shuffle_lanes(
             source = strided(read.address, shape, (pitch, pitch, size, 1), x.dtype)
             e.copy(strided(wanted.address, shape, (pitch, pitch, 1, group), x.dtype), source)
             transpose(e, _rows(e.chip, out, image, piece, channels), wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wide:
+    """Result and operand of a move with elements of two bytes or more; `narrow` are those that they
+    stand for, where they are others."""
+
+    out: LocalTensor
+    x: LocalTensor
+    narrow: tuple[LocalTensor, LocalTensor] | None = None
+
+    @classmethod
+    def of(cls, e: Emitter, scratch: Scratch, out: LocalTensor, x: LocalTensor) -> "_Wide | None":
+        """None where scratch memory has no room for copies of single bytes."""
+        if x.dtype.bytes >= NARROWEST:
+            return cls(out, x)
+        if x.shape[2] * x.shape[3] % 2 == 0:
+            return cls(_in_pairs(e.chip, out), _in_pairs(e.chip, x))
+        kind = DType.I16 if x.dtype.signed else DType.U16
+        copies: list[LocalTensor] = []
+        for tensor in (out, x):
+            lane = tensor.address >> e.chip.lane_shift << e.chip.lane_shift
+            low, high = aligned(e.chip, lane, tensor.shape, kind).span(e.chip)
+            address = scratch.find(high - low)
+            if address is None:
+                return None
+            copies.append(aligned(e.chip, lane | address, tensor.shape, kind))
+        return cls(copies[0], copies[1], (out, x))
+
+    def cycles(self, chip: Chip) -> int:
+        """What making and reading the copies takes."""
+        if self.narrow is None:
+            return 0
+        n, _, h, w = self.out.shape
+        groups = self.out.groups(chip) + self.x.groups(chip)
+        return n * groups * ceil_div(h * w, chip.eu(self.x.dtype.bytes))
+
+    @contextmanager
+    def around(self, e: Emitter) -> Iterator[None]:
+        """Make the copy of the operand first, and the result of its copy at last."""
+        if self.narrow is not None:
+            e.cast(self.x, self.narrow[1])
+        yield
+        if self.narrow is not None:
+            e.cast(self.narrow[0], self.out)
+
+
+def _in_pairs(chip: Chip, tensor: LocalTensor) -> LocalTensor:
+    """Two pixels of a channel, a byte each, as one element; both EU-aligned."""
+    n, c, h, w = tensor.shape
+    return aligned(chip, tensor.address, (n, c, 1, h * w // 2), DType.U16)
 
 
 def _rows(chip: Chip, tensor: LocalTensor, image: int, piece: Piece, count: int) -> LocalTensor:
@@ -99,9 +167,9 @@ class _Move:
 
     @classmethod
     def of(cls, chip: Chip, out: LocalTensor, x: LocalTensor) -> "_Move | None":
-        """None for what neither begins nor ends on lane 0, and for elements of one byte."""
+        """None for what neither begins nor ends on lane 0."""
         first, to = (tensor.address >> chip.lane_shift for tensor in (x, out))
-        if min(first, to) or out.dtype.bytes < NARROWEST or chip.lanes % chip.eu(out.dtype.bytes):
+        if min(first, to) or chip.lanes % chip.eu(out.dtype.bytes):
             return None
         return cls(chip, out, x, first, to)
 

@@ -24,7 +24,6 @@ from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves,
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
 from xdsl_tpu.dialects.tpu.local import (
-    FLOATS,
     AlikeEverywhere,
     LocalReshape,
     as_it_stands,
@@ -278,8 +277,6 @@ class ShuffleChannelOp(AlikeEverywhere, Moves, LocalOp):
         rank = len(self.static_shape(0))
         if rank != 4:
             return f"its rank is {rank}; only rank 4 is local"
-        if not isinstance(stored_type(self.input), FLOATS):
-            return "only channels of floats change lanes in a group"
         return None
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:

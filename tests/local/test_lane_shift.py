@@ -59,7 +59,7 @@ def moved(
     return simulate(program.tiu, program.gdma, CHIP).total, copies == [True]
 
 
-@pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
+@pytest.mark.parametrize("dtype", [DType.U8, DType.I8, DType.F16, DType.F32])
 @pytest.mark.parametrize(
     ("shape", "first", "to"),
     [
@@ -84,11 +84,11 @@ def test_many_pixels_are_transposed(
     ("dtype", "shape", "first", "to"),
     [
         (DType.F16, (1, 2, 1, 8), 0, 3),
-        (DType.U8, (1, 32, 20, 20), 0, 32),
+        (DType.U8, (1, 2, 5, 5), 0, 32),
         (DType.F16, (1, 20, 20, 20), 20, 10),
     ],
 )
-def test_few_pixels_bytes_and_odd_lanes_are_copied(
+def test_few_pixels_and_odd_lanes_are_copied(
     dtype: DType, shape: tuple[int, int, int, int], first: int, to: int
 ) -> None:
     assert moved(dtype, shape, first, to, ROOM)[1]

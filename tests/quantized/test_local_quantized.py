@@ -60,6 +60,17 @@ def test_residual_block(secs: Secs, scratch: int) -> None:
     run(residual(n=secs.n), secs=secs, scratch=scratch)
 
 
+@pytest.mark.parametrize("size", [14, 7])
+@pytest.mark.parametrize(("channels", "group"), [(116, 2), (30, 5)])
+def test_shuffled_channels(size: int, channels: int, group: int) -> None:
+    case = QuantCase(seed=3)
+    shape = (2, channels, size, size)
+    a = conv(case, case.integers("x", shape), "a", (shape, shape), (1, 1))
+    b = case.op("tpu.ShuffleChannel", [a], {"group": f"{group} : i64"}, "b", shape, S8)
+    conv(case, b, "y", (shape, shape), (3, 3), pad=1)
+    run(case)
+
+
 @pytest.mark.parametrize("secs", [Secs(), Secs(h=4), Secs(h=3, w=2)], ids=str)
 def test_inverted_bottleneck(secs: Secs) -> None:
     case = QuantCase(seed=2)
