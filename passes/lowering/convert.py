@@ -61,8 +61,9 @@ class ConvertTopToTpuPass(ModulePass):
     `mode` and `chip` may be left out when `processor-assign` has set them on the module;
     `description` is the chip's `.toml` file if it has its own. INT8
     needs calibrated types (`import-calibration-table`) and the weights; ops without an 8-bit
-    form run in F16, and so do attentions whose scores would leave the chip and functions that
-    floats compute faster than a table gives them, unless `by_tables`. `asymmetric` gives
+    form run in F16, and so do attentions whose scores would leave the chip, functions that
+    floats compute faster than a table gives them, unless `by_tables`, and what else a network is
+    done earlier with in F16, casts included, unless `by_need` or `by_tables`. `asymmetric` gives
     types with negative numbers a zero point; weights have none. `qtable` is a file of
     `op_name mode` lines for ops in another format than `mode`. `bias_corrections` is a calibration
     table; what it says of the mean errors of ops in 8 bits (`#bias_correction`) goes into their
@@ -83,6 +84,7 @@ class ConvertTopToTpuPass(ModulePass):
     weight_file_name: str = ""
     asymmetric: bool = False
     by_tables: bool = False
+    by_need: bool = False
     do_winograd: bool = False
     q_group_size: int = 0
     q_symmetric: bool = False
@@ -111,8 +113,10 @@ class ConvertTopToTpuPass(ModulePass):
             notes += approximated(round_others(func))
         bounds = [named_bounds(func, weights) for func in functions(op)]
         reach = [self._reach(func, mode, weights) for func in functions(op)]
+        kept = self.by_tables or self.by_need or self.asymmetric
+        free = None if kept else description
         modes = [
-            op_modes(func, mode, table, weights, one.wide, wide_attention(func, description))
+            op_modes(func, mode, table, weights, one.wide, wide_attention(func, description), free)
             for func, one in zip(functions(op), reach, strict=True)
         ]
         for one in reach:

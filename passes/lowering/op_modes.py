@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.integers import is_integer_tensor
@@ -18,6 +19,7 @@ from xdsl_tpu.passes.lowering.context import F16_REACH
 from xdsl_tpu.passes.lowering.exact import exact_ops
 from xdsl_tpu.passes.lowering.fine_parts import NEVER, TOO_FINE, fine_ops
 from xdsl_tpu.passes.lowering.float_moves import float_moves
+from xdsl_tpu.passes.lowering.int8.faster_in_floats import faster_in_floats
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
 from xdsl_tpu.passes.lowering.table import STAY
 from xdsl_tpu.passes.tensors import is_weight, required_name
@@ -39,6 +41,7 @@ def op_modes(
     weights: Weights | None,
     wide: Container[Operation] = (),
     attention: Set[Operation] = frozenset(),
+    chip: Chip | None = None,
 ) -> dict[Operation, str]:
     """The mode of every top op that is lowered.
 
@@ -51,7 +54,8 @@ def op_modes(
     than the rest (`fine_parts`). Arithmetic on positions that ends in an angle or an integer runs
     in F32 in every mode (`exact`). `module.high_precision` keeps means and Softmax in F32. What
     F16 is too narrow for because of its constants (`wide`, from `reach`) runs in F32 instead.
-    Attentions that are faster in F16 (`attention`, from `attention_parts`) run in it.
+    Attentions that are faster in F16 (`attention`, from `attention_parts`) run in it, and so does
+    what else is (`faster_in_floats`) on `chip`, where one is given.
     """
     precise = _high_precision(func)
     modes: dict[Operation, str] = {}
@@ -78,6 +82,15 @@ def op_modes(
     if set(table.values()) - {mode}:
         said = {op for op in modes if _said(op, table) is not None}
         _widen_moves(func, mode, modes, said)
+    if chip is not None and mode == "INT8":
+        faster = faster_in_floats(
+            func,
+            modes,
+            chip,
+            lambda op: _in_float(op, modes),
+            lambda op: _said(op, table) is not None or float_mode(op) != FALLBACK,
+        )
+        modes |= dict.fromkeys(faster, FALLBACK)
     return modes
 
 

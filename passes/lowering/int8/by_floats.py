@@ -1,6 +1,7 @@
 """Functions of one number that 16-bit floats compute earlier than a table of 8-bit ones gives."""
 
 from functools import cache
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import IntegerType, TensorType, f16, f32
 from xdsl.ir import Block, Operation, SSAValue
@@ -14,7 +15,7 @@ from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.dialects.tpu.enums import ActiveMode
 from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, Step, step_of
 from xdsl_tpu.passes.lowering.activation import GELU_MODES, IN_F32, IN_MODE
-from xdsl_tpu.passes.lowering.context import F16_REACH, LoweringContext
+from xdsl_tpu.passes.lowering.context import F16_REACH
 from xdsl_tpu.passes.tensors import shape_of
 
 ELEMENTS = 2048
@@ -23,20 +24,24 @@ ELEMENTS = 2048
 BYTE = UniformType.of(8, f32, 1.0)
 
 
-def float_mode_of(op: Operation, ctx: LoweringContext) -> ActiveMode | None:
+def float_mode_of(op: Operation, chip: Chip, asymmetric: bool) -> ActiveMode | None:
     """The function that an op with a table is to compute in F16, where that is faster with the
     casts around it; None where it is not, has zero points, or numbers beyond F16.
 
     Measured on `ELEMENTS` of each lane, as tables and functions take as long for each element.
     """
-    mode = _function(op)
-    steps = [step_of(value, ctx.asymmetric) for value in (op.operands[0], op.results[0])]
-    if mode is None or ctx.by_tables or not all(map(_is_near, steps)):
+    mode = function_of(op)
+    if mode is None:
         return None
-    return mode if _gains(mode, ctx.chip) else None
+    steps = [step_of(value, asymmetric) for value in (op.operands[0], op.results[0])]
+    if not all(map(_is_near, steps)):
+        return None
+    cycles = taken(mode, chip)
+    return mode if cycles is not None and cycles.best < cycles.table else None
 
 
-def _function(op: Operation) -> ActiveMode | None:
+def function_of(op: Operation) -> ActiveMode | None:
+    """The function that an op of `top` computes; None where it needs coefficients."""
     if "do_relu" in op.attributes and str(op.attributes["do_relu"]) == "true":
         return None
     if isinstance(op, top.GELUOp):
@@ -51,8 +56,22 @@ def _is_near(step: Step | None) -> bool:
     return step is not None and not step.zero_point and step.scale * SIGNED_MAX <= F16_REACH
 
 
+class Taken(NamedTuple):
+    """Cycles of a function of `ELEMENTS` of each lane: by a table, and in F16 with casts around."""
+
+    table: int
+    function: int
+    casts: int
+
+    @property
+    def best(self) -> int:
+        """The cycles between integers, one way or the other."""
+        return min(self.table, self.function + self.casts)
+
+
 @cache
-def _gains(mode: ActiveMode, chip: Chip) -> bool:
+def taken(mode: ActiveMode, chip: Chip) -> Taken | None:
+    """What a function takes; None where its scratch memory does not fit."""
     shape = (1, chip.lanes, 1, ELEMENTS)
     bytes_, halves = TensorType(BYTE, shape), TensorType(f16, shape)
     block = Block(arg_types=[bytes_, halves])
@@ -60,15 +79,16 @@ def _gains(mode: ActiveMode, chip: Chip) -> bool:
     entries = TensorType(IntegerType(8), (1, 1, 1, 256))
     table = top.WeightOp.make("table", (), result_types=[entries]).output
     by_table = tpu.LutOp.make("t", [x, table], result_types=[bytes_])
-    by_floats = [
+    function = tpu.ActiveOp.make("f", [y], result_types=[halves], mode=mode)
+    casts = [
         tpu.CastOp.make("i", [x], result_types=[halves], with_scale=True),
-        tpu.ActiveOp.make("f", [y], result_types=[halves], mode=mode),
         tpu.CastOp.make("o", [y], result_types=[bytes_], with_scale=True),
     ]
     try:
-        return sum(_cycles(one, chip) for one in by_floats) < _cycles(by_table, chip)
+        around = sum(_cycles(one, chip) for one in casts)
+        return Taken(_cycles(by_table, chip), _cycles(function, chip), around)
     except DoesNotFit:
-        return False
+        return None
 
 
 def _cycles(op: Operation, chip: Chip) -> int:

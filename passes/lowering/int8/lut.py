@@ -141,7 +141,7 @@ def look_up(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     step = step_of(op.operands[0], ctx.asymmetric)
     if step is None:
         return None
-    mode = float_mode_of(op, ctx)
+    mode = None if ctx.by_tables else float_mode_of(op, ctx.chip, ctx.asymmetric)
     if mode is not None:
         return build(op, ctx, tpu.ActiveOp, op.operands, F16, keep=False, mode=mode)
     wanted = result_element(op.results[0], ctx.asymmetric)

@@ -1,0 +1,130 @@
+"""Ops with an 8-bit form that a network is done earlier with in F16.
+
+8 bits halve what a product of many channels takes, and what weights take from DDR. They do not pay
+for depthwise convolutions, whose exact sums are four bytes wide, for products of few channels, nor
+for sums of two tensors, each of which is brought to the scale of the result; and between ops that
+compute on floats in any case, casts cost more than they save. Which ops are in which format, so
+that all together and the casts between them take the fewest cycles, is a minimum cut.
+"""
+
+from collections.abc import Callable, Mapping
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.layout.min_cut import minimum_cut
+from xdsl_tpu.passes.layout.problem import Cost, Problem, Reader, Tensor, total_cost
+from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of
+from xdsl_tpu.passes.lowering.int8.lut import FUNCTIONS
+from xdsl_tpu.passes.lowering.int8.prices import Prices
+from xdsl_tpu.passes.lowering.int8.table import FOLLOWING
+from xdsl_tpu.passes.tensors import is_weight, shape_of
+
+IN_8_BITS, IN_F16 = 0, 1
+"""Labels of a cut."""
+
+GAIN = 0.97
+"""A network must be done in this part of the time that it takes with all in 8 bits, by estimate."""
+
+UNKNOWN = 10
+"""Passes of an op that is in floats in any case, about."""
+
+WINDOWS = (top.AvgPoolOp, top.ConvOp, top.DeconvOp, top.MaxPoolOp)
+"""Ops on images, whose channels lie over the lanes."""
+
+Kept = Callable[[Operation], bool]
+
+
+def faster_in_floats(
+    func: FuncOp, modes: Mapping[Operation, str], chip: Chip, in_float: Kept, stays: Kept
+) -> set[Operation]:
+    """The ops in 8 bits that had better be in F16: none where a network waits for its weights.
+
+    `modes` has the ops that are lowered. `in_float` says which of them compute on floats already,
+    `stays` which cannot change. Networks that were quantised before keep their integers.
+    """
+    if any(isinstance(op, top.WeightOp) and op.scale is not None for op in func.body.block.ops):
+        return set()
+
+    def floating(op: Operation) -> bool:
+        known = type(op) in FUNCTIONS and not in_float(op)
+        return in_float(op) or (known and float_mode_of(op, chip, asymmetric=False) is not None)
+
+    prices = Prices(chip, images(func))
+    problem, variables = formats(func, modes, prices, floating, stays)
+    labels = minimum_cut(problem, IN_8_BITS).labels
+    loading = prices.moved(func)
+    done = [
+        max(loading, total.first)
+        for chosen in (problem.fixed, labels)
+        if (total := total_cost(problem, [one or IN_8_BITS for one in chosen])) is not None
+    ]
+    if done[1] > GAIN * done[0]:
+        return set()
+    return {
+        op
+        for op, variable in variables.items()
+        if labels[variable] == IN_F16 and not floating(op) and not isinstance(op, FOLLOWING)
+    }
+
+
+def formats(
+    func: FuncOp, modes: Mapping[Operation, str], prices: Prices, floating: Kept, stays: Kept
+) -> tuple[Problem, dict[Operation, int]]:
+    """The format of every op as a problem of two labels, and the variable of each op.
+
+    What takes the type of its operand shares a variable with what makes it.
+    """
+    problem, variables = Problem(), dict[Operation, int]()
+    for op in func.body.block.ops:
+        if op not in modes or not op.results:
+            continue
+        source = op.operands[0].owner if isinstance(op, FOLLOWING) else None
+        if isinstance(source, Operation) and source in variables:
+            variables[op] = variables[source]
+        elif floating(op):
+            cycles = Cost(prices.of(op).half or UNKNOWN * prices.passes(op))
+            variables[op] = problem.variable(IN_F16, (cycles, cycles))
+        else:
+            eight, half = prices.of(op)
+            kept = IN_8_BITS if stays(op) else None
+            variables[op] = problem.variable(kept, (Cost(eight), Cost(half)))
+    outside = problem.variable(IN_F16)
+    for value in _values(func):
+        readers = {variables[one] for use in value.uses if (one := use.operation) in variables}
+        made = variables.get(value.owner) if isinstance(value.owner, Operation) else None
+        if not readers or readers == {made}:
+            continue
+        wide = made is None
+        costs = Cost(prices.to_half(value), 0, 1), Cost(prices.to_eight(value, wide), 0, 1)
+        producer = outside if made is None else made
+        problem.tensors.append(Tensor(producer, tuple(map(Reader, sorted(readers))), costs))
+    return problem, variables
+
+
+def _values(func: FuncOp) -> list[SSAValue]:
+    """The tensors that something computes, in order."""
+    block = func.body.block
+    values = [*block.args, *(result for op in block.ops for result in op.results)]
+    return [one for one in values if isinstance(one.type, TensorType) and not is_weight(one)]
+
+
+def images(func: FuncOp) -> set[SSAValue]:
+    """The values that ops on images take and give, and what is computed of them, as large."""
+    found: set[SSAValue] = set()
+    for op in func.body.block.ops:
+        tensors = [v for v in (*op.operands, *op.results) if isinstance(v.type, TensorType)]
+        large = [v for v in tensors if not is_weight(v) and len(shape_of(v)) >= 4]
+        if isinstance(op, WINDOWS):
+            found.update(large)
+        elif any(value in found for value in op.operands):
+            found.update(v for v in op.results if v in large and not _is_moved(op))
+    return found
+
+
+def _is_moved(op: Operation) -> bool:
+    """Whether an op may bring elements of a channel to other lanes."""
+    return isinstance(op, top.MatMulOp | top.PermuteOp | top.ReshapeOp | top.UnsqueezeOp)
