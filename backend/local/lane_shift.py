@@ -8,7 +8,7 @@ Elements of one byte are not transposed: two pixels are one element of two bytes
 number is odd, each becomes one for the time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -123,7 +123,7 @@ class _Wide:
         return n * groups * ceil_div(h * w, chip.eu(self.x.dtype.bytes))
 
     @contextmanager
-    def around(self, e: Emitter) -> Iterator[None]:
+    def around(self, e: Emitter) -> Generator[None]:
         """Make the copy of the operand first, and the result of its copy at last."""
         if self.narrow is not None:
             e.cast(self.x, self.narrow[1])

@@ -3,8 +3,8 @@
 8 bits halve what a product of many channels takes, and what weights take from DDR. They do not pay
 for depthwise convolutions, whose exact sums are four bytes wide, for products of few channels, nor
 for sums of two tensors, each of which is brought to the scale of the result; and between ops that
-compute on floats in any case, casts cost more than they save. Which ops are in which format, so
-that all together and the casts between them take the fewest cycles, is a minimum cut.
+compute on floats in any case, casts cost more than they save. Which ops on images are in which
+format, so that all together and the casts between them take the fewest cycles, is a minimum cut.
 """
 
 from collections.abc import Callable, Mapping
@@ -76,7 +76,8 @@ def formats(
 ) -> tuple[Problem, dict[Operation, int]]:
     """The format of every op as a problem of two labels, and the variable of each op.
 
-    What takes the type of its operand shares a variable with what makes it.
+    What takes the type of its operand shares a variable with what makes it. Only ops on images can
+    change: casts within an attention would part products from what moves their operands.
     """
     problem, variables = Problem(), dict[Operation, int]()
     for op in func.body.block.ops:
@@ -90,7 +91,7 @@ def formats(
             variables[op] = problem.variable(IN_F16, (cycles, cycles))
         else:
             eight, half = prices.of(op)
-            kept = IN_8_BITS if stays(op) else None
+            kept = IN_8_BITS if stays(op) or not prices.is_image(op) else None
             variables[op] = problem.variable(kept, (Cost(eight), Cost(half)))
     outside = problem.variable(IN_F16)
     for value in _values(func):

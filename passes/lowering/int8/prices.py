@@ -64,6 +64,10 @@ class Prices:
             rule = _function
         return Price() if rule is None else rule(self, op)
 
+    def is_image(self, op: Operation) -> bool:
+        """Whether what an op makes is an image."""
+        return any(one in self._images for one in op.results)
+
     def to_half(self, value: SSAValue) -> int:
         """Cycles of a cast of 8 bits to F16."""
         return CAST * self.lines(value, HALF)
