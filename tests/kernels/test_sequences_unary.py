@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from tests.kernels.sequence_bench import measure
 
-from xdsl_tpu.backend.kernels.sequences import exp, gelu, logistic
+from xdsl_tpu.backend.kernels.sequences import exp, gelu, logistic, plain
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.backend.tensor import DType
 
@@ -44,6 +44,10 @@ def _quick_gelu(x: Array) -> Array:
     return x * _sigmoid(1.702 * x)
 
 
+def _hard_swish(x: Array) -> Array:
+    return x * np.clip(x + 3, 0, 6) / 6
+
+
 class Bound(NamedTuple):
     """The function, the largest |x| tried, and what the error may be at most."""
 
@@ -65,6 +69,7 @@ BOUNDS = {
     "quick gelu": Bound(gelu.QUICK_GELU_F16, _quick_gelu, 12, 2e-3, 14, 8e-4),
     "silu": Bound(logistic.SILU_F16, _silu, 12, 2.7e-3, 14, 9e-4),
     "silu close": Bound(logistic.SILU_F16_CLOSE, _silu, 12, 2.7e-3, 27, 2.3e-4, 2.7),
+    "hard swish": Bound(plain.HARD_SWISH_F16, _hard_swish, 12, 2.4e-3, 5, 1.6e-4, 2.4),
     "sigmoid": Bound(logistic.SIGMOID_F16, _sigmoid, 60, 1.2e-3, 13, 3.1e-4),
     "tanh": Bound(logistic.TANH_F16, np.tanh, 60, 1.3e-3, 23, 6e-4, 2.7),
 }
@@ -143,3 +148,13 @@ def test_exp_below_and_above_the_f16_range() -> None:
     x = np.resize(np.array([-np.inf, -60000, -11, 12, 60000, np.inf], np.float16), _LANES_OF_WIDTH)
     got = measure(exp.EXP_F16, x).values[:6]
     assert np.array_equal(got, np.array([0, 0, 0, np.inf, np.inf, np.inf], np.float16))
+
+
+@pytest.mark.parametrize(
+    ("unary", "function"), [(plain.ABSOLUTE_F16, np.abs), (plain.SQUARE_F16, np.square)]
+)
+def test_exact_functions(unary: Unary, function: Callable[[Array], Array]) -> None:
+    x = f16_numbers(200)
+    measured = measure(unary, x)
+    assert np.array_equal(measured.values, function(x.astype(np.float64)).astype(np.float16))
+    assert measured.cycles == unary.cycles == 1

@@ -1,12 +1,20 @@
 """Which sequence computes which mode of `tpu.Active` on f16."""
 
-from xdsl_tpu.backend.kernels.sequences import exp, gelu, logistic
+from xdsl_tpu.backend.kernels.sequences import exp, gelu, logistic, plain
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.dialects.precision import Precision
 
+EXACT: dict[str, Unary] = {
+    "ABSVAL": plain.ABSOLUTE_F16,
+    "SQUARE": plain.SQUARE_F16,
+}
+"""Those that lose nothing."""
+
 FAST: dict[str, Unary] = {
+    **EXACT,
     "EXP": exp.EXP_F16,
     "GELU": gelu.GELU_F16,
+    "HSWISH": plain.HARD_SWISH_F16,
     "QGELU": gelu.QUICK_GELU_F16,
     "SIGMOID": logistic.SIGMOID_F16,
     "SILU": logistic.SILU_F16,
@@ -15,6 +23,7 @@ FAST: dict[str, Unary] = {
 }
 
 CLOSE: dict[str, Unary] = {
+    **EXACT,
     "GELU": gelu.GELU_F16_CLOSE,
     "SILU": logistic.SILU_F16_CLOSE,
 }
@@ -23,5 +32,5 @@ CLOSE: dict[str, Unary] = {
 SEQUENCES: dict[Precision, dict[str, Unary]] = {
     Precision.FAST: FAST,
     Precision.CLOSE: CLOSE,
-    Precision.FULL: {},
+    Precision.FULL: EXACT,
 }
