@@ -135,7 +135,9 @@ def _conv(prices: Prices, op: top.ConvOp | top.DeconvOp) -> Price:
             rows = 1
         # Rows of the filter become channels of an image that is loaded as often.
         loads = rows * prices.loaded(op.input, width) if rows > 1 else 0
-        return max(places * blocks * positions // rows, loads)
+        fused = width > BYTE or is_none(op.bias) or chip.instructions.requantises
+        biased = 0 if fused else prices.lines(op.output, WORD)
+        return max(places * blocks * positions // rows + biased, loads)
 
     work = windows if is_depthwise(filter_, group) else array
     return Price(*(_product(prices, op, op.filter, width, work(width)) for width in (BYTE, HALF)))
