@@ -42,5 +42,7 @@ class CodegenPass(ModulePass):
         path = Path(self.model_file)
         if not path.parent.is_dir():
             raise TpuError(f"{self.name}: {path}: the folder does not exist")
+        if path.is_dir():
+            raise TpuError(f"{self.name}: {path}: is a directory; name a file")
         chip = chip_of(op, self.chip)
         write_bmodel(generate(op, weights_of(op), chip), path)

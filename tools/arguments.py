@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 _SHAPES = "--input-shapes"
 _SHAPE = re.compile(r"=\d+(?:x\d+)*$")
@@ -20,6 +21,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=prog, description=description, allow_abbrev=False, formatter_class=help_format
         )
+        self.register("type", Path, _path)
 
     def error(self, message: str) -> NoReturn:
         """Exit with status 2, the message and, for a misspelt option, the one that is like it."""
@@ -29,6 +31,29 @@ class Parser(argparse.ArgumentParser):
         hint = f"; did you mean {near[0]}?" if near else ""
         usage = f"usage: {self.prog} [options] ..., {self.prog} --help lists them"
         self.exit(2, f"{usage}\n{self.prog}: error: {message}{hint}\n")
+
+
+def _path(text: str) -> Path:
+    """A file or folder; `Path("")` would be the current folder, where a variable is not set."""
+    if not text:
+        raise argparse.ArgumentTypeError("a name of no letters is no file")
+    return Path(text)
+
+
+class _Shape(argparse.Action):
+    """Collects shapes by name."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        given = getattr(namespace, self.dest)
+        if values[0] in dict(given):
+            raise argparse.ArgumentError(self, f"the shape of '{values[0]}' is given twice")
+        setattr(namespace, self.dest, [*given, values])
 
 
 def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
@@ -71,7 +96,7 @@ def add_input_shapes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         _SHAPES,
         type=parse_shape,
-        action="append",
+        action=_Shape,
         default=[],
         metavar="NAME=SHAPE",
         help="shapes of inputs with dynamic dimensions, as NAME=1x3x224x224; several may follow",

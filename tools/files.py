@@ -5,10 +5,12 @@ import gzip
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
+
+from xdsl_tpu.dialects.errors import TpuError
 
 
 def write_text(path: Path, text: str) -> None:
@@ -64,6 +66,15 @@ def check_writable(path: Path) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
+
+
+def check_apart(paths: Sequence[Path]) -> None:
+    """As `check_writable` for several files, and raise TpuError where two are the same one."""
+    for number, path in enumerate(paths):
+        check_writable(path)
+        is_special = path.exists() and not path.is_file()
+        if not is_special and path.resolve() in map(Path.resolve, paths[:number]):
+            raise TpuError(f"{path}: two results would go there; name a file for each")
 
 
 def _write(stream: IO[bytes], data: bytes) -> None:

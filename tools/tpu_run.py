@@ -35,7 +35,7 @@ from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, compa
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.explain import explain_program, print_explanation
 from xdsl_tpu.tools.files import (
-    check_writable,
+    check_apart,
     text_writer,
     trace_writer,
     write_text,
@@ -230,9 +230,8 @@ def _check_paths(args: argparse.Namespace) -> None:
             f"{args.program}: --compare-layers needs the folder that tpu-compile wrote, with "
             "top.mlir and final.mlir"
         )
-    for path in (args.outputs, args.report, args.timeline, args.html, args.disassemble):
-        if path not in (None, STDOUT):
-            check_writable(path)
+    named = (args.outputs, args.report, args.timeline, args.html, args.disassemble)
+    check_apart([path for path in named if path not in (None, STDOUT)])
 
 
 def _write(

@@ -6,12 +6,13 @@ chip with an instruction set that is known.
 """
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
 from functools import cache, cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from xdsl_tpu.backend.isa.codes import ELEMENT_BYTES, Precision
 from xdsl_tpu.backend.isa.instruction_set import (
@@ -144,7 +145,37 @@ class Chip:
         return cycles / self.clock_hertz * 1e3
 
 
-def _from_table(table: dict[str, Any]) -> Chip:
+class _Table(dict[str, Any]):
+    """A table of a description, and those in it, that know what was asked for."""
+
+    def __init__(self, table: Mapping[str, Any], name: str = "") -> None:
+        self._name = name
+        self._asked: set[str] = set()
+        for key, value in table.items():
+            inner = cast("dict[str, Any]", value)
+            self[key] = _Table(inner, f"{name}{key}.") if isinstance(value, dict) else value
+
+    def __getitem__(self, key: str) -> Any:
+        self._asked.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """As that of a dictionary."""
+        self._asked.add(key)
+        return super().get(key, default)
+
+    def not_asked_for(self) -> Iterator[str]:
+        """What is wrong with keys that nobody reads: misspelt ones would be taken for left out."""
+        for key, value in self.items():
+            if key not in self._asked:
+                near = get_close_matches(key, self._asked, 1)
+                hint = f"; did you mean '{self._name}{near[0]}'?" if near else ""
+                yield f"there is no key '{self._name}{key}' in a chip description{hint}"
+            elif isinstance(value, _Table):
+                yield from value.not_asked_for()
+
+
+def _from_table(table: _Table) -> Chip:
     lanes, local, static = table["lanes"], table["local_memory"], table["static_memory"]
     ddr, cube, gdma = table["ddr"], table["cube"], table["gdma"]
     return Chip(
@@ -165,8 +196,8 @@ def _from_table(table: dict[str, Any]) -> Chip:
         ddr_channels=ddr["channels"],
         ddr_interleave_bytes=ddr["interleave_bytes"],
         ddr_channel_window_bytes=ddr["channel_window_bytes"],
-        cube_channels={int(k): v for k, v in cube["input_channels"].items()},
-        cube_outputs={int(k): v for k, v in cube["outputs"].items()},
+        cube_channels=_by_bytes(cube["input_channels"]),
+        cube_outputs=_by_bytes(cube["outputs"]),
         load_bytes_per_cycle=gdma["load"],
         store_bytes_per_cycle=gdma["store"],
         copy_bytes_per_cycle=gdma["ddr_to_ddr"],
@@ -187,6 +218,11 @@ def _from_table(table: dict[str, Any]) -> Chip:
     )
 
 
+def _by_bytes(figures: _Table) -> dict[int, int]:
+    """Figures by the bytes of an element."""
+    return {int(size): figures[size] for size in figures}
+
+
 def known_chips() -> list[str]:
     """The names `load_chip` takes."""
     return sorted(path.stem for path in CHIPS.glob("*.toml"))
@@ -196,7 +232,8 @@ def known_chips() -> list[str]:
 def load_chip(name: str = "bm1684x") -> Chip:
     """Read the chip called `name`, or the description in the TOML file at that path.
 
-    Raises TpuError when there is no such chip, the file lacks a key or a value cannot be.
+    Raises TpuError when there is no such chip, the file lacks a key or has one that says nothing,
+    or a value cannot be.
     """
     path = Path(name) if name.endswith(".toml") else CHIPS / f"{name.lower()}.toml"
     if not path.is_file():
@@ -205,12 +242,13 @@ def load_chip(name: str = "bm1684x") -> Chip:
             "or the path of a .toml description"
         )
     try:
-        chip = _from_table(tomllib.loads(path.read_text(encoding="utf-8")))
+        table = _Table(tomllib.loads(path.read_text(encoding="utf-8")))
+        chip = _from_table(table)
     except KeyError as missing:
         raise TpuError(f"{path}: the chip description lacks the key {missing}") from missing
     except (ValueError, TypeError) as error:  # UnicodeDecodeError and TOMLDecodeError, too
         raise TpuError(f"{path}: not a chip description: {error}") from error
-    problem = next(_problems(chip), None)
+    problem = next(chain(_problems(chip), table.not_asked_for()), None)
     if problem is not None:
         raise TpuError(f"{path}: {problem}")
     return chip
@@ -224,7 +262,7 @@ def _problems(chip: Chip) -> Iterator[str]:
             values = [*(value.values() if isinstance(value, dict) else value)]
         kind = _KINDS.get(name, int)
         for number in values:
-            if not isinstance(number, kind):
+            if not isinstance(number, kind) or isinstance(number, bool):
                 shown = kind if isinstance(kind, type) else kind[-1]
                 yield f"{name} is {number!r}, not of type {shown.__name__}"
             elif not isinstance(number, str) and number <= -(name in _MAY_BE_NOTHING):

@@ -1,7 +1,7 @@
 """Two runs side by side: their layers, matched by name."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,9 @@ from xdsl_tpu.dialects.errors import TpuError
 Report = Mapping[str, Any]
 
 _NEEDED = ("model", "quantize", "chip", "cycles", "milliseconds", "gdma", "usage", "layers")
-_LAYER_KEYS = ("name", "op", "cycles", "bdc_cycles", "gdma_cycles", "bytes")
+_NUMBERS = ("cycles", "milliseconds")
+_COLUMNS = ("cycles", "bdc_cycles", "gdma_cycles")
+_LAYER_KEYS = ("name", "op", *_COLUMNS, "bytes")
 
 
 def read_report(path: Path) -> dict[str, Any]:
@@ -20,6 +22,9 @@ def read_report(path: Path) -> dict[str, Any]:
         missing = [key for key in _NEEDED if key not in report]
         rows: list[dict[str, Any]] = report.get("layers", [])
         missing += [key for row in rows for key in _LAYER_KEYS if key not in row]
+        if not missing:
+            _check_numbers((report[key] for key in _NUMBERS), "a figure")
+            _check_numbers((row[key] for row in rows for key in _COLUMNS), "a layer")
     except (ValueError, TypeError, AttributeError) as error:
         raise TpuError(
             f"{path}: not a report; give what tpu-run --report X.json wrote ({error})"
@@ -30,6 +35,12 @@ def read_report(path: Path) -> dict[str, Any]:
             "write it anew with tpu-run --report"
         )
     return report
+
+
+def _check_numbers(values: Iterable[object], what: str) -> None:
+    for value in values:
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise ValueError(f"{what} has {value!r} where a number should be")
 
 
 def compare_layers(report: Report, other: Report) -> list[dict[str, Any]]:
@@ -44,7 +55,7 @@ def compare_layers(report: Report, other: Report) -> list[dict[str, Any]]:
     for name in dict.fromkeys([*mine, *theirs]):
         here, there = mine.get(name), theirs.get(name)
         row: dict[str, Any] = {"name": name, "op": (here or there or {})["op"]}
-        for column in ("cycles", "bdc_cycles", "gdma_cycles"):
+        for column in _COLUMNS:
             row[column] = None if here is None else here[column]
             row[f"other_{column}"] = None if there is None else there[column]
         row["difference"] = (row["cycles"] or 0) - (row["other_cycles"] or 0)

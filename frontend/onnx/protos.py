@@ -56,11 +56,14 @@ _ELEMENT_TYPES: dict[str, int] = {}
 
 
 def dimensions(proto: onnx.TypeProto) -> list[int | str] | None:
-    """Dimensions of a tensor type: an int, or the name of a dynamic one; None without a shape."""
+    """Dimensions of a tensor type: an int, or the name of a dynamic one; None without a shape.
+
+    Some exporters write -1 for a size that they do not know.
+    """
     if not proto.tensor_type.HasField("shape"):
         return None
     return [
-        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
+        dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else dim.dim_param or "?"
         for dim in proto.tensor_type.shape.dim
     ]
 

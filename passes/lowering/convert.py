@@ -13,9 +13,11 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.backend.chip import Chip, known_chips, load_chip
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.integers import INTEGER
 from xdsl_tpu.dialects.module_info import module_info
+from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.packed_weights import FORMATS, bits_of, floats_of
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.calibration.ranges import range_of
@@ -51,7 +53,7 @@ from xdsl_tpu.passes.module_state import (
     text_attribute,
 )
 from xdsl_tpu.passes.pack_weights import GROUPS, USUAL_GROUP, PackWeightsPass, pack_marked
-from xdsl_tpu.passes.tensors import functions, required_name
+from xdsl_tpu.passes.tensors import functions, required_name, shape_of, size_in_bytes
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,7 @@ class ConvertTopToTpuPass(ModulePass):
             notes += rounded(insert_casts(func, self.asymmetric), known)
             _drop_unused_weights(func)
             func.update_function_type()
+            _refuse_beyond_ddr(func, description)
         if weights is not None:
             _drop_unnamed_data(op, weights)
         set_module_attributes(op, self._module_attributes(asked, chip))
@@ -277,6 +280,18 @@ def _lower_op(op: Operation, mode: str, ctx: LoweringContext) -> Sequence[SSAVal
 def _is_calibrated(module: ModuleOp) -> bool:
     values = (result for op in module.walk() for result in op.results)
     return any(isinstance(value.type, TensorType) and range_of(value) for value in values)
+
+
+def _refuse_beyond_ddr(func: FuncOp, chip: Chip) -> None:
+    """Raise TpuError for a tensor that no chip memory holds, before anybody looks for its place."""
+    for op in func.body.block.ops:
+        for result in op.results:
+            if is_ranked_tensor(result.type) and size_in_bytes(result) > chip.ddr_bytes:
+                shape = "x".join(map(str, shape_of(result)))
+                raise TpuError(
+                    f"'{name_of(result)}' of {shape} takes {size_in_bytes(result):,} bytes, more "
+                    f"than the {chip.ddr_bytes:,} bytes of DDR that {chip.name} has"
+                )
 
 
 def _drop_unused_weights(func: FuncOp) -> None:

@@ -1,5 +1,6 @@
 """A folder of inputs that are wrong, each in one way, beside the right ones they are made from."""
 
+import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +39,9 @@ def write_bad_files(folder: Path) -> None:
     (folder / "folder").mkdir()
     (folder / "report.json").write_text('{"cycles": 1}\n')
     (folder / "text.json").write_text("cycles: 1\n")
+    figures = {"model": "x", "quantize": "F16", "chip": "X", "cycles": "many", "milliseconds": 1}
+    report: dict[str, Any] = {**figures, "gdma": {}, "usage": {}, "layers": []}
+    (folder / "words.json").write_text(json.dumps(report))
 
 
 def _save(folder: Path, name: str, model: ModelProto) -> None:
@@ -48,6 +52,9 @@ def _write_onnx(folder: Path) -> None:
     _save(folder, "cnn", cnn())
     _save(folder, "transformer", transformer())
     _save(folder, "dynamic", dynamic())
+    unknown = dynamic()
+    unknown.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
+    _save(folder, "minus_one", unknown)
     _save(folder, "unsupported", unsupported())
     data = cnn().SerializeToString()
     (folder / "cut.onnx").write_bytes(data[: len(data) // 2])
@@ -235,6 +242,8 @@ def _write_chips(folder: Path) -> None:
     (folder / "syntax.toml").write_text("name = \n")
     (folder / "negative.toml").write_text(text.replace("count = 64 ", "count = -64 "))
     (folder / "words.toml").write_text(text.replace("count = 64 ", 'count = "many" '))
+    (folder / "truth.toml").write_text(text.replace("count = 64 ", "count = true "))
+    (folder / "misspelt.toml").write_text(text.replace("[gdma]\n", "[gdma]\nlode_start = 9\n"))
     tiny = text.replace("bytes_per_lane = 262144", "bytes_per_lane = 64")
     (folder / "tiny.toml").write_text(tiny.replace("banks = 16", "banks = 4"))
     (folder / "lanes.toml").write_text(text.replace("count = 64 ", "count = 32 "))

@@ -59,6 +59,7 @@ MODELS = _cases(COMPILE, 1, {
     "infinite weights": ("infinite_weight.onnx", ("b0", "infinite")),
     "a pooling window of no size": ("bad_attribute.onnx", ("'pooled'",)),
     "unknown sizes": ("dynamic.onnx", ("'x'", "[batch, 16]", "--input-shapes x=")),
+    "unknown sizes, as some exporters write them": ("minus_one.onnx", ("'x'", "--input-shapes x=")),
     "another shape than the model's": (
         "cnn.onnx --input-shapes image=1x3x8x8", ("'image'", "[1, 3, 40, 24]")),
     "a shape for an input that is not there": (
@@ -91,9 +92,15 @@ CHIPS = _cases(COMPILE, 1, {
     "a chip description that is no TOML": ("cnn.onnx --chip syntax.toml", ("syntax.toml",)),
     "a chip with less than no lanes": ("cnn.onnx --chip negative.toml", ("negative.toml", "lanes is -64")),
     "a chip with words for numbers": ("cnn.onnx --chip words.toml", ("words.toml", "lanes is 'many'")),
+    "a chip with a truth for a number": ("cnn.onnx --chip truth.toml", ("truth.toml", "lanes is True")),
+    "a misspelt figure of a chip": (
+        "cnn.onnx --chip misspelt.toml",
+        ("misspelt.toml", "'gdma.lode_start'", "did you mean 'gdma.load_start'")),
     "local memory that can never fit": (
         "cnn.onnx --chip tiny.toml --disable-pass layer-group", ("tpu.", "'", "local memory is too small")),
     "more than fits into DDR": ("cnn.onnx --chip little_ddr.toml", ("DDR",)),
+    "a tensor beyond all memory": (
+        "dynamic.onnx --input-shapes x=1000000000x16", ("'x'", "64,000,000,000 bytes", "DDR")),
     "a pass that is not known": (
         "cnn.onnx --disable-pass canonicalise", ("'canonicalise'", "did you mean 'canonicalize'")),
     "a pass that is needed": ("cnn.onnx --disable-pass address-assign", ("'address-assign'",)),
@@ -175,6 +182,9 @@ PROGRAMS = _cases(RUN, 1, {
     "a comparison with no report": ("good.bmodel --against none.json", ("none.json", "--report")),
     "a comparison with text as report": ("good.bmodel --against text.json", ("text.json", "--report")),
     "a comparison with half a report": ("good.bmodel --against report.json", ("report.json", "anew")),
+    "a comparison with words for cycles": (
+        "good.bmodel --against words.json", ("words.json", "'many' where a number")),
+    "two results in one file": ("good.bmodel --outputs both --report ./both", ("both", "two results")),
 })  # fmt: skip
 
 NOT_FINITE = _cases(RUN, 3, {
@@ -202,6 +212,8 @@ PASSES = _cases(OPT, 1, {
         "plain.mlir --convert-top-to-tpu='mode=F16 chip=bm9999'", ("bm9999",)),
     "output into no folder": ("plain.mlir -o no/out.mlir", ("no/out.mlir",)),
     "output on a full disk": ("plain.mlir -o /dev/full", ("/dev/full", "no space")),
+    "a program instead of a folder": (
+        "compiled/final.mlir --codegen=model_file=folder", ("folder", "is a directory")),
 })  # fmt: skip
 
 SAMPLES = _cases(CALIBRATE, 1, {
@@ -233,6 +245,9 @@ USAGE = (
         "an unknown option": ("cnn.onnx --fast", ("--fast",)),
         "a misspelt option": ("cnn.onnx --quantise F16", ("did you mean --quantize?",)),
         "an unknown number format": ("cnn.onnx --quantize F8", ("F8", "F16")),
+        "a folder of no name": ("cnn.onnx -o ''", ("-o/--output", "no letters")),
+        "two shapes for an input": (
+            "dynamic.onnx --input-shapes x=1x16 x=2x16", ("'x'", "given twice")),
         "a shape that is none": ("cnn.onnx --input-shapes image=1x3xa", ("NAME=1x3x224x224",)),
     }),
     *_cases(RUN, 2, {
