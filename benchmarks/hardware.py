@@ -116,6 +116,11 @@ def _speeds() -> Iterator[Measurement]:
             )
 
 
+def usable_speeds() -> list[dict[str, str]]:
+    """Published speeds of language models that nobody has marked as doubtful."""
+    return [row for row in rows_of("published_speeds.csv") if not _doubt(row["note"])]
+
+
 def _milliseconds(cycles: int) -> float:
     return cycles * NANOSECONDS_PER_CYCLE / 1e6
 

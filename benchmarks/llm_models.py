@@ -4,6 +4,7 @@ What a net takes does not depend on the numbers in its matrices, so that bytes a
 quantised, and the matrices of a layer are made once for all layers alike.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,14 @@ SPREAD = 0.02
 class SeededModel(LanguageModel):
     """A model without files: every matrix is random numbers of one seed."""
 
-    def __init__(self, name: str, format: WeightFormat, seed: int = 0) -> None:
-        self.config = model_config(CONFIGURATIONS[name])
+    def __init__(
+        self,
+        name: str,
+        format: WeightFormat,
+        seed: int = 0,
+        configurations: Mapping[str, dict[str, Any]] = CONFIGURATIONS,
+    ) -> None:
+        self.config = model_config(configurations[name])
         self.format = format
         self._seed = seed
         self._layer: Layer | None = None

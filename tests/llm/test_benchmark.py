@@ -1,5 +1,6 @@
 """The figures of `benchmarks/llm.py`, on a model so small that they can be told by hand."""
 
+import json
 import sys
 from importlib import import_module
 from operator import attrgetter
@@ -112,3 +113,36 @@ def test_greedy_texts_are_compared_token_by_token(monkeypatch: pytest.MonkeyPatc
     assert (found.same, found.tokens) == (2, 4)
     assert 0 < found.cosine < 0.5
     assert greedy.compared(Nets(), Reference(), 1, 2).same == 2
+
+
+def test_published_speeds_stand_beside_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A prompt ends with the output matrix, as a token does; no range where none was published."""
+    silicon, llm, models = (benchmark(name) for name in ("llm_silicon", "llm", "llm_models"))
+    sizes = {**models.CONFIGURATIONS["qwen2.5-1.5b"], **SIZES}
+    monkeypatch.setattr(silicon, "MODELS", {"small": sizes})
+    given = {"sequence": "64", "tokens_per_s": "20", "first_token_s": "0.4", "note": ""}
+    speeds = [{**given, "model": "small", "precision": precision} for precision in ("W4", "W8")]
+    monkeypatch.setattr(silicon, "usable_speeds", lambda: [*speeds, {**speeds[0], "model": "x"}])
+    report = tmp_path / "report.json"
+    monkeypatch.setattr("sys.argv", ["llm_silicon.py", "--json", str(report)])
+    silicon.main()
+    prompt, token, *others = json.loads(report.read_text())["rows"]
+    model = models.SeededModel("small", WeightFormat("W4F16"), configurations={"small": sizes})
+    decode, prefill = llm.phases(model, 64, 1)
+    assert token["cycles"] == decode.total(cycles)
+    assert prompt["cycles"] == prefill.total(cycles) + decode.once.cycles
+    assert (prompt["published_ms"], token["published_ms"]) == (400, 50)
+    assert prompt["on_silicon"]["low"] < prompt["on_silicon"]["high"]
+    assert [one["on_silicon"]["low"] for one in others] == [None, None]
+    shown = capsys.readouterr().out.splitlines()
+    assert sum(line.endswith(f"{50 / token['estimate_ms']:.2f} |") for line in shown) == 1
+    assert sum("not known" in line for line in shown) == 2
+
+
+def test_sizes_are_known_of_all_but_doubtful_speeds() -> None:
+    hardware, published = benchmark("hardware"), benchmark("llm_published")
+    speeds = hardware.usable_speeds()
+    assert {row["model"] for row in speeds} == set(published.MODELS)
+    assert len(speeds) < len(hardware.rows_of("published_speeds.csv"))
