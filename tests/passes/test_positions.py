@@ -1,0 +1,83 @@
+"""Positions added to scores by rows and columns of keys: columns of the product, same numbers."""
+
+import pytest
+from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.tensors import shape_of
+
+HEADS, SIDE, SIZE = 2, 32, 4
+KEYS = SIDE * SIDE
+
+
+def attention(
+    spelling: str, scale: bool = False, side: int = SIDE, turned: bool = True
+) -> ModuleOp:
+    """Scores of an image's pixels with a number for each row and column of keys, and values."""
+    net, keys = Net(), side * side
+    q = net.input("q", HEADS, keys, SIZE)
+    k = net.input("k", HEADS, keys, SIZE) if turned else net.input("k", HEADS, SIZE, keys)
+    k = net.op(top.PermuteOp, "kt", (k,), order=[0, 2, 1]) if turned else k
+    rows = net.input("rows", HEADS, side, side, side, 1)
+    columns = net.input("columns", HEADS, side, side, 1, side)
+    scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
+    if scale:
+        scores = net.op(top.MulConstOp, "scaled", (scores,), const_val=0.5)
+    total = summed(net, spelling, scores, (rows, columns), (HEADS, side, side, side, side))
+    shares = net.op(top.SoftmaxOp, "shares", (total,), axis=2)
+    values = net.input("v", HEADS, keys, SIZE)
+    return net.module(net.op(top.MatMulOp, "y", (shares, values, net.none)))
+
+
+def summed(
+    net: Net, spelling: str, scores: SSAValue, terms: tuple[SSAValue, ...], image: tuple[int, ...]
+) -> SSAValue:
+    """As MViT spells the sum, term by term, or as SAM does, of both terms first."""
+    flat = (image[0], image[1] * image[2], image[3] * image[4])
+    if spelling == "terms first":
+        both = net.op(top.AddOp, "both", terms)
+        both = net.op(top.ReshapeOp, "flat", (both,), shape=flat)
+        return net.op(top.AddOp, "sum", (scores, both))
+    value = net.op(top.ReshapeOp, "seen", (scores,), shape=image)
+    for number, term in enumerate(terms):
+        value = net.op(top.AddOp, f"sum{number}", (value, term))
+    return net.op(top.ReshapeOp, "flat", (value,), shape=flat)
+
+
+@pytest.mark.parametrize("spelling", ["terms first", "one by one"])
+@pytest.mark.parametrize(("scale", "turned"), [(False, True), (True, True), (False, False)])
+def test_positions_are_columns_of_the_product(spelling: str, scale: bool, turned: bool) -> None:
+    after = assert_same_numbers(attention(spelling, scale, turned=turned), "canonicalize")
+    assert "Add" not in kinds(after)
+    scores, _ = ops_of(after, top.MatMulOp)
+    assert shape_of(scores.input) == (HEADS, KEYS, SIZE + 2 * SIDE)
+    assert shape_of(scores.output) == (HEADS, KEYS, KEYS)
+
+
+def test_few_scores_stay() -> None:
+    after = assert_same_numbers(attention("one by one", side=8), "canonicalize")
+    assert kinds(after).count("Add") == 2
+
+
+def test_terms_of_queries_stay() -> None:
+    """What is added along queries is no product of theirs."""
+    net = Net()
+    q, k = net.input("q", HEADS, KEYS, SIZE), net.input("k", HEADS, SIZE, KEYS)
+    scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
+    total = net.op(top.AddOp, "sum", (scores, net.input("term", HEADS, 1, KEYS)))
+    after = assert_same_numbers(
+        net.module(net.op(top.SoftmaxOp, "y", (total,), axis=2)), "canonicalize"
+    )
+    assert "Add" in kinds(after)
+
+
+def test_scores_that_others_read_stay() -> None:
+    net = Net()
+    q, k = net.input("q", HEADS, KEYS, SIZE), net.input("k", HEADS, SIZE, KEYS)
+    scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
+    total = net.op(top.AddOp, "sum", (scores, net.input("term", HEADS, KEYS, 1)))
+    shares = net.op(top.SoftmaxOp, "y", (total,), axis=2)
+    after = assert_same_numbers(net.module(shares, scores), "canonicalize")
+    assert "Add" in kinds(after)
