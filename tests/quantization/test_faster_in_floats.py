@@ -5,7 +5,7 @@ import random
 from itertools import product
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp, TensorType, f16, f32
+from xdsl.dialects.builtin import ModuleOp, NoneType, TensorType, f16, f32
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tpu.backend.chip import load_chip
@@ -102,3 +102,34 @@ def test_prices_are_those_of_commands() -> None:
         price = Prices(CHIP, {op.results[0]}).of(op)
         for expected, one in zip(price, made, strict=True):
             assert math.isclose(expected, cycles(one), rel_tol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "group", "in_f16"),
+    [
+        (16, 16, 1, False),  # patches: rows of an image are channels of it, loaded as f32 for F16
+        (3, 2, 1, False),
+        (3, 1, 3, True),  # exact sums of single channels have four bytes
+    ],
+)
+def test_prices_of_convolutions_on_images(
+    kernel: int, stride: int, group: int, in_f16: bool
+) -> None:
+    channels, size = 64 if group == 1 else 3, 224 // stride
+    whole = TensorType(f32, (1, 3, 224, 224))
+    argument = Block(arg_types=[whole]).args[0]
+    image = top.InputOp.make("image", [argument], result_types=[whole]).output
+    shape = (channels, 3 // group, kernel, kernel)
+    filter_ = top.WeightOp.make("w", (), result_types=[TensorType(f32, shape)]).output
+    none = top.NoneOp.make("none", (), result_types=[NoneType()]).output
+    pads = (kernel - stride + 1) // 2
+    op = top.ConvOp.make(
+        *("conv", [image, filter_, none]),
+        result_types=[TensorType(f32, (1, channels, size, size))],
+        kernel_shape=[kernel] * 2,
+        strides=[stride] * 2,
+        pads=[pads] * 4,
+        group=group,
+    )
+    price = Prices(CHIP, {op.output}).of(op)
+    assert (price.half < price.eight) == in_f16

@@ -23,6 +23,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     fills_lanes,
     filter_blocks,
     is_depthwise,
+    most_merged_rows,
 )
 from xdsl_tpu.passes.lowering.int8.by_floats import ELEMENTS, function_of, taken
 from xdsl_tpu.passes.lowering.int8.lut import FUNCTIONS
@@ -131,10 +132,12 @@ def _conv(prices: Prices, op: top.ConvOp | top.DeconvOp) -> Price:
             blocks = min(blocks, filter_blocks(filter_, group, width, lanes))
         places = images * ceil(prod(rest) / chip.cube_outputs[width])
         rows = filter_.kh if _is_image(op) and group == 1 else 1
-        if filter_.ic * rows > lanes.channels(width):
+        if filter_.ic * rows > most_merged_rows(width, lanes):
             rows = 1
-        # Rows of the filter become channels of an image that is loaded as often.
-        loads = rows * prices.loaded(op.input, width) if rows > 1 else 0
+        # Rows of the filter become channels of an image that is loaded as often: f32, or 8 bits
+        # that it was brought to before.
+        image = prices.loaded(op.input, BYTE if width == BYTE else WORD)
+        loads = rows * image / ints(op.strides)[0] if rows > 1 else 0
         fused = width > BYTE or is_none(op.bias) or chip.instructions.requantises
         biased = 0 if fused else prices.lines(op.output, WORD)
         return max(places * blocks * positions // rows + biased, loads)
