@@ -2,183 +2,187 @@
 
 Cores have nothing in common but DDR, and only the GDMA touches that. So a barrier is a message of
 each core's GDMA, sent when it has done what the others wait for, and awaited in front of the first
-transfer that could meet what they have done. Transfers of coefficients, which nobody writes, go
-before, between and behind.
-
-What crosses follows from the bytes that transfers read and write, step by step; the slices of one
-group are all one step, in which cores do not meet.
+transfer that needs it. Transfers that need nothing of others go before, between and behind.
 """
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import inf
 
-import numpy as np
-import numpy.typing as npt
-
-from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.ddr_order import Placed
+from xdsl_tpu.backend.float_loads import Issued
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.isa.codes import DmaMessages
 from xdsl_tpu.backend.isa.messages import message_word
-from xdsl_tpu.backend.operands import accesses
-from xdsl_tpu.backend.operands.region import Region, regions
 from xdsl_tpu.backend.program import Program
 
 MESSAGES = (30, 31)
 """Numbers of messages, in turn: a core may send for the next barrier before others have seen that
 all have sent for this one."""
 
-_Marks = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, slots=True)
-class _Touched:
-    """Bytes of DDR that a transfer reads or writes."""
+class _Need:
+    """A transfer that must follow others: its place in the queue, when it would begin, and for each
+    core how many of its transfers must be done."""
 
-    writes: bool
-    places: tuple[Region, ...]
+    place: int
+    start: float
+    done: tuple[int, ...]
 
 
 @dataclass
-class _Core:
-    """A core's transfers by step, and the steps before which it meets the others."""
+class _Meeting:
+    """In front of which place of each core's queue its message is sent, and awaited."""
 
-    program: Program
-    steps: list[int]
-    """The step of each transfer in its queue; -1 of coefficients, which go anywhere."""
-    touched: dict[int, list[_Touched]] = field(default_factory=dict[int, list[_Touched]])
+    sends: list[int]
+    waits: list[int]
 
 
-def synchronise(program: Program, bounds: Sequence[int], chip: Chip) -> int:
+def synchronise(
+    program: Program, order: Sequence[Sequence[Placed]], queued: Sequence[Sequence[Issued]]
+) -> int:
     """Put barriers into the GDMA queues of all cores, in place; gives how many.
 
-    `bounds[i]` is the number of layers (`Program.layers`) when step i was emitted: steps follow
-    each other as the network has it, and what a core does in one does not touch what another does
-    in the same.
+    `order` says what transfers must follow, by their ids; `queued` has those of each core as they
+    lie in its queue, and when they would begin and end if barriers took no time.
     """
-    memory = _Memory(program)
-    cores = [_core(core, bounds, memory, chip) for core in program.cores]
-    meetings = _meetings(cores, len(bounds), memory)
-    for core in cores:
-        _insert(core, meetings, len(cores))
+    meetings = _Planner(order, queued).run()
+    for number, core in enumerate(program.cores):
+        _insert(core, [(m.sends[number], m.waits[number]) for m in meetings], len(program.cores))
     return len(meetings)
 
 
-def _core(program: Program, bounds: Sequence[int], memory: "_Memory", chip: Chip) -> _Core:
-    core = _Core(program, [])
-    for command, layer in zip(program.gdma, program.gdma_layers, strict=True):
-        found: list[_Touched] = []
-        for access in accesses(command, chip) if layer >= 0 else ():
-            if not access.local:
-                places = tuple(one for one in regions(access, chip) if memory.holds(one))
-                found += [_Touched(access.writes, places)] if places else []
-        step = bisect_right(bounds, layer) if found else -1
-        core.steps.append(step)
-        if found:
-            core.touched.setdefault(step, []).extend(found)
-    return core
+class _Planner:
+    """Finds the barriers one after the other."""
+
+    def __init__(
+        self, order: Sequence[Sequence[Placed]], queued: Sequence[Sequence[Issued]]
+    ) -> None:
+        self.queued = queued
+        self.cores = range(len(queued))
+        self.reach = [_reach(core) for core in queued]
+        self.needs = [list(self._needs(core, order)) for core in self.cores]
+        self.at = [0] * len(queued)
+        self.known = [[0] * len(queued) for _ in queued]
+        """For each core how many transfers of each other are done for sure."""
+        self.found: list[_Meeting] = []
+
+    def _needs(self, core: int, order: Sequence[Sequence[Placed]]) -> Iterator[_Need]:
+        """What the transfers of a core need of others; the end of the first core's queue, where the
+        program is taken to be done, what others have written."""
+        for place, one in enumerate(self.queued[core]):
+            done = [0] * len(self.queued)
+            for after in order[core][one.identity - 1].after:
+                if after.core != core:
+                    done[after.core] = self.reach[after.core][after.identity]
+            if any(done):
+                yield _Need(place, one.start, tuple(done))
+        if core == 0:
+            done = tuple(self._written(other, order[other]) if other else 0 for other in self.cores)
+            yield _Need(len(self.queued[core]), inf, done)
+
+    def _written(self, core: int, order: Sequence[Placed]) -> int:
+        """How many transfers of a core are done when it writes nothing any more."""
+        writes = (
+            p + 1 for p, one in enumerate(self.queued[core]) if order[one.identity - 1].writes
+        )
+        return max(writes, default=0)
+
+    def run(self) -> list[_Meeting]:
+        """All barriers, in order."""
+        while True:
+            heads = [self._head(core) for core in self.cores]
+            limits = [
+                len(ids) if one is None else one.place
+                for one, ids in zip(heads, self.queued, strict=True)
+            ]
+            if not any(heads):
+                self._settle(limits, limits)
+                return self.found
+            self._meet(heads, limits)
+
+    def _head(self, core: int) -> _Need | None:
+        """The first transfer of a core that needs more of others than is known."""
+        needs, known = self.needs[core], self.known[core]
+        while self.at[core] < len(needs):
+            one = needs[self.at[core]]
+            if any(n > k for n, k in zip(one.done, known, strict=True)):
+                return one
+            self.at[core] += 1
+        return None
+
+    def _meet(self, heads: Sequence[_Need | None], limits: Sequence[int]) -> None:
+        """One barrier more, for all heads whose needs come in front of what others wait for."""
+        served = {
+            core: one
+            for core, one in enumerate(heads)
+            if one is not None and all(n <= m for n, m in zip(one.done, limits, strict=True))
+        }
+        assert served, "cores never wait for each other's later steps"
+        sends = [self._send(core, served, limits[core]) for core in self.cores]
+        self._settle(sends, limits)
+        if self.found:
+            sends = [max(pair) for pair in zip(sends, self.found[-1].waits, strict=True)]
+        waits = [served[core].place if core in served else -1 for core in self.cores]
+        self.found.append(_Meeting(sends, waits))
+        for core, known in enumerate(self.known):
+            for other in self.cores:
+                if other != core:
+                    known[other] = sends[other]
+
+    def _send(self, core: int, served: Mapping[int, _Need], limit: int) -> int:
+        """In front of which place a core sends: as late as those that wait do not notice."""
+        others = [one for other, one in served.items() if other != core]
+        needed = max((one.done[core] for one in others), default=0)
+        start = min((one.start for one in others), default=0)
+        queue = self.queued[core]
+        while needed < limit and queue[needed].end < start:
+            needed += 1
+        return needed
+
+    def _settle(self, sends: Sequence[int], limits: Sequence[int]) -> None:
+        """Cores that need nothing of the last barrier wait for it in front of their next message,
+        or of what needs something else."""
+        if not self.found:
+            return
+        last = self.found[-1]
+        for core, place in enumerate(last.waits):
+            if place < 0:
+                last.waits[core] = max(last.sends[core], min(sends[core], limits[core]))
 
 
-class _Memory:
-    """The parts of DDR that a program writes, byte after byte."""
-
-    def __init__(self, program: Program) -> None:
-        parts = [
-            (program.arena_address, program.arena_bytes),
-            (program.io_address, program.io_bytes),
-        ]
-        parts += [(tensor.address, tensor.bytes) for tensor in program.inputs + program.outputs]
-        self.parts: list[tuple[int, int, int]] = []
-        self.size = 0
-        for start, size in sorted(parts):
-            known = self.parts[-1] if self.parts else (0, 0, 0)
-            if size and start + size > known[1]:
-                self.parts.append((start, start + size, self.size - start))
-                self.size += size
-
-    def holds(self, place: Region) -> bool:
-        """Whether these bytes are among the parts."""
-        return self._part(place) is not None
-
-    def view(self, marks: _Marks, place: Region) -> _Marks:
-        """The marks of these bytes."""
-        part = self._part(place)
-        assert part is not None
-        start = place.start + part[2]
-        return np.ndarray((*place.sizes, place.run), np.bool_, marks, start, (*place.steps, 1))
-
-    def _part(self, place: Region) -> tuple[int, int, int] | None:
-        return next((p for p in self.parts if p[0] <= place.start and place.end <= p[1]), None)
+def _reach(queue: Sequence[Issued]) -> list[int]:
+    """By id, how many transfers are done when all up to it are."""
+    places = [0] * (len(queue) + 1)
+    for place, one in enumerate(queue):
+        places[one.identity] = place + 1
+    return list(accumulate(places, max))
 
 
-def _meetings(cores: Sequence[_Core], steps: int, memory: _Memory) -> list[int]:
-    """The steps before which all cores must meet; the last one if another core than the first has
-    written something: the program is taken to be done when that core is."""
-    read = [np.zeros(memory.size, np.bool_) for _ in cores]
-    written = [np.zeros(memory.size, np.bool_) for _ in cores]
-    found: list[int] = []
-    for step in range(steps):
-        if any(
-            _crosses(core.touched.get(step, ()), number, read, written, memory)
-            for number, core in enumerate(cores)
-        ):
-            found.append(step)
-            for marks in (*read, *written):
-                marks[:] = False
-        for number, core in enumerate(cores):
-            for touched in core.touched.get(step, ()):
-                for place in touched.places:
-                    memory.view((written if touched.writes else read)[number], place)[...] = True
-    return [*found, steps] if any(marks.any() for marks in written[1:]) else found
-
-
-def _crosses(
-    transfers: Sequence[_Touched],
-    number: int,
-    read: Sequence[_Marks],
-    written: Sequence[_Marks],
-    memory: _Memory,
-) -> bool:
-    """Whether a core's transfers meet what another has written, or write what it has read."""
-    for touched in transfers:
-        for other in range(len(read)):
-            if other == number:
-                continue
-            marks = (written[other], read[other]) if touched.writes else (written[other],)
-            if any(memory.view(one, place).any() for one in marks for place in touched.places):
-                return True
-    return False
-
-
-def _insert(core: _Core, meetings: Sequence[int], count: int) -> None:
-    """Send behind the last transfer of the steps before a meeting, wait in front of the first one
-    after it; the TIU counts the transfers as they are numbered then."""
-    program = core.program
-    form = next(c.form for c in reversed(program.gdma) if c.form.name == "sDMA_sys")
-    ordered = [(place, step) for place, step in enumerate(core.steps) if step >= 0]
-    end = len(program.gdma) - 1
+def _insert(core: Program, meetings: Sequence[tuple[int, int]], count: int) -> None:
+    """Put messages in front of the transfers where they are sent and awaited; the TIU counts the
+    transfers as they are numbered then."""
+    form = next(c.form for c in reversed(core.gdma) if c.form.name == "sDMA_sys")
     before: dict[int, list[tuple[int, int]]] = {}
-    waits = 0
-    for turn, meeting in enumerate(meetings):
-        last = max((place + 1 for place, step in ordered if step < meeting), default=0)
-        sends = max(last, waits)  # the wait before, or two messages of one number could be out
-        waits = min((place for place, step in ordered if step >= meeting), default=end)
-        for place, function in ((sends, DmaMessages.SEND), (waits, DmaMessages.WAIT)):
+    for turn, places in enumerate(meetings):
+        for place, function in zip(places, (DmaMessages.SEND, DmaMessages.WAIT), strict=True):
             before.setdefault(place, []).append((turn, function))
     queue: list[Command] = []
     layers: list[int] = []
     number = [0]
-    for place, command in enumerate(program.gdma):
+    for place, command in enumerate(core.gdma):
         for turn, function in sorted(before.get(place, ())):
             word = message_word(form.name, MESSAGES[turn % len(MESSAGES)], count)
             fields = form.numbered(len(queue) + 1) | {form.function_field: int(function)} | word
             queue.append(Command(form, fields))
             layers.append(-1)
         queue.append(command)
-        layers.append(program.gdma_layers[place])
+        layers.append(core.gdma_layers[place])
         number.append(len(queue))
-    program.gdma[:], program.gdma_layers[:] = queue, layers
-    program.tiu[:] = [
+    core.gdma[:], core.gdma_layers[:] = queue, layers
+    core.tiu[:] = [
         Command(c.form, {**c.fields, "cmd_id_dep": number[dep]}) if (dep := c["cmd_id_dep"]) else c
-        for c in program.tiu
+        for c in core.tiu
     ]

@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.barriers import synchronise
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.chip.identity import figures_of
+from xdsl_tpu.backend.ddr_order import ddr_order
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.float_loads import float_loads
 from xdsl_tpu.backend.kernels.support import KernelContext, ddr_value, where
@@ -105,9 +106,11 @@ def _emit(
         bounds.append(len(program.layers))
     for context in cores:
         context.emitter.finish()
-        float_loads(context.emitter.program, context.emitter.transfers_before, chip)
+    order = ddr_order(program, bounds, chip)
+    before = [context.emitter.transfers_before for context in cores]
+    queued = float_loads(program.cores, before, order, chip)
     if count > 1:
-        synchronise(program, bounds, chip)
+        synchronise(program, order, queued)
 
 
 def _tile_programs(group: tpu.GroupOp, chip: Chip, cores: int) -> list[TileProgram]:

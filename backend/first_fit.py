@@ -110,12 +110,15 @@ class Problem:
             neighbours[other].append(one)
         return cls(rounded, tuple(map(tuple, neighbours)))
 
-    def place(self, order: Order, choose: Choice = lowest) -> Placement:
-        """Place the buffers one after the other, each in a gap between its placed neighbours."""
+    def place(self, order: Order, choose: Choice = lowest, fixed: Sequence[int] = ()) -> Placement:
+        """Place the buffers one after the other, each in a gap between its placed neighbours; the
+        first ones are where `fixed` says."""
         buffers = self.buffers
-        offsets = [-1] * len(order)
+        offsets = [*fixed, *[-1] * (len(order) - len(fixed))]
         used = 0
         for i in order:
+            if i < len(fixed):
+                continue
             size = buffers[i].size
             taken = sorted(
                 (offsets[j], offsets[j] + buffers[j].size)
@@ -146,13 +149,14 @@ class Problem:
         return peak_bytes(self.buffers)
 
 
-def first_fit(buffers: Sequence[Buffer], alignment: int) -> Placement:
-    """Places for all buffers, in as few bytes as one of several orders gives."""
+def first_fit(buffers: Sequence[Buffer], alignment: int, fixed: Sequence[int] = ()) -> Placement:
+    """Places for all buffers, in as few bytes as one of several orders gives; the first ones are
+    where `fixed` says, and their bytes do not count."""
     problem = Problem.of(buffers, alignment)
-    least = problem.peak()
+    least = 0 if fixed else problem.peak()
     best: Placement | None = None
     for order in problem.orders():
-        found = problem.place(order)
+        found = problem.place(order, fixed=fixed)
         if best is None or found.used < best.used:
             best = found
         if best.used == least:

@@ -1,25 +1,29 @@
-"""Loads of coefficients run ahead of transfers that must wait.
+"""Loads run ahead of transfers that must wait.
 
-Each engine takes its commands in order, so a store that waits for its producer also holds up the
-weights queued behind it. Coefficients are never written, so loading them may move forward as far
-as local memory allows: not before the commands that last touched their target, and behind every
-transfer that shares memory with it.
+Each engine takes its commands in order, so a store that waits for its producer also holds up what
+is queued behind it. Loads may move forward as far as memory allows: not before the commands that
+last touched their target, behind every transfer that shares local memory with them, and behind
+what wrote their source, on this core or another (`ddr_order`).
 
-The new order is found by simulating both queues with the cycle model: whenever the next transfer
-in program order would leave the GDMA idle, a later coefficient load that is ready goes first,
+The new order is found by simulating the queues of all cores with the cycle model. A load that the
+next command of the TIU waits for goes first if it is ready no later than the next transfer in
+program order; and whenever that would leave the GDMA idle, a later load that is ready goes first,
 unless it would take much longer than the gap.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import merge
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.ddr_order import Placed
 from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.timing import Direction, tiu_cycles, transfer
 from xdsl_tpu.backend.timing.gdma_cost import address
 
 LOOK_AHEAD = 256
-"""How many coefficient loads are considered at a time."""
+"""How many loads of coefficients, and how many of other values, are considered at a time."""
 
 WORTH_WAITING = 0.75
 """A load goes first if the gap it fills is at least this share of its cycles."""
@@ -28,16 +32,38 @@ Before = dict[Engine, list[tuple[int, ...]]]
 """For every command the ids of the transfers it must follow; see `CommandQueues`."""
 
 
-def float_loads(program: Program, transfers_before: Before, chip: Chip) -> None:
-    """Reorder the GDMA queue of a finished program, in place; values stay the same.
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A transfer by its id, and in which cycles it would run."""
 
-    `transfers_before` is what the emitter recorded.
+    identity: int
+    start: int
+    end: int
+
+
+def float_loads(
+    programs: Sequence[Program],
+    transfers_before: Sequence[Before],
+    order: Sequence[Sequence[Placed]],
+    chip: Chip,
+) -> list[list[Issued]]:
+    """Reorder the GDMA queues of a finished program's cores, in place; values stay the same.
+
+    `transfers_before` is what the emitter of each core recorded, `order` what their transfers must
+    follow in DDR. Gives the transfers of each core in their new order.
     """
-    scheduler = _Scheduler(program, transfers_before, chip)
-    order = scheduler.run()
+    cores = [_Core(*one, chip) for one in zip(programs, transfers_before, order, strict=True)]
+    _schedule(cores)
+    for core in cores:
+        _rewrite(core.program, core.before, [one.identity for one in core.order])
+    return [core.order for core in cores]
+
+
+def _rewrite(program: Program, before: Before, order: Sequence[int]) -> None:
+    """Put a core's transfers into their new order."""
     position = {old: new for new, old in enumerate(order, start=1)}
-    for index, before in enumerate(transfers_before[Engine.TIU]):
-        waits = max((position[old] for old in before), default=0)
+    for index, needed in enumerate(before[Engine.TIU]):
+        waits = max((position[old] for old in needed), default=0)
         if program.tiu[index].form.waits:
             program.tiu[index] = _with(program.tiu[index], cmd_id_dep=waits)
     queue = [program.gdma[old - 1] for old in order]
@@ -50,12 +76,25 @@ def _with(command: Command, **fields: int) -> Command:
     return Command(command.form, {**command.fields, **fields})
 
 
-class _Scheduler:
-    """Simulates both engines while choosing the order of transfers; ids count from 1."""
+def _schedule(cores: "Sequence[_Core]") -> None:
+    """Choose the next transfer of whichever core's GDMA is free first, until none is left."""
+    while unfinished := [core for core in cores if not core.is_done]:
+        for core in sorted(unfinished, key=lambda one: one.free):
+            if (chosen := core.next(cores)) is not None:
+                core.issue(chosen, cores)
+                break
+        else:
+            raise AssertionError("cores never wait for each other's later steps")
 
-    def __init__(self, program: Program, before: Before, chip: Chip) -> None:
+
+class _Core:
+    """Simulates both engines of a core while choosing the order of transfers; ids count from 1."""
+
+    def __init__(
+        self, program: Program, before: Before, placed: Sequence[Placed], chip: Chip
+    ) -> None:
         tiu, gdma = program.tiu[:-1], program.gdma[:-1]
-        self.before = before
+        self.program, self.before, self.placed = program, before, placed
         self.waits = [0, *(command["cmd_id_dep"] for command in gdma)]
         self.tiu_cycles = [tiu_cycles(command, chip) for command in tiu]
         moved = [transfer(command, chip) for command in gdma]
@@ -63,31 +102,62 @@ class _Scheduler:
         coefficients = range(
             program.coefficient_address, program.coefficient_address + program.coefficients.size
         )
-        self.floats = [
+        loads = [
             index
             for index, (command, m) in enumerate(zip(gdma, moved, strict=True), start=1)
-            if m.direction is Direction.LOAD
-            and _source(command) in coefficients
-            and not _is_indexed(command)
+            if m.direction is Direction.LOAD and not _is_indexed(command)
         ]
+        fixed = [index for index in loads if _source(gdma[index - 1]) in coefficients]
+        made = [index for index in loads if placed[index - 1].step >= 0]
+        self.floats = (_Window(fixed), _Window(made))
+        self.may_float = {*fixed, *made}
         self.gdma_end: dict[int, int] = {}
         self.tiu_end: list[int] = [-1]
         self.free = -1  # last cycle of the GDMA's last transfer
+        self.order: list[Issued] = []
+        self.head = 1
 
-    def run(self) -> list[int]:
-        """The transfers' ids in their new order."""
-        order: list[int] = []
-        head, first_float = 1, 0
-        while len(order) < len(self.gdma_cycles) - 1:
-            while head in self.gdma_end:
-                head += 1
-            while first_float < len(self.floats) and self.floats[first_float] in self.gdma_end:
-                first_float += 1
-            self._advance()
-            chosen = self._better(head, first_float)
-            self._issue(chosen)
-            order.append(chosen)
-        return order
+    @property
+    def is_done(self) -> bool:
+        """Whether all transfers have their place."""
+        return len(self.order) == len(self.gdma_cycles) - 1
+
+    def next(self, cores: "Sequence[_Core]") -> int | None:
+        """The next transfer in program order, or a load that goes before it; None while what the
+        former must follow is not issued on another core."""
+        self._advance()
+        due = self._ready(self.head, cores)
+        if due is None:
+            return None
+        needed = self._needed()
+        if needed is not None and needed != self.head:
+            ready = self._ready(needed, cores)
+            if ready is not None and ready <= due:
+                return needed
+        return self.head if due <= self.free + 1 else self._filling(due, cores)
+
+    def _filling(self, due: int, cores: "Sequence[_Core]") -> int:
+        """A load that fills the gap before the next transfer in program order, or this one."""
+        best, earliest = self.head, due
+        for identity in self._candidates():
+            ready = self._ready(identity, cores)
+            if ready is None or ready >= earliest:
+                continue
+            if due - ready >= WORTH_WAITING * self.gdma_cycles[identity]:
+                best, earliest = identity, ready
+                if ready <= self.free + 1:
+                    break
+        return best
+
+    def issue(self, identity: int, cores: "Sequence[_Core]") -> None:
+        """Give a transfer the next place."""
+        start = self._ready(identity, cores)
+        assert start is not None
+        self.free = start + self.gdma_cycles[identity] - 1
+        self.gdma_end[identity] = self.free
+        self.order.append(Issued(identity, start, self.free))
+        while self.head in self.gdma_end:
+            self.head += 1
 
     def _advance(self) -> None:
         """Run the TIU as far as the issued transfers let it."""
@@ -100,40 +170,45 @@ class _Scheduler:
             start = 1 + max(self.tiu_end[-1], ready)
             self.tiu_end.append(start + self.tiu_cycles[index] - 1)
 
-    def _ready(self, identity: int) -> int | None:
+    def _needed(self) -> int | None:
+        """The only load for which the TIU waits, if that may go ahead."""
+        index = len(self.tiu_end) - 1
+        if index == len(self.tiu_cycles):
+            return None
+        missing = [n for n in self.before[Engine.TIU][index] if n not in self.gdma_end]
+        return missing[0] if len(missing) == 1 and missing[0] in self.may_float else None
+
+    def _ready(self, identity: int, cores: "Sequence[_Core]") -> int | None:
         """When a transfer could start; None while something it needs has not been issued."""
         if self.waits[identity] >= len(self.tiu_end):
             return None
         if any(n not in self.gdma_end for n in self.before[Engine.GDMA][identity - 1]):
             return None
-        return 1 + max(self.free, self.tiu_end[self.waits[identity]])
+        ready = max(self.free, self.tiu_end[self.waits[identity]])
+        for after in self.placed[identity - 1].after:
+            other = cores[after.core]
+            if other.head <= after.identity:
+                return None
+            ready = max(ready, other.gdma_end[after.identity])
+        return 1 + ready
 
-    def _better(self, head: int, first_float: int) -> int:
-        """The next transfer in program order, or a load that fills the gap before it."""
-        due = self._ready(head)
-        assert due is not None, "transfers in program order never wait for later ones"
-        if due <= self.free + 1:
-            return head
-        best, earliest = head, due
-        for identity in self._candidates(first_float):
-            ready = self._ready(identity)
-            if ready is None or ready >= earliest:
-                continue
-            if due - ready >= WORTH_WAITING * self.gdma_cycles[identity]:
-                best, earliest = identity, ready
-                if ready <= self.free + 1:
-                    break
-        return best
+    def _candidates(self) -> Iterator[int]:
+        return merge(*(window.ahead(self.gdma_end) for window in self.floats))
 
-    def _candidates(self, first_float: int) -> Sequence[int]:
-        window = self.floats[first_float : first_float + LOOK_AHEAD]
-        return [identity for identity in window if identity not in self.gdma_end]
 
-    def _issue(self, identity: int) -> None:
-        start = self._ready(identity)
-        assert start is not None
-        self.free = start + self.gdma_cycles[identity] - 1
-        self.gdma_end[identity] = self.free
+@dataclass
+class _Window:
+    """Loads of a kind that may go ahead, in program order; those up to `first` are issued."""
+
+    loads: Sequence[int]
+    first: int = 0
+
+    def ahead(self, issued: Collection[int]) -> list[int]:
+        """The next ones that are not issued."""
+        while self.first < len(self.loads) and self.loads[self.first] in issued:
+            self.first += 1
+        window = self.loads[self.first : self.first + LOOK_AHEAD]
+        return [identity for identity in window if identity not in issued]
 
 
 def _is_indexed(command: Command) -> bool:

@@ -15,6 +15,7 @@ from xdsl_tpu.passes.layer_group.lmem_size import alignment, slice_bytes
 from xdsl_tpu.passes.layer_group.plan import (
     WHOLE,
     Item,
+    Late,
     Plan,
     Ring,
     Role,
@@ -61,6 +62,7 @@ def plan_group(
     scratch: ScratchOf,
     ring: Ring = WHOLE,
     cores: int = 1,
+    before: Sequence[Late] = (),
 ) -> Group | Refusal:
     """Slice, size and place a range of ops, or say why that is impossible.
 
@@ -79,7 +81,7 @@ def plan_group(
         return Refusal(str(error))
     room = Room(chip.local_bytes, alignment(chip))
     if is_straight:
-        plan = plan_straight(steps, items, room, ring)
+        plan = plan_straight(steps, items, room, ring, before)
     else:
         plan = plan_sliced(steps, items, room)
     if isinstance(plan, Refusal):
@@ -142,16 +144,21 @@ def rechained(groups: Sequence[Group], chip: Chip, scratch: ScratchOf) -> list[G
     The ring begins above the activations of the largest group that is still to come, and of the
     one before, so that the next group's weights lie where nothing of the current group does and
     can be loaded while it still computes. Where activations shrink the ring grows. Groups for
-    which that leaves too little keep their own ring.
+    which that leaves too little keep their own ring. Inputs lie beside what the group before still
+    needs if several cores share that: the TIU waits for what another core has made.
     """
     head: int | None = None
+    late: tuple[Late, ...] = ()
     chained: list[Group] = []
     for group, low, later in zip(groups, ring_lows(groups), _laters(groups), strict=True):
         if _is_straight(group):
             ring = Ring(low, later, head)
-            again = plan_group(group.ops, group.kind, group.secs, chip, scratch, ring, group.cores)
+            again = plan_group(
+                group.ops, group.kind, group.secs, chip, scratch, ring, group.cores, late
+            )
             if isinstance(again, Group):
                 group, head = again, again.plan.head
+        late = group.plan.late
         chained.append(group)
     return chained
 

@@ -33,6 +33,10 @@ EXPOSED = 0.05
 """The share of a sliced group's time that is neither all computing nor all moving from which on
 more slices are tried."""
 
+BUSY = 0.1
+"""How much of the GDMA's time counts beside when all is done, where several cores share DDR: their
+transfers wait for each other, and weights of what follows for both."""
+
 SHARED_OPS = 24
 """Straight groups that cores share hold at most this many ops."""
 
@@ -146,7 +150,14 @@ class OptimalSearch:
                 options += self._straight(end, best)
                 options += self._sliced(end, best)
                 options += self._shared(end, best)
-            best.append(min(options, key=_order, default=None))
+            best.append(
+                min(options, key=lambda one: self._order(one.clock, one.start), default=None)
+            )
+
+    def _order(self, clock: Clock, start: int) -> tuple[float, float, int]:
+        """The fastest first."""
+        busy = BUSY * clock.gdma if self.searcher.cores > 1 else 0.0
+        return clock.end + busy, clock.gdma, start
 
     def _straight(self, end: int, best: Sequence[_Best | None]) -> list[_Best]:
         """The best straight group that ends before `end`, if there is any."""
@@ -156,7 +167,7 @@ class OptimalSearch:
             if before is None or self._plans.get((start, end, Secs()), True) is None:
                 continue  # it was tried and cannot be planned
             clock = self.costs.after_straight(before.clock, end, cost)
-            order = (clock.end, clock.gdma, start)
+            order = self._order(clock, start)
             if found is None or order < found[0]:
                 found = order, clock
         return [] if found is None else [_Best(found[1], found[0][2], Secs())]
@@ -294,11 +305,6 @@ class OptimalSearch:
         best = [*self._prefixes[:start], None]
         self._extend(best, end)
         return best if best[end] is not None else []
-
-
-def _order(option: _Best) -> tuple[float, float, int]:
-    """The fastest first."""
-    return option.clock.end, option.clock.gdma, option.start
 
 
 def _known(best: _Best | None) -> _Best:

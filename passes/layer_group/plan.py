@@ -11,12 +11,12 @@ earlier.
 is loaded, slice k - 1 computed and slice k - 2 stored. Weights are loaded once and held.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import accumulate
 
-from xdsl_tpu.backend.first_fit import Buffer, first_fit
+from xdsl_tpu.backend.first_fit import Buffer, Placement, first_fit
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.passes.layer_group.ring import Stream, next_head, schedule
 from xdsl_tpu.passes.layer_group.values import Refusal
@@ -47,6 +47,16 @@ class Ring:
 
 WHOLE = Ring()
 """No other groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Bytes [start, end) of a lane that a group needs; `left`: how many steps it has left when it
+    does no longer, 0 of what is stored at the end."""
+
+    start: int
+    end: int
+    left: int
 
 
 class Role(Enum):
@@ -100,6 +110,7 @@ class Plan:
     activations: int
     head: int
     clear_step: Mapping[object, int] = field(default_factory=dict[object, int])
+    late: tuple[Late, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,8 +157,9 @@ def plan_straight(
     items: Mapping[object, Item],
     room: Room,
     ring: Ring = WHOLE,
+    before: Sequence[Late] = (),
 ) -> Plan | Refusal:
-    """Plan a group of one slice.
+    """Plan a group of one slice. `before`: what the group in front of it needs.
 
     The ring begins where `ring` says, or where the activations end that are still needed if that
     is higher. Inputs are loaded when the weights that are needed before them have been issued, if
@@ -156,10 +168,10 @@ def plan_straight(
     uses = _uses(ops, items)
     *early, late = _input_steps(items, uses)
     for loads in early:
-        plan = _straight(ops, items, uses, loads, room, ring)
+        plan = _straight(ops, items, uses, loads, room, ring, before)
         if isinstance(plan, Plan):
             return plan
-    return _straight(ops, items, uses, late, room, ring)
+    return _straight(ops, items, uses, late, room, ring, before)
 
 
 def _input_steps(items: Mapping[object, Item], uses: _Uses) -> Iterator[dict[object, int]]:
@@ -183,6 +195,7 @@ def _straight(
     loads: Mapping[object, int],
     room: Room,
     ring: Ring,
+    before: Sequence[Late],
 ) -> Plan | Refusal:
     steps = len(ops) + 2
     stored = _stored_roots(items)
@@ -193,7 +206,9 @@ def _straight(
         start = loads.get(key, uses.first[key])
         end = uses.last[key] + (1 if key in stored else 0)
         buffers.append(Buffer(key, item.size, start, end))
-    placement = first_fit(buffers, room.unit)
+    made = (n for n, op in enumerate(ops) if any(items[key].root == key for key in op.makes))
+    fixed = _fixed(before, next(made, 0) + 1)
+    placement = _beside(buffers, room, ring, steps, fixed)
     places = placement.of(buffers)
     if (needed := placement.used) > room.size:
         return Refusal(
@@ -225,7 +240,42 @@ def _straight(
         scratch_bytes={op.key: op.scratch for op in ops if op.scratch},
         activations=placement.used,
         head=next_head(streams, slots, low, head),
+        late=tuple(
+            Late(places[b.key], places[b.key] + b.size, steps - 1 - b.last) for b in buffers
+        ),
     )
+
+
+def _fixed(before: Sequence[Late], first: int) -> Iterator[list[tuple[Buffer, int]]]:
+    """What the group before needs at its end as buffers of this one, and their places: all of it,
+    then less and less. What it stores is needed until the `first` step that makes something."""
+    for most in sorted({one.left for one in before}, reverse=True):
+        yield [
+            (Buffer((most, n), one.end - one.start, 0, 0 if one.left else first), one.start)
+            for n, one in enumerate(before)
+            if one.left <= most
+        ]
+
+
+def _beside(
+    buffers: Sequence[Buffer],
+    room: Room,
+    ring: Ring,
+    steps: int,
+    before: Iterable[Sequence[tuple[Buffer, int]]],
+) -> Placement:
+    """Places for the buffers of a group, beside some of another as far as that leaves the ring as
+    much: so inputs come in while that works, and results are made while its own are stored."""
+    plain = first_fit(buffers, room.unit)
+    most = _ends(buffers, plain.of(buffers), room.unit, steps)
+    for others in before:
+        fixed = [buffer for buffer, _ in others]
+        found = first_fit([*fixed, *buffers], room.unit, [place for _, place in others])
+        placement = Placement(found.offsets[len(fixed) :], found.used)
+        ends = _ends(buffers, placement.of(buffers), room.unit, steps)
+        if all(end <= limit for end, limit in zip(ends, most, strict=True)):
+            return placement
+    return plain
 
 
 def _inputs_by(step: int, loads: Mapping[object, int], uses: _Uses) -> int:
