@@ -41,6 +41,8 @@ class DType(Enum):
         self.signed = signed
         """Whether the element has a sign."""
 
+    __hash__ = object.__hash__  # that of Enum is a function in Python, and keys are many
+
     @property
     def is_float(self) -> bool:
         """f16, bf16 or f32."""
@@ -195,12 +197,15 @@ class GlobalTensor:
 
     def window(self, start: Shape4, shape: Shape4) -> "GlobalTensor":
         """The part of `shape` that begins at index `start`."""
-        offset = sum(i * s for i, s in zip(start, self.strides, strict=True))
-        return replace(self, address=self.address + offset * self.dtype.bytes, shape=shape)
+        n, c, h, w = start
+        by_n, by_c, by_h, by_w = self.strides
+        offset = n * by_n + c * by_c + h * by_h + w * by_w
+        address = self.address + offset * self.dtype.bytes
+        return GlobalTensor(address, shape, self.strides, self.dtype)
 
     def view(self, shape: Shape4, strides: Shape4) -> "GlobalTensor":
         """The same memory with another shape and other strides."""
-        return replace(self, shape=shape, strides=strides)
+        return GlobalTensor(self.address, shape, strides, self.dtype)
 
 
 def plain_strides(shape: Shape4, strides: Shape4) -> Shape4:

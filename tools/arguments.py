@@ -104,8 +104,8 @@ def add_input_shapes(parser: argparse.ArgumentParser) -> None:
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """--quiet, --debug and --version."""
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    """-q, --debug and --version."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     shown = f"{parser.prog} {version('xdsl-tpu')}"
     parser.add_argument("--version", action="version", version=shown)

@@ -19,6 +19,8 @@ class Engine(Enum):
     TIU = "TIU"
     GDMA = "GDMA"
 
+    __hash__ = object.__hash__  # that of Enum is a function in Python, and keys are many
+
 
 @dataclass(frozen=True)
 class Field:

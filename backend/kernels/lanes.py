@@ -11,7 +11,7 @@ image are zero.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
@@ -227,7 +227,7 @@ def _joined(lanes: Iterator[_Run]) -> Iterator[_Run]:
             open_runs[key] = lane
             continue
         delta = lane.offset - run.offset if run.lanes == 1 else run.delta
-        open_runs[key] = replace(run, lanes=run.lanes + 1, delta=delta)
+        open_runs[key] = _Run(run.lane, run.lanes + 1, run.rows, run.columns, run.offset, delta)
     yield from open_runs.values()
 
 

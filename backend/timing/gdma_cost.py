@@ -7,7 +7,7 @@ Everything that is not local memory counts as DDR, L2 memory, too.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -30,6 +30,8 @@ class Direction(Enum):
     STORE = "store"
     COPY = "ddr_to_ddr"
     LOCAL = "local_to_local"
+
+    __hash__ = object.__hash__  # that of Enum is a function in Python, and keys are many
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +268,8 @@ def _matrix(command: Command, chip: Chip, cost: MatrixCopy) -> Transfer:
     size = command[f"{ddr}_hsize"] * command[f"{ddr}_wsize"] * width
     share = chip.transpose_share if cost.transposed else 1
     run = command[f"{local}_wsize"] * width
-    rate = rate_of(direction, chip)
-    rate = replace(rate, bytes_per_cycle=rate.bytes_per_cycle * share)
+    whole = rate_of(direction, chip)
+    rate = Rate(whole.bytes_per_cycle * share, whole.start)
     cycles = matrix_cycles(size, rate, run, chip)
     return Transfer(direction, size, cycles)
 

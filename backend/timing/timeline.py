@@ -71,17 +71,19 @@ def _schedule(
         advanced = False
         for engine in Engine:
             mine, theirs, queue = ends[engine], ends[other[engine]], queues[engine]
-            while (i := position[engine]) < len(queue):
-                needed = queue[i]["cmd_id_dep"]
-                if needed >= len(theirs):
+            cycles_of, met, first = costs[engine], len(theirs), position[engine]
+            for i in range(first, len(queue)):
+                command = queue[i]
+                needed = command["cmd_id_dep"]
+                if needed >= met:
                     break
-                cycles = costs[engine][i]
+                cycles = cycles_of[i]
                 start = 1 + max(mine[-1], theirs[needed])
                 mine.append(start + cycles - 1)
-                if not isinstance(queue[i].instruction.cost, Free):
+                if not isinstance(command.instruction.cost, Free):
                     events[engine].append(Event(engine, i, start, cycles))
-                position[engine] += 1
-                advanced = True
+            position[engine] = len(mine) - 1
+            advanced |= position[engine] > first
         if not advanced:
             stuck = [
                 f"{engine.value} command {position[engine] + 1} waits for "
