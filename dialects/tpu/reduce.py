@@ -22,6 +22,9 @@ from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, reduced
 from xdsl_tpu.dialects.tpu.kinds import ARG_MODE, NONZERO_ORDER, REDUCE_MODE
 from xdsl_tpu.dialects.tpu.local import (
     AlikeEverywhere,
+    EachElement,
+    LocalBroadcast,
+    LocalReshape,
     as_it_stands,
     splits_before,
     stored_type,
@@ -41,7 +44,7 @@ class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
     """One value for all indices of `axes`: their mean, sum, maximum, L2 norm ... by `mode`.
 
     The axes stay with size 1 with `keepdims` and vanish otherwise. Rows, which have one value each,
-    can lie over any lanes.
+    can lie over any lanes, unless their values are a row for what reads them.
     """
 
     name = "tpu.Reduce"
@@ -88,7 +91,12 @@ class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
 
     def can_be_seen(self) -> bool:
         shape = self.shape_of(self.input)
-        return axes_of(ints(self.axes), len(shape)) == (len(shape) - 1,)
+        if axes_of(ints(self.axes), len(shape)) != (len(shape) - 1,):
+            return False
+        apart = EachElement | LocalBroadcast | LocalReshape
+        return bool(self.keepdims) or all(
+            isinstance(use.operation, apart) for use in self.output.uses
+        )
 
     def lanes_wanted(self) -> tuple[Lanes, ...]:
         shape = self.shape_of(self.input)
@@ -97,11 +105,11 @@ class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
     def viewed(self, lanes: Lanes) -> Viewed | None:
         shape = self.shape_of(self.input)
         (result,) = self.result_shapes()
-        axis, *others = axes_of(ints(self.axes), len(shape))
-        if lanes_of(result) == lanes and (others or lanes_of(shape) == lanes) and len(shape) > 2:
+        if not self.can_be_seen():
+            return as_it_stands(self) if lanes == lanes_of(result) else None
+        if lanes_of(result) == lanes_of(shape) == lanes and len(shape) > 2:
             return as_it_stands(self)
-        if others or axis != len(shape) - 1:
-            return None
+        (axis,) = axes_of(ints(self.axes), len(shape))
         if (seen := row_shape(shape, lanes, shape[axis])) is None:
             return None
         attributes = {"axes": I64_ARRAY.convert((len(seen) - 1,)), "keepdims": BOOL.convert(True)}

@@ -118,6 +118,18 @@ def test_reductions_of_rows_follow_what_is_around_them(mode: str, keepdims: bool
     assert shape_of(reduced.output) == (1, 96, 1)
 
 
+def test_values_that_become_a_row_are_not_seen_as_rows() -> None:
+    """The largest of each channel, which a product reads beside each other."""
+    net = Net()
+    x = net.op(top.ReluOp, "made", (net.input("x", 1, 256, 512),))
+    row = net.op(top.ReduceOp, "row", (x,), axes=[2], keepdims=False, mode="ReduceMax")
+    y = net.op(top.MatMulOp, "down", (row, net.weight("w", 256, 40), net.none))
+    after = assert_same_numbers(net.module(net.op(top.SinOp, "y", (y,))), PASSES)
+    (reduced,) = ops_of(after, tpu.ReduceOp)
+    assert shape_of(reduced.input) == (1, 256, 512)
+    assert shape_of(reduced.output) == (1, 256)
+
+
 @pytest.mark.parametrize(("shape", "kept"), [((1, 16, 64, 32), True), ((1, 16, 1, 2048), False)])
 def test_images_keep_the_rows_that_a_group_can_be_cut_along(
     shape: tuple[int, ...], kept: bool
