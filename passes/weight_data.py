@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import Float16Type, IntegerType, TensorType
+from xdsl.dialects.builtin import Float16Type, IntegerType, Signedness, TensorType
 from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import InsertPoint
 
@@ -30,7 +30,8 @@ def stored_as(values: Array, element: Attribute, *, clip: bool = False) -> Array
     `clip` keeps f16 within the finite range; else values beyond it become infinite.
     """
     if isinstance(element, IntegerType):
-        return values.astype(np.int32)
+        unsigned = element == IntegerType(element.bitwidth, Signedness.UNSIGNED)
+        return values.astype(np.dtype(f"{'u' if unsigned else 'i'}{element.bitwidth // 8}"))
     if clip and isinstance(element, Float16Type):
         limit = np.float32(LARGEST)
         if not magnitude(values) <= limit:

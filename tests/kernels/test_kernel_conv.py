@@ -158,7 +158,8 @@ def test_a_chip_with_fewer_lanes(conv: Conv) -> None:
         # floor: operand bytes at 58, result bytes at 44 per cycle: docs/hardware/cycles.md
         (Conv((1, 64, 56, 56), 256, (1, 1), pads=(0, 0, 0, 0)), 43983, 1.1),
         (Conv((1, 512, 7, 7), 512), 83504, 1.06),
-        (Conv((1, 144, 56, 56), 144, group=144, relu=6.0), 36155, 1.05),
+        # of the image's bytes alone
+        (Conv((1, 144, 56, 56), 144, group=144, relu=6.0), 36098, 1.05),
     ],
     ids=["wide planes", "large filter", "depthwise"],
 )

@@ -17,6 +17,7 @@ from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.dialects.weights import clone_with_weights, weights_of
 from xdsl_tpu.passes.calibration.table import CalibrationTable, Threshold
@@ -315,7 +316,7 @@ def test_transposed_convolutions_in_eight_bits(
 
 
 def _table(module: ModuleOp, folder: Path) -> Quantization:
-    """The range of every tensor on the inputs of seed 0."""
+    """The range of every tensor on the inputs of seed 0; all ops are in 8 bits."""
     seen: dict[str, Threshold] = {}
 
     def observe(name: str, value: Array) -> None:
@@ -325,7 +326,10 @@ def _table(module: ModuleOp, folder: Path) -> Quantization:
     if "m" in seen:  # a pool keeps the scale of what it reads, in front of it or behind
         seen["m"] = seen["r"]
     (folder / "table").write_text(CalibrationTable(seen).text(), encoding="utf-8")
-    return Quantization(str(folder / "table"))
+    inputs = [name_of(op) for op in ops_of(module, top.InputOp)]
+    modes = "".join(f"{name} INT8\n" for name in seen if name not in inputs)
+    (folder / "modes").write_text(modes, encoding="utf-8")
+    return Quantization(str(folder / "table"), str(folder / "modes"))
 
 
 def _integers(

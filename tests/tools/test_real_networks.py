@@ -71,4 +71,5 @@ def check_coefficients(program: Program) -> None:
     assert short == []
     order = list(dict.fromkeys(load.address for load in loads))
     back = sum(after < before for before, after in pairwise(order))
-    assert back <= len(order) * 0.08
+    # What the TIU waits for goes in front of what runs ahead.
+    assert back <= len(order) * 0.12
