@@ -45,6 +45,10 @@ _PER_PAIR, _PER_ELEMENT, _PER_ROUND = 5, 200, 3000
 """Cycles: commands on a line for each element of a lane, their beginnings, and what looking at
 groups first takes in ops of a few elements (docs/hardware/cycles.md has the rules)."""
 
+_PER_ROW, _PER_LINE = 640, 20
+"""Cycles that looking at groups first takes for every further row: four more ops come and go, and
+each of its groups is read with their places."""
+
 
 def _top_k(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """topk(x): see the head of this file. x is seen as (outer, size, inner)."""
@@ -263,6 +267,7 @@ def _cheapest(size: int, count: int, rows: int, width: tuple[int, int]) -> tuple
         if groups < count or left >= size:
             continue
         price = _PER_ROUND + rows * size / units
+        price += (rows - 1) * (_PER_ROW + 2 * _PER_LINE * count)
         price += _cheapest(groups, count, rows, width)[0]
         price += _cheapest(left, count, rows, width)[0]
         best = min(best, (price, group))

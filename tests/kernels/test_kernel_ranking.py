@@ -49,6 +49,17 @@ def test_groups_of_neighbours(rows: int, size: int, count: int, largest: bool) -
     assert_exact(top_k(x, count, largest=largest))
 
 
+@pytest.mark.parametrize(
+    ("size", "count", "rows", "group"),
+    [
+        (256, 16, 256, 0),  # 262,497 cycles; 493,553 in groups of 4
+        (512, 20, 512, 4),  # 951,960; 1,490,516 all at once, 1,408,015 in groups of 8
+    ],
+)
+def test_many_rows_pay_for_each_group(size: int, count: int, rows: int, group: int) -> None:
+    assert plan(size, count, rows, WIDTH) == group
+
+
 def test_all_equal() -> None:
     assert_exact(top_k(np.ones((2, 5000), np.float32), 40))
 
