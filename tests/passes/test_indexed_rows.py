@@ -56,12 +56,13 @@ def test_constant_indices(values: np.ndarray, expected: list[str]) -> None:
         ((9, 1), ["ScatterElements"]),
     ],
 )
-def test_scatter_elements(shape: tuple[int, ...], expected: list[str]) -> None:
+@pytest.mark.parametrize("reduction", [1, 2])  # both add
+def test_scatter_elements(shape: tuple[int, ...], expected: list[str], reduction: int) -> None:
     net = Net()
     *tables, _, columns = shape
     line = net.input("i", *tables, 4, 1)
     i = net.op(top.TileOp, "t", (line,), tile=[*(1 for _ in tables), 1, columns])
     operands = (net.input("x", *shape), i, net.input("u", *tables, 4, columns))
-    y = net.op(top.ScatterElementsOp, "y", operands, axis=len(tables), reduction=1)
+    y = net.op(top.ScatterElementsOp, "y", operands, axis=len(tables), reduction=reduction)
     after = assert_same_numbers(net.module(y), CANONICALIZE)
     assert sorted(kinds(after)) == sorted(expected)
