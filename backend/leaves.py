@@ -31,9 +31,9 @@ from xdsl_tpu.backend.kernels.int8 import elementwise as int8
 from xdsl_tpu.backend.kernels.int8 import lookup
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.local import attention as local_attention
+from xdsl_tpu.backend.local import blocks, int8_lookup, move, pool, resample, rows, transpose
 from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
-from xdsl_tpu.backend.local import int8_lookup, move, pool, resample, rows, transpose
 from xdsl_tpu.backend.local import rope as local_rope
 from xdsl_tpu.backend.local import scan as local_scan
 from xdsl_tpu.backend.local.alone import in_slices
@@ -63,7 +63,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.A16MatMulOp: Leaf(a16_matmul.a16_matmul),
     tpu.ConcatOp: Leaf(moves.moves, move.concat),
     tpu.Conv2DOp: Leaf(by_type.conv2d, local_by_type.conv2d),
-    tpu.Depth2SpaceOp: Leaf(moves.moves),
+    tpu.Depth2SpaceOp: Leaf(moves.moves, blocks.depth_to_space),
     tpu.FAttentionOp: Leaf(attention.attention, local_attention.attention),
     tpu.GatherOp: Leaf(index.gather),
     tpu.GRUOp: Leaf(recurrent.recurrent),

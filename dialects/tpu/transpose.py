@@ -1,6 +1,6 @@
 """Elements in another order."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from math import prod
 from typing import ClassVar
 
@@ -19,11 +19,19 @@ from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def, 
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of, row_shape
-from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
+from xdsl_tpu.dialects.interfaces.local_gen import (
+    Axis,
+    GroupType,
+    Ncdhw,
+    Part,
+    Range,
+    clipped,
+)
 from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves, rectangles
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP
 from xdsl_tpu.dialects.tpu.local import (
+    FLOATS,
     AlikeEverywhere,
     LocalReshape,
     as_it_stands,
@@ -177,7 +185,7 @@ def _seen(shape: Shape, order: tuple[int, ...]) -> Viewed:
 
 
 @irdl_op_definition
-class Depth2SpaceOp(Moves, ShapeInference, TpuOp):
+class Depth2SpaceOp(Moves, ShapeInference, LocalOp):
     """Channels become a block_h x block_w tile of positions, or the other way with `is_inversed`.
 
     | is_inversed | N, C, H, W becomes |
@@ -228,6 +236,33 @@ class Depth2SpaceOp(Moves, ShapeInference, TpuOp):
 
     def is_read_by_strides(self) -> bool:
         return True
+
+    def local_support(self, kind: GroupType) -> str | None:
+        if not (self.in_is_NCHW.value.data and self.out_is_NCHW.value.data):
+            return "its channels are not the second dimension"
+        if not isinstance(stored_type(self.input), FLOATS):
+            return "elements that are not floats change lanes in global memory"
+        return None
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis in ("n", "h")
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        if part.axis != "h":
+            return super().backward(part, operand, size)
+        rows = self.block_h.value.data
+        if self.is_inversed.value.data:
+            return part.start * rows, part.length * rows
+        return clipped(part.start // rows, -(-part.end // rows), size)
+
+    def takes_margins(self) -> bool:
+        return True
+
+    def place_key(self, starts: Sequence[Ncdhw]) -> Hashable:
+        """Where the blocks begin in both slices."""
+        x, out = starts[0], starts[-1]
+        rows = self.block_h.value.data
+        return x.h - out.h * rows if self.is_inversed.value.data else out.h - x.h * rows
 
     def _parts(self, shape: Shape) -> tuple[list[int], list[int]]:
         """The operand's shape split into parts, and the order of the parts in the result.

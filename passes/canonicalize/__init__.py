@@ -89,6 +89,7 @@ PATTERNS: PatternTable = {
         pointwise.PointwiseOfConcat(),
         expectation.ExpectationInRows(),
     ),
+    top.Depth2SpaceOp: (blocks.ConvInBlockOrder(),),
     top.DivOp: (div.DivToMul(), div.DivToSoftsign(), row_norm.DivToRMSNorm()),
     top.ExpandOp: (expand.ExpandToTile(),),
     top.FlattenOp: (reshape.FlattenToReshape(),),

@@ -1,4 +1,4 @@
-"""Convolutions over blocks of pixels that were made channels: over the pixels themselves."""
+"""Convolutions over blocks of pixels that were made channels, and before channels become blocks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,9 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
+from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, ints
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.canonicalize.slice import is_static
 from xdsl_tpu.passes.constants import Floats, make_weight, values_of
@@ -66,6 +68,51 @@ class ConvOfBlocks(RewritePattern):
             grown = [size * factor for size, factor in zip(sizes, factors, strict=True)]
             setattr(conv, name, I64_ARRAY.encode(grown))
         rewriter.replace(op, [weight, conv])
+
+
+class ConvInBlockOrder(RewritePattern):
+    """Depth2Space(Conv(x, W)) {is_CRD = true} -> Depth2Space(Conv(x, W')) {is_CRD = false}.
+
+    The filters change places, so that all channels of one place in the block follow each other:
+    what moves them moves as many neighbours as the image has channels, from a lane to the same
+    lane where that is a multiple of the lanes.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.Depth2SpaceOp, rewriter: PatternRewriter) -> None:
+        conv = sole_producer(op.input, top.ConvOp)
+        if conv is None or op.is_inversed.value.data or not op.is_CRD.value.data:
+            return
+        if not (op.in_is_NCHW.value.data and has_shapes(conv.output)):
+            return
+        channels = shape_of(conv.output)[1]
+        block = op.block_h.value.data * op.block_w.value.data
+        if conv.group.value.data != 1 or block in (1, channels):
+            return
+        given = [value for value in conv.operands[1:] if not is_none(value)]
+        known = [values_of(value) for value in given]
+        moved = [
+            make_weight(conv, derived_name(value, "_by_place"), _by_place(values, block))
+            for value, values in zip(given, known, strict=True)
+            if values is not None
+        ]
+        if len(moved) < len(given):
+            return
+        weights = dict(zip(given, moved, strict=True))
+        made = rebuilt(
+            conv,
+            operands=(conv.input, *(weights.get(value, value) for value in conv.operands[1:])),
+            location=name_loc(derived_name(conv, "_by_place")),
+        )
+        blocks = rebuilt(op, operands=(made.output,))
+        blocks.is_CRD = BOOL.encode(False)
+        rewriter.replace(op, [*moved, made, blocks])
+
+
+def _by_place(values: Floats, block: int) -> Floats:
+    """Filters or biases (channels * block, ..) as (block * channels, ..)."""
+    places = values.reshape(values.shape[0] // block, block, -1).swapaxes(0, 1)
+    return places.reshape(values.shape)
 
 
 def _side_by_side(kernels: Floats, blocks: _Blocks) -> Floats:

@@ -301,6 +301,21 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         made(tpu.ShuffleChannelOp, [(1, 4, 5)], (1, 4, 5), group=2),
         "its rank is 3; only rank 4 is local",
     ),
+    (
+        "blocks-of-pixels-last",
+        made(
+            tpu.Depth2SpaceOp,
+            [(1, 5, 5, 8)],
+            (1, 10, 10, 2),
+            block_h=2,
+            block_w=2,
+            is_CRD=True,
+            is_inversed=False,
+            in_is_NCHW=False,
+            out_is_NCHW=False,
+        ),
+        "its channels are not the second dimension",
+    ),
     ("unknown", relu((1, DYNAMIC_INDEX)), "its shapes are not known"),
 ]
 
@@ -328,6 +343,18 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("attention", attention((1, 8, 2, 16))),
     ("attention-of-rank-3", attention((1, 8, 32))),
     ("shuffle", made(tpu.ShuffleChannelOp, [(1, 4, 5, 5)], (1, 4, 5, 5), group=2)),
+    (
+        "blocks",
+        made(
+            tpu.Depth2SpaceOp,
+            [(1, 8, 5, 5)],
+            (1, 2, 10, 10),
+            block_h=2,
+            block_w=2,
+            is_CRD=True,
+            is_inversed=False,
+        ),
+    ),
     (
         "upsample",
         made(tpu.UpsampleOp, [(1, 4, 5, 5)], (1, 4, 10, 10), nones=1, scale_h=2, scale_w=2),

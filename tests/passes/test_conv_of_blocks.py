@@ -76,3 +76,31 @@ def test_what_stays(case: str) -> None:
     results += [net.op(top.AbsOp, "z", (blocks,))] if case == "also read" else []
     after = assert_same_numbers(net.module(*results), CANONICALIZE)
     assert kinds(after).count("Concat") == 1
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+def test_convolution_in_the_order_of_blocks(swapped: bool, biased: bool) -> None:
+    """Filters change places, where channels of a place do not follow each other."""
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 2, CHANNELS, HEIGHT, WIDTH),))
+    bias = net.weight("y_b", 24) if biased else net.none
+    how: dict[str, Any] = {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1, 1, 1]}
+    y = net.op(top.ConvOp, "y", (x, net.weight("y_w", 24, CHANNELS, 3, 3), bias), **how)
+    blocks: dict[str, Any] = {"block_h": 2, "block_w": 3, "swap_cr": swapped, "is_CRD": True}
+    wide = net.op(top.Depth2SpaceOp, "wide", (y,), is_inversed=False, **blocks)
+    after = assert_same_numbers(net.module(wide), CANONICALIZE)
+    assert kinds(after) == ["Abs", "Conv", "Depth2Space"]
+    (op,) = ops_of(after, top.Depth2SpaceOp)
+    assert not op.is_CRD.value.data
+
+
+def test_convolution_that_others_read_keeps_its_order() -> None:
+    net = Net()
+    x = net.input("x", 2, CHANNELS, HEIGHT, WIDTH)
+    how: dict[str, Any] = {"kernel_shape": [1, 1], "strides": [1, 1], "pads": [0, 0, 0, 0]}
+    y = net.op(top.ConvOp, "y", (x, net.weight("y_w", 12, CHANNELS, 1, 1), net.none), **how)
+    blocks: dict[str, Any] = {"block_h": 2, "block_w": 2, "is_CRD": True}
+    wide = net.op(top.Depth2SpaceOp, "wide", (y,), is_inversed=False, **blocks)
+    after = assert_same_numbers(net.module(wide, net.op(top.AbsOp, "z", (y,))), CANONICALIZE)
+    assert all(op.is_CRD.value.data for op in ops_of(after, top.Depth2SpaceOp))
