@@ -21,14 +21,22 @@ _BASE = "bm1684x"
 
 @contextmanager
 def described(chip: ChipLike) -> Generator[str]:
-    """The chip's name or the path of its description, while it is needed."""
+    """The chip's name or the path of its description, while it is needed.
+
+    Errors in figures call what was given a chip, not the file that they are passed on in.
+    """
     if not isinstance(chip, Mapping):
         yield str(chip)
         return
     with TemporaryDirectory() as folder:
         path = Path(folder, DESCRIPTION)
         path.write_text(description(chip), encoding="utf-8")
-        yield str(path)
+        try:
+            yield str(path)
+        except TpuError as error:
+            if str(path) not in str(error):
+                raise
+            raise TpuError(str(error).replace(f"{path}:", "chip:")) from error
 
 
 def description(figures: Mapping[str, int | float]) -> str:

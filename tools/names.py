@@ -91,4 +91,6 @@ def _numbered(text: str, number: int, width: int) -> str:
 
 def in_bytes(count: int) -> str:
     """A number of bytes in the largest unit of 1000 that leaves a digit before the point."""
+    if count < 1e3:
+        return f"{count} B"
     return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"

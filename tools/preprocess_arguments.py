@@ -21,24 +21,29 @@ _CHOICES = {
 }
 
 
-def add_preprocessing(parser: argparse.ArgumentParser) -> None:
+_NAMES = (*_TEXTS, "keep_aspect_ratio", "pad_value", *_CHOICES)
+
+
+def add_preprocessing(
+    parser: argparse.ArgumentParser,
+    title: str = "images as samples",
+    text: str = "how they become inputs; by default as the top.Input of IR says",
+) -> None:
     """--preprocess and an option for each field, in a group of their own."""
-    group = parser.add_argument_group(
-        "images as samples", "how they become inputs; by default as the top.Input of IR says"
-    )
+    group = parser.add_argument_group(title, text)
     group.add_argument(
         "--preprocess", type=Path, metavar="FILE.toml", help="the options below, by name"
     )
-    for name, (metavar, text) in _TEXTS.items():
-        group.add_argument(_option(name), metavar=metavar, help=text)
+    for name, (metavar, meaning) in _TEXTS.items():
+        group.add_argument(_option(name), metavar=metavar, help=meaning)
     group.add_argument(
         "--keep-aspect-ratio", action="store_true", default=None, help="do not stretch images"
     )
     group.add_argument(
         "--pad-value", type=int, metavar="N", help="the pixels that frame a letterbox (0)"
     )
-    for name, text in _CHOICES.items():
-        group.add_argument(_option(name), choices=CHOICES[name], help=text)
+    for name, meaning in _CHOICES.items():
+        group.add_argument(_option(name), choices=CHOICES[name], help=meaning)
 
 
 def preprocessing(args: argparse.Namespace) -> Given:
@@ -46,11 +51,16 @@ def preprocessing(args: argparse.Namespace) -> Given:
     given: dict[str, Any] = (
         {} if args.preprocess is None else dict(preprocess_file(args.preprocess))
     )
-    names = (*_TEXTS, "keep_aspect_ratio", "pad_value", *_CHOICES)
-    said = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    said = {name: getattr(args, name) for name in _NAMES if getattr(args, name) is not None}
     if said.keys() & {"scale", "std"}:
         given = {name: value for name, value in given.items() if name not in ("scale", "std")}
     return given | said
+
+
+def options_given(args: argparse.Namespace) -> list[str]:
+    """The options of preprocessing that a command line has."""
+    names = ("preprocess", *_NAMES)
+    return [_option(name) for name in names if getattr(args, name) is not None]
 
 
 def _option(name: str) -> str:

@@ -43,7 +43,7 @@ from xdsl_tpu.tools.files import (
 )
 from xdsl_tpu.tools.find_bad import find_bad, refuse_other_reports
 from xdsl_tpu.tools.folder import GROUPS
-from xdsl_tpu.tools.preprocess import Given, preprocess_file
+from xdsl_tpu.tools.preprocess_arguments import preprocessing
 from xdsl_tpu.tools.progress import counting, working
 from xdsl_tpu.tools.provenance import command_line
 from xdsl_tpu.tools.provenance import run as run_origin
@@ -118,7 +118,7 @@ def _loaded(args: argparse.Namespace, command: str) -> _Run:
         chip = chip_of(program, args.chip)
         inputs: Arrays = {}
         if not args.no_values:
-            inputs = run_inputs(file, program, args.inputs, args.seed, _preprocess(args))
+            inputs = run_inputs(file, program, args.inputs, args.seed, preprocessing(args))
     return _Run(args, command, console, program, chip, inputs, seconds)
 
 
@@ -207,10 +207,6 @@ def _timed(seconds: dict[str, float], stage: str) -> Generator[None]:
     start = time.perf_counter()
     yield
     seconds[stage] = time.perf_counter() - start
-
-
-def _preprocess(args: argparse.Namespace) -> Given:
-    return {} if args.preprocess is None else preprocess_file(args.preprocess)
 
 
 def _check_paths(args: argparse.Namespace) -> None:

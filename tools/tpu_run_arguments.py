@@ -8,6 +8,7 @@ from pathlib import Path
 from xdsl_tpu.tools.arguments import Parser, add_common
 from xdsl_tpu.tools.find_bad import add_find_bad
 from xdsl_tpu.tools.image_files import is_image
+from xdsl_tpu.tools.preprocess_arguments import add_preprocessing, options_given
 
 PROGRAM = "DIR|X.bmodel"
 STDOUT = Path("-")
@@ -31,15 +32,9 @@ def _parser() -> argparse.ArgumentParser:
         "--inputs",
         type=Path,
         metavar="X.npz|X.npy|X.jpg",
-        help="arrays by name, or one; an image, with --preprocess",
+        help="arrays by name, or one; an image, with how it becomes the input",
     )
     source.add_argument("--seed", type=_seed, default=0, metavar="N", help="random inputs (0)")
-    parser.add_argument(
-        "--preprocess",
-        type=Path,
-        metavar="FILE.toml",
-        help="how an image of --inputs becomes the network's input, as tpu-calibrate takes it",
-    )
     parser.add_argument("--outputs", type=Path, metavar="X.npz", help="write the outputs")
     _add_reports(parser)
     parser.add_argument("--chip", help="chip name or .toml description (default: the program's)")
@@ -62,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_find_bad(parser)
     add_common(parser)
+    add_preprocessing(parser, "an image as --inputs", "how it becomes the program's input")
     return parser
 
 
@@ -144,6 +140,6 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         parser.error(f"the following arguments are required: {PROGRAM}")
     if args.compare is None and (args.min_cosine is not None or args.max_error is not None):
         parser.error("--min-cosine and --max-error are limits of --compare MODEL, which is missing")
-    if args.preprocess is not None and (args.inputs is None or not is_image(args.inputs)):
-        parser.error("--preprocess is for an image given as --inputs")
+    if (said := options_given(args)) and (args.inputs is None or not is_image(args.inputs)):
+        parser.error(f"{said[0]} is for an image given as --inputs")
     return args

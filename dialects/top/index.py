@@ -142,6 +142,11 @@ class ScatterElementsOp(SameShapeOp):
     reduction = default_attr_def(I64_INT, 0)
     nc_can_split = default_attr_def(BOOL, False)
 
+    @staticmethod
+    def as_scatter_nd(reduction: int) -> int:
+        """The `reduction` of a ScatterND that does the same: 0 replaces, every other adds."""
+        return min(reduction, 1)
+
     def result_shapes(self) -> tuple[Shape, ...]:
         indices, updates = self.shape_of(self.indices), self.shape_of(self.updates)
         if indices != updates:

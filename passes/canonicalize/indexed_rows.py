@@ -79,7 +79,7 @@ class ScatterOfRows(RewritePattern):
             x = made[-1].results[0]
             made.append(reshape(derived_name(op, "_r_news"), news, (count, *shape[axis + 1 :])))
             news = made[-1].results[0]
-        reduction = min(op.reduction.value.data, 1)  # of elements, every other number adds, too
+        reduction = op.as_scatter_nd(op.reduction.value.data)
         name = derived_name(op, "_r_scattered") if axis else op.location
         written = top.ScatterNDOp.make(
             name, (x, column, news), result_types=[x.type], reduction=reduction

@@ -51,7 +51,7 @@ def _scatter_elements(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]
     do, shape = Steps(op, ctx), shape_of(op.input)
     rows = element_rows(do, op.indices, shape, op.axis.value.data % len(shape))
     operands = (op.input, rows, op.updates)
-    return [_rows_written(do, operands, 1, min(op.reduction.value.data, 1))]
+    return [_rows_written(do, operands, 1, op.as_scatter_nd(op.reduction.value.data))]
 
 
 def _rows_written(

@@ -110,6 +110,8 @@ def test_a_chip_of_other_figures(program: xt.Program, model: Path, tmp_path: Pat
         xt.compile(model, chip={"lane": 1})
     with pytest.raises(xt.TpuError, match=r"chip: '1\.5' is no value for 'lanes'"):
         xt.compile(model, chip={"lanes": 1.5})
+    with pytest.raises(xt.TpuError, match=r"^chip: lanes is 0; it must be above 0"):
+        xt.compile(model, chip={"lanes": 0})
 
 
 def test_saved_and_loaded(program: xt.Program, tmp_path: Path) -> None:

@@ -1,13 +1,19 @@
 """Running the tools: as a user does (`tool`), or within this process (`call`), which is faster."""
 
+import io
 import subprocess
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.tools.opt_running import RELU, Opt, Outcome
 from tests.tools.running import SCRIPTS, Done, Run
 from tests.tools.small_models import write_models
+
+from xdsl_tpu.tools import tpu_opt
 
 
 @pytest.fixture(scope="session")
@@ -63,3 +69,22 @@ def compiled(
         return folders[name]
 
     return folder_of
+
+
+@pytest.fixture
+def opt(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opt:
+    """Runs tpu-opt in an empty folder, with an input file `in.mlir` and weights beside it."""
+    monkeypatch.chdir(tmp_path)
+    Path("in.mlir").write_text(RELU)
+    np.savez("w.npz", w1=np.arange(4, dtype=np.float32), w2=np.array([0.5, 0, 0, 0], np.float32))
+
+    def call(*arguments: str, stdin: str | None = None) -> Outcome:
+        if stdin is not None:
+            stream = io.TextIOWrapper(io.BytesIO(stdin.encode()))
+            monkeypatch.setattr(sys, "stdin", stream)
+        with pytest.raises(SystemExit) as exit_:
+            tpu_opt.main(arguments)
+        captured = capsys.readouterr()
+        return Outcome(exit_.value.code, captured.out, captured.err)
+
+    return call

@@ -224,6 +224,13 @@ def test_compiling_and_running_with_images(
     limit = ("--compare", models / "cnn.onnx", "--min-cosine", 0.98, "--quiet")
     done = call("tpu-run", folder, "--inputs", image, *told, *limit)
     assert (done.status, done.err) == (0, "")
+    done = call("tpu-run", folder, "--inputs", image)
+    assert "images need to be told how a network takes them: give --mean" in done.err
+    fields = ("--mean=123.675,116.28,103.53", "--scale", "0.0171,0.0175,0.0174")
+    done = call("tpu-run", folder, "--inputs", image, *fields, "--keep-aspect-ratio", *limit)
+    assert (done.status, done.err) == (0, "")
+    done = call("tpu-run", folder, "--mean", "0", "--seed", "1")
+    assert (done.status, "--mean is for an image given as --inputs" in done.err) == (2, True)
 
 
 def test_the_api_takes_them(models: Path, photos: Path, tmp_path: Path) -> None:

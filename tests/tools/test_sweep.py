@@ -86,6 +86,16 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return labels
 
 
+def test_errors_name_no_file_that_is_gone(
+    call: Run, models: Path, tmp_path: Path, in_process: list[str]
+) -> None:
+    arguments = (models / "dynamic.onnx", models / "cnn.onnx", "-o", tmp_path / "sweep")
+    done = call("tpu-sweep", *arguments, "--chip-grid", "lanes=0,64")
+    assert done.status == 1
+    assert "cnn.onnx F16 lanes.count=0: chip: lanes is 0; it must be above 0" in done.err
+    assert "tpu-sweep-" not in done.err
+
+
 def test_a_stopped_sweep_goes_on(
     call: Run, models: Path, tmp_path: Path, in_process: list[str]
 ) -> None:

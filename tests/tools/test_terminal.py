@@ -104,7 +104,8 @@ def test_a_table_of_long_names_fits(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "text"), [(0, "0.0 kB"), (999_999, "1000.0 kB"), (1_500_000, "1.5 MB")]
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_999, "1000.0 kB"), (1_500_000, "1.5 MB")],
 )
 def test_bytes_have_one_unit_in_all_tools(count: int, text: str) -> None:
     assert in_bytes(count) == text

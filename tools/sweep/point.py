@@ -24,6 +24,8 @@ from xdsl_tpu.tools.provenance import external_files
 Files = Mapping[str, bytes]
 """A model's files by name, the model itself first."""
 
+_CHIP = "chip.toml"
+
 
 @dataclass(frozen=True)
 class Point:
@@ -84,34 +86,35 @@ def run_point(point: Point, files: Files) -> dict[str, Any]:
     """Compile and time; `{"status": "done", "seconds": ..., **figures}` or `{"status": "failed",
     "error": message}`. Everything that can go wrong with one point is its own result."""
     start = time.perf_counter()
-    try:
-        figures = _measure(point, files)
-    except Exception as error:
-        return {"status": "failed", "error": describe(error)}
+    with tempfile.TemporaryDirectory(prefix="tpu-sweep-") as folder:
+        try:
+            figures = _measure(point, files, Path(folder))
+        except Exception as error:
+            # The folder is gone when the message is read, and the chip is no file of the user's.
+            message = describe(error).replace(f"{Path(folder, _CHIP)}:", "chip:")
+            return {"status": "failed", "error": message.replace(f"{folder}/", "")}
     return {"status": "done", "seconds": round(time.perf_counter() - start, 2), **figures}
 
 
-def _measure(point: Point, files: Files) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="tpu-sweep-") as name:
-        folder = Path(name)
-        for file, data in files.items():
-            path = folder / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        chip_file = folder / "chip.toml"
-        chip_file.write_text(point.chip, encoding="utf-8")
-        result = compile_model(
-            folder / point.model,
-            folder / "out",
-            point.quantize,
-            str(chip_file),
-            disable=point.disable,
-        )
-        program, chip = result.program, result.chip
-        timeline = simulate(program.tiu, program.gdma, chip)
-        report = run_report(program, chip, timeline, None, {})
-        kept = ("cycles", "milliseconds", "bdc", "gdma")
-        floor = result.floor or 1
-        gap = {"floor": floor, "gap": round(report["cycles"] / floor, 4)}
-        figures = {key: report[key] for key in kept} | gap
-        return figures | {"memory": result.summary()["memory"]}
+def _measure(point: Point, files: Files, folder: Path) -> dict[str, Any]:
+    for file, data in files.items():
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    chip_file = folder / _CHIP
+    chip_file.write_text(point.chip, encoding="utf-8")
+    result = compile_model(
+        folder / point.model,
+        folder / "out",
+        point.quantize,
+        str(chip_file),
+        disable=point.disable,
+    )
+    program, chip = result.program, result.chip
+    timeline = simulate(program.tiu, program.gdma, chip)
+    report = run_report(program, chip, timeline, None, {})
+    kept = ("cycles", "milliseconds", "bdc", "gdma")
+    floor = result.floor or 1
+    gap = {"floor": floor, "gap": round(report["cycles"] / floor, 4)}
+    figures = {key: report[key] for key in kept} | gap
+    return figures | {"memory": result.summary()["memory"]}

@@ -40,10 +40,9 @@ def gather_nd(call: Call) -> Array:
 
 def scatter_elements(call: Call) -> Array:
     """The operand with elements replaced along an axis, or added to when `reduction` is set."""
-    axis, reduction = call.integer("axis"), call.integer("reduction")
-    return indexing.scatter_elements(
-        call.tensor(), call.tensor(1), call.tensor(2), axis, min(reduction, 1)
-    )
+    axis = call.integer("axis")
+    reduction = top.ScatterElementsOp.as_scatter_nd(call.integer("reduction"))
+    return indexing.scatter_elements(call.tensor(), call.tensor(1), call.tensor(2), axis, reduction)
 
 
 def scatter_nd(call: Call) -> Array:
