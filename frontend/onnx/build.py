@@ -18,6 +18,7 @@ from xdsl_tpu.frontend.onnx.problems import Problem, UnsupportedNode, node_probl
 from xdsl_tpu.frontend.onnx.protos import (
     attribute_values,
     has_data,
+    negative_size,
     static_type,
     tensor_array,
     type_proto,
@@ -320,6 +321,9 @@ class GraphBuilder:
             return f"opset {self._opset} has no such op"
         except _REFUSALS as error:
             return " ".join(str(error).split())
+        for name in filter(found.__contains__, node.outputs):
+            if (size := negative_size(found[name])) is not None:
+                return f"its output '{name}' would have a size of {size}"
         return [static_type(found[name]) if name in found else None for name in node.outputs]
 
 

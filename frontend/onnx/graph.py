@@ -11,6 +11,12 @@ Array: TypeAlias = npt.NDArray[Any]
 T = TypeVar("T")
 
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
+NO_NUMBERS = frozenset({"object", "str", "complex64", "complex128"})
+
+
+def content(dtype: str) -> str:
+    """What a tensor of a type holds, in words."""
+    return "strings" if dtype in ("object", "str") else dtype
 
 
 @dataclass(frozen=True)

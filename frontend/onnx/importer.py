@@ -123,6 +123,8 @@ def _graph(
         problems += dissolve_pairs(graph)
         simplify(graph)
         run_fusions(graph, FUSIONS)
+        empty = (name for name in graph.outputs if 0 in graph.shape(name))
+        problems += [Problem(f"output '{name}'", "it has no numbers") for name in empty]
         graph.prune_all()
     return graph
 

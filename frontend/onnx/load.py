@@ -9,10 +9,10 @@ from google.protobuf.message import DecodeError
 from onnx import checker, defs, inliner, version_converter
 
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.frontend.onnx.graph import ValueType
+from xdsl_tpu.frontend.onnx.graph import NO_NUMBERS, ValueType, content
 from xdsl_tpu.frontend.onnx.order import order_problems
 from xdsl_tpu.frontend.onnx.problems import Problem
-from xdsl_tpu.frontend.onnx.protos import dimensions, dtype_name
+from xdsl_tpu.frontend.onnx.protos import UNNAMED, dimensions, dtype_name
 
 OLDEST_OPSET = 11
 """Models written for an older one are converted to `RAISED_OPSET` when they are opened."""
@@ -24,8 +24,6 @@ NEWEST_OPSET = 28
 
 SMALLEST_IR_VERSION = 4
 """Before it, initializers had to be inputs as well."""
-
-NO_NUMBERS = frozenset({"object", "str", "complex64", "complex128"})
 
 InputShapes: TypeAlias = Mapping[str, Sequence[int]]
 Source: TypeAlias = str | Path | onnx.ModelProto
@@ -141,6 +139,7 @@ def input_types(model: onnx.ModelProto, given: InputShapes | None) -> dict[str, 
     shapes = dict(given or {})
     complaints: list[str] = []
     result: dict[str, ValueType] = {}
+    named: dict[str, tuple[str, int]] = {}
     inputs = graph_inputs(model)
     for value in inputs:
         dims = dimensions(value.type)
@@ -149,6 +148,7 @@ def input_types(model: onnx.ModelProto, given: InputShapes | None) -> dict[str, 
             complaints.append(f"input '{value.name}' {_dims(dims)}: {complaint}")
             continue
         shape = tuple(shape if shape is not None else cast(list[int], dims))
+        complaints += _contradictions(value.name, dims or (), shape, named)
         result[value.name] = ValueType(dtype_name(value.type.tensor_type.elem_type), shape)
     complaints += [f"there is no input '{name}'" for name in shapes]
     if complaints:
@@ -166,8 +166,7 @@ def _content(proto: onnx.TypeProto) -> str:
     if not proto.HasField("tensor_type"):
         return "it is not a tensor; give every tensor of it as an input of its own"
     dtype = dtype_name(proto.tensor_type.elem_type)
-    held = "strings" if dtype == "object" else dtype
-    return f"it holds {held}, not numbers; give it numbers" if dtype in NO_NUMBERS else ""
+    return f"it holds {content(dtype)}, not numbers; give it numbers" if dtype in NO_NUMBERS else ""
 
 
 def _mismatch(dims: Sequence[int | str] | None, shape: Sequence[int] | None) -> str:
@@ -187,6 +186,25 @@ def _mismatch(dims: Sequence[int | str] | None, shape: Sequence[int] | None) -> 
     ):
         return f"the given shape {tuple(shape)} contradicts the fixed dimensions"
     return ""
+
+
+def _contradictions(
+    name: str,
+    dims: Sequence[int | str],
+    shape: Sequence[int],
+    named: dict[str, tuple[str, int]],
+) -> Iterator[str]:
+    """Dimensions of an input that another size was given for elsewhere; `named` keeps the first.
+
+    A name of a dimension is one size in the whole model.
+    """
+    for dim, size in zip(dims, shape, strict=False):
+        if isinstance(dim, int) or dim == UNNAMED:
+            continue
+        owner, other = named.setdefault(dim, (name, size))
+        if size != other:
+            where = "the same input" if owner == name else f"input '{owner}'"
+            yield f"input '{name}': '{dim}' is {size} here, and {other} in {where}"
 
 
 def _dims(dims: Sequence[int | str] | None) -> str:

@@ -55,6 +55,10 @@ def type_proto(value: ValueType) -> onnx.TypeProto:
 _ELEMENT_TYPES: dict[str, int] = {}
 
 
+UNNAMED = "?"
+"""What `dimensions` calls a size that nobody named."""
+
+
 def dimensions(proto: onnx.TypeProto) -> list[int | str] | None:
     """Dimensions of a tensor type: an int, or the name of a dynamic one; None without a shape.
 
@@ -63,7 +67,9 @@ def dimensions(proto: onnx.TypeProto) -> list[int | str] | None:
     if not proto.tensor_type.HasField("shape"):
         return None
     return [
-        dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else dim.dim_param or "?"
+        dim.dim_value
+        if dim.HasField("dim_value") and dim.dim_value >= 0
+        else dim.dim_param or UNNAMED
         for dim in proto.tensor_type.shape.dim
     ]
 
@@ -77,6 +83,15 @@ def static_type(proto: onnx.TypeProto) -> ValueType | None:
     if len(shape) != len(dims):
         return None
     return ValueType(dtype_name(proto.tensor_type.elem_type), shape)
+
+
+def negative_size(proto: onnx.TypeProto) -> int | None:
+    """A size below 0 that inference found: a window beyond its image, more cut off than there is.
+
+    None where all sizes make sense.
+    """
+    sizes = (dim.dim_value for dim in proto.tensor_type.shape.dim)
+    return next((size for size in sizes if size < 0), None)
 
 
 def has_data(tensor: TensorProto) -> bool:

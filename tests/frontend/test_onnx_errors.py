@@ -157,3 +157,57 @@ def test_dropout_in_training_is_said_to_be_that(model_of: ModelOf) -> None:
     node = helper.make_node("Dropout", ["x", "ratio", "training"], ["y"])
     with pytest.raises(TpuError, match=r"Dropout.*at random.*model\.eval\(\)"):
         import_onnx(model_of([node], {"x": X}, constants, ["y"], 17))
+
+
+@pytest.mark.parametrize(
+    ("node", "constants", "message"),
+    [
+        (
+            helper.make_node("MaxPool", ["x"], ["y"], name="op", kernel_shape=[9, 9]),
+            {},
+            "output 'y': it has no numbers",
+        ),
+        (
+            helper.make_node("MaxPool", ["x"], ["y"], name="op", kernel_shape=[12, 12]),
+            {},
+            "node 'op'.*its output 'y' would have a size of -3",
+        ),
+        (
+            helper.make_node("Pad", ["x", "p"], ["y"], name="op"),
+            {"p": np.array([0, 0, -9, 0, 0, 0, 0, 0])},
+            "node 'op'.*its output 'y' would have a size of -1",
+        ),
+        (
+            helper.make_node("Slice", ["x", "p", "p", "p"], ["y"], name="op"),
+            {"p": np.array([1])},
+            "output 'y': it has no numbers",
+        ),
+        (
+            helper.make_node("Cast", ["x"], ["y"], name="op", to=TensorProto.STRING),
+            {},
+            "node 'op'.*a cast to strings is not supported",
+        ),
+        (
+            helper.make_node("LayerNormalization", ["x", "g"], ["y"], name="op"),
+            {"g": np.ones(5, np.float32)},
+            "node 'op'.*its parameter 'g' needs 8 elements",
+        ),
+    ],
+)
+def test_results_that_cannot_be(
+    model_of: ModelOf, node: onnx.NodeProto, constants: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TpuError, match=message):
+        import_onnx(model_of([node], {"x": X}, constants, ["y"], 17))
+
+
+def test_a_name_of_a_dimension_is_one_size() -> None:
+    values = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", size])
+        for name, size in (("a", 4), ("b", "M"), ("y", 4))
+    ]
+    node = helper.make_node("Add", ["a", "b"], ["y"])
+    model = helper.make_model(helper.make_graph([node], "g", values[:2], values[2:]))
+    import_onnx(model, {"a": (2, 4), "b": (2, 1)})
+    with pytest.raises(TpuError, match="input 'b': 'N' is 1 here, and 2 in input 'a'"):
+        import_onnx(model, {"a": (2, 4), "b": (1, 4)})

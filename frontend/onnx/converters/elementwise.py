@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
-from xdsl_tpu.frontend.onnx.graph import Node
+from xdsl_tpu.frontend.onnx.graph import NO_NUMBERS, Node, content
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
 COMMUTATIVE: dict[str, type[NamedOp]] = {
@@ -200,6 +200,8 @@ def convert_cast(context: Context, node: Node) -> None:
     source = context.graph.types[node.inputs[0]]
     target = context.graph.types[node.output]
     value = context.value(node.inputs[0])
+    if target.dtype in NO_NUMBERS:
+        raise UnsupportedNode(f"a cast to {content(target.dtype)} is not supported")
     if target.dtype == "bool" and source.dtype != "bool":
         context.emit(
             node, top.CompareConstOp, [value], mode="NotEqual", const_val=0.0, inversed=False

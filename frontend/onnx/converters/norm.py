@@ -82,7 +82,7 @@ def _affine(context: Context, node: Node, size: int) -> list[SSAValue]:
     for index, neutral in ((1, 1.0), (2, 0.0)):
         name = node.input(index)
         data = context.graph.constant(name)
-        if data is not None and bool((data == neutral).all()):
+        if data is not None and bool((data == neutral).all()) and size % data.size == 0:
             name = ""
         if name and prod(context.shape(name)) != size:
             raise UnsupportedNode(f"its parameter '{name}' needs {size} elements")
