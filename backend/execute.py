@@ -248,9 +248,24 @@ def checked_input(tensor: IoTensor, inputs: Mapping[str, Array]) -> Array:
     if tensor.dtype.is_float and not np.isfinite(value).all():
         raise TpuError(f"input '{tensor.name}' contains NaN or infinity")
     if tensor.dtype is DType.BF16 and value.dtype != np.uint16:
-        words = np.ascontiguousarray(value, np.float32).view(np.uint32)
+        words = _as_floats(tensor, value, np.dtype(np.float32)).view(np.uint32)
         return ((words + 0x7FFF + ((words >> 16) & 1)) >> 16).astype(np.uint16)
+    if tensor.dtype.is_float and value.dtype.kind == "f":
+        return _as_floats(tensor, value, np.dtype(tensor.dtype.numpy))
     return np.ascontiguousarray(value, dtype=tensor.dtype.numpy)
+
+
+def _as_floats(tensor: IoTensor, value: Array, dtype: np.dtype[Any]) -> Array:
+    """Finite numbers in a type of floats; TpuError where one is beyond it."""
+    with np.errstate(over="ignore"):
+        held = np.ascontiguousarray(value, dtype=dtype)
+    beyond = ~np.isfinite(held)
+    if beyond.any():
+        raise TpuError(
+            f"input '{tensor.name}' has {value[beyond][0]}, which {tensor.dtype.label} does "
+            "not hold"
+        )
+    return held
 
 
 def _refuse_other_than_integers(tensor: IoTensor, value: Array) -> None:

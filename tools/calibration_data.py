@@ -123,7 +123,12 @@ def _split(array: Array, shape: tuple[int, ...], what: str) -> Array:
         raise TpuError(f"{what} has shape {found}; the model takes {wanted}, once or several times")
     if not len(samples):
         raise TpuError(f"{what} holds no sample")
-    numbers = samples.astype(np.float32) if array.dtype.kind == "f" else samples
-    if array.dtype.kind == "f" and not np.isfinite(numbers).all():
+    if array.dtype.kind != "f":
+        return samples
+    if not np.isfinite(samples).all():
         raise TpuError(f"{what} contains NaN or infinity")
+    with np.errstate(over="ignore"):
+        numbers = samples.astype(np.float32)
+    if not np.isfinite(numbers).all():
+        raise TpuError(f"{what} has numbers beyond those of f32")
     return numbers

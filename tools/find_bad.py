@@ -40,7 +40,6 @@ def add_find_bad(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--saturated",
         type=_share,
-        default=SHARE,
         metavar="SHARE",
         help=f"with --find-bad: the part of a layer's integers that may be at the limits of "
         f"their type ({SHARE})",
@@ -69,7 +68,8 @@ def find_bad(
 
     Raises FoundBadError when something is found.
     """
-    found, outputs = diagnose(program, chip, inputs, args.numerics, args.saturated, advance)
+    share = SHARE if args.saturated is None else args.saturated
+    found, outputs = diagnose(program, chip, inputs, args.numerics, share, advance)
     helps = advice(found, program, _top_names(args.program))
     files: dict[Path, Callable[[IO[bytes]], None]] = {}
     if args.report is not None:

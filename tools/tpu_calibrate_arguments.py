@@ -15,6 +15,10 @@ from xdsl_tpu.tools.arguments import (
 from xdsl_tpu.tools.choices import ENGINES, METHODS
 from xdsl_tpu.tools.preprocess_arguments import add_preprocessing
 
+PERCENTILE = 99.99
+TARGET = 0.99
+_BY_PERCENTILE = ("percentile", "auto")
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
@@ -43,9 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--percentile",
         type=_percent,
-        default=99.99,
         metavar="P",
-        help="percent of all numbers that method percentile keeps (99.99)",
+        help=f"percent of all numbers that method percentile keeps ({PERCENTILE})",
     )
     parser.add_argument("--num", type=count, metavar="N", help="use the first N samples only")
     parser.add_argument(
@@ -86,9 +89,9 @@ def _add_searches(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target-cosine",
         type=cosine,
-        default=0.99,
         metavar="C",
-        help="cosine of the outputs to the float network's that --suggest-mixed shall reach (0.99)",
+        help="cosine of the outputs to the float network's that --suggest-mixed shall reach "
+        f"({TARGET})",
     )
 
 
@@ -104,4 +107,12 @@ def _percent(text: str) -> float:
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """What is to be calibrated, and how; exits with a message on a wrong command line."""
-    return _parser().parse_args(spread_shapes(argv))
+    parser = _parser()
+    args = parser.parse_args(spread_shapes(argv))
+    if args.percentile is not None and args.method not in _BY_PERCENTILE:
+        parser.error("--percentile is for --method percentile or auto")
+    if args.target_cosine is not None and not args.suggest_mixed:
+        parser.error("--target-cosine is for --suggest-mixed, which is missing")
+    args.percentile = PERCENTILE if args.percentile is None else args.percentile
+    args.target_cosine = TARGET if args.target_cosine is None else args.target_cosine
+    return args

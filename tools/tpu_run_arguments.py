@@ -140,6 +140,8 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         parser.error(f"the following arguments are required: {PROGRAM}")
     if args.compare is None and (args.min_cosine is not None or args.max_error is not None):
         parser.error("--min-cosine and --max-error are limits of --compare MODEL, which is missing")
+    if args.saturated is not None and not args.find_bad:
+        parser.error("--saturated is for --find-bad, which is missing")
     if (said := options_given(args)) and (args.inputs is None or not is_image(args.inputs)):
         parser.error(f"{said[0]} is for an image given as --inputs")
     return args

@@ -317,6 +317,7 @@ def _write_arrays(folder: Path) -> None:
     save("image", image=image)
     save("fewer_channels", image=image[:, :2])
     save("holes", image=holes)
+    save("huge", image=np.full(IMAGE, 1e300))
     rows = np.ones((4, 8), np.float32)
     save("beyond", ids=np.array([1, 4]), rows=rows)
     save("wide", ids=np.array([1, 1 << 31]), rows=rows)

@@ -156,6 +156,8 @@ PROGRAMS = _cases(RUN, 1, {
     "an input of another shape": (
         "good.bmodel --inputs fewer_channels.npz", ("'image'", "[1, 2, 40, 24]", "[1, 3, 40, 24]")),
     "NaN in an input": ("good.bmodel --inputs holes.npz", ("'image'", "NaN")),
+    "a number beyond the input's type": (
+        "good.bmodel --inputs huge.npz", ("'image'", "1e+300", "f32 does not hold")),
     "an index outside its table": (
         "ids.bmodel --inputs beyond.npz", ("'y_Gather'", "index 4", "table of 4 rows")),
     "an integer beyond 32 bits": ("ids.bmodel --inputs wide.npz", ("'ids'", "2147483648", "i32")),
@@ -256,6 +258,10 @@ USAGE = (
         "a seed and inputs": ("good.bmodel --seed 1 --inputs image.npz", ("not allowed",)),
         "a limit without a comparison": ("good.bmodel --min-cosine 0.9", ("--compare",)),
         "a limit that is no number": ("good.bmodel --compare cnn.onnx --min-cosine x", ("'x'",)),
+        "how an image is prepared, without one": (
+            "good.bmodel --mean 0", ("--mean", "image given as --inputs")),
+        "a share of what is not looked for": (
+            "good.bmodel --saturated 0.5", ("--saturated", "--find-bad")),
         "unknown numerics": ("good.bmodel --numerics perfect", ("perfect",)),
     }),
     *_cases(OPT, 2, {
@@ -265,6 +271,10 @@ USAGE = (
     }),
     *_cases(CALIBRATE, 2, {
         "no samples given": ("cnn.onnx -o t", ("--dataset",)),
+        "percent of what is not counted": (
+            "cnn.onnx --dataset image.npz -o t --percentile 99", ("--percentile", "--method")),
+        "a goal of no search": (
+            "cnn.onnx --dataset image.npz -o t --target-cosine 0.9", ("--suggest-mixed",)),
         "an unknown method": ("cnn.onnx --dataset image.npz -o t --method best", ("best",)),
     }),
     *_cases(SWEEP, 2, {

@@ -141,3 +141,6 @@ def test_wrong_usage(call: Run, compiled: Callable[[str], Path]) -> None:
     done = call("tpu-run", compiled("cnn"), "--find-bad", "--saturated", "2")
     assert done.status == 2
     assert "'2' is not a number from 0 to 1" in done.err
+    done = call("tpu-run", compiled("cnn"), "--saturated", "0.2")
+    assert done.status == 2
+    assert "--saturated is for --find-bad, which is missing" in done.err

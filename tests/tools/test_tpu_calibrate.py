@@ -64,6 +64,7 @@ BAD = {
     "nan": np.full((1, 3, 40, 24), np.nan, np.float32),
     "shape": np.zeros((1, 3, 8, 8), np.float32),
     "text": np.array(["a"]),
+    "huge": np.full((1, 3, 40, 24), 1e300),
     "empty": np.zeros((0, 3, 40, 24), np.float32),
 }
 
@@ -72,6 +73,7 @@ BAD = {
     ("name", "message"),
     [
         ("nan", "nan.npy: image contains NaN or infinity"),
+        ("huge", "huge.npy: image has numbers beyond those of f32"),
         ("shape", "shape.npy: image has shape 1x3x8x8; the model takes 1x3x40x24"),
         ("text", "text.npy: image has elements of <U1, not numbers"),
         ("empty", "empty.npy: image holds no sample"),
@@ -278,3 +280,13 @@ def test_options_of_the_one_command(
     assert done.status == 1
     assert message in done.err
     assert not out.exists()
+
+
+@pytest.mark.parametrize("option", ["--percentile", "--target-cosine"])
+def test_options_of_what_is_not_asked_for(
+    call: Run, models: Path, tmp_path: Path, option: str
+) -> None:
+    arguments = ("--dataset", "random", "-o", tmp_path / "t", option, "0.9")
+    done = call("tpu-calibrate", models / "cnn.onnx", *arguments)
+    assert (done.status, (tmp_path / "t").exists()) == (2, False)
+    assert f"{option} is for --" in done.err
