@@ -27,7 +27,7 @@ def _lazy(module: str, class_name: str) -> PassLoader:
 
 PASSES: dict[str, PassLoader] = {
     "absorb-moves": _lazy("layer_group.absorb", "AbsorbMovesPass"),
-    "add-postprocess": _lazy("without_effect", "AddPostprocessPass"),
+    "add-postprocess": _lazy("add_postprocess", "AddPostprocessPass"),
     "address-assign": _lazy("address_assign.assign", "AddressAssignPass"),
     "affine-opt": _lazy("without_effect", "AffineOptPass"),
     "after-layergroup-weight-reorder": _lazy("without_effect", "AfterLayerGroupWeightReorderPass"),

@@ -8,7 +8,9 @@ SUMMARIES: dict[str, str] = {
     "absorb-moves": (
         "Leave movement to the Loads of groups wherever they can do it by strides for less"
     ),
-    "add-postprocess": "Adds nothing",
+    "add-postprocess": (
+        "Let a detector give the boxes that are left when those that overlap are gone"
+    ),
     "address-assign": "Give every tensor its address in the chip's DDR",
     "affine-opt": "Merges nothing",
     "after-layergroup-weight-reorder": "Reorders nothing",

@@ -154,22 +154,3 @@ class ConvertTopToTosaPass(PassWithoutEffect):
     reason = "the way to the chip is convert-top-to-tpu"
 
     include_weight: bool = False
-
-
-@dataclass(frozen=True)
-class AddPostprocessPass(PassWithoutEffect):
-    """Adds nothing: boxes are found by whoever takes the outputs of the network.
-
-    Without a `type` nothing is asked for, and nothing said.
-    """
-
-    name = "add-postprocess"
-    reason = (
-        "detection and sorting boxes run behind the program; outputs stay as the network has them"
-    )
-
-    type: str = ""
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.type:
-            super().apply(ctx, op)

@@ -1,9 +1,9 @@
-// RUN: tpu-opt %s --init --struct-optimize --pruning="config=x" --add-postprocess --add-postprocess="type=yolov5" --dev-parallel --affine-opt="min-continuous-bytes=512" --core-parallel --time-fixed-subnet --convert-top-to-tosa="includeWeight=true" --deinit 2>&1 | filecheck %s
+// RUN: tpu-opt %s --init --struct-optimize --pruning="config=x" --add-postprocess --add-postprocess="type=ssd" --dev-parallel --affine-opt="min-continuous-bytes=512" --core-parallel --time-fixed-subnet --convert-top-to-tosa="includeWeight=true" --deinit 2>&1 | filecheck %s
 
 // CHECK: note: init does nothing: weights are read when they are needed
 // CHECK-NEXT: note: struct-optimize does nothing: structures of several ops are found by canonicalize
 // CHECK-NEXT: note: pruning does nothing
-// CHECK-NEXT: note: add-postprocess does nothing: detection and sorting boxes run behind the program
+// CHECK-NEXT: note: add-postprocess does nothing for type ssd: outputs stay as the network has them; boxes are found for yolov3, yolov4
 // CHECK-NEXT: note: dev-parallel does nothing: a program is for one chip
 // CHECK-NEXT: note: affine-opt does nothing: merge-moves
 // CHECK-NEXT: note: core-parallel does nothing: the chip has one core
