@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from xdsl_tpu.passes import PASSES
 from xdsl_tpu.tools import tpu_calibrate, tpu_compile, tpu_generate, tpu_run, tpu_sweep
 
 ROOT = Path(__file__).parents[2]
@@ -154,3 +155,11 @@ def test_every_ignored_rule_is_named() -> None:
         if bare.search(line)
     ]
     assert not found
+
+
+def test_every_pass_has_a_filecheck_file() -> None:
+    """As CONTRIBUTING.md says: its name stands in a line that runs it."""
+    run = re.compile(r"^(?://|#) RUN: (.*)$", re.MULTILINE)
+    texts = (path.read_text("utf-8") for path in (ROOT / "tests" / "filecheck").rglob("*.mlir"))
+    lines = " ".join(line for text in texts for line in run.findall(text))
+    assert not set(PASSES) - set(re.findall(r"[\w-]+", lines.replace("--", " ")))

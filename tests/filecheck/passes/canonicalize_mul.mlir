@@ -1,4 +1,5 @@
 // RUN: tpu-opt %s --split-input-file --weights %S/Inputs/weights.npz --shape-infer --canonicalize --no-locations | filecheck %s
+// RUN: tpu-opt %s --split-input-file --weights %S/Inputs/weights.npz --shape-infer --tpu-canonicalize --no-locations | filecheck %s
 
 // Mul, MulConst, Div and Pow: constants, and activations spelled out.
 
