@@ -107,6 +107,9 @@ def check_summary(summary: dict[str, Any], report: dict[str, Any]) -> None:
     """compile.json: time per stage, instruction counts, memory."""
     keys = {"model", "chip", "quantize", "seconds", "notes", "floor", "instructions", "memory"}
     assert set(summary) == keys | {"version", "command", "seed", "outputs", "hashes", "files"}
+    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
+    (row,) = (line for line in page.splitlines() if line.startswith("| `compile.json` |"))
+    assert {key for key in {*summary, *summary["floor"]} if f"`{key}`" not in row} == set()
     assert summary["outputs"] == ["logits", "features"]
     assert {"import", "top", "tpu", "final", "codegen", "write bmodel"} <= set(summary["seconds"])
     counts = {engine: report[engine]["instructions"] for engine in ("bdc", "gdma")}
