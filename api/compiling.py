@@ -53,7 +53,7 @@ def compile(
 ) -> Program:
     """A program for a chip.
 
-    `model` is a file (`.onnx`, Top IR, `.pt2`), an ONNX model in memory or a program of
+    `model` is a file (`.onnx`, Top IR, `.pt2`), an ONNX model or Top IR in memory, or a program of
     `torch.export`. `quantize` is F32, F16, BF16, INT8, or W4F16, W8F16, W4BF16, W8BF16, which keep
     matrices of products in 4 or 8 bits: `group` neighbours in a column share a scale (64), zero
     points are in the middle if `symmetric`. `calibration` is a table, or samples to

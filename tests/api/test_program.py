@@ -240,3 +240,15 @@ def test_shapes_are_whole_numbers(shape: Any) -> None:
 def test_a_name_is_no_list_of_names() -> None:
     with pytest.raises(xt.TpuError, match=r"\['layer-group'\]"):
         xt.compile(cnn(), disable="layer-group")
+
+
+def test_a_module_is_a_model(program: xt.Program, model: Path) -> None:
+    """What passes or a user make of Top IR compiles as its file would; weights go with it."""
+    module = xt.top_module(model)
+    made = xt.compile(module)
+    assert made.name == program.name
+    image = np.random.default_rng(4).standard_normal(IMAGE, np.float32)
+    found, wanted = list(made.run(image).values()), list(program.run(image).values())
+    assert all(np.array_equal(*pair) for pair in zip(found, wanted, strict=True))
+    with pytest.raises(xt.TpuError, match="give Top IR"):
+        xt.compile(program.module("tpu"))
