@@ -21,6 +21,7 @@ from xdsl_tpu.tools.sweep.results import Result, Store
 from xdsl_tpu.tools.sweep.runners import run_locally, run_on_dask
 from xdsl_tpu.tools.tpu_sweep_arguments import arguments
 
+INT8 = "INT8"
 FILE_COLUMNS = 140
 """Width of the table where standard output is no terminal: nothing has to be folded."""
 
@@ -41,7 +42,7 @@ def _run(args: argparse.Namespace) -> None:
     if args.plot is not None:
         check_plot(args.plot)
         check_writable(args.plot)
-    files = _files(args.models)
+    files = _files(args.models, args.calibration_table)
     points = _points(args, grid)
     store = Store(args.output)
     keyed = {point.key(files[point.model]): point for point in points}
@@ -65,19 +66,21 @@ def _run(args: argparse.Namespace) -> None:
         raise TpuError(f"{len(failed)} of {len(rows)} points failed\n  " + "\n  ".join(lines))
 
 
-def _files(models: Sequence[Path]) -> dict[str, Files]:
+def _files(models: Sequence[Path], table: Path | None) -> dict[str, Files]:
     files: dict[str, Files] = {}
     for model in models:
         if model.name in files:
             raise TpuError(f"{model}: another model has the same file name; rename one")
-        files[model.name] = model_files(model)
+        files[model.name] = model_files(model, table)
     return files
 
 
 def _points(args: argparse.Namespace, grid: Grid) -> list[Point]:
     chips = [(tuple(c.items()), describe(args.chip, c)) for c in combinations(grid)]
+    name = None if args.calibration_table is None else args.calibration_table.name
+    tables = {quantize: name if quantize == INT8 else None for quantize in args.quantize}
     return [
-        Point(model.name, quantize, changes, chip, disable=tuple(args.disable_pass))
+        Point(model.name, quantize, changes, chip, tables[quantize], tuple(args.disable_pass))
         for model in args.models
         for quantize in args.quantize
         for changes, chip in chips

@@ -34,6 +34,12 @@ def _parser() -> argparse.ArgumentParser:
         help=f"number formats, of {', '.join(QUANTIZE)} (default: F16)",
     )
     parser.add_argument(
+        "--calibration-table",
+        type=Path,
+        metavar="FILE",
+        help="ranges of all tensors of the one MODEL; INT8 needs it (QDQ not)",
+    )
+    parser.add_argument(
         "--disable-pass", action="append", default=[], metavar="NAME", help="as in tpu-compile"
     )
     parser.add_argument(
@@ -72,4 +78,11 @@ def _formats(text: str) -> list[str]:
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """What is to be compiled and compared; exits with a message on a wrong command line."""
-    return _parser().parse_args(argv)
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if args.calibration_table is not None:
+        if len(args.models) > 1:
+            parser.error("--calibration-table is of one MODEL: sweep the others by themselves")
+        if "INT8" not in args.quantize:
+            parser.error("--calibration-table is for --quantize INT8")
+    return args

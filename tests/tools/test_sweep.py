@@ -96,6 +96,38 @@ def test_errors_name_no_file_that_is_gone(
     assert "tpu-sweep-" not in done.err
 
 
+def test_int8_takes_a_table(call: Run, models: Path, tmp_path: Path, in_process: list[str]) -> None:
+    """As tpu-compile does: the same cycles; another table is another point."""
+    table, out = tmp_path / "cnn.cali", tmp_path / "sweep"
+    made = ("--dataset", "random", "-o", table, "--quiet")
+    assert call("tpu-calibrate", models / "cnn.onnx", *made).status == 0
+    arguments = (models / "cnn.onnx", "-o", out, "--quantize", "INT8,F16")
+    assert call("tpu-sweep", *arguments, "--calibration-table", table).status == 0
+    cycles = {entry["quantize"]: entry["cycles"] for entry in entries(out)}
+    folder = tmp_path / "int8"
+    options = ("--quantize", "INT8", "--calibration-table", table, "-o", folder, "--quiet")
+    assert call("tpu-compile", models / "cnn.onnx", *options).status == 0
+    done = call("tpu-run", folder, "--no-values", "--report", "-", "--quiet")
+    assert json.loads(done.out)["cycles"] == cycles["INT8"] != cycles["F16"]
+    in_process.clear()
+    table.write_text(table.read_text().replace("# ", "#  "))
+    assert call("tpu-sweep", *arguments, "--calibration-table", table).status == 0
+    assert in_process == ["cnn.onnx INT8", "cnn.onnx F16"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--quantize", "F16", "--calibration-table", "t"), "is for --quantize INT8"),
+        (("b.onnx", "--quantize", "INT8", "--calibration-table", "t"), "is of one MODEL"),
+    ],
+)
+def test_tables_of_nothing(call: Run, more: tuple[str, ...], words: str) -> None:
+    done = call("tpu-sweep", "a.onnx", *more)
+    assert done.status == 2
+    assert words in done.err
+
+
 def test_a_stopped_sweep_goes_on(
     call: Run, models: Path, tmp_path: Path, in_process: list[str]
 ) -> None:

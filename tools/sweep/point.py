@@ -17,6 +17,7 @@ from typing import Any
 from xdsl_tpu.backend.report import run_report
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.passes.pipelines import FLOAT, Quantization
 from xdsl_tpu.tools.compile_model import compile_model
 from xdsl_tpu.tools.errors import describe
 from xdsl_tpu.tools.provenance import external_files
@@ -56,7 +57,7 @@ class Point:
 def model_files(model: Path, table: Path | None = None) -> dict[str, bytes]:
     """The model and what it refers to, by name: external weights, a module's npz, the table.
 
-    Raises TpuError for a file that is missing or outside the model's folder.
+    Raises TpuError for a file that is missing, a model's also where it is outside its folder.
     """
     if not model.is_file():
         raise TpuError(f"{model}: no such file")
@@ -69,9 +70,11 @@ def model_files(model: Path, table: Path | None = None) -> dict[str, bytes]:
         if not path.is_file():
             raise TpuError(f"{model}: refers to {name}, which is not beside it")
         files[name] = path.read_bytes()
-    if table is not None:
-        files[table.name] = table.read_bytes()
-    return files
+    if table is None:
+        return files
+    if not table.is_file():
+        raise TpuError(f"{table}: no such calibration table; make one with tpu-calibrate")
+    return files | {table.name: table.read_bytes()}
 
 
 def _companions(model: Path) -> list[str]:
@@ -109,6 +112,7 @@ def _measure(point: Point, files: Files, folder: Path) -> dict[str, Any]:
         point.quantize,
         str(chip_file),
         disable=point.disable,
+        quantization=FLOAT if point.table is None else Quantization(str(folder / point.table)),
     )
     program, chip = result.program, result.chip
     timeline = simulate(program.tiu, program.gdma, chip)
