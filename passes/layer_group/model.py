@@ -79,7 +79,7 @@ def plan_group(
         steps = [_step(op, scratch(op, kind, slicing)) for op in ops]
     except (DoesNotFit, NoKernel) as error:
         return Refusal(str(error))
-    room = Room(chip.local_bytes, alignment(chip))
+    room = Room(chip.local_bytes, alignment(chip), chip.bank_bytes)
     if is_straight:
         plan = plan_straight(steps, items, room, ring, before)
     else:

@@ -18,16 +18,19 @@ from itertools import accumulate
 
 from xdsl_tpu.backend.first_fit import Buffer, Placement, first_fit
 from xdsl_tpu.backend.tensor import align
-from xdsl_tpu.passes.layer_group.ring import Stream, next_head, schedule
+from xdsl_tpu.passes.layer_group.banks import in_other_banks
+from xdsl_tpu.passes.layer_group.ring import Stream, next_head, no_room, schedule
 from xdsl_tpu.passes.layer_group.values import Refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Bytes of every lane that a group may use; addresses are multiples of `unit`."""
+    """Bytes of every lane that a group may use; addresses are multiples of `unit`. Scratch memory
+    had better be in another bank, of so many bytes, than a result; none are known if that is 0."""
 
     size: int
     unit: int
+    bank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +211,8 @@ def _straight(
         buffers.append(Buffer(key, item.size, start, end))
     made = (n for n, op in enumerate(ops) if any(items[key].root == key for key in op.makes))
     fixed = _fixed(before, next(made, 0) + 1)
-    placement = _beside(buffers, room, ring, steps, fixed)
+    results, reach = _results(ops, items, buffers), _reach(items, room)
+    placement = _beside(buffers, room, results, steps, fixed, reach)
     places = placement.of(buffers)
     if (needed := placement.used) > room.size:
         return Refusal(
@@ -227,7 +231,12 @@ def _straight(
     if slots is None:
         slots = schedule(streams, low, room.size, head)
     if slots is None:
-        return _no_room(streams, placement.used, low, room)
+        needed, why = no_room(streams, room.size - low, room.unit)
+        return Refusal(
+            f"activations ({placement.used} bytes per lane) leave {room.size - low} for weights, "
+            f"{needed} {why}",
+            needed - (room.size - low),
+        )
     address = places | {key: slot.address for key, slot in slots.items()}
     behind = {s.key: max(slots[s.key].load, _inputs_by(s.first + 1, loads, uses)) for s in streams}
     return Plan(
@@ -260,9 +269,10 @@ def _fixed(before: Sequence[Late], first: int) -> Iterator[list[tuple[Buffer, in
 def _beside(
     buffers: Sequence[Buffer],
     room: Room,
-    ring: Ring,
+    results: Mapping[int, int],
     steps: int,
     before: Iterable[Sequence[tuple[Buffer, int]]],
+    reach: int,
 ) -> Placement:
     """Places for the buffers of a group, beside some of another as far as that leaves the ring as
     much: so inputs come in while that works, and results are made while its own are stored."""
@@ -274,8 +284,25 @@ def _beside(
         placement = Placement(found.offsets[len(fixed) :], found.used)
         ends = _ends(buffers, placement.of(buffers), room.unit, steps)
         if all(end <= limit for end, limit in zip(ends, most, strict=True)):
-            return placement
-    return plain
+            behind = {len(fixed) + one: len(fixed) + made for one, made in results.items()}
+            moved = in_other_banks([*fixed, *buffers], found, behind, room.bank, ends, reach)
+            return Placement(moved.offsets[len(fixed) :], moved.used)
+    return in_other_banks(buffers, plain, results, room.bank, most, reach)
+
+
+def _reach(items: Mapping[object, Item], room: Room) -> int:
+    """The end of the second bank, where that leaves room for all weights at once; else 0."""
+    weights = (align(i.size, room.unit) for i in items.values() if i.role is Role.WEIGHT)
+    return 2 * room.bank if 2 * room.bank + sum(weights) <= room.size else 0
+
+
+def _results(
+    ops: Sequence[Step], items: Mapping[object, Item], buffers: Sequence[Buffer]
+) -> dict[int, int]:
+    """The buffer of an op's first result by that of its scratch memory."""
+    numbers = {buffer.key: number for number, buffer in enumerate(buffers)}
+    roots = {op.key: items[op.makes[0]].root for op in ops if op.scratch and op.makes}
+    return {numbers["scratch", o]: numbers[root] for o, root in roots.items() if root in numbers}
 
 
 def _inputs_by(step: int, loads: Mapping[object, int], uses: _Uses) -> int:
@@ -291,35 +318,6 @@ def _ends(
     for buffer in buffers:
         ends[buffer.last] = max(ends[buffer.last], align(places[buffer.key] + buffer.size, unit))
     return list(accumulate(reversed(ends), max))[::-1]
-
-
-def _no_room(streams: Sequence[Stream], used: int, low: int, room: Room) -> Refusal:
-    """Weights that a ring from `low` to the end does not hold; by how much."""
-    left, needed, why = room.size - low, _widest(streams), "are needed at once"
-    if needed <= left:  # they fit side by side, but not in the places where the ring puts them
-        needed, why = _least_ring(streams, left, room.unit), "are what their ring needs"
-    return Refusal(
-        f"activations ({used} bytes per lane) leave {left} for weights, {needed} {why}",
-        needed - left,
-    )
-
-
-def _least_ring(streams: Sequence[Stream], too_small: int, unit: int) -> int:
-    """The fewest bytes, a multiple of the alignment, in which a ring holds the weights."""
-    low, high = too_small // unit, sum(stream.size for stream in streams) // unit
-    while high - low > 1:
-        middle = (low + high) // 2
-        fits = schedule(streams, 0, middle * unit) is not None
-        low, high = (low, middle) if fits else (middle, high)
-    return high * unit
-
-
-def _widest(streams: Sequence[Stream]) -> int:
-    """The most weight bytes that one step reads."""
-    by_step: dict[int, int] = {}
-    for stream in streams:
-        by_step[stream.first] = by_step.get(stream.first, 0) + stream.size
-    return max(by_step.values(), default=0)
 
 
 def plan_sliced(ops: Sequence[Step], items: Mapping[object, Item], room: Room) -> Plan | Refusal:
@@ -379,7 +377,9 @@ def _sliced(
             clear[key] = end + 1
         through = start == end + 1 or (start == last and end == 0)
         buffers.append(Buffer(key, item.size, start, end, always=through))
-    placement = first_fit(buffers, room.unit)
+    found = first_fit(buffers, room.unit)
+    limits, results = [found.used] * (last + 1), _results(ops, items, buffers)
+    placement = in_other_banks(buffers, found, results, room.bank, limits, _reach(items, room))
     places = placement.of(buffers)
     if (needed := placement.used) > room.size:
         return Refusal(f"a slice needs {needed} bytes per lane of {room.size}", needed - room.size)

@@ -94,3 +94,30 @@ def next_head(
     if not weights:
         return max(low, head or 0)
     return slots[weights[-1].key].address + weights[-1].size
+
+
+def no_room(streams: Sequence[Stream], left: int, unit: int) -> tuple[int, str]:
+    """The bytes that weights need which a ring of the bytes that are `left` does not hold, and
+    what for."""
+    if (needed := _widest(streams)) > left:
+        return needed, "are needed at once"
+    # They fit side by side, but not in the places where the ring puts them.
+    return _least_ring(streams, left, unit), "are what their ring needs"
+
+
+def _least_ring(streams: Sequence[Stream], too_small: int, unit: int) -> int:
+    """The fewest bytes, a multiple of the alignment, in which a ring holds the weights."""
+    low, high = too_small // unit, sum(stream.size for stream in streams) // unit
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = schedule(streams, 0, middle * unit) is not None
+        low, high = (low, middle) if fits else (middle, high)
+    return high * unit
+
+
+def _widest(streams: Sequence[Stream]) -> int:
+    """The most weight bytes that one step reads."""
+    by_step: dict[int, int] = {}
+    for stream in streams:
+        by_step[stream.first] = by_step.get(stream.first, 0) + stream.size
+    return max(by_step.values(), default=0)

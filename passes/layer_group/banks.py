@@ -1,0 +1,65 @@
+"""Scratch memory in other banks of local memory than the result that is made of it.
+
+Pure functions on plain values. An instruction that reads and writes one bank takes twice as long
+if it gives exact sums a new scale, and so do some others (`docs/hardware/cycles.md`). First fit,
+which gives everything its place, knows nothing of banks and puts scratch memory beside results.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from xdsl_tpu.backend.first_fit import Buffer, Placement, Span, gaps
+
+
+def in_other_banks(
+    buffers: Sequence[Buffer],
+    placement: Placement,
+    results: Mapping[int, int],
+    bank: int,
+    limits: Sequence[int],
+    reach: int = 0,
+) -> Placement:
+    """A placement after scratch memory has moved to where no bank of `bank` bytes is shared.
+
+    `results`: number of a buffer that is needed in one step -> that of the result. It moves to free
+    memory that ends at `limits[step]`: in banks that the result is not in or, if there is none, in
+    another one than that in which the result starts. Without any it stays, but where all that there
+    is lies in the first bank it may go to `reach`. 0 is no bank.
+    """
+    if not bank:
+        return placement
+    places = list(placement.offsets)
+    if placement.used <= bank:
+        limits = [max(limit, reach) for limit in limits]
+    for one, result in results.items():
+        start, size, step = places[result], buffers[result].size, buffers[one].first
+        banks = range(start // bank, (start + max(size, 1) - 1) // bank + 1)
+        free = None
+        for used in (banks, banks[:1]):
+            if places[one] // bank not in used:
+                break
+            free = list(_free(one, buffers, places, limits[step])) if free is None else free
+            starts = _starts(free, buffers[one].size, bank)
+            places[one] = next((at for at in starts if at // bank not in used), places[one])
+    moved = (places[one] + buffers[one].size for one in results)
+    return Placement(tuple(places), max(placement.used, *moved, 0))
+
+
+def _free(one: int, buffers: Sequence[Buffer], places: Sequence[int], limit: int) -> Iterator[Span]:
+    """What no other buffer takes in the step of this one, up to a limit."""
+    step, end = buffers[one].first, max(max(buffer.first, buffer.last) for buffer in buffers)
+    taken = sorted(
+        (place, place + other.size)
+        for number, (other, place) in enumerate(zip(buffers, places, strict=True))
+        if number != one and any(first <= step <= last for first, last in other.lives(end))
+    )
+    for low, high in gaps(taken):
+        yield low, min(high, limit)
+
+
+def _starts(free: Sequence[Span], size: int, bank: int) -> Iterator[int]:
+    """Where so many bytes may begin: as low as possible in each bank of each free range."""
+    for low, high in free:
+        at = low
+        while at + size <= high:
+            yield at
+            at = (at // bank + 1) * bank
