@@ -16,6 +16,7 @@ from xdsl_tpu.dialects.tpu.activation import (
     ReluOp,
     ScaleLutOp,
     ScaleOp,
+    SoftRampOp,
 )
 from xdsl_tpu.dialects.tpu.attention import (
     AttentionOp,
@@ -301,7 +302,8 @@ __all__ = [
     "ShapePackOp", "ShapePowOp", "ShapeReduceOp", "ShapeReshapeOp", "ShapeReverseOp",
     "ShapeScatterElementsOp", "ShapeSliceOp", "ShapeSqueezeOp", "ShapeTileOp",
     "ShapeTransposeOp", "ShapeUnsqueezeOp", "ShuffleChannelOp", "SliceMergeOp", "SliceOp",
-    "SoftmaxBwdOp", "SoftmaxCastOp", "SoftmaxOp", "SortOp", "Space2BatchOp", "SqueezeOp",
+    "SoftRampOp", "SoftmaxBwdOp", "SoftmaxCastOp", "SoftmaxOp", "SortOp", "Space2BatchOp",
+    "SqueezeOp",
     "StoreOp", "StridedSliceOp", "SubConstOp", "SubOp", "SwapChannelOp", "SwapDimInnerOp",
     "TileOp", "TopKOp", "Tpu", "TpuOp", "TriluOp", "UnsqueezeOp", "UpsampleOp",
     "Weight2ActivationOp", "WeightReorderOp", "WhereBnbwdOp", "WhereOp", "YieldOp",

@@ -9,6 +9,7 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
@@ -120,6 +121,33 @@ class LutOp(EachElement, PassesMargins, SameShape, LocalOp):
 
     def row_operands(self) -> tuple[int, ...]:
         return (1,)
+
+
+@irdl_op_definition
+class SoftRampOp(EachElement, PassesMargins, SameShape, LocalOp):
+    """A function of 8-bit integers that is nearly max(x, 0), as GELU and SiLU are, in f16.
+
+    v = x * `factor`, and the result (max(v, 0) - p(min(|v|, `limit`))) * `scale`, rounded half away
+    from zero. The polynomial p has the coefficients `terms`, from that of 0 on. Integers are taken
+    as they are stored: the types' scales are part of factor and terms. Every step is rounded to
+    f16; a scale of 1 is no step.
+    """
+
+    name = "tpu.SoftRamp"
+
+    input = operand_def(RANKED)
+    factor = attr_def(F64)
+    limit = attr_def(F64)
+    terms = attr_def(F64_ARRAY)
+    scale = default_attr_def(F64, 1.0)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
+
+    def verify_(self) -> None:
+        super().verify_()
+        if not len(self.terms):
+            raise VerifyException("a polynomial has at least one of `terms`")
 
 
 @irdl_op_definition

@@ -29,6 +29,7 @@ UNARY = (
     tpu.MulShiftOp,
     tpu.ReluOp,
     tpu.RequantIntOp,
+    tpu.SoftRampOp,
     tpu.SoftmaxOp,
 )
 """Ops of one input (and tables) that a Permute of heads can move behind."""

@@ -18,7 +18,7 @@ from xdsl_tpu.backend.kernels.mapping import Describe, ElementWise, Scratch, Typ
 from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.attrs import floats, ints
 from xdsl_tpu.dialects.errors import NoKernel
 from xdsl_tpu.dialects.interpreters.numerics.integers import fits_f16
 from xdsl_tpu.dialects.quant import UniformType
@@ -278,6 +278,30 @@ def _to_float(scale: float, zero: int, target: DType) -> ElementWise:
     return ElementWise(compute, (Scratch(target if narrow else DType.F32),))
 
 
+def _soft_ramp(op: Operation, types: Types) -> ElementWise:
+    """Between 8 bits: in f16 from the cast of the operand to that of the result."""
+    assert isinstance(op, tpu.SoftRampOp)
+    if any(kind.bytes > 1 for kind in (types.out, *types.operands)):
+        raise NoKernel(f"{where(op)}: only 8-bit operands and results have a kernel")
+    factor, limit, scale = op.factor.value.data, op.limit.value.data, op.scale.value.data
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        a, value, b = work.scratch
+        emitter.cast(a, work.operands[0])
+        emitter.arith(Arith.MUL, value, a, factor)
+        emitter.absolute(b, value)
+        emitter.arith(Arith.MIN, a, b, limit)
+        emitter.taylor(b, a, work.tables[0])
+        emitter.arith(Arith.MAX, a, value, 0.0)
+        emitter.arith(Arith.SUB, value, a, b)
+        if scale != 1:
+            emitter.arith(Arith.MUL, a, value, scale)
+            value = a
+        emitter.cast(work.out, value, Rounding.HALF_AWAY)
+
+    return ElementWise(compute, (Scratch(DType.F16),) * 3, (floats(op.terms),), DType.F16)
+
+
 DESCRIPTIONS: dict[type[Operation], Describe] = {
     tpu.AddOp: _sum,
     tpu.AddConstOp: _plus_constant,
@@ -288,6 +312,7 @@ DESCRIPTIONS: dict[type[Operation], Describe] = {
     tpu.MulShiftOp: _scaled,
     tpu.ReluOp: _rectified,
     tpu.RequantIntOp: _requantized,
+    tpu.SoftRampOp: _soft_ramp,
     tpu.SubOp: _sum,
 }
 """How ops are computed when a result or first operand has 8 bits."""

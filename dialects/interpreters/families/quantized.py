@@ -35,6 +35,7 @@ from xdsl_tpu.dialects.interpreters.numerics.integers import (
 )
 from xdsl_tpu.dialects.interpreters.numerics.linear import MatMulFlags, matmul
 from xdsl_tpu.dialects.interpreters.numerics.pooling import PoolGeometry, max_pool, window_sums
+from xdsl_tpu.dialects.interpreters.numerics.soft_ramp import soft_ramp as ramp
 from xdsl_tpu.dialects.interpreters.registry import Rules
 from xdsl_tpu.dialects.quant import zero_point
 
@@ -226,6 +227,18 @@ def requantize_float(call: Call) -> Array:
     return finished(call, whole)
 
 
+def soft_ramp(call: Call) -> Array:
+    """max(v, 0) - p(min(|v|, limit)) of v = x * factor, in f16, then rounded."""
+    value = ramp(
+        call.tensor(),
+        call.number("factor"),
+        call.number("limit"),
+        call.numbers("terms"),
+        call.number("scale"),
+    )
+    return finished(call, round_half_away(value))
+
+
 def joined(call: Call) -> Array:
     """Operands of one scale one after the other."""
     _same_zero_points(call)
@@ -238,6 +251,7 @@ RULES: Final[Rules] = {
     requantize: (tpu.RequantIntOp,),
     requantize_axis: (tpu.RequantIntAxisOp,),
     requantize_float: (tpu.RequantFpOp,),
+    soft_ramp: (tpu.SoftRampOp,),
 }
 """Ops that there are for integers only."""
 

@@ -16,17 +16,24 @@ from xdsl_tpu.dialects.tpu.enums import ActiveMode
 from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, Step, step_of
 from xdsl_tpu.passes.lowering.activation import GELU_MODES, IN_F32, IN_MODE
 from xdsl_tpu.passes.lowering.context import F16_REACH
+from xdsl_tpu.passes.lowering.int8.soft_ramp import RAMPS
 from xdsl_tpu.passes.tensors import shape_of
 
 ELEMENTS = 2048
 """Of a lane, in what is measured."""
 
+USUAL_TERMS = 4
+"""Of the polynomial of a ramp."""
+
 BYTE = UniformType.of(8, f32, 1.0)
 
 
-def float_mode_of(op: Operation, chip: Chip, asymmetric: bool) -> ActiveMode | None:
+def float_mode_of(
+    op: Operation, chip: Chip, asymmetric: bool, ramps: bool = True
+) -> ActiveMode | None:
     """The function that an op with a table is to compute in F16, where that is faster with the
-    casts around it; None where it is not, has zero points, or numbers beyond F16.
+    casts around it; None where it is not, has zero points, or numbers beyond F16. Without `ramps`
+    integers have tables only.
 
     Measured on `ELEMENTS` of each lane, as tables and functions take as long for each element.
     """
@@ -37,7 +44,10 @@ def float_mode_of(op: Operation, chip: Chip, asymmetric: bool) -> ActiveMode | N
     if not all(map(_is_near, steps)):
         return None
     cycles = taken(mode, chip)
-    return mode if cycles is not None and cycles.best < cycles.table else None
+    if cycles is None:
+        return None
+    whole = min(cycles.table, cycles.ramp) if ramps and cycles.ramp else cycles.table
+    return mode if cycles.function + cycles.casts < whole else None
 
 
 def function_of(op: Operation) -> ActiveMode | None:
@@ -57,16 +67,19 @@ def _is_near(step: Step | None) -> bool:
 
 
 class Taken(NamedTuple):
-    """Cycles of a function of `ELEMENTS` of each lane: by a table, and in F16 with casts around."""
+    """Cycles of a function of `ELEMENTS` of each lane: by a table, in F16 with casts around, and as
+    a ramp less a polynomial of the usual length (0: it is none)."""
 
     table: int
     function: int
     casts: int
+    ramp: int = 0
 
     @property
     def best(self) -> int:
         """The cycles between integers, one way or the other."""
-        return min(self.table, self.function + self.casts)
+        known = self.table, self.function + self.casts, self.ramp
+        return min(cycles for cycles in known if cycles)
 
 
 @cache
@@ -84,9 +97,12 @@ def taken(mode: ActiveMode, chip: Chip) -> Taken | None:
         tpu.CastOp.make("i", [x], result_types=[halves], with_scale=True),
         tpu.CastOp.make("o", [y], result_types=[bytes_], with_scale=True),
     ]
+    terms = (0.5,) * USUAL_TERMS
+    ramp = tpu.SoftRampOp.make("r", [x], result_types=[bytes_], factor=0.5, limit=4.0, terms=terms)
     try:
         around = sum(_cycles(one, chip) for one in casts)
-        return Taken(_cycles(by_table, chip), _cycles(function, chip), around)
+        short = _cycles(ramp, chip) if mode in RAMPS else 0
+        return Taken(_cycles(by_table, chip), _cycles(function, chip), around, short)
     except DoesNotFit:
         return None
 

@@ -17,9 +17,10 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.layout.min_cut import minimum_cut
 from xdsl_tpu.passes.layout.problem import Cost, Problem, Reader, Tensor, total_cost
-from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of
+from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of, function_of
 from xdsl_tpu.passes.lowering.int8.lut import FUNCTIONS
 from xdsl_tpu.passes.lowering.int8.prices import Prices
+from xdsl_tpu.passes.lowering.int8.soft_ramp import RAMPS
 from xdsl_tpu.passes.lowering.int8.table import FOLLOWING
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
@@ -76,8 +77,9 @@ def formats(
 ) -> tuple[Problem, dict[Operation, int]]:
     """The format of every op as a problem of two labels, and the variable of each op.
 
-    What takes the type of its operand shares a variable with what makes it. Only ops on images can
-    change: casts within an attention would part products from what moves their operands.
+    What takes the type of its operand shares a variable with what makes it. Only ops on images and
+    functions like GELU can change: casts within an attention would part products from what moves
+    their operands.
     """
     problem, variables = Problem(), dict[Operation, int]()
     for op in func.body.block.ops:
@@ -91,7 +93,8 @@ def formats(
             variables[op] = problem.variable(IN_F16, (cycles, cycles))
         else:
             eight, half = prices.of(op)
-            kept = IN_8_BITS if stays(op) or not prices.is_image(op) else None
+            free = prices.is_image(op) or function_of(op) in RAMPS
+            kept = IN_8_BITS if stays(op) or not free else None
             variables[op] = problem.variable(kept, (Cost(eight), Cost(half)))
     outside = problem.variable(IN_F16)
     for value in _values(func):

@@ -15,10 +15,11 @@ from xdsl_tpu.passes.calibration.steps import Step, result_element, step_of
 from xdsl_tpu.passes.lowering.activation import GELU_MODES, IN_F32, IN_MODE
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import F16, INT8, LoweringContext
-from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of
+from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of, function_of
 from xdsl_tpu.passes.lowering.int8.scales import Array, round_half_away, saturate
+from xdsl_tpu.passes.lowering.int8.soft_ramp import Ramp, ramp_of
 from xdsl_tpu.passes.lowering.int8.types import SI8, UI8, new_weight
-from xdsl_tpu.passes.tensors import required_name
+from xdsl_tpu.passes.tensors import element_of, required_name
 
 Function = Callable[[Array], Array]
 
@@ -136,20 +137,34 @@ def look_up(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     """f(x) -> Lut(x, table): entry i, 256 + i for negative i, is f(i * in_scale) / out_scale.
 
     With zero points, f((i - in_zero) * in_scale) / out_scale + out_zero. A function that is
-    faster in F16, casts included, is computed there.
+    faster as a ramp less a polynomial, or in F16 with casts, is computed so.
     """
     step = step_of(op.operands[0], ctx.asymmetric)
     if step is None:
         return None
-    mode = None if ctx.by_tables else float_mode_of(op, ctx.chip, ctx.asymmetric)
+    wanted = result_element(op.results[0], ctx.asymmetric)
+    ramp = None if ctx.by_tables else _ramp(op, step, wanted, ctx)
+    if ramp is not None:
+        attributes = ramp._asdict()
+        return build(op, ctx, tpu.SoftRampOp, op.operands[:1], INT8, keep=False, **attributes)
+    mode = None if ctx.by_tables else float_mode_of(op, ctx.chip, ctx.asymmetric, ramps=False)
     if mode is not None:
         return build(op, ctx, tpu.ActiveOp, op.operands, F16, keep=False, mode=mode)
-    wanted = result_element(op.results[0], ctx.asymmetric)
     values = _FUNCTIONS[type(op)](op)
     if "do_relu" in op.attributes and str(op.attributes["do_relu"]) == "true":
         values = _rectified(values)
     table = table_of(values, step, wanted, required_name(op), ctx)
     return build(op, ctx, tpu.LutOp, (op.operands[0], table), INT8, keep=False)
+
+
+def _ramp(op: Operation, step: Step, wanted: UniformType, ctx: LoweringContext) -> Ramp | None:
+    """The ramp less a polynomial that a function of integers is, where that is fastest."""
+    mode = function_of(op)
+    if mode is None or not isinstance(element_of(op.operands[0]), UniformType):
+        return None
+    if float_mode_of(op, ctx.chip, ctx.asymmetric) is not None:
+        return None
+    return ramp_of(mode, step, wanted)
 
 
 def _rectified(function: Function) -> Function:

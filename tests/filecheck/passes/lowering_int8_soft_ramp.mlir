@@ -1,0 +1,21 @@
+// RUN: tpu-opt %s --weights %S/Inputs/weights.npz --convert-top-to-tpu="mode=INT8 chip=bm1684x" | filecheck %s
+// RUN: tpu-opt %s --weights %S/Inputs/weights.npz --convert-top-to-tpu="mode=INT8 chip=bm1684x by_tables=true" | filecheck %s --check-prefix=TABLES
+// RUN: tpu-opt %s --weights %S/Inputs/weights.npz --convert-top-to-tpu="mode=INT8 chip=bm1684x asymmetric=true" | filecheck %s --check-prefix=POINTS
+
+// A function of integers that is nearly a ramp is one less a polynomial; one of floats stays with them, and another is no ramp.
+// CHECK: "tpu.Active"{{.*}}active_mode GELU{{.*}}f16
+// CHECK: "tpu.Lut"
+// CHECK: "tpu.SoftRamp"(%{{.*}}) {factor = {{.*}}, limit = {{.*}}, scale = {{.*}}, terms = [{{.*}}]} : (tensor<2x8x!quant.uniform<i8:f32, {{[^>]*}}>>) -> tensor<2x8x!quant.uniform<i8:f32, {{[^>]*}}>> loc("silu")
+// CHECK: "tpu.Active"{{.*}}active_mode TANH{{.*}}f16
+// TABLES-NOT: tpu.SoftRamp
+// POINTS-NOT: tpu.SoftRamp
+module @functions attributes {module.state = "TOP_CALIBRATED"} {
+  func.func @main(%arg0: tensor<2x8xf32>) -> tensor<2x8x!quant.calibrated<f32<-1.0:1.0>>> {
+    %1 = "top.Input"(%arg0) : (tensor<2x8xf32>) -> tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>> loc("x")
+    %2 = "top.GELU"(%1) {approx_mode = "normal"} : (tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>> loc("gelu")
+    %3 = "top.Mish"(%2) : (tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<2x8x!quant.calibrated<f32<-1.0:4.0>>> loc("mish")
+    %4 = "top.SiLU"(%3) : (tensor<2x8x!quant.calibrated<f32<-1.0:4.0>>>) -> tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>> loc("silu")
+    %5 = "top.Tanh"(%4) : (tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<2x8x!quant.calibrated<f32<-1.0:1.0>>> loc("tanh")
+    return %5 : tensor<2x8x!quant.calibrated<f32<-1.0:1.0>>>
+  }
+}

@@ -1,0 +1,73 @@
+"""Ramps less a polynomial: close to their functions, and the same on the machine, bit for bit."""
+
+import numpy as np
+import pytest
+from tests.quantized.quant_cases import S8, U8, QuantCase, check
+from xdsl.dialects.builtin import f32
+
+from xdsl_tpu.dialects.interpreters.families.activation import ACTIVE_MODES
+from xdsl_tpu.dialects.interpreters.numerics.soft_ramp import soft_ramp
+from xdsl_tpu.dialects.quant import UniformType
+from xdsl_tpu.dialects.tpu.enums import ActiveMode
+from xdsl_tpu.passes.calibration.steps import Step
+from xdsl_tpu.passes.lowering.int8.soft_ramp import CLOSE, MOST, RAMPS, Ramp, ramp_of
+
+RANGES = (0.3, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 40.0)
+SHAPES = {"i8": S8, "u8": U8}
+
+
+def chosen(mode: ActiveMode, reach: float, signed: bool = True) -> Ramp | None:
+    """Of inputs up to `reach` and results as large as the function's."""
+    largest = float(ACTIVE_MODES[mode.value](np.array(reach)))
+    result = UniformType.of(8, f32, largest / 127)
+    return ramp_of(mode, Step(reach / (127 if signed else 255), signed), result)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("mode", RAMPS)
+@pytest.mark.parametrize("reach", RANGES)
+def test_close(reach: float, mode: ActiveMode, signed: bool) -> None:
+    """All integers, against the function itself; shorter than the F16 sequence with its casts."""
+    ramp = chosen(mode, reach, signed)
+    assert ramp is not None
+    assert len(ramp.terms) <= MOST
+    assert ramp.steps < 17
+    step = reach / (127 if signed else 255)
+    integers = np.arange(-128, 128) if signed else np.arange(256)
+    function = ACTIVE_MODES[mode.value]
+    exact = function(integers * step) / float(function(np.array(reach))) * 127
+    value = soft_ramp(integers, *ramp).astype(np.float64)
+    off = np.clip(value, -128, 127) - np.clip(exact, -128, 127)
+    assert np.abs(off).max() <= CLOSE
+
+
+def test_none_where_there_is_none() -> None:
+    """Beyond F16, of another function, with zero points."""
+    assert ramp_of(ActiveMode.GELU, Step(1.0, True), UniformType.of(8, f32, 1e-6)) is None
+    assert ramp_of(ActiveMode.TANH, Step(0.03, True), UniformType.of(8, f32, 0.01)) is None
+    pointed = UniformType.of(8, f32, 0.03, 5)
+    assert ramp_of(ActiveMode.GELU, Step(0.03, True), pointed) is None
+    assert ramp_of(ActiveMode.GELU, Step(0.03, True, 5), UniformType.of(8, f32, 0.03)) is None
+
+
+@pytest.mark.parametrize("kinds", [("i8", "i8"), ("u8", "u8"), ("u8", "i8"), ("i8", "u8")])
+@pytest.mark.parametrize("mode", RAMPS)
+@pytest.mark.parametrize("reach", [1.5, 4.0, 16.0])
+def test_the_machine_computes_the_same(
+    reach: float, mode: ActiveMode, kinds: tuple[str, str]
+) -> None:
+    """Every integer, over DDR; also results that saturate."""
+    ramp = chosen(mode, reach, kinds[0] == "i8")
+    assert ramp is not None
+    case = QuantCase()
+    shape = (2, 70, 4, 256)
+    x = case.integers("x", shape, SHAPES[kinds[0]])
+    numbers = ", ".join(f"{term:.17e} : f64" for term in ramp.terms)
+    attributes = {
+        "factor": f"{ramp.factor:.17e} : f64",
+        "limit": f"{ramp.limit:.17e} : f64",
+        "scale": f"{ramp.scale:.17e} : f64",
+        "terms": f"[{numbers}]",
+    }
+    case.op("tpu.SoftRamp", [x], attributes, "y", shape, SHAPES[kinds[1]])
+    check(case)
