@@ -179,7 +179,8 @@ def _pack_too_long(module: ModuleOp) -> None:
             number, offset, *_ = ints(op.pack)
             width = LOCAL_BYTES // 2
             op.pack = I64_ARRAY.encode([number, offset, width, width * 64])
-    change(_load_beside_packs(module), out_addr=12288)
+    pack = info(find(module, "load_a_b", tpu.LoadOp)).out_addr.value.data
+    change(_load_beside_packs(module), out_addr=pack + 12288)
 
 
 def _load_beside_packs(module: ModuleOp) -> LocalOp:
