@@ -295,7 +295,7 @@ BY_BLAS = ("tpu.Conv2D", "tpu.MatMul")
 some processors it is the same for the slices here."""
 
 
-ON_INTEGERS = {"tpu.Lut", "tpu.MulShift", "tpu.RequantInt"}
+ON_INTEGERS = {"tpu.Lut", "tpu.MulShift", "tpu.RequantInt", "tpu.SoftRamp"}
 """Ops that there are for integers only: `tests/quantized/test_local_quantized.py`."""
 
 ACROSS_LANES = {"tpu.Permute"}

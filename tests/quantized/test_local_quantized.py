@@ -237,6 +237,19 @@ def test_requantisation(secs: Secs) -> None:
     run(case, secs=secs)
 
 
+@pytest.mark.parametrize("scale", [1.0, 17.0])
+@pytest.mark.parametrize("secs", [Secs(), Secs(n=2), Secs(h=3)], ids=str)
+def test_a_ramp_less_a_polynomial(secs: Secs, scale: float) -> None:
+    case = QuantCase(seed=12)
+    shape = (2, 70, 9, 7)
+    x = case.integers("x", shape)
+    numbers = {"factor": 0.9 / scale, "limit": 60.0 / scale, "scale": scale}
+    attributes = {name: f"{number} : f64" for name, number in numbers.items()}
+    attributes["terms"] = "[0.01 : f64, 0.5 : f64, -0.01 : f64]"
+    case.op("tpu.SoftRamp", [x], attributes, "y", shape, S8)
+    run(case, secs=secs)
+
+
 @pytest.mark.parametrize("free", [True, False])
 def test_tables_are_looked_up_apart(free: bool) -> None:
     """Operand and result in one bank: the operand is copied elsewhere, where there is room."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.quantized.quant_cases import S8, U8, QuantCase, check
 from xdsl.dialects.builtin import f32
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tpu.dialects.interpreters.families.activation import ACTIVE_MODES
 from xdsl_tpu.dialects.interpreters.numerics.soft_ramp import soft_ramp
@@ -71,3 +72,12 @@ def test_the_machine_computes_the_same(
     }
     case.op("tpu.SoftRamp", [x], attributes, "y", shape, SHAPES[kinds[1]])
     check(case)
+
+
+def test_a_polynomial_has_terms() -> None:
+    case = QuantCase()
+    x = case.integers("x", (1, 4))
+    numbers = dict.fromkeys(("factor", "limit", "scale"), "1.0 : f64")
+    case.op("tpu.SoftRamp", [x], numbers | {"terms": "[]"}, "y", (1, 4), S8)
+    with pytest.raises(VerifyException, match="at least one"):
+        case.module().verify()

@@ -1,7 +1,7 @@
 """GELU, SiLU and their like between 8-bit integers: a ramp less a short polynomial.
 
 They are max(x, 0) - t q(t) with t = |x| and q a falling tail, so that what is taken off the ramp is
-a bump that soon vanishes. In steps of 8 bits a polynomial of three to six terms gives it, up to a
+a bump that soon vanishes. In steps of 8 bits a polynomial of three to seven terms gives it, up to a
 limit that the rest is cut to; F16 itself takes more of them, and casts with factors on both sides.
 Whether a polynomial is close enough is seen on all 256 integers, computed as the chip does.
 """
@@ -25,10 +25,10 @@ Array = npt.NDArray[Any]
 RAMPS = (ActiveMode.GELU, ActiveMode.QGELU, ActiveMode.SILU, ActiveMode.TGELU)
 """Functions that take as much off the ramp at x as at -x."""
 
-CLOSE = 0.2
+CLOSE = 0.25
 """Steps of the result that a polynomial may be off."""
 
-FEWEST, MOST = 3, 6
+FEWEST, MOST = 3, 7
 """Terms of a polynomial."""
 
 LIMITS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0)
