@@ -87,7 +87,7 @@ class Program:
         on terminals and in notebooks. Raises TpuError for inputs that the program does not take.
         """
         given = self.random_inputs(seed) if inputs is None else bound(self.commands, inputs)
-        total = len(self.commands.tiu) + len(self.commands.gdma)
+        total = sum(len(core.tiu) + len(core.gdma) for core in self.commands.cores)
         with told(), counted(progress, f"running {self.name}", total) as advance:
             values = run_program(
                 self.commands, self.chip, given, numerics, lambda command: advance()
@@ -108,7 +108,7 @@ class Program:
         start = time.perf_counter()
         timing = self._timing
         seconds = {"timeline": time.perf_counter() - start}
-        data = run_report(self.commands, self.chip, timing.timeline, None, seconds)
+        data = run_report(self.commands, self.chip, timing.timelines, None, seconds)
         origin = run_origin(None, self.file, self.chip, None, None)
         other: Other | None = None
         if against is not None:
@@ -116,7 +116,7 @@ class Program:
             other = (f"{report['model']} {report['quantize']}", report.data)
         groups = read_groups(self.file.with_name(GROUPS))
         floor = network_floor(self.file)
-        explanation = explain(self.commands, timing.timeline, self.chip, floor, groups)
+        explanation = explain(self.commands, timing.timelines, self.chip, floor, groups)
         data["gap"] = explanation.as_dict()
         return Report(timing, origin | data, groups, other)
 

@@ -56,13 +56,13 @@ class Report(Mapping[str, Any]):
         """The page as text; it loads nothing."""
         timing = self.timing
         return html_report(
-            timing.program, timing.timeline, timing.chip, self.data, self.groups, self.against
+            timing.program, timing.timelines, timing.chip, self.data, self.groups, self.against
         )
 
     @property
     def trace(self) -> str:
         """The timeline as JSON text for Perfetto."""
-        return trace(self.timing.program, self.timing.timeline, self.timing.chip)
+        return trace(self.timing.program, self.timing.timelines, self.timing.chip)
 
     @property
     def json(self) -> str:

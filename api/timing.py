@@ -1,5 +1,6 @@
 """How long a program takes, by the model of the machine's cycles."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,17 +16,23 @@ from xdsl_tpu.backend.timing import Timeline, simulate_program
 class Timing:
     """When every command of a program runs, and what follows from that.
 
-    `cycles` are those until the last command ends, at the chip's clock `milliseconds`.
+    `cycles` are those until the last command ends, at the chip's clock `milliseconds`. There is
+    a timeline for each core.
     """
 
     program: Program = field(repr=False)
     chip: Chip = field(repr=False)
-    timeline: Timeline = field(repr=False)
+    timelines: Sequence[Timeline] = field(repr=False)
 
     @classmethod
     def of(cls, program: Program, chip: Chip) -> "Timing":
         """Raises TpuError when the two queues wait for each other."""
-        return cls(program, chip, simulate_program(program, chip)[0])
+        return cls(program, chip, simulate_program(program, chip))
+
+    @property
+    def timeline(self) -> Timeline:
+        """That of the first core."""
+        return self.timelines[0]
 
     @property
     def cycles(self) -> int:
@@ -39,20 +46,24 @@ class Timing:
 
     @property
     def busy(self) -> dict[str, float]:
-        """The part of the time in which each engine works, 0 to 1: `compute` and `dma`."""
-        total = max(1, self.cycles)
+        """The part of the time in which each engine works, 0 to 1: `compute` and `dma`. Of
+        several cores it is their mean."""
+        total = max(1, self.cycles) * len(self.timelines)
         names = {"compute": Engine.TIU, "dma": Engine.GDMA}
-        return {name: self.timeline.busy[engine] / total for name, engine in names.items()}
+        return {
+            name: sum(one.busy[engine] for one in self.timelines) / total
+            for name, engine in names.items()
+        }
 
     @cached_property
     def usage(self) -> Usage:
         """Cycles in which both engines work, only one does, or none."""
-        return usage(self.timeline)
+        return usage(self.timelines)
 
     @cached_property
     def floor(self) -> Floor:
         """Cycles that no schedule beats."""
-        return floor(self.program, self.timeline, self.chip)
+        return floor(self.program, self.timelines, self.chip)
 
     @property
     def on_silicon(self) -> HardwareRange | None:

@@ -226,7 +226,7 @@ def main() -> None:
     args.output.mkdir(parents=True, exist_ok=True)
     ends = (results[0], results[-1])
     for name, result in zip(("before", "after"), ends, strict=True):
-        text = trace(result.program, result.timeline, chip)
+        text = trace(result.program, [result.timeline], chip)
         (args.output / f"{name}.perfetto.json").write_text(text, encoding="utf-8")
     plot(ends, args.output / "timelines.png")
 

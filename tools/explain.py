@@ -1,6 +1,6 @@
 """What a program's cycles are spent on, as tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -21,10 +21,12 @@ BLOCKS = 10
 """Blocks that are shown."""
 
 
-def explain_program(bmodel: Path, program: Program, timeline: Timeline, chip: Chip) -> Explanation:
+def explain_program(
+    bmodel: Path, program: Program, timelines: Sequence[Timeline], chip: Chip
+) -> Explanation:
     """What a run of the program in a file is spent on, by what was compiled with it beside it."""
     groups = read_groups(bmodel.with_name(GROUPS))
-    return explain(program, timeline, chip, network_floor(bmodel), groups)
+    return explain(program, timelines, chip, network_floor(bmodel), groups)
 
 
 def print_explanation(explanation: Explanation, console: Console) -> None:

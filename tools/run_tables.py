@@ -10,7 +10,6 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.estimate import in_words, kind_of
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import Closeness, compare_layers
-from xdsl_tpu.backend.timing import Timeline
 from xdsl_tpu.tools.check import unverified
 from xdsl_tpu.tools.names import Name, in_bytes
 
@@ -25,7 +24,6 @@ NARROW = 72
 def print_tables(
     program: Program,
     chip: Chip,
-    timeline: Timeline,
     compared: Compared | None,
     report: Mapping[str, Any],
     checked: bool,
@@ -35,16 +33,20 @@ def print_tables(
     summary = Table(title=f"{program.name} {program.quantize} on {program.chip}", show_header=False)
     summary.add_column(overflow="fold")
     summary.add_column(overflow="fold")
-    summary.add_row("cycles", f"{timeline.total:,} ({report['milliseconds']:.3f} ms)")
-    if "ddr_shared" in report:
-        summary.add_row("cores", f"{len(report['cores'])}, each with all of the bandwidth of DDR")
-        shared = report["ddr_shared"]
-        summary.add_row("if shared", f"{shared:,} ({chip.milliseconds(shared):.3f} ms)")
-    if silicon := in_words(kind_of(program), chip, timeline.total):
+    total, cores = report["cycles"], len(report.get("cores", [None]))
+    summary.add_row("cycles", f"{total:,} ({report['milliseconds']:.3f} ms)")
+    if cores > 1:
+        shares = report["ddr"] == "shared"
+        how = "sharing the bandwidth of DDR" if shares else "each with all of the bandwidth of DDR"
+        summary.add_row("cores", f"{cores}, {how}")
+        other = report["ddr_each" if shares else "ddr_shared"]
+        label = "if each had all" if shares else "if shared"
+        summary.add_row(label, f"{other:,} ({chip.milliseconds(other):.3f} ms)")
+    if silicon := in_words(kind_of(program), chip, total):
         summary.add_row("on silicon", silicon)
     for engine in ("bdc", "gdma"):
         part = report[engine]
-        share = part["busy_cycles"] / max(1, timeline.total)
+        share = part["busy_cycles"] / max(1, total * cores)
         summary.add_row(engine.upper(), f"{part['instructions']:,} instructions, {share:.1%} busy")
     moved = (f"{k.replace('_', ' ')} {in_bytes(v)}" for k, v in report["gdma"]["bytes"].items())
     summary.add_row("DDR traffic", ", ".join(moved))

@@ -73,8 +73,8 @@ def _run(args: argparse.Namespace, command: str) -> None:
         _print_summary(result, output, tables)
     if args.explain:
         program, chip = result.program, result.chip
-        timeline = simulate_program(program, chip)[0]
-        print_explanation(explain_program(output / BMODEL, program, timeline, chip), Console())
+        timelines = simulate_program(program, chip)
+        print_explanation(explain_program(output / BMODEL, program, timelines, chip), Console())
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -134,6 +134,8 @@ def _look_at(run: _Run) -> None:
     if args.check:
         with working(run.console, f"checking {args.program.name}"):
             check(program, run.chip)
+    if args.ddr is not None and not program.others:
+        raise TpuError("--ddr is about cores that share DDR; this program is for one core")
     if program.others and (args.find_bad or args.compare_layers):
         raise TpuError(
             "--find-bad and --compare-layers look at one core; compile the network for one"
@@ -155,7 +157,7 @@ def _simulated(run: _Run) -> _Found:
                 program, chip, run.inputs, args.numerics, lambda command: advance()
             )
     with _timed(seconds, "timeline"), working(console, "timeline"):
-        timelines = simulate_program(program, chip)
+        timelines = simulate_program(program, chip, args.ddr or "each")
     comparison: Compared | None = None
     if args.compare is not None:
         with _timed(seconds, "reference"), working(console, f"reference: {args.compare.name}"):
@@ -171,17 +173,17 @@ def _simulated(run: _Run) -> _Found:
 def _report(run: _Run, found: _Found, against: dict[str, Any] | None) -> None:
     """Write and show what was asked for, and judge the outputs."""
     args, program, chip = run.args, run.program, run.chip
-    timeline, *others = found.timelines
-    report = run_report(program, chip, timeline, found.comparison, run.seconds, others)
+    timelines, ddr = found.timelines, args.ddr or "each"
+    report = run_report(program, chip, timelines, found.comparison, run.seconds, ddr)
     report = run.origin() | report
-    explanation = explain_program(bmodel_path(args.program), program, timeline, chip)
+    explanation = explain_program(bmodel_path(args.program), program, timelines, chip)
     report["gap"] = explanation.as_dict()
     count_not_finite(found.outputs, report)
     if found.layers:
         report["layer_comparison"] = [row.as_dict() for row in found.layers]
     _write(args, program, chip, found.timelines, found.outputs, report, against)
     if not args.quiet and STDOUT not in (args.disassemble, args.report):
-        print_tables(program, chip, timeline, found.comparison, report, checked=args.check)
+        print_tables(program, chip, found.comparison, report, checked=args.check)
         if args.explain:
             print_explanation(explanation, Console())
         if found.layers:
@@ -244,12 +246,12 @@ def _write(
         save: Any = np.savez  # its type takes no array called allow_pickle
         files[args.outputs] = lambda stream: save(stream, **outputs)
     if args.timeline is not None:
-        text = trace(program, timelines[0], chip, timelines[1:])
+        text = trace(program, timelines, chip)
         files[args.timeline] = trace_writer(args.timeline, text)
     if args.html is not None:
         groups = read_groups(bmodel_path(args.program).with_name(GROUPS))
         other = None if against is None else (args.against.name, against)
-        page = html_report(program, timelines[0], chip, report, groups, other)
+        page = html_report(program, timelines, chip, report, groups, other)
         files[args.html] = text_writer(page)
     if args.report == STDOUT:
         print(json.dumps(report, indent=1))

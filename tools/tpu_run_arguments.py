@@ -18,7 +18,7 @@ STDOUT = Path("-")
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="tpu-run",
-        description="Run a BM1684X program on the machine model.",
+        description="Run a program on the machine model.",
     )
     parser.add_argument(
         "program",
@@ -54,6 +54,12 @@ def _parser() -> argparse.ArgumentParser:
         "--no-values",
         action="store_true",
         help="do not simulate: cycles, timeline, page and report without outputs",
+    )
+    parser.add_argument(
+        "--ddr",
+        choices=("each", "shared"),
+        help="of programs for several cores, in cycles, timeline, page and report: each core has "
+        "all of the bandwidth of DDR (default), or they share it",
     )
     add_find_bad(parser)
     add_common(parser)

@@ -1,6 +1,6 @@
 """Figures over time, as step functions: what a trace shows below the engines."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl_tpu.backend.chip import Chip
@@ -49,6 +49,21 @@ def array_utilisation(program: Program, timeline: Timeline, chip: Chip) -> Steps
         for event in timeline.events[Engine.TIU]
         if event.cycles
     )
+
+
+def together(parts: Sequence[Steps]) -> Steps:
+    """The sum of several figures."""
+    changes: dict[int, float] = {}
+    for one in parts:
+        before = 0.0
+        for time, value in zip(one.times, one.values, strict=True):
+            changes[time] = changes.get(time, 0.0) + value - before
+            before = value
+    found, value = Steps([], []), 0.0
+    for time in sorted(changes):
+        value += changes[time]
+        _add(found, time, value)
+    return found
 
 
 def _steps(found: Iterable[tuple[Event, float]]) -> Steps:

@@ -1,7 +1,7 @@
 """What to change first: the kinds of layers that a program loses most cycles with, and why."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -90,24 +90,25 @@ class Explanation:
 
 def explain(
     program: Program,
-    timeline: Timeline,
+    timelines: Sequence[Timeline],
     chip: Chip,
     network_floor: int | None = None,
     groups: Groups | None = None,
 ) -> Explanation:
     """Divide the cycles of a run, and say what would gain most.
 
-    `network_floor` is that of `Needs.cycles`; `groups` tell why values leave the chip.
+    `network_floor` is that of `Needs.cycles`; `groups` tell why values leave the chip. One
+    timeline for each core: what cycles are spent on is the mean of the cores.
     """
-    rows = spent(program, timeline, chip)
+    rows, cycles = spent(program, timelines, chip), timelines[0].total
     makers = {
         layer.name: layer.op for layer in program.layers if layer.op and layer.op not in _TRANSFERS
     }
-    own = floor(program, timeline, chip)
+    own = floor(program, timelines, chip)
     return Explanation(
-        timeline.total,
+        cycles,
         max(own.array, own.ddr) if network_floor is None else network_floor,
-        total(rows, timeline.total),
+        total(rows, cycles),
         _divided(rows, [block_of(row.layer.name) for row in rows]),
         _divided(rows, [_op(row, makers) for row in rows]),
         _proposals(rows, makers, groups or Groups(), chip),

@@ -7,6 +7,7 @@ and bytes are those that commands really move: a value that three slices load co
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import merge
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.operands.region import Region
 from xdsl_tpu.backend.program import IoTensor, Program
-from xdsl_tpu.backend.report.footprints import Footprint, footprints, in_order
+from xdsl_tpu.backend.report.footprints import Footprint, Run, footprints, in_order
 from xdsl_tpu.backend.timing import Timeline
 from xdsl_tpu.dialects import tpu
 
@@ -62,34 +63,50 @@ class _Owned:
 
 
 def flows(
-    program: Program, timeline: Timeline, chip: Chip, owners: Mapping[Engine, Sequence[int]]
+    program: Program,
+    timelines: Sequence[Timeline],
+    chip: Chip,
+    owners: Sequence[Mapping[Engine, Sequence[int]]],
 ) -> Flows:
-    """Those of a run. `owners` has the row of every event. What a row leaves for itself is none."""
-    run = footprints(program, timeline, chip)
-    owned: dict[int, _Owned] = {}
-    for engine in Engine:
-        layers = program.layer_indices(engine)
-        for one, row in zip(run[engine], owners[engine], strict=True):
-            index = layers[one.event.position]
-            brings = index >= 0 and program.layers[index].op == tpu.LoadOp.name
-            owned[id(one)] = _Owned(one, row, brings)
+    """Those of a run. `owners` has the row of every event. What a row leaves for itself is none.
+
+    There is a timeline for each core, and owners: each has lanes of its own, DDR is one for all.
+    """
     found = Flows()
-    readers = _in_lanes(found, [owned[id(one)] for one in in_order(run)], chip)
-    _through_ddr(found, program, [owned[id(one)] for one in run[Engine.GDMA]], readers)
+    transfers: list[list[_Transfer]] = []
+    for core, timeline, rows in zip(program.cores, timelines, owners, strict=True):
+        run = footprints(core, timeline, chip)
+        owned = _owned(core, run, rows)
+        readers = _in_lanes(found, [owned[id(one)] for one in in_order(run)], chip)
+        transfers.append([(owned[id(one)], readers) for one in run[Engine.GDMA]])
+    _through_ddr(found, program, list(merge(*transfers, key=_start)))
     return found
 
 
-def _through_ddr(
-    found: Flows, program: Program, transfers: Sequence[_Owned], readers: "_Readers"
-) -> None:
+def _owned(core: Program, run: Run, owners: Mapping[Engine, Sequence[int]]) -> dict[int, _Owned]:
+    owned: dict[int, _Owned] = {}
+    for engine in Engine:
+        layers = core.layer_indices(engine)
+        for one, row in zip(run[engine], owners[engine], strict=True):
+            index = layers[one.event.position]
+            brings = index >= 0 and core.layers[index].op == tpu.LoadOp.name
+            owned[id(one)] = _Owned(one, row, brings)
+    return owned
+
+
+def _start(transfer: "_Transfer") -> int:
+    return transfer[0].footprint.event.start
+
+
+def _through_ddr(found: Flows, program: Program, transfers: Sequence["_Transfer"]) -> None:
     """Makers are kept for every byte that is moved, as row + 1 or, of inputs, -1 - k."""
     start = program.coefficient_address
     weights = range(start, start + program.coefficients.size)
-    touched = (part for one in transfers for part in _regions(one) if part.start not in weights)
+    touched = (part for one, _ in transfers for part in _regions(one) if part.start not in weights)
     memory = _Memory([*touched, *map(_whole, (*program.inputs, *program.outputs))])
     for number, tensor in enumerate(program.inputs):
         memory.view(_whole(tensor))[...] = -1 - number
-    for one in transfers:
+    for one, readers in transfers:
         first, *others = readers.of(one)
         for region in one.footprint.loaded:
             if region.start in weights:
@@ -185,6 +202,10 @@ class _Readers:
         batches = self._batches.get(row, [])
         known = [*batches[index : index + 1], *batches[:index][::-1]]
         return next(filter(None, known), [one.row])
+
+
+_Transfer = tuple[_Owned, _Readers]
+"""A transfer, and which rows read what the loads of its core bring."""
 
 
 def _in_lanes(found: Flows, commands: Sequence[_Owned], chip: Chip) -> _Readers:

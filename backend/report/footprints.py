@@ -36,20 +36,24 @@ class Footprint:
 def footprints(program: Program, timeline: Timeline, chip: Chip) -> Run:
     """Those of every event. Commands whose operands are not known touch nothing.
 
-    Several figures of a run need them: those of the last timeline are kept while it lives.
+    Several figures of a run need them: they are kept while the timeline lives.
     """
-    for reference, before, same, found in _LAST:
+    for reference, before, same, found in _KEPT:
         if reference() is timeline and before is program and same == chip:
             return found
     made = {
         engine: [footprint(event, program.queue(engine), chip) for event in timeline.events[engine]]
         for engine in Engine
     }
-    _LAST[:] = [(weakref.ref(timeline, lambda _: _LAST.clear()), program, chip, made)]
+    _KEPT.append((weakref.ref(timeline, _forget), program, chip, made))
     return made
 
 
-_LAST: list[tuple[weakref.ref[Timeline], Program, Chip, Run]] = []
+def _forget(gone: weakref.ref[Timeline]) -> None:
+    _KEPT[:] = [one for one in _KEPT if one[0] is not gone]
+
+
+_KEPT: list[tuple[weakref.ref[Timeline], Program, Chip, Run]] = []
 
 
 def in_order(run: Run) -> list[Footprint]:

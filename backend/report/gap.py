@@ -5,9 +5,10 @@ in which only the GDMA works for what it moves; the rest is waiting. The causes 
 cycles, for every layer and in total.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
@@ -73,24 +74,35 @@ class Spent:
             self.bytes[cause] = self.bytes.get(cause, 0) + moved
 
 
-def spent(program: Program, timeline: Timeline, chip: Chip) -> list[Spent]:
+def spent(program: Program, timelines: Sequence[Timeline], chip: Chip) -> list[Spent]:
     """The cycles of a run by layer and cause, in program order; those of no layer come last.
 
-    Waiting belongs to the layer whose command ends it.
+    Waiting belongs to the layer whose command ends it. One timeline for each core; cycles are the
+    mean of the cores', bytes their sum.
     """
     rows = [Spent(layer) for layer in (*program.layers, NO_LAYER)]
-    places = _Places(program, chip)
-    for event in timeline.events[Engine.TIU]:
-        row = rows[program.tiu_layers[event.position]]
-        _add_tiu(row, program.tiu[event.position], event.cycles, chip)
-    for event, hidden in _hidden(timeline):
-        row = rows[program.gdma_layers[event.position]]
-        command = program.gdma[event.position]
-        cause, moved = places.cause(event.position, command, row.layer.op, chip)
-        row.add(cause, event.cycles - hidden, moved)
-    for event, cycles in _waiting(timeline):
-        rows[program.layer_indices(event.engine)[event.position]].add(Cause.WAITING, cycles)
+    places = _Places(program, timelines, chip)
+    share = 1 / len(timelines)
+    for core, timeline in zip(program.cores, timelines, strict=True):
+        for event in timeline.events[Engine.TIU]:
+            row = rows[core.tiu_layers[event.position]]
+            _add_tiu(row, core.tiu[event.position], event.cycles * share, share, chip)
+        for event, hidden in _hidden(timeline):
+            row = rows[core.gdma_layers[event.position]]
+            command = core.gdma[event.position]
+            cause, moved = places.cause(event, command, row.layer.op, chip)
+            row.add(cause, (event.cycles - hidden) * share, moved)
+        for event, cycles in _waiting(timeline):
+            row = rows[core.layer_indices(event.engine)[event.position]]
+            row.add(Cause.WAITING, cycles * share)
+        rows[-1].add(Cause.WAITING, _rest(timeline) * share)
     return [row for row in rows if row.cycles or row.bytes]
+
+
+def _rest(timeline: Timeline) -> int:
+    """How long a core has been done when the last one is."""
+    ends = [one[-1].start + one[-1].cycles for one in timeline.events.values() if one]
+    return timeline.total - max(ends, default=0)
 
 
 def total(rows: list[Spent], cycles: int) -> dict[Cause, int]:
@@ -103,10 +115,10 @@ def total(rows: list[Spent], cycles: int) -> dict[Cause, int]:
     return whole
 
 
-def _add_tiu(row: Spent, command: Command, cycles: int, chip: Chip) -> None:
+def _add_tiu(row: Spent, command: Command, cycles: float, share: float, chip: Chip) -> None:
     work = work_of(command, chip)
     if work.macs:
-        array = min(float(cycles), work.array_cycles)
+        array = min(cycles, work.array_cycles * share)
         row.add(Cause.ARRAY, array)
         row.add(Cause.SHAPE, cycles - array)
     else:
@@ -128,18 +140,19 @@ class _Places:
     loaded from there afterwards.
     """
 
-    def __init__(self, program: Program, chip: Chip) -> None:
+    def __init__(self, program: Program, timelines: Sequence[Timeline], chip: Chip) -> None:
         start = program.coefficient_address
         self.weights = range(start, start + program.coefficients.size)
         ends = [
             [_span(tensor) for tensor in tensors] for tensors in (program.inputs, program.outputs)
         ]
-        self._inputs = {span: len(program.gdma) for span in ends[0]}
-        self._outputs = dict.fromkeys(ends[1], -1)
-        for position, command in enumerate(program.gdma):
-            self._note(position, command, chip)
+        late, early = _Moment(timelines[0].total + 1, 0), _Moment(-1, -1)
+        self._inputs, self._outputs = dict.fromkeys(ends[0], late), dict.fromkeys(ends[1], early)
+        for core, timeline in zip(program.cores, timelines, strict=True):
+            for event in timeline.events[Engine.GDMA]:
+                self._note(_moment(event), core.gdma[event.position], chip)
 
-    def _note(self, position: int, command: Command, chip: Chip) -> None:
+    def _note(self, moment: "_Moment", command: Command, chip: Chip) -> None:
         moved = transfer(command, chip)
         if not moved.bytes:
             return
@@ -147,14 +160,15 @@ class _Places:
         if direction in (Direction.STORE, Direction.COPY):
             for span in self._inputs:
                 if address(command, "dst") in span:
-                    self._inputs[span] = min(self._inputs[span], position)
+                    self._inputs[span] = min(self._inputs[span], moment)
         if direction in (Direction.LOAD, Direction.COPY):
             for span in self._outputs:
                 if address(command, "src") in span:
-                    self._outputs[span] = position
+                    self._outputs[span] = max(self._outputs[span], moment)
 
-    def cause(self, position: int, command: Command, op: str, chip: Chip) -> tuple[Cause, int]:
+    def cause(self, event: Event, command: Command, op: str, chip: Chip) -> tuple[Cause, int]:
         """What a transfer is for, and the bytes it moves to or from DDR."""
+        moment = _moment(event)
         moved = transfer(command, chip)
         if not moved.bytes or op in _MOVERS:
             return Cause.MOVES, moved.bytes
@@ -162,13 +176,24 @@ class _Places:
             return Cause.MOVES, moved.bytes
         if moved.direction is Direction.STORE:
             to = address(command, "dst")
-            ends = any(to in span and position > last for span, last in self._outputs.items())
+            ends = any(to in span and moment > last for span, last in self._outputs.items())
         else:
             at = address(command, "src")
             if at in self.weights:
                 return Cause.WEIGHTS, moved.bytes
-            ends = any(at in span and position < first for span, first in self._inputs.items())
+            ends = any(at in span and moment < first for span, first in self._inputs.items())
         return Cause.ENDS if ends else Cause.SPILLS, moved.bytes
+
+
+class _Moment(NamedTuple):
+    """What orders transfers: when they start; of those that start together, their place."""
+
+    start: int
+    position: int
+
+
+def _moment(event: Event) -> _Moment:
+    return _Moment(event.start, event.position)
 
 
 def _span(tensor: IoTensor) -> range:

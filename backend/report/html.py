@@ -8,7 +8,7 @@ import base64
 import gzip
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from xdsl_tpu.backend.report.groups import Groups
 from xdsl_tpu.backend.report.layers import NO_LAYER
 from xdsl_tpu.backend.report.local_use import LocalUse, local_use
 from xdsl_tpu.backend.report.perfetto import instruction
-from xdsl_tpu.backend.report.waits import Waits, critical_path, waits
+from xdsl_tpu.backend.report.waits import OTHER, Place, Queue, Waits, critical_path, waits
 from xdsl_tpu.backend.report.work import array_peak, work_of
 from xdsl_tpu.backend.timing import Timeline
 from xdsl_tpu.backend.timing.gdma_cost import transfer
@@ -40,14 +40,15 @@ SCRIPTS = (
 
 def html_report(
     program: Program,
-    timeline: Timeline,
+    timelines: Sequence[Timeline],
     chip: Chip,
     report: Mapping[str, Any],
     groups: Groups,
     against: tuple[str, Mapping[str, Any]] | None = None,
 ) -> str:
-    """The page as text. `against` is another run's title and report, to compare with."""
-    data = page_data(program, timeline, chip, report, groups, against)
+    """The page as text. `against` is another run's title and report, to compare with. There is one
+    timeline for each core."""
+    data = page_data(program, timelines, chip, report, groups, against)
     packed = gzip.compress(json.dumps(data, separators=(",", ":")).encode(), mtime=0)
     scripts = "\n".join((PAGE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     page = (PAGE / "page.html").read_text(encoding="utf-8")
@@ -64,13 +65,13 @@ def html_report(
 
 def page_data(
     program: Program,
-    timeline: Timeline,
+    timelines: Sequence[Timeline],
     chip: Chip,
     report: Mapping[str, Any],
     groups: Groups,
     against: tuple[str, Mapping[str, Any]] | None,
 ) -> dict[str, Any]:
-    """What the page shows, as plain values: columns with one entry per command."""
+    """What the page shows, as plain values: for every queue columns with one entry per command."""
     rows = [
         {
             **row,
@@ -79,11 +80,27 @@ def page_data(
         }
         for row in report["layers"]
     ]
-    use = local_use(program, timeline, chip)
-    found = waits(program, timeline)
-    path, _ = critical_path(timeline, found)
+    found = waits(program, timelines)
+    path, _ = critical_path(timelines, found)
     columns = _Columns({str(row["name"]): index for index, row in enumerate(rows)})
-    owners = {engine: columns.owners(engine, program, timeline) for engine in Engine}
+    queues: dict[str, dict[str, Any]] = {}
+    cores: list[dict[str, Any]] = []
+    for number, (core, timeline) in enumerate(zip(program.cores, timelines, strict=True)):
+        use = local_use(core, timeline, chip)
+        names = {engine.name.lower(): _name((number, engine)) for engine in Engine}
+        cores.append({**names, "local": {"times": use.times, "bytes": use.bytes}})
+        for engine in Engine:
+            queues[_name((number, engine))] = {
+                "core": number,
+                "engine": engine.name.lower(),
+                "other": _name((number, OTHER[engine])),
+                **columns.of(engine, core, timeline, chip, use),
+                **_waited(found[number, engine]),
+            }
+    owners = [
+        {engine: columns.owners(engine, core, timeline) for engine in Engine}
+        for core, timeline in zip(program.cores, timelines, strict=True)
+    ]
     compared = None
     if against is not None:
         title, other = against
@@ -93,17 +110,14 @@ def page_data(
     return {
         "report": {**report, "layers": rows},
         "chip": _chip(chip),
-        "tiu": columns.of(Engine.TIU, program, timeline, chip, use)
-        | {"needed": found[Engine.TIU].needed, "held": _numbers(found[Engine.TIU])},
-        "gdma": columns.of(Engine.GDMA, program, timeline, chip, use)
-        | {"needed": found[Engine.GDMA].needed, "held": _numbers(found[Engine.GDMA])},
+        "cores": cores,
+        "queues": queues,
         "critical": {
-            engine.name.lower(): [index for one, index in path if one is engine]
-            for engine in Engine
+            name: [place.number for place in path if _name((place.core, place.engine)) == name]
+            for name in queues
         },
         "instructions": list(columns.instructions),
-        "flows": _flows(program, timeline, chip, owners),
-        "local": {"times": use.times, "bytes": use.bytes},
+        "flows": _flows(program, timelines, chip, owners),
         "against": compared,
     }
 
@@ -149,17 +163,35 @@ class _Columns:
         return self.instructions.setdefault(name, len(self.instructions))
 
 
-def _numbers(found: Waits) -> list[int]:
-    """Indices of the events that start behind one of the other engine."""
-    return [index for index, held in enumerate(found.held) if held]
+def _name(queue: Queue) -> str:
+    """What the page calls a queue: `tiu` and `gdma` of the first core, `tiu1` of the second."""
+    core, engine = queue
+    return f"{engine.name.lower()}{core or ''}"
+
+
+def _waited(found: Waits) -> dict[str, Any]:
+    """By index what an event waits for on the other engine and, of those that await messages, on
+    other cores; and which event it is that one starts behind, if not the one before it."""
+
+    def place(one: Place) -> list[Any]:
+        return [_name((one.core, one.engine)), one.number]
+
+    return {
+        "needed": found.needed,
+        "awaits": [[index, list(map(place, some))] for index, some in found.awaited.items()],
+        "behind": [[index, *place(one)] for index, one in found.behind.items()],
+    }
 
 
 def _flows(
-    program: Program, timeline: Timeline, chip: Chip, owners: Mapping[Engine, list[int]]
+    program: Program,
+    timelines: Sequence[Timeline],
+    chip: Chip,
+    owners: Sequence[Mapping[Engine, list[int]]],
 ) -> dict[str, Any]:
     """What layers read of each other, and the ends of the network."""
     ends = {"inputs": program.inputs, "outputs": program.outputs}
-    return flows(program, timeline, chip, owners).as_dict() | {
+    return flows(program, timelines, chip, owners).as_dict() | {
         key: [{"name": one.name, "bytes": one.bytes} for one in tensors]
         for key, tensors in ends.items()
     }

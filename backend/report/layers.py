@@ -1,15 +1,15 @@
 """Which layers the time goes to."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import Layer, Program
-from xdsl_tpu.backend.report.waits import critical_path, waits
+from xdsl_tpu.backend.report.waits import critical_path, event_at, waits
 from xdsl_tpu.backend.report.work import Work, work_of
-from xdsl_tpu.backend.timing import Direction, Timeline
+from xdsl_tpu.backend.timing import Direction, Event, Timeline
 from xdsl_tpu.backend.timing.gdma_cost import transfer
 
 
@@ -18,7 +18,8 @@ class LayerCost:
     """A layer's share of a run, in cycles.
 
     `elapsed` is by how much the layer's commands moved the end of the run; over all layers it
-    sums to the total. `tiu` and `gdma` are how long it kept each engine busy.
+    sums to the total. `tiu` and `gdma` are how long it kept each engine busy, of several cores
+    together.
     """
 
     layer: Layer
@@ -32,14 +33,14 @@ NO_LAYER = Layer("(no layer)", "")
 _TRANSFERS = ("tpu.Load", "tpu.Store")
 
 
-def layer_costs(program: Program, timeline: Timeline) -> list[LayerCost]:
-    """The cost of every layer, in program order."""
+def layer_costs(program: Program, timelines: Sequence[Timeline]) -> list[LayerCost]:
+    """The cost of every layer, in program order. One timeline for each core."""
     costs = [LayerCost(layer) for layer in program.layers]
     rest = LayerCost(NO_LAYER)
-    events = [event for engine in Engine for event in timeline.events[engine]]
+    events = list(_events(program, timelines))
     reached = 0
-    for event in sorted(events, key=lambda e: e.start + e.cycles):
-        index = program.layer_indices(event.engine)[event.position]
+    for core, event in sorted(events, key=lambda one: one[1].start + one[1].cycles):
+        index = core.layer_indices(event.engine)[event.position]
         cost = costs[index] if index >= 0 else rest
         end = event.start + event.cycles
         cost.elapsed += max(0, end - reached)
@@ -50,6 +51,14 @@ def layer_costs(program: Program, timeline: Timeline) -> list[LayerCost]:
         else:
             cost.gdma += event.cycles
     return [*costs, rest] if rest.commands else costs
+
+
+def _events(program: Program, timelines: Sequence[Timeline]) -> Iterator[tuple[Program, Event]]:
+    """Those of all cores, each with the core whose queues it is in."""
+    for core, timeline in zip(program.cores, timelines, strict=True):
+        for engine in Engine:
+            for event in timeline.events[engine]:
+                yield core, event
 
 
 @dataclass
@@ -99,10 +108,10 @@ REPORTED = (Direction.LOAD, Direction.STORE, Direction.COPY)
 """The directions that use DDR."""
 
 
-def layer_rows(program: Program, timeline: Timeline, chip: Chip) -> list[LayerRow]:
-    """One row for every layer name with commands, in program order."""
+def layer_rows(program: Program, timelines: Sequence[Timeline], chip: Chip) -> list[LayerRow]:
+    """One row for every layer name with commands, in program order. One timeline for each core."""
     rows: dict[str, LayerRow] = {}
-    for cost in layer_costs(program, timeline):
+    for cost in layer_costs(program, timelines):
         if not cost.commands:
             continue
         row = rows.setdefault(cost.layer.name, LayerRow(cost.layer.name, cost.layer.op))
@@ -112,26 +121,24 @@ def layer_rows(program: Program, timeline: Timeline, chip: Chip) -> list[LayerRo
         row.tiu += cost.tiu
         row.gdma += cost.gdma
         row.commands += cost.commands
-    _add_commands(program, timeline, chip, rows)
-    for engine, index in critical_path(timeline, waits(program, timeline))[0]:
-        event = timeline.events[engine][index]
-        owner = program.layer_indices(engine)[event.position]
-        name = program.layers[owner].name if owner >= 0 else NO_LAYER.name
-        rows[name].critical += event.cycles
+    for core, event in _events(program, timelines):
+        _add_command(core, event, chip, rows)
+    for place in critical_path(timelines, waits(program, timelines))[0]:
+        event = event_at(timelines, place)
+        rows[_owner(program.cores[place.core], event)].critical += event.cycles
     return list(rows.values())
 
 
-def _add_commands(
-    program: Program, timeline: Timeline, chip: Chip, rows: Mapping[str, LayerRow]
-) -> None:
-    for engine in Engine:
-        queue, layers = program.queue(engine), program.layer_indices(engine)
-        for event in timeline.events[engine]:
-            index = layers[event.position]
-            row = rows[program.layers[index].name if index >= 0 else NO_LAYER.name]
-            command = queue[event.position]
-            if engine is Engine.TIU:
-                row.add(work_of(command, chip))
-                continue
-            moved = transfer(command, chip)
-            row.bytes[moved.direction] = row.bytes.get(moved.direction, 0) + moved.bytes
+def _add_command(core: Program, event: Event, chip: Chip, rows: Mapping[str, LayerRow]) -> None:
+    row, command = rows[_owner(core, event)], core.queue(event.engine)[event.position]
+    if event.engine is Engine.TIU:
+        row.add(work_of(command, chip))
+        return
+    moved = transfer(command, chip)
+    row.bytes[moved.direction] = row.bytes.get(moved.direction, 0) + moved.bytes
+
+
+def _owner(core: Program, event: Event) -> str:
+    """The name of the row that an event counts for."""
+    index = core.layer_indices(event.engine)[event.position]
+    return core.layers[index].name if index >= 0 else NO_LAYER.name

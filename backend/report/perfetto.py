@@ -1,19 +1,22 @@
 """A timeline in the Trace Event format, which Perfetto and chrome://tracing open.
 
-One track per engine, one for the layers of each, and counters: DDR bandwidth, use of the array,
-local memory in use. Times are microseconds at the chip's clock.
+A core is a process: one track per engine, one for the layers of each, and counters: DDR bandwidth,
+use of the array, local memory in use. Of several cores arrows lead from where a message is sent to
+the command that awaits it, and a process more has the bandwidth of all. Times are microseconds at
+the chip's clock.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.report.counters import array_utilisation, ddr_bandwidth
+from xdsl_tpu.backend.report.counters import array_utilisation, ddr_bandwidth, together
 from xdsl_tpu.backend.report.local_use import local_use
+from xdsl_tpu.backend.report.waits import Place, Queue, Waits, event_at, waits
 from xdsl_tpu.backend.timing import Event, Timeline
 from xdsl_tpu.backend.timing.gdma_cost import transfer
 
@@ -22,19 +25,28 @@ _LAYER_TRACKS = {Engine.TIU: 3, Engine.GDMA: 4}
 _PROCESS = 1
 
 
-def trace(program: Program, timeline: Timeline, chip: Chip, others: Sequence[Timeline] = ()) -> str:
-    """The trace as JSON text; each core is a process, `others` those of further ones."""
-    cores = [timeline, *others]
+def trace(program: Program, timelines: Sequence[Timeline], chip: Chip) -> str:
+    """The trace as JSON text. One timeline for each core."""
     events: list[dict[str, Any]] = []
-    for number, (core, line) in enumerate(zip(program.cores, cores, strict=True)):
-        name = "1 core" if len(cores) == 1 else f"core {number} of {len(cores)}"
-        found = _core_events(core, line, chip, f"{program.name} on {chip.name} ({name})")
-        events += [{**event, "pid": _PROCESS + number} for event in found]
+    found = waits(program, timelines)
+    for number, (core, line) in enumerate(zip(program.cores, timelines, strict=True)):
+        name = "1 core" if len(timelines) == 1 else f"core {number} of {len(timelines)}"
+        own = {engine: found[number, engine].awaited for engine in Engine}
+        title = f"{program.name} on {chip.name} ({name})"
+        made = _core_events(core, line, chip, title, own)
+        events += [{**event, "pid": _PROCESS + number} for event in made]
+    if len(timelines) > 1:
+        events += _messages(timelines, found, chip)
+        events += _shared_ddr(program, timelines, chip, _PROCESS + len(timelines))
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events})
 
 
 def _core_events(
-    program: Program, timeline: Timeline, chip: Chip, name: str
+    program: Program,
+    timeline: Timeline,
+    chip: Chip,
+    name: str,
+    awaited: Mapping[Engine, Mapping[int, Sequence[Place]]],
 ) -> list[dict[str, Any]]:
     microseconds = 1e6 / chip.clock_hertz
     events: list[dict[str, Any]] = [
@@ -46,14 +58,17 @@ def _core_events(
     ]
     for engine in Engine:
         queue, layers = program.queue(engine), program.layer_indices(engine)
-        for event in timeline.events[engine]:
+        for index, event in enumerate(timeline.events[engine]):
             command = queue[event.position]
+            details = _details(command, event, chip)
+            if places := awaited[engine].get(index):
+                details["awaits"] = [f"core {one.core} {one.engine.name}" for one in places]
             layer = program.layers[layers[event.position]] if layers[event.position] >= 0 else None
             events.append(
                 {
                     "name": f"{layer.name if layer else ''} {instruction(command)}".strip(),
                     "cat": layer.op if layer else "",
-                    "args": {"id": event.position + 1, **_details(command, event, chip)},
+                    "args": {"id": event.position + 1, **details},
                     **_interval(_TRACKS[engine], event.start, event.cycles, microseconds),
                 }
             )
@@ -84,6 +99,48 @@ def _counter_events(program: Program, timeline: Timeline, chip: Chip) -> Iterato
     use = local_use(program, timeline, chip)
     for time, count in zip(use.times, use.bytes, strict=True):
         yield event(LOCAL, "bytes per lane", time, count)
+
+
+def _messages(
+    timelines: Sequence[Timeline], found: Mapping[Queue, Waits], chip: Chip
+) -> Iterator[dict[str, Any]]:
+    """An arrow from the end of what a message is sent behind to the command that awaits it."""
+    microseconds, number = 1e6 / chip.clock_hertz, 0
+    for (core, engine), one in found.items():
+        for index, places in one.awaited.items():
+            to = event_at(timelines, Place(core, engine, index))
+            for place in places:
+                number += 1
+                sender = event_at(timelines, place)
+                common = {"name": "message", "cat": "message", "id": number}
+                yield {
+                    **common,
+                    **{"ph": "s", "pid": _PROCESS + place.core, "tid": _TRACKS[place.engine]},
+                    "ts": round((sender.start + max(0, sender.cycles - 1)) * microseconds, 6),
+                }
+                yield {
+                    **common,
+                    **{"ph": "f", "bp": "e", "pid": _PROCESS + core, "tid": _TRACKS[engine]},
+                    "ts": round(to.start * microseconds, 6),
+                }
+
+
+def _shared_ddr(
+    program: Program, timelines: Sequence[Timeline], chip: Chip, process: int
+) -> Iterator[dict[str, Any]]:
+    """What all cores move to and from DDR."""
+    yield {**_named("process_name", 0, f"DDR of {len(timelines)} cores"), "pid": process}
+    rates = [
+        ddr_bandwidth(core, line, chip) for core, line in zip(program.cores, timelines, strict=True)
+    ]
+    for direction in rates[0]:
+        steps = together([one[direction] for one in rates])
+        for time, rate in zip(steps.times, steps.values, strict=True):
+            yield {
+                **{"ph": "C", "pid": process, "name": BANDWIDTH},
+                "ts": round(time * 1e6 / chip.clock_hertz, 6),
+                "args": {direction.value: round(rate * chip.clock_hertz / 1e9, 6)},
+            }
 
 
 def instruction(command: Command) -> str:

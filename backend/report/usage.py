@@ -1,6 +1,7 @@
 """How a run's cycles divide: what the engines do at the same time, and what no schedule beats."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl_tpu.backend.chip import Chip
@@ -14,8 +15,8 @@ from xdsl_tpu.backend.timing import Timeline
 class Usage:
     """Cycles in which both engines work, only one of them does, or none.
 
-    They sum to the run's cycles. `exposed_dma` is what faster or better hidden transfers could
-    save at most.
+    They sum to the run's cycles; of several cores they are means. `exposed_dma` is what faster or
+    better hidden transfers could save at most.
     """
 
     both: int
@@ -30,7 +31,8 @@ class Floor:
 
     `array`: the multiply-accumulates at the array's peak. `compute`: the program's TIU commands
     back to back. `ddr`: coefficients, inputs and outputs moved once, at the peak rates. `dma`:
-    the program's GDMA commands back to back.
+    the program's GDMA commands back to back. Of several cores the first and third are as if shared
+    out evenly, each core with all of DDR's rate; the others are of the core that has most.
     """
 
     array: int
@@ -39,8 +41,20 @@ class Floor:
     dma: int
 
 
-def usage(timeline: Timeline) -> Usage:
-    """Divide the cycles of a run. The commands of one engine never overlap."""
+def usage(timelines: Sequence[Timeline]) -> Usage:
+    """Divide the cycles of a run; one timeline for each core."""
+    cores = [core_usage(timeline) for timeline in timelines]
+    both, dma, compute = (
+        sum(part) // len(cores)
+        for part in zip(
+            *((one.both, one.exposed_dma, one.exposed_compute) for one in cores), strict=True
+        )
+    )
+    return Usage(both, dma, compute, timelines[0].total - both - dma - compute)
+
+
+def core_usage(timeline: Timeline) -> Usage:
+    """Divide the cycles of one core. The commands of one engine never overlap."""
     both = 0
     gdma = timeline.events[Engine.GDMA]
     at = 0
@@ -57,12 +71,14 @@ def usage(timeline: Timeline) -> Usage:
     return Usage(both, dma - both, tiu - both, timeline.total - tiu - dma + both)
 
 
-def floor(program: Program, timeline: Timeline, chip: Chip) -> Floor:
-    """The bounds of a program."""
-    array = sum(work_of(command, chip).array_cycles for command in program.tiu)
+def floor(program: Program, timelines: Sequence[Timeline], chip: Chip) -> Floor:
+    """The bounds of a program; one timeline for each core."""
+    cores = len(timelines)
+    array = sum(
+        work_of(command, chip).array_cycles for core in program.cores for command in core.tiu
+    )
     loaded = program.coefficients.size + sum(tensor.bytes for tensor in program.inputs)
     stored = sum(tensor.bytes for tensor in program.outputs)
     ddr = loaded / chip.load_bytes_per_cycle + stored / chip.store_bytes_per_cycle
-    return Floor(
-        math.ceil(array), timeline.busy[Engine.TIU], math.ceil(ddr), timeline.busy[Engine.GDMA]
-    )
+    compute, dma = (max(one.busy[engine] for one in timelines) for engine in Engine)
+    return Floor(math.ceil(array / cores), compute, math.ceil(ddr / cores), dma)

@@ -4,7 +4,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.timing.cores import Ddr, simulate_cores
 from xdsl_tpu.backend.timing.gdma_cost import Direction, transfer
-from xdsl_tpu.backend.timing.timeline import Event, Timeline, simulate
+from xdsl_tpu.backend.timing.timeline import Event, Sender, Timeline, simulate
 from xdsl_tpu.backend.timing.tiu_cost import tiu_cycles
 
 
@@ -19,6 +19,7 @@ __all__ = [
     "Ddr",
     "Direction",
     "Event",
+    "Sender",
     "Timeline",
     "simulate",
     "simulate_cores",

@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.isa.costs import Free
-from xdsl_tpu.backend.isa.messages import Hub, message_of
+from xdsl_tpu.backend.isa.messages import Hub, Message, message_of
 from xdsl_tpu.backend.timing.gdma_cost import Direction, transfer
-from xdsl_tpu.backend.timing.timeline import Event, Timeline
+from xdsl_tpu.backend.timing.timeline import Event, Sender, Timeline
 from xdsl_tpu.backend.timing.tiu_cost import tiu_cycles
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -33,6 +33,7 @@ _DONE = 1e-6
 class _Lane:
     """One engine of one core: its commands, and how far it is with the next one."""
 
+    core: int
     engine: Engine
     queue: Sequence[Command]
     cycles: list[int]
@@ -42,6 +43,7 @@ class _Lane:
     left: float | None = None
     """Cycles that the command at work still needs; None between commands."""
     events: list[Event] = field(default_factory=list[Event])
+    awaited: dict[int, tuple[Sender, ...]] = field(default_factory=dict[int, tuple[Sender, ...]])
 
 
 def simulate_cores(cores: Sequence[Queues], chip: Chip, ddr: Ddr = "each") -> list[Timeline]:
@@ -50,7 +52,7 @@ def simulate_cores(cores: Sequence[Queues], chip: Chip, ddr: Ddr = "each") -> li
     Raises TpuError when all wait.
     """
     moved = [dict.fromkeys(Direction, 0) for _ in cores]
-    lanes = [_lanes(queues, chip, moved[core]) for core, queues in enumerate(cores)]
+    lanes = [_lanes(core, queues, chip, moved[core]) for core, queues in enumerate(cores)]
     total = round(_Run(lanes, ddr == "shared").run())
     return [
         Timeline(
@@ -58,20 +60,24 @@ def simulate_cores(cores: Sequence[Queues], chip: Chip, ddr: Ddr = "each") -> li
             total,
             {lane.engine: sum(lane.cycles) for lane in pair},
             moved[core],
+            {(lane.engine, at): sent for lane in pair for at, sent in lane.awaited.items()},
         )
         for core, pair in enumerate(lanes)
     ]
 
 
-def _lanes(queues: Queues, chip: Chip, moved: dict[Direction, int]) -> tuple[_Lane, _Lane]:
+def _lanes(
+    core: int, queues: Queues, chip: Chip, moved: dict[Direction, int]
+) -> tuple[_Lane, _Lane]:
     tiu, gdma = queues
     costs = [transfer(command, chip) for command in gdma]
     for cost in costs:
         moved[cost.direction] += cost.bytes
     shares = [cost.direction is not Direction.LOCAL and cost.bytes > 0 for cost in costs]
+    computing = [tiu_cycles(command, chip) for command in tiu]
     return (
-        _Lane(Engine.TIU, tiu, [tiu_cycles(command, chip) for command in tiu], [False] * len(tiu)),
-        _Lane(Engine.GDMA, gdma, [cost.cycles for cost in costs], shares),
+        _Lane(core, Engine.TIU, tiu, computing, [False] * len(tiu)),
+        _Lane(core, Engine.GDMA, gdma, [cost.cycles for cost in costs], shares),
     )
 
 
@@ -81,6 +87,7 @@ class _Run:
     def __init__(self, cores: list[tuple[_Lane, _Lane]], shared: bool) -> None:
         self.cores, self.shared = cores, shared
         self.hub = Hub()
+        self.sent: dict[int, list[Sender]] = {}
         self.now = 0.0
 
     def run(self) -> float:
@@ -108,11 +115,24 @@ class _Run:
         if command["cmd_id_dep"] > other.done:
             return False
         message = message_of(command)
-        if message is not None and not self.hub.passes(message):
+        if message is not None and not self._passes(message, lane):
             return False
         lane.start, lane.left = self.now, float(lane.cycles[lane.done])
         if not lane.left:
             self._ends(lane)
+        return True
+
+    def _passes(self, message: Message, lane: _Lane) -> bool:
+        """Carry out the message that an engine has come to, and note who sent what it awaits."""
+        if not self.hub.passes(message):
+            return False
+        senders = self.sent.setdefault(message.number, [])
+        if message.sends:
+            senders.append((lane.core, lane.engine, lane.done))
+        else:
+            lane.awaited[lane.done] = tuple(senders)
+            if message.number not in self.hub.sent:
+                senders.clear()
         return True
 
     def _ends(self, lane: _Lane) -> None:

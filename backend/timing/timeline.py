@@ -30,14 +30,25 @@ class Event:
     cycles: int
 
 
+Sender = tuple[int, Engine, int]
+"""A message: the number of the core that sent it, from which engine, its position in that queue."""
+
+
 @dataclass
 class Timeline:
-    """All events of a run, with totals in cycles and bytes."""
+    """All events of a run, with totals in cycles and bytes.
+
+    Of several cores each has one. `awaited` has, by engine and position in its queue, the messages
+    that let each wait go on.
+    """
 
     events: dict[Engine, list[Event]]
     total: int
     busy: dict[Engine, int]
     bytes_moved: dict[Direction, int] = field(default_factory=dict[Direction, int])
+    awaited: dict[tuple[Engine, int], tuple[Sender, ...]] = field(
+        default_factory=dict[tuple[Engine, int], tuple["Sender", ...]]
+    )
 
 
 def simulate(tiu: Sequence[Command], gdma: Sequence[Command], chip: Chip) -> Timeline:

@@ -30,14 +30,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Groups]
     timeline = simulate(program.tiu, program.gdma, CHIP)
     origin: Report = {"version": "1", "command": "tpu-run out", "seed": None}
     origin["hashes"] = {"program": "a" * 64, "weights": {"w.npz": "b" * 64}, "inputs": None}
-    report = origin | run_report(program, CHIP, timeline, None, {})
-    report["gap"] = explain(program, timeline, CHIP).as_dict()
+    report = origin | run_report(program, CHIP, [timeline], None, {})
+    report["gap"] = explain(program, [timeline], CHIP).as_dict()
     other = copy.deepcopy(report)
     other["cycles"] += 1_000_000 - other["layers"].pop(0)["cycles"]
     other["layers"][2]["cycles"] += 1_000_000
     groups = read_groups(folder / "out" / GROUPS)
     page = folder / "page.html"
-    page.write_text(html_report(program, timeline, CHIP, report, groups, ("before.json", other)))
+    page.write_text(html_report(program, [timeline], CHIP, report, groups, ("before.json", other)))
     return page, report, groups
 
 

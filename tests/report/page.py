@@ -85,18 +85,21 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def at(chrome: Chrome, track: str) -> tuple[float, float]:
-    """Where in the window the first command of a row of the timeline is."""
+def at(chrome: Chrome, track: str, below: float = 0, step: int = 1) -> tuple[float, float]:
+    """Where in the window the first command of a row of the timeline is; of rows `below` there.
+    Every `step` pixels are looked at."""
     script = (
         "const view = arguments[0], box = view.getBoundingClientRect();"
-        "for (let y = 24; y < box.height; y += 4) for (let x = 150; x < box.width; x++) {"
+        "const top = Math.max(24, Math.ceil(arguments[2] - box.top));"
+        "const [width, step] = [box.width, arguments[3]];"
+        "for (let y = top; y < box.height; y += 4) for (let x = 150; x < width; x += step) {"
         "  view.dispatchEvent(new PointerEvent('pointermove',"
         "    {clientX: box.left + x, clientY: box.top + y}));"
         "  const tip = document.getElementById('tooltip');"
         "  if (!tip.hidden && tip.textContent.includes(arguments[1]))"
         "    return [box.left + x, box.top + y]; }"
     )
-    return evaluate(chrome, script, chrome.find_element(By.ID, "timeline"), track)
+    return evaluate(chrome, script, chrome.find_element(By.ID, "timeline"), track, below, step)
 
 
 def click(chrome: Chrome, place: tuple[float, float]) -> None:

@@ -14,7 +14,7 @@ from xdsl_tpu.dialects.errors import TpuError
 
 def report() -> dict[str, Any]:
     program = overlapping()
-    return run_report(program, CHIP, simulate(program.tiu, program.gdma, CHIP), None, {})
+    return run_report(program, CHIP, [simulate(program.tiu, program.gdma, CHIP)], None, {})
 
 
 def test_layers_are_matched_by_name() -> None:

@@ -58,8 +58,8 @@ def integrals(text: str) -> dict[tuple[str, str], float]:
 
 def test_sums_of_counters(program: Program) -> None:
     timeline = run(program)
-    report = run_report(program, CHIP, timeline, None, {})
-    found = integrals(trace(program, timeline, CHIP))
+    report = run_report(program, CHIP, [timeline], None, {})
+    found = integrals(trace(program, [timeline], CHIP))
     for direction, moved in report["gdma"]["bytes"].items():
         assert found.pop((BANDWIDTH, direction), 0.0) * 1e9 == pytest.approx(moved, rel=1e-6)
     share = found.pop((UTILISATION, "of peak"), 0.0) / 100 * CHIP.clock_hertz
@@ -72,7 +72,7 @@ def test_sums_of_counters(program: Program) -> None:
 
 
 def test_layers_of_the_report_sum_to_its_totals(program: Program) -> None:
-    report = run_report(program, CHIP, run(program), None, {})
+    report = run_report(program, CHIP, [run(program)], None, {})
     rows: list[dict[str, Any]] = report["layers"]
     assert len({row["name"] for row in rows}) == len(rows)
 
@@ -92,7 +92,7 @@ def test_layers_of_the_report_sum_to_its_totals(program: Program) -> None:
 
 def test_multiply_accumulates_of_a_network(cnn: Program) -> None:
     """Products have them, and the array never does more than it can."""
-    rows = run_report(cnn, CHIP, run(cnn), None, {})["layers"]
+    rows = run_report(cnn, CHIP, [run(cnn)], None, {})["layers"]
     assert {row["op"] for row in rows if row["macs"]} == {"tpu.Conv2D"}
     assert any(row["macs"] for row in rows if "logits" in row["name"]), "a row is a pixel"
     assert max(array_utilisation(cnn, run(cnn), CHIP).values) <= 1
@@ -101,7 +101,7 @@ def test_multiply_accumulates_of_a_network(cnn: Program) -> None:
 def test_usage_of_known_overlap() -> None:
     program = overlapping()
     timeline = run(program)
-    found = usage(timeline)
+    found = usage([timeline])
     assert found.both == timeline.events[Engine.TIU][0].cycles  # b's load is longer than a's copy
     assert found.exposed_compute == timeline.events[Engine.TIU][1].cycles
     assert found.idle == 0

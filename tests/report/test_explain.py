@@ -41,8 +41,8 @@ def test_causes_of_overlapping_layers() -> None:
     """Two loads of values, of which a's copy hides a part of the second."""
     program = overlapping()
     timeline = simulate(program.tiu, program.gdma, CHIP)
-    causes = total(spent(program, timeline, CHIP), timeline.total)
-    divided = usage(timeline)
+    causes = total(spent(program, [timeline], CHIP), timeline.total)
+    divided = usage([timeline])
     assert sum(causes.values()) == timeline.total
     assert causes[Cause.REORDER] == timeline.busy[Engine.TIU]
     assert causes[Cause.WAITING] == divided.idle
@@ -84,7 +84,7 @@ def test_every_cause_has_its_commands() -> None:
     timeline = simulate(program.tiu, program.gdma, CHIP)
     found = {event.position: event.cycles for event in timeline.events[Engine.GDMA]}
     load_x, load_w, spill, again, store = (found[position] for position in range(5))
-    causes = total(spent(program, timeline, CHIP), timeline.total)
+    causes = total(spent(program, [timeline], CHIP), timeline.total)
     assert causes[Cause.ENDS] == load_x + store
     assert causes[Cause.WEIGHTS] == load_w
     assert causes[Cause.SPILLS] == spill + again
@@ -98,7 +98,7 @@ def test_explanation_of_a_small_product() -> None:
     program = product(8, 512, 64)
     timeline = simulate(program.tiu, program.gdma, CHIP)
     reasons = Groups(behind={"/blocks.0/spill": "no local form: it is an example"})
-    found = explain(program, timeline, CHIP, network_floor=100, groups=reasons)
+    found = explain(program, [timeline], CHIP, network_floor=100, groups=reasons)
     assert found.ratio == timeline.total / 100
     for parts in (found.blocks, found.ops):
         assert sum(sum(causes.values()) for causes in parts.values()) == timeline.total
@@ -117,6 +117,6 @@ def test_explanation_of_a_small_product() -> None:
 
 def test_floor_of_the_program_where_the_network_is_not_known() -> None:
     program = overlapping()
-    found = explain(program, simulate(program.tiu, program.gdma, CHIP), CHIP)
+    found = explain(program, [simulate(program.tiu, program.gdma, CHIP)], CHIP)
     size = int(np.prod(SHAPE)) * 4
     assert found.floor == -(-size // CHIP.store_bytes_per_cycle)

@@ -28,7 +28,7 @@ def timeline(program: Program) -> Timeline:
 
 
 def test_layers_sum_to_the_run(program: Program, timeline: Timeline) -> None:
-    costs = {cost.layer.name: cost for cost in layer_costs(program, timeline)}
+    costs = {cost.layer.name: cost for cost in layer_costs(program, [timeline])}
     assert list(costs) == ["a", "b", "(no layer)"]
     assert sum(cost.elapsed for cost in costs.values()) == timeline.total
     assert sum(cost.tiu for cost in costs.values()) == timeline.busy[Engine.TIU]
@@ -40,13 +40,13 @@ def test_layers_sum_to_the_run(program: Program, timeline: Timeline) -> None:
 
 def test_what_is_hidden_costs_nothing(program: Program, timeline: Timeline) -> None:
     """Layer b's load runs beside a's copy: that part of it does not move the end of the run."""
-    costs = {cost.layer.name: cost for cost in layer_costs(program, timeline)}
+    costs = {cost.layer.name: cost for cost in layer_costs(program, [timeline])}
     assert costs["a"].elapsed == costs["a"].tiu + costs["a"].gdma
     assert costs["b"].elapsed == costs["b"].tiu + costs["b"].gdma - costs["a"].tiu
 
 
 def test_trace(program: Program, timeline: Timeline) -> None:
-    parsed = json.loads(trace(program, timeline, CHIP))
+    parsed = json.loads(trace(program, [timeline], CHIP))
     events: list[dict[str, Any]] = parsed["traceEvents"]
     spans = [e for e in events if e["ph"] == "X" and e["cat"] != "layer"]
     assert [e["name"] for e in spans] == [
@@ -83,7 +83,9 @@ def test_report_of_equal_and_of_broken_tensors(program: Program, timeline: Timel
         "equal": Closeness(1.0, 0.0, math.inf),
         "broken": Closeness(math.nan, math.nan, math.nan),
     }
-    report = run_report(program, CHIP, timeline, ("onnxruntime net.onnx", compared), {"load": 0.25})
+    report = run_report(
+        program, CHIP, [timeline], ("onnxruntime net.onnx", compared), {"load": 0.25}
+    )
     text = json.dumps(report, allow_nan=False)
     tensors = json.loads(text)["comparison"]["tensors"]
     assert tensors["equal"] == {"cosine": 1.0, "max_abs_error": 0.0, "sqnr_db": None}

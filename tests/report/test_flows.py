@@ -32,7 +32,7 @@ def found(program: Program) -> tuple[Flows, list[str]]:
         ]
         for engine in Engine
     }
-    return flows(program, timeline, CHIP, owners), list(rows)
+    return flows(program, [timeline], CHIP, [owners]), list(rows)
 
 
 def named(pairs: Counter[tuple[int, int]], names: list[str]) -> dict[tuple[str, str], int]:

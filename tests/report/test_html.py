@@ -42,9 +42,9 @@ def test_the_page_holds_everything(run: tuple[Path, Report, Groups]) -> None:
     packed = re.search(r'id="data">([^<]+)<', text)
     assert packed is not None
     data = json.loads(gzip.decompress(base64.b64decode(packed[1])))
-    assert len(data["tiu"]["start"]) == run[1]["bdc"]["instructions"]
-    assert len(data["gdma"]["start"]) == run[1]["gdma"]["instructions"]
-    assert sum(data["gdma"]["cycles"]) == run[1]["gdma"]["busy_cycles"]
+    assert len(data["queues"]["tiu"]["start"]) == run[1]["bdc"]["instructions"]
+    assert len(data["queues"]["gdma"]["start"]) == run[1]["gdma"]["instructions"]
+    assert sum(data["queues"]["gdma"]["cycles"]) == run[1]["gdma"]["busy_cycles"]
 
 
 def test_the_timeline_is_drawn(chrome: Chrome) -> None:

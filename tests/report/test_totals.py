@@ -8,7 +8,7 @@ from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import run_report
 from xdsl_tpu.backend.report.totals import totals
-from xdsl_tpu.backend.report.waits import OTHER, critical_path, waits
+from xdsl_tpu.backend.report.waits import OTHER, Place, critical_path, waits
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.tools.compile_model import compile_model
 
@@ -27,25 +27,25 @@ def program(request: pytest.FixtureRequest, transformer: Program) -> Program:
 
 def test_the_critical_path_is_as_long_as_the_run(program: Program) -> None:
     timeline = simulate(program.tiu, program.gdma, CHIP)
-    found = waits(program, timeline)
-    path, cycles = critical_path(timeline, found)
+    found = waits(program, [timeline])
+    path, cycles = critical_path([timeline], found)
     assert cycles == timeline.total
     at = 0
-    for engine, index in path:
+    for _, engine, index in path:
         event = timeline.events[engine][index]
         assert event.start == at
         at += event.cycles
-    rows = run_report(program, CHIP, timeline, None, {})["layers"]
+    rows = run_report(program, CHIP, [timeline], None, {})["layers"]
     assert sum(row["critical_cycles"] for row in rows) == timeline.total
 
 
 def test_no_command_starts_before_what_it_waits_for(program: Program) -> None:
     timeline = simulate(program.tiu, program.gdma, CHIP)
-    found = waits(program, timeline)
+    found = waits(program, [timeline])
     for engine in Engine:
         others = timeline.events[OTHER[engine]]
         waited = 0
-        for event, index in zip(timeline.events[engine], found[engine].needed, strict=True):
+        for event, index in zip(timeline.events[engine], found[0, engine].needed, strict=True):
             needed = program.queue(engine)[event.position]["cmd_id_dep"]
             assert (index >= 0) == (needed > 0)
             if index >= 0:
@@ -59,17 +59,20 @@ def test_waits_of_a_known_program() -> None:
     """A move, then a: load, copy; b: load beside a's copy, copy, store."""
     program = overlapping()
     timeline = simulate(program.tiu, program.gdma, CHIP)
-    found = waits(program, timeline)
-    assert found[Engine.TIU].needed == [1, 2]
-    assert found[Engine.TIU].held == [True, True]
-    assert found[Engine.GDMA].needed[-1] == 1
-    path, _ = critical_path(timeline, found)
-    names = [(engine.name, index) for engine, index in path]
+    found = waits(program, [timeline])
+    tiu, gdma = (found[0, engine] for engine in Engine)
+    assert tiu.needed == [1, 2]
+    assert tiu.behind == {0: Place(0, Engine.GDMA, 1), 1: Place(0, Engine.GDMA, 2)}
+    assert gdma.needed[-1] == 1
+    assert not tiu.awaited
+    assert not gdma.awaited
+    path, _ = critical_path([timeline], found)
+    names = [(engine.name, index) for _, engine, index in path]
     assert names == [("GDMA", 0), ("GDMA", 1), ("GDMA", 2), ("TIU", 1), ("GDMA", 3)]
 
 
 def test_totals_sum_to_the_run(program: Program) -> None:
-    report = run_report(program, CHIP, simulate(program.tiu, program.gdma, CHIP), None, {})
+    report = run_report(program, CHIP, [simulate(program.tiu, program.gdma, CHIP)], None, {})
     for rows in report["totals"].values():
         assert sum(row["cycles"] for row in rows) == report["cycles"]
         assert sum(row["critical_cycles"] for row in rows) == report["cycles"]

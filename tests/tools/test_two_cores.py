@@ -110,7 +110,7 @@ def test_every_view_tells_of_both(call: Run, models: Path, tmp_path: Path) -> No
     assert len(figures["cores"]) == 2
     assert figures["ddr_shared"] >= figures["cycles"]
     events = json.loads(line.read_text(encoding="utf-8"))["traceEvents"]
-    assert {event["pid"] for event in events} == {1, 2}
+    assert {event["pid"] for event in events} == {1, 2, 3}  # the third: DDR of both
     assert "\n.core 1\n" in asm.read_text(encoding="utf-8")
     assert json.loads((out / "compile.json").read_text(encoding="utf-8"))["cores"] == 2
 
@@ -139,3 +139,23 @@ def test_views_of_one_core_say_so(option: str, call: Run, models: Path, tmp_path
     done = call("tpu-run", out, option, *CHIP)
     assert done.status == 1
     assert "look at one core" in done.err
+
+
+def test_how_ddr_is_counted_is_asked_for(call: Run, models: Path, tmp_path: Path) -> None:
+    out, report = tmp_path / "out", tmp_path / "report.json"
+    assert not call("tpu-compile", models / "cnn.onnx", "-o", out, "--cores", "2", *CHIP).status
+    found: dict[str, dict[str, int]] = {}
+    for way in ("each", "shared"):
+        done = call(
+            "tpu-run", out, "--no-values", "--ddr", way, "--report", report, "--chip", "bm1688"
+        )
+        assert not done.status, done.err
+        found[way] = json.loads(report.read_text(encoding="utf-8"))
+        assert ("sharing the bandwidth" in done.out) == (way == "shared")
+    for way, figures in found.items():
+        assert figures["cycles"] == found["each"][f"ddr_{way}"] == found["shared"][f"ddr_{way}"]
+    alone = tmp_path / "alone"
+    assert not call("tpu-compile", models / "cnn.onnx", "-o", alone, *CHIP).status
+    done = call("tpu-run", alone, "--no-values", "--ddr", "shared", *CHIP)
+    assert done.status == 1
+    assert "this program is for one core" in done.err

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from xdsl_tpu.backend.report import run_report
-from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.backend.timing import simulate_program
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.pipelines import FLOAT, Quantization
 from xdsl_tpu.tools.compile_model import compile_model
@@ -115,8 +115,7 @@ def _measure(point: Point, files: Files, folder: Path) -> dict[str, Any]:
         quantization=FLOAT if point.table is None else Quantization(str(folder / point.table)),
     )
     program, chip = result.program, result.chip
-    timeline = simulate(program.tiu, program.gdma, chip)
-    report = run_report(program, chip, timeline, None, {})
+    report = run_report(program, chip, simulate_program(program, chip), None, {})
     kept = ("cycles", "milliseconds", "bdc", "gdma")
     floor = result.floor or 1
     gap = {"floor": floor, "gap": round(report["cycles"] / floor, 4)}

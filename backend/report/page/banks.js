@@ -2,10 +2,11 @@
 const READ = [52, 168, 120], WRITE = [232, 132, 40];
 
 class BankTrack {
-  constructor(model) {
+  constructor(model, core) {
     this.model = model;
+    this.core = core;
     this.banks = model.data.chip.banks;
-    this.row = 9;
+    this.row = model.data.cores.length > 1 ? 5 : 9;
     this.height = this.banks * this.row + 2;
     this.label = "local-memory banks";
     this.covers = [];
@@ -17,8 +18,8 @@ class BankTrack {
 
   /* One cover for each engine; the commands of one engine do not overlap. */
   side(key, bank) {
-    return ["tiu", "gdma"].map((which) => {
-      const engine = this.model.data[which], starts = [], cycles = [];
+    return [this.core.tiu, this.core.gdma].map((which) => {
+      const engine = this.model.data.queues[which], starts = [], cycles = [];
       engine[key].forEach((mask, i) => {
         if (mask >> bank & 1) {
           starts.push(engine.start[i]);
@@ -71,18 +72,18 @@ class BankTrack {
 
   hit(time, view, offset) {
     const bank = Math.min(this.banks - 1, Math.floor((offset - 1) / this.row)), pairs = [];
-    for (const which of ["tiu", "gdma"]) {
-      const i = this.model.busy[which].at(time), engine = this.model.data[which];
+    for (const which of [this.core.tiu, this.core.gdma]) {
+      const i = this.model.busy[which].at(time), engine = this.model.data.queues[which];
       if (i < 0) continue;
       const uses = [engine.reads[i] >> bank & 1 ? "reads" : "", engine.writes[i] >> bank & 1 ?
         "writes" : ""].filter(Boolean).join(" and ");
-      if (uses) pairs.push([`${which === "tiu" ? "compute" : "DMA"} ${uses}`,
+      if (uses) pairs.push([`${engine.engine === "tiu" ? "compute" : "DMA"} ${uses}`,
         element("code", { text: engine.text[i] })]);
     }
     const first = bank * this.model.data.chip.bank_bytes;
     const last = first + this.model.data.chip.bank_bytes - 1;
     pairs.unshift(["bytes of a lane", `0x${first.toString(16)} to 0x${last.toString(16)}`]);
-    return { title: `bank ${bank}`, pairs };
+    return { title: `${coreName(this.model, this.core.tiu, ", ")}bank ${bank}`, pairs };
   }
 }
 

@@ -88,9 +88,12 @@ function placeRails(rails) {
 /* For every row, the cycle of its first compute command; of its first command where it has none. */
 function firstComputed(model) {
   const began = model.spans.map(([start]) => start), seen = new Set();
-  model.data.tiu.layer.forEach((row, i) => {
-    if (!seen.has(row)) began[row] = model.data.tiu.start[i];
-    seen.add(row);
-  });
+  for (const core of model.data.cores) {
+    const { layer, start } = model.data.queues[core.tiu];
+    layer.forEach((row, i) => {
+      began[row] = seen.has(row) ? Math.min(began[row], start[i]) : start[i];
+      seen.add(row);
+    });
+  }
   return began;
 }

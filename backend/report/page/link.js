@@ -44,7 +44,7 @@ class Link {
     if (open.length) graph.setOpen(open);
     const [which, index] = (words.get("command") ?? "").split("-");
     const layer = model.layers.findIndex((row) => row.name === words.get("layer"));
-    if (model.data[which]?.start?.[Number(index)] !== undefined) {
+    if (model.data.queues[which]?.start[Number(index)] !== undefined) {
       select({ which, index: Number(index) });
     } else if (layer >= 0) select({ layer });
     const [from, to] = (words.get("cycles") ?? "").split("-").map(Number);

@@ -5,7 +5,8 @@ async function main() {
   const state = { selected: null }, parts = { state };
   /* A command, a layer, or nothing. The window and the view of the timeline stay where they are. */
   const select = (what, found, line) => {
-    const layer = !what ? -1 : what.which ? model.data[what.which].layer[what.index] : what.layer;
+    const layer = !what ? -1 : what.which ? model.data.queues[what.which].layer[what.index]
+      : what.layer;
     state.selected = what;
     parts.table.choose(layer);
     parts.roofline.mark(layer);

@@ -3,7 +3,7 @@ class Panel {
   constructor(model, follow) {
     this.model = model;
     this.follow = follow;
-    this.waiting = { tiu: followers(model.data, "tiu"), gdma: followers(model.data, "gdma") };
+    this.waiting = followers(model.data);
     byId("panel-close").addEventListener("click", () => follow(null));
     byId("panel-copy").addEventListener("click", () => this.copy());
   }
@@ -23,20 +23,24 @@ class Panel {
   }
 
   addWaits(list, which, index) {
-    const engine = this.model.data[which], other = which === "tiu" ? "gdma" : "tiu";
-    const needed = engine.needed[index];
+    const engine = this.model.data.queues[which], needed = engine.needed[index];
+    const [behind, at] = this.model.behind[which].get(index) ?? [];
     const before = index ? this.link(which, index - 1) : "nothing: the first of its engine";
     const first = element("dd", {}, before);
     list.append(element("dt", { text: "behind" }), first);
-    if (needed >= 0) {
-      const why = this.model.held[which].has(index) ? " · until then it could not start" : "";
-      list.append(element("dt", { text: "waits for" }),
-        element("dd", {}, this.link(other, needed), why));
+    const awaited = this.model.awaits[which].get(index) ?? [];
+    const waits = [...(needed < 0 ? [] : [[engine.other, needed, ""]]),
+      ...awaited.map(([queue, one]) => [queue, one, "message behind "])];
+    if (waits.length) {
+      const lines = waits.map(([queue, one, words]) => element("div", {}, words,
+        this.link(queue, one), queue === behind && one === at
+          ? " · until then it could not start" : ""));
+      list.append(element("dt", { text: "waits for" }), element("dd", {}, ...lines));
     }
     const users = this.waiting[which].get(index) ?? [];
     if (users.length) {
       const line = element("dd");
-      users.slice(0, 3).forEach((user) => line.append(element("div", {}, this.link(other, user))));
+      users.slice(0, 3).forEach((user) => line.append(element("div", {}, this.link(...user))));
       if (users.length > 3) line.append(`and ${users.length - 3} more`);
       list.append(element("dt", { text: "waited for by" }), line);
     }
@@ -47,8 +51,9 @@ class Panel {
   }
 
   link(which, index) {
-    const engine = this.model.data[which], layer = this.model.layers[engine.layer[index]];
-    const text = `${this.model.data.instructions[engine.instruction[index]]} of ${layer.name} at ` +
+    const engine = this.model.data.queues[which], layer = this.model.layers[engine.layer[index]];
+    const text = `${coreName(this.model, which, ": ")}` +
+      `${this.model.data.instructions[engine.instruction[index]]} of ${layer.name} at ` +
       count(engine.start[index]);
     const button = element("button", { class: "link", text });
     button.type = "button";
@@ -82,13 +87,18 @@ function copyOldWay(text) {
   field.remove();
 }
 
-/* For every command, those of the other engine that wait for it. */
-function followers(data, which) {
-  const other = data[which === "tiu" ? "gdma" : "tiu"], found = new Map();
-  other.needed.forEach((needed, i) => {
-    if (needed < 0) return;
-    if (!found.has(needed)) found.set(needed, []);
-    found.get(needed).push(i);
-  });
+/* By queue, for every command those that wait for it: of the other engine, of other cores. */
+function followers(data) {
+  const found = perQueue(data, () => new Map());
+  const add = (which, index, user) => {
+    if (!found[which].has(index)) found[which].set(index, []);
+    found[which].get(index).push(user);
+  };
+  for (const [which, queue] of Object.entries(data.queues)) {
+    queue.needed.forEach((needed, i) => {
+      if (needed >= 0) add(queue.other, needed, [which, i]);
+    });
+    for (const [i, places] of queue.awaits) for (const place of places) add(...place, [which, i]);
+  }
   return found;
 }

@@ -1,15 +1,18 @@
 /* The head of the page: totals, how the engines overlap, and the bounds. */
 function drawSummary(model) {
-  const { report, chip } = model.data, total = Math.max(1, model.total);
-  byId("subtitle").textContent =
-    `estimated at ${chip.clock_hertz / 1e9} GHz · ${count(report.bdc.instructions)} compute and ` +
+  const { report, chip, cores } = model.data, total = Math.max(1, model.total);
+  const several = cores.length > 1, engines = total * cores.length;
+  byId("subtitle").textContent = `estimated at ${chip.clock_hertz / 1e9} GHz · ` + (several
+    ? `${cores.length} cores, ${DDR_WORDS[report.ddr]} · ` : "") +
+    `${count(report.bdc.instructions)} compute and ` +
     `${count(report.gdma.instructions)} DMA commands · ${model.layers.length} layers`;
   const moved = Object.values(report.gdma.bytes).reduce((a, b) => a + b, 0);
   const seconds = total / chip.clock_hertz;
   const cards = [
     [count(model.total), `cycles (${report.milliseconds.toFixed(3)} ms)`],
-    [percent(report.bdc.busy_cycles / total), "compute engine busy"],
-    [percent(report.gdma.busy_cycles / total), "DMA engine busy"],
+    ...(several ? otherDdr(report, chip) : []),
+    [percent(report.bdc.busy_cycles / engines), `compute engine${several ? "s" : ""} busy`],
+    [percent(report.gdma.busy_cycles / engines), `DMA engine${several ? "s" : ""} busy`],
     [percent(report.usage.exposed_dma / total), "exposed DMA"],
     ...(report.gap ? [[`${report.gap.ratio.toFixed(2)}×`, "the gap: cycles over the floor of the " +
       "network"]] : []),
@@ -25,8 +28,18 @@ function drawSummary(model) {
     byId("cards").append(element("div", { class: "card", title }, element("b", { text: figure }),
       element("span", { text: words })));
   }
-  drawUsage(report.usage, total, model);
+  drawUsage(total, model);
   drawFloor(report.floor, total, model);
+}
+
+const DDR_WORDS = { each: "each with all of the bandwidth of DDR",
+  shared: "sharing the bandwidth of DDR" };
+
+/* What the cycles are the other way. */
+function otherDdr(report, chip) {
+  const shares = report.ddr === "shared", cycles = report[shares ? "ddr_each" : "ddr_shared"];
+  return [[count(cycles), `cycles if cores ${shares ? "had all of DDR's rate each" : "share DDR"} ` +
+    `(${(cycles / chip.clock_hertz * 1e3).toFixed(3)} ms)`]];
 }
 
 /* What published times of programs of its kind lead to expect, or that there are too few. */
@@ -38,7 +51,19 @@ function siliconCard(found) {
     `on silicon (published: ${found.rows} rows of ${found.wanted})`, found.networks.join(", ")];
 }
 
-function drawUsage(usage, total, model) {
+function drawUsage(total, model) {
+  const { report } = model.data, { floor } = report;
+  (report.cores ?? [report]).forEach(({ usage }, core) => {
+    if (report.cores) byId("usage").append(element("h3", { text: `core ${core}` }));
+    byId("usage").append(...usageBar(usage, total));
+  });
+  const bound = floor.dma > floor.compute ? "DMA" : "compute";
+  byId("usage").append(element("p", { class: "hint", text: `The run is ${bound}-bound: ` +
+    `${count(Math.max(floor.dma, floor.compute))} of ${count(model.total)} cycles are commands of ` +
+    `the ${bound === "DMA" ? "DMA" : "compute"} engine.` }));
+}
+
+function usageBar(usage, total) {
   const parts = [
     ["both engines", usage.both, "var(--both)"],
     ["DMA alone (exposed DMA)", usage.exposed_dma, "var(--dma)"],
@@ -54,22 +79,21 @@ function drawUsage(usage, total, model) {
       element("span", { class: "number", text: count(cycles) }),
       element("span", { class: "number", text: percent(cycles / total) }));
   }
-  byId("usage").append(stack, keys);
-  const { floor } = model.data.report;
-  const bound = floor.dma > floor.compute ? "DMA" : "compute";
-  byId("usage").append(element("p", { class: "hint", text: `The run is ${bound}-bound: ` +
-    `${count(Math.max(floor.dma, floor.compute))} of ${count(model.total)} cycles are commands of ` +
-    `the ${bound === "DMA" ? "DMA" : "compute"} engine.` }));
+  return [stack, keys];
 }
 
 function drawFloor(floor, total, model) {
-  const bars = element("div", { class: "bars" });
+  const bars = element("div", { class: "bars" }), several = model.data.cores.length > 1;
+  const [most, even] = several ? [", of the core that has most", ", shared out evenly"] : ["", ""];
   const rows = [
     ["this run", model.total, "var(--accent)", "until the last command ends"],
-    ["DMA-bound", floor.dma, "var(--dma)", "this program's DMA commands back to back"],
-    ["compute-bound", floor.compute, "var(--compute)", "this program's compute commands back to back"],
-    ["DDR floor", floor.ddr, "var(--even)", "weights, inputs and outputs moved once at peak rate"],
-    ["array floor", floor.array, "var(--odd)", "all multiply-accumulates at the array's peak"],
+    ["DMA-bound", floor.dma, "var(--dma)", `this program's DMA commands back to back${most}`],
+    ["compute-bound", floor.compute, "var(--compute)",
+      `this program's compute commands back to back${most}`],
+    ["DDR floor", floor.ddr, "var(--even)",
+      `weights, inputs and outputs moved once at peak rate${even}`],
+    ["array floor", floor.array, "var(--odd)",
+      `all multiply-accumulates at the array's peak${even}`],
   ];
   for (const [name, cycles, colour, words] of rows) {
     const bar = element("div", { class: "bar",

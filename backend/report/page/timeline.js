@@ -12,6 +12,7 @@ class Timeline {
     this.tracks = buildTracks(model);
     this.height = AXIS + this.tracks.reduce((sum, track) => sum + track.height + GAP, 0);
     this.canvas.style.height = `${this.height}px`;
+    this.overview.style.height = `${4 + 32 * model.data.cores.length}px`;
     this.from = 0;
     this.to = Math.max(1, model.total);
     this.chosen = -1;
@@ -58,7 +59,7 @@ class Timeline {
 
   /* Move as little as it takes to see a command. */
   reveal({ which, index }) {
-    const engine = this.model.data[which], from = engine.start[index];
+    const engine = this.model.data.queues[which], from = engine.start[index];
     const to = from + engine.cycles[index];
     if (from >= this.from && to <= this.to) return;
     const length = Math.max(this.to - this.from, 1.2 * (to - from)), at = (from + to) / 2;
@@ -102,7 +103,7 @@ class Timeline {
 
   /* A frame around the command itself, in the row of its engine. */
   markCommand(context) {
-    const { which, index } = this.command, engine = this.model.data[which];
+    const { which, index } = this.command, engine = this.model.data.queues[which];
     let top = AXIS;
     for (const track of this.tracks) {
       if (track.engine === which) {
@@ -245,11 +246,12 @@ function drawAxis(view, context) {
   context.fillText("cycles", 8, AXIS / 2);
 }
 
-/* Both engines over the whole run, and which part is shown. */
+/* All engines over the whole run, and which part is shown. */
 function drawOverview(view) {
-  const height = 36, context = prepare(view.overview, height), total = Math.max(1, view.model.total);
+  const { model } = view, { cores } = model.data, height = 4 + 32 * cores.length, context = prepare(view.overview, height), total = Math.max(1, view.model.total);
   const whole = { width: view.width, time: (x) => x / view.width * total };
-  const rows = [[view.model.busy.tiu, themed.compute, 3], [view.model.busy.gdma, themed.dma, 19]];
+  const rows = cores.flatMap((core, i) => [[model.busy[core.tiu], themed.compute, 3 + 32 * i],
+    [model.busy[core.gdma], themed.dma, 19 + 32 * i]]);
   for (const [cover, colour, top] of rows) {
     context.fillStyle = colour;
     for (let x = 0; x < whole.width; x++) {
@@ -258,8 +260,10 @@ function drawOverview(view) {
     }
   }
   context.fillStyle = themed.faint;
-  context.fillText("compute busy", 8, 10);
-  context.fillText("DMA busy", 8, 26);
+  cores.forEach((core, i) => {
+    context.fillText(`${coreName(model, core.tiu, ": ")}compute busy`, 8, 10 + 32 * i);
+    context.fillText(`${coreName(model, core.gdma, ": ")}DMA busy`, 8, 26 + 32 * i);
+  });
   context.strokeStyle = themed.accent;
   context.lineWidth = 2;
   const left = LABEL_WIDTH + view.from / total * view.width;
@@ -286,8 +290,8 @@ function hideTooltip() {
 }
 
 function drawLegend(model) {
-  const kinds = new Set(model.data.tiu.instruction.map((i) =>
-    instructionKind(model.data.instructions[i])));
+  const kinds = new Set(model.data.cores.flatMap((core) => model.data.queues[core.tiu].instruction)
+    .map((i) => instructionKind(model.data.instructions[i])));
   const ops = model.ops.filter(Boolean).slice(0, PALETTE.length - 1);
   const lines = [
     ["layers", ops.map((op) => [model.opColour(op), opName(op)])],

@@ -82,60 +82,87 @@ class AreaTrack {
   }
 }
 
-function buildTracks(model) {
-  const { data } = model, { chip } = data;
-  const group = (which) => new BoxTrack(`groups (${which === "tiu" ? "compute" : "DMA"})`, 18,
-    model.groups[which].cover,
+/* The head of a core's rows: its name, and a line across. */
+class HeadTrack {
+  constructor(title) {
+    Object.assign(this, { title, label: "", height: 18 });
+  }
+
+  draw(view, context, top) {
+    context.fillStyle = themed.faint;
+    context.fillRect(LABEL_WIDTH, top + this.height / 2, view.width, 1);
+    context.fillStyle = themed.text;
+    context.font = context.font.replace("11.5px", "bold 11.5px");
+    context.fillText(this.title, 8, top + this.height / 2);
+  }
+
+  hit() {
+    return null;
+  }
+}
+
+/* What an engine does: groups, layers, and the commands themselves. */
+function engineTracks(model, which) {
+  const { data } = model, queue = data.queues[which];
+  const words = queue.engine === "tiu" ? "compute" : "DMA";
+  const group = () => new BoxTrack(`groups (${words})`, 18, model.groups[which].cover,
     (i) => (model.groups[which].ids[i] % 2 ? themed.odd : themed.even),
     (i) => [`group ${model.groups[which].ids[i]}`, String(model.groups[which].ids[i])],
     (i) => describeGroup(model, model.groups[which].ids[i]));
-  const layer = (which) => new BoxTrack(`layers (${which === "tiu" ? "compute" : "DMA"})`, 22,
-    model.runs[which].cover,
+  const layer = new BoxTrack(`layers (${words})`, 22, model.runs[which].cover,
     (i) => model.opColour(model.layers[model.runs[which].ids[i]].op),
     (i) => model.layers[model.runs[which].ids[i]].name,
     (i) => describeLayer(model, model.runs[which].ids[i]));
-  const tiu = new BoxTrack("compute (TIU)", 34, model.busy.tiu,
-    (i) => INSTRUCTION_PALETTE[instructionKind(data.instructions[data.tiu.instruction[i]])],
-    (i) => wordings(data.instructions[data.tiu.instruction[i]]),
-    (i) => describeCommand(model, "tiu", i));
-  const gdma = new BoxTrack("DMA (GDMA)", 34, model.busy.gdma,
-    (i) => directionColour(data.gdma.direction[i]),
-    (i) => [`${data.gdma.direction[i].replaceAll("_", " ")} ${bytes(data.gdma.bytes[i])}`,
-      bytes(data.gdma.bytes[i])],
-    (i) => describeCommand(model, "gdma", i));
-  Object.assign(tiu, { engine: "tiu" });
-  Object.assign(gdma, { engine: "gdma" });
+  const commands = queue.engine === "tiu"
+    ? new BoxTrack("compute (TIU)", 34, model.busy[which],
+      (i) => INSTRUCTION_PALETTE[instructionKind(data.instructions[queue.instruction[i]])],
+      (i) => wordings(data.instructions[queue.instruction[i]]),
+      (i) => describeCommand(model, which, i))
+    : new BoxTrack("DMA (GDMA)", 34, model.busy[which],
+      (i) => directionColour(queue.direction[i]),
+      (i) => [`${queue.direction[i].replaceAll("_", " ")} ${bytes(queue.bytes[i])}`,
+        bytes(queue.bytes[i])],
+      (i) => describeCommand(model, which, i));
+  Object.assign(commands, { engine: which });
+  return [...(model.layers.some((row) => row.group) ? [group()] : []), layer, commands];
+}
+
+function buildTracks(model) {
+  const { data } = model, { chip, cores } = data, several = cores.length > 1;
   const { commands, cover } = model.chain;
+  const computes = (i) => data.queues[commands[i].which].engine === "tiu";
   const chain = new BoxTrack("critical path", 14, cover,
-    (i) => (commands[i].which === "tiu" ? themed.compute : themed.dma),
-    (i) => (commands[i].which === "tiu" ? ["compute", "C"] : ["DMA", "D"]),
+    (i) => (computes(i) ? themed.compute : themed.dma),
+    (i) => (computes(i) ? ["compute", "C"] : ["DMA", "D"]),
     (i) => describeCommand(model, commands[i].which, commands[i].index));
-  const gigabytes = chip.clock_hertz / 1e9;
-  const grouped = model.layers.some((row) => row.group);
-  const ofGroups = (which) => (grouped ? [group(which)] : []);
-  return [
-    chain, ...ofGroups("tiu"), layer("tiu"), tiu,
-    new AreaTrack("array utilisation", 30, model.array, 1, () => themed.compute, percent),
-    ...ofGroups("gdma"), layer("gdma"), gdma,
-    new AreaTrack("DDR bandwidth", 30, model.rate, Math.max(chip.load, chip.store),
-      () => themed.load, (value) => `${(value * gigabytes).toFixed(1)} GB/s`),
-    new AreaTrack("local memory in use", 34, model.local, chip.local_bytes, () => themed.local,
+  const gigabytes = chip.clock_hertz / 1e9, rate = Math.max(chip.load, chip.store);
+  const ddr = new AreaTrack(several ? "DDR of all cores" : "DDR bandwidth", 30, model.rate,
+    rate * (data.report.ddr === "each" ? cores.length : 1), () => themed.load,
+    (value) => `${(value * gigabytes).toFixed(1)} GB/s`);
+  const ofCore = (core, i) => [
+    ...(several ? [new HeadTrack(`core ${i}`)] : []),
+    ...engineTracks(model, core.tiu),
+    new AreaTrack("array utilisation", 30, model.array[i], 1, () => themed.compute, percent),
+    ...engineTracks(model, core.gdma), ...(several ? [] : [ddr]),
+    new AreaTrack("local memory in use", 34, model.local[i], chip.local_bytes, () => themed.local,
       (value) => `${bytes(Math.round(value))} per lane, ${percent(value / chip.local_bytes)}`),
-    new BankTrack(model),
+    new BankTrack(model, core),
   ];
+  return [chain, ...(several ? [ddr] : []), ...cores.flatMap(ofCore)];
 }
 
 /* Of an instruction: with its form, without. */
 const wordings = (name) => [name, name.split(".")[0]];
 
 function describeCommand(model, which, i) {
-  const engine = model.data[which], row = model.layers[engine.layer[i]];
+  const engine = model.data.queues[which], row = model.layers[engine.layer[i]];
   const pairs = [
+    ["core", coreName(model, which).replace("core ", "")],
     ["layer", row.name], ["op", row.op], ["group", row.group ? String(row.group) : "none"],
     ["cycles", `${count(engine.cycles[i])}, from ${count(engine.start[i])}`],
   ];
-  if (which === "gdma") {
-    const rate = engine.bytes[i] / engine.cycles[i] * model.data.chip.clock_hertz / 1e9;
+  if (engine.engine === "gdma") {
+    const rate = perCycle(engine.bytes[i], engine.cycles[i]) * model.data.chip.clock_hertz / 1e9;
     pairs.push([engine.direction[i].replaceAll("_", " "),
       `${bytes(engine.bytes[i])}, ${rate.toFixed(1)} GB/s`]);
   } else if (engine.array[i]) {
