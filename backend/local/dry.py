@@ -17,7 +17,7 @@ from xdsl_tpu.backend.kernels.int8.coefficients import layout_of
 from xdsl_tpu.backend.kernels.lanes import View
 from xdsl_tpu.backend.kernels.support import dtype_of
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
-from xdsl_tpu.backend.local.forms import row_form
+from xdsl_tpu.backend.local.forms import has_coefficients, row_form
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.local.views import merged_views
 from xdsl_tpu.backend.program import Program
@@ -128,12 +128,19 @@ def operand_slice(
         return LocalValue(tensor, start, full, Form.ROW)
     if isinstance(op, MergesTaps) and index == 0 and any(op.merged_taps()):
         return merged_slice(value, op, places, chip, address)
-    if by_channel and isinstance(op, tpu.Conv2DOp) and bool(op.coeff_merged.value.data):
-        part = replace(layout_of(op, chip), channels=size.c)
-        shape = (1, size.c, 1, ceil_div(part.lane_bytes, part.places))
+    if has_coefficients(op, index) and (by_channel or size != full):
+        assert isinstance(op, tpu.Conv2DOp)
+        shape = (1, size.c, 1, coefficient_bytes(op, size.c, chip))
         tensor = compact(chip, address, shape, element_of(value))
         return LocalValue(tensor, places[1](value), full, Form.COEFFICIENTS)
     return value_slice(value, places, full, chip, address, eu_align=not _is_dense(op, index))
+
+
+def coefficient_bytes(op: tpu.Conv2DOp, channels: int, chip: Chip) -> int:
+    """Bytes for each of some whole lane groups of channels, or the last ones, whose coefficients
+    are merged."""
+    part = replace(layout_of(op, chip), channels=channels)
+    return ceil_div(part.lane_bytes, part.places)
 
 
 def _is_dense(op: Operation, index: int) -> bool:

@@ -1,10 +1,12 @@
 """How the values of a group are arranged on the lanes, beyond channel by channel.
 
-Three arrangements are decided by looking at the users, so that the DMA does the work:
+Four arrangements are decided by looking at the users, so that the DMA does the work:
 
 - ROW: a weight with one channel that its user needs in every lane (biases, row vectors);
 - MERGED: the operand of a convolution whose filter taps were moved into the lanes, together with
   the casts between its load and the convolution;
+- COEFFICIENTS: of the merged ones of a quantised convolution those of some channels, of which each
+  lane has all parts together;
 - ROTATED: cyclic shifts along the channels whose result is only stored.
 """
 
@@ -45,6 +47,8 @@ def arrangements(group: tpu.GroupOp, lanes: int) -> dict[SSAValue, Arrangement]:
             row = _row(op, kind, lanes)
             if row is not None:
                 found[op.output] = row
+            elif _is_part_of_coefficients(op):
+                found[op.output] = Arrangement(Form.COEFFICIENTS)
         elif isinstance(op, MergesTaps):
             found |= {value: Arrangement(Form.MERGED, op) for value in _merged(op)}
         elif (turned := _rotation(op)) is not None and _only_stored(op.results[0]):
@@ -53,6 +57,18 @@ def arrangements(group: tpu.GroupOp, lanes: int) -> dict[SSAValue, Arrangement]:
             if rotation or before:
                 found[op.results[0]] = Arrangement(Form.ROTATED, rotation=rotation)
     return found
+
+
+def has_coefficients(op: Operation, index: int) -> bool:
+    """Whether an operand holds filter, bias and factors of a quantised convolution together."""
+    return isinstance(op, tpu.Conv2DOp) and index == 1 and bool(op.coeff_merged.value.data)
+
+
+def _is_part_of_coefficients(load: tpu.LoadOp) -> bool:
+    """Whether cores load those of their own channels."""
+    if load.ginfo is None or len(load.ginfo.c_slice) < 2:
+        return False
+    return any(has_coefficients(use.operation, use.index) for use in load.output.uses)
 
 
 def _row(load: tpu.LoadOp, kind: GroupType, lanes: int) -> Arrangement | None:

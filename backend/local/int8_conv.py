@@ -3,17 +3,22 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import TypeAlias
 
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Window
 from xdsl_tpu.backend.kernels.int8.coefficients import Coefficients, convolve, filter_of, layout_of
 from xdsl_tpu.backend.kernels.lanes import window_of
 from xdsl_tpu.backend.kernels.support import DdrValue
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
-from xdsl_tpu.backend.kernels.transfer import fetch
+from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.parts import Part
+from xdsl_tpu.backend.local.transfer import STREAMED_BYTES
 from xdsl_tpu.backend.local.views import conv_axes, covered, group_pieces, merged_views, sliding
 from xdsl_tpu.backend.tensor import (
     DType,
@@ -28,6 +33,8 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
+from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout
+from xdsl_tpu.dialects.interpreters.layouts import WIDEST_ROW
 
 
 def conv2d(context: LocalContext) -> None:
@@ -62,24 +69,82 @@ def conv2d(context: LocalContext) -> None:
                 _piece(context, out.tensor, source, parts, channels, place.window)
 
 
+def loads_in_parts(op: Operation, target: LocalValue, chip: Chip) -> bool:
+    """Whether `load_coefficients` brings an operand, merged coefficients: it is not one box, or
+    large."""
+    assert isinstance(op, tpu.Conv2DOp)
+    return target.form is Form.COEFFICIENTS or _is_streamed(layout_of(op, chip), chip)
+
+
 def load_coefficients(
     emitter: Emitter, op: Operation, target: LocalValue, source: DdrValue
 ) -> None:
-    """Bring the coefficients of some whole lane groups, or the last ones, of a convolution."""
+    """Bring the coefficients of a convolution, or those of some whole lane groups, or the last
+    ones: large filters some places at a time, so that work on the first ones can begin."""
     assert isinstance(op, tpu.Conv2DOp)
     chip, whole = emitter.chip, layout_of(op, emitter.chip)
-    part = replace(whole, channels=target.tensor.shape[1])
-    place, step, word = target.start.c // chip.lanes, whole.lane_bytes, DType.I32.bytes
-    for at, to, size in (
-        (place * whole.requant_step, 0, part.bias),
-        (whole.bias + place * word, part.bias, part.places * word * part.has_bias),
-        (whole.filter + place * whole.row, part.filter, part.places * part.row),
-    ):
-        if not size:
-            continue
-        shape = (1, part.lanes, 1, size)
-        box = GlobalTensor(source.address + at, shape, (step, step, size, 1), source.dtype)
-        fetch(emitter, compact(chip, target.tensor.address + to, shape, source.dtype), box)
+    word, runs = DType.I32.bytes, list[_Run]()
+    if target.form is Form.COEFFICIENTS:
+        part, place = replace(whole, channels=target.tensor.shape[1]), target.start.c // chip.lanes
+        runs.append((place * whole.requant_step, 0, part.bias))
+        if part.has_bias:
+            runs.append((whole.bias + place * word, part.bias, part.places * word))
+        first = whole.filter + place * whole.row
+        pieces = _streamed(part, whole.lane_bytes, 0, chip)
+        runs += [(first + at, part.filter + at, size) for at, _, size in pieces]
+    else:
+        part = whole
+        runs += _streamed(part, whole.lane_bytes, whole.filter, chip)
+    for at, to, size in runs:
+        box = _box(part.lanes, size, whole.lane_bytes, source)
+        local = compact(chip, target.tensor.address + to, box.shape, source.dtype)
+        fetch(emitter, local, replace(box, address=source.address + at))
+
+
+def _is_streamed(whole: CoefficientLayout, chip: Chip) -> bool:
+    return len(_streamed(whole, whole.lane_bytes, whole.filter, chip)) > 1
+
+
+_Run: TypeAlias = tuple[int, int, int]
+"""Bytes that lie together in a lane: where in its row in DDR, where in the lane, how many."""
+
+LONGER = 1 / 16
+"""By how much the pieces of a filter may take longer than the whole."""
+
+
+def _box(lanes: int, size: int, step: int, source: DdrValue) -> GlobalTensor:
+    return GlobalTensor(source.address, (1, lanes, 1, size), (step, step, size, 1), source.dtype)
+
+
+@lru_cache(maxsize=1024)
+def _streamed(part: CoefficientLayout, step: int, head: int, chip: Chip) -> list[_Run]:
+    """The transfers of filters with `head` bytes before them; `step`: from lane to lane in DDR.
+
+    Of large filters as many places at a time as have the first and the last of them soonest, both
+    together, where that takes hardly longer in all: every transfer has a start, and short runs of
+    a lane come at a lower rate.
+    """
+    size = part.places * part.row
+    if part.depthwise or size * part.lanes < STREAMED_BYTES:
+        return [(0, 0, head + size)]
+    source, most = DdrValue(0, (1,), DType.I8), max(1, (WIDEST_ROW - head) // part.row)
+
+    def cycles_of(places: int) -> tuple[int, int]:
+        """Of the first transfer, and of all."""
+        sizes = [one.size * part.row for one in cut(part.places, places)]
+        sizes[0] += head
+        cycles: list[int] = []
+        for size in sizes:
+            box = _box(part.lanes, size, step, source)
+            cycles.append(load_cycles(compact(chip, 0, box.shape, source.dtype), box, chip))
+        return cycles[0], sum(cycles)
+
+    ways = {places: cycles_of(places) for places in range(1, min(most, part.places) + 1)}
+    longest = (1 + LONGER) * min(total for _, total in ways.values())
+    quick = [places for places, (_, total) in ways.items() if total <= longest]
+    places = min(quick, key=lambda one: sum(ways[one]))
+    ends = [head + (one.start + one.size) * part.row for one in cut(part.places, places)]
+    return [(at, at, end - at) for at, end in pairwise((0, *ends))]
 
 
 def _merged(context: LocalContext, op: tpu.Conv2DOp, x: LocalValue, parts: Coefficients) -> None:

@@ -25,7 +25,9 @@ from xdsl_tpu.backend.local.dry import (
     taps_of,
     value_slice,
 )
+from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.image import load_pack
+from xdsl_tpu.backend.local.int8_conv import load_coefficients, loads_in_parts
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
 from xdsl_tpu.backend.tensor import GlobalTensor
@@ -123,7 +125,10 @@ def measure_load(
         image = source.as4((full.n, full.c, full.h, full.w))
         return measure_taps(value, merging, image, (sizes, starts), chip)
     target = operand_slice(user, index, (sizes, starts), kind, chip, 0)
-    load_slice(emitter, target, source)
+    if has_coefficients(user, index) and loads_in_parts(user, target, chip):
+        load_coefficients(emitter, user, target, source)
+    else:
+        load_slice(emitter, target, source)
     return Moved(emitter.gdma_cycles, emitter.tiu_cycles)
 
 

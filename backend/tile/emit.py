@@ -9,14 +9,16 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, ddr_value, where
 from xdsl_tpu.backend.kernels.tables import load_table
-from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
+from xdsl_tpu.backend.local.context import LocalContext, LocalValue, Scratch
+from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.gather import image_of, load_gathered, reading
 from xdsl_tpu.backend.local.gather_rows import load_rows
 from xdsl_tpu.backend.local.image import load_pack, packed
-from xdsl_tpu.backend.local.int8_conv import load_coefficients
+from xdsl_tpu.backend.local.int8_conv import load_coefficients, loads_in_parts
 from xdsl_tpu.backend.local.lane_image import load_image, store_image
 from xdsl_tpu.backend.local.mapped import mapped
 from xdsl_tpu.backend.local.schedule import is_held
@@ -71,8 +73,8 @@ def _load(emitter: Emitter, step: Load) -> None:
         _load_pack(emitter, step, weight)
     elif step.taps is not None:
         load_merged(emitter, target, image_of(step.source, target.full), step.taps)
-    elif target.form is Form.COEFFICIENTS:
-        load_coefficients(emitter, step.op, target, ddr_value(step.source))
+    elif (conv := _quantised(step, emitter.chip)) is not None:
+        load_coefficients(emitter, conv, target, ddr_value(step.source))
     elif read is not None and read.rows is not None:
         table, index = ddr_value(read.rows.table), ddr_value(read.rows.index)
         load_rows(emitter, target, table, index)
@@ -113,8 +115,20 @@ def _served(step: Load) -> Operation:
     if read is not None and read.picker is not None:
         return read.picker
     if is_held(step.op) or _packed(step) is not None:
-        return next((use.operation for use in step.op.results[0].uses), step.op)
+        return _reader(step.op)
     return step.op
+
+
+def _quantised(step: Load, chip: Chip) -> Operation | None:
+    """The convolution whose merged coefficients a step loads part by part."""
+    op, target = _reader(step.op) if isinstance(step.op, tpu.LoadOp) else step.op, step.targets[0]
+    is_filter = has_coefficients(op, 1) and op.operands[1] is target.value
+    return op if is_filter and loads_in_parts(op, target.place, chip) else None
+
+
+def _reader(load: Operation) -> Operation:
+    """The op that reads what a Load brings."""
+    return next((use.operation for use in load.results[0].uses), load)
 
 
 def _store(emitter: Emitter, step: Store) -> None:

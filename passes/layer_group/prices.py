@@ -16,6 +16,7 @@ from xdsl_tpu.backend.kernels.support import dtype_of
 from xdsl_tpu.backend.layer_cost import run_alone
 from xdsl_tpu.backend.local.context import LocalValue
 from xdsl_tpu.backend.local.dry import NOWHERE
+from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.gather import gather_cost, reading
 from xdsl_tpu.backend.local.measure import (
     Measured,
@@ -178,6 +179,8 @@ class Prices:
         if merging is not None:
             out = merging.results[0]
             own = (self.signature(merging), part.sizes(out), part.starts(out))
+        if has_coefficients(user, index) and part.slicing is not None:
+            own = (self.signature(user),)
         form = (user.name, index) if own is None else own
         key = ("load", value.type, user.results[0].type, form, part.kind, part.sizes(value))
         key = (*key, _weight_kind(value))

@@ -26,6 +26,7 @@ from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scrat
 from xdsl_tpu.backend.local.int8_lookup import lookup
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType, aligned
+from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.layer_group.values import Secs
@@ -69,6 +70,18 @@ def test_shuffled_channels(size: int, channels: int, group: int) -> None:
     b = case.op("tpu.ShuffleChannel", [a], {"group": f"{group} : i64"}, "b", shape, S8)
     conv(case, b, "y", (shape, shape), (3, 3), pad=1)
     run(case)
+
+
+def test_large_filters_come_some_places_at_a_time() -> None:
+    """Work on the first channels begins while the last filters are on their way."""
+    case = QuantCase(seed=5)
+    shape, wide = (1, 128, 4, 4), (1, 320, 4, 4)
+    conv(case, case.integers("x", shape), "y", (shape, wide), (3, 3), pad=1)
+    program = check(case, grouped(case)).program
+    timeline = simulate(program.tiu, program.gdma, load_chip())
+    first = timeline.events[Engine.TIU][0].start
+    late = [event for event in timeline.events[Engine.GDMA] if event.start > first]
+    assert sum(event.cycles for event in late) > timeline.busy[Engine.GDMA] / 2
 
 
 @pytest.mark.parametrize("secs", [Secs(), Secs(h=4), Secs(h=3, w=2)], ids=str)

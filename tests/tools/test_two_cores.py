@@ -80,9 +80,13 @@ def test_movement_is_shared(call: Run, tmp_path: Path) -> None:
     assert first["gdma"]["busy_cycles"] == pytest.approx(second["gdma"]["busy_cycles"], rel=0.1)
 
 
-def test_filters_are_shared_by_output_channels(call: Run, tmp_path: Path) -> None:
-    """Little to compute with many weights: each core loads the filters of its channels."""
-    random, wide = np.random.default_rng(2), 128
+@pytest.mark.parametrize(("quantize", "wide"), [("F16", 128), ("INT8", 512)])
+def test_filters_are_shared_by_output_channels(
+    quantize: str, wide: int, call: Run, tmp_path: Path
+) -> None:
+    """Little to compute with many weights: each core loads the filters of its channels. Large ones
+    of 8 bits, with their biases and factors, come some places at a time."""
+    random, options = np.random.default_rng(2), FORMATS[quantize]
     arrays = {
         name: random.standard_normal(shape).astype(np.float32) / 16
         for name, shape in (("w", (wide, 64, 3, 3)), ("b", (wide,)))
@@ -95,8 +99,19 @@ def test_filters_are_shared_by_output_channels(call: Run, tmp_path: Path) -> Non
     weights = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
     graph = helper.make_graph([node], "filters", values[:1], values[1:], weights)
     model = written(graph, tmp_path)
-    one, two = (outputs(call, model, tmp_path, cores) for cores in (1, 2))
-    np.testing.assert_array_equal(one["y_Conv_f32"], two["y_Conv_f32"])
+    one, two = (outputs(call, model, tmp_path, cores, *options) for cores in (1, 2))
+    assert one.keys() == two.keys()
+    for key, found in one.items():
+        np.testing.assert_array_equal(found, two[key])
+    loads: list[int] = []
+    for cores in (1, 2):
+        report = tmp_path / "report.json"
+        out = tmp_path / f"on{cores}"
+        assert not call("tpu-run", out, "--no-values", "--report", report, *CHIP).status
+        gdma = json.loads(report.read_text(encoding="utf-8"))["gdma"]
+        loads.append(gdma["bytes"]["load"])
+    image = 64 * 4 * 4 * 4
+    assert loads[1] <= loads[0] + image, "no weight is loaded twice"
     assert "csecs = 2 " in (tmp_path / "on2" / "final.mlir").read_text(encoding="utf-8")
 
 
