@@ -6,7 +6,7 @@ the store and the load of what crosses it, and, around parts that need much loca
 that cannot be loaded ahead.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -14,6 +14,7 @@ from typing import TypeAlias
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.passes.layer_group.alike import Alikeness
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
 from xdsl_tpu.passes.layer_group.clock import Clock, Cost, SlicedCost
 from xdsl_tpu.passes.layer_group.cost import CostTable
@@ -83,7 +84,8 @@ class OptimalSearch:
         self._prefixes: list[_Best | None] = []
         self._slices: dict[tuple[int, int], _Slices | None] = {}
         self._plans: dict[tuple[int, int, Secs], Group | None] = {}
-        self._shares: dict[tuple[int, int, Secs], Cost | None] = {}
+        self._shares: dict[Hashable, Cost | None] = {}
+        self._alike = Alikeness(self.ops, self.costs.moves, prices.signature)
         self._costs_to: dict[int, list[tuple[int, Cost]]] = {}
         for base in bases:
             low = len(self.low)
@@ -221,14 +223,18 @@ class OptimalSearch:
         for secs in self.searcher.shares(self.ops[end - 1 : end]):
             earliest = max(self.low[end - 1], end - SHARED_OPS)
             for start in range(end - 1, earliest - 1, -1):
-                key = (start, end, secs)
-                if key not in self._shares:
-                    self._shares[key] = self._share(start, end, secs)
-                cost, before = self._shares[key], best[start]
+                cost, before = self._known_share(start, end, secs), best[start]
                 if cost is None:
                     break
-                if before is not None and self._plans.get(key, True) is not None:
+                if before is not None and self._plans.get((start, end, secs), True) is not None:
                     yield _Best(self.costs.after_straight(before.clock, end, cost), start, secs)
+
+    def _known_share(self, start: int, end: int, secs: Secs) -> Cost | None:
+        """The same, found once for ranges that are alike and as long beside straight groups."""
+        key = (self._alike.of(start, end), secs, start < self.reach[end - 1])
+        if key not in self._shares:
+            self._shares[key] = self._share(start, end, secs)
+        return self._shares[key]
 
     def _share(self, start: int, end: int, secs: Secs) -> Cost | None:
         """What a range costs when each core has one of its sections; None when it cannot."""
