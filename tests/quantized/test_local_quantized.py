@@ -74,11 +74,11 @@ def test_shuffled_channels(size: int, channels: int, group: int) -> None:
 
 def test_large_filters_come_some_places_at_a_time() -> None:
     """Work on the first channels begins while the last filters are on their way."""
-    case = QuantCase(seed=5)
+    case, chip = QuantCase(seed=5, chip="bm1688"), load_chip("bm1688")
     shape, wide = (1, 128, 4, 4), (1, 320, 4, 4)
     conv(case, case.integers("x", shape), "y", (shape, wide), (3, 3), pad=1)
-    program = check(case, grouped(case)).program
-    timeline = simulate(program.tiu, program.gdma, load_chip())
+    program = check(case, grouped(case, chip=chip)).program
+    timeline = simulate(program.tiu, program.gdma, chip)
     first = timeline.events[Engine.TIU][0].start
     late = [event for event in timeline.events[Engine.GDMA] if event.start > first]
     assert sum(event.cycles for event in late) > timeline.busy[Engine.GDMA] / 2
