@@ -129,16 +129,16 @@ def operand_slice(
     if isinstance(op, MergesTaps) and index == 0 and any(op.merged_taps()):
         return merged_slice(value, op, places, chip, address)
     if has_coefficients(op, index) and (by_channel or size != full):
-        assert isinstance(op, tpu.Conv2DOp)
         shape = (1, size.c, 1, coefficient_bytes(op, size.c, chip))
         tensor = compact(chip, address, shape, element_of(value))
         return LocalValue(tensor, places[1](value), full, Form.COEFFICIENTS)
     return value_slice(value, places, full, chip, address, eu_align=not _is_dense(op, index))
 
 
-def coefficient_bytes(op: tpu.Conv2DOp, channels: int, chip: Chip) -> int:
-    """Bytes for each of some whole lane groups of channels, or the last ones, whose coefficients
-    are merged."""
+def coefficient_bytes(op: Operation, channels: int, chip: Chip) -> int:
+    """Bytes for each of some whole lane groups of channels, or the last ones, of an op whose
+    coefficients are merged (`has_coefficients`)."""
+    assert isinstance(op, tpu.Conv2DOp)
     part = replace(layout_of(op, chip), channels=channels)
     return ceil_div(part.lane_bytes, part.places)
 

@@ -85,6 +85,7 @@ class OptimalSearch:
         self._slices: dict[tuple[int, int], _Slices | None] = {}
         self._plans: dict[tuple[int, int, Secs], Group | None] = {}
         self._shares: dict[Hashable, Cost | None] = {}
+        self._cuts: dict[Hashable, tuple[Secs, SlicedCost | None] | None] = {}
         self._alike = Alikeness(self.ops, self.costs.moves, prices.signature)
         self._costs_to: dict[int, list[tuple[int, Cost]]] = {}
         for base in bases:
@@ -209,7 +210,7 @@ class OptimalSearch:
         earliest = max(self.low[end - 1], end - SLICED_OPS)
         for start in range(self.reach[end - 1] - 1, earliest - 1, -1):
             if (start, end) not in self._slices:
-                self._slices[start, end] = self.in_slices(self.ops[start:end])
+                self._slices[start, end] = self._known_slices(start, end)
             known = self._slices[start, end]
             if known is None:
                 return
@@ -217,6 +218,21 @@ class OptimalSearch:
             if before is not None and cost is not None:
                 clock = self.costs.after_sliced(before.clock, group, cost)
                 yield _Best(clock, start, group=group)
+
+    def _known_slices(self, start: int, end: int) -> _Slices | None:
+        """`in_slices` of ops[start:end]; into how many, and what that costs, is found once for
+        ranges that are alike."""
+        ops, key = self.ops[start:end], self._alike.of(start, end)
+        if key not in self._cuts:
+            found = self.in_slices(ops)
+            self._cuts[key] = None if found is None else (found[0].secs, found[1])
+            return found
+        known = self._cuts[key]
+        if known is None:
+            return None
+        group = self.searcher.plan(ops, known[0])
+        assert isinstance(group, Group), "it could be planned where it was alike"
+        return group, known[1]
 
     def _shared(self, end: int, best: Sequence[_Best | None]) -> Iterator[_Best]:
         """Straight groups of which each core has a part."""

@@ -14,7 +14,6 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.dry import coefficient_bytes
 from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.shapes import of_value
-from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, Part, Range
 from xdsl_tpu.passes.layer_group.lmem_size import allows_split, eu_aligned
@@ -145,7 +144,6 @@ class _Slicer:
             return replace(_whole(sizes), eu_align=aligned, hold=True)
         if index in op.channel_weights():
             if has_coefficients(op, index):
-                assert isinstance(op, tpu.Conv2DOp)
                 each = max(coefficient_bytes(op, size, self.chip) for _, size in slices.c)
                 sizes = Ncdhw(1, sizes.c, 1, 1, each)
             return replace(_whole(sizes), c=slices.c, eu_align=aligned)
