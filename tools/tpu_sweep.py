@@ -7,23 +7,21 @@ from pathlib import Path
 from typing import NoReturn
 
 from rich.console import Console
-from rich.table import Table
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.pipelines import check_disabled
 from xdsl_tpu.tools.errors import guarded
 from xdsl_tpu.tools.files import check_writable
 from xdsl_tpu.tools.progress import counting
-from xdsl_tpu.tools.sweep.grid import Grid, combinations, describe, parse_grid, short_name
+from xdsl_tpu.tools.sweep.grid import Grid, combinations, describe, parse_grid
 from xdsl_tpu.tools.sweep.plot import check_plot, plot
 from xdsl_tpu.tools.sweep.point import Files, Point, model_files
 from xdsl_tpu.tools.sweep.results import Result, Store
 from xdsl_tpu.tools.sweep.runners import run_locally, run_on_dask
+from xdsl_tpu.tools.sweep_table import points_table
 from xdsl_tpu.tools.tpu_sweep_arguments import arguments
 
 INT8 = "INT8"
-FILE_COLUMNS = 140
-"""Width of the table where standard output is no terminal: nothing has to be folded."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -106,6 +104,8 @@ def _compute(
     results: dict[str, Result],
     console: Console,
 ) -> None:
+    if not work:
+        return
     keyed = dict(work)
     run = (
         run_locally(work, files, args.jobs)
@@ -120,28 +120,6 @@ def _compute(
 
 
 def _print(grid: Grid, rows: Sequence[tuple[Point, Result]], folder: Path) -> None:
-    """A table; the ratio is to the model's first point that succeeded."""
     console = Console()
-    if not console.is_terminal:
-        console = Console(width=FILE_COLUMNS)
-    table = Table()
-    for name in ("model", "format", *(short_name(key) for key in grid)):
-        table.add_column(name, overflow="fold")
-    for name in ("cycles", "ratio", "gap", "ms", "TIU busy", "GDMA busy", "MB moved"):
-        table.add_column(name, justify="right", no_wrap=name == "cycles")
-    first: dict[str, int] = {}
-    for point, result in rows:
-        cells = [point.model, point.quantize, *(str(value) for _, value in point.changes)]
-        if result["status"] == "done":
-            cycles = result["cycles"]
-            ratio = cycles / first.setdefault(point.model, cycles)
-            moved = sum(result["gdma"]["bytes"].values()) / 1e6
-            busy = (f"{result[engine]['busy_cycles'] / cycles:.0%}" for engine in ("bdc", "gdma"))
-            cells += [f"{cycles:,}", f"{ratio:.2f}", f"{result['gap']:.2f}"]
-            cells += [f"{result['milliseconds']:.3f}", *busy]
-            cells.append(f"{moved:.1f}")
-        else:
-            cells.append("failed")
-        table.add_row(*cells)
-    console.print(table)
+    console.print(points_table(grid, rows, console))
     console.print(f"written to {folder}", highlight=False)

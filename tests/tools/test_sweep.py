@@ -1,6 +1,7 @@
 """tpu-sweep on small models: figures, resuming, failures, a cluster, a plot."""
 
 import csv
+import io
 import json
 import os
 import signal
@@ -10,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from tests.tools.running import Run
 
 from xdsl_tpu.tools.sweep import runners
 from xdsl_tpu.tools.sweep.grid import Grid
 from xdsl_tpu.tools.sweep.plot import draw
 from xdsl_tpu.tools.sweep.point import Point, model_files, run_point
+from xdsl_tpu.tools.sweep_table import FIGURES, points_table
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
@@ -126,6 +129,31 @@ def test_tables_of_nothing(call: Run, more: tuple[str, ...], words: str) -> None
     done = call("tpu-sweep", "a.onnx", *more)
     assert done.status == 2
     assert words in done.err
+
+
+@pytest.mark.parametrize(("width", "figures"), [(200, 7), (100, 6), (80, 4), (72, 3)])
+def test_a_table_has_as_many_figures_as_fit(width: int, figures: int) -> None:
+    """No figure is cut, and models stay different."""
+    grid: Grid = {"lanes.count": (32,), "gdma.load": (58,)}
+    done = {"status": "done", "cycles": 1234567, "gap": 1.25, "milliseconds": 1.234567}
+    done |= {"bdc": {"busy_cycles": 10}, "gdma": {"busy_cycles": 5, "bytes": {"load": 10**8}}}
+    names = [f"mobilenet_v2_of_another_size_{number}.onnx" for number in (224, 192)]
+    rows = [
+        (Point(name, "F16", (("lanes.count", 32), ("gdma.load", 58)), ""), result)
+        for name, result in zip(names, (done, {"status": "failed"}), strict=True)
+    ]
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(points_table(grid, rows, console))
+    text = console.export_text()
+    assert sum(name in text for name in FIGURES) == figures
+    assert "1,234,567" in text
+    assert "failed" in text
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    assert sum(line.startswith("│ ") for line in text.splitlines()) == 2
+    narrow = Console(width=50, record=True, file=io.StringIO())
+    narrow.print(points_table(grid, rows, narrow))
+    assert "…" not in narrow.export_text()
 
 
 def test_a_stopped_sweep_goes_on(
