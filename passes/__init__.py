@@ -48,6 +48,7 @@ PASSES: dict[str, PassLoader] = {
     "drop-unit-dims": _lazy("linked_dims.drop_unit_dims", "DropUnitDimsPass"),
     "eliminate-redundant-transpose": _lazy("layout.redundant", "EliminateRedundantTransposePass"),
     "extra-optimize": _lazy("extra_optimize", "ExtraOptimizePass"),
+    "fold-blocks": _lazy("fold_columns.blocks", "FoldBlocksPass"),
     "fold-columns": _lazy("fold_columns.fold", "FoldColumnsPass"),
     "fuse-attention": _lazy("fuse_attention.fuse", "FuseAttentionPass"),
     "fuse-bias-add-dropout": _lazy("fuse_bias_add_dropout", "FuseBiasAddDropoutPass"),

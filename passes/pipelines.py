@@ -166,6 +166,7 @@ _TOP = (
 _LOWERING = (
     Step("processor-assign", _assigned, required=True),
     Step("import-calibration-table", _calibrated, required=True),
+    Step("fold-blocks", _of_chip),
     Step("fold-columns", _of_chip),
     Step("join-heads", _of_chip),
     Step("orient-products", _of_chip),

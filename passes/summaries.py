@@ -41,6 +41,9 @@ SUMMARIES: dict[str, str] = {
         "Remove pairs of transpositions that undo each other, and such that change nothing"
     ),
     "extra-optimize": "Merge equal ops on the same operands and record the work in `module.FLOPs`",
+    "fold-blocks": (
+        "Let convolutions of few outputs compute blocks of pixels as channels, and spread these"
+    ),
     "fold-columns": (
         "Let neighbouring columns be channels where there are too few of these to fill the array"
     ),

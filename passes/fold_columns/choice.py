@@ -52,7 +52,7 @@ class Prices:
         _, channels, *rest = shape
         taps = given // taken if given > 1 else taken
         inputs, outputs = channels * taken, channels * given
-        work = self._array(inputs, outputs, taps, math.prod(rest) // given)
+        work = self.array(inputs, outputs, taps, math.prod(rest) // given)
         return work + self.load((inputs, outputs, taps))
 
     def load(self, shape: Sequence[int]) -> float:
@@ -104,7 +104,7 @@ class Prices:
         if merges and not staggering and not edge.source.worked:
             # Rows of the kernel will become channels, for an image that is loaded as often.
             inputs, taps, loads = inputs * taps, 1, taps * self.load(shape)
-        work = self._array(inputs, outputs, taps * slide.kernel, places * slide.result)
+        work = self.array(inputs, outputs, taps * slide.kernel, places * slide.result)
         return max(work, loads) + weights + staggering
 
     def _pool(self, edge: Edge, taken: int, given: int) -> float:
@@ -115,10 +115,10 @@ class Prices:
         if how is None or taken % edge.pooled:
             return float("inf")
         inputs, outputs = shape[1] * taken, shape[1] * given
-        work = self._array(inputs, outputs, how.slide.kernel, edge.rest[1] * how.slide.result)
+        work = self.array(inputs, outputs, how.slide.kernel, edge.rest[1] * how.slide.result)
         return edge.pooled * (work + self.load((inputs, outputs, how.slide.kernel)))
 
-    def _array(self, inputs: int, outputs: int, positions: int, places: int) -> float:
+    def array(self, inputs: int, outputs: int, positions: int, places: int) -> float:
         """Cycles of the array for so many channels, taps and places of the result."""
         chip, width = self.chip, self.width
         rounds = _rounds(outputs, chip.lanes) * _rounds(places, chip.cube_outputs[width])

@@ -1,0 +1,55 @@
+// RUN: tpu-opt %s --split-input-file --fold-blocks="chip=bm1684x" --no-locations | filecheck %s
+
+// Three channels fill a twentieth of the lanes: blocks of 4 x 4 pixels become channels, and go where
+// they belong then.
+// CHECK-LABEL: module @few
+// CHECK: [[X:%.+]] = "top.Input"
+// CHECK: [[W:%.+]] = "top.Weight"() : () -> tensor<48x64x6x6xf32>
+// CHECK-NEXT: [[B:%.+]] = "top.Weight"() : () -> tensor<48xf32>
+// CHECK-NEXT: [[C:%.+]] = "top.Conv"([[X]], [[W]], [[B]]) {{.*}}kernel_shape = [6, 6], pads = [1, 1, 1, 1]{{.*}}strides = [4, 4]
+// CHECK-SAME: -> tensor<1x48x32x32xf32>
+// CHECK-NEXT: [[Y:%.+]] = "top.Depth2Space"([[C]]) {block_h = 4 : i64, block_w = 4 : i64, {{.*}}is_CRD = false
+// CHECK-SAME: -> tensor<1x3x128x128xf32>
+// CHECK-NEXT: return [[Y]]
+module @few attributes {module.state = "TOP_F32", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x64x128x128xf32>) -> tensor<1x3x128x128xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x64x128x128xf32>) -> tensor<1x64x128x128xf32> loc("x")
+    %w = "top.Weight"() : () -> tensor<3x64x3x3xf32> loc("w")
+    %b = "top.Weight"() : () -> tensor<3xf32> loc("b")
+    %1 = "top.Conv"(%0, %w, %b) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]} : (tensor<1x64x128x128xf32>, tensor<3x64x3x3xf32>, tensor<3xf32>) -> tensor<1x3x128x128xf32> loc("y")
+    return %1 : tensor<1x3x128x128xf32>
+  }
+}
+
+// -----
+
+// More than half the lanes are filled by single pixels.
+// CHECK-LABEL: module @many
+// CHECK: "top.Conv"
+// CHECK-NOT: "top.Depth2Space"
+module @many attributes {module.state = "TOP_F32", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x64x128x128xf32>) -> tensor<1x33x128x128xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x64x128x128xf32>) -> tensor<1x64x128x128xf32> loc("x")
+    %w = "top.Weight"() : () -> tensor<33x64x3x3xf32> loc("w")
+    %1 = "top.Conv"(%0, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]} : (tensor<1x64x128x128xf32>, tensor<33x64x3x3xf32>, none) -> tensor<1x33x128x128xf32> loc("y")
+    return %1 : tensor<1x33x128x128xf32>
+  }
+}
+
+// -----
+
+// Half of them: two pixels at once, if the program is of floats.
+// CHECK-LABEL: module @bytes
+// CHECK: "top.Conv"
+// CHECK-NOT: "top.Depth2Space"
+module @bytes attributes {module.state = "TOP_F32", module.mode = "INT8"} {
+  func.func @main(%arg0: tensor<1x64x128x128xf32>) -> tensor<1x32x128x128xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x64x128x128xf32>) -> tensor<1x64x128x128xf32> loc("x")
+    %w = "top.Weight"() : () -> tensor<32x64x3x3xf32> loc("w")
+    %1 = "top.Conv"(%0, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]} : (tensor<1x64x128x128xf32>, tensor<32x64x3x3xf32>, none) -> tensor<1x32x128x128xf32> loc("y")
+    return %1 : tensor<1x32x128x128xf32>
+  }
+}

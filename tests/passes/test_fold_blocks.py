@@ -1,0 +1,109 @@
+"""Convolutions of few outputs over blocks of pixels: the same numbers; where it is left alone."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of, random_inputs
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from xdsl_tpu.backend.checks import check_program
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.execute import run_program
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.pipelines import lower
+
+PASS = "fold-blocks"
+
+
+def last(
+    outputs: int,
+    size: tuple[int, int] = (48, 128),
+    inputs: int = 64,
+    biased: bool = True,
+    **window: Any,
+) -> ModuleOp:
+    """An image of many channels, and a filter that makes few of them."""
+    net = Net()
+    how: dict[str, Any] = {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1, 1, 1]}
+    how |= window
+    x = net.op(top.ReluOp, "x", (net.input("i", 2, inputs, *size),))
+    bias = net.weight("b", outputs) if biased else net.none
+    y = net.op(
+        top.ConvOp, "y", (x, net.weight("w", outputs, inputs, *how["kernel_shape"]), bias), **how
+    )
+    return net.module(net.op(top.AbsOp, "z", (y,)))
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        {},
+        {"do_relu": True, "biased": False},
+        {"kernel_shape": [7, 9], "pads": [3, 4, 3, 4]},
+        {"kernel_shape": [6, 5], "strides": [2, 1], "pads": [2, 2, 2, 2]},
+        {"kernel_shape": [4, 4], "strides": [2, 2], "pads": [1, 1, 2, 2]},
+        {"kernel_shape": [5, 5], "pads": [0, 3, 4, 1]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("outputs", [1, 3, 12])
+def test_the_same_numbers(outputs: int, window: dict[str, Any]) -> None:
+    after = assert_same_numbers(last(outputs, **window), PASS, tolerance=1e-4)
+    assert kinds(after) == ["Relu", "Conv", "Depth2Space", "Abs"]
+    (blocks,) = ops_of(after, top.Depth2SpaceOp)
+    assert 1 < blocks.block_h.value.data * blocks.block_w.value.data <= 64 // outputs
+
+
+def test_the_block_of_an_image_of_three_channels() -> None:
+    """Sixteen pixels in 36 taps are fewer than a row of them in 54."""
+    (conv,) = ops_of(assert_same_numbers(last(3), PASS, tolerance=1e-4), top.ConvOp)
+    assert ints(conv.kernel_shape) == (6, 6)
+    assert ints(conv.strides) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        {"outputs": 33},
+        {"outputs": 3, "kernel_shape": [1, 1], "pads": [0, 0, 0, 0]},
+        {"outputs": 3, "size": (97, 127)},
+        {"outputs": 3, "dilations": [2, 2], "pads": [2, 2, 2, 2]},
+    ],
+    ids=str,
+)
+def test_left_alone(window: dict[str, Any]) -> None:
+    """More than half the lanes, points, sizes that no block divides, taps that are apart."""
+    assert kinds(assert_same_numbers(last(**window), PASS)) == ["Relu", "Conv", "Abs"]
+
+
+def test_left_to_columns_that_are_folded_already() -> None:
+    net = Net()
+    x = net.input("i", 1, 8, 32, 256)
+    window: dict[str, Any] = {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1, 1, 1]}
+    for name in ("a", "b", "c", "d"):
+        x = net.op(top.ConvOp, name, (x, net.weight(f"{name}w", 8, 8, 3, 3), net.none), **window)
+    assert "Depth2Space" not in kinds(assert_same_numbers(net.module(x), PASS))
+
+
+def test_left_alone_in_bytes() -> None:
+    module = last(3)
+    module.attributes["module.mode"] = StringAttr("INT8")
+    assert kinds(assert_same_numbers(module, PASS)) == ["Relu", "Conv", "Abs"]
+
+
+@pytest.mark.parametrize("mode", ["F16", "F32"])
+def test_in_programs(mode: str) -> None:
+    module, chip = last(3, (24, 32)), load_chip("bm1684x")
+    inputs = random_inputs(module, 0)
+    (expected,) = run_module(module, inputs).values()
+    lower(module, mode, chip.instruction_set)
+    program = generate(module, weights_of(module), chip)
+    assert check_program(program, chip) == []
+    (got,) = run_program(program, chip, inputs).values()
+    error = np.abs(np.asarray(got, np.float32).reshape(expected.shape) - expected).max()
+    assert error < 5e-3 * np.abs(expected).max()
