@@ -76,7 +76,7 @@ class FoldBlocksPass(ModulePass):
             folds = choose_folds(network, prices) if few else None
             for edge in few:
                 block = _best(edge, folds or {}, prices)
-                if block is not None:
+                if block is not None and isinstance(edge.op, top.ConvOp):
                     _Spreading(func, weights).run(edge.op, block)
 
 
