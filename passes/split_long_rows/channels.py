@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import SSAValue
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.tpu import ActiveMode
 from xdsl_tpu.passes.lowering.steps import Shape, Steps
@@ -23,7 +24,10 @@ WIDEST = 1024
 """Elements of a row of an image that is cut into rows here."""
 
 WORTH_BYTES = 1 << 16
-"""An image from which on to leave it on the chip saves more than thirty small commands cost."""
+"""What bringing an image so large to the chip and back takes, thirty small commands cost less."""
+
+PASSES = 9
+"""Over an image in f32, by a norm in one command sequence as by moments of rows."""
 
 MOST_CHANNELS = 4096
 """Beyond, the matrices that average channels would move more than they save."""
@@ -58,14 +62,21 @@ def image_of(shape: Shape, rows: Rows) -> Image | None:
     return n, c, h, w
 
 
-def pays_off(image: Image, groups: int, element: int) -> bool:
-    """Whether leaving an image on the chip saves more than what the moments of its groups cost.
+def pays_off(image: Image, groups: int, element: int, chip: Chip) -> bool:
+    """Whether leaving an image on the chip, its channels in their lanes, saves more than what the
+    moments of its groups cost.
 
-    `element`: bytes of one. Two matrices average channels, and two spread what comes of it.
+    `element`: bytes of one. By itself the norm has the channels of a group in one lane, which
+    takes long where groups are few. Two matrices average channels, and two spread what comes of it.
     """
-    moved = math.prod(image) * element
-    matrices = 0 if groups == image[1] else 4 * 4 * groups * image[1]
-    return moved >= max(WORTH_BYTES, matrices)
+    n, c, h, w = image
+    channels = n * -(-c // chip.lanes)
+    rows = -(-n * groups // chip.lanes) * (c // groups)
+    vectors = PASSES * (rows - channels) * -(-h * w // chip.eu(4))
+    there_and_back = 1 / chip.load_bytes_per_cycle + 1 / chip.store_bytes_per_cycle
+    saved = math.prod(image) * element + vectors / there_and_back
+    matrices = 0 if groups == c else 4 * 4 * groups * c
+    return saved >= max(WORTH_BYTES, matrices)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ class SplitLongRowsPass(ModulePass):
     Norms of images keep the channels in their lanes: moments of the rows of every channel are
     made where the image is, in slices if need be; channels of a group are brought together by a
     product with a matrix of ones, and the norm is a factor and a summand for each channel. So are
-    those of large images whose rows would fit: their own ops work from DDR only, these anywhere.
+    those of large images whose rows would fit, and of few groups, which would leave lanes idle:
+    their own ops work from DDR only, these anywhere.
     Rows that were images and are divided by their length are images again for that long.
 
     `chip`, a name or a `.toml` description, says how large that memory is; by default

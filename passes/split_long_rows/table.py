@@ -139,7 +139,9 @@ def _group_norm(op: Operation, rows: Rows) -> SSAValue | None:
     is_long = _is_long(op, rows, norm, (op.weight, op.bias))
     if image is None and is_long:
         return normalised(op, rows, norm)
-    if image is None or not (is_long or pays_off(image, groups, element_bytes(op.input))):
+    if image is None:
+        return None
+    if not (is_long or pays_off(image, groups, element_bytes(op.input), rows.chip)):
         return None
     by_channel = ChannelNorm(image, groups, norm.epsilon, norm.weight, op.bias)
     do = Steps(op, rows.ctx)

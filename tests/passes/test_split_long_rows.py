@@ -61,6 +61,11 @@ def norm_of_a_large_image(net: Net, size: int) -> SSAValue:
     return net.op(top.GroupNormOp, "y", operands, num_groups=22, eps=1e-5)
 
 
+def norm_of_all_channels(net: Net, size: int) -> SSAValue:
+    operands = _norm_operands(net, net.input("x", 1, 130, 4, size), 1, 130, 1, 1)
+    return net.op(top.GroupNormOp, "y", operands, num_groups=1, eps=1e-5)
+
+
 def layer_norm(net: Net, size: int) -> SSAValue:
     operands = _norm_operands(net, net.input("x", 3, size), size)
     return net.op(top.LayerNormOp, "y", operands, normalized_shape=[size], axis=1, eps=1e-5)
@@ -138,7 +143,10 @@ ROWS = {
 }
 
 
-IMAGES = {"norm of a large image": Row(norm_of_a_large_image, 28)}
+IMAGES = {
+    "norm of a large image": Row(norm_of_a_large_image, 28),
+    "norm of all channels": Row(norm_of_all_channels, 16),
+}
 """Ops of rows that would fit a lane, but are computed in parts all the same."""
 
 SPLIT = ROWS | IMAGES
