@@ -46,7 +46,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class FoldBlocksPass(ModulePass):
-    """Let a convolution of few outputs compute blocks of pixels as channels, and spread these then.
+    """Let convolutions of few outputs compute blocks of pixels as channels, and spread these.
 
         %y = Conv(%x) : (1x64x512x512) -> 1x3x512x512, 3x3
     ->
