@@ -31,7 +31,7 @@ from xdsl_tpu.backend.kernels.int8 import elementwise as int8
 from xdsl_tpu.backend.kernels.int8 import lookup
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.local import attention as local_attention
-from xdsl_tpu.backend.local import blocks, int8_lookup, move, pool, resample, rows, transpose
+from xdsl_tpu.backend.local import blocks, int8_lookup, move, pad, pool, resample, rows, transpose
 from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
 from xdsl_tpu.backend.local import rope as local_rope
@@ -75,7 +75,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.LutOp: Leaf(lookup.lookup, int8_lookup.lookup),
     tpu.MatMulOp: Leaf(matmul.matmul, local_by_type.product),
     tpu.MlpOp: Leaf(mlp.mlp),
-    tpu.PadOp: Leaf(moves.moves),
+    tpu.PadOp: Leaf(moves.moves, pad.pad),
     tpu.PermuteOp: Leaf(moves.moves, transpose.permute),
     tpu.PixelNormOp: Leaf(norm.pixel_norm),
     tpu.Pool1DOp: _in_slices(pool.pool),

@@ -42,7 +42,7 @@ from xdsl_tpu.dialects.interfaces.shape import (
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut, axis_of, cut
 from xdsl_tpu.dialects.tpu.enums import PaddingMode
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP, PADDING_MODE
-from xdsl_tpu.dialects.tpu.local import MAX_CHANNELS, TakesMargins
+from xdsl_tpu.dialects.tpu.local import FLOATS, MAX_CHANNELS, TakesMargins, stored_type
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -324,6 +324,43 @@ class PadOp(Moves, LocalOp):
         axes = [padded_axis(*one, mode) for one in ends]
         border = self.val.value.data if mode == "constant" else None
         return Movement(prod(target), (Moved(0, rectangles(target, source, axes)),), border)
+
+    def local_support(self, kind: GroupType) -> str | None:
+        rank = len(self.static_shape(0))
+        if rank != 4:
+            return f"its rank is {rank}; only rank 4 is local"
+        paddings = ints(self.paddings)
+        if self.movement() is None or any((*paddings[:2], *paddings[4:6])):
+            return "it does not only put known sizes around rows and columns"
+        if not isinstance(stored_type(self.input), FLOATS):
+            return "borders of elements that are not floats are made in global memory"
+        return None
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis in ("n", "h", "w")
+
+    def takes_margins(self) -> bool:
+        return True
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        if operand > 0:
+            return 0, size
+        if part.axis not in ("h", "w"):
+            return super().backward(part, operand, size)
+        read = [one for one in self.sources(part.axis, part.start, part.length) if one is not None]
+        return (min(read), max(read) - min(read) + 1) if read else None
+
+    def sources(self, axis: Axis, start: int, length: int) -> list[int | None]:
+        """Which rows, or columns, of the operand so many of the result from `start` on are; None
+        for a constant."""
+        place = {"h": 2, "w": 3}[axis]
+        shape, paddings = self.static_shape(0), ints(self.paddings)
+        ends = paddings[place], paddings[len(shape) + place]
+        found: list[int | None] = [None] * (shape[place] + sum(ends))
+        for run in padded_axis(shape[place], *ends, self.mode.data.value):
+            for step in range(run.count):
+                found[run.to + step * run.to_step] = run.at + step * run.at_step
+        return found[start : start + length]
 
 
 @irdl_op_definition

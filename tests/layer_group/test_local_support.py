@@ -316,6 +316,11 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         ),
         "its channels are not the second dimension",
     ),
+    (
+        "pad-channels",
+        made(tpu.PadOp, [(1, 4, 5, 5)], (1, 6, 5, 5), nones=4, paddings=[0, 2, 0, 0, 0, 0, 0, 0]),
+        "it does not only put known sizes around rows and columns",
+    ),
     ("unknown", relu((1, DYNAMIC_INDEX)), "its shapes are not known"),
 ]
 
@@ -343,6 +348,10 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("attention", attention((1, 8, 2, 16))),
     ("attention-of-rank-3", attention((1, 8, 32))),
     ("shuffle", made(tpu.ShuffleChannelOp, [(1, 4, 5, 5)], (1, 4, 5, 5), group=2)),
+    (
+        "pad",
+        made(tpu.PadOp, [(1, 4, 5, 5)], (1, 4, 7, 8), nones=4, paddings=[0, 0, 1, 1, 0, 0, 1, 2]),
+    ),
     (
         "blocks",
         made(

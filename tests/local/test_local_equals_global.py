@@ -249,6 +249,13 @@ CASES: Mapping[str, Build] = {
     "tpu.Reduce L1": reduced("L1", 2),
     "tpu.Reduce L2 of the image": reduced("L2", 2, 3),
     "tpu.Reduce mean of the image": reduced("Mean", 2, 3),
+    "tpu.Pad": moved(
+        "Pad",
+        (2, 70, 9, 11),
+        4,
+        paddings="[0, 0, 2, 1, 0, 0, 1, 0]",
+        mode="#tpu<Pad_Mode reflect>",
+    ),
     "tpu.Relu": unary("Relu"),
     "tpu.Reshape": moved("Reshape", (2, 70, 60), shape="[2, 70, 60]"),
     "tpu.Scale": scaled,
