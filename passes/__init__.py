@@ -42,6 +42,7 @@ PASSES: dict[str, PassLoader] = {
     "convert-top-to-tpu": _lazy("lowering.convert", "ConvertTopToTpuPass"),
     "core-parallel": _lazy("without_effect", "CoreParallelPass"),
     "cut-bands": _lazy("cut_bands", "CutBandsPass"),
+    "cut-early": _lazy("linked_dims.cut_early", "CutEarlyPass"),
     "cut-final-mlir": _lazy("cut_final", "CutFinalMlirPass"),
     "deinit": _lazy("without_effect", "DeinitPass"),
     "dev-parallel": _lazy("without_effect", "DevParallelPass"),

@@ -166,6 +166,7 @@ _TOP = (
 _LOWERING = (
     Step("processor-assign", _assigned, required=True),
     Step("import-calibration-table", _calibrated, required=True),
+    Step("cut-early"),
     Step("fold-blocks", _of_chip),
     Step("fold-columns", _of_chip),
     Step("join-heads", _of_chip),
@@ -173,6 +174,7 @@ _LOWERING = (
     Step("merge-rows"),
     Step("merge-stretched"),
     Step("processor-top-optimize"),
+    Step("cut-early"),
     Step("convert-top-to-tpu", _lowered, required=True),
     Step("canonicalize"),
     Step("weight-fold"),

@@ -31,6 +31,7 @@ SUMMARIES: dict[str, str] = {
     "cut-bands": (
         "Let the first ops of a network work on some rows of an image while others are loaded"
     ),
+    "cut-early": "Compute only those rows of the last products that a Slice leaves",
     "cut-final-mlir": "Cut an addressed network",
     "deinit": "Saves nothing",
     "dev-parallel": "Divides nothing",

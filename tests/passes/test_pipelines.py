@@ -65,7 +65,8 @@ def test_transformers_keep_their_values_and_lose_their_permutes(
 ) -> None:
     """No Permute, executed or absorbed, is between the first product and the projection.
 
-    Attention over all tokens is one op; windows of them are two products.
+    Attention over all tokens is one op; windows of them are two products, and so is that of the
+    last block of the ViT, of which only the class token is read.
     """
     module = example(name)
     x = np.random.default_rng(3).standard_normal((1, 3, 224, 224)).astype(np.float32)
@@ -75,10 +76,11 @@ def test_transformers_keep_their_values_and_lose_their_permutes(
     assert cosine(actual, expected) >= 0.99999
     blocks = between(module)
     assert len(blocks) == BLOCKS
-    for block in blocks:
+    for number, block in enumerate(blocks, 1):
+        apart = 2 if number == BLOCKS else products
         assert not any(isinstance(op, tpu.PermuteOp) for op in block)
-        assert sum(isinstance(op, tpu.MatMulOp) for op in block) == products
-        assert sum(isinstance(op, tpu.FAttentionOp) for op in block) == (products == 0)
+        assert sum(isinstance(op, tpu.MatMulOp) for op in block) == apart
+        assert sum(isinstance(op, tpu.FAttentionOp) for op in block) == (apart == 0)
     assert sum(isinstance(op, tpu.PermuteOp) for op in module.walk()) <= most
     assert [one.pass_name for one in times] == [
         name for passes in STAGES.values() for name in passes
