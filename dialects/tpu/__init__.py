@@ -44,6 +44,7 @@ from xdsl_tpu.dialects.tpu.binary import (
     SubOp,
     WhereOp,
 )
+from xdsl_tpu.dialects.tpu.blocks import Batch2SpaceOp, Depth2SpaceOp, Space2BatchOp
 from xdsl_tpu.dialects.tpu.constant import (
     AddConstOp,
     BinaryConstShiftOp,
@@ -252,12 +253,9 @@ from xdsl_tpu.dialects.tpu.training import (
     WhereBnbwdOp,
 )
 from xdsl_tpu.dialects.tpu.transpose import (
-    Batch2SpaceOp,
-    Depth2SpaceOp,
     PermuteOp,
     ReverseOp,
     ShuffleChannelOp,
-    Space2BatchOp,
     SwapChannelOp,
     SwapDimInnerOp,
 )
