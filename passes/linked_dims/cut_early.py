@@ -124,7 +124,7 @@ def _rows(op: top.MatMulOp, axis: int) -> Axes | None:
     other = op.hdim_is_batch, op.output_transpose, op.left_transpose
     if any(one.value.data for one in other) or not op.keep_dims.value.data:
         return None
-    if given != out or axis != out - 2:
+    if given != out or axis != out - 2 or op.input is op.right:
         return None
     return {op.input: axis, op.output: axis}
 

@@ -83,6 +83,18 @@ def test_a_square_is_cut_once() -> None:
     assert shape_of(ops_of(after, top.MulOp)[0].output) == (1, 1, WIDE)
 
 
+def test_rows_times_all_rows_need_all_of_them() -> None:
+    """A matrix that is multiplied with itself is the left one and the right one."""
+    net = Net()
+    made = product(net, "m", net.input("x", 1, ROWS, WIDE), WIDE, WIDE)
+    given = (made, made, net.none)
+    likeness = net.op(top.MatMulOp, "likeness", given, right_transpose=True)
+    end = {"steps": [1, 1, 1], "axes": list[int](), "ends": [1, 1, ROWS]}
+    row = net.op(top.SliceOp, "y", (likeness, *[net.none] * 3), offset=[0, 0, 0], **end)
+    after = assert_same_numbers(net.module(row), PASS)
+    assert [shape_of(one.output)[1] for one in ops_of(after, top.MatMulOp)] == [ROWS, ROWS]
+
+
 def test_without_a_product_nothing_is_gained() -> None:
     net = Net()
     made = net.op(top.AbsOp, "a", (net.input("x", 1, ROWS, WIDE),))
