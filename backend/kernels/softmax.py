@@ -58,15 +58,11 @@ def describe(op: "tpu.SoftmaxOp", types: Types, plan: Rows, inner: int, chip: Ch
     def compute(e: Emitter, work: Work) -> None:
         a, b, c, *rest = work.scratch
         pools, spare = rest[: len(stages)], rest[len(stages) :]
-        x = work.operands[0]
-        if x.dtype is not F32:
-            e.cast(plan.inner(a), x)
-            x = plan.inner(a)
-        e.arith(Arith.MUL, plan.inner(b), x, scale)
-        plan.pad(e, b, FAR_BELOW)
-        largest = plan.reduce(e, b, pools, maximum=True)
-        e.arith(Arith.SUB, a, b, largest)
-        exp2_of_negative(e, a, b, c, work.tables[0])
+        x = _reducible(e, plan, work.operands[0], (a, b), negative=scale < 0)
+        # A factor before the subtraction would round by as much as the largest score asks for.
+        e.arith(Arith.SUB, a, x, plan.reduce(e, x, pools, maximum=True))
+        e.arith(Arith.MUL, b, a, abs(scale))
+        exp2_of_negative(e, b, a, c, work.tables[0])
         inverse = _inverse(e, plan.reduce(e, c, pools), spare)
         narrow = work.out.dtype is not F32
         e.arith(Arith.MUL, plan.inner(a) if narrow else work.out, plan.inner(c), inverse)
@@ -75,6 +71,26 @@ def describe(op: "tpu.SoftmaxOp", types: Types, plan: Rows, inner: int, chip: Ch
 
     scratch = (*(plan.tile(F32) for _ in range(3)), *stages)
     return ElementWise(compute, (*scratch, plan.statistic(F32), plan.statistic(F32)), (EXP2,))
+
+
+def _reducible(
+    e: Emitter, plan: Rows, x: LocalTensor, spare: tuple[LocalTensor, LocalTensor], negative: bool
+) -> LocalTensor:
+    """x, or -x, in f32 with padding that is never the largest; x itself where that is so."""
+    a, b = spare
+    if negative:
+        if x.dtype is not F32:
+            e.cast(plan.inner(a), x)
+            x = plan.inner(a)
+        e.arith(Arith.MUL, plan.inner(b), x, -1.0)
+    elif x.dtype is not F32:
+        e.cast(plan.inner(b), x)
+    elif plan.inner(b) is b:
+        return x
+    else:
+        e.copy(plan.inner(b), x)
+    plan.pad(e, b, FAR_BELOW)
+    return b
 
 
 def _inverse(e: Emitter, total: LocalTensor, spare: list[LocalTensor]) -> LocalTensor:

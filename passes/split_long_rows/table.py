@@ -98,10 +98,11 @@ def _softmax(op: Operation, rows: Rows) -> SSAValue | None:
         return None
     do = Steps(op, rows.ctx)
     x = in_f32(do, "x", op.input, extent)
-    if beta != 1.0:
-        x = do.step("scaled", tpu.MulConstOp, [x], extent, const_val=beta)
-    largest = reduced_rows(rows, do, "max", x, extent, "ReduceMax")
+    last = "ReduceMax" if beta >= 0 else "ReduceMin"
+    largest = reduced_rows(rows, do, "max", x, extent, last)
     below = do.step("below", tpu.SubOp, [x, largest], extent)
+    if beta != 1.0:
+        below = do.step("scaled", tpu.MulConstOp, [below], extent, const_val=beta)
     power = do.step("exp", tpu.ActiveOp, [below], extent, mode=ActiveMode.EXP)
     total = reduced_rows(rows, do, "sum", power, extent, "ReduceSum")
     inverse = do.step("inverse", tpu.ReciprocalOp, [total], shape_of(total), const_val=1.0)

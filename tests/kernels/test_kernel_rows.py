@@ -38,6 +38,25 @@ def test_softmax_of_far_apart_values() -> None:
     check(case)
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((2, 3, 49, 50), 3), ((1, 2, 61, 197), 3), ((2, 9, 33), 1)]
+)
+@pytest.mark.parametrize("beta", [1.0, 0.125, -0.25])
+def test_softmax_of_scores_in_the_thousands(shape: tuple[int, ...], axis: int, beta: float) -> None:
+    """Shares of neighbours among large scores are as right as those of small ones."""
+    case = Case("f32")
+    attributes = {"axis": f"{axis} : si32", "beta": f"{beta} : f64"}
+    operands = [case.input("x", shape, 1000.0), *["none"] * 5]
+    case.op("tpu.Softmax", operands, attributes, "y", shape)
+    outcome = check(case)
+    scores = np.asarray(case.inputs["x"], np.float64) * beta
+    powers = np.exp(scores - scores.max(axis, keepdims=True))
+    expected = powers / powers.sum(axis, keepdims=True)
+    seen = expected > 1e-6
+    ratio = np.asarray(outcome.simulated, np.float64)[seen] / expected[seen]
+    assert np.abs(ratio - 1).max() < 3e-6
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("parameters", ["none", "weight", "bias", "both"])
 @pytest.mark.parametrize("shape", [(1, 130, 96), (1, 70, 97)], ids=str)

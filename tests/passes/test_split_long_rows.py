@@ -93,6 +93,10 @@ def softmax(net: Net, size: int) -> SSAValue:
     return net.op(top.SoftmaxOp, "y", (net.input("x", 2, size),), axis=1, beta=0.5)
 
 
+def softmax_of_the_least(net: Net, size: int) -> SSAValue:
+    return net.op(top.SoftmaxOp, "y", (net.input("x", 2, size),), axis=1, beta=-0.5)
+
+
 def softmax_of_columns(net: Net, size: int) -> SSAValue:
     return net.op(top.SoftmaxOp, "y", (net.input("x", 2, size, 3),), axis=1)
 
@@ -135,6 +139,7 @@ ROWS = {
     "rms norm": Row(rms_norm),
     "lengths of channels": Row(lengths_of_channels),
     "softmax": Row(softmax),
+    "softmax of the least": Row(softmax_of_the_least),
     "softmax of columns": Row(softmax_of_columns),
     "mean of an image": Row(whole_image, 80000),
     **{mode: Row(reduced(mode)) for mode in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceL2")},

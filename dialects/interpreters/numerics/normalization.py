@@ -14,7 +14,8 @@ Array = npt.NDArray[Any]
 
 def softmax(x: Array, axis: int, beta: float = 1.0, log: bool = False) -> Array:
     """exp(beta * x) over its sum along `axis`, or the logarithm of that."""
-    shifted = x - x.max(axis, keepdims=True)
+    last = x.max(axis, keepdims=True) if beta >= 0 else x.min(axis, keepdims=True)
+    shifted = x - last
     if beta != 1.0:
         shifted *= x.dtype.type(beta)
     if log:
