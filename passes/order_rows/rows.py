@@ -5,12 +5,13 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView
 from xdsl_tpu.dialects.interfaces.movement import Moved, Moves, movement_of
 from xdsl_tpu.dialects.interfaces.shape import Shape, known_shape
+from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.passes.tensors import element_of
 
 MOST_BOXES = 64
@@ -78,8 +79,17 @@ def moved(op: Operation) -> tuple[Moved, ...]:
     movement = movement_of(op)
     if movement is None or movement.border is not None:
         return ()
-    kinds = {element_of(op.operands[part.operand]) for part in movement.parts}
-    return movement.parts if kinds == {element_of(op.results[0])} else ()
+    kinds = {_numbers(op.operands[part.operand]) for part in movement.parts}
+    return movement.parts if kinds == {_numbers(op.results[0])} else ()
+
+
+def _numbers(value: SSAValue) -> tuple[Attribute, ...]:
+    """What the elements of a value are: of integers not what a cast made them of, which their types
+    say, too (`!quant.uniform<i8:f16, ..>` and `<i8:f32, ..>` of one scale are the same numbers)."""
+    kind = element_of(value)
+    if not isinstance(kind, UniformType):
+        return (kind,)
+    return tuple(part for part in kind.parameters if part != kind.expressed)
 
 
 def row_map(moves: IndexMap, source: SSAValue, target: SSAValue) -> IndexMap | None:
