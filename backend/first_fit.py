@@ -6,8 +6,9 @@ bytes. One after the other gets the lowest free range that is large enough among
 with it and have their places already; which order is best nobody knows, so several compete.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from xdsl_tpu.backend.tensor import align
 
@@ -16,6 +17,8 @@ Span = tuple[int, int]
 
 FOREVER = 1 << 62
 """Where a free range ends that has no end."""
+
+NOTHING: Mapping[int, Sequence[Span]] = MappingProxyType({})
 
 Order = tuple[int, ...]
 """Numbers of buffers, those that are placed first in front."""
@@ -99,6 +102,7 @@ class Problem:
 
     buffers: tuple[Buffer, ...]
     neighbours: tuple[tuple[int, ...], ...]
+    alignment: int
 
     @classmethod
     def of(cls, buffers: Sequence[Buffer], alignment: int) -> "Problem":
@@ -108,26 +112,49 @@ class Problem:
         for one, other in _together(rounded):
             neighbours[one].append(other)
             neighbours[other].append(one)
-        return cls(rounded, tuple(map(tuple, neighbours)))
+        return cls(rounded, tuple(map(tuple, neighbours)), alignment)
 
-    def place(self, order: Order, choose: Choice = lowest, fixed: Sequence[int] = ()) -> Placement:
-        """Place the buffers one after the other, each in a gap between its placed neighbours; the
-        first ones are where `fixed` says."""
+    def place(
+        self,
+        order: Order,
+        choose: Choice = lowest,
+        fixed: Mapping[int, Sequence[Span]] = NOTHING,
+    ) -> Placement:
+        """Place the buffers one after the other, each in a gap between its placed neighbours and
+        what `fixed` says of it."""
         buffers = self.buffers
-        offsets = [*fixed, *[-1] * (len(order) - len(fixed))]
+        offsets = [-1] * len(order)
         used = 0
         for i in order:
-            if i < len(fixed):
-                continue
             size = buffers[i].size
-            taken = sorted(
+            taken = [
                 (offsets[j], offsets[j] + buffers[j].size)
                 for j in self.neighbours[i]
                 if offsets[j] >= 0
-            )
-            offsets[i] = choose(gaps(taken, size))
+            ]
+            offsets[i] = choose(gaps(sorted([*taken, *fixed.get(i, ())]), size))
             used = max(used, offsets[i] + size)
         return Placement(tuple(offsets), used)
+
+    def first_fit(self, beside: Sequence[tuple[Buffer, int]] = ()) -> Placement:
+        """Places in as few bytes as one of several orders gives, `beside` others that have their
+        places already."""
+        fixed: dict[int, list[Span]] = {}
+        for other, place in beside:
+            span = place, place + align(other.size, self.alignment)
+            for i, buffer in enumerate(self.buffers):
+                if _share_a_step(buffer, other):
+                    fixed.setdefault(i, []).append(span)
+        least = self.peak()
+        best: Placement | None = None
+        for order in self.orders():
+            found = self.place(order, fixed=fixed)
+            if best is None or found.used < best.used:
+                best = found
+            if best.used == least:
+                break
+        assert best is not None
+        return best
 
     def orders(self) -> Iterator[Order]:
         """Orders worth trying; ties keep that of the buffers."""
@@ -149,20 +176,9 @@ class Problem:
         return peak_bytes(self.buffers)
 
 
-def first_fit(buffers: Sequence[Buffer], alignment: int, fixed: Sequence[int] = ()) -> Placement:
-    """Places for all buffers, in as few bytes as one of several orders gives; the first ones are
-    where `fixed` says, and their bytes do not count."""
-    problem = Problem.of(buffers, alignment)
-    least = 0 if fixed else problem.peak()
-    best: Placement | None = None
-    for order in problem.orders():
-        found = problem.place(order, fixed=fixed)
-        if best is None or found.used < best.used:
-            best = found
-        if best.used == least:
-            break
-    assert best is not None
-    return best
+def first_fit(buffers: Sequence[Buffer], alignment: int) -> Placement:
+    """Places for all buffers, in as few bytes as one of several orders gives."""
+    return Problem.of(buffers, alignment).first_fit()
 
 
 def peak_bytes(buffers: Sequence[Buffer]) -> int:
@@ -190,6 +206,11 @@ def clashes(buffers: Sequence[Buffer], offsets: Sequence[int]) -> Iterator[tuple
             if buffers[one].size and buffers[other].size and pair not in seen:
                 seen |= {pair, (other, one)}
                 yield buffers[one], buffers[other]
+
+
+def _share_a_step(one: Buffer, other: Buffer) -> bool:
+    end = _end((one, other))
+    return any(a <= d and c <= b for a, b in one.lives(end) for c, d in other.lives(end))
 
 
 def _end(buffers: Sequence[Buffer]) -> int:

@@ -5,7 +5,7 @@ if it gives exact sums a new scale, and so do some others (`docs/hardware/cycles
 which gives everything its place, knows nothing of banks and puts scratch memory beside results.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from xdsl_tpu.backend.first_fit import Buffer, Placement, Span, gaps
 
@@ -30,6 +30,7 @@ def in_other_banks(
     places = list(placement.offsets)
     if placement.used <= bank:
         limits = [max(limit, reach) for limit in limits]
+    together = _together(buffers, {buffers[one].first for one in results})
     for one, result in results.items():
         start, size, step = places[result], buffers[result].size, buffers[one].first
         banks = range(start // bank, (start + max(size, 1) - 1) // bank + 1)
@@ -37,21 +38,32 @@ def in_other_banks(
         for used in (banks, banks[:1]):
             if places[one] // bank not in used:
                 break
-            free = list(_free(one, buffers, places, limits[step])) if free is None else free
+            if free is None:
+                others = [n for n in together[step] if n != one]
+                free = list(_free(others, buffers, places, limits[step]))
             starts = _starts(free, buffers[one].size, bank)
             places[one] = next((at for at in starts if at // bank not in used), places[one])
     moved = (places[one] + buffers[one].size for one in results)
     return Placement(tuple(places), max(placement.used, *moved, 0))
 
 
-def _free(one: int, buffers: Sequence[Buffer], places: Sequence[int], limit: int) -> Iterator[Span]:
-    """What no other buffer takes in the step of this one, up to a limit."""
-    step, end = buffers[one].first, max(max(buffer.first, buffer.last) for buffer in buffers)
-    taken = sorted(
-        (place, place + other.size)
-        for number, (other, place) in enumerate(zip(buffers, places, strict=True))
-        if number != one and any(first <= step <= last for first, last in other.lives(end))
-    )
+def _together(buffers: Sequence[Buffer], steps: Collection[int]) -> dict[int, list[int]]:
+    """The numbers of the buffers that are needed in each of some steps."""
+    end = max(max(buffer.first, buffer.last) for buffer in buffers)
+    found: dict[int, list[int]] = {step: [] for step in steps}
+    for number, buffer in enumerate(buffers):
+        for first, last in buffer.lives(end):
+            for step in range(first, last + 1):
+                if step in found:
+                    found[step].append(number)
+    return found
+
+
+def _free(
+    others: Iterable[int], buffers: Sequence[Buffer], places: Sequence[int], limit: int
+) -> Iterator[Span]:
+    """What the others leave free, up to a limit."""
+    taken = sorted((places[number], places[number] + buffers[number].size) for number in others)
     for low, high in gaps(taken):
         yield low, min(high, limit)
 

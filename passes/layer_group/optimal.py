@@ -185,11 +185,23 @@ class OptimalSearch:
         """For every end the earliest op from which a straight group reaches it."""
         start, until = 0, 0
         for end in range(1, len(ops) + 1):
-            while end > until and start < end:
-                until = self._reach(ops, start, max(until, start))
-                if end > until:
-                    start += 1
+            if end > until:
+                until = self._reach(ops, start, until)
+            if end > until:
+                start, until = self._first(ops, start + 1, end), end
             yield start
+
+    def _first(self, ops: Sequence[Operation], start: int, end: int) -> int:
+        """The earliest op, at least `start`, from which a straight group reaches `end`; `end` if
+        there is none. What follows one from which none does is looked at in growing steps."""
+        low, high, step = start, end, 1
+        while low < high:
+            trial = min(low + step - 1, (low + high) // 2)
+            if isinstance(self.searcher.plan(ops[trial:end], Secs()), Group):
+                high = trial
+            else:
+                low, step = trial + 1, step * 2
+        return low
 
     def _reach(self, ops: Sequence[Operation], start: int, known: int) -> int:
         """How far a straight group that begins at `start` can go; at least to `known`."""

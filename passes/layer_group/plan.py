@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import accumulate
 
-from xdsl_tpu.backend.first_fit import Buffer, Placement, first_fit
+from xdsl_tpu.backend.first_fit import Buffer, Placement, Problem, first_fit
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.passes.layer_group.banks import in_other_banks
 from xdsl_tpu.passes.layer_group.ring import Stream, next_head, no_room, schedule
@@ -276,17 +276,17 @@ def _beside(
 ) -> Placement:
     """Places for the buffers of a group, beside some of another as far as that leaves the ring as
     much: so inputs come in while that works, and results are made while its own are stored."""
-    plain = first_fit(buffers, room.unit)
+    problem = Problem.of(buffers, room.unit)
+    plain = problem.first_fit()
     most = _ends(buffers, plain.of(buffers), room.unit, steps)
     for others in before:
-        fixed = [buffer for buffer, _ in others]
-        found = first_fit([*fixed, *buffers], room.unit, [place for _, place in others])
-        placement = Placement(found.offsets[len(fixed) :], found.used)
-        ends = _ends(buffers, placement.of(buffers), room.unit, steps)
+        found = problem.first_fit(others)
+        ends = _ends(buffers, found.of(buffers), room.unit, steps)
         if all(end <= limit for end, limit in zip(ends, most, strict=True)):
-            behind = {len(fixed) + one: len(fixed) + made for one, made in results.items()}
-            moved = in_other_banks([*fixed, *buffers], found, behind, room.bank, ends, reach)
-            return Placement(moved.offsets[len(fixed) :], moved.used)
+            fixed, places = zip(*others, strict=True)
+            all_of_them = Placement((*found.offsets, *places), found.used)
+            moved = in_other_banks([*buffers, *fixed], all_of_them, results, room.bank, ends, reach)
+            return Placement(moved.offsets[: len(buffers)], moved.used)
     return in_other_banks(buffers, plain, results, room.bank, most, reach)
 
 
