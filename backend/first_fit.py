@@ -138,13 +138,16 @@ class Problem:
 
     def first_fit(self, beside: Sequence[tuple[Buffer, int]] = ()) -> Placement:
         """Places in as few bytes as one of several orders gives, `beside` others that have their
-        places already."""
+        places already and whose lives do not wrap around."""
         fixed: dict[int, list[Span]] = {}
+        alike: dict[tuple[int, int], list[int]] = {}
         for other, place in beside:
+            lives = other.first, other.last
+            if lives not in alike:
+                alike[lives] = self._living(*lives)
             span = place, place + align(other.size, self.alignment)
-            for i, buffer in enumerate(self.buffers):
-                if _share_a_step(buffer, other):
-                    fixed.setdefault(i, []).append(span)
+            for i in alike[lives]:
+                fixed.setdefault(i, []).append(span)
         least = self.peak()
         best: Placement | None = None
         for order in self.orders():
@@ -155,6 +158,15 @@ class Problem:
                 break
         assert best is not None
         return best
+
+    def _living(self, first: int, last: int) -> list[int]:
+        """The numbers of the buffers that are needed in some of these steps."""
+        end = max(last, _end(self.buffers))
+        return [
+            i
+            for i, buffer in enumerate(self.buffers)
+            if any(start <= last and first <= until for start, until in buffer.lives(end))
+        ]
 
     def orders(self) -> Iterator[Order]:
         """Orders worth trying; ties keep that of the buffers."""
@@ -206,11 +218,6 @@ def clashes(buffers: Sequence[Buffer], offsets: Sequence[int]) -> Iterator[tuple
             if buffers[one].size and buffers[other].size and pair not in seen:
                 seen |= {pair, (other, one)}
                 yield buffers[one], buffers[other]
-
-
-def _share_a_step(one: Buffer, other: Buffer) -> bool:
-    end = _end((one, other))
-    return any(a <= d and c <= b for a, b in one.lives(end) for c, d in other.lives(end))
 
 
 def _end(buffers: Sequence[Buffer]) -> int:
