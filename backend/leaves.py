@@ -31,7 +31,17 @@ from xdsl_tpu.backend.kernels.int8 import elementwise as int8
 from xdsl_tpu.backend.kernels.int8 import lookup
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.local import attention as local_attention
-from xdsl_tpu.backend.local import blocks, int8_lookup, move, pad, pool, resample, rows, transpose
+from xdsl_tpu.backend.local import (
+    blocks,
+    int8_lookup,
+    move,
+    pad,
+    pool,
+    rearrange,
+    resample,
+    rows,
+    transpose,
+)
 from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
 from xdsl_tpu.backend.local import rope as local_rope
@@ -83,7 +93,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.RMSNormOp: Leaf(norm.row_norm, rows.row_norm),
     tpu.RankOp: Leaf(rank.rank),
     tpu.RankedOp: Leaf(rank.ranked),
-    tpu.RearrangeOp: Leaf(moves.moves),
+    tpu.RearrangeOp: Leaf(moves.moves, rearrange.rearrange),
     tpu.ReduceOp: Leaf(reduce_ways.reduce, rows.reduce),
     tpu.ResampleOp: _in_slices(resample.resample),
     tpu.ReshapeOp: Leaf(moves.moves, move.reshape),

@@ -136,6 +136,8 @@ def finish(module: ModuleOp, stage: Stage) -> None:
     for name in PIPELINE["final"]:
         off = sorted(patterns_of(name).intersection(stage.without))
         options = f"disable={','.join(off)}" if off else ""
+        if name == "order-rows" and stage.groups != NO_GROUPS:
+            options = "in_lanes=true"
         if name == "layer-group":
             options = " ".join(f"{key}={shlex.quote(v)}" for key, v in stage.groups.items())
         make_pass(name, options).apply(make_context(), module)

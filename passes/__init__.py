@@ -60,6 +60,7 @@ PASSES: dict[str, PassLoader] = {
     "init": _lazy("without_effect", "InitPass"),
     "join-heads": _lazy("join_heads", "JoinHeadsPass"),
     "keep-lanes": _lazy("layer_group.keep_lanes", "KeepLanesPass"),
+    "lane-moves": _lazy("lane_moves", "LaneMovesPass"),
     "layer-group": _lazy("layer_group.layer_group", "LayerGroupPass"),
     "lower-to-tile": _lazy("tile_programs", "LowerToTilePass"),
     "merge-moves": _lazy("merge_moves", "MergeMovesPass"),

@@ -102,6 +102,17 @@ def _in_groups(settings: Settings) -> OptionTexts | None:
     return None if "layer-group" in settings.disable else _of_chip(settings)
 
 
+def _only_in_groups(settings: Settings) -> OptionTexts | None:
+    """Of one that asks nothing of the chip."""
+    return None if "layer-group" in settings.disable else {}
+
+
+def _ordered(settings: Settings) -> OptionTexts:
+    moved = settings.cores == 1 and not {"layer-group", "lane-moves"} & set(settings.disable)
+    in_lanes: OptionTexts = {"in_lanes": "true"} if moved else {}
+    return {**_of_chip(settings), **in_lanes}
+
+
 def _calibrated(settings: Settings) -> OptionTexts:
     tables = settings.quantization
     if not tables.calibration_table:
@@ -188,10 +199,11 @@ _FINAL = (
     Step("fuse-mlp", _of_chip),
     Step("fuse-residual", _of_chip),
     Step("split-long-rows", _of_chip),
-    Step("order-rows", _of_chip),
+    Step("order-rows", _ordered),
     Step("place-values", _of_chip),
     Step("weight-reorder", _of_chip, required=True),
     Step("subnet-divide", required=True),
+    Step("lane-moves", _only_in_groups),
     Step("cut-bands", _in_groups),
     Step("op-reorder"),
     Step("layer-group", _grouped),

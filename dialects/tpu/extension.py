@@ -16,9 +16,11 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tpu.dialects.attrs import DICT_ARRAY, F64, I64_ARRAY, TEXT, ints
+from xdsl_tpu.dialects.attrs import BOOL, DICT_ARRAY, F64, I64_ARRAY, TEXT, ints
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
+from xdsl_tpu.dialects.interfaces.lane_moves import lane_way, rows_of
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
 from xdsl_tpu.dialects.interfaces.movement import Moved, Movement, Moves, in_bounds
 from xdsl_tpu.dialects.tpu.kinds import DICT
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
@@ -50,7 +52,7 @@ class GenericCpuOp(TpuOp):
 
 
 @irdl_op_definition
-class RearrangeOp(Moves, TpuOp):
+class RearrangeOp(Moves, LocalOp):
     """Elements of the inputs in any other order: what a chain of movement ops does, in one step.
 
     Elements are counted row-major. `boxes` lists, one box behind the other, the number of the
@@ -59,6 +61,9 @@ class RearrangeOp(Moves, TpuOp):
     input. What no box gives is `border`.
 
         Rearrange(2x3) {boxes = [0, 0, 0, 2, 3, 2, 1, 2, 1, 3]} is 3x2: the transpose
+
+    One that may be made `in_lanes` can be in a layer group, as a whole: with other ops around it,
+    where its input is in local memory already.
     """
 
     name = "tpu.Rearrange"
@@ -66,9 +71,31 @@ class RearrangeOp(Moves, TpuOp):
     inputs = var_operand_def(RANKED)
     boxes = attr_def(I64_ARRAY)
     border = opt_attr_def(F64)
+    in_lanes = opt_attr_def(BOOL)
     output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def local_support(self, kind: GroupType) -> str | None:
+        if self.in_lanes is None or not self.in_lanes.value.data:
+            return f"{self.name} has no local form"
+        shapes = self.static_shape(0), self.made_shape()
+        if len(self.inputs) != 1 or max(map(len, shapes)) > 4 or min(map(len, shapes)) < 2:
+            return "it has several inputs, or shapes of other than 2 to 4 dimensions"
+        movement = self.movement()
+        assert movement is not None
+        is_whole = movement.border is None and len(movement.parts) == 1
+        way = lane_way(movement.parts[0].map, *map(rows_of, shapes)) if is_whole else None
+        return "elements leave their lanes in no way that has a kernel" if way is None else None
+
+    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        return None if kind is GroupType.NORMAL else "elements leave their lanes"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return False
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        return (0, size) if part.length == part.whole else None
 
     @staticmethod
     def listed(movement: Movement) -> list[int]:

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interfaces.movement import Moved, Movement
 from xdsl_tpu.dialects.names import name_loc
@@ -17,10 +18,14 @@ from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.order_rows.breaks import choose
 from xdsl_tpu.passes.order_rows.network import Component, Read, components
 from xdsl_tpu.passes.order_rows.rows import element_map, inverse, moved, rows_of
-from xdsl_tpu.passes.tensors import functions, shape_of
+from xdsl_tpu.passes.tensors import element_bytes, functions, shape_of
 
 SUFFIX = "_reordered"
 """What the name of a value ends with whose rows come in another order than in the network."""
+
+LARGEST_SHARE = 4
+"""How often the largest value must fit into local memory for all to stay there: what is between the
+products of a feed-forward block is made in two steps, beside values of a quarter of its size."""
 
 
 @dataclass(frozen=True)
@@ -39,19 +44,36 @@ class OrderRowsPass(ModulePass):
     Values linked by such ops can each have any of the orders that occur; which, is found such that
     what is stored and loaded to change orders takes the fewest cycles. `chip` is a name or a
     `.toml` description, by default `module.chip`.
+
+    With `in_lanes` values stay as they are where they are small beside local memory: to change
+    their order there (`lane-moves`) takes less than a window that does not fill the lanes does in
+    every op on it.
     """
 
     name = "order-rows"
 
     chip: str = ""
+    in_lanes: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_of(op, self.chip)
         for func in functions(op):
             for component in components(func):
+                if self.in_lanes and _is_small(component, chip):
+                    continue
                 labels = choose(component, chip)
                 if labels is not None:
                     _Rewriting(component, labels, Names(op)).run(func.body.block)
+
+
+def _is_small(component: Component, chip: Chip) -> bool:
+    """Whether all values of a component can stay in local memory beside what is made of them."""
+    sizes = (
+        rows.count * rows.width * element_bytes(value)
+        for value in component.given
+        if (rows := rows_of(value)) is not None
+    )
+    return LARGEST_SHARE * max(sizes, default=0) <= chip.lanes * chip.local_bytes
 
 
 @dataclass

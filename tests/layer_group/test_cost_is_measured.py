@@ -26,16 +26,12 @@ CHIP = load_chip()
 LATER = {
     "mobilenetv2_100": 0.07,
     "resnet50": 0.04,
-    "swin_t": 0.04,
+    "swin_t": 0.08,
     "vit_small_patch16_224": 0.03,
 }
 """By what share the program may end later than believed: a weight waits until its place in the
-ring is free, and for the transfers in front of it in the queue."""
-
-EARLIER = {"swin_t": 0.04}
-"""By what share it may end before: the clock of the search takes the queue of a network with many
-small transfers for fuller than it is, by 3.3 % of swin_t; which of them is not known."""
-
+ring is free, and for the transfers in front of it in the queue. Nearly all of swin_t is one group:
+weights of its last blocks, most of them all, wait for what values of its first ones take."""
 
 NOT_PRICED = ("fuse-attention", "keep-lanes", "merge-moves")
 """Passes that search for groups of their own, or execute movement otherwise than the search saw."""
@@ -173,4 +169,4 @@ def test_costs_are_the_cycles_of_the_program(name: str, monkeypatch: pytest.Monk
     weights = sum(group.cost.weights for group in run.groups)
     assert weights == pytest.approx(real.weights, rel=0.02)
     late = run.timeline.total / run.end.end - 1
-    assert -EARLIER.get(name, 0.0) <= late <= LATER[name]
+    assert 0 <= late <= LATER[name]

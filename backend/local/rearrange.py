@@ -1,0 +1,237 @@
+"""tpu.Rearrange within local memory: copies in the lanes, between exchanges of lanes and columns.
+
+rows over the lanes  --exchange-->  columns over the lanes  --copy-->  ..  --exchange-->  rows
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+from xdsl_tpu.backend.local.context import LocalContext, LocalValue
+from xdsl_tpu.backend.local.parts import settled
+from xdsl_tpu.backend.tensor import LocalTensor, align, aligned, ceil_div, strided
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.errors import DoesNotFit
+from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
+from xdsl_tpu.dialects.interfaces.lane_moves import LaneCopy, Rows, lane_copies, lane_way
+
+_SCRATCH_BYTES = 16384
+"""Bytes per lane of rows that are put together for one exchange, where it could be more."""
+
+_LOOPS = 3
+"""Loops of one copy besides that over the lanes."""
+
+
+class _Piece(NamedTuple):
+    """Rows that one exchange takes: `times` times `lanes`, at `rows` and then every `by_rows`
+    elements in their lanes, at `columns` and then side by side as columns."""
+
+    times: int
+    lanes: int
+    rows: int
+    by_rows: int
+    columns: int
+
+
+class _Side:
+    """One end of a movement: a value, and where its elements are when they are moved in the lanes.
+
+    `turned` is 0 where that is the value itself; else as many of its columns lie over the lanes in
+    a buffer at `address`, each with a column of every row.
+    """
+
+    def __init__(self, context: LocalContext, value: LocalValue, turned: int) -> None:
+        tensor, chip = value.tensor, context.chip
+        n, c, h, w = tensor.shape
+        dense = h == 1 or tensor.strides[2] == w
+        if not dense or tensor.address >> chip.lane_shift or value.depth > 1:
+            raise DoesNotFit("elements do not lie one behind the other in their lanes")
+        self.context, self.tensor, self.turned = context, tensor, turned
+        self.rows, self.address = Rows(n, c, h * w), tensor.address
+        self.groups = ceil_div(c, chip.lanes)
+        self.pad = align(min(c, chip.lanes), chip.eu(tensor.dtype.bytes))
+        self.parts = self.rows.run // turned if turned else 1
+        self.plane = n * self.groups * self.pad
+
+    @property
+    def elements(self) -> int:
+        """What a lane has room for."""
+        n, _, _ = self.rows
+        return self.parts * self.plane if self.turned else n * self.tensor.strides[0]
+
+    @property
+    def lanes(self) -> int:
+        """How many there are, of all lane groups."""
+        return self.turned or self.rows.c
+
+    def boxes(self) -> Iterator[Box]:
+        """Where elements are by lane and position."""
+        n, c, run = self.rows
+        if not self.turned:
+            yield Box(
+                0,
+                0,
+                (Digit(c, 0, run), Digit(n, self.tensor.strides[0], c * run), Digit(run, 1, 1)),
+            )
+            return
+        most, k = self.context.chip.lanes, self.turned
+        ends = Digit(k, 0, 1), Digit(self.parts, self.plane, k)
+        image = Digit(n, self.groups * self.pad, c * run)
+        whole, rest = divmod(c, most)
+        if whole:
+            group = Digit(whole, self.pad, most * run), Digit(most, 1, run)
+            yield Box(0, 0, (ends[0], ends[1], image, *group))
+        if rest:
+            yield Box(whole * self.pad, whole * most * run, (*ends, image, Digit(rest, 1, run)))
+
+    def at(self, first: int, position: int) -> int:
+        """The address of a position in lane `first` of all lane groups."""
+        group, lane = divmod(first, self.context.chip.lanes)
+        position += 0 if self.turned else group * self.tensor.strides[1]
+        offset = self.address + position * self.tensor.dtype.bytes
+        return lane << self.context.chip.lane_shift | offset
+
+    def pieces(self) -> Iterator[_Piece]:
+        """All rows."""
+        n, c, _ = self.rows
+        by_n, by_group = self.tensor.strides[:2]
+        whole, rest = divmod(c, self.context.chip.lanes)
+        if self.groups == 1:
+            yield _Piece(n, c, 0, by_n, 0)
+        elif not rest and by_n == self.groups * by_group:
+            yield _Piece(n * whole, self.context.chip.lanes, 0, by_group, 0)
+        else:
+            for image in range(n):
+                rows, columns = image * by_n, image * self.groups * self.pad
+                yield _Piece(whole, self.context.chip.lanes, rows, by_group, columns)
+                if rest:
+                    rows, columns = rows + whole * by_group, columns + whole * self.pad
+                    yield _Piece(1, rest, rows, by_group, columns)
+
+    def exchange(self, first: int, columns: int, into_lanes: bool) -> None:
+        """Bring columns from `first` on, at most a lane group, over the lanes, or back."""
+        units = self.context.chip.eu(self.tensor.dtype.bytes)
+        most = max(1, _SCRATCH_BYTES // (align(columns, units) * self.tensor.dtype.bytes))
+        for part, piece in product(range(self.parts), self.pieces()):
+            for start in range(0, piece.times, most):
+                count = min(most, piece.times - start)
+                rows = piece.rows + start * piece.by_rows + part * self.turned + first
+                at = part * self.plane + piece.columns + start * self.pad
+                with self.context.scratch.temporary():
+                    self._exchange(
+                        piece._replace(times=count, rows=rows, columns=at), columns, into_lanes
+                    )
+
+    def _exchange(self, piece: _Piece, columns: int, into_lanes: bool) -> None:
+        chip, emitter, width = self.context.chip, self.context.emitter, self.tensor.dtype.bytes
+        shape, dtype = (piece.times, piece.lanes, 1, columns), self.tensor.dtype
+        strides = (piece.by_rows, 0, columns, 1)
+        place = strided(self.tensor.address + piece.rows * width, shape, strides, dtype)
+        units = chip.eu(width)
+        lies = place.address % chip.eu_bytes == 0
+        lies &= piece.times == 1 or piece.by_rows == align(columns, units)
+        rows = (
+            aligned(chip, place.address, shape, dtype)
+            if lies
+            else self.context.scratch.aligned(shape, dtype)
+        )
+        turned = aligned(
+            chip,
+            self.address + piece.columns * width,
+            (piece.times, columns, 1, piece.lanes),
+            dtype,
+        )
+        if into_lanes:
+            if not lies:
+                emitter.copy(rows, settled(place, chip))
+            emitter.transpose_cw(turned, rows)
+            return
+        emitter.transpose_cw(rows, turned)
+        if not lies:
+            emitter.copy(settled(place, chip), rows)
+
+
+def rearrange(context: LocalContext) -> None:
+    """Write the elements of a whole value to a whole result, in the order that the op says.
+
+    Raises DoesNotFit where that takes more than copies within the lanes, before and behind which
+    lanes and columns may be exchanged, or where there is no room.
+    """
+    op = context.op
+    assert isinstance(op, tpu.RearrangeOp)
+    movement = op.movement()
+    x, out = context.operand(0), context.out
+    sides = (
+        Rows(x.full.n, x.full.c, x.full.h * x.full.w),
+        Rows(out.full.n, out.full.c, out.full.h * out.full.w),
+    )
+    moves = None if movement is None or len(movement.parts) != 1 else movement.parts[0].map
+    way = None if moves is None else lane_way(moves, *sides)
+    if moves is None or way is None:
+        raise DoesNotFit("elements leave their lanes in no way that has a kernel")
+    source, target = _Side(context, x, way.source), _Side(context, out, way.target)
+    if (source.rows, target.rows) != sides:
+        raise DoesNotFit("a part of a value cannot be rearranged")
+    distance = 2 * max(source.elements, target.elements)
+    copies = lane_copies(moves, list(source.boxes()), list(target.boxes()), distance)
+    if copies is None:
+        raise DoesNotFit("elements leave their lanes in no way that has a kernel")
+    with context.scratch.temporary():
+        _carry_out(context, source, target, copies)
+
+
+def _carry_out(context: LocalContext, source: _Side, target: _Side, copies: list[LaneCopy]) -> None:
+    width, lanes = source.tensor.dtype.bytes, context.chip.lanes
+    stays = source.turned and target.turned and all(map(_stays, copies))
+    if source.turned:
+        room = max(source.elements, target.elements) if stays else source.elements
+        source.address = context.scratch.take(room * width)
+    if target.turned:
+        target.address = source.address if stays else context.scratch.take(target.elements * width)
+    for first in range(0, source.lanes, lanes):
+        count = min(lanes, source.lanes - first)
+        if source.turned:
+            source.exchange(first, count, into_lanes=True)
+        for one in () if stays else copies:
+            _copy(context, source, target, one, first)
+        if target.turned:
+            target.exchange(first, count, into_lanes=False)
+
+
+def _stays(copy: LaneCopy) -> bool:
+    return copy.to == copy.at and all(digit.to == digit.at for digit in copy.digits)
+
+
+def _copy(context: LocalContext, source: _Side, target: _Side, copy: LaneCopy, first: int) -> None:
+    """The part of a copy that is in the lane group from lane `first` on."""
+    low = max(first, copy.first)
+    lanes = min(first + context.chip.lanes, copy.first + copy.lanes) - low
+    if lanes <= 0:
+        return
+    outer, loops = _loops(copy.digits)
+    shape = (loops[0].extent, lanes, loops[1].extent, loops[2].extent)
+    for index in product(*(range(digit.extent) for digit in outer)):
+        to = copy.to + sum(i * digit.to for i, digit in zip(index, outer, strict=True))
+        at = copy.at + sum(i * digit.at for i, digit in zip(index, outer, strict=True))
+        ends: list[LocalTensor] = []
+        for side, position, steps in (
+            (target, to, [d.to for d in loops]),
+            (source, at, [d.at for d in loops]),
+        ):
+            strides = (steps[0], 0, steps[1], steps[2])
+            place = strided(side.at(low, position), shape, strides, side.tensor.dtype)
+            ends.append(settled(place, context.chip))
+        context.emitter.copy(*ends)
+
+
+def _loops(digits: tuple[Digit, ...]) -> tuple[list[Digit], list[Digit]]:
+    """Loops of Python, and the three of a command; the last one is that of neighbours. No operand
+    of a command goes backwards."""
+    backwards = [digit for digit in digits if digit.at < 0]
+    forwards = [digit for digit in digits if digit.at >= 0]
+    nearest = sorted(forwards, key=lambda digit: (digit.to + digit.at, digit.to))
+    inner, others = nearest[:1], sorted(nearest[1:], key=lambda digit: digit.extent)
+    kept = max(0, len(others) - (_LOOPS - 1))
+    outer, middle = others[:kept], sorted(others[kept:], key=lambda digit: -digit.to)
+    loops = [*middle, *inner]
+    return backwards + outer, [Digit(1, 0, 0)] * (_LOOPS - len(loops)) + loops

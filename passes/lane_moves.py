@@ -1,0 +1,108 @@
+"""The pass `lane-moves`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interfaces.movement import Moved, Movement, movement_of
+from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
+from xdsl_tpu.passes.module_state import cores_of
+from xdsl_tpu.passes.tensors import functions, required_name
+
+
+@dataclass(frozen=True)
+class LaneMovesPass(ModulePass):
+    """Let elements change their order without leaving local memory.
+
+        %1 = "tpu.Reshape"(%0) : 1x8x8x8x8x60
+        %2 = "tpu.Permute"(%1) {order}          ->    %3 = "tpu.Rearrange"(%0) {in_lanes} : 64x64x60
+        %3 = "tpu.Reshape"(%2) : 64x64x60
+
+    A chain of movement ops between two ops with a local form, one of which has none itself, parts
+    them: what is between is stored and loaded again. Where the chain as a whole takes no more than
+    copies within the lanes and exchanges of lanes and columns (`lane_way`), one op does it, which
+    may be in a layer group. The others stay as they are. For several cores nothing is joined: they
+    share the slices of a group, and what is moved here is never cut.
+    """
+
+    name = "lane-moves"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if cores_of(op) > 1:
+            return
+        for func in functions(op):
+            block = func.body.block
+            for move in computing_ops(block):
+                chain = list(_chain(move))
+                if chain and _is_wanted(chain):
+                    _join(chain, block)
+
+
+def _single(op: Operation) -> IndexMap | None:
+    """What an op does that only moves elements of its first operand."""
+    movement = movement_of(op)
+    if movement is None or movement.border is not None or len(movement.parts) != 1:
+        return None
+    part = movement.parts[0]
+    return part.map if part.operand == 0 else None
+
+
+def _chain(move: Operation) -> Iterator[Operation]:
+    """The movement ops behind which something else reads `move`, the last one first; nothing if it
+    is none."""
+    if _single(move) is None or not any(_single(user) is None for user in _users(move)):
+        return
+    op: Operation | None = move
+    while op is not None and _single(op) is not None:
+        yield op
+        owner = op.operands[0].owner
+        op = owner if isinstance(owner, Operation) else None
+
+
+def _users(op: Operation) -> list[Operation]:
+    return [use.operation for use in op.results[0].uses]
+
+
+def _is_wanted(chain: Sequence[Operation]) -> bool:
+    """Whether a chain parts ops that have a local form."""
+    maker = chain[-1].operands[0].owner
+    if not isinstance(maker, Operation) or why_not_local(maker) is not None:
+        return False
+    if all(why_not_local(user) is not None for user in _users(chain[0])):
+        return False
+    return any(why_not_local(op) is not None for op in chain)
+
+
+def _join(chain: Sequence[Operation], block: Block) -> None:
+    """Put one op in the place of a chain, if there is a way for it."""
+    moves, last = _single(chain[0]), chain[0]
+    for op in chain[1:]:
+        inner = _single(op)
+        assert moves is not None
+        assert inner is not None
+        moves = moves.after(inner)
+    assert moves is not None
+    movement = Movement(sum(box.size for box in moves.boxes), (Moved(0, moves),))
+    joined = tpu.RearrangeOp.make(
+        required_name(last),
+        (chain[-1].operands[0],),
+        result_types=(last.results[0].type,),
+        boxes=tpu.RearrangeOp.listed(movement),
+        in_lanes=True,
+    )
+    if why_not_local(joined) is not None:
+        joined.erase()
+        return
+    block.insert_op_before(joined, last)
+    last.results[0].replace_all_uses_with(joined.output)
+    for op in chain:
+        if any(result.uses for result in op.results):
+            break
+        op.detach()
+        op.erase()

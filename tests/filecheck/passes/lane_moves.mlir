@@ -1,0 +1,100 @@
+// RUN: tpu-opt %s --split-input-file --lane-moves --no-locations | filecheck %s
+// RUN: tpu-opt %s --split-input-file --weight-reorder --subnet-divide --lane-moves --layer-group --address-assign --verify-addresses --verify-layer-groups --no-locations | filecheck %s --check-prefix=GROUPS
+
+// Windows of an image, from pixels over the lanes to pixels over the lanes, are one op.
+// CHECK-LABEL: module @windows
+// CHECK: [[A:%.*]] = "tpu.Relu"
+// CHECK-NEXT: [[B:%.*]] = "tpu.Rearrange"([[A]]) {boxes = {{.*}}, in_lanes = true} : (tensor<1x256x60xf16>) -> tensor<16x16x60xf16>
+// CHECK-NEXT: "tpu.Relu"([[B]])
+// GROUPS-LABEL: module @windows
+// GROUPS: "tpu.Group"
+// GROUPS: "tpu.Rearrange"{{.*}}ginfo
+// GROUPS-NOT: "tpu.Group"
+module @windows attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x256x60xf16>) -> tensor<16x16x60xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x256x60xf16>) -> tensor<1x256x60xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x256x60xf16>) -> tensor<1x256x60xf16> loc("a")
+    %2 = "tpu.Reshape"(%1) {shape = [1, 4, 4, 4, 4, 60]} : (tensor<1x256x60xf16>) -> tensor<1x4x4x4x4x60xf16> loc("b")
+    %3 = "tpu.Permute"(%2, %n) {order = [0, 1, 3, 2, 4, 5]} : (tensor<1x4x4x4x4x60xf16>, none) -> tensor<1x4x4x4x4x60xf16> loc("c")
+    %4 = "tpu.Reshape"(%3) {shape = [16, 16, 60]} : (tensor<1x4x4x4x4x60xf16>) -> tensor<16x16x60xf16> loc("d")
+    %5 = "tpu.Relu"(%4) : (tensor<16x16x60xf16>) -> tensor<16x16x60xf16> loc("e")
+    return %5 : tensor<16x16x60xf16>
+  }
+}
+
+// -----
+
+// Parts of what others read too: each is an op of its own, and nothing is left of what they share.
+// CHECK-LABEL: module @parts
+// CHECK: [[A:%.*]] = "tpu.Relu"
+// CHECK-NOT: "tpu.Reshape"
+// CHECK: "tpu.Rearrange"([[A]]) {{.*}}in_lanes = true{{.*}} -> tensor<4x196x48xf16>
+// CHECK: "tpu.Rearrange"([[A]]) {{.*}}in_lanes = true{{.*}} -> tensor<4x196x48xf16>
+// CHECK-NOT: "tpu.Reshape"
+// GROUPS-LABEL: module @parts
+module @parts attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x196x384xf16>) -> tensor<4x196x48xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x196x384xf16>) -> tensor<1x196x384xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x196x384xf16>) -> tensor<1x196x384xf16> loc("a")
+    %2 = "tpu.Reshape"(%1) {shape = [196, 8, 48]} : (tensor<1x196x384xf16>) -> tensor<196x8x48xf16> loc("b")
+    %3 = "tpu.Slice"(%2, %n, %n, %n, %n) {offset = [0, 0, 0], ends = [196, 4, 48], steps = [1, 1, 1]} : (tensor<196x8x48xf16>, none, none, none, none) -> tensor<196x4x48xf16> loc("c")
+    %4 = "tpu.Permute"(%3, %n) {order = [1, 0, 2]} : (tensor<196x4x48xf16>, none) -> tensor<4x196x48xf16> loc("d")
+    %5 = "tpu.Slice"(%2, %n, %n, %n, %n) {offset = [0, 4, 0], ends = [196, 8, 48], steps = [1, 1, 1]} : (tensor<196x8x48xf16>, none, none, none, none) -> tensor<196x4x48xf16> loc("e")
+    %6 = "tpu.Permute"(%5, %n) {order = [1, 0, 2]} : (tensor<196x4x48xf16>, none) -> tensor<4x196x48xf16> loc("f")
+    %7 = "tpu.Add"(%4, %6) : (tensor<4x196x48xf16>, tensor<4x196x48xf16>) -> tensor<4x196x48xf16> loc("g")
+    return %7 : tensor<4x196x48xf16>
+  }
+}
+
+// -----
+
+// What lies in DDR is read in any order by whoever loads it.
+// CHECK-LABEL: module @input
+// CHECK-NOT: "tpu.Rearrange"
+// GROUPS-LABEL: module @input
+module @input attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x128x48xf16>) -> tensor<1x8x16x48xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<1x128x48xf16>) -> tensor<1x128x48xf16> loc("x")
+    %1 = "tpu.Reshape"(%0) {shape = [1, 8, 16, 48]} : (tensor<1x128x48xf16>) -> tensor<1x8x16x48xf16> loc("a")
+    %2 = "tpu.Relu"(%1) : (tensor<1x8x16x48xf16>) -> tensor<1x8x16x48xf16> loc("b")
+    return %2 : tensor<1x8x16x48xf16>
+  }
+}
+
+// -----
+
+// Neither channels nor neighbours stay together: there is no way.
+// CHECK-LABEL: module @scattered
+// CHECK-NOT: "tpu.Rearrange"
+// GROUPS-LABEL: module @scattered
+module @scattered attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<8x6x10xf16>) -> tensor<1x32x15xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<8x6x10xf16>) -> tensor<8x6x10xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<8x6x10xf16>) -> tensor<8x6x10xf16> loc("a")
+    %2 = "tpu.Permute"(%1, %n) {order = [2, 0, 1]} : (tensor<8x6x10xf16>, none) -> tensor<10x8x6xf16> loc("b")
+    %3 = "tpu.Reshape"(%2) {shape = [1, 32, 15]} : (tensor<10x8x6xf16>) -> tensor<1x32x15xf16> loc("c")
+    %4 = "tpu.Relu"(%3) : (tensor<1x32x15xf16>) -> tensor<1x32x15xf16> loc("d")
+    return %4 : tensor<1x32x15xf16>
+  }
+}
+
+// -----
+
+// All ops of a chain have a local form already.
+// CHECK-LABEL: module @local
+// CHECK: "tpu.Permute"
+// CHECK-NOT: "tpu.Rearrange"
+// GROUPS-LABEL: module @local
+module @local attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x64x32xf16>) -> tensor<1x32x64xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x64x32xf16>) -> tensor<1x64x32xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x64x32xf16>) -> tensor<1x64x32xf16> loc("a")
+    %2 = "tpu.Permute"(%1, %n) {order = [0, 2, 1]} : (tensor<1x64x32xf16>, none) -> tensor<1x32x64xf16> loc("b")
+    %3 = "tpu.Relu"(%2) : (tensor<1x32x64xf16>) -> tensor<1x32x64xf16> loc("c")
+    return %3 : tensor<1x32x64xf16>
+  }
+}

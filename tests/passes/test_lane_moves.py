@@ -1,0 +1,133 @@
+"""Movement between ops of a group: the same values, and fewer cycles."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tests.kernels.harness import Case, Outcome, check_encoding, execute
+from tests.local.groups import assert_close
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.backend.checks import check_program
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interfaces.lane_moves import (
+    apart,
+    lane_copies,
+    lane_way,
+    rows_of,
+    seen_by,
+)
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.text import make_context
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.pipelines import STAGES
+
+Shape = tuple[int, ...]
+
+
+def block(side: int, size: int, channels: int, offset: int) -> Case:
+    """Windows of a turned image, something done to them, and back to an image that is added."""
+    case = Case("f16", seed=3)
+    count, pixels = side // size, side * side
+    image, square = (1, pixels, channels), (1, side, side, channels)
+    parts, windows = (1, count, size, count, size, channels), (count * count, size * size, channels)
+    turned = (1, count, count, size, size, channels)
+    x = case.op("tpu.Relu", [case.input("x", image)], {}, "a", image)
+    back = (side - offset) % side
+
+    def reshape(value: str, name: str, shape: Shape) -> str:
+        return case.op("tpu.Reshape", [value], {"shape": str(list(shape))}, name, shape)
+
+    def permute(value: str, name: str, shape: Shape) -> str:
+        order = {"order": "[0, 1, 3, 2, 4, 5]"}
+        return case.op("tpu.Permute", [value, "none"], order, name, shape)
+
+    def swap(value: str, name: str, by: int) -> str:
+        return case.op("tpu.SwapDimInner", [value], {"offset": f"[0, {by}, {by}, 0]"}, name, square)
+
+    y = reshape(x, "b", square)
+    y = swap(y, "c", offset) if offset else y
+    y = reshape(permute(reshape(y, "d", parts), "e", turned), "f", windows)
+    y = case.op("tpu.Relu", [y], {}, "g", windows)
+    y = reshape(permute(reshape(y, "h", turned), "i", parts), "j", square)
+    y = reshape(swap(y, "k", back) if offset else y, "l", image)
+    case.op("tpu.Add", [x, y], {}, "y", image)
+    return case
+
+
+def final(case: Case, off: str = "") -> ModuleOp:
+    module = case.module()
+    for step in STAGES["final"]:
+        if step != off:
+            make_pass(step, "").apply(make_context(), module)
+    return module
+
+
+@pytest.mark.parametrize("offset", [0, 3])
+@pytest.mark.parametrize(("side", "size"), [(28, 7), (32, 8)])
+def test_windows_stay_on_the_chip(side: int, size: int, offset: int) -> None:
+    case, chip = block(side, size, 96, offset), load_chip()
+    (expected,) = run_module(case.module(), case.inputs).values()
+    cycles: list[int] = []
+    for off in ("", "lane-moves"):
+        module = final(case, off)
+        inside = [op for op in module.walk() if isinstance(op, tpu.RearrangeOp) and op.ginfo]
+        assert len(inside) == (0 if off else 2)
+        program = generate(module, weights_of(module), chip)
+        check_encoding(program)
+        assert not list(check_program(program, chip))
+        early, late = (execute(program, case, chip, ahead) for ahead in (Engine.TIU, Engine.GDMA))
+        assert np.array_equal(early, late)
+        cycles.append(simulate(program.tiu, program.gdma, chip).total)
+        assert_close(Outcome(early, np.asarray(expected), program, cycles[-1]))
+    assert 1.5 * cycles[0] < cycles[1]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_copies_move_every_element(seed: int) -> None:
+    """What a way says of lanes and positions is what the movement does, element by element."""
+    random = np.random.default_rng(seed)
+    parts = tuple(int(n) for n in random.integers(1, 7, size=5))
+    order = tuple(int(n) for n in random.permutation(5))
+    moves = IndexMap.permuted(parts, order)
+    if seed % 2:
+        offsets = [int(n) for n in random.integers(0, 4, size=5)]
+        moves = moves.after(IndexMap.rolled(parts, offsets))
+    cut = sorted(int(n) for n in random.integers(0, 6, size=2))
+    made = tuple(parts[axis] for axis in order)
+
+    def shape(sizes: Shape) -> Shape:
+        ends = (0, *cut, 5)
+        return tuple(int(np.prod(sizes[a:b])) for a, b in pairwise(ends))
+
+    source, target = rows_of(shape(parts)), rows_of(shape(made))
+    way = lane_way(moves, source, target)
+    if way is None:
+        return
+    distance = apart(source, target)
+    sides = seen_by(source, way.source), seen_by(target, way.target)
+    copies = lane_copies(moves, *sides, distance)
+    assert copies is not None
+
+    def element(side: int, lane: int, position: int) -> int:
+        rows, turned = (source, way.source) if side == 0 else (target, way.target)
+        if turned:
+            return position * turned + lane
+        image, inner = divmod(position, rows.run)
+        return (image * rows.c + lane) * rows.run + inner
+
+    found: dict[int, int] = {}
+    for copy in copies:
+        grid = np.ndindex(*(digit.extent for digit in copy.digits))
+        for index in grid:
+            to = copy.to + sum(i * d.to for i, d in zip(index, copy.digits, strict=True))
+            at = copy.at + sum(i * d.at for i, d in zip(index, copy.digits, strict=True))
+            for lane in range(copy.first, copy.first + copy.lanes):
+                found[element(1, lane, to)] = element(0, lane, at)
+    assert found == {to: at for box in moves.boxes for to, at in box.points()}
