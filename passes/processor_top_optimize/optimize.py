@@ -78,7 +78,12 @@ PATTERNS: PatternTable = {
         channel_reductions.ChannelExtreme(),
     ),
     top.RMSNormOp: (cosine_attention.NormBeforePermute(),),
-    top.ReshapeOp: (TopReshapeFuse(), TopFuseReshape2(), pixels.RowsToImage()),
+    top.ReshapeOp: (
+        TopReshapeFuse(),
+        TopFuseReshape2(),
+        reshape_reorder.PermuteWithinBatches(),
+        pixels.RowsToImage(),
+    ),
     top.ScaleOp: (
         cosine_attention.ScaleOnQueries(),
         scale.MergeScale2Conv(),

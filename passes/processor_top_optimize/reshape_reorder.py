@@ -1,5 +1,6 @@
 """Reshapes and permutes move behind, so that what they stand between can meet."""
 
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -7,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import reshape
@@ -80,6 +82,40 @@ class MulConstBeforePermute(RewritePattern):
         )
         rewriter.replace(op, [scaled, moved])
         rewriter.erase(permute)
+
+
+class PermuteWithinBatches(RewritePattern):
+    """Reshape(Permute(Reshape(x)), back) -> Permute(x), where batches stay in front.
+
+        Reshape 1x6x49x32 -> 6x49x32
+        Permute 6x49x32 -> 6x32x49  [0, 2, 1]  ->  Permute 1x6x49x32 -> 1x6x32x49  [0, 1, 3, 2]
+        Reshape 6x32x49   -> 1x6x32x49
+
+    Neither the first Reshape nor the Permute has another use. So exporters write the transposed
+    keys of attention; the Permute then meets the one that parts the heads, and both the product.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ReshapeOp, rewriter: PatternRewriter) -> None:
+        permute = sole_producer(op.input, top.PermuteOp)
+        first = None if permute is None else sole_producer(permute.input, top.ReshapeOp)
+        if permute is None or first is None or not has_shapes(first.input, op.input, op.output):
+            return
+        source, permuted, result = map(shape_of, (first.input, op.input, op.output))
+        kept = len(permuted) - 1
+        batches, order = source[:-kept], ints(permute.order)
+        alike = order[0] == 0 and prod(batches) == permuted[0] and len(batches) > 1
+        if not alike or source[-kept:] != shape_of(first.output)[1:]:
+            return
+        if result != (*batches, *permuted[1:]):
+            return
+        more = len(batches) - 1
+        moved = rebuilt(permute, operands=(first.input,), result_types=[op.output.type])
+        moved.location = op.location
+        moved.order = I64_ARRAY.encode([*range(more), *(axis + more for axis in order)])
+        rewriter.replace(op, moved)
+        rewriter.erase(permute)
+        rewriter.erase(first)
 
 
 def _batch_merge(value: SSAValue) -> SSAValue | None:

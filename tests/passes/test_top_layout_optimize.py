@@ -398,6 +398,31 @@ def test_reshape_in_front_of_a_softmax_stays(
     assert kinds(optimized(net, y)) == ["Reshape", "Softmax"]
 
 
+def keys(*, order: Sequence[int] = (0, 2, 1), back: Sequence[int] = (2, 3, 8, 5)) -> list[str]:
+    """Transposed keys of heads, with batches and heads merged for it, scaled and multiplied."""
+    net = Net()
+    queries = net.input("q", 2, 3, 5, back[2])
+    value = net.op(
+        top.MatMulOp, "mm", (net.input("x", 2, 5, 24), net.weight("w", 24, 24), net.none)
+    )
+    value = net.op(top.ReshapeOp, "heads", (value,), shape=(2, 5, 3, 8))
+    value = net.op(top.PermuteOp, "p", (value,), order=(0, 2, 1, 3))
+    value = net.op(top.ReshapeOp, "merged", (value,), shape=(6, 5, 8))
+    value = net.op(top.PermuteOp, "t", (value,), order=order)
+    value = net.op(top.ReshapeOp, "parted", (value,), shape=back)
+    value = net.op(top.MulConstOp, "scaled", (value,), const_val=0.25)
+    y = net.op(top.MatMulOp, "scores", (queries, value, net.none))
+    return kinds(optimized(net, y))
+
+
+def test_keys_are_transposed_by_the_product() -> None:
+    assert keys() == ["MatMul", "Reshape", "Permute", "MatMul"]
+
+
+def test_keys_of_other_places_stay() -> None:
+    assert "MulConst" in keys(order=(1, 0, 2), back=(2, 3, 5, 8))
+
+
 def scaled_heads(*, weight: bool = True, used: bool = False) -> tuple[Net, list[SSAValue]]:
     net = Net()
     right = (net.weight if weight else net.input)("w", 16, 16)

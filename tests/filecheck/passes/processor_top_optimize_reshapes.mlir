@@ -1,6 +1,6 @@
 // RUN: tpu-opt %s --split-input-file --processor-top-optimize --no-locations | filecheck %s
 
-// ReshapeReorderPattern, MulConstBeforePermute.
+// ReshapeReorderPattern, MulConstBeforePermute, PermuteWithinBatches.
 
 // Merged batches are multiplied as they are; the Reshape behind cancels.
 func.func @merged(%arg0: tensor<2x3x5x4xf32>, %arg1: tensor<2x3x4x6xf32>) -> tensor<2x3x5x6xf32> {
@@ -237,3 +237,71 @@ func.func @factor_used(%arg0: tensor<4x5x16xf32>) -> (tensor<4x2x8x5xf32>, tenso
 // CHECK-NEXT: %7 = "top.MulConst"(%6){{.*}}-> tensor<4x2x8x5xf32>
 // CHECK-NEXT: %8 = "top.Abs"(%5){{.*}}-> tensor<4x2x5x8xf32>
 // CHECK-NEXT: return %7, %8
+
+// -----
+
+// PermuteWithinBatches: keys as exporters transpose them, batches merged for it and parted again.
+func.func @keys(%arg0: tensor<2x49x3x32xf32>) -> tensor<2x3x32x49xf32> {
+  %1 = "top.Input"(%arg0) : (tensor<2x49x3x32xf32>) -> tensor<2x49x3x32xf32>
+  %2 = "top.Permute"(%1) {order = [0, 2, 1, 3]} : (tensor<2x49x3x32xf32>) -> tensor<2x3x49x32xf32>
+  %3 = "top.Reshape"(%2) {shape = [6, 49, 32]} : (tensor<2x3x49x32xf32>) -> tensor<6x49x32xf32>
+  %4 = "top.Permute"(%3) {order = [0, 2, 1]} : (tensor<6x49x32xf32>) -> tensor<6x32x49xf32>
+  %5 = "top.Reshape"(%4) {shape = [2, 3, 32, 49]} : (tensor<6x32x49xf32>) -> tensor<2x3x32x49xf32>
+  %6 = "top.Abs"(%5) : (tensor<2x3x32x49xf32>) -> tensor<2x3x32x49xf32>
+  return %6 : tensor<2x3x32x49xf32>
+}
+
+// CHECK-LABEL: func.func @keys
+// CHECK: %[[X:[0-9]+]] = "top.Input"
+// CHECK-NEXT: %[[H:[0-9]+]] = "top.Permute"(%[[X]]) {order = [0, 2, 1, 3]}{{.*}}-> tensor<2x3x49x32xf32>
+// CHECK-NEXT: %[[K:[0-9]+]] = "top.Permute"(%[[H]]) {order = [0, 1, 3, 2]}{{.*}}-> tensor<2x3x32x49xf32>
+// CHECK-NEXT: "top.Abs"(%[[K]])
+
+// -----
+
+// Refused: the batches are parted in another way.
+func.func @other_parts(%arg0: tensor<2x3x49x32xf32>) -> tensor<3x2x32x49xf32> {
+  %1 = "top.Input"(%arg0) : (tensor<2x3x49x32xf32>) -> tensor<2x3x49x32xf32>
+  %2 = "top.Reshape"(%1) {shape = [6, 49, 32]} : (tensor<2x3x49x32xf32>) -> tensor<6x49x32xf32>
+  %3 = "top.Permute"(%2) {order = [0, 2, 1]} : (tensor<6x49x32xf32>) -> tensor<6x32x49xf32>
+  %4 = "top.Reshape"(%3) {shape = [3, 2, 32, 49]} : (tensor<6x32x49xf32>) -> tensor<3x2x32x49xf32>
+  return %4 : tensor<3x2x32x49xf32>
+}
+
+// CHECK-LABEL: func.func @other_parts
+// CHECK: "top.Reshape"
+// CHECK-NEXT: "top.Permute"
+// CHECK-NEXT: "top.Reshape"
+
+// -----
+
+// Refused: the Permute moves the batches.
+func.func @batches_move(%arg0: tensor<2x3x49x32xf32>) -> tensor<7x7x6x32xf32> {
+  %1 = "top.Input"(%arg0) : (tensor<2x3x49x32xf32>) -> tensor<2x3x49x32xf32>
+  %2 = "top.Reshape"(%1) {shape = [6, 49, 32]} : (tensor<2x3x49x32xf32>) -> tensor<6x49x32xf32>
+  %3 = "top.Permute"(%2) {order = [1, 0, 2]} : (tensor<6x49x32xf32>) -> tensor<49x6x32xf32>
+  %4 = "top.Reshape"(%3) {shape = [7, 7, 6, 32]} : (tensor<49x6x32xf32>) -> tensor<7x7x6x32xf32>
+  return %4 : tensor<7x7x6x32xf32>
+}
+
+// CHECK-LABEL: func.func @batches_move
+// CHECK: "top.Reshape"
+// CHECK-NEXT: "top.Permute"
+// CHECK-NEXT: "top.Reshape"
+
+// -----
+
+// Refused: another op reads the merged batches, too.
+func.func @read_twice(%arg0: tensor<2x3x49x32xf32>) -> (tensor<2x3x32x49xf32>, tensor<6x49x32xf32>) {
+  %1 = "top.Input"(%arg0) : (tensor<2x3x49x32xf32>) -> tensor<2x3x49x32xf32>
+  %2 = "top.Reshape"(%1) {shape = [6, 49, 32]} : (tensor<2x3x49x32xf32>) -> tensor<6x49x32xf32>
+  %3 = "top.Permute"(%2) {order = [0, 2, 1]} : (tensor<6x49x32xf32>) -> tensor<6x32x49xf32>
+  %4 = "top.Reshape"(%3) {shape = [2, 3, 32, 49]} : (tensor<6x32x49xf32>) -> tensor<2x3x32x49xf32>
+  %5 = "top.Abs"(%2) : (tensor<6x49x32xf32>) -> tensor<6x49x32xf32>
+  return %4, %5 : tensor<2x3x32x49xf32>, tensor<6x49x32xf32>
+}
+
+// CHECK-LABEL: func.func @read_twice
+// CHECK: "top.Reshape"
+// CHECK-NEXT: "top.Permute"
+// CHECK-NEXT: "top.Reshape"
