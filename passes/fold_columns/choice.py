@@ -9,11 +9,14 @@ from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interpreters.layouts import most_merged_rows
 from xdsl_tpu.passes.fold_columns.filters import folded, shortest
-from xdsl_tpu.passes.fold_columns.network import Edge, Network, Values, columns_axis
+from xdsl_tpu.passes.fold_columns.network import Edge, Network, Values, columns_axis, is_given
 from xdsl_tpu.passes.tensors import shape_of
 
 MOST = 16
 """The largest fold."""
+
+HOST_BYTES = 4
+"""Of an element that the host gives."""
 
 PASSES = 3
 """What an op that works element by element takes for each EU width, about."""
@@ -36,16 +39,23 @@ class Prices:
         self.chip, self.width = chip, width
         self._edge, self.way, self.move = cache(self._filter), cache(self._way), cache(self._move)
 
-    def _move(self, shape: Shape, taken: int, given: int) -> float:
-        """Bringing a value from one fold to another, the cheaper way."""
-        return min(self.through_ddr(shape, taken, given), self.by_array(shape, taken, given))
+    def _move(self, shape: Shape, taken: int, given: int, host: bool = False) -> float:
+        """Bringing a value from one fold to another, the cheaper way. `host` says that the host
+        gives it, in f32."""
+        ways = (shape, taken, given, host)
+        return min(self.through_ddr(*ways), self.by_array(*ways))
 
-    def through_ddr(self, shape: Shape, taken: int, given: int) -> float:
-        """From DDR to DDR through local memory; from fold to fold by way of none."""
+    def through_ddr(self, shape: Shape, taken: int, given: int, host: bool = False) -> float:
+        """From DDR to DDR through local memory; from fold to fold by way of none.
+
+        Integers that only move are cast before that, on their own, and loaded once more.
+        """
         rates = self.chip.load_bytes_per_cycle / self.chip.store_bytes_per_cycle
-        return self.load(shape) * (1 + rates) * ((taken > 1) + (given > 1))
+        once = self.load(shape) * (1 + rates)
+        moved = once * ((taken > 1) + (given > 1))
+        return moved + self._from_host(shape) + once if host and self.width == 1 else moved
 
-    def by_array(self, shape: Shape, taken: int, given: int) -> float:
+    def by_array(self, shape: Shape, taken: int, given: int, host: bool = False) -> float:
         """By a filter of zeros and ones; infinite when there is none."""
         if given > 1 and given % taken:
             return float("inf")
@@ -53,7 +63,13 @@ class Prices:
         taps = given // taken if given > 1 else taken
         inputs, outputs = channels * taken, channels * given
         work = self.array(inputs, outputs, taps, math.prod(rest) // given)
+        if host and self.width == 1:
+            work = max(work, self._from_host(shape))
         return work + self.load((inputs, outputs, taps))
+
+    def _from_host(self, shape: Sequence[int]) -> float:
+        """Loading what the host gives."""
+        return self.load(shape) * HOST_BYTES / self.width
 
     def load(self, shape: Sequence[int]) -> float:
         """Loading a value."""
@@ -68,12 +84,13 @@ class Prices:
         """The cheapest filter between folds: its price, with moves where it does not work on them
         as they are, and the folds that it works on."""
         before, after = shape_of(edge.op.input), shape_of(edge.op.output)
+        host = is_given(edge.op.input)
         others = folds_of(edge.target.columns) if after[1] < self.chip.lanes else []
         targets = dict.fromkeys((given, 1, *others))
         return min(
             (
                 self._edge(edge, source, target)
-                + (self.move(before, taken, source) if source != taken else 0)
+                + (self.move(before, taken, source, host) if source != taken else 0)
                 + (self.move(after, target, given) if target != given else 0),
                 source,
                 target,
@@ -140,6 +157,7 @@ class Prices:
             work += PASSES * _rounds(channels * fold, self.chip.lanes) * lines
         if fold > 1:
             work += sum(self.move(shape, 1, fold) for shape in values.made)
+            work += sum(self.move(shape, 1, fold, True) for shape in values.given)
             work += sum(self.move(shape, fold, 1) for shape in values.read)
         return work
 

@@ -39,6 +39,7 @@ from xdsl_tpu.passes.fold_columns.network import (
     Sliding,
     columns_axis,
     in_step,
+    is_given,
     network_of,
 )
 from xdsl_tpu.passes.graph import rebuilt
@@ -130,8 +131,8 @@ class _Rewriting(Building):
         versions = self._made.setdefault(value, {1: value})
         if fold not in versions:
             source = next(iter(versions))
-            shape, prices = shape_of(value), self._prices
-            if prices.by_array(shape, source, fold) <= prices.through_ddr(shape, source, fold):
+            ways = (shape_of(value), source, fold, is_given(value))
+            if self._prices.by_array(*ways) <= self._prices.through_ddr(*ways):
                 versions[fold] = self._by_array(value, source, fold)
                 return versions[fold]
             plain = versions.get(1)

@@ -25,6 +25,11 @@ RANKS = (3, 4)
 """Of tensors whose columns can be folded."""
 
 
+def is_given(value: SSAValue) -> bool:
+    """Whether the host gives a value."""
+    return isinstance(value.owner, top.InputOp)
+
+
 def columns_axis(shape: Sequence[int]) -> int:
     """The last dimension that is longer than one."""
     return max(axis for axis in range(2, len(shape)) if shape[axis] > 1 or axis == 2)
@@ -35,12 +40,13 @@ class Values:
     """Values that have one fold: they differ in channels at most.
 
     `worked` are the shapes of results of ops on them, `made` and `read` those of values that
-    something else makes or reads, once for each.
+    something else makes or reads, once for each, `given` of those that the host gives.
     """
 
     columns: int
     worked: list[Shape] = field(default_factory=list[Shape])
     made: list[Shape] = field(default_factory=list[Shape])
+    given: list[Shape] = field(default_factory=list[Shape])
     read: list[Shape] = field(default_factory=list[Shape])
     narrowest: int = 1 << 30
     """Channels that the filters around have, at least."""
@@ -197,7 +203,8 @@ def _count(op: Operation, network: Network, folds: bool) -> None:
     for value in op.results:
         if value in network.of:
             values = network.of[value]
-            (values.worked if folds else values.made).append(shape_of(value))
+            others = values.given if is_given(value) else values.made
+            (values.worked if folds else others).append(shape_of(value))
     for value in () if folds else dict.fromkeys(op.operands):
         if value in network.of:
             network.of[value].read.append(shape_of(value))

@@ -245,7 +245,7 @@ def test_columns_that_are_channels_are_pooled(pool: str, monkeypatch: pytest.Mon
     assert (shape_of(made.input)[3] < 128) == folds
 
 
-def _dear(prices: Prices, shape: Sequence[int], taken: int, given: int) -> float:
+def _dear(prices: Prices, shape: Sequence[int], taken: int, given: int, host: bool) -> float:
     return 1e9
 
 
@@ -253,7 +253,7 @@ def _is_depthwise(op: top.ConvOp) -> bool:
     return op.group.value.data == shape_of(op.input)[1]
 
 
-def _free(prices: Prices, shape: Sequence[int], taken: int, given: int) -> float:
+def _free(prices: Prices, shape: Sequence[int], taken: int, given: int, host: bool) -> float:
     return 0.0
 
 
@@ -341,3 +341,17 @@ def _integers(
     program = generate(one, weights_of(one), chip)
     assert check_program(program, chip) == []
     return one, program
+
+
+def test_an_image_of_the_host_is_cast_before_integers_move() -> None:
+    """That is a load of f32, a store and a load more, which no filter needs; floats move as
+    they are."""
+    shape = (1, 3, 64, 64)
+    for width, more in ((1, True), (2, False), (4, False)):
+        prices = Prices(load_chip(), width)
+        before, after = (prices.through_ddr(shape, 1, 8, host) for host in (False, True))
+        assert (after > before + 4 * prices.load(shape)) is more
+        assert (after > before) is more
+        wide = (1, 60, 8, 8)
+        assert prices.by_array(wide, 1, 8, True) >= prices.by_array(wide, 1, 8)
+        assert prices.move(shape, 1, 8, True) <= after
