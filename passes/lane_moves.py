@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.movement import Moved, Movement, movement_of
+from xdsl_tpu.passes.lane_reductions import reduce_in_lanes
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
 from xdsl_tpu.passes.module_state import cores_of
 from xdsl_tpu.passes.tensors import functions, required_name
@@ -27,7 +28,8 @@ class LaneMovesPass(ModulePass):
     A chain of movement ops between two ops with a local form, one of which has none itself, parts
     them: what is between is stored and loaded again. Where the chain as a whole takes no more than
     copies within the lanes and exchanges of lanes and columns (`lane_way`), one op does it, which
-    may be in a layer group. The others stay as they are. For several cores nothing is joined: they
+    may be in a layer group. The others stay as they are. A reduction over what lies over the lanes
+    is made between two of these (`reduce_in_lanes`). For several cores nothing is joined: they
     share the slices of a group, and what is moved here is never cut.
     """
 
@@ -38,6 +40,8 @@ class LaneMovesPass(ModulePass):
             return
         for func in functions(op):
             block = func.body.block
+            for reduction in computing_ops(block):
+                reduce_in_lanes(reduction, block)
             for move in computing_ops(block):
                 chain = list(_chain(move))
                 if chain and _is_wanted(chain):

@@ -1,0 +1,107 @@
+"""Reductions over what lies over the lanes, within local memory."""
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, ints
+from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moved, Movement
+from xdsl_tpu.dialects.interfaces.shape_rules import axes_of
+from xdsl_tpu.dialects.names import name_loc
+from xdsl_tpu.passes.graph import derived_name, rebuilt, tensor_like
+from xdsl_tpu.passes.layer_group.base_groups import why_not_local
+from xdsl_tpu.passes.tensors import required_name, shape_of
+
+
+def reduce_in_lanes(op: Operation, block: Block) -> None:
+    """Let a reduction over all rows of each image have a local form, between ops that have one.
+
+        Reduce(1x196x56) {axes = [1]} : 1x1x56
+
+            Rearrange(1x196x56) : 1x56x196
+        ->  Reduce(1x56x196) {axes = [2]} : 1x56x1
+            Rearrange(1x56x1) : 1x1x56
+
+    Rows lie over the lanes, and nothing adds up lanes; on the way columns do. Several rows may be
+    in a lane: views of what is reduced do not matter.
+    """
+    if not isinstance(op, tpu.ReduceOp) or why_not_local(op) is None:
+        return
+    value = _viewed(op.input)
+    if not _is_between(value, op):
+        return
+    sizes = _images(op)
+    if sizes is None:
+        return
+    n, rows, columns = sizes
+    turned = IndexMap.permuted(sizes, (0, 2, 1))
+    before = _moved(derived_name(op, "_turned"), value, (n, columns, rows), turned)
+    column = rebuilt(
+        op,
+        operands=[before.output, *op.operands[1:]],
+        result_types=[tensor_like(op.output, (n, columns, 1))],
+        location=name_loc(derived_name(op, "_column")),
+    )
+    column.axes, column.keepdims = I64_ARRAY.convert((2,)), BOOL.convert(True)
+    made = _moved(
+        required_name(op), column.output, shape_of(op.output), IndexMap.identity(n * columns)
+    )
+    new: Sequence[Operation] = (before, column, made)
+    if any(why_not_local(one) is not None for one in new):
+        for one in reversed(new):
+            one.erase()
+        return
+    block.insert_ops_before(list(new), op)
+    op.output.replace_all_uses_with(made.output)
+    given = op.input
+    op.detach()
+    op.erase()
+    _erase_views(given)
+
+
+def _viewed(value: SSAValue) -> SSAValue:
+    """What a value is only another shape of."""
+    while isinstance(value.owner, KeepsOrder):
+        value = value.owner.operands[0]
+    return value
+
+
+def _is_between(value: SSAValue, op: tpu.ReduceOp) -> bool:
+    """Whether an op with a local form makes a value, and one reads what becomes of it."""
+    maker, users = value.owner, [use.operation for use in op.output.uses]
+    if not isinstance(maker, Operation) or why_not_local(maker) is not None:
+        return False
+    return any(why_not_local(user) is None for user in users)
+
+
+def _erase_views(value: SSAValue) -> None:
+    """Take away changes of shape that nothing reads any more."""
+    while isinstance(value.owner, KeepsOrder) and not value.uses:
+        view = value.owner
+        value = view.operands[0]
+        view.detach()
+        view.erase()
+
+
+def _images(op: tpu.ReduceOp) -> tuple[int, int, int] | None:
+    """How many images there are, of how many rows that become one, of how many columns; None where
+    anything else is reduced."""
+    shape = shape_of(op.input)
+    axes = axes_of(ints(op.axes), len(shape))
+    if len(shape) not in (3, 4) or axes != tuple(range(1, len(shape) - 1)):
+        return None
+    return shape[0], prod(shape[1:-1]), shape[-1]
+
+
+def _moved(name: str, value: SSAValue, shape: Sequence[int], moves: IndexMap) -> tpu.RearrangeOp:
+    movement = Movement(prod(shape), (Moved(0, moves),))
+    return tpu.RearrangeOp.make(
+        name,
+        (value,),
+        result_types=(tensor_like(value, shape),),
+        boxes=tpu.RearrangeOp.listed(movement),
+        in_lanes=True,
+    )

@@ -1,0 +1,54 @@
+// RUN: tpu-opt %s --split-input-file --lane-moves --no-locations | filecheck %s
+
+// Rows lie over the lanes: columns do while rows are added up, and the result is a row.
+// CHECK-LABEL: module @rows
+// CHECK: [[A:%.*]] = "tpu.Relu"
+// CHECK-NEXT: [[B:%.*]] = "tpu.Rearrange"([[A]]) {{.*}}in_lanes = true{{.*}} -> tensor<1x56x196xf16>
+// CHECK-NEXT: [[C:%.*]] = "tpu.Reduce"([[B]],{{.*}}axes = [2]{{.*}}keepdims = true{{.*}} -> tensor<1x56x1xf16>
+// CHECK-NEXT: [[D:%.*]] = "tpu.Rearrange"([[C]]) {{.*}}in_lanes = true{{.*}} -> tensor<1x1x56xf16>
+// CHECK-NEXT: "tpu.Mul"([[A]], [[D]])
+module @rows attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x196x56xf16>) -> tensor<1x196x56xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x196x56xf16>) -> tensor<1x196x56xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x196x56xf16>) -> tensor<1x196x56xf16> loc("a")
+    %2 = "tpu.Reduce"(%1, %n, %n) {axes = [1], keepdims = true, mode = "ReduceSum"} : (tensor<1x196x56xf16>, none, none) -> tensor<1x1x56xf16> loc("b")
+    %3 = "tpu.Mul"(%1, %2) : (tensor<1x196x56xf16>, tensor<1x1x56xf16>) -> tensor<1x196x56xf16> loc("c")
+    return %3 : tensor<1x196x56xf16>
+  }
+}
+
+// -----
+
+// All pixels of an image.
+// CHECK-LABEL: module @pixels
+// CHECK: "tpu.Rearrange"{{.*}} -> tensor<2x96x49xf16>
+// CHECK-NEXT: "tpu.Reduce"{{.*}} -> tensor<2x96x1xf16>
+// CHECK-NEXT: "tpu.Rearrange"{{.*}} -> tensor<2x96xf16>
+module @pixels attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<2x7x7x96xf16>) -> tensor<2x96xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<2x7x7x96xf16>) -> tensor<2x7x7x96xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<2x7x7x96xf16>) -> tensor<2x7x7x96xf16> loc("a")
+    %2 = "tpu.Reduce"(%1, %n, %n) {axes = [1, 2], keepdims = false, mode = "ReduceMean"} : (tensor<2x7x7x96xf16>, none, none) -> tensor<2x96xf16> loc("b")
+    %3 = "tpu.Relu"(%2) : (tensor<2x96xf16>) -> tensor<2x96xf16> loc("c")
+    return %3 : tensor<2x96xf16>
+  }
+}
+
+// -----
+
+// Columns are in their lanes already; of an input that nothing computes the kernel by itself does it.
+// CHECK-LABEL: module @others
+// CHECK-NOT: "tpu.Rearrange"
+module @others attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x196x56xf16>) -> tensor<1x196x56xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x196x56xf16>) -> tensor<1x196x56xf16> loc("x")
+    %1 = "tpu.Reduce"(%0, %n, %n) {axes = [1], keepdims = true, mode = "ReduceSum"} : (tensor<1x196x56xf16>, none, none) -> tensor<1x1x56xf16> loc("a")
+    %2 = "tpu.Add"(%0, %1) : (tensor<1x196x56xf16>, tensor<1x1x56xf16>) -> tensor<1x196x56xf16> loc("b")
+    %3 = "tpu.Reduce"(%2, %n, %n) {axes = [2], keepdims = true, mode = "ReduceSum"} : (tensor<1x196x56xf16>, none, none) -> tensor<1x196x1xf16> loc("c")
+    %4 = "tpu.Mul"(%2, %3) : (tensor<1x196x56xf16>, tensor<1x196x1xf16>) -> tensor<1x196x56xf16> loc("d")
+    return %4 : tensor<1x196x56xf16>
+  }
+}
