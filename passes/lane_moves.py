@@ -5,16 +5,18 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, lane_steps, rows_of
 from xdsl_tpu.dialects.interfaces.movement import Moved, Movement, movement_of
+from xdsl_tpu.passes.graph import tensor_like
 from xdsl_tpu.passes.lane_reductions import reduce_in_lanes
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
 from xdsl_tpu.passes.module_state import cores_of
-from xdsl_tpu.passes.tensors import functions, required_name
+from xdsl_tpu.passes.tensors import functions, required_name, shape_of
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,9 @@ class LaneMovesPass(ModulePass):
 
     A chain of movement ops between two ops with a local form, one of which has none itself, parts
     them: what is between is stored and loaded again. Where the chain as a whole takes no more than
-    copies within the lanes and exchanges of lanes and columns (`lane_way`), one op does it, which
-    may be in a layer group. The others stay as they are. A reduction over what lies over the lanes
+    copies within the lanes and exchanges of lanes and columns (`lane_steps`), one op does it, which
+    may be in a layer group, or two: of an image whose channels are heads, pixels become rows
+    first. The others stay as they are. A reduction over what lies over the lanes
     is made between two of these (`reduce_in_lanes`). For several cores nothing is joined: they
     share the slices of a group, and what is moved here is never cut.
     """
@@ -84,7 +87,7 @@ def _is_wanted(chain: Sequence[Operation]) -> bool:
 
 
 def _join(chain: Sequence[Operation], block: Block) -> None:
-    """Put one op in the place of a chain, if there is a way for it."""
+    """Put one op, or two, in the place of a chain, if there is a way for it."""
     moves, last = _single(chain[0]), chain[0]
     for op in chain[1:]:
         inner = _single(op)
@@ -92,21 +95,38 @@ def _join(chain: Sequence[Operation], block: Block) -> None:
         assert inner is not None
         moves = moves.after(inner)
     assert moves is not None
-    movement = Movement(sum(box.size for box in moves.boxes), (Moved(0, moves),))
-    joined = tpu.RearrangeOp.make(
-        required_name(last),
-        (chain[-1].operands[0],),
-        result_types=(last.results[0].type,),
-        boxes=tpu.RearrangeOp.listed(movement),
-        in_lanes=True,
-    )
-    if why_not_local(joined) is not None:
-        joined.erase()
+    value = chain[-1].operands[0]
+    steps = lane_steps(moves, rows_of(shape_of(value)), rows_of(shape_of(last.results[0])))
+    if steps is None:
         return
-    block.insert_op_before(joined, last)
-    last.results[0].replace_all_uses_with(joined.output)
+    new = list(_rearranged(value, last, steps))
+    if any(why_not_local(op) is not None for op in new):
+        for op in reversed(new):
+            op.erase()
+        return
+    block.insert_ops_before(new, last)
+    last.results[0].replace_all_uses_with(new[-1].results[0])
     for op in chain:
         if any(result.uses for result in op.results):
             break
         op.detach()
         op.erase()
+
+
+def _rearranged(
+    value: SSAValue, last: Operation, steps: Sequence[LaneStep]
+) -> Iterator[tpu.RearrangeOp]:
+    """An op for each step; the last one has the name and type of `last`."""
+    name, kind = required_name(last), last.results[0].type
+    for number, step in enumerate(steps, 1):
+        is_last = number == len(steps)
+        movement = Movement(step.rows.size, (Moved(0, step.moves),))
+        made = tpu.RearrangeOp.make(
+            name if is_last else f"{name}_on_its_way",
+            (value,),
+            result_types=(kind if is_last else tensor_like(value, step.rows),),
+            boxes=tpu.RearrangeOp.listed(movement),
+            in_lanes=True,
+        )
+        value = made.output
+        yield made

@@ -55,6 +55,14 @@ class LaneCopy:
     digits: tuple[Digit, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class LaneStep:
+    """A movement within local memory, and how its result lies there."""
+
+    moves: IndexMap
+    rows: Rows
+
+
 def rows_of(shape: Sequence[int]) -> Rows:
     """How a value lies in a group of the usual type."""
     n, c = (*shape, 1, 1)[:2]
@@ -68,6 +76,34 @@ def lane_way(moves: IndexMap, source: Rows, target: Rows) -> LaneWay | None:
         if lane_copies(moves, seen[0], seen[1], apart(source, target)) is not None:
             return way
     return None
+
+
+def lane_steps(moves: IndexMap, source: Rows, target: Rows) -> list[LaneStep] | None:
+    """A movement as one that has a way, or as two, of which one exchanges all channels of each
+    image with all that is in a lane; None where there is no way.
+
+        (8 heads x 40) x 49 pixels  ->  49 x (8 x 40)  ->  8 x (49 x 40)
+    """
+    if lane_way(moves, source, target) is not None:
+        return [LaneStep(moves, target)]
+    turned = _turned(source)
+    rest = moves.after(_turning(turned))
+    if lane_way(rest, turned, target) is not None:
+        return [LaneStep(_turning(source), turned), LaneStep(rest, target)]
+    turned = _turned(target)
+    first = _turning(target).after(moves)
+    if lane_way(first, source, turned) is not None:
+        return [LaneStep(first, turned), LaneStep(_turning(turned), target)]
+    return None
+
+
+def _turned(rows: Rows) -> Rows:
+    return Rows(rows.n, rows.run, rows.c)
+
+
+def _turning(rows: Rows) -> IndexMap:
+    """The movement to `_turned` rows."""
+    return IndexMap.permuted(rows, (0, 2, 1))
 
 
 def apart(source: Rows, target: Rows) -> int:

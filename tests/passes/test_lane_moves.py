@@ -18,10 +18,12 @@ from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.lane_moves import (
     apart,
     lane_copies,
+    lane_steps,
     lane_way,
     rows_of,
     seen_by,
 )
+from xdsl_tpu.dialects.interfaces.movement import Moved, Movement
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
@@ -104,6 +106,48 @@ def test_rows_are_reduced_on_the_chip(shape: Shape, mode: str) -> None:
     case.op("tpu.Mul", [x, y], {}, "y", shape)
     (expected,) = run_module(case.module(), case.inputs).values()
     module = final(case)
+    inside = [op for op in module.walk() if isinstance(op, tpu.RearrangeOp) and op.ginfo]
+    assert len(inside) == 2
+    program = generate(module, weights_of(module), chip)
+    assert not list(check_program(program, chip))
+    early, late = (execute(program, case, chip, ahead) for ahead in (Engine.TIU, Engine.GDMA))
+    assert np.array_equal(early, late)
+    cycles = simulate(program.tiu, program.gdma, chip).total
+    assert_close(Outcome(early, np.asarray(expected), program, cycles))
+
+
+def heads(source: Shape, moves: IndexMap, target: Shape) -> Case:
+    """Something done to both sides of a movement."""
+    case = Case("f16", seed=5)
+    boxes = tpu.RearrangeOp.listed(Movement(int(np.prod(target)), (Moved(0, moves),)))
+    x = case.op("tpu.Relu", [case.input("x", source)], {}, "a", source)
+    x = case.op("tpu.Rearrange", [x], {"boxes": str(boxes)}, "b", target)
+    case.op("tpu.Relu", [x], {}, "y", target)
+    return case
+
+
+IMAGE_TO_HEADS = IndexMap.permuted((8, 40, 49), (0, 2, 1))
+HEADS_TO_IMAGE = IndexMap.permuted((8, 49, 40), (0, 2, 1))
+
+
+@pytest.mark.parametrize(
+    ("source", "moves", "target"),
+    [
+        ((1, 320, 7, 7), IMAGE_TO_HEADS, (1, 8, 49, 40)),
+        ((1, 8, 49, 40), HEADS_TO_IMAGE, (1, 320, 7, 7)),
+    ],
+    ids=["to heads", "to an image"],
+)
+def test_two_steps(source: Shape, moves: IndexMap, target: Shape) -> None:
+    chip, case = load_chip(), heads(source, moves, target)
+    steps = lane_steps(moves, rows_of(source), rows_of(target))
+    assert steps is not None
+    assert steps[1].moves.after(steps[0].moves) == moves
+    (expected,) = run_module(case.module(), case.inputs).values()
+    module = case.module()
+    for step in ("lane-moves", *STAGES["final"]):
+        if step not in ("place-values", "order-rows"):
+            make_pass(step, "").apply(make_context(), module)
     inside = [op for op in module.walk() if isinstance(op, tpu.RearrangeOp) and op.ginfo]
     assert len(inside) == 2
     program = generate(module, weights_of(module), chip)

@@ -65,19 +65,20 @@ module @input attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x",
 
 // -----
 
-// Neither channels nor neighbours stay together: there is no way.
+// Neither channels nor neighbours stay together, nor would they behind an exchange: there is no way.
 // CHECK-LABEL: module @scattered
 // CHECK-NOT: "tpu.Rearrange"
 // GROUPS-LABEL: module @scattered
 module @scattered attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
-  func.func @main(%arg0: tensor<8x6x10xf16>) -> tensor<1x32x15xf16> {
+  func.func @main(%arg0: tensor<1x60x77xf16>) -> tensor<1x7x660xf16> {
     %n = "top.None"() : () -> none loc(unknown)
-    %0 = "top.Input"(%arg0) : (tensor<8x6x10xf16>) -> tensor<8x6x10xf16> loc("x")
-    %1 = "tpu.Relu"(%0) : (tensor<8x6x10xf16>) -> tensor<8x6x10xf16> loc("a")
-    %2 = "tpu.Permute"(%1, %n) {order = [2, 0, 1]} : (tensor<8x6x10xf16>, none) -> tensor<10x8x6xf16> loc("b")
-    %3 = "tpu.Reshape"(%2) {shape = [1, 32, 15]} : (tensor<10x8x6xf16>) -> tensor<1x32x15xf16> loc("c")
-    %4 = "tpu.Relu"(%3) : (tensor<1x32x15xf16>) -> tensor<1x32x15xf16> loc("d")
-    return %4 : tensor<1x32x15xf16>
+    %0 = "top.Input"(%arg0) : (tensor<1x60x77xf16>) -> tensor<1x60x77xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x60x77xf16>) -> tensor<1x60x77xf16> loc("a")
+    %2 = "tpu.Reshape"(%1) {shape = [6, 10, 7, 11]} : (tensor<1x60x77xf16>) -> tensor<6x10x7x11xf16> loc("b")
+    %3 = "tpu.Permute"(%2, %n) {order = [2, 3, 1, 0]} : (tensor<6x10x7x11xf16>, none) -> tensor<7x11x10x6xf16> loc("c")
+    %4 = "tpu.Reshape"(%3) {shape = [1, 7, 660]} : (tensor<7x11x10x6xf16>) -> tensor<1x7x660xf16> loc("d")
+    %5 = "tpu.Relu"(%4) : (tensor<1x7x660xf16>) -> tensor<1x7x660xf16> loc("e")
+    return %5 : tensor<1x7x660xf16>
   }
 }
 
@@ -96,5 +97,28 @@ module @local attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x",
     %2 = "tpu.Permute"(%1, %n) {order = [0, 2, 1]} : (tensor<1x64x32xf16>, none) -> tensor<1x32x64xf16> loc("b")
     %3 = "tpu.Relu"(%2) : (tensor<1x32x64xf16>) -> tensor<1x32x64xf16> loc("c")
     return %3 : tensor<1x32x64xf16>
+  }
+}
+
+// -----
+
+// Pixels of an image become rows of heads: rows of all channels on the way.
+// CHECK-LABEL: module @heads_of_an_image
+// CHECK: [[A:%.*]] = "tpu.Relu"
+// CHECK-NEXT: [[B:%.*]] = "tpu.Rearrange"([[A]]) {{.*}} -> tensor<1x49x320xf16>
+// CHECK-NEXT: [[C:%.*]] = "tpu.Rearrange"([[B]]) {{.*}} -> tensor<1x8x49x40xf16>
+// CHECK-NEXT: "tpu.Relu"([[C]])
+// GROUPS-LABEL: module @heads_of_an_image
+// GROUPS: "tpu.Rearrange"{{.*}}ginfo
+// GROUPS: "tpu.Rearrange"{{.*}}ginfo
+module @heads_of_an_image attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x320x7x7xf16>) -> tensor<1x8x49x40xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x320x7x7xf16>) -> tensor<1x320x7x7xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x320x7x7xf16>) -> tensor<1x320x7x7xf16> loc("a")
+    %2 = "tpu.Reshape"(%1) {shape = [1, 8, 40, 49]} : (tensor<1x320x7x7xf16>) -> tensor<1x8x40x49xf16> loc("b")
+    %3 = "tpu.Permute"(%2, %n) {order = [0, 1, 3, 2]} : (tensor<1x8x40x49xf16>, none) -> tensor<1x8x49x40xf16> loc("c")
+    %4 = "tpu.Relu"(%3) : (tensor<1x8x49x40xf16>) -> tensor<1x8x49x40xf16> loc("d")
+    return %4 : tensor<1x8x49x40xf16>
   }
 }
