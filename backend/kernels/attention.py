@@ -27,7 +27,7 @@ from xdsl_tpu.backend.tensor import (
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats, ints
 from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
-from xdsl_tpu.dialects.precision import Precision, precision_of
+from xdsl_tpu.dialects.precision import precision_of
 
 
 def attention(context: KernelContext, op: Operation) -> None:
@@ -65,7 +65,7 @@ def describe(context: KernelContext, op: "tpu.FAttentionOp") -> Problem:
         None if mask is None else _mask(mask, (batch, heads, rows, keys), where(op)),
         tuple((a, b, c, d) for a, b, c, d in zip(*(ranges[i::4] for i in range(4)), strict=True)),
         *mixes_of(op),
-        narrow=precision_of(op) is Precision.FAST,
+        precision=precision_of(op),
     )
     return _stacked(problem)
 

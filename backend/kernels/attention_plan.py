@@ -19,6 +19,7 @@ from xdsl_tpu.backend.tensor import (
     aligned_bytes,
     ceil_div,
 )
+from xdsl_tpu.dialects.precision import Precision
 
 RANGE_ROWS = 64
 """Rows that one entry of `ranges` stands for."""
@@ -118,19 +119,21 @@ class Problem:
     ranges: tuple[tuple[int, int, int, int], ...] = ()
     mix_scores: Mix | None = None
     mix_shares: Mix | None = None
-    narrow: bool = True
+    precision: Precision = Precision.FAST
     held: bool = False
 
     @property
     def scores(self) -> DType:
-        """Of the scores: F16 when it may be `narrow`."""
-        return DType.F16 if self.narrow and self.dtype is DType.F16 else DType.F32
+        """Of the scores: F16 where that may be `fast`."""
+        narrow = self.precision is Precision.FAST and self.dtype is DType.F16
+        return DType.F16 if narrow else DType.F32
 
     @property
     def powers(self) -> DType:
         """Of what becomes of the scores: F16 for BF16, too, whose scores have its range, not their
         powers."""
-        return DType.F32 if self.dtype is DType.F32 or not self.narrow else DType.F16
+        full = self.dtype is DType.F32 or self.precision is Precision.FULL
+        return DType.F32 if full else DType.F16
 
     @property
     def mixes(self) -> bool:

@@ -10,7 +10,7 @@ from xdsl_tpu.backend.local.context import LocalContext
 from xdsl_tpu.backend.tensor import LocalTensor, strided
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
-from xdsl_tpu.dialects.precision import Precision, precision_of
+from xdsl_tpu.dialects.precision import precision_of
 
 
 def attention(context: LocalContext) -> None:
@@ -49,7 +49,7 @@ def _describe(context: LocalContext, op: "tpu.FAttentionOp") -> Problem:
         None,
         (),
         *mixes_of(op),
-        narrow=precision_of(op) is Precision.FAST,
+        precision=precision_of(op),
         held=True,
     )
 
