@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.first_fit import clashes
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.absorbed import absorbed_owner
@@ -26,7 +27,8 @@ from xdsl_tpu.passes.address_assign.io import (
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.address_assign.views import root_of, view_of
-from xdsl_tpu.passes.module_state import State, require_state
+from xdsl_tpu.passes.layer_group.image_rooms import room_in_ddr
+from xdsl_tpu.passes.module_state import State, chip_of, require_state
 from xdsl_tpu.passes.tensors import required_name, size_in_bytes
 
 
@@ -79,10 +81,11 @@ def address_faults(module: ModuleOp) -> Iterator[str]:
     elif is_tagged(module):
         apart = tagged_values(subfunc, arena.start, arena.size).offsets
         io = Region("inputs and outputs", 0, 1 << 63)
-    yield from _placement_faults(subfunc, coefficients, arena, io, apart)
+    chip = chip_of(module)
+    yield from _placement_faults(subfunc, chip, coefficients, arena, io, apart)
     yield from _coefficient_faults(subfunc)
     yield from _apart_faults(subfunc, apart)
-    live = lifetimes(subfunc, apart)
+    live = lifetimes(subfunc, apart, chip)
     for first, second in clashes(live.buffers, [_address(value) for value in live.values]):
         yield (
             f"tensors '{first.key}' (steps {first.first} to {first.last}) and '{second.key}' "
@@ -128,6 +131,7 @@ def _apart_faults(subfunc: FuncOp, apart: Collection[SSAValue]) -> Iterator[str]
 
 def _placement_faults(
     subfunc: FuncOp,
+    chip: Chip,
     coefficients: Region,
     arena: Region,
     io: Region,
@@ -144,11 +148,11 @@ def _placement_faults(
         region = coefficients if weight else io if view.source in apart else arena
         if address % ALIGNMENT_BYTES:
             yield f"tensor '{name}' at {address:#x} is not aligned to {ALIGNMENT_BYTES} bytes"
-        if not region.holds(address, _extent(value)):
+        if not region.holds(address, _extent(value, chip)):
             yield f"tensor '{name}' at {address:#x} is not inside the {region.what}"
 
 
-def _extent(value: SSAValue) -> int:
+def _extent(value: SSAValue, chip: Chip) -> int:
     """Bytes from a value's address on that are its own or its pack's.
 
     Whoever reads the result of an absorbed op reads the op's operand, however large the result is:
@@ -157,10 +161,10 @@ def _extent(value: SSAValue) -> int:
     seen = value
     while (view := view_of(seen)) is not None:
         if absorbed_owner(seen) is not None:
-            return _extent(view.source)
+            return _extent(view.source, chip)
         seen = view.source
     pack = pack_of(value.owner) if isinstance(value.owner, top.WeightOp) else None
-    return size_in_bytes(value) if pack is None else pack.total_bytes - pack.offset
+    return room_in_ddr(value, chip) if pack is None else pack.total_bytes - pack.offset
 
 
 def _coefficient_faults(subfunc: FuncOp) -> Iterator[str]:

@@ -98,7 +98,7 @@ class Hazards:
 
     def _unwritten(self, engine: Engine, position: int, touches: list[Touch]) -> Iterator[Finding]:
         for touch in touches:
-            if not touch.writes and (missing := self._written.missing(touch)) is not None:
+            if not touch.writes and (missing := self._written.missing(touch, engine)) is not None:
                 yield Finding(
                     Fault.UNWRITTEN,
                     place_of(self.program, engine, position),

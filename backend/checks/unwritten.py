@@ -28,7 +28,8 @@ class UnwrittenReads:
         touches = list(self._touches(accesses))
         found: list[str] = []
         if not self._written.move(command, touches):
-            reads = ((t, self._written.missing(t)) for t in touches if not t.writes)
+            engine = command.form.engine
+            reads = ((t, self._written.missing(t, engine)) for t in touches if not t.writes)
             found = [f"{touch.operand} reads {missing}" for touch, missing in reads if missing]
             for touch in touches:
                 if touch.writes:

@@ -6,11 +6,13 @@ local memory move the unwritten bytes along, and whoever computes with them is r
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from xdsl_tpu.backend.checks.intervals import Intervals
 from xdsl_tpu.backend.checks.placement import Segment
 from xdsl_tpu.backend.checks.shadow import Addresses, Shadow, Touch, describe_bytes
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.isa import Command
+from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.isa.codes import AR, TransBc
 from xdsl_tpu.backend.machine.memory import Memory
 from xdsl_tpu.backend.machine.table import state_of
@@ -56,18 +58,33 @@ class Written:
             else:
                 self.linear.add(region)
 
-    def missing(self, touch: Touch) -> str | None:
-        """In words, the bytes of an operand that nothing has written; each only once."""
-        return self._missing_local(touch) if touch.local else self._missing_linear(touch)
+    def missing(self, touch: Touch, by: Engine) -> str | None:
+        """In words, the bytes of an operand that nothing has written; each only once.
 
-    def _missing_local(self, touch: Touch) -> str | None:
+        A transfer of whole EUs moves the gaps behind what they hold.
+        """
+        if not touch.local:
+            return self._missing_linear(touch)
         parts: list[Addresses] = []
         for region in touch.regions:
             view = self._local.view(region)
             if not view.all():
-                parts.append(self._local.addresses(region, view == 0))
+                empty = self._local.addresses(region, view == 0)
+                parts.append(empty if by is Engine.TIU else self._without_gaps(empty))
                 view[...] = 1
+        parts = [part for part in parts if part.size]
         return describe_bytes(self._chip, parts, self._local.granule) if parts else None
+
+    def _without_gaps(self, empty: Addresses) -> Addresses:
+        """Those of the unwritten bytes that a transfer reads which are not all that follows to the
+        end of an EU whose first byte is written."""
+        width = self._chip.eu_bytes
+        lines, line_of = np.unique(empty // width, return_inverse=True)
+        first = np.full(lines.size, width)
+        np.minimum.at(first, line_of, empty % width)
+        to_the_end = np.bincount(line_of) == width - first
+        begun = (first > 0) & (self._local.marks.reshape(-1)[lines * width] != 0)
+        return empty[~(begun & to_the_end)[line_of]]
 
     def _missing_linear(self, touch: Touch) -> str | None:
         parts = [found for r in touch.regions if (found := self.linear.missing(r)) is not None]
@@ -95,7 +112,7 @@ class Written:
         for tensor in program.outputs:
             region = _whole(tensor)
             if any(segment.holds(region.start, region.end) for segment in self._segments):
-                text = self.missing(Touch(tensor.name, False, False, (region,)))
+                text = self._missing_linear(Touch(tensor.name, False, False, (region,)))
                 if text is not None:
                     yield tensor.name, text
 

@@ -74,7 +74,7 @@ def load_gathered(emitter: Emitter, target: LocalValue, source: DdrValue, moves:
     """Bring a slice of a value into local memory; `moves` gives the whole value from `source`."""
     if source.dtype is not target.dtype:
         raise TpuError(f"a load cannot make {target.dtype.label} of {source.dtype.label}")
-    found = _commands(target, source, moves, emitter.chip)
+    found = commands_of(target, source, moves, emitter.chip)
     if found is None:
         raise TpuError("an absorbed movement op takes too many transfers; it must be executed")
     for local, ddr in found:
@@ -115,16 +115,17 @@ def strided(source: DdrValue, moves: IndexMap, shape: Shape4) -> GlobalTensor | 
 def gather_cost(target: LocalValue, moves: IndexMap, chip: Chip) -> tuple[int, int] | None:
     """(cycles, commands) of `load_gathered`; None when it is out of the question."""
     source = DdrValue(0, (math.prod(target.full),), target.dtype)
-    found = _commands(target, source, moves, chip)
+    found = commands_of(target, source, moves, chip)
     if found is None:
         return None
     return sum(load_cycles(local, ddr, chip) for local, ddr in found), len(found)
 
 
-def _commands(
+def commands_of(
     target: LocalValue, source: DdrValue, moves: IndexMap, chip: Chip
 ) -> list[Piece] | None:
-    """The transfers of a slice, whose lanes hold one channel each (form PLAIN)."""
+    """The transfers of a slice, whose lanes hold one channel each (form PLAIN); None when there are
+    too many."""
     part = slice_map(target.tensor, target.depth, target.start, target.full).after(moves)
     start = GlobalTensor(source.address, (1, 1, 1, 1), (0, 0, 0, 1), source.dtype)
     return pieces(part, target.tensor, start, chip)

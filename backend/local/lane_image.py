@@ -1,23 +1,23 @@
 """Values that only groups read, in DDR as they lie in the lanes.
 
 Row-major, the rows of a matrix go to another lane each, and a row of 64 bytes takes as long as one
-of 256 (docs/hardware/cycles.md). Lane by lane several of the rows that a lane holds are one run.
+of 256 (docs/hardware/cycles.md). Lane by lane several of the rows that a lane holds are one run;
+where rows do not fill the EUs, the gaps between them are moved, too.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.support import DdrValue, dtype_of
+from xdsl_tpu.backend.kernels.support import DdrValue
 from xdsl_tpu.backend.kernels.tiling import cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.local.context import LocalValue
 from xdsl_tpu.backend.local.forms import arrangements
-from xdsl_tpu.backend.local.gather import reading
 from xdsl_tpu.backend.local.image import packed
 from xdsl_tpu.backend.local.schedule import ginfo, sections
 from xdsl_tpu.backend.local.shapes import of_value
@@ -26,17 +26,22 @@ from xdsl_tpu.backend.tensor import (
     Layout,
     LocalTensor,
     Shape4,
+    align,
     ceil_div,
     contiguous,
 )
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.base import RankedTensor
+from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.interfaces.movement import PicksRows
+
+KEEPS_ORDER = tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp
+"""Ops that give a value in DDR another shape."""
 
 
 class Rounds(NamedTuple):
     """How a value lies in the lanes: rounds of lanes, what the last lanes of one more hold, and how
-    many elements lie together in a lane."""
+    many elements there are from one row of a lane to the next."""
 
     whole: int
     lanes: int
@@ -44,17 +49,25 @@ class Rounds(NamedTuple):
     run: int
 
 
-def lane_map(sizes: Ncdhw, width: int, chip: Chip) -> AffineMap:
+def lane_map(sizes: Ncdhw, together: int, chip: Chip) -> AffineMap:
     """Where the element (n, c, i) lies: so many rounds of lanes at a time, lane by lane.
 
     A round is what all lanes hold of one image. What the last lanes hold of a round that is not
-    whole follows behind all others, by the same rule. `width` is that of an element, in bytes.
+    whole follows behind all others, by the same rule.
     """
     n, c, i = (AffineDimExpr(number) for number in range(3))
     rounds = ceil_div(sizes.c, chip.lanes)
     number = n * rounds + c // chip.lanes
-    together = rounds_at_once(min(sizes.c, chip.lanes), sizes.h * sizes.w * width, chip)
     return AffineMap(3, 0, (number // together, c % chip.lanes, number % together, i))
+
+
+def together_of(order: AffineMap, sizes: Ncdhw, width: int, chip: Chip) -> int:
+    """How many rounds lie together by a map that `lane_map` gave: all, or some of them. `width` is
+    that of an element, in bytes."""
+    found = rounds_of(sizes, width, chip)
+    (n, c), rounds = divmod(found.whole - 1, max(sizes.c // chip.lanes, 1)), found.whole
+    part = order.eval((n, c * chip.lanes, 0), ())[0]
+    return rounds_at_once(found.lanes, found.run * width, chip) if part else rounds
 
 
 def rounds_at_once(lanes: int, run: int, chip: Chip) -> int:
@@ -66,7 +79,7 @@ def rounds_at_once(lanes: int, run: int, chip: Chip) -> int:
 
 def lane_sizes(transfer: tpu.LoadOp | tpu.StoreOp, chip: Chip) -> Ncdhw | None:
     """The sizes of a value of which a transfer of a group moves all, as it lies in the lanes: EU by
-    EU, and without gaps. None for any other transfer."""
+    EU, row by row. None for any other transfer."""
     group = transfer.parent_op()
     if not isinstance(group, tpu.GroupOp) or len(sections(group)) != 1 or group.run_core_id.data:
         return None
@@ -74,82 +87,93 @@ def lane_sizes(transfer: tpu.LoadOp | tpu.StoreOp, chip: Chip) -> Ncdhw | None:
     maker = value.owner
     if not isinstance(maker, Operation) or arrangements(group, chip.lanes).get(value) is not None:
         return None
-    if isinstance(transfer, tpu.LoadOp) and (packed(transfer) or reading(transfer.input)):
+    if isinstance(transfer, tpu.LoadOp) and packed(transfer):
         return None
     sizes = of_value(value, GroupType(group.group_type.value.data), chip.lanes)
-    width = dtype_of(cast(RankedTensor, value.type).element_type).bytes
-    whole = sizes.h * sizes.w * width % chip.eu_bytes == 0 and sizes.d == 1
-    if sizes.n > 1 and sizes.c > chip.lanes:
-        whole &= sizes.c % chip.lanes == 0  # else rounds of fewer lanes lie between the others
+    # Rounds of fewer lanes may not lie between the others.
+    many = sizes.n > 1 and sizes.c > chip.lanes
+    whole = sizes.d == 1 and not (many and sizes.c % chip.lanes)
     return sizes if whole and bool(ginfo(maker).eu_align.value.data) else None
 
 
-def rounds_of(n: int, c: int, run: int, chip: Chip) -> Rounds:
-    """Those of n images of c channels."""
+def rounds_of(sizes: Ncdhw, width: int, chip: Chip) -> Rounds:
+    """Those of a value of elements of `width` bytes."""
+    n, c, run = sizes.n, sizes.c, align(sizes.h * sizes.w, chip.eu(width))
     if c <= chip.lanes:
         return Rounds(n, c, 0, run)
     return Rounds(n * (c // chip.lanes), chip.lanes, c % chip.lanes, run)
 
 
-def store_image(emitter: Emitter, source: LocalValue, target: DdrValue) -> None:
-    """Bring a value to DDR as it lies in the lanes."""
-    for local, ddr in _parts(source.tensor, target, emitter.chip):
+def store_image(emitter: Emitter, source: LocalValue, target: DdrValue, order: AffineMap) -> None:
+    """Bring a value to DDR as it lies in the lanes, in the order of its Store's map."""
+    together = together_of(order, source.full, source.dtype.bytes, emitter.chip)
+    for local, ddr in image_parts(source.tensor, target, together, emitter.chip):
         put(emitter, ddr, local)
 
 
-def load_image(emitter: Emitter, target: LocalValue, source: DdrValue) -> None:
+def load_image(emitter: Emitter, target: LocalValue, source: DdrValue, order: AffineMap) -> None:
     """Bring a value back that `store_image` has stored."""
-    for local, ddr in _parts(target.tensor, source, emitter.chip):
+    together = together_of(order, target.full, target.dtype.bytes, emitter.chip)
+    for local, ddr in image_parts(target.tensor, source, together, emitter.chip):
         fetch(emitter, local, ddr)
 
 
-def _parts(
-    local: LocalTensor, ddr: DdrValue, chip: Chip
+def image_parts(
+    local: LocalTensor, ddr: DdrValue, together: int, chip: Chip
 ) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
-    """Rounds of lanes, some at a time, then the channels that are left."""
+    """Rounds of lanes, `together` at a time, then the channels that are left."""
     n, c, h, w = local.shape
-    found, first = rounds_of(n, c, h * w, chip), 0
-    run, (_, pitch, *_) = found.run, local.strides
+    found, first = rounds_of(Ncdhw(n, c, 1, h, w), local.dtype.bytes, chip), 0
     parts = (0, found.whole, found.lanes), (found.whole, min(found.left, 1), found.left)
     for start, count, lanes in parts:
         if not count:
             continue
-        for piece in cut(count, rounds_at_once(lanes, run * ddr.dtype.bytes, chip)):
-            size = piece.size * run
+        for piece in cut(count, together):
+            size = piece.size * found.run
             address = ddr.address + first * ddr.dtype.bytes
             box = contiguous(address, (1, lanes, 1, size), ddr.dtype)
-            at = local.address + (start + piece.start) * pitch * local.dtype.bytes
+            at = local.address + (start + piece.start) * found.run * local.dtype.bytes
             strides: Shape4 = (size, size, size, 1)
             yield LocalTensor(at, box.shape, strides, local.dtype, Layout.FREE), box
             first += lanes * size
 
 
-def whole_value(value: SSAValue) -> list[tpu.LoadOp | tpu.StoreOp] | None:
-    """The Store of what a group gives, and the Loads of groups that are all that reads it; None
-    where anything else does."""
-    assert isinstance(value, OpResult)
-    group = value.owner
-    if not isinstance(group, tpu.GroupOp):
+def store_of(value: SSAValue) -> tpu.StoreOp | None:
+    """The Store of what a group gives, of which `value` may be a view; None for other values."""
+    while isinstance(owner := value.owner, KEEPS_ORDER) and not is_inside(owner):
+        value = owner.operands[0]
+    if not isinstance(owner, tpu.GroupOp) or not isinstance(value, OpResult):
         return None
-    made = group.body.block.last_op
+    made = owner.body.block.last_op
     assert made is not None
     store = made.operands[value.index].owner
-    if not isinstance(store, tpu.StoreOp):
-        return None
-    loads = list(_loads(value))
-    return None if None in loads or not loads else [store, *filter(None, loads)]
+    return store if isinstance(store, tpu.StoreOp) else None
+
+
+def whole_value(value: SSAValue) -> tuple[tpu.StoreOp, list[tpu.LoadOp]] | None:
+    """The Store of what a group gives, and the Loads of groups that are all that reads it, perhaps
+    in another order; None where anything else does."""
+    store, found = store_of(value), list(_loads(value))
+    loads = [load for load in found if load is not None]
+    return None if store is None or not loads or len(loads) < len(found) else (store, loads)
 
 
 def _loads(value: SSAValue) -> Iterator[tpu.LoadOp | None]:
-    """What reads a value in DDR, under its own shape or another; None for all but Loads."""
+    """What reads a value in DDR, under its own shape or another, or moved; None for all but
+    Loads."""
     for use in value.uses:
         op = use.operation
-        if isinstance(op, tpu.ReshapeOp | tpu.SqueezeOp | tpu.UnsqueezeOp) and not is_inside(op):
-            yield from _loads(op.output)
+        if (isinstance(op, KEEPS_ORDER) and not is_inside(op)) or _is_moved(op):
+            yield from _loads(op.results[0])
         elif isinstance(op, tpu.LoadOp):
             yield op
         elif not isinstance(op, tpu.GroupOp):
             yield None
+
+
+def _is_moved(op: Operation) -> bool:
+    """Whether Loads do what an op does to the order of its operand."""
+    return is_absorbed(op) and not isinstance(op, PicksRows)
 
 
 def is_inside(op: Operation) -> bool:

@@ -19,8 +19,9 @@ from xdsl_tpu.backend.local.gather import image_of, load_gathered, reading
 from xdsl_tpu.backend.local.gather_rows import load_rows
 from xdsl_tpu.backend.local.image import load_pack, packed
 from xdsl_tpu.backend.local.int8_conv import load_coefficients, loads_in_parts
-from xdsl_tpu.backend.local.lane_image import load_image, store_image
+from xdsl_tpu.backend.local.lane_image import store_image
 from xdsl_tpu.backend.local.mapped import mapped
+from xdsl_tpu.backend.local.moved_image import load_lanes
 from xdsl_tpu.backend.local.schedule import is_held
 from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
 from xdsl_tpu.backend.tensor import Layout
@@ -78,12 +79,12 @@ def _load(emitter: Emitter, step: Load) -> None:
     elif read is not None and read.rows is not None:
         table, index = ddr_value(read.rows.table), ddr_value(read.rows.index)
         load_rows(emitter, target, table, index)
-    elif read is not None:
-        load_gathered(emitter, target, ddr_value(read.source), read.moves)
     elif isinstance(step.op, tpu.LoadOp) and step.op.reads_elsewhere:
         load_slice(emitter, target, mapped(step.op, ddr_value(step.source)))
     elif isinstance(step.op, tpu.LoadOp) and step.op.indexing_map_s2l is not None:
-        load_image(emitter, target, ddr_value(step.source))
+        load_lanes(emitter, target, step.op)
+    elif read is not None:
+        load_gathered(emitter, target, ddr_value(read.source), read.moves)
     elif target.tensor.layout is Layout.COMPACT and free and _is_whole(target):
         table = ddr_value(step.source).as4(target.tensor.shape)
         memory = LocalMemory(emitter.chip, free[0][0])
@@ -136,7 +137,7 @@ def _store(emitter: Emitter, step: Store) -> None:
     for axis in ("h", "w"):
         source = source.behind(axis, getattr(step.start, axis), chip)
     if isinstance(op, tpu.StoreOp) and op.indexing_map_l2s is not None:
-        store_image(emitter, source, ddr_value(step.target))
+        store_image(emitter, source, ddr_value(step.target), op.indexing_map_l2s.data)
     elif all(source.tensor.shape):
         store_slice(emitter, source, ddr_value(step.target), Scratch(chip, step.free))
 

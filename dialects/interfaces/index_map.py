@@ -122,6 +122,39 @@ class IndexMap:
         found = (box for a in self.boxes for b in inner.boxes for box in _joined(a, b))
         return IndexMap(tuple(gathered(found)))
 
+    def in_rows(self, width: int) -> "IndexMap | None":
+        """This map counted in rows of `width` elements; None where it moves less than a row."""
+        boxes = [_row_box(box, width) for box in self.boxes]
+        if None in boxes:
+            return None
+        return IndexMap(tuple(box for box in boxes if box is not None))
+
+    def of_rows(self, width: int) -> "IndexMap":
+        """The map of elements of a map of rows of `width` of them."""
+        boxes: list[Box] = []
+        for box in self.boxes:
+            digits = [Digit(d.extent, d.to * width, d.at * width) for d in box.digits]
+            wide = Box(box.to * width, box.at * width, (*digits, Digit(width, 1, 1)))
+            boxes.append(wide.simplified())
+        return IndexMap(tuple(boxes))
+
+
+def _row_box(box: Box, width: int) -> Box | None:
+    """A box of whole rows, counted in rows."""
+    if box.to % width or box.at % width:
+        return None
+    digits: list[Digit] = []
+    whole = width == 1
+    for digit in box.digits:
+        if digit.to % width == 0 and digit.at % width == 0:
+            digits.append(Digit(digit.extent, digit.to // width, digit.at // width))
+        elif (digit.to, digit.at) == (1, 1) and digit.extent % width == 0:
+            digits.append(Digit(digit.extent // width, 1, 1))
+            whole = True
+        else:
+            return None
+    return Box(box.to // width, box.at // width, tuple(digits)).simplified() if whole else None
+
 
 def row_major(shape: Sequence[int]) -> list[int]:
     """Element strides of a contiguous tensor."""

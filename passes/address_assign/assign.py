@@ -9,6 +9,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_integer_attr, is_ranked_tensor
 from xdsl_tpu.dialects.errors import TpuError
@@ -96,7 +97,9 @@ class AddressAssignPass(ModulePass):
         if not io.offsets and keeps_inputs(op):
             io, io_address = kept_layout(subfunc), arena_address
             kept = io.size
-        arena_size = kept + self._place_activations(subfunc, io_address, io, arena_address + kept)
+        arena_size = kept + self._place_activations(
+            subfunc, chip, io_address, io, arena_address + kept
+        )
         subfunc.update_function_type()
         _copy_addresses_to_caller(main, subfunc)
         sizes = _sizes(base, coeff_size, arena_address, arena_size)
@@ -125,10 +128,10 @@ class AddressAssignPass(ModulePass):
         return align_up(address, PAGE_BYTES) - base
 
     def _place_activations(
-        self, subfunc: FuncOp, io_address: int, io: IoLayout, arena_address: int
+        self, subfunc: FuncOp, chip: Chip, io_address: int, io: IoLayout, arena_address: int
     ) -> int:
         """Address everything else; gives the arena's bytes before rounding to pages."""
-        live = lifetimes(subfunc, io.offsets)
+        live = lifetimes(subfunc, io.offsets, chip)
         buffers = (
             live.buffers if self.reuse_addr else [replace(b, always=True) for b in live.buffers]
         )

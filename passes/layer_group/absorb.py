@@ -120,7 +120,7 @@ def _loads(value: SSAValue, chip: Chip) -> list[tpu.LoadOp] | None:
         user = use.operation
         if isinstance(user, tpu.GroupOp):
             continue  # names what its Loads read
-        if isinstance(user, tpu.LoadOp) and (_is_plain(user, chip) or _reader_of_taps(user, chip)):
+        if isinstance(user, tpu.LoadOp) and (is_plain(user, chip) or _reader_of_taps(user, chip)):
             found.append(user)
         elif isinstance(user, KeepsOrder) or _is_absorbed_move(user):
             behind = _loads(user.results[0], chip)
@@ -137,7 +137,7 @@ def _is_absorbed_move(op: Operation) -> bool:
     return is_absorbed(op) and not isinstance(op, PicksRows)
 
 
-def _is_plain(load: tpu.LoadOp, chip: Chip) -> bool:
+def is_plain(load: tpu.LoadOp, chip: Chip) -> bool:
     """Whether every lane gets the elements of its channel, as they are."""
     group = load.parent_op()
     assert isinstance(group, tpu.GroupOp)
@@ -166,7 +166,7 @@ def _cycles(loads: Sequence[tpu.LoadOp], chip: Chip) -> int | None:
                 return None
             total += taps
             continue
-        for target in _targets(load, chip):
+        for target in targets(load, chip):
             if rows is None:
                 cost = gather_cost(target, moves, chip)
             else:
@@ -203,7 +203,7 @@ def _slices(owners: Mapping[SSAValue, Operation], index: Sections) -> Places:
     return sizes.__getitem__, starts.__getitem__
 
 
-def _targets(load: tpu.LoadOp, chip: Chip) -> Iterator[LocalValue]:
+def targets(load: tpu.LoadOp, chip: Chip) -> Iterator[LocalValue]:
     """What the Load brings in, slice by slice."""
     info = ginfo(load)
     full = of_value(load.output, GroupType(info.group_type.value.data), chip.lanes)

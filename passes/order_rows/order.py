@@ -17,7 +17,7 @@ from xdsl_tpu.passes.layout.names import Names
 from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.order_rows.breaks import choose
 from xdsl_tpu.passes.order_rows.network import Component, Read, components
-from xdsl_tpu.passes.order_rows.rows import element_map, inverse, moved, rows_of
+from xdsl_tpu.passes.order_rows.rows import inverse, moved, rows_of
 from xdsl_tpu.passes.tensors import element_bytes, functions, shape_of
 
 SUFFIX = "_reordered"
@@ -129,7 +129,7 @@ class _Rewriting:
         rows = rows_of(source)
         assert rows is not None
         maps = self.component.maps
-        moves = element_map(maps[label].after(inverse(maps[own])), rows.width)
+        moves = maps[label].after(inverse(maps[own])).of_rows(rows.width)
         boxes = tpu.RearrangeOp.listed(Movement(rows.count * rows.width, (Moved(0, moves),)))
         made = tpu.RearrangeOp.make(
             self.names.new(derived_name(like, SUFFIX)),

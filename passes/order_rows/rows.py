@@ -97,37 +97,7 @@ def row_map(moves: IndexMap, source: SSAValue, target: SSAValue) -> IndexMap | N
     rows = rows_of(source)
     if rows is None or rows != rows_of(target) or len(moves.boxes) > MOST_BOXES:
         return None
-    boxes = [_row_box(box, rows.width) for box in moves.boxes]
-    if None in boxes:
-        return None
-    return IndexMap(tuple(box for box in boxes if box is not None))
-
-
-def _row_box(box: Box, width: int) -> Box | None:
-    """A box of whole rows, counted in rows."""
-    if box.to % width or box.at % width:
-        return None
-    digits: list[Digit] = []
-    whole = width == 1
-    for digit in box.digits:
-        if digit.to % width == 0 and digit.at % width == 0:
-            digits.append(Digit(digit.extent, digit.to // width, digit.at // width))
-        elif (digit.to, digit.at) == (1, 1) and digit.extent % width == 0:
-            digits.append(Digit(digit.extent // width, 1, 1))
-            whole = True
-        else:
-            return None
-    return Box(box.to // width, box.at // width, tuple(digits)).simplified() if whole else None
-
-
-def element_map(rows: IndexMap, width: int) -> IndexMap:
-    """The map of elements that moves rows of `width` of them."""
-    boxes: list[Box] = []
-    for box in rows.boxes:
-        digits = [Digit(d.extent, d.to * width, d.at * width) for d in box.digits]
-        wide = Box(box.to * width, box.at * width, (*digits, Digit(width, 1, 1)))
-        boxes.append(wide.simplified())
-    return IndexMap(tuple(boxes))
+    return moves.in_rows(rows.width)
 
 
 def inverse(rows: IndexMap) -> IndexMap:

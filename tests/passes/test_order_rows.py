@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.passes.order_rows.choose import Table, TooLargeError, best_labels, cost_of
-from xdsl_tpu.passes.order_rows.rows import element_map, inverse, places_of, row_map
+from xdsl_tpu.passes.order_rows.rows import inverse, places_of, row_map
 
 PASSES = (
     'canonicalize,processor-assign{mode="F32" chip="bm1684x"},convert-top-to-tpu,'
@@ -210,7 +210,7 @@ def test_rows_of_a_map_and_back(shape: tuple[int, ...], order: tuple[int, ...]) 
     assert rows is not None
     places = places_of(rows, 6)
     assert places_of(inverse(rows), 6)[places].tolist() == list(range(6))
-    wide = places_of(element_map(rows, 4), 24).reshape(6, 4)
+    wide = places_of(rows.of_rows(4), 24).reshape(6, 4)
     assert wide.tolist() == [[4 * place + i for i in range(4)] for place in places]
 
 
