@@ -241,7 +241,8 @@ def _pad(op: _Windows, window: Window, read: Range, made: Range) -> None:
     first = made[0] * window.stride - window.before
     end = first + (made[1] - 1) * window.stride + window.extent
     pads = list(ints(op.pads))
-    pads[0], pads[2] = max(0, read[0] - first), max(0, end - read[0] - read[1])
+    low, high = read[0] * window.apart, (read[0] + read[1] - 1) * window.apart + 1
+    pads[0], pads[2] = max(0, low - first), max(0, end - high)
     op.pads = I64_ARRAY.encode(pads)
 
 

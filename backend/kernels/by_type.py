@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from xdsl.ir import Operation
 
-from xdsl_tpu.backend.kernels import conv
 from xdsl_tpu.backend.kernels.lanes import tiles_rows, view_columns
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.kernels.tiling import Piece, check_window
@@ -29,22 +28,20 @@ _in_slices = in_slices(by_type.conv2d, view=_as_table)
 
 
 def conv2d(context: KernelContext, op: Operation) -> None:
-    """`tpu.Conv2D`: slice by slice, but for floats summed over several channels.
+    """`tpu.Conv2D`, slice by slice.
 
     Raises TpuError for integers beside floats, and windows that no command can describe.
     """
     assert isinstance(op, tpu.Conv2DOp)
     kinds = [context.value(v).dtype for v in (op.input, op.filter, op.output)]
-    if kinds[0].is_float and not op.is_depthwise:
-        conv.conv2d(context, op)
-        return
     if not kinds[0].is_float and {kind.bytes for kind in kinds} != {1}:
         found = " and ".join(kind.label for kind in kinds)
         raise NoKernel(f"{where(op)}: there is no convolution of {found}")
     rows, columns = conv_axes(op, context.chip.lanes)
     by_rows, by_columns = op.merged_taps()
     whole = Piece(0, columns.out)
-    if by_rows and not by_columns and tiles_rows(view_columns(columns, whole, False)):
+    one_row = by_rows or rows.kernel == rows.stride == 1
+    if one_row and not by_columns and tiles_rows(view_columns(columns, whole, False)):
         columns = replace(columns, stride=1)
     if by_rows:
         rows = replace(rows, stride=1)

@@ -21,9 +21,6 @@ from xdsl_tpu.backend.kernels.tiling import Axis, Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch
 from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, Shape4, aligned, ceil_div
 
-MERGE_ROWS, MERGE_COLUMNS = 1, 2
-"""Bits of `use_3ic_optimize`."""
-
 ROW_PIECES = 8
 """In which large tiles of merged taps are loaded."""
 
@@ -133,7 +130,7 @@ def load_lanes(
     chip = emitter.chip
     for gap in _gaps(target, source, rows, columns, chip):
         emitter.copy(gap, 0.0)
-    parts = lane_parts(chip, target, source, rows, columns)
+    parts = _lane_parts(chip, target, source, rows, columns)
     merged = rows.taps * columns.taps > 1
     pieces = ROW_PIECES if merged and target.shape[2] * target.shape[3] >= LARGE else 1
     for some in cut(target.shape[2], ceil_div(target.shape[2], pieces)):
@@ -156,7 +153,7 @@ def _fetch_rows(
         fetch(emitter, local.window(place, shape, emitter.chip), ddr.window(place, shape))
 
 
-def lane_parts(
+def _lane_parts(
     chip: Chip, target: LocalTensor, source: GlobalTensor, rows: View, columns: View
 ) -> list[Part]:
     """The copies that fill a tile; what they leave out is padding."""

@@ -22,15 +22,20 @@ from xdsl_tpu.backend.tensor import (
 )
 
 
-def table_bytes(lanes: int, channels: int, taps: int, width: int, unit: int) -> int:
-    """Bytes per lane of a table of `taps` elements per channel, in multiples of `unit`."""
-    return ceil_div(ceil_div(channels, lanes) * taps * width, unit) * unit
+def is_turned(chip: Chip, source: GlobalTensor, room: int) -> bool:
+    """Whether a dense (1, c, h, w) is best loaded in long rows and turned round, for which so many
+    bytes of every lane are free: turning takes a cycle for each element of a lane group."""
+    _, c, h, w = source.shape
+    taps, groups = h * w, ceil_div(c, chip.lanes)
+    if (groups == 1 and taps > 1) or groups > chip.lanes or c * taps > LIMITS.extent:
+        return False
+    runs = c * max(taps * source.dtype.bytes, chip.ddr_row_bytes) / chip.load_bytes_per_cycle
+    return taps * chip.lanes <= runs and _scratch_bytes(chip, taps, groups, source.dtype) <= room
 
 
-def load_table(
-    emitter: Emitter, memory: LocalMemory, address: int, source: GlobalTensor
-) -> LocalTensor:
-    """Load a dense (1, c, h, w) into a compact table at `address`, which is EU-aligned.
+def load_table(emitter: Emitter, memory: LocalMemory, address: int, source: GlobalTensor) -> None:
+    """Load a dense (1, c, h, w) that `is_turned` into a compact table at `address`, which is
+    EU-aligned.
 
     The free part of `memory` serves as scratch. A last, partly filled group of lanes gets
     arbitrary numbers behind its channels.
@@ -39,17 +44,12 @@ def load_table(
     _, c, h, w = source.shape
     taps, groups = h * w, ceil_div(c, chip.lanes)
     table = compact(chip, address, source.shape, source.dtype)
-    short = (groups == 1 and taps > 1) or groups > chip.lanes or c * taps > LIMITS.extent
-    if short or _scratch_bytes(chip, taps, groups, source.dtype) > memory.left:
-        fetch(emitter, table, source)
-        return table
     free = memory.next
     if taps == 1:
         _turn_row(emitter, memory, table, source, groups)
     else:
         _turn_rows(emitter, memory, table, source, groups)
     memory.next = free
-    return table
 
 
 def _scratch_bytes(chip: Chip, taps: int, groups: int, dtype: DType) -> int:

@@ -92,10 +92,6 @@ class Axis:
         last = max(first, min(self.size - 1, (end - 1) // step))
         return Piece(first, last - first + 1), first * step - start, end - last * step - 1
 
-    def longest_reach(self, step: int) -> int:
-        """The most input that any piece of `step` outputs reads."""
-        return max(self.reach(piece)[0].size for piece in cut(self.out, step))
-
 
 def check_window(axes: Sequence[Axis], name: str, far: bool = False) -> None:
     """Raise TpuError when a pad, dilation or stride exceeds what a command can say.

@@ -4,7 +4,7 @@ How the result may be cut, and what a slice needs of the operands, the op says i
 as it does for groups. Cuts are compared by the cycles of the commands that they would issue.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -14,8 +14,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.kernels.shares import parts_of, take
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, pipelined, where
-from xdsl_tpu.backend.kernels.tiling import cut, pipeline_cycles, steps_of
+from xdsl_tpu.backend.kernels.tiling import Piece, cut, pipeline_cycles, steps_of
 from xdsl_tpu.backend.local.context import Form, LocalKernel, LocalValue
 from xdsl_tpu.backend.local.cuts import Cut, Place
 from xdsl_tpu.backend.local.dry import (
@@ -27,6 +28,7 @@ from xdsl_tpu.backend.local.dry import (
     value_slice,
 )
 from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.backend.tensor import ceil_div
 from xdsl_tpu.backend.tile.emit import issue
 from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Step, Store, TileProgram
 from xdsl_tpu.backend.tile.verify import check
@@ -67,14 +69,18 @@ def in_slices(
         chip = context.chip
         shapes = view(op) if view is not None else Viewed((None,) * len(op.operands), ())
         problem = _Problem.of(op, shapes, kernel)
-        steps, by_channel = _choose(problem, chip)
+        steps, by_channel = _choose(problem, chip, context.cores)
         if not steps:
             raise DoesNotFit(f"{where(op)}: local memory is too small for the smallest slice of it")
         seen = problem.op([_address(value) for value in (*op.operands, *op.results)])
         found = _cut(seen, steps, by_channel, chip)
         assert found is not None
-        program = _Builder(seen, kernel, found, chip).program()
-        check([program], chip)
+        builder = _Builder(seen, kernel, found, chip)
+        count = len(builder.places)
+        parts = parts_of(context, count, 1) or (Piece(0, count),)
+        programs = tuple(builder.program(core, part) for core, part in enumerate(parts))
+        check(programs, chip)
+        program = programs[0] if len(parts) == 1 else take(context, programs)
         for step in program.steps:
             issue(context.emitter, KIND, step)
 
@@ -130,45 +136,66 @@ def _type(kind: Attribute, shape: Shape | None) -> Attribute:
 
 
 @lru_cache(maxsize=1 << 10)
-def _choose(problem: _Problem, chip: Chip) -> tuple[tuple[int, ...], bool]:
+def _choose(problem: _Problem, chip: Chip, cores: int) -> tuple[tuple[int, ...], bool]:
     """The sizes of slices along n, c, h and w that are done first, and whether weights are cut,
     too; none when nothing fits."""
-    op = problem.op([IntegerAttr(chip.ddr_base, i64)] * len(problem.types))
-    full = of_value(op.results[0], KIND, chip.lanes)
-    steps = [_steps(op, axis, getattr(full, axis), chip) for axis in CUT]
-    for width, by_channel in product(steps[3], (False, True)):
-        best = _best(problem, op, (*steps[:3], [width]), by_channel, chip)
-        if best:
-            return best, by_channel
+    search = _Search(problem, chip, cores)
+    for width in search.steps[3]:
+        search.all_of(width)
+        if search.best is not None:
+            return search.best.sizes, search.best.by_channel
     return (), False
 
 
-def _best(
-    problem: _Problem, op: LocalGen, steps: Sequence[Sequence[int]], by_channel: bool, chip: Chip
-) -> tuple[int, ...]:
-    """The cheapest of some sizes of slices; none when nothing fits."""
-    best: tuple[int, tuple[int, ...]] | None = None
-    images, channels, rows, (w,) = steps
-    # Each slice is loaded by many commands where taps are merged into its channels.
-    gain = GAIN if isinstance(op, MergesTaps) and any(op.merged_taps()) else 1
-    for n, c in product(images, channels):
-        before = best
-        for h in rows:
-            found = _cut(op, (n, c, h, w), by_channel, chip)
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Sizes of slices, whether weights are cut, too, and what that takes."""
+
+    sizes: tuple[int, ...]
+    by_channel: bool
+    cycles: int
+
+
+class _Search:
+    """For the cheapest sizes of slices."""
+
+    def __init__(self, problem: _Problem, chip: Chip, cores: int) -> None:
+        self.op = problem.op([IntegerAttr(chip.ddr_base, i64)] * len(problem.types))
+        self.kernel, self.chip, self.cores = problem.kernel, chip, cores
+        full = of_value(self.op.results[0], KIND, chip.lanes)
+        self.steps = [_steps(self.op, axis, getattr(full, axis), chip) for axis in CUT]
+        merges = isinstance(self.op, MergesTaps) and any(self.op.merged_taps())
+        # Each slice is loaded by many commands where taps are merged into its channels.
+        self.gain = GAIN if merges else 1
+        self.best: _Choice | None = None
+
+    def all_of(self, width: int) -> None:
+        """Try all sizes with so many columns."""
+        images, channels, rows, _ = self.steps
+        for n, c in product(images, channels):
+            before = self.best
+            # Channels are outside of rows: only for several images are weights loaded again.
+            cuts_weights = c < channels[0] and bool(self.op.channel_weights())
+            for by_channel in (False, True) if cuts_weights and n < images[0] else (cuts_weights,):
+                self._rows(n, c, width, by_channel)
+            if before is None or self.best is None or before.sizes[2] < rows[0]:
+                continue
+            if self.best.cycles > GAIN * before.cycles:
+                break
+
+    def _rows(self, n: int, c: int, width: int, by_channel: bool) -> None:
+        for h in self.steps[2]:
+            found = _cut(self.op, (n, c, h, width), by_channel, self.chip)
             if found is None:
                 continue
             try:
-                cycles = _cycles(op, problem.kernel, found, chip)
+                cycles = _cycles(self.op, self.kernel, found, self.chip, self.cores)
             except DoesNotFit:
                 continue
-            if best is None or cycles < gain * best[0]:
-                best = cycles, (n, c, h, w)
-            elif cycles > WORSE * best[0]:
+            if self.best is None or cycles < self.gain * self.best.cycles:
+                self.best = _Choice((n, c, h, width), by_channel, cycles)
+            elif cycles > WORSE * self.best.cycles:
                 break
-        whole = before is not None and before[1][2] == rows[0]
-        if whole and before is not None and best is not None and best[0] > GAIN * before[0]:
-            break
-    return () if best is None else best[1]
 
 
 def _steps(op: LocalGen, axis: Axis, size: int, chip: Chip) -> list[int]:
@@ -196,7 +223,7 @@ def _cut(op: LocalGen, steps: Sequence[int], by_channel: bool, chip: Chip) -> Cu
     parts: dict[SSAValue, tuple[tuple[Range, ...], ...]] = {
         result: tuple(tuple((p.start, p.length) for p in ps) for ps in along)
     }
-    cut_weights = op.channel_weights() if by_channel and len(along[1]) > 1 else ()
+    cut_weights = _cut_weights(op, whole) if by_channel and len(along[1]) > 1 else ()
     for index, operand in enumerate(op.operands):
         if operand not in whole:
             continue
@@ -207,6 +234,12 @@ def _cut(op: LocalGen, steps: Sequence[int], by_channel: bool, chip: Chip) -> Cu
             needed = (needed[0], parts[result][1], *needed[2:])
         parts[operand] = needed
     return Cut(result, parts, whole, cut_weights)
+
+
+def _cut_weights(op: LocalGen, whole: Mapping[SSAValue, Ncdhw]) -> tuple[int, ...]:
+    """Weights of which a slice has its channels alone; all of what has one element for each."""
+    given = ((index, whole.get(op.operands[index])) for index in op.channel_weights())
+    return tuple(index for index, size in given if size is not None and size.h * size.w > 1)
 
 
 def _parts(axis: Axis, whole: Ncdhw, step: int) -> list[Part]:
@@ -228,13 +261,14 @@ def _needed(op: LocalGen, index: int, parts: Sequence[Part], whole: Ncdhw) -> tu
     return tuple(one for one in found if one is not None) if None not in found else ()
 
 
-def _cycles(op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip) -> int:
-    """What a cut takes: of slices of one size that load as much, one is run dry.
-
-    Parameters that stay are left out: they are loaded in any case.
-    """
+def _cycles(op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip, cores: int) -> int:
+    """What a cut takes the core that does most: of slices of one size that load as much, one is
+    run dry."""
     builder = _Builder(op, kernel, found, chip)
-    places, inner = builder.places, builder.places.index(found.inner)
+    inner = builder.places.index(found.inner)
+    places = builder.places[: ceil_div(len(builder.places), cores)]
+    if len(builder.places) < cores:
+        places = builder.places
     kinds = [(found.sizes(place), builder.news(number)) for number, place in enumerate(places)]
     known: dict[tuple[Place, tuple[int, ...]], tuple[int, int, int]] = {}
     for number in (inner, *range(len(places))):
@@ -242,8 +276,7 @@ def _cycles(op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip) -> int:
             load = _dry(builder.load(number, kind[1]), chip).gdma_cycles
             rest = _dry((builder.compute(number, 0), builder.store(number)), chip)
             known[kind] = load, rest.tiu_cycles, rest.gdma_cycles
-    held = [index for index in builder.held if index not in _parameters(op)]
-    first = _dry(builder.load(inner, held), chip).gdma_cycles
+    first = _dry(builder.load(inner, builder.held), chip).gdma_cycles
     return first + pipeline_cycles((known[kind] for kind in kinds), len(places))
 
 
@@ -279,19 +312,21 @@ class _Builder:
         self._out_at = memory.take(size), memory.take(size)
         self._free = ((memory.take(0), chip.local_bytes),)
         self.held = tuple(index for index, turns in self._turns.items() if turns[-1] == 0)
+        self._first = sorted(self._turns, key=self._room)
 
-    def program(self) -> TileProgram:
-        """All slices, as a software pipeline: the next one is loaded while one is computed."""
+    def program(self, core: int, part: Piece) -> TileProgram:
+        """A core's slices as a software pipeline: the next one is loaded while one is computed."""
+        numbers = range(part.start, part.end)
         steps: list[Step] = []
         pipelined(
-            range(len(self.places)),
+            numbers,
             lambda number, slot: steps.extend(
-                self.load(number, self.news(number) if number else self._at)
+                self.load(number, self.news(number) if number > part.start else self._first)
             ),
             lambda number, slot: steps.append(self.compute(number, slot)),
             lambda number, slot: steps.append(self.store(number)),
         )
-        return TileProgram(self.op, KIND, 0, tuple(steps))
+        return TileProgram(self.op, KIND, core, tuple(steps))
 
     @property
     def _largest(self) -> tuple[Sizes, Sizes]:

@@ -3,13 +3,14 @@
 from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.emitter import Emitter, Window
-from xdsl_tpu.backend.kernels.conv import window_axes
 from xdsl_tpu.backend.kernels.lanes import View, view_columns, view_rows
-from xdsl_tpu.backend.kernels.tiling import Axis, Piece
+from xdsl_tpu.backend.kernels.support import where
+from xdsl_tpu.backend.kernels.tiling import Axis, Piece, check_window
 from xdsl_tpu.backend.local.context import LocalValue, Scratch
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import LocalTensor, Shape4, ceil_div
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, MergesTaps, Ncdhw
 
@@ -26,9 +27,21 @@ def merged_views(reader: MergesTaps, start: Ncdhw, sizes: Ncdhw, lanes: int) -> 
 
 
 def conv_axes(conv: tpu.Conv2DOp, lanes: int) -> tuple[Axis, Axis]:
-    """How a convolution's filter slides over its whole operand."""
+    """How a convolution's filter slides over the rows and columns of its whole operand; a 1-D image
+    is a column."""
     x, out = (of_value(v, GroupType.NORMAL, lanes) for v in (conv.input, conv.output))
-    return window_axes(conv, (x.n, x.c, x.h, x.w), (out.n, out.c, out.h, out.w))
+    kernel, strides = ints(conv.kernel_shape), ints(conv.strides)
+    pads = ints(conv.pads)
+    dilations = ints(conv.dilations) if conv.dilations is not None else (1,) * len(kernel)
+    inserts = ints(conv.inserts) if conv.inserts is not None else (0,) * len(kernel)
+    if len(kernel) == 1:
+        kernel, strides, dilations = (*kernel, 1), (*strides, 1), (*dilations, 1)
+        pads, inserts = (pads[0], 0, pads[1], 0), (*inserts, 0)
+    windows = zip(kernel, strides, pads[:2], pads[2:], dilations, inserts, strict=True)
+    sizes = zip((x.h, x.w), (out.h, out.w), windows, strict=True)
+    rows, columns = (Axis(before, after, *window) for before, after, window in sizes)
+    check_window((rows, columns), where(conv), far=True)
+    return rows, columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, ddr_value, where
-from xdsl_tpu.backend.kernels.tables import load_table
+from xdsl_tpu.backend.kernels.tables import is_turned, load_table
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.gather import image_of, load_gathered, reading
@@ -68,7 +68,7 @@ def issue(emitter: Emitter, kind: GroupType, step: Step) -> None:
 
 
 def _load(emitter: Emitter, step: Load) -> None:
-    target, free = step.targets[0].place, step.free
+    target = step.targets[0].place
     weight, read = _packed(step), reading(step.source)
     if weight is not None:
         _load_pack(emitter, step, weight)
@@ -85,12 +85,21 @@ def _load(emitter: Emitter, step: Load) -> None:
         load_lanes(emitter, target, step.op)
     elif read is not None:
         load_gathered(emitter, target, ddr_value(read.source), read.moves)
-    elif target.tensor.layout is Layout.COMPACT and free and _is_whole(target):
+    elif (memory := _room_to_turn(step, emitter.chip)) is not None:
         table = ddr_value(step.source).as4(target.tensor.shape)
-        memory = LocalMemory(emitter.chip, free[0][0])
         load_table(emitter, memory, target.tensor.address, table)
     else:
         load_slice(emitter, target, ddr_value(step.source))
+
+
+def _room_to_turn(step: Load, chip: Chip) -> LocalMemory | None:
+    """Memory in which a table turns that is best loaded so; None for all else."""
+    target = step.targets[0].place
+    if target.tensor.layout is not Layout.COMPACT or not step.free or not _is_whole(target):
+        return None
+    memory = LocalMemory(chip, step.free[0][0])
+    table = ddr_value(step.source).as4(target.tensor.shape)
+    return memory if is_turned(chip, table, memory.left) else None
 
 
 def _is_whole(target: LocalValue) -> bool:

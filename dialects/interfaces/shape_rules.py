@@ -46,13 +46,15 @@ def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Window:
-    """A window sliding along one dimension, with the padding it may enter."""
+    """A window sliding along one dimension, with the padding it may enter; it sees elements `apart`
+    positions from each other, zeros between them."""
 
     kernel: int
     stride: int = 1
     dilation: int = 1
     before: int = 0
     after: int = 0
+    apart: int = 1
 
     @property
     def extent(self) -> int:

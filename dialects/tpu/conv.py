@@ -1,6 +1,7 @@
 """Convolutions and what prepares their inputs."""
 
 from abc import ABC
+from dataclasses import replace
 
 from xdsl.irdl import (
     attr_def,
@@ -25,7 +26,6 @@ from xdsl_tpu.dialects.attrs import (
 )
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.local_gen import (
-    Axis,
     GroupType,
     MergesTaps,
     Ncdhw,
@@ -149,7 +149,11 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
         sizes = self._spread()
         kernel, strides, pads = map(ints, (self.kernel_shape, self.strides, self.pads))
         dilations = (1,) * len(sizes) if self.dilations is None else ints(self.dilations)
-        return windows(sizes, kernel, strides, dilations, pads)
+        found = windows(sizes, kernel, strides, dilations, pads)
+        inserts = (0,) * len(sizes) if self.inserts is None else ints(self.inserts)
+        return tuple(
+            replace(window, apart=zeros + 1) for window, zeros in zip(found, inserts, strict=True)
+        )
 
     def local_support(self, kind: GroupType) -> str | None:
         owner = self.filter.owner
@@ -163,18 +167,16 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
         Merged rows need no stride. Where windows lie side by side in rows of their own, kernels
         take every window as a row.
         """
-        strides = ints(self.strides)
+        strides, kernel = ints(self.strides), ints(self.kernel_shape)
         if max(strides) <= MAX_STRIDE:
             return None
         output = known_shape(self.output.type)
-        beside = strides[-1] == ints(self.kernel_shape)[-1] and not any(ints(self.pads))
+        beside = strides[-1] == kernel[-1] and not any(ints(self.pads))
         whole = output is not None and self.shape_of(self.input)[-1] == output[-1] * strides[-1]
-        if self.merged_taps() == (True, False) and beside and whole:
+        one_row = (kernel[0], strides[0]) == (1, 1) and not any(self.merged_taps())
+        if (one_row or self.merged_taps() == (True, False)) and beside and whole:
             return None
         return f"a stride of {max(strides)} takes several commands"
-
-    def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        return axis in ("n", "c") or self.inserts is None or not any(ints(self.inserts))
 
     def shares_channels(self, kind: GroupType) -> bool:
         plain = self.group.value.data == 1 or self._of_one_channel()

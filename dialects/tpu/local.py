@@ -217,9 +217,14 @@ class LocalWindows(LocalGen):
         x, out = starts[0], starts[-1]
         windows = self.windows()
         along = (window_along("d", windows), window_along("h", windows), window_along("w", windows))
-        d, h, w = (1 if window is None else window.stride for window in along)
+        d, h, w = (Window(1) if window is None else window for window in along)
         first = (x.d, x.h, x.w) == (0, 0, 0)
-        return x.d - out.d * d, x.h - out.h * h, x.w - out.w * w, first
+        return (
+            x.d * d.apart - out.d * d.stride,
+            x.h * h.apart - out.h * h.stride,
+            x.w * w.apart - out.w * w.stride,
+            first,
+        )
 
     def backward(self, part: Part, operand: int, size: int) -> Range | None:
         """What the windows see; the last part takes all that is left."""
@@ -230,7 +235,8 @@ class LocalWindows(LocalGen):
             return super().backward(part, operand, size)
         start = part.start * window.stride - window.before
         end = start + (part.length - 1) * window.stride + self.reach(window)
-        return clipped(start, size if part.is_last else end, size)
+        first, behind = -(-start // window.apart), -(-end // window.apart)
+        return clipped(first, size if part.is_last else behind, size)
 
 
 class LocalReshape(LocalGen, LaneView):

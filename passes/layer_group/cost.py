@@ -28,6 +28,10 @@ from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.values import GroupType, Secs
 from xdsl_tpu.passes.tensors import is_weight
 
+NEVER = 10**12
+"""Cycles of an op that cannot work by itself, so that it is in a group wherever it may be in one;
+what remains is refused when commands are generated."""
+
 
 @dataclass(frozen=True, slots=True)
 class _OpCost:
@@ -97,7 +101,8 @@ class CostTable:
             return clock.after_alone(debts, debts, self.ahead(index, 0)) if debts else clock
         own = self.prices.alone(op)
         ahead = self.ahead(index, own.local_bytes)
-        return clock.after_alone(debts + own.cycles, debts + own.gdma, ahead)
+        cycles = own.cycles if self.prices.has_kernel(op) else NEVER
+        return clock.after_alone(debts + cycles, debts + own.gdma, ahead)
 
     def after_straight(self, clock: Clock, end: int, cost: Cost) -> Clock:
         """The clock after a group of one slice that ends before `end`."""

@@ -52,6 +52,22 @@ conv("3-D, one plane", (1, 4, 1, 6, 6), (5, 4, 3, 3, 3), pads=(1,) * 6, bias=Fal
 conv("3-D, far pads", (1, 3, 3, 6, 6), (4, 3, 2, 2, 2), pads=(4, 17, 0, 3, 1, 20))
 conv("3-D, far taps", (1, 3, 40, 6, 6), (4, 3, 2, 2, 2), dilations=(18, 1, 1), strides=(3, 2, 1))
 conv("3-D depthwise", (1, 5, 4, 6, 6), (5, 1, 2, 3, 3), group=5)
+# Strides beyond what a command can say.
+conv("far patches", (1, 3, 64, 48), (100, 3, 16, 16), strides=(16, 16))
+conv("far patches, deep", (2, 70, 40, 57), (20, 70, 20, 17), strides=(20, 20), do_relu=True)
+conv("far patches, of many rows", (1, 3, 64, 96), (70, 3, 32, 32), strides=(32, 32))
+conv("far rows, merged", (1, 4, 75, 6), (6, 4, 2, 1), strides=(17, 1))
+conv("far rows only", (1, 40, 70, 20), (70, 40, 3, 3), strides=(33, 1), pads=(0, 1, 0, 1),
+     bias=False)  # fmt: skip
+conv("far columns only, reaching into the next", (1, 33, 12, 90), (16, 33, 3, 18), strides=(2, 16),
+     pads=(1, 0, 1, 0))  # fmt: skip
+conv("far, single taps", (1, 64, 40, 40), (64, 64, 1, 1), strides=(16, 17))
+conv("far, in borders", (1, 32, 64, 64), (8, 32, 16, 16), strides=(16, 16), pads=(1, 1, 0, 0))
+conv("far, dilated and grouped", (1, 6, 90, 9), (4, 3, 5, 3), strides=(18, 1), group=2,
+     dilations=(5, 1), pads=(3, 1, 2, 1))  # fmt: skip
+conv("far, 1-D", (2, 5, 100), (7, 5, 30), strides=(20,), pads=(4, 6))
+conv("far, depthwise", (1, 8, 64, 64), (8, 1, 3, 3), strides=(17, 1), group=8)
+conv("a filter that no lane holds", (1, 4200, 3, 3), (3, 4200, 3, 3), pads=(1,) * 4, do_relu=True)
 deconv("transposed", (2, 4, 6, 5), (3, 4, 3, 3), strides=(2, 3), pads=(1, 0, 1, 2))
 deconv("transposed 1-D", (1, 3, 9), (5, 3, 4), strides=(3,), output_padding=(2,))
 deconv("transposed 3-D", (1, 4, 3, 4, 3), (2, 4, 2, 3, 3), strides=(2, 1, 2))

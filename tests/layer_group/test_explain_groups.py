@@ -275,7 +275,7 @@ def least_over(search: OptimalSearch, start: int, end: int) -> float:
 
 @pytest.mark.parametrize(
     ("case", "local_bytes"),
-    [(chain(3, 384, 14), 12288), (chain(3, 256, 24), 4096), (residual(40, 130), 8192)],
+    [(chain(3, 256, 24), 4096), (residual(40, 130), 8192)],
 )
 def test_the_price_of_a_boundary_is_that_of_the_best_partition_without_it(
     case: Case, local_bytes: int

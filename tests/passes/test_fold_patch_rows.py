@@ -10,7 +10,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.tensors import shape_of
 
-OPTIMIZE = "processor-top-optimize"
+OPTIMIZE = "processor-top-optimize{disable=FarConv}"
 
 
 def patches(mode: str = "F16", channels: int = 3, **options: Any) -> ModuleOp:

@@ -7,6 +7,7 @@ from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.pipelines import STAGES
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -141,3 +142,32 @@ def test_reshapes_around_a_permutation_of_channels(group: int) -> None:
     y = net.op(top.ReshapeOp, "y", (b,), shape=[2, 12, 3, 5])
     after = assert_same_numbers(net.module(y), "processor-top-optimize")
     assert kinds(after) == ["ShuffleChannel"]
+
+
+@pytest.mark.parametrize(("rows", "halves"), [(28, 2), (27, 1)])
+def test_a_filter_that_fills_a_lane_is_applied_in_halves(rows: int, halves: int) -> None:
+    """64 channels of 28 x 28 in f16 are 100 kB of 262; one row less are less than three eighths."""
+    net = Net()
+    operands = (net.input("x", 1, 64, 28, 28), net.weight("w", 2, 64, rows, 28), net.weight("b", 2))
+    window = {"kernel_shape": [rows, 28], "strides": [1, 1], "pads": [0, 0, 0, 0]}
+    y = net.op(top.ConvOp, "y", operands, do_relu=True, **window)
+    after = assert_same_numbers(net.module(y), OPTIMIZE)
+    assert len(ops_of(after, top.ConvOp)) == halves
+    assert [bool(op.do_relu.value.data) for op in ops_of(after, top.AddOp)] == [True] * (halves - 1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dilation", "pads", "group"),
+    [((40, 3), 1, (0, 1, 0, 1), 1), ((5, 2), 6, (9, 0, 3, 0), 2), ((2, 1), 1, (0, 0, 0, 0), 2)],
+    ids=["windows overlap", "dilated, in borders", "two rows of each block"],
+)
+def test_far_windows_see_blocks(
+    kernel: tuple[int, int], dilation: int, pads: tuple[int, ...], group: int
+) -> None:
+    net = Net()
+    operands = (net.input("x", 2, 4, 75, 6), net.weight("w", 6, 4 // group, *kernel), net.none)
+    window = {"kernel_shape": kernel, "strides": [17, 1], "pads": pads, "dilations": [dilation, 1]}
+    y = net.op(top.ConvOp, "y", operands, group=group, **window)
+    after = assert_same_numbers(net.module(y), OPTIMIZE)
+    (conv,) = ops_of(after, top.ConvOp)
+    assert max(ints(conv.strides)) < 16

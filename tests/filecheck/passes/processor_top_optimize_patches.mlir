@@ -1,5 +1,5 @@
-// RUN: tpu-opt %s --split-input-file --weights %S/Inputs/weights.npz --processor-top-optimize --no-locations | filecheck %s
-// RUN: tpu-opt %s --split-input-file --weights %S/Inputs/weights.npz --processor-top-optimize="disable=FoldPatchRows" --no-locations | filecheck %s --check-prefix=OFF
+// RUN: tpu-opt %s --split-input-file --weights %S/Inputs/weights.npz --processor-top-optimize="disable=FarConv" --no-locations | filecheck %s
+// RUN: tpu-opt %s --split-input-file --weights %S/Inputs/weights.npz --processor-top-optimize="disable=FoldPatchRows,FarConv" --no-locations | filecheck %s --check-prefix=OFF
 
 // FoldPatchRows: eight rows of each of three channels are channels, 24 of the 32 multiplied at once.
 // CHECK-LABEL: func.func @patches
