@@ -103,7 +103,9 @@ function drawFloor(floor, total, model) {
       element("span", { class: "number", text: `${count(cycles)} · ${percent(cycles / total)}` }));
   }
   const best = Math.max(floor.array, floor.ddr);
-  const times = best ? `${(model.total / best).toFixed(2)} times the floor` : "there is no floor";
-  byId("floor").append(bars, element("p", { class: "hint", text: `${times}: no schedule beats ` +
-    "the longer of array floor and DDR floor." }));
+  const times = best ? `${(model.total / best).toFixed(2)} times the longer of array floor and DDR ` +
+    "floor, which no order of this program's commands beats" : "there is no floor of the program";
+  const other = model.data.report.gap ? "; the gap is over that of the network, whose bytes move " +
+    "at the rate that tensors reach" : "";
+  byId("floor").append(bars, element("p", { class: "hint", text: `${times}${other}.` }));
 }
