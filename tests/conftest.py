@@ -1,16 +1,20 @@
-"""For all tests: no program that the compiler makes may have a finding."""
+"""For all tests: programs that the compiler makes have no finding, and a busy machine is none."""
 
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.backend import codegen
 from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.program import Program
+
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session", autouse=True)
