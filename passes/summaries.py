@@ -64,7 +64,7 @@ SUMMARIES: dict[str, str] = {
     "join-heads": (
         "Compute the products of narrow heads without softmax between them in one for all heads"
     ),
-    "keep-lanes": "Store what only other groups load lane by lane, where all of them see it so",
+    "keep-lanes": "Store what only other groups load lane by lane",
     "lane-moves": "Let elements change their order without leaving local memory",
     "layer-group": (
         "Put ops that follow each other into groups that keep their values in local memory"

@@ -87,21 +87,26 @@ def reorder_conv(op: tpu.Conv2DOp, weights: Weights | None, row: int, mode: int)
 
 
 def reorder_computed(op: tpu.Conv2DOp, weights: Weights | None, row: int) -> None:
-    """Lay out a 16-bit filter that is computed.
+    """Lay out a filter that is computed.
 
     filter (oc, ic, kh, kw) -> Pad (oc, blocks * P, k) -> Permute of (oc, blocks, P, k) to
     (oc, blocks, k, P) -> Reshape (1, oc, 1, blocks * k * P)
+
+    In f32 it is a Reshape (1, oc, ic, k) alone.
     """
     oc, ic, *kernel = shape_of(op.filter)
     shape, group = FilterShape(oc, ic, kernel[0], math.prod(kernel[1:])), op.group.value.data
     size, depthwise = element_bytes(op.filter), is_depthwise(shape, group)
     if not is_none(op.bias) and is_weight(op.bias):
         _reorder_bias(op, weights, to_filter_type=depthwise and size < 4)
-    if size >= 4 or depthwise:
+    if depthwise:
+        return
+    target, made = reordered_filter_shape(shape, size, row, group, 0), _Made(op)
+    if size >= 4:
+        op.operands[FILTER] = made.reshaped("reordered", op.filter, target)
         return
     lanes, taps = channels_of_row(row, size), math.prod(kernel)
     blocks = -(-ic // lanes)
-    made = _Made(op)
     x = made.reshaped("taps", op.filter, (oc, ic, taps))
     if blocks * lanes != ic:
         paddings = [0, 0, 0, 0, blocks * lanes - ic, 0]
@@ -109,7 +114,7 @@ def reorder_computed(op: tpu.Conv2DOp, weights: Weights | None, row: int) -> Non
     x = made.reshaped("blocks", x, (oc, blocks, lanes, taps))
     order = [0, 1, 3, 2]
     x = made.op("turned", tpu.PermuteOp, x, (oc, blocks, taps, lanes), order=order)
-    x = made.reshaped("reordered", x, reordered_filter_shape(shape, size, row, group, 0))
+    x = made.reshaped("reordered", x, target)
     op.operands[FILTER] = x
 
 

@@ -325,6 +325,18 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
 ]
 
 LOCAL: list[tuple[str, NamedOp]] = [
+    (
+        "far-windows-beside-each-other-in-their-rows",
+        made(
+            tpu.Conv2DOp,
+            [(1, 4, 3, 64), weight((8, 4, 1, 16)), weight((1, 8, 1, 1), f32)],
+            (1, 8, 3, 4),
+            kernel_shape=(1, 16),
+            strides=(1, 16),
+            pads=(0,) * 4,
+            with_bias=True,
+        ),
+    ),
     ("slice-1d", slice_op((8,), (4,))),
     ("slice-c-size", slice_op((1, 65535, 2), (1, 65535, 1))),
     ("slice-5d-d-alone", slice_op((2, 4, 3, 5, 8), (2, 4, 1, 5, 8))),

@@ -47,7 +47,8 @@ def test_swin_keeps_windows_rotations_merges_and_one_change_of_layout() -> None:
 
 
 def test_vit_keeps_the_change_of_layout_behind_its_patches() -> None:
-    (move,) = report(optimized(VIT, "F32"))
+    patches, move = report(optimized(VIT, "F32"))
+    assert patches.shape == (1, 3, 14, 16, 224)  # rows of its patches become channels
     assert (move.op, move.shape, move.order) == ("tpu.Permute", (1, 384, 196), (0, 2, 1))
     assert move.bytes == 384 * 196 * 4
 

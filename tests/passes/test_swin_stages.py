@@ -92,7 +92,9 @@ def test_no_permute_is_left_in_any_attention(name: str, permutes: int, mode: str
         assert counts["tpu.Softmax"] == 1
         assert counts["tpu.Permute"] == 0
         assert counts["tpu.Slice"] == counts["tpu.Squeeze"] == 0
-    assert sum(isinstance(op, tpu.PermuteOp) for op in module.walk()) == permutes
+    found = sum(isinstance(op, tpu.PermuteOp) for op in module.walk())
+    rows_of_patches = mode == "F32" and name == VIT  # they become channels
+    assert found == permutes + rows_of_patches
 
 
 @pytest.mark.parametrize(

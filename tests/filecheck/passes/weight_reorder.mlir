@@ -64,6 +64,23 @@ module @computed attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
+// In f32 nothing moves.
+// CHECK-LABEL: module @computed_f32
+// CHECK-NOT: "tpu.Permute"
+// CHECK: "tpu.Reshape"({{.*}} -> tensor<1x8x3x9xf32>
+// CHECK: "tpu.Conv2D"({{.*}} : (tensor<1x3x8x8xf32>, tensor<1x8x3x9xf32>, none)
+module @computed_f32 attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x3x8x8xf32>, %arg1: tensor<8x3x3x3xf32>) -> tensor<1x8x6x6xf32> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<8x3x3x3xf32>) -> tensor<8x3x3x3xf32> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], use_3ic_optimize = 0 : i64, with_bias = false} : (tensor<1x3x8x8xf32>, tensor<8x3x3x3xf32>, none) -> tensor<1x8x6x6xf32> loc("conv")
+    return %2 : tensor<1x8x6x6xf32>
+  }
+}
+
+// -----
+
 // CHECK-LABEL: module @matmul
 // CHECK: "tpu.MatMul"({{.*}} : (tensor<2x5x8xf16>, tensor<1x8x6xf16>, tensor<1x1x1x6xf16>, none, none)
 module @matmul attributes {module.state = "TPU_LOWERED"} {
