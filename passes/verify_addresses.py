@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from xdsl.context import Context
@@ -85,7 +86,7 @@ def address_faults(module: ModuleOp) -> Iterator[str]:
     yield from _placement_faults(subfunc, chip, coefficients, arena, io, apart)
     yield from _coefficient_faults(subfunc)
     yield from _apart_faults(subfunc, apart)
-    live = lifetimes(subfunc, apart, chip)
+    live = lifetimes(subfunc, apart, partial(room_in_ddr, chip=chip))
     for first, second in clashes(live.buffers, [_address(value) for value in live.values]):
         yield (
             f"tensors '{first.key}' (steps {first.first} to {first.last}) and '{second.key}' "

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, TensorType, i64
@@ -28,6 +29,7 @@ from xdsl_tpu.passes.address_assign.io import (
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, PAGE_BYTES, align_up, plan
 from xdsl_tpu.passes.address_assign.views import root_of, view_of
+from xdsl_tpu.passes.layer_group.image_rooms import room_in_ddr
 from xdsl_tpu.passes.module_state import (
     State,
     chip_of,
@@ -131,7 +133,7 @@ class AddressAssignPass(ModulePass):
         self, subfunc: FuncOp, chip: Chip, io_address: int, io: IoLayout, arena_address: int
     ) -> int:
         """Address everything else; gives the arena's bytes before rounding to pages."""
-        live = lifetimes(subfunc, io.offsets, chip)
+        live = lifetimes(subfunc, io.offsets, partial(room_in_ddr, chip=chip))
         buffers = (
             live.buffers if self.reuse_addr else [replace(b, always=True) for b in live.buffers]
         )

@@ -1,18 +1,16 @@
 """When each tensor of a function is needed."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.first_fit import Buffer
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.address_assign.views import needed_for, root_of
-from xdsl_tpu.passes.layer_group.image_rooms import room_in_ddr
 from xdsl_tpu.passes.tensors import size_in_bytes
 
 BEFORE_ALL = -1
@@ -32,12 +30,14 @@ class Lifetimes:
 
 
 def lifetimes(
-    func: FuncOp, apart: Collection[SSAValue] = (), chip: Chip | None = None
+    func: FuncOp,
+    apart: Collection[SSAValue] = (),
+    room: Callable[[SSAValue], int] = size_in_bytes,
 ) -> Lifetimes:
     """The lifetimes in program order; a step is the position of an op in the function.
 
-    Tensors in `apart` have bytes elsewhere and are left out. With a `chip` the gaps of what lies as
-    in its lanes are counted.
+    Tensors in `apart` have bytes elsewhere and are left out. `room` says how many a tensor takes,
+    which for one that lies as in the lanes is more than its elements.
     """
     block = func.body.block
     steps = {op: step for step, op in enumerate(block.ops)}
@@ -59,12 +59,7 @@ def lifetimes(
     return Lifetimes(
         tuple(first),
         tuple(
-            Buffer(
-                name_of(value) or "?",
-                size_in_bytes(value) if chip is None else room_in_ddr(value, chip),
-                begin,
-                max(begin, last[value]),
-            )
+            Buffer(name_of(value) or "?", room(value), begin, max(begin, last[value]))
             for value, begin in first.items()
         ),
     )

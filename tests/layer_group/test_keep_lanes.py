@@ -1,5 +1,7 @@
 """Values between groups lie in DDR as in the lanes: the same numbers, in fewer cycles."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from tests.kernels.harness import Case
@@ -18,6 +20,7 @@ from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.build import build_group
+from xdsl_tpu.passes.layer_group.image_rooms import room_in_ddr
 from xdsl_tpu.passes.layer_group.model import plan_group
 from xdsl_tpu.passes.layer_group.values import Refusal, Secs
 
@@ -174,7 +177,7 @@ def test_gaps_have_room_in_ddr() -> None:
     for name in ("address-assign", "verify-addresses"):
         PASSES[name]()().apply(make_context(), module)
     _, _, function = divided_parts(module)
-    live = lifetimes(function, chip=load_chip())
+    live = lifetimes(function, room=partial(room_in_ddr, chip=load_chip()))
     assert {buffer.size for buffer in live.buffers} == {640 * 24 * 2, 640 * 64}
 
 
