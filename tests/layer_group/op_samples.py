@@ -4,6 +4,7 @@ Wherever an activation goes in, its shape does: it then comes from somewhere els
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, TypeAlias
 
 from xdsl.dialects import test
@@ -12,6 +13,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interfaces.movement import Moved, Movement
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.passes.tensors import shape_of
@@ -176,3 +179,17 @@ def permute(source: Source, order: Sequence[int]) -> NamedOp:
     shape = _shape(source)
     target = tuple(shape[axis] for axis in order)
     return made(tpu.PermuteOp, [source], target, nones=1, order=list(order))
+
+
+def rearrange(
+    sources: Sequence[Source],
+    target: Shape,
+    *moves: IndexMap,
+    in_lanes: bool = True,
+    border: float | None = None,
+) -> NamedOp:
+    """Elements of sources, by each one's map, in another order."""
+    parts = tuple(Moved(number, one) for number, one in enumerate(moves))
+    boxes = tpu.RearrangeOp.listed(Movement(prod(target), parts, border))
+    rest: dict[str, Any] = {} if border is None else {"border": border}
+    return made(tpu.RearrangeOp, sources, target, boxes=boxes, in_lanes=in_lanes, **rest)

@@ -13,6 +13,7 @@ from tests.layer_group.op_samples import (
     out,
     permute,
     pool,
+    rearrange,
     reduce,
     relu,
     reshape,
@@ -26,8 +27,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_global
+
+SECOND_HALF = IndexMap((Box(32, 0, (Digit(32, 1, 1),)),))
+"""What puts 32 elements behind 32 others."""
 
 GLOBAL: list[tuple[str, NamedOp, str]] = [
     (
@@ -196,6 +201,46 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         "its windows adapt to the output",
     ),
     (
+        "rearrange-by-the-dma",
+        rearrange([(4, 8)], (4, 8), IndexMap.rolled((4, 8), (1, 0)), in_lanes=False),
+        "tpu.Rearrange has no local form",
+    ),
+    (
+        "rearrange-of-two",
+        rearrange([(1, 4, 8), (1, 4, 8)], (2, 4, 8), IndexMap.identity(32), SECOND_HALF),
+        "it has several inputs, or shapes of other than 2 to 4 dimensions",
+    ),
+    (
+        "rearrange-from-5d",
+        rearrange([(1, 128, 2, 2, 12)], (1, 8, 16, 48), IndexMap.identity(128 * 48)),
+        "it has several inputs, or shapes of other than 2 to 4 dimensions",
+    ),
+    (
+        "rearrange-to-5d",
+        rearrange([(1, 8, 16, 48)], (1, 128, 2, 2, 12), IndexMap.identity(128 * 48)),
+        "it has several inputs, or shapes of other than 2 to 4 dimensions",
+    ),
+    (
+        "rearrange-from-1d",
+        rearrange([(32,)], (1, 4, 8), IndexMap.identity(32)),
+        "it has several inputs, or shapes of other than 2 to 4 dimensions",
+    ),
+    (
+        "rearrange-to-1d",
+        rearrange([(1, 4, 8)], (32,), IndexMap.identity(32)),
+        "it has several inputs, or shapes of other than 2 to 4 dimensions",
+    ),
+    (
+        "rearrange-with-a-border",
+        rearrange([(1, 4, 8)], (2, 4, 8), IndexMap.identity(32), border=0.0),
+        "elements leave their lanes in no way that has a kernel",
+    ),
+    (
+        "rearrange-all-apart",
+        rearrange([(1, 8, 60)], (1, 32, 15), IndexMap.permuted((8, 6, 10), (2, 0, 1))),
+        "elements leave their lanes in no way that has a kernel",
+    ),
+    (
         "reduce-axes",
         reduce((1, 4, 5, 6), (1, 2), "ReduceMean"),
         "it reduces axes [1, 2] of rank 4; only 2, 3 or both of rank 4 and 2 of rank 3 are local",
@@ -351,6 +396,15 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("permute-matrix", permute((1, 8, 4), [0, 2, 1])),
     ("permute-last", permute((1, 8, 4, 4), [0, 2, 3, 1])),
     ("permute-first", permute((1, 8, 4, 4), [0, 3, 1, 2])),
+    ("rearrange-rows", rearrange([(4, 8)], (4, 8), IndexMap.rolled((4, 8), (1, 0)))),
+    (
+        "rearrange-4d",
+        rearrange([(1, 128, 48)], (1, 8, 16, 48), IndexMap.identity(128 * 48)),
+    ),
+    (
+        "rearrange-to-columns",
+        rearrange([(12, 70, 32)], (70, 32, 12), IndexMap.permuted((12, 70, 32), (1, 2, 0))),
+    ),
     ("reduce-h", reduce((1, 4, 5, 6), (2,), "ReduceMax")),
     ("reduce-image", reduce((1, 4, 5, 6), (2, 3), "ReduceL2")),
     (

@@ -305,8 +305,9 @@ some processors it is the same for the slices here."""
 ON_INTEGERS = {"tpu.Lut", "tpu.MulShift", "tpu.RequantInt", "tpu.SoftRamp"}
 """Ops that there are for integers only: `tests/quantized/test_local_quantized.py`."""
 
-ACROSS_LANES = {"tpu.Permute"}
-"""Ops that move data between lanes: `tests/local/test_local_transpose.py`."""
+ACROSS_LANES = {"tpu.Permute", "tpu.Rearrange"}
+"""Ops that move data between lanes: `tests/local/test_local_transpose.py`, and for values that are
+never cut `tests/local/test_local_rearrange.py`."""
 
 
 RESAMPLED = {"tpu.Resample", "tpu.Upsample"}

@@ -1,9 +1,10 @@
-"""Elements that leave their lanes within local memory against the interpreter."""
+"""Elements that leave their lanes within local memory against the interpreter and DDR's kernel."""
 
 from math import prod
 
+import numpy as np
 import pytest
-from tests.kernels.harness import Case
+from tests.kernels.harness import Case, run
 from tests.local.groups import run_grouped
 
 from xdsl_tpu.dialects import tpu
@@ -53,7 +54,8 @@ MOVES = {
 def test_whole_values(kind: str, name: str) -> None:
     source, target, moves, way = MOVES[name]
     assert lane_way(moves, rows_of(source), rows_of(target)) == way
-    run_grouped(moved(kind, source, target, moves))
+    case = moved(kind, source, target, moves)
+    np.testing.assert_array_equal(run_grouped(case).simulated, run(case).simulated)
 
 
 def test_what_has_no_way() -> None:
