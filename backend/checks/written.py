@@ -70,8 +70,9 @@ class Written:
             view = self._local.view(region)
             if not view.all():
                 empty = self._local.addresses(region, view == 0)
-                parts.append(empty if by is Engine.TIU else self._without_gaps(empty))
-                view[...] = 1
+                reported = empty if by is Engine.TIU else self._without_gaps(empty)
+                self._local.marks.reshape(-1)[reported] = 1
+                parts.append(reported)
         parts = [part for part in parts if part.size]
         return describe_bytes(self._chip, parts, self._local.granule) if parts else None
 

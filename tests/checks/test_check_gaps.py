@@ -42,3 +42,17 @@ def test_gaps(row: int, width: int, into: int, missing: str | None) -> None:
     assert [one.fault for one in found] == [Fault.UNWRITTEN] * (missing is not None)
     if missing is not None:
         assert missing in str(found[0])
+
+
+def test_a_moved_gap_is_not_written() -> None:
+    """A transfer may move a gap; what computes with it afterwards is still reported."""
+    text = LISTING.format(row=10, width=16, into=0x8000000)
+    add = (
+        '.layer 2 tpu.Add "sum"\n'
+        "sAR.add id=1 dep=2 res0=[1,2,1,{0}]@0x4000:f32 opd0=@0x0:f32 opd1=@0x0:f32\n"
+        ".layer none\nSYSID.end id=2"
+    )
+    for read, faults in ((10, []), (16, [Fault.UNWRITTEN])):
+        program = text.replace(".layer none\nSYSID.end id=1", add.format(read))
+        found = check_program(assemble(program, "rows.asm"), load_chip())
+        assert [one.fault for one in found] == faults, found
