@@ -17,6 +17,11 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 ROOMS = ("dialects", "frontend", "passes", "backend", "tools", "api")
 SUFFIXES = (".py", ".toml", ".json", ".fbs", ".html", ".css", ".js")
 QUIET = ("--quiet", "--disable-pip-version-check")
+ORIGIN = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "remote.origin.url",
+    "GIT_CONFIG_VALUE_0": "git@git.example.org:group/xdsl-tpu.git",
+}
 INSTALL = ("install", *QUIET, "--no-compile")
 
 
@@ -48,9 +53,12 @@ def packaged(wheel: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sdist, and the wheel made from it."""
+    """A folder with the sdist, and the wheel made from it, of a checkout cloned from `ORIGIN`."""
     folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--outdir", folder, REPOSITORY)
+    with pytest.MonkeyPatch.context() as patch:
+        for key, value in ORIGIN.items():
+            patch.setenv(key, value)
+        run(sys.executable, "-m", "build", "--outdir", folder, REPOSITORY)
     return folder
 
 
@@ -105,6 +113,7 @@ def test_the_metadata_says_what_the_package_is(wheel: Path) -> None:
     assert "Typing :: Typed" in said.get_all("Classifier", [])
     assert {"torch", "notebook", "docs", "reference"} <= set(said.get_all("Provides-Extra", []))
     assert said["Version"] == wheel.name.split("-")[1]
+    assert "Source, https://git.example.org/group/xdsl-tpu" in said.get_all("Project-URL", [])
     folder = f"{name.removesuffix('METADATA')}licenses"
     for text in ("LICENSE", "LICENSES/Apache-2.0.txt", "LICENSES/BSD-2-Clause.txt"):
         assert f"{folder}/{text}" in archive.namelist()
