@@ -1,18 +1,30 @@
-"""Resizing along one axis, where neighbours are read in equal groups."""
+"""Resizing along one axis, where what many results are made of can be said at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Results start + i * length + k are made at first + i * step, for i < count, k < length."""
+    """Results start + i * by + k are made at first + i * step, for i < count, k < length <= by."""
 
     start: int
     first: int
     count: int
     length: int
+    by: int
     step: int
+
+    def next(self, start: int, first: int) -> "Run | None":
+        """With one more group of the same length, if it goes on as the others do."""
+        if self.count == 1:
+            by, step = start - self.start, first - self.first
+        else:
+            by, step = self.by, self.step
+        expected = self.start + self.count * by, self.first + self.count * step
+        if step <= 0 or by < self.length or (start, first) != expected:
+            return None
+        return replace(self, count=self.count + 1, by=by, step=step)
 
 
 def runs_of(first: Sequence[int]) -> list[Run]:
@@ -29,12 +41,29 @@ def runs_of(first: Sequence[int]) -> list[Run]:
             groups.append([place, 1])
     runs: list[Run] = []
     for start, length in groups:
-        value = first[start]
-        if runs and runs[-1].length == length:
-            last = runs[-1]
-            step = last.step if last.count > 1 else value - last.first
-            if step > 0 and value == last.first + last.count * step:
-                runs[-1] = Run(last.start, last.first, last.count + 1, length, step)
-                continue
-        runs.append(Run(start, value, 1, length, 0))
+        longer = runs[-1].next(start, first[start]) if runs else None
+        if longer is not None and longer.length == longer.by == length:
+            runs[-1] = longer
+        else:
+            runs.append(Run(start, first[start], 1, length, length, 0))
+    return runs
+
+
+def progressions_of(first: Sequence[int], by: int) -> list[Run]:
+    """Every `by`-th result, as long as they are made of elements equally far apart.
+
+    >>> [(run.start, run.count, run.step) for run in progressions_of([0, 0, 1, 1, 2, 3, 3], 2)]
+    [(0, 4, 1), (1, 2, 1), (5, 1, 0)]
+    """
+    runs: list[Run] = []
+    for offset in range(min(by, len(first))):
+        run = Run(offset, first[offset], 1, 1, by, 0)
+        for start in range(offset + by, len(first), by):
+            longer = run.next(start, first[start])
+            if longer is None:
+                runs.append(run)
+                run = Run(start, first[start], 1, 1, by, 0)
+            else:
+                run = longer
+        runs.append(run)
     return runs

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from xdsl_tpu.backend.kernels.clamp import Clamp
-from xdsl_tpu.backend.kernels.resample import Resizing, resample_tile, scratch_shapes
 from xdsl_tpu.backend.kernels.tiling import Piece, cut, steps_of
 from xdsl_tpu.backend.local.context import LocalContext
 from xdsl_tpu.backend.local.conv import clamped
+from xdsl_tpu.backend.local.resample_image import Resizing, resample_tile, scratch_shapes
 from xdsl_tpu.backend.tensor import LocalTensor, Shape4, aligned_bytes
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
@@ -59,7 +59,7 @@ def _resize(
             )
             blends = resizing.tile(absolute, reach.start, shares)
             with context.scratch.temporary():
-                resample_tile(context.emitter, target, source, blends, context.scratch.aligned)
+                resample_tile(context.emitter, target, source, blends, context.scratch)
 
 
 def _parts(

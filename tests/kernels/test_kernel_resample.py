@@ -5,8 +5,10 @@ import pytest
 from tests.kernels.harness import Case, check
 from tests.local.groups import run_grouped
 
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.timing.tiu_cost import tiu_cycles
 from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
-from xdsl_tpu.dialects.resampling import Run, runs_of
+from xdsl_tpu.dialects.resampling import Run, progressions_of, runs_of
 from xdsl_tpu.frontend.onnx.converters.sampling import Sampling, matrix
 from xdsl_tpu.passes.layer_group.values import Secs
 from xdsl_tpu.passes.lowering.resampling import Resampling
@@ -20,6 +22,9 @@ SIZES = (
     ((1, 8, 8, 12), (4, 6), "linear", "half_pixel"),
     ((1, 3, 6, 8), (9, 12), "nearest", "half_pixel"),
     ((1, 3, 1, 1), (4, 7), "linear", "half_pixel"),
+    ((1, 70, 7, 16), (12, 28), "linear", "align_corners"),
+    ((1, 3, 16, 35), (9, 20), "linear", "half_pixel"),
+    ((1, 64, 5, 33), (9, 58), "nearest", "half_pixel"),
 )
 
 
@@ -100,18 +105,46 @@ def test_a_pass_per_step_whatever_the_factor() -> None:
     assert cycles < 1.3 * moved
 
 
-def test_equal_groups_are_one_run() -> None:
-    assert runs_of([0, 0, 0, 1, 1, 2, 2]) == [Run(0, 0, 1, 3, 0), Run(3, 1, 2, 2, 1)]
-    assert runs_of([0, 2, 4, 6]) == [Run(0, 0, 4, 1, 2)]
-    assert runs_of([]) == []
-    first = [0, 5, 5, 3, 3, 1]
-    made = {
-        run.start + i * run.length + k: run.first + i * run.step
-        for run in runs_of(first)
+def made_by(runs: list[Run], count: int) -> list[int]:
+    """What each result is made of; none may be made twice."""
+    places = [
+        (run.start + i * run.by + k, run.first + i * run.step)
+        for run in runs
         for i in range(run.count)
         for k in range(run.length)
-    }
-    assert [made[place] for place in range(len(first))] == first
+    ]
+    assert sorted(place for place, _ in places) == list(range(count))
+    return [value for _, value in sorted(places)]
+
+
+def test_equal_groups_are_one_run() -> None:
+    assert runs_of([0, 0, 0, 1, 1, 2, 2]) == [Run(0, 0, 1, 3, 3, 0), Run(3, 1, 2, 2, 2, 1)]
+    assert runs_of([0, 2, 4, 6]) == [Run(0, 0, 4, 1, 1, 2)]
+    assert runs_of([]) == []
+    first = [0, 5, 5, 3, 3, 1]
+    assert made_by(runs_of(first), len(first)) == first
+
+
+@pytest.mark.parametrize("by", [2, 3, 7, 20])
+def test_results_far_apart_are_one_run(by: int) -> None:
+    assert progressions_of([0, 0, 1, 1, 2, 3], 2) == [
+        Run(0, 0, 3, 1, 2, 1),
+        Run(1, 0, 2, 1, 2, 1),
+        Run(5, 3, 1, 1, 2, 0),
+    ]
+    assert progressions_of([], by) == []
+    first = [place * 127 // 223 for place in range(224)]
+    assert made_by(progressions_of(first, by), 224) == first
+
+
+def test_columns_without_a_simple_ratio_are_made_together() -> None:
+    """The columns one after the other would take a cycle for each element, in both commands."""
+    case, source = Case("f16"), (1, 64, 128, 128)
+    x = case.input("x", source)
+    _resample(case, x, source, (128, 224), "linear", "align_corners")
+    program = check(case).program
+    chip = load_chip()
+    assert sum(tiu_cycles(command, chip) for command in program.tiu) < 128 * 224 / 2
 
 
 def test_matrices_of_more_terms_are_none() -> None:
