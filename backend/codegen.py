@@ -37,7 +37,7 @@ from xdsl_tpu.dialects.random_masks import masks_of
 from xdsl_tpu.dialects.top.packs import pack_of
 
 SILENT = (
-    *(top.NoneOp, top.WeightOp, top.InputOp, tpu.AppendOp, tpu.BufferOp, ReturnOp),
+    *(top.NoneOp, top.WeightOp, top.InputOp, tpu.AppendOp, tpu.BufferOp, tpu.JoinOp, ReturnOp),
     tile.ProgramOp,
 )
 """Ops that need no commands; of a tile program the group before it has them."""

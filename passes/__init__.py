@@ -73,6 +73,7 @@ PASSES: dict[str, PassLoader] = {
     "order-rows": _lazy("order_rows.order", "OrderRowsPass"),
     "orient-products": _lazy("orient_products.orient", "OrientProductsPass"),
     "pack-weights": _lazy("pack_weights", "PackWeightsPass"),
+    "part-results": _lazy("part_results", "PartResultsPass"),
     "place-values": _lazy("place_values.place", "PlaceValuesPass"),
     "processor-assign": _lazy("processor_assign", "ProcessorAssignPass"),
     "processor-top-optimize": _lazy("processor_top_optimize.optimize", "ProcessorTopOptimizePass"),

@@ -99,6 +99,7 @@ SUMMARIES: dict[str, str] = {
         "Write products transposed, and what lies between them, where fewer transpositions are left"
     ),
     "pack-weights": "Keep the matrices of products in 4 or 8 bits",
+    "part-results": "Store what a network gives part by part, the largest part first",
     "place-values": "See values that follow each other under the same images and channels",
     "processor-assign": "Record the chip and the number format that later passes compile for",
     "processor-top-optimize": (

@@ -27,7 +27,7 @@ from xdsl_tpu.passes.address_assign.io import (
 )
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
-from xdsl_tpu.passes.address_assign.views import root_of, view_of
+from xdsl_tpu.passes.address_assign.views import place_of, root_of, view_of
 from xdsl_tpu.passes.layer_group.image_rooms import room_in_ddr
 from xdsl_tpu.passes.module_state import State, chip_of, require_state
 from xdsl_tpu.passes.tensors import required_name, size_in_bytes
@@ -141,9 +141,9 @@ def _placement_faults(
     """Alignment, the region of each tensor, and views that have left their source."""
     for value in _tensors(subfunc):
         name, address, view = required_name(value), _address(value), root_of(value)
-        if view_of(value) is not None and address != _address(view.source) + view.offset:
-            source = required_name(view.source)
-            yield f"tensor '{name}' is a view of '{source}' but starts elsewhere"
+        if place_of(value) is not None and address != _address(view.source) + view.offset:
+            source, what = required_name(view.source), "view" if view_of(value) else "part"
+            yield f"tensor '{name}' is a {what} of '{source}' but starts elsewhere"
             continue
         weight = isinstance(view.source.owner, top.WeightOp)
         region = coefficients if weight else io if view.source in apart else arena

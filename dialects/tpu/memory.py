@@ -2,7 +2,14 @@
 
 from math import prod
 
-from xdsl.irdl import attr_def, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import (
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
 from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, SI32, default_attr_def
@@ -63,6 +70,33 @@ class AppendOp(ShapeInference, TpuOp):
         if prod(first[:axis]) != 1:
             raise ShapeError(f"along axis {axis} rows of {dims(first)} alternate")
         return ((*first[:axis], first[axis] + second[axis], *first[axis + 1 :]),)
+
+
+@irdl_op_definition
+class JoinOp(ShapeInference, TpuOp):
+    """The inputs, which lie one behind the other, as one value along `axis`.
+
+    Nothing is executed: `address-assign` puts each where it lies in the result.
+    """
+
+    name = "tpu.Join"
+
+    inputs = var_operand_def(RANKED)
+    axis = attr_def(SI32)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        shapes = [self.shape_of(value) for value in self.inputs]
+        axis = self.axis.value.data
+        around = {(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}
+        if len(around) != 1 or not 0 <= axis < len(shapes[0]):
+            raise ShapeError(f"{', '.join(map(dims, shapes))} do not join along axis {axis}")
+        if prod(shapes[0][:axis]) != 1:
+            raise ShapeError(f"along axis {axis} rows of {dims(shapes[0])} alternate")
+        whole = sum(shape[axis] for shape in shapes)
+        return ((*shapes[0][:axis], whole, *shapes[0][axis + 1 :]),)
 
 
 @irdl_op_definition

@@ -28,7 +28,7 @@ from xdsl_tpu.passes.address_assign.io import (
 )
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, PAGE_BYTES, align_up, plan
-from xdsl_tpu.passes.address_assign.views import root_of, view_of
+from xdsl_tpu.passes.address_assign.views import place_of, root_of
 from xdsl_tpu.passes.layer_group.image_rooms import room_in_ddr
 from xdsl_tpu.passes.module_state import (
     State,
@@ -49,10 +49,11 @@ WEIGHT_AND_BIAS = (tpu.Conv2DOp, tpu.MatMulOp)
 class AddressAssignPass(ModulePass):
     """Give every tensor its address in the chip's DDR.
 
-    Coefficients come first, each at a multiple of `coeff_alignment`, in program order. Behind
-    them lies the arena of the activations, at multiples of `alignment`. Tensors that are never
-    needed at the same time share its bytes; with `reuse_addr=false` every tensor survives to
-    the end, for looking at all of them after a run. The sizes are recorded on the inner module.
+    Coefficients come first, each at a multiple of `coeff_alignment`, in program order. Behind them
+    lies the arena of the activations, at multiples of `alignment`. Tensors that are never needed at
+    the same time share its bytes, and what `tpu.Join` joins lies in its result; with
+    `reuse_addr=false` every tensor survives to the end, for looking at all of them after a run. The
+    sizes are recorded on the inner module.
 
         %1 = Conv2D(%0) : tensor<1x8xf16>  ->  %1 = Conv2D(%0) : tensor<1x8xf16, 4294971392>
 
@@ -144,7 +145,7 @@ class AddressAssignPass(ModulePass):
             _set_address(value, arena_address + offset)
         for op in list(subfunc.body.block.ops):
             for result in op.results:
-                if view_of(result) is not None:
+                if place_of(result) is not None:
                     view = root_of(result)
                     _set_address(result, address_of(view.source) + view.offset)
             if isinstance(op, tpu.GroupOp):
@@ -197,15 +198,16 @@ def move_to(value: SSAValue, address: int) -> None:
     old = address_of(value)
     affected = [value]
     for one in affected:
-        for use in one.uses:
-            for result in use.operation.results:
-                if (view := view_of(result)) is not None and view.source is one:
-                    affected.append(result)
+        parts = one.owner.inputs if isinstance(one.owner, tpu.JoinOp) else ()
+        readers = (result for use in one.uses for result in use.operation.results)
+        for other in (*parts, *readers):
+            if (view := place_of(other)) is not None and view.source is one:
+                affected.append(other)
     for one in affected:
         _set_address(one, address_of(one) - old + address)
-    group = value.owner
-    if isinstance(group, tpu.GroupOp):
-        _address_stores(group)
+    for one in affected:
+        if isinstance(one.owner, tpu.GroupOp):
+            _address_stores(one.owner)
 
 
 def _path(weight: top.WeightOp) -> StringAttr:

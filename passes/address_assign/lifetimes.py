@@ -50,7 +50,10 @@ def lifetimes(
                 if root in last:
                     last[root] = end if isinstance(op, ReturnOp) else step
         for result in op.results:
-            if _owns_bytes(result, op):
+            if isinstance(op, tpu.JoinOp):
+                first[result] = min(_made(part, steps) for part in op.inputs)
+                last[result] = step
+            elif _owns_bytes(result, op):
                 first[result] = last[result] = step
                 if isinstance(op, tpu.BufferOp):
                     first[result] = last[result] = _first_use(op, steps)
@@ -69,6 +72,10 @@ def _owns_bytes(value: SSAValue, op: Operation) -> bool:
     if not isinstance(value.type, TensorType) or isinstance(op, top.WeightOp):
         return False
     return root_of(value).source is value
+
+
+def _made(value: SSAValue, steps: dict[Operation, int]) -> int:
+    return steps[value.owner] if isinstance(value.owner, Operation) else BEFORE_ALL
 
 
 def _first_use(buffer: tpu.BufferOp, steps: dict[Operation, int]) -> int:

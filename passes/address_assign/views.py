@@ -11,7 +11,7 @@ from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interfaces.movement import PicksRows
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
-from xdsl_tpu.passes.tensors import element_bytes, shape_of
+from xdsl_tpu.passes.tensors import element_bytes, shape_of, size_in_bytes
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,25 @@ def view_of(value: SSAValue) -> View | None:
     return None
 
 
+def part_of(value: SSAValue) -> View | None:
+    """The value, made by `tpu.Join`, as a part of which `value` is stored; None of all others."""
+    for use in value.uses:
+        join = use.operation
+        if isinstance(join, tpu.JoinOp):
+            before = sum(size_in_bytes(part) for part in join.inputs[: use.index])
+            return View(join.output, before)
+    return None
+
+
+def place_of(value: SSAValue) -> View | None:
+    """Where the bytes of `value` lie among those of another: what it is a view or a part of."""
+    return view_of(value) or part_of(value)
+
+
 def root_of(value: SSAValue) -> View:
     """The tensor whose bytes `value` uses, itself when it has its own."""
     offset = 0
-    while (view := view_of(value)) is not None:
+    while (view := place_of(value)) is not None:
         value, offset = view.source, offset + view.offset
     return View(value, offset)
 
@@ -53,7 +68,7 @@ def root_of(value: SSAValue) -> View:
 def needed_for(value: SSAValue) -> Iterator[SSAValue]:
     """The tensors whose bytes who reads `value` reads: its own, or what it is a view of and, where
     rows of that are absorbed, their indices."""
-    while (view := view_of(value)) is not None:
+    while (view := place_of(value)) is not None:
         owner = value.owner
         if isinstance(owner, PicksRows) and (rows := owner.rows()) is not None:
             yield from needed_for(rows.index)

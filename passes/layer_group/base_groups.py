@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 
-_NOT_COMPUTED = (top.WeightOp, top.NoneOp, top.InputOp, tpu.BufferOp, ReturnOp)
+_NOT_COMPUTED = (top.WeightOp, top.NoneOp, top.InputOp, tpu.BufferOp, tpu.JoinOp, ReturnOp)
 
 WhyGlobal = Callable[[Operation], str | None]
 """Why an op cannot work from local memory; None when it can."""

@@ -28,6 +28,9 @@ from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs, ValueSlices
 from xdsl_tpu.passes.tensors import is_weight
 
+WAITS = (64, 16, 8, 4, 2, 1)
+"""For how many steps more than one a store may go on before something needs its memory."""
+
 ScratchOf = Callable[[Operation, GroupType, Slicing], int]
 """Scratch bytes per lane of an op on its slices in a group of this type."""
 
@@ -63,12 +66,14 @@ def plan_group(
     ring: Ring = WHOLE,
     cores: int = 1,
     before: Sequence[Late] = (),
+    wait: int = 0,
 ) -> Group | Refusal:
     """Slice, size and place a range of ops, or say why that is impossible.
 
     `scratch` gives an op's scratch bytes per lane, or raises DoesNotFit when its kernel cannot work
     on such slices. With one section for each of the `cores` the group is straight
-    and its weights go to the `ring`; otherwise it is a pipeline over slices.
+    and its weights go to the `ring`; otherwise it is a pipeline over slices. `wait`: see
+    `plan_straight`.
     """
     slicing = slice_group(ops, kind, secs, chip)
     if isinstance(slicing, Refusal):
@@ -81,7 +86,7 @@ def plan_group(
         return Refusal(str(error))
     room = Room(chip.local_bytes, alignment(chip), chip.bank_bytes)
     if is_straight:
-        plan = plan_straight(steps, items, room, ring, before)
+        plan = plan_straight(steps, items, room, ring, before, wait)
     else:
         plan = plan_sliced(steps, items, room)
     if isinstance(plan, Refusal):
@@ -153,14 +158,32 @@ def rechained(groups: Sequence[Group], chip: Chip, scratch: ScratchOf) -> list[G
     for group, low, later in zip(groups, ring_lows(groups), _laters(groups), strict=True):
         if _is_straight(group):
             ring = Ring(low, later, head)
-            again = plan_group(
-                group.ops, group.kind, group.secs, chip, scratch, ring, group.cores, late
-            )
-            if isinstance(again, Group):
+            again = _patient(group, chip, scratch, ring, late)
+            if again is not None:
                 group, head = again, again.plan.head
         late = group.plan.late
         chained.append(group)
     return chained
+
+
+def _patient(
+    group: Group, chip: Chip, scratch: ScratchOf, ring: Ring, before: Sequence[Late]
+) -> Group | None:
+    """A straight group planned again, so that computing waits for its stores as little as may be
+    in no more memory than it needs anyway; None when that does not work."""
+
+    def planned(wait: int) -> Group | None:
+        ops, kind, secs = group.ops, group.kind, group.secs
+        found = plan_group(ops, kind, secs, chip, scratch, ring, group.cores, before, wait)
+        return found if isinstance(found, Group) else None
+
+    plain = planned(0)
+    if plain is None or all(step > len(group.ops) for step in plain.plan.store_step.values()):
+        return plain
+    for found in map(planned, WAITS):
+        if found is not None and found.plan.activations <= plain.plan.activations:
+            return found
+    return plain
 
 
 def ring_lows(groups: Sequence[Group]) -> list[int]:

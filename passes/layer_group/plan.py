@@ -161,8 +161,10 @@ def plan_straight(
     room: Room,
     ring: Ring = WHOLE,
     before: Sequence[Late] = (),
+    wait: int = 0,
 ) -> Plan | Refusal:
-    """Plan a group of one slice. `before`: what the group in front of it needs.
+    """Plan a group of one slice. `before`: what the group in front of it needs. `wait`: for so many
+    steps more than one nothing is put over what is being stored.
 
     The ring begins where `ring` says, or where the activations end that are still needed if that
     is higher. Inputs are loaded when the weights that are needed before them have been issued, if
@@ -171,10 +173,10 @@ def plan_straight(
     uses = _uses(ops, items)
     *early, late = _input_steps(items, uses)
     for loads in early:
-        plan = _straight(ops, items, uses, loads, room, ring, before)
+        plan = _straight(ops, items, uses, loads, room, ring, before, wait)
         if isinstance(plan, Plan):
             return plan
-    return _straight(ops, items, uses, late, room, ring, before)
+    return _straight(ops, items, uses, late, room, ring, before, wait)
 
 
 def _input_steps(items: Mapping[object, Item], uses: _Uses) -> Iterator[dict[object, int]]:
@@ -199,6 +201,7 @@ def _straight(
     room: Room,
     ring: Ring,
     before: Sequence[Late],
+    wait: int,
 ) -> Plan | Refusal:
     steps = len(ops) + 2
     stored = _stored_roots(items)
@@ -207,8 +210,8 @@ def _straight(
         if item.role is Role.WEIGHT or item.root != key or key not in uses.first:
             continue
         start = loads.get(key, uses.first[key])
-        end = uses.last[key] + (1 if key in stored else 0)
-        buffers.append(Buffer(key, item.size, start, end))
+        end = uses.last[key] + (1 + wait if key in stored else 0)
+        buffers.append(Buffer(key, item.size, start, min(end, steps - 1)))
     made = (n for n, op in enumerate(ops) if any(items[key].root == key for key in op.makes))
     fixed = _fixed(before, next(made, 0) + 1)
     results, reach = _results(ops, items, buffers), _reach(items, room)

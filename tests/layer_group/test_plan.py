@@ -209,3 +209,27 @@ def test_a_group_without_weights_leaves_the_ring_where_it_was() -> None:
         plan = plan_straight(ops, items, Room(1024, UNIT), Ring(256, 256, head))
         assert isinstance(plan, Plan)
         assert plan.head == expected
+
+
+def test_nothing_is_put_over_what_is_still_being_stored() -> None:
+    """For as many of the steps behind its own as are asked for."""
+    sizes = {"x": 64, "y": 6400, "a": 6400, "b": 6400, "c": 64, "large": 64000, "d": 64}
+    items: dict[object, Item] = {
+        key: Item(key, Role.INPUT if key == "x" else Role.INTERNAL, size, key, key in ("y", "d"))
+        for key, size in sizes.items()
+    }
+    chain = [("x", "y"), ("x", "a"), ("a", "b"), ("b", "c"), ("c", "large"), ("large", "d")]
+    ops = [Step(f"op {made}", (read,), (made,)) for read, made in chain]
+    plain = plan_straight(ops, items, Room(CAPACITY, UNIT))
+    patient = plan_straight(ops, items, Room(CAPACITY, UNIT), wait=2)
+    assert isinstance(plain, Plan)
+    assert isinstance(patient, Plan)
+
+    def over(plan: Plan, key: str) -> bool:
+        low, high = plan.address["y"], plan.address["y"] + sizes["y"]
+        return plan.address[key] < high and low < plan.address[key] + sizes[key]
+
+    assert over(plain, "b")
+    assert not any(over(patient, key) for key in ("a", "b"))
+    assert patient.activations == plain.activations
+    assert patient.store_step == plain.store_step

@@ -290,7 +290,7 @@ RULES: Final[Rules] = {
     unsqueeze: (top.UnsqueezeOp, tpu.UnsqueezeOp, tpu.ShapeUnsqueezeOp),
     permute: (top.PermuteOp, tpu.PermuteOp, tpu.ShapeTransposeOp),
     transpose: (top.TransposeOp,),
-    concat: (top.ConcatOp, tpu.ConcatOp, tpu.AppendOp, tpu.ShapePackOp, tpu.CoreJoinOp),
+    concat: (top.ConcatOp, tpu.ConcatOp, tpu.AppendOp, tpu.JoinOp, tpu.ShapePackOp, tpu.CoreJoinOp),
     split: (top.SplitOp,),
     core_split: (tpu.CoreSplitOp,),
     pack: (top.PackOp,),

@@ -1,0 +1,84 @@
+"""Results that are stored part by part: the same values, each part in its place, fewer cycles."""
+
+from itertools import accumulate
+from math import prod
+
+import numpy as np
+import pytest
+from tests.kernels.harness import Case, Shape, check_encoding, execute
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tpu.backend.checks import check_program
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.text import make_context
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.address_assign.assign import address_of
+from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.pipelines import STAGES
+
+CAST = {"with_scale": "true", "round_mode": "#tpu<round_mode HalfAwayFromZero>"}
+
+
+def heads(sizes: tuple[Shape, ...], whole: Shape, axis: int) -> Case:
+    """A function of each part of its own, side by side, cast to f32."""
+    case = Case("f16", seed=3)
+    modes = ("EXP", "SIGMOID", "SILU")
+    parts = [
+        case.op(
+            "tpu.Active",
+            [case.input(f"x{n}", size)],
+            {"mode": f"#tpu<active_mode {modes[n]}>"},
+            f"a{n}",
+            size,
+        )
+        for n, size in enumerate(sizes)
+    ]
+    joined = case.op("tpu.Concat", parts, {"axis": f"{axis} : si32"}, "c", whole)
+    case.op("tpu.Cast", [joined], CAST, "y", whole, "f32")
+    return case
+
+
+def final(case: Case, parts: bool = True) -> ModuleOp:
+    module = case.module()
+    for step in STAGES["final"]:
+        if parts or step != "part-results":
+            make_pass(step, "").apply(make_context(), module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("sizes", "whole", "axis"),
+    [
+        (((1, 4, 800), (1, 80, 800)), (1, 84, 800), 1),
+        (((1, 128, 16, 16), (1, 3, 16, 16), (1, 64, 16, 16)), (1, 195, 16, 16), 1),
+        (((2, 70, 64), (6, 70, 64)), (8, 70, 64), 0),
+    ],
+)
+def test_values_stay_the_same(sizes: tuple[Shape, ...], whole: Shape, axis: int) -> None:
+    case, chip = heads(sizes, whole, axis), load_chip()
+    (expected,) = run_module(case.module(), case.inputs).values()
+    module = final(case)
+    (join,) = (op for op in module.walk() if isinstance(op, tpu.JoinOp))
+    starts = [address_of(part) - address_of(join.output) for part in join.inputs]
+    assert starts == [4 * n for n in accumulate(map(prod, sizes[:-1]), initial=0)]
+    program = generate(module, weights_of(module), chip)
+    check_encoding(program)
+    assert not list(check_program(program, chip))
+    early, late = (execute(program, case, chip, ahead) for ahead in (Engine.TIU, Engine.GDMA))
+    assert np.array_equal(early, late)
+    assert np.allclose(early, expected, rtol=4e-3, atol=4e-3)
+
+
+def test_what_is_large_is_stored_while_the_rest_is_computed() -> None:
+    case, chip = heads(((1, 64, 64, 64), (1, 512, 64, 64)), (1, 576, 64, 64), 1), load_chip()
+    cycles: list[int] = []
+    for parts in (False, True):
+        module = final(case, parts)
+        program = generate(module, weights_of(module), chip)
+        cycles.append(simulate(program.tiu, program.gdma, chip).total)
+    assert cycles[1] < cycles[0]
