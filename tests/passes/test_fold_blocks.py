@@ -16,6 +16,7 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.pipelines import lower
+from xdsl_tpu.passes.tensors import shape_of
 
 PASS = "fold-blocks"
 
@@ -59,6 +60,39 @@ def test_the_same_numbers(outputs: int, window: dict[str, Any]) -> None:
     assert 1 < blocks.block_h.value.data * blocks.block_w.value.data <= 64 // outputs
 
 
+@pytest.mark.parametrize(
+    "window",
+    [
+        {},
+        {"do_relu": True, "biased": False},
+        {"kernel_shape": [5, 3], "strides": [2, 1], "pads": [2, 1, 2, 1]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("outputs", [80, 130, 144])
+def test_the_last_outputs_become_blocks(outputs: int, window: dict[str, Any]) -> None:
+    """Those that fill all lanes stay; what works on each element comes before all are together."""
+    module = last(outputs, inputs=32, **window)
+    after = assert_same_numbers(module, PASS, tolerance=1e-4)
+    assert kinds(after) == ["Relu", "Conv", "Conv", "Abs", "Abs", "Depth2Space", "Concat"]
+    first, blocks = ops_of(after, top.ConvOp)
+    (spread,) = ops_of(after, top.Depth2SpaceOp)
+    size = spread.block_h.value.data * spread.block_w.value.data
+    whole = outputs // 64 * 64
+    assert shape_of(first.output)[1] == whole
+    assert shape_of(blocks.output)[1] == (outputs - whole) * size <= 64
+
+
+def test_what_has_another_reader_stays_behind_the_blocks() -> None:
+    net = Net()
+    window: dict[str, Any] = {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1, 1, 1]}
+    x = net.op(top.ReluOp, "x", (net.input("i", 1, 64, 32, 32),))
+    y = net.op(top.ConvOp, "y", (x, net.weight("w", 80, 64, 3, 3), net.none), **window)
+    z = net.op(top.AddOp, "z", (y, net.op(top.AbsOp, "a", (y,))))
+    after = assert_same_numbers(net.module(z), PASS, tolerance=1e-4)
+    assert kinds(after) == ["Relu", "Conv", "Conv", "Depth2Space", "Concat", "Abs", "Add"]
+
+
 def test_the_block_of_an_image_of_three_channels() -> None:
     """Sixteen pixels in 36 taps are fewer than a row of them in 54."""
     (conv,) = ops_of(assert_same_numbers(last(3), PASS, tolerance=1e-4), top.ConvOp)
@@ -70,6 +104,8 @@ def test_the_block_of_an_image_of_three_channels() -> None:
     "window",
     [
         {"outputs": 33},
+        {"outputs": 97},
+        {"outputs": 80, "kernel_shape": [1, 1], "pads": [0, 0, 0, 0]},
         {"outputs": 3, "kernel_shape": [1, 1], "pads": [0, 0, 0, 0]},
         {"outputs": 3, "size": (97, 127)},
         {"outputs": 3, "dilations": [2, 2], "pads": [2, 2, 2, 2]},
@@ -96,9 +132,10 @@ def test_left_alone_in_bytes() -> None:
     assert kinds(assert_same_numbers(module, PASS)) == ["Relu", "Conv", "Abs"]
 
 
+@pytest.mark.parametrize("outputs", [3, 80])
 @pytest.mark.parametrize("mode", ["F16", "F32"])
-def test_in_programs(mode: str) -> None:
-    module, chip = last(3, (24, 32)), load_chip("bm1684x")
+def test_in_programs(mode: str, outputs: int) -> None:
+    module, chip = last(outputs, (24, 32)), load_chip("bm1684x")
     inputs = random_inputs(module, 0)
     (expected,) = run_module(module, inputs).values()
     lower(module, mode, chip.instruction_set)

@@ -53,3 +53,44 @@ module @bytes attributes {module.state = "TOP_F32", module.mode = "INT8"} {
     return %1 : tensor<1x32x128x128xf32>
   }
 }
+
+// -----
+
+// 16 of 80 outputs would have a round of the lanes for themselves: four pixels of them fill it.
+// CHECK-LABEL: module @rest
+// CHECK: [[X:%.+]] = "top.Input"
+// CHECK: [[A:%.+]] = "top.Conv"([[X]], {{.*}}kernel_shape = [3, 3]{{.*}} -> tensor<1x64x80x80xf32>
+// CHECK: [[B:%.+]] = "top.Conv"([[X]], {{.*}}kernel_shape = [4, 4]{{.*}}strides = [2, 2]{{.*}} -> tensor<1x64x40x40xf32>
+// CHECK-NEXT: [[C:%.+]] = "top.SiLU"([[A]])
+// CHECK-NEXT: [[D:%.+]] = "top.SiLU"([[B]])
+// CHECK-NEXT: [[E:%.+]] = "top.Depth2Space"([[D]]) {{.*}} -> tensor<1x16x80x80xf32>
+// CHECK-NEXT: [[Y:%.+]] = "top.Concat"([[C]], [[E]]) {axis = 1 : si32
+// CHECK-NEXT: return [[Y]]
+module @rest attributes {module.state = "TOP_F32", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x64x80x80xf32>) -> tensor<1x80x80x80xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x64x80x80xf32>) -> tensor<1x64x80x80xf32> loc("x")
+    %w = "top.Weight"() : () -> tensor<80x64x3x3xf32> loc("w")
+    %1 = "top.Conv"(%0, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]} : (tensor<1x64x80x80xf32>, tensor<80x64x3x3xf32>, none) -> tensor<1x80x80x80xf32> loc("y")
+    %2 = "top.SiLU"(%1) : (tensor<1x80x80x80xf32>) -> tensor<1x80x80x80xf32> loc("z")
+    return %2 : tensor<1x80x80x80xf32>
+  }
+}
+
+// -----
+
+// More than half of them, or a single tap, are left alone.
+// CHECK-LABEL: module @enough
+// CHECK-COUNT-2: "top.Conv"
+// CHECK-NOT: "top.Depth2Space"
+module @enough attributes {module.state = "TOP_F32", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x64x80x80xf32>) -> (tensor<1x97x80x80xf32>, tensor<1x80x80x80xf32>) {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x64x80x80xf32>) -> tensor<1x64x80x80xf32> loc("x")
+    %w = "top.Weight"() : () -> tensor<97x64x3x3xf32> loc("w")
+    %v = "top.Weight"() : () -> tensor<80x64x1x1xf32> loc("v")
+    %1 = "top.Conv"(%0, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]} : (tensor<1x64x80x80xf32>, tensor<97x64x3x3xf32>, none) -> tensor<1x97x80x80xf32> loc("y")
+    %2 = "top.Conv"(%0, %v, %n) {kernel_shape = [1, 1], pads = [0, 0, 0, 0], strides = [1, 1]} : (tensor<1x64x80x80xf32>, tensor<80x64x1x1xf32>, none) -> tensor<1x80x80x80xf32> loc("z")
+    return %1, %2 : tensor<1x97x80x80xf32>, tensor<1x80x80x80xf32>
+  }
+}
