@@ -242,13 +242,14 @@ def _lower(
         options.asymmetric,
         options.by_tables,
     )
+    in_floats = {op: float_mode(op) for op in modes}  # which looks at what is still top IR
     for op in list(entry.ops):
         # The spread of calibration has changed types of values, not ops: modes still apply.
         if op not in modes:
             continue
         ctx.builder = Builder(InsertPoint.before(op))
         try:
-            replacements = _lower_op(op, modes[op], ctx)
+            replacements = _lower_op(op, modes[op], in_floats[op], ctx)
         except CannotLowerError as error:
             name = required_name(op)
             reason = str(error).removeprefix(f"{op.name} '{name}': ")
@@ -259,8 +260,9 @@ def _lower(
         _erase(op)
 
 
-def _lower_op(op: Operation, mode: str, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """Build what replaces `op`: in 8 bits where the mode says so and there is such a form."""
+def _lower_op(op: Operation, mode: str, in_floats: str, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """Build what replaces `op`: in 8 bits where the mode says so and there is such a form, else in
+    the mode for floats."""
     if gives_integers(op):
         ctx.element = INTEGER
         return INTEGERS[type(op)](op, ctx)
@@ -269,7 +271,7 @@ def _lower_op(op: Operation, mode: str, ctx: LoweringContext) -> Sequence[SSAVal
         lowered = in_8_bits(op, ctx)
         if lowered is not None:
             return lowered
-        mode = float_mode(op)
+        mode = in_floats
     ctx.element = MODES[mode]
     lowering = LOWERINGS.get(type(op))
     if lowering is None:

@@ -21,6 +21,7 @@ from xdsl_tpu.passes.lowering.fine_parts import NEVER, TOO_FINE, fine_ops
 from xdsl_tpu.passes.lowering.float_moves import float_moves
 from xdsl_tpu.passes.lowering.int8.faster_in_floats import faster_in_floats
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
+from xdsl_tpu.passes.lowering.masked import is_masked
 from xdsl_tpu.passes.lowering.table import STAY
 from xdsl_tpu.passes.tensors import is_weight, required_name
 
@@ -127,11 +128,11 @@ def _in_float(op: Operation, modes: Mapping[Operation, str]) -> bool:
 def float_mode(op: Operation) -> str:
     """What an op without an 8-bit form is computed in, given the ranges of its tensors.
 
-    F16, unless one of them reaches beyond it: then F32, and BF16 for products.
+    F16, unless one of them reaches beyond it by more than a mask: then F32, and BF16 for products.
     """
-    values = (*op.operands, *op.results)
-    known = [one for one in map(range_of, values) if one is not None]
-    if not any(one.threshold > F16_REACH for one in known):
+    known = [(value, range_of(value)) for value in (*op.operands, *op.results)]
+    far = [value for value, one in known if one is not None and one.threshold > F16_REACH]
+    if all(is_masked(value, F16_REACH) for value in far):
         return FALLBACK
     return "BF16" if isinstance(op, PRODUCTS) else "F32"
 
