@@ -8,6 +8,7 @@ from functools import partial
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -31,10 +32,13 @@ from xdsl_tpu.passes.fold_columns.building import Building
 from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds
 from xdsl_tpu.passes.fold_columns.filters import Array
 from xdsl_tpu.passes.fold_columns.fold import BYTES
-from xdsl_tpu.passes.fold_columns.network import Edge, network_of
+from xdsl_tpu.passes.fold_columns.network import Edge, Network, network_of
 from xdsl_tpu.passes.graph import rebuilt, tensor_like
 from xdsl_tpu.passes.module_state import State, chip_of, float_format, require_state
 from xdsl_tpu.passes.tensors import element_of, functions, required_name, shape_of
+
+AHEAD = 1.2
+"""How many times as long as all loads of weights the filters must take for these to be hidden."""
 
 GAIN = 0.9
 """What blocks must bring the estimate down to: it leaves out what layer groups gain and lose."""
@@ -61,8 +65,8 @@ class FoldBlocksPass(ModulePass):
         %b = SiLU(Conv(%x)) : (1x64x80x80) -> 1x64x40x40, 4x4, strides 2
         %z = Concat(%a, Depth2Space(%b)) : 1x80x80x80
 
-    Where outputs fill all lanes and at most half of them once more, those last ones become blocks
-    in the same way, with the ops behind that work element by element.
+    Ops behind that work element by element do so on the blocks. Where outputs fill all lanes and
+    at most half of them once more, those last ones become blocks in the same way.
     """
 
     name = "fold-blocks"
@@ -80,8 +84,9 @@ class FoldBlocksPass(ModulePass):
             network = network_of(func)
             some = [edge for edge in network.edges if _may_have_blocks(edge, prices)]
             folds = choose_folds(network, prices) if some else None
+            ahead = _loads_ahead(func, network, prices) if some else False
             for edge in some:
-                block = _best(edge, folds or {}, prices)
+                block = _best(edge, folds or {}, prices, ahead)
                 if block is not None and isinstance(edge.op, top.ConvOp):
                     _Spreading(func, weights).run(edge.op, _whole(edge.op, prices), block)
 
@@ -101,8 +106,19 @@ def _whole(op: top.ConvOp, prices: Prices) -> int:
     return shape_of(op.output)[1] // lanes * lanes
 
 
-def _best(edge: Edge, folds: Folds, prices: Prices) -> Block | None:
-    """The block of the lowest estimate; None where columns, or nothing at all, are as good."""
+def _loads_ahead(func: FuncOp, network: Network, prices: Prices) -> bool:
+    """Whether a function's filters take so much longer than the loads of all weights that these
+    are hidden behind them."""
+    weights = (op.output for op in func.body.block.ops if isinstance(op, top.WeightOp))
+    loads = sum(prices.load(shape_of(weight)) for weight in weights)
+    return sum(map(prices.multiplied, network.edges)) > AHEAD * loads
+
+
+def _best(edge: Edge, folds: Folds, prices: Prices, ahead: bool) -> Block | None:
+    """The block of the lowest estimate; None where columns, or nothing at all, are as good.
+
+    Of filters that are loaded `ahead` counts what takes longer than the array.
+    """
     source, target = folds.get(edge.source, 1), folds.get(edge.target, 1)
     assert isinstance(edge.op, top.ConvOp)
     whole = _whole(edge.op, prices)
@@ -111,10 +127,15 @@ def _best(edge: Edge, folds: Folds, prices: Prices) -> Block | None:
     otherwise = prices.way(edge, 1, target)[0]
     if target > 1:
         otherwise += prices.values(edge.target, target) - prices.values(edge.target, 1)
+    elif ahead:
+        otherwise = max(prices.multiplied(edge), prices.load(shape_of(edge.op.filter)))
     last = shape_of(edge.op.output)[1] - whole
     beside = _beside_blocks(edge.op, whole, prices)
     blocks = blocks_of(edge.op, last, prices)
-    found = [(beside + price_of(edge.op, last, block, prices), block) for block in blocks]
+    found = [
+        (beside + price_of(edge.op, last, block, prices, ahead and target == 1), block)
+        for block in blocks
+    ]
     price, block = min(found, default=(otherwise, Block(1, 1)))
     return block if price < GAIN * otherwise else None
 
@@ -136,14 +157,14 @@ class _Spreading(Building):
     def run(self, op: top.ConvOp, whole: int, block: Block) -> None:
         """Put new convolutions and what spreads channels in the place of the old one: of all its
         outputs, or of those behind the `whole` lane groups."""
-        behind = list(_behind(op)) if whole else []
+        behind = list(_behind(op))
         last = behind[-1] if behind else op
         self._builder = Builder(InsertPoint.before(last))
         made = [self._first(op, whole)] if whole else []
         made.append(self._in_blocks(op, whole, block))
         for follower in behind:
             name = required_name(follower)
-            names = (f"{name}_first", f"{name}_last_in_blocks")
+            names = (f"{name}_first", f"{name}_in_blocks")[-len(made) :]
             made = [self._follow(follower, *one) for one in zip(made, names, strict=True)]
         shape, name = list(shape_of(last.results[0])), required_name(last)
         shape[1] -= whole

@@ -80,6 +80,18 @@ class Prices:
         """A filter where nothing is folded."""
         return self._edge(edge, 1, 1)
 
+    def multiplied(self, edge: Edge) -> float:
+        """Cycles of the array for a filter where nothing is folded."""
+        if edge.pooled:
+            return 0
+        inputs, outputs = (shape_of(value)[1] for value in (edge.op.input, edge.op.output))
+        taps, places = edge.rest
+        limit = most_merged_rows(self.width, self.chip.weight_lanes)
+        if 1 < taps <= limit // inputs and not edge.source.worked:
+            inputs, taps = inputs * taps, 1
+        slide = edge.slide
+        return self.array(inputs, outputs, taps * slide.kernel, places * slide.result)
+
     def _way(self, edge: Edge, taken: int, given: int) -> tuple[float, int, int]:
         """The cheapest filter between folds: its price, with moves where it does not work on them
         as they are, and the folds that it works on."""

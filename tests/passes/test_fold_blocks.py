@@ -55,7 +55,7 @@ def last(
 @pytest.mark.parametrize("outputs", [1, 3, 12])
 def test_the_same_numbers(outputs: int, window: dict[str, Any]) -> None:
     after = assert_same_numbers(last(outputs, **window), PASS, tolerance=1e-4)
-    assert kinds(after) == ["Relu", "Conv", "Depth2Space", "Abs"]
+    assert kinds(after) == ["Relu", "Conv", "Abs", "Depth2Space"]
     (blocks,) = ops_of(after, top.Depth2SpaceOp)
     assert 1 < blocks.block_h.value.data * blocks.block_w.value.data <= 64 // outputs
 
@@ -144,3 +144,17 @@ def test_in_programs(mode: str, outputs: int) -> None:
     (got,) = run_program(program, chip, inputs).values()
     error = np.abs(np.asarray(got, np.float32).reshape(expected.shape) - expected).max()
     assert error < 5e-3 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("bound_by_weights", [False, True])
+def test_a_larger_filter_may_be_loaded_while_others_work(bound_by_weights: bool) -> None:
+    """Blocks of two pixels take two thirds of the array's time, and a third more of weights."""
+    net = Net()
+    window: dict[str, Any] = {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1, 1, 1]}
+    x = net.op(top.ReluOp, "x", (net.input("i", 1, 128, 28, 28),))
+    outputs = [net.op(top.ConvOp, "y", (x, net.weight("w", 32, 128, 3, 3), net.none), **window)]
+    if bound_by_weights:
+        rows = net.input("j", 1, 1024)
+        outputs.append(net.op(top.MatMulOp, "z", (rows, net.weight("m", 1024, 512), net.none)))
+    after = assert_same_numbers(net.module(*outputs), PASS, tolerance=1e-4)
+    assert ("Depth2Space" in kinds(after)) != bound_by_weights
