@@ -156,7 +156,13 @@ def _parts(func: FuncOp) -> Iterator[SSAValue]:
 def _order(func: FuncOp, chip: Chip) -> None:
     """Let the ops at the end that one part alone needs come part by part."""
     block = func.body.block
-    ops = computing_ops(block)
+    end = block.last_op
+    assert end is not None
+    ends = list(_ends(func))
+    for op in ends:
+        op.detach()
+        block.insert_op_before(op, end)
+    ops = [op for op in computing_ops(block) if op not in ends]
     owner = _owners(ops, list(_parts(func)))
     tail: list[Operation] = []
     for op in reversed(ops):
@@ -170,11 +176,21 @@ def _order(func: FuncOp, chip: Chip) -> None:
         jobs.setdefault(part, []).append(op)
     if len(jobs) < 2:
         return
-    costs, end = WindowCosts(chip), tail[-1].next_op
-    assert end is not None
+    end, costs = ends[0] if ends else end, WindowCosts(chip)
     for op in (op for part in _best_order(jobs, costs) for op in jobs[part]):
         op.detach()
         block.insert_op_before(op, end)
+
+
+def _ends(func: FuncOp) -> Iterator[Operation]:
+    """What only says where results lie and how they are seen, in order."""
+    made = dict.fromkeys(map(_made, _returned(func)))
+    found = set[Operation](v.owner for v in made if isinstance(v.owner, tpu.JoinOp))
+    for value in _returned(func):
+        while value not in made and isinstance(value.owner, _VIEWS):
+            found.add(value.owner)
+            value = value.owner.input
+    yield from (op for op in func.body.block.ops if op in found)
 
 
 def _owners(

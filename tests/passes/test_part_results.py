@@ -15,11 +15,13 @@ from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interpreters import run_module
-from xdsl_tpu.dialects.text import make_context
+from xdsl_tpu.dialects.order import check_order
+from xdsl_tpu.dialects.text import make_context, parse_module
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.address_assign.assign import address_of
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import STAGES
+from xdsl_tpu.passes.tensors import functions
 
 CAST = {"with_scale": "true", "round_mode": "#tpu<round_mode HalfAwayFromZero>"}
 
@@ -82,3 +84,42 @@ def test_what_is_large_is_stored_while_the_rest_is_computed() -> None:
         program = generate(module, weights_of(module), chip)
         cycles.append(simulate(program.tiu, program.gdma, chip).total)
     assert cycles[1] < cycles[0]
+
+
+def test_several_results_of_parts() -> None:
+    """No part is made behind what joins it with others, whatever comes first."""
+    text = """
+    module @net attributes {module.state = "TPU_REORDERED", module.chip = "bm1684x",
+        module.mode = "F16"} {
+      func.func @main(%arg0: tensor<1x64x64xf16>) -> (tensor<1x8192xf32>, tensor<1x96x256xf32>) {
+        %0 = "top.Input"(%arg0) : (tensor<1x64x64xf16>) -> tensor<1x64x64xf16> loc("x")
+    """
+    kinds = {"a": (64, 64), "b": (64, 64), "c": (64, 256), "d": (32, 256)}
+    for name, (rows, columns) in kinds.items():
+        kind = f"tensor<1x{rows}x{columns}xf16>"
+        text += f"""
+        %{name}0 = "tpu.Rearrange"(%0) {{boxes = [0, 0, 0, 1, {rows * columns}, 1, 0]}} :
+            (tensor<1x64x64xf16>) -> {kind} loc("{name}0")
+        %{name} = "tpu.Active"(%{name}0) {{mode = #tpu<active_mode EXP>}} :
+            ({kind}) -> {kind} loc("{name}")
+        """
+    text += """
+        %e = "tpu.Concat"(%a, %b) {axis = 1 : si32} :
+            (tensor<1x64x64xf16>, tensor<1x64x64xf16>) -> tensor<1x128x64xf16> loc("e")
+        %y = "tpu.Cast"(%e) : (tensor<1x128x64xf16>) -> tensor<1x128x64xf32> loc("y")
+        %v = "tpu.Reshape"(%y) : (tensor<1x128x64xf32>) -> tensor<1x8192xf32> loc("v")
+        %f = "tpu.Concat"(%c, %d) {axis = 1 : si32} :
+            (tensor<1x64x256xf16>, tensor<1x32x256xf16>) -> tensor<1x96x256xf16> loc("f")
+        %z = "tpu.Cast"(%f) : (tensor<1x96x256xf16>) -> tensor<1x96x256xf32> loc("z")
+        return %v, %z : tensor<1x8192xf32>, tensor<1x96x256xf32>
+      }
+    }
+    """
+    module = parse_module(text)
+    make_pass("part-results", "").apply(make_context(), module)
+    module.verify()
+    check_order(module, "after it")
+    (func,) = functions(module)
+    *_, first, view, second, end = func.body.block.ops
+    assert [op.name for op in (first, view, second)] == ["tpu.Join", "tpu.Reshape", "tpu.Join"]
+    assert list(end.operands) == [view.results[0], second.results[0]]
