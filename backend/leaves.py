@@ -28,11 +28,11 @@ from xdsl_tpu.backend.kernels import (
     softmax,
 )
 from xdsl_tpu.backend.kernels.int8 import elementwise as int8
-from xdsl_tpu.backend.kernels.int8 import lookup
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.local import attention as local_attention
 from xdsl_tpu.backend.local import (
     blocks,
+    element_views,
     int8_lookup,
     move,
     pad,
@@ -48,6 +48,7 @@ from xdsl_tpu.backend.local import rope as local_rope
 from xdsl_tpu.backend.local import scan as local_scan
 from xdsl_tpu.backend.local.alone import in_slices
 from xdsl_tpu.backend.local.context import LocalKernel
+from xdsl_tpu.backend.local.problem import View, as_it_stands
 from xdsl_tpu.dialects import tpu
 
 Kernel = Callable[[KernelContext, Operation], None]
@@ -61,12 +62,12 @@ class Leaf:
     sliced: LocalKernel | None = None
 
 
-def _in_slices(kernel: LocalKernel) -> Leaf:
+def _in_slices(kernel: LocalKernel, view: View = as_it_stands) -> Leaf:
     """An op that does by itself what it does in a group."""
-    return Leaf(in_slices(kernel), kernel)
+    return Leaf(in_slices(kernel, view), kernel)
 
 
-_ELEMENT_WISE = Leaf(elementwise.layer, local_elementwise.element_wise)
+_ELEMENT_WISE = _in_slices(local_elementwise.element_wise, element_views.views)
 
 LEAVES: dict[type[Operation], Leaf] = {
     **dict.fromkeys((*elementwise.DESCRIPTIONS, *int8.DESCRIPTIONS), _ELEMENT_WISE),
@@ -82,7 +83,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.LSTMOp: Leaf(recurrent.recurrent),
     tpu.LayerNormOp: Leaf(norm.row_norm, rows.row_norm),
     tpu.LinearScanOp: Leaf(scan.scan, local_scan.scan),
-    tpu.LutOp: Leaf(lookup.lookup, int8_lookup.lookup),
+    tpu.LutOp: _in_slices(int8_lookup.lookup, element_views.views),
     tpu.MatMulOp: Leaf(matmul.matmul, local_by_type.product),
     tpu.MlpOp: Leaf(mlp.mlp),
     tpu.PadOp: Leaf(moves.moves, pad.pad),
@@ -98,7 +99,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.ResampleOp: _in_slices(resample.resample),
     tpu.ReshapeOp: Leaf(moves.moves, move.reshape),
     tpu.ReverseOp: Leaf(moves.moves),
-    tpu.RopeOp: Leaf(in_slices(local_rope.rope, rope.view), local_rope.rope),
+    tpu.RopeOp: _in_slices(local_rope.rope, rope.view),
     tpu.ScatterNDOp: Leaf(index.scatter_rows),
     tpu.ShuffleChannelOp: Leaf(moves.moves, move.shuffle_channel),
     tpu.SliceOp: Leaf(moves.moves, move.slice_),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.lanes import tiles_rows, view_columns
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.kernels.tiling import Piece, check_window
@@ -16,12 +17,12 @@ from xdsl_tpu.dialects.interfaces.lane_view import Viewed
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 
 
-def _as_table(op: Operation) -> Viewed:
+def _as_table(op: Operation, chip: Chip) -> tuple[Viewed]:
     """A computed filter (C, 1, kh, kw) seen as one that was laid out in advance: (1, C, kh, kw)."""
     assert isinstance(op, tpu.Conv2DOp)
     shape = known_shape(op.filter.type)
     table = (1, shape[0], *shape[2:]) if shape is not None and shape[1] == 1 else None
-    return Viewed((None, table, *(None for _ in op.operands[2:])), ())
+    return (Viewed((None, table, *(None for _ in op.operands[2:])), ()),)
 
 
 _in_slices = in_slices(by_type.conv2d, view=_as_table)

@@ -14,13 +14,11 @@ from xdsl_tpu.backend.kernels.mapping import (
     Scratch,
     Types,
     Work,
-    element_wise,
 )
-from xdsl_tpu.backend.kernels.support import KernelContext, where
+from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats
-from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import NoKernel
 
 Step = Callable[[Emitter, LocalTensor, LocalTensor], None]
@@ -57,26 +55,11 @@ def run_chain(emitter: Emitter, steps: Sequence[Step], work: Work, x: LocalTenso
         x = target
 
 
-def fused_relu(op: Operation, dtype: DType) -> ElementWise | None:
-    """The relu at the end of an op that has one, on its result; None without."""
-    steps = _fused_relu(op)
-    return _unary(steps, Types(dtype, (dtype,))) if steps else None
-
-
 def _fused_relu(op: Operation) -> list[Step]:
     do_relu, limit = getattr(op, "do_relu", None), getattr(op, "relu_limit", None)
     if do_relu is None or limit is None:
         return []
     return relu_steps(bool(do_relu.value.data), limit.value.data)
-
-
-def layer(context: KernelContext, op: Operation) -> None:
-    """Emit an element-wise op over whole tensors."""
-    out = context.value(op.results[0])
-    given = [context.value(operand) for operand in op.operands if not is_none(operand)]
-    operands = [given[i] for i in operand_order(op, [value.elements for value in given])]
-    types = Types(out.dtype, tuple(operand.dtype for operand in operands))
-    element_wise(context, out, operands, describe(op, types))
 
 
 def describe(op: Operation, types: Types) -> ElementWise:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.regions import Box, boxes, tiles
+from xdsl_tpu.backend.kernels.regions import Box, tiles
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, LocalMemory, pipelined
 from xdsl_tpu.backend.tensor import (
     DType,
@@ -68,16 +68,12 @@ class Scratch:
 
 @dataclass(frozen=True)
 class ElementWise:
-    """An op on equal boxes of its tensors: how to compute it, its scratch tensors and tables.
-
-    `lane_tables` (1, 1, 1, elements) in DDR are copied to every lane; they come behind `tables`.
-    """
+    """An op on equal boxes of its tensors: how to compute it, its scratch tensors and tables."""
 
     compute: Compute
     scratch: tuple[Scratch, ...] = ()
     tables: tuple[tuple[float, ...], ...] = ()
     table_dtype: DType = DType.F32
-    lane_tables: tuple[GlobalTensor, ...] = ()
 
 
 Describe = Callable[[Operation, Types], ElementWise]
@@ -100,16 +96,6 @@ def write_table(emitter: Emitter, table: LocalTensor, values: Sequence[float]) -
     for index, value in enumerate(values):
         shape = (1, table.shape[1], 1, 1)
         emitter.copy(strided(table.at(w=index), shape, (0, 0, 0, 1), table.dtype), value)
-
-
-def element_wise(
-    context: KernelContext, out: DdrValue, operands: Sequence[DdrValue], op: ElementWise
-) -> None:
-    """Emit a whole element-wise layer; operands broadcast to the result as numpy does."""
-    shapes = [operand.shape for operand in operands]
-    width = max(v.dtype.bytes for v in (out, *operands))
-    whole = list(boxes(context.chip, out.shape, shapes, width))
-    run_boxes(context, (out, *operands), op, whole, (1, context.chip.lanes, 1, 1))
 
 
 def run_boxes(
@@ -163,11 +149,6 @@ class _Layer:
             table = memory.compact(shape, self.op.table_dtype)
             write_table(self.emitter, table, values)
             self.tables.append(table)
-        for source in self.op.lane_tables:
-            shape = (1, self.chip.lanes, 1, source.shape[3])
-            table = memory.aligned(shape, source.dtype)
-            self.emitter.load_broadcast(table, source)
-            self.tables.append(table)
 
     def tiles(self, box: Box, units: Shape4) -> list[Box]:
         """Tiles of a box: small enough for local memory, enough of them to overlap their stages."""
@@ -189,7 +170,7 @@ class _Layer:
         scratch = sum(
             aligned_bytes(self.chip, kind.shape(sizes), kind.dtype) for kind in self.op.scratch
         )
-        tables = (len(self.op.tables) + len(self.op.lane_tables)) * TABLE_BYTES
+        tables = len(self.op.tables) * TABLE_BYTES
         return 2 * self._bytes(box, sizes) + scratch + tables <= self.chip.local_bytes
 
     def _local_shape(self, box: Box, index: int, sizes: Shape4) -> Shape4:

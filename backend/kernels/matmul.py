@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.gemm import gemm
 from xdsl_tpu.backend.kernels.gemm_plan import Matrix, Product
@@ -51,18 +52,18 @@ def _is_bundle(op: "tpu.MatMulOp", product: Product) -> bool:
     return len(product.out.starts) > 1 and not more and (bool(op.hdim_is_batch) or len(starts) == 1)
 
 
-def _as_heads(op: Operation) -> Viewed:
+def _as_heads(op: Operation, chip: Chip) -> tuple[Viewed]:
     """Matrices one behind the other (batch.., rows, columns) as heads of as many images."""
     assert isinstance(op, tpu.MatMulOp)
     shapes: list[Shape] = [
         known_shape(value.type) or () for value in (op.input, op.right, op.output)
     ]
     if op.hdim_is_batch.value.data:
-        return Viewed((None,) * len(op.operands), shapes[2])
+        return (Viewed((None,) * len(op.operands), shapes[2]),)
     left, right = ((math.prod(s[:-2]), s[-2], 1, s[-1]) for s in shapes[:2])
     out = (*left[:3], shapes[2][-1])
     attributes = {name: BOOL.convert(True) for name in ("hdim_is_batch", "keep_dims")}
-    return Viewed((left, right, *(None for _ in op.operands[2:])), out, attributes)
+    return (Viewed((left, right, *(None for _ in op.operands[2:])), out, attributes),)
 
 
 _side_by_side = in_slices(by_type.product, _as_heads)

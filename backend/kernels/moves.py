@@ -1,12 +1,14 @@
 """Every op that only moves elements, by the index map that it says of itself."""
 
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
-from xdsl_tpu.backend.kernels.elementwise import fused_relu
-from xdsl_tpu.backend.kernels.mapping import element_wise
 from xdsl_tpu.backend.kernels.shares import take
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
+from xdsl_tpu.backend.local.alone import in_slices
+from xdsl_tpu.backend.local.element_views import views
+from xdsl_tpu.backend.local.elementwise import element_wise
 from xdsl_tpu.backend.movement import Source, carry_out, shares_of
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import NoKernel
 from xdsl_tpu.dialects.interfaces.index_map import Box, IndexMap
 from xdsl_tpu.dialects.interfaces.movement import Moves
@@ -30,7 +32,7 @@ def moves(context: KernelContext, op: Operation) -> None:
         for number, (part, value) in enumerate(zip(movement.parts, values, strict=True))
         if not _in_place(part.map, out, value)
     ]
-    relu = fused_relu(op, out.dtype)
+    relu = _relu(op)
     addresses = [value.address for value in values]
     size, border = movement.size, movement.border
     if sources and border is None and relu is None:
@@ -39,7 +41,23 @@ def moves(context: KernelContext, op: Operation) -> None:
     if sources or border is not None:
         carry_out(context.emitter, out.address, addresses, sources, size, out.dtype, border)
     if relu is not None:
-        element_wise(context, out, [out], relu)
+        _clamp(context, relu)
+
+
+_clamp = in_slices(element_wise, views)
+
+
+def _relu(op: Operation) -> tpu.ReluOp | None:
+    """The ReLU that an op ends with, as an op on its result; None where it has none."""
+    if not isinstance(op, tpu.ConcatOp | tpu.UpsampleOp) or not op.do_relu.value.data:
+        return None
+    kind = op.results[0].type
+    return tpu.ReluOp.create(
+        operands=Block(arg_types=[kind]).args,
+        result_types=[kind],
+        attributes={"relu_limit": op.relu_limit},
+        location=op.location,
+    )
 
 
 def copy_whole(context: KernelContext, out: DdrValue, x: DdrValue) -> None:

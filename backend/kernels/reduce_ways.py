@@ -50,7 +50,7 @@ def reduce(context: KernelContext, op: Operation) -> None:
         column_sums(context, out, x, extent, changed, finish)
 
     def lane_by_lane(context: KernelContext) -> None:
-        in_slices(rows.reduce, lambda op: _as_planes(extent, height))(context, op)
+        in_slices(rows.reduce, lambda op, chip: (_as_planes(extent, height),))(context, op)
 
     ways: list[Way] = [within_lanes]
     if extent[2] > 1 and mode in SUMS:

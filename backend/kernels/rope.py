@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.tensor import LocalTensor, strided
@@ -18,7 +19,7 @@ from xdsl_tpu.dialects.interfaces.lane_view import Viewed
 from xdsl_tpu.dialects.interfaces.shape import Shape, known_shape
 
 
-def view(op: Operation) -> Viewed:
+def view(op: Operation, chip: Chip) -> tuple[Viewed]:
     """x [.., tokens, heads, size] with tokens over the lanes, or, where there are more of these,
     heads, to which the angles of their token are then repeated.
 
@@ -37,7 +38,7 @@ def view(op: Operation) -> Viewed:
         seen, angle = (tokens, heads, 1, size), (tokens, 1, 1, size)
     else:
         seen, angle = (1, tokens, heads, size), (1, tokens, 1, size)
-    return Viewed((seen, angle, angle), seen)
+    return (Viewed((seen, angle, angle), seen),)
 
 
 def rotate(

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     NoneType,
     Signedness,
+    StridedLayoutAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
@@ -44,11 +45,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class DdrValue:
-    """An IR value in DDR: row-major at `address`, any rank."""
+    """An IR value in DDR: row-major at `address`, any rank, or 4-D with `strides` in elements."""
 
     address: int
     shape: tuple[int, ...]
     dtype: DType
+    strides: Shape4 | None = None
 
     @property
     def elements(self) -> int:
@@ -57,7 +59,7 @@ class DdrValue:
 
     def as4(self, shape: Shape4) -> GlobalTensor:
         """The same data as a row-major 4-D tensor of this shape."""
-        if math.prod(shape) != self.elements:
+        if math.prod(shape) != self.elements or self.strides is not None:
             raise TpuError(f"{self.shape} cannot be viewed as {shape}")
         return contiguous(self.address, shape, self.dtype)
 
@@ -178,6 +180,10 @@ class KernelContext:
 def ddr_value(value: SSAValue) -> DdrValue:
     """The place of an addressed IR value; raises TpuError without an address."""
     kind = value.type
+    if is_ranked_tensor(kind) and isinstance(layout := kind.encoding, StridedLayoutAttr):
+        n, c, h, w = (step or 0 for step in layout.get_strides())
+        element, shape = dtype_of(kind.element_type), kind.get_shape()
+        return DdrValue(layout.get_offset() or 0, shape, element, (n, c, h, w))
     if not is_ranked_tensor(kind) or not is_integer_attr(kind.encoding):
         raise TpuError(
             f"'{name_of(value)}' has type {kind}, which carries no address: "

@@ -17,7 +17,7 @@ from xdsl_tpu.backend.kernels.int8.coefficients import layout_of
 from xdsl_tpu.backend.kernels.lanes import View
 from xdsl_tpu.backend.kernels.support import dtype_of
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
-from xdsl_tpu.backend.local.forms import has_coefficients, row_form
+from xdsl_tpu.backend.local.forms import Arrangement, has_coefficients, row_form
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.local.views import merged_views
 from xdsl_tpu.backend.program import Program
@@ -110,14 +110,16 @@ def operand_slice(
     chip: Chip,
     address: int,
     by_channel: bool = False,
+    repeats: bool = False,
 ) -> LocalValue:
     """An operand's slice at an address, in the form that the op wants.
 
-    `by_channel`: it is of a weight and has the parts of some channels of the result.
+    `by_channel`: it is of a weight and has the parts of some channels of the result. `repeats`: it
+    is of a value of one channel that every lane needs.
     """
     value = op.operands[index]
     full, size = of_value(value, kind, chip.lanes), places[0](value)
-    row = row_form(op, index, kind, chip.lanes)
+    row = Arrangement(Form.ROW) if repeats else row_form(op, index, kind, chip.lanes)
     if row is not None and row.parameter:
         elements = full.n * full.c * full.d * full.h * full.w
         full = size = Ncdhw(1, 1, 1, 1, elements)

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from xdsl_tpu.backend.emitter.quantized import banks_of, share_a_bank
-from xdsl_tpu.backend.kernels.int8.lookup import lane_table
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import Form, LocalContext
 from xdsl_tpu.backend.local.elementwise import aligned_operand
 from xdsl_tpu.backend.local.parts import Part, parts
 from xdsl_tpu.backend.tensor import LocalTensor, Shape4, aligned, aligned_bytes
-from xdsl_tpu.dialects.errors import DoesNotFit
+from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
+
+TABLE_ELEMENTS = 256
 
 
 def lookup(context: LocalContext) -> None:
@@ -22,10 +23,12 @@ def lookup(context: LocalContext) -> None:
     """
     x, table = context.operand(0), context.operand(1)
     if {x.dtype.bytes, table.dtype.bytes, context.out.dtype.bytes} != {1}:
-        raise DoesNotFit("only 8-bit tables and indices have a kernel")
+        raise NoKernel("only 8-bit tables and indices have a kernel")
     if table.form is not Form.ROW:
         raise DoesNotFit("the table must be in every lane")
-    values, out = lane_table(table.tensor), context.out.tensor
+    values, out = table.tensor, context.out.tensor
+    if values.shape[3] != TABLE_ELEMENTS:
+        raise NoKernel(f"a table of {values.shape} where {TABLE_ELEMENTS} elements are needed")
     index = aligned_operand(context, x)
     emitter, chip = context.emitter, context.chip
     if share_a_bank((out, index, values), chip):

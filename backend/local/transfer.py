@@ -4,7 +4,7 @@ In DDR a tensor is row-major; seen as (n, c, d, h, w) every slice of it is a str
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
@@ -109,11 +109,19 @@ def _store_as_row(
 
 def _box(place: DdrValue, full: Ncdhw, start: Ncdhw) -> GlobalTensor:
     """The tensor as (n, c, h, w) of one d, from the slice's first element on."""
-    steps = contiguous_strides(full)
+    steps = _steps(place, full)
     offset = sum(i * s for i, s in zip(start, steps, strict=True))
     strides = (steps[0], steps[1], steps[3], steps[4])
     address = place.address + offset * place.dtype.bytes
     return GlobalTensor(address, (full.n, full.c, full.h, full.w), strides, place.dtype)
+
+
+def _steps(place: DdrValue, full: Ncdhw) -> Sequence[int]:
+    """Strides along n, c, d, h and w."""
+    if place.strides is None:
+        return contiguous_strides(full)
+    n, c, h, w = place.strides
+    return n, c, 0, h, w
 
 
 def _planes(
@@ -123,7 +131,7 @@ def _planes(
     count, c, h, w = value.tensor.shape
     depth = value.depth
     n = count // depth
-    step = contiguous_strides(value.full)[2]
+    step = _steps(place, value.full)[2]
     for d in range(depth):
         box = _box(place, value.full, value.start).window((0, 0, 0, 0), (n, c, h, w))
         box = replace(box, address=box.address + d * step * place.dtype.bytes)

@@ -32,12 +32,16 @@ class Lanes(NamedTuple):
 class Viewed:
     """Shapes under which an op computes the same, and the attributes that go with them.
 
-    None stands for an operand that stays as it is.
+    None stands for an operand that stays as it is. `strides` and `starts`, in elements, of the
+    operands and then the result: where these lie in DDR, if not one element behind the other (None)
+    from the first one on.
     """
 
     operands: tuple[Shape | None, ...]
     result: Shape
     attributes: Mapping[str, Attribute] = field(default_factory=dict[str, Attribute])
+    strides: tuple[Shape | None, ...] = ()
+    starts: tuple[int, ...] = ()
 
 
 class LaneView(Operation):

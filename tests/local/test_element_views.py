@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from tests.kernels.harness import Case, check
 
 from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.kernels.regions import MAX_RUN_BYTES, Box, boxes
+from xdsl_tpu.backend.local.element_views import MAX_RUN_BYTES, Box, boxes
 
 
 def elements(box: Box, tensor: int) -> list[int]:
     """The element numbers of a tensor that a box covers, in the box's order."""
-    places = np.zeros(box.sizes, dtype=np.int64) + box.offsets[tensor]
+    places = np.zeros(box.sizes, dtype=np.int64) + box.starts[tensor]
     for axis, (size, stride) in enumerate(zip(box.sizes, box.strides[tensor], strict=True)):
         shape = [1, 1, 1, 1]
         shape[axis] = size
@@ -25,7 +25,7 @@ def test_a_flat_range_is_covered_in_order(size: int, element_bytes: int) -> None
     covered = [
         element
         for box in boxes(load_chip(), (size,), [(size,)], element_bytes)
-        for element in elements(box, 1)
+        for element in elements(box, 0)
     ]
     assert covered == list(range(size))
 
@@ -35,7 +35,7 @@ def test_lanes_take_short_runs_of_long_ranges() -> None:
     pieces, lanes, _, run = box.sizes
     assert (pieces, lanes) == (6, 64)
     assert run * 4 <= MAX_RUN_BYTES
-    assert box.strides[0] == (lanes * run, run, 0, 1)
+    assert box.strides[0] == (lanes * run, run, run, 1)
 
 
 @pytest.mark.parametrize("pixels", [56 * 56, 56 * 56 + 64])
@@ -48,4 +48,4 @@ def test_a_cast_goes_at_the_rate_of_memory(pixels: int) -> None:
     cycles = check(case).cycles
     moved = (2 / chip.load_bytes_per_cycle, 4 / chip.store_bytes_per_cycle)
     least = pixels * 96 * sum(moved)
-    assert least < cycles < 1.15 * least
+    assert 0.999 * least < cycles < 1.15 * least

@@ -1,0 +1,122 @@
+"""What is done with each slice of an op by itself, as steps of a tile program."""
+
+from collections.abc import Iterable, Iterator
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.kernels.support import LocalMemory, pipelined
+from xdsl_tpu.backend.kernels.tiling import Piece
+from xdsl_tpu.backend.local.context import Form, LocalKernel, LocalValue
+from xdsl_tpu.backend.local.cuts import KIND, Cut
+from xdsl_tpu.backend.local.dry import NOWHERE, Sizes, operand_slice, taps_of, value_slice
+from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Step, Store, TileProgram
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
+
+
+class Slices:
+    """What is done with each slice, and where everything lies: two buffers of what changes from
+    slice to slice, one of the rest."""
+
+    def __init__(self, op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip) -> None:
+        self.op, self.kernel, self.cut, self.chip = op, kernel, found, chip
+        self.places = found.places
+        self._turns: dict[int, list[int]] = {}
+        self._buffers: dict[tuple[int, int], Buffer] = {}
+        self._made: dict[int, Buffer] = {}
+        self._at: dict[int, tuple[int, int]] = {}
+        memory = LocalMemory(chip)
+        for index, operand in enumerate(op.operands):
+            if operand not in found.parts:
+                continue
+            size = self._room(index)
+            first = memory.take(size)
+            self._turns[index] = found.turns(operand)
+            stays = self._turns[index][-1] == 0
+            self._at[index] = first, first if stays else memory.take(size)
+        size = self._bytes(self._result(self._largest, 0))
+        self._out_at = memory.take(size), memory.take(size)
+        self._free = ((memory.take(0), chip.local_bytes),)
+        self.held = tuple(index for index, turns in self._turns.items() if turns[-1] == 0)
+        self._first = sorted(self._turns, key=self._room)
+
+    def program(self, core: int, part: Piece) -> TileProgram:
+        """A core's slices as a software pipeline: the next one is loaded while one is computed."""
+        numbers = range(part.start, part.end)
+        steps: list[Step] = []
+        pipelined(
+            numbers,
+            lambda number, slot: steps.extend(
+                self.load(number, self.news(number) if number > part.start else self._first)
+            ),
+            lambda number, slot: steps.append(self.compute(number, slot)),
+            lambda number, slot: steps.append(self.store(number)),
+        )
+        return TileProgram(self.op, KIND, core, tuple(steps))
+
+    @property
+    def _largest(self) -> tuple[Sizes, Sizes]:
+        return self.cut.room, lambda value: NOWHERE
+
+    def _bytes(self, value: LocalValue) -> int:
+        low, high = value.tensor.span(self.chip)
+        return high - low
+
+    def _room(self, index: int) -> int:
+        """Bytes for the largest slice of an operand: of merged taps borders take less than they
+        need of it."""
+        largest = self._slice(index, self._largest, 0)
+        if largest.form is not Form.MERGED:
+            return self._bytes(largest)
+        slices = (self._slice(index, self.cut.at(place), 0) for place in self.places)
+        return max(map(self._bytes, slices))
+
+    def _result(self, places: tuple[Sizes, Sizes], address: int) -> LocalValue:
+        out = self.op.results[0]
+        return value_slice(out, places, self.cut.whole[out], self.chip, address)
+
+    def _slice(self, index: int, places: tuple[Sizes, Sizes], address: int) -> LocalValue:
+        by_channel = index in self.cut.by_channel
+        repeats = self.cut.in_every_lane(self.op.operands[index], self.op)
+        return operand_slice(self.op, index, places, KIND, self.chip, address, by_channel, repeats)
+
+    def _operand(self, index: int, number: int) -> Buffer:
+        """What a slice needs of an operand; the same as the slice before where that needs it."""
+        turn = self._turns[index][number]
+        known = self._buffers.get((index, turn))
+        if known is None:
+            place, address = self.cut.at(self.places[number]), self._at[index][turn % 2]
+            lies = self._slice(index, place, address)
+            known = self._buffers[index, turn] = Buffer(self.op.operands[index], lies)
+        return known
+
+    def news(self, number: int) -> tuple[int, ...]:
+        """The operands of which a slice needs what the one before it did not; not those of which
+        all slices need the same."""
+        moving = ((index, turns) for index, turns in self._turns.items() if turns[-1])
+        return tuple(i for i, turns in moving if not number or turns[number - 1] < turns[number])
+
+    def load(self, number: int, operands: Iterable[int]) -> Iterator[Load]:
+        """Bring operands of a slice into local memory."""
+        op = self.op
+        for index in operands:
+            target, taps = self._operand(index, number), None
+            if target.place.form is Form.MERGED:
+                assert isinstance(op, MergesTaps)
+                taps = taps_of(op, self.cut.at(self.places[number]), self.chip)
+            yield Load(number, number, op, op.operands[index], (target,), taps, self._free)
+
+    def compute(self, number: int, slot: int) -> Compute:
+        """Compute a slice."""
+        op = self.op
+        operands = tuple(
+            self._operand(index, number) if index in self._at else None
+            for index in range(len(op.operands))
+        )
+        lies = self._result(self.cut.at(self.places[number]), self._out_at[slot])
+        self._made[number] = out = Buffer(op.results[0], lies)
+        return Compute(number + 1, number, op, operands, out, None, self._free, self.kernel)
+
+    def store(self, number: int) -> Store:
+        """Bring a slice of the result to DDR."""
+        source = self._made[number]
+        to, start = self.op.results[0], source.place.start
+        return Store(number + 2, number, self.op, to, source, start, self._free)
