@@ -2,22 +2,18 @@
 for f16 rows, else in f32."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
-
-from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work
-from xdsl_tpu.backend.kernels.reduction import Rows, dense_statistics, plan_reduction
-from xdsl_tpu.backend.kernels.rows import FULL, PARAMETER, row_layer
+from xdsl_tpu.backend.kernels.reduction import Rows, dense_statistics
 from xdsl_tpu.backend.kernels.sequences import norm as narrow_form
 from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
 from xdsl_tpu.backend.kernels.sequences.row_set import rows_of
 from xdsl_tpu.backend.kernels.softmax import row_shape
-from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
@@ -50,51 +46,10 @@ class Form:
         return (Arith.MUL, Arith.ADD) if self.has_weight else (Arith.ADD,)
 
 
-def parameters(op: Norm) -> list[SSAValue]:
-    """Weight and bias, where they are given."""
-    return [value for value in op.operands[1:3] if not is_none(value)]
-
-
 def row_size(op: RowNorm, shape: Sequence[int]) -> int:
     """The elements of a row: the dimensions from `axis` on, or the last."""
     axis = op.axis.value.data % len(shape) if isinstance(op, tpu.LayerNormOp) else -1
     return math.prod(shape[axis:])
-
-
-def row_norm(context: KernelContext, op: Operation) -> None:
-    """tpu.LayerNorm over the dimensions from `axis` on, tpu.RMSNorm over the last one."""
-    assert isinstance(op, RowNorm)
-    x = context.value(op.input)
-    size = row_size(op, x.shape)
-    _layer(
-        context,
-        op,
-        (x.elements // size, size, 1),
-        lambda types, plan: describe(op, types, plan, context.chip),
-    )
-
-
-def pixel_norm(context: KernelContext, op: Operation) -> None:
-    """tpu.PixelNorm over the channels of N, C, .. at each position."""
-    assert isinstance(op, tpu.PixelNormOp)
-    x = context.value(op.input)
-    extent = (x.shape[0], x.shape[1], math.prod(x.shape[2:]))
-    _layer(context, op, extent, lambda types, plan: in_f32(types, plan, Form.of(op)))
-
-
-def _layer(
-    context: KernelContext,
-    op: Norm,
-    extent: tuple[int, int, int],
-    work: Callable[[Types, Rows], ElementWise],
-) -> None:
-    """Normalise the middle one of (outer, size, inner) and apply parameters of its size."""
-    out, x = context.value(op.results[0]), context.value(op.operands[0])
-    given = [context.value(value) for value in parameters(op)]
-    plan = plan_reduction(extent[1], extent[2], context.chip.eu(F32.bytes))
-    kinds = (FULL, FULL, *(PARAMETER for _ in given))
-    types = Types(out.dtype, (x.dtype, *(v.dtype for v in given)))
-    row_layer(context, (out, x, *given), kinds, extent, work(types, plan))
 
 
 def describe(op: RowNorm, types: Types, plan: Rows, chip: Chip) -> ElementWise:

@@ -1,9 +1,5 @@
 """tpu.Softmax: exp(x - max) / sum, in f16 for f16 rows, else in f32."""
 
-import math
-
-from xdsl.ir import Operation
-
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.activation import exp2_of_negative
@@ -12,14 +8,12 @@ from xdsl_tpu.backend.kernels.reduction import (
     RowReduction,
     Rows,
     dense_statistics,
-    plan_reduction,
 )
-from xdsl_tpu.backend.kernels.rows import FULL, row_layer
 from xdsl_tpu.backend.kernels.sequences import softmax as narrow_form
 from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6 as EXP2
 from xdsl_tpu.backend.kernels.sequences.exp import LOG2_E
 from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
-from xdsl_tpu.backend.kernels.support import KernelContext, where
+from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import NoKernel
@@ -28,17 +22,6 @@ from xdsl_tpu.dialects.precision import Precision, precision_of
 F32 = DType.F32
 FAR_BELOW = -3e38
 """Never the largest of a row."""
-
-
-def softmax(context: KernelContext, op: Operation) -> None:
-    """tpu.Softmax along any axis; a factor `beta` multiplies the operand first."""
-    assert isinstance(op, tpu.SoftmaxOp)
-    out, x = context.value(op.output), context.value(op.input)
-    axis = op.axis.value.data % len(x.shape)
-    extent = (math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
-    plan = plan_reduction(extent[1], extent[2], context.chip.eu(F32.bytes))
-    work = describe(op, Types(out.dtype, (x.dtype,)), plan, extent[2], context.chip)
-    row_layer(context, (out, x), (FULL, FULL), extent, work)
 
 
 def describe(op: "tpu.SoftmaxOp", types: Types, plan: Rows, inner: int, chip: Chip) -> ElementWise:

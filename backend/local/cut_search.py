@@ -39,7 +39,9 @@ def chosen(problem: Problem, chip: Chip, cores: int) -> tuple[tuple[int, ...], b
     for width in widths:
         before = search.best
         search.all_of(width)
-        if search.best is not None and (search.best is before or not only_columns):
+        if search.best is None:
+            continue
+        if not only_columns or (before and search.best.cycles > GAIN * before.cycles):
             break
     return ((), False) if search.best is None else (search.best.sizes, search.best.by_channel)
 

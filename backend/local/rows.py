@@ -41,6 +41,8 @@ def lines(x: LocalValue, size: int, inner: int, eu: int) -> Lines:
             return Lines(plan_reduction(size, inner, eu), (size, inner))
         if size == w and inner == 1:
             return Lines(plan_rows(size, h, eu), (h, w))
+    elif size == h == x.full.h and inner == x.full.w and x.depth == x.full.d == 1:
+        return Lines(plan_reduction(size, w, eu), (h, w))
     elif size == w == x.full.w and inner == 1 and x.depth == 1:
         return Lines(plan_rows(size, h, eu), (h, w))
     raise DoesNotFit(
@@ -77,10 +79,24 @@ def row_norm(context: LocalContext) -> None:
     _run(context, found, norm.describe(op, types, found.plan, chip), [x.tensor, *rows])
 
 
+def pixel_norm(context: LocalContext) -> None:
+    """Emit a norm along the height; weight and bias are in every lane."""
+    op = context.op
+    assert isinstance(op, tpu.PixelNormOp)
+    x = context.operand(0)
+    size = x.tensor.shape[2]
+    found = lines(x, size, x.full.w, context.chip.eu(F32.bytes))
+    given = [value for value in context.operands[1:3] if value is not None]
+    types = Types(context.out.dtype, (x.dtype, *(value.dtype for value in given)))
+    rows = [_parameter(context, value, found, size) for value in given]
+    work = norm.in_f32(types, found.plan, norm.Form.of(op))
+    _run(context, found, work, [x.tensor, *rows])
+
+
 def _parameter(context: LocalContext, value: LocalValue, found: Lines, size: int) -> LocalTensor:
     """A row of parameters, standing beside the lines."""
     channels = min(context.out.tensor.shape[1], context.chip.lanes)
-    h, w = (size, 1) if found.tail == (size, 1) else (1, size)
+    h, w = (1, size) if isinstance(found.plan, RowReduction) else (size, 1)
     return aligned(context.chip, value.tensor.address, (1, channels, h, w), value.dtype)
 
 

@@ -201,6 +201,13 @@ def splits_before(axis: Axis, kind: GroupType, first: int) -> bool:
     return axis_number(axis, kind) < (2 if kind is GroupType.SMALL_C else first)
 
 
+def splits_beside(axis: Axis, kind: GroupType, first: int, last: int, rank: int) -> bool:
+    """Whether an op that needs dimensions `first` to `last` in one piece may be cut along an axis:
+    before them, or, of four dimensions, behind them."""
+    behind = rank == 4 and kind is GroupType.NORMAL and axis_number(axis, kind) > last
+    return behind or splits_before(axis, kind, first)
+
+
 class LocalWindows(LocalGen):
     """An op whose windows slide over its first operand; any others it needs as a whole."""
 

@@ -156,6 +156,9 @@ class GroupNormOp(SameShape, LocalOp):
         check_elements(self, "bias", self.bias, shape[1])
         return (shape,)
 
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis in ("n", "c")
+
 
 @irdl_op_definition
 class InstanceNormOp(SameShape, LocalOp):
@@ -173,10 +176,16 @@ class InstanceNormOp(SameShape, LocalOp):
 
     traits = traits_def(Pure())
 
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis in ("n", "c")
+
 
 @irdl_op_definition
 class PixelNormOp(LocalOp):
-    """Normalisation over the channels at each position of N, C, .."""
+    """Normalisation over the channels at each position of N, C, ..
+
+    It is made of slices in which the channels are rows.
+    """
 
     name = "tpu.PixelNorm"
 
@@ -189,6 +198,12 @@ class PixelNormOp(LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis != "h"
+
+    def row_operands(self) -> tuple[int, ...]:
+        return (1, 2)
 
 
 @irdl_op_definition

@@ -26,7 +26,7 @@ from xdsl_tpu.dialects.tpu.local import (
     LocalBroadcast,
     LocalReshape,
     as_it_stands,
-    splits_before,
+    splits_beside,
     stored_type,
 )
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
@@ -86,8 +86,8 @@ class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         rank = len(self.shape_of(self.input))
-        (first, *_) = axes_of(ints(self.axes), rank)
-        return splits_before(axis, kind, first)
+        axes = axes_of(ints(self.axes), rank)
+        return splits_beside(axis, kind, min(axes), max(axes), rank)
 
     def can_be_seen(self) -> bool:
         shape = self.shape_of(self.input)

@@ -24,7 +24,7 @@ from xdsl_tpu.dialects.tpu.local import (
     AlikeEverywhere,
     as_it_stands,
     last_axis_problem,
-    splits_before,
+    splits_beside,
 )
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
@@ -74,7 +74,8 @@ class SoftmaxOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         rank = len(self.shape_of(self.input))
-        return splits_before(axis, kind, axis_of(self.axis.value.data, rank))
+        own = axis_of(self.axis.value.data, rank)
+        return splits_beside(axis, kind, own, own, rank)
 
     def lanes_wanted(self) -> tuple[Lanes, ...]:
         shape = self.shape_of(self.input)

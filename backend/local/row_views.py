@@ -1,0 +1,83 @@
+"""Ops along one dimension by themselves, in shapes that have it inside the lanes.
+
+Such an op sees its operand as (outer, size, inner) and works along the middle.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from xdsl.ir import Attribute, Operation
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.kernels.norm import RowNorm
+from xdsl_tpu.backend.kernels.reduce import reduced_extent
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, SI32
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes, Viewed
+from xdsl_tpu.dialects.interfaces.shape import Shape, known_shape
+
+Extent = tuple[int, int, int]
+
+
+class Plane(NamedTuple):
+    """A tensor seen as (n, c, size, w), and its strides in elements; None when it is row-major."""
+
+    shape: Shape
+    strides: Shape | None = None
+
+
+def softmax(op: Operation, chip: Chip) -> tuple[Viewed]:
+    """A softmax along the rows of planes."""
+    assert isinstance(op, tpu.SoftmaxOp)
+    shape = shape_of(op)
+    axis = op.axis.value.data % len(shape)
+    plane = planes((math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])), chip)
+    return (_seen(op, plane, plane, {"axis": SI32.convert(2)}),)
+
+
+def reduction(op: Operation, chip: Chip) -> tuple[Viewed]:
+    """A reduction of the rows of planes to one."""
+    assert isinstance(op, tpu.ReduceOp)
+    outer, size, inner = reduced_extent(op, shape_of(op))
+    plane, result = (planes((outer, rows, inner), chip) for rows in (size, 1))
+    attributes = {"axes": I64_ARRAY.convert([2]), "keepdims": BOOL.convert(True)}
+    return (_seen(op, plane, result, attributes),)
+
+
+def pixel_norm(op: Operation, chip: Chip) -> tuple[Viewed]:
+    """A norm over the channels of N, C, .., which are rows of planes."""
+    shape = shape_of(op)
+    plane = planes((shape[0], shape[1], math.prod(shape[2:])), chip)
+    return (_seen(op, plane, plane, {}),)
+
+
+def row_norm(op: Operation, chip: Chip) -> tuple[Viewed]:
+    """A norm of rows with one over each lane, in turn."""
+    assert isinstance(op, RowNorm)
+    shape = shape_of(op)
+    first = op.axis.value.data % len(shape) if isinstance(op, tpu.LayerNormOp) else -1
+    view = op.viewed(Lanes(1, math.prod(shape[:first])))
+    assert view is not None
+    return (view,)
+
+
+def planes(extent: Extent, chip: Chip) -> Plane:
+    """With what is outside over the lanes, or, where it fills fewer, parts of what is inside."""
+    outer, size, inner = extent
+    lanes = max(n for n in range(1, chip.lanes + 1) if inner % n == 0)
+    if min(outer, chip.lanes) >= lanes:
+        return Plane((1, outer, size, inner))
+    width = inner // lanes
+    return Plane((outer, lanes, size, width), (size * inner, width, inner, 1))
+
+
+def shape_of(op: Operation) -> Sequence[int]:
+    """The shape of the first operand."""
+    return known_shape(op.operands[0].type) or ()
+
+
+def _seen(op: Operation, x: Plane, out: Plane, attributes: Mapping[str, Attribute]) -> Viewed:
+    others = (None,) * (len(op.operands) - 1)
+    strides = (x.strides, *others, out.strides)
+    return Viewed((x.shape, *others), out.shape, attributes, strides)
