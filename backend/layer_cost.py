@@ -9,8 +9,11 @@ from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.kernels.support import KernelContext, dtype_of, where
 from xdsl_tpu.backend.leaves import leaf_of
+from xdsl_tpu.backend.local.alone import Cheapest, InSlices
+from xdsl_tpu.backend.local.cut_search import Price
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.backend.timing import Timeline, simulate
@@ -31,6 +34,15 @@ class Alone:
 def timeline_alone(op: Operation, chip: Chip) -> Timeline:
     """The timeline of an op's kernel with nothing before or after it; see `run_alone`."""
     return run_alone(op, chip).timeline
+
+
+def price_alone(op: Operation, chip: Chip) -> Price:
+    """What `run_alone` finds; where the kernel knows its price, without making its commands."""
+    leaf = leaf_of(op)
+    if leaf is not None and isinstance(leaf.alone, InSlices | Cheapest):
+        return leaf.alone.price(op, chip)
+    found = run_alone(op, chip)
+    return Price(found.timeline.total, found.timeline.busy[Engine.GDMA], found.local_bytes)
 
 
 def run_alone(op: Operation, chip: Chip) -> Alone:

@@ -12,7 +12,6 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.kernels import (
     a16_matmul,
     attention,
-    by_type,
     elementwise,
     index,
     matmul,
@@ -20,7 +19,6 @@ from xdsl_tpu.backend.kernels import (
     moves,
     rank,
     recurrent,
-    reduce_ways,
     rope,
     scan,
 )
@@ -29,6 +27,7 @@ from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.local import attention as local_attention
 from xdsl_tpu.backend.local import (
     blocks,
+    conv_view,
     element_views,
     group_norm,
     int8_lookup,
@@ -36,6 +35,7 @@ from xdsl_tpu.backend.local import (
     pad,
     pool,
     rearrange,
+    reduce_ways,
     resample,
     row_views,
     rows,
@@ -45,7 +45,7 @@ from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
 from xdsl_tpu.backend.local import rope as local_rope
 from xdsl_tpu.backend.local import scan as local_scan
-from xdsl_tpu.backend.local.alone import in_slices
+from xdsl_tpu.backend.local.alone import Cheapest, InSlices
 from xdsl_tpu.backend.local.context import LocalKernel
 from xdsl_tpu.backend.local.problem import View, as_it_stands
 from xdsl_tpu.dialects import tpu
@@ -63,7 +63,7 @@ class Leaf:
 
 def _in_slices(kernel: LocalKernel, view: View = as_it_stands) -> Leaf:
     """An op that does by itself what it does in a group."""
-    return Leaf(in_slices(kernel, view), kernel)
+    return Leaf(InSlices(kernel, view), kernel)
 
 
 _ELEMENT_WISE = _in_slices(local_elementwise.element_wise, element_views.views)
@@ -72,13 +72,13 @@ LEAVES: dict[type[Operation], Leaf] = {
     **dict.fromkeys((*elementwise.DESCRIPTIONS, *int8.DESCRIPTIONS), _ELEMENT_WISE),
     tpu.A16MatMulOp: Leaf(a16_matmul.a16_matmul),
     tpu.ConcatOp: Leaf(moves.moves, move.concat),
-    tpu.Conv2DOp: Leaf(by_type.conv2d, local_by_type.conv2d),
+    tpu.Conv2DOp: _in_slices(local_by_type.conv2d, conv_view.view),
     tpu.Depth2SpaceOp: Leaf(moves.moves, blocks.depth_to_space),
     tpu.FAttentionOp: Leaf(attention.attention, local_attention.attention),
     tpu.GatherOp: Leaf(index.gather),
     tpu.GRUOp: Leaf(recurrent.recurrent),
-    tpu.GroupNormOp: Leaf(in_slices(group_norm.group_norm, group_norm.view)),
-    tpu.InstanceNormOp: Leaf(in_slices(group_norm.group_norm, group_norm.view)),
+    tpu.GroupNormOp: Leaf(InSlices(group_norm.group_norm, group_norm.view)),
+    tpu.InstanceNormOp: Leaf(InSlices(group_norm.group_norm, group_norm.view)),
     tpu.LSTMOp: Leaf(recurrent.recurrent),
     tpu.LayerNormOp: _in_slices(rows.row_norm, row_views.row_norm),
     tpu.LinearScanOp: Leaf(scan.scan, local_scan.scan),
@@ -87,14 +87,14 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.MlpOp: Leaf(mlp.mlp),
     tpu.PadOp: Leaf(moves.moves, pad.pad),
     tpu.PermuteOp: Leaf(moves.moves, transpose.permute),
-    tpu.PixelNormOp: Leaf(in_slices(rows.pixel_norm, row_views.pixel_norm)),
+    tpu.PixelNormOp: Leaf(InSlices(rows.pixel_norm, row_views.pixel_norm)),
     tpu.Pool1DOp: _in_slices(pool.pool),
     tpu.Pool2DOp: _in_slices(pool.pool),
     tpu.RMSNormOp: _in_slices(rows.row_norm, row_views.row_norm),
     tpu.RankOp: Leaf(rank.rank),
     tpu.RankedOp: Leaf(rank.ranked),
     tpu.RearrangeOp: Leaf(moves.moves, rearrange.rearrange),
-    tpu.ReduceOp: Leaf(reduce_ways.reduce, rows.reduce),
+    tpu.ReduceOp: Leaf(Cheapest(reduce_ways.ways), rows.reduce),
     tpu.ResampleOp: _in_slices(resample.resample),
     tpu.ReshapeOp: Leaf(moves.moves, move.reshape),
     tpu.ReverseOp: Leaf(moves.moves),

@@ -18,7 +18,7 @@ from xdsl_tpu.backend.kernels.gemm_plan import Matrix, Product
 from xdsl_tpu.backend.kernels.int8.products import factor_of
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
 from xdsl_tpu.backend.local import by_type
-from xdsl_tpu.backend.local.alone import in_slices
+from xdsl_tpu.backend.local.alone import InSlices
 from xdsl_tpu.backend.tensor import contiguous_strides
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import BOOL
@@ -66,7 +66,7 @@ def _as_heads(op: Operation, chip: Chip) -> tuple[Viewed]:
     return (Viewed((left, right, *(None for _ in op.operands[2:])), out, attributes),)
 
 
-_side_by_side = in_slices(by_type.product, _as_heads)
+_side_by_side = InSlices(by_type.product, _as_heads)
 
 
 def describe(context: KernelContext, op: "tpu.MatMulOp") -> Product:

@@ -4,7 +4,7 @@ from xdsl.ir import Block, Operation
 
 from xdsl_tpu.backend.kernels.shares import take
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
-from xdsl_tpu.backend.local.alone import in_slices
+from xdsl_tpu.backend.local.alone import InSlices
 from xdsl_tpu.backend.local.element_views import views
 from xdsl_tpu.backend.local.elementwise import element_wise
 from xdsl_tpu.backend.movement import Source, carry_out, shares_of
@@ -44,7 +44,7 @@ def moves(context: KernelContext, op: Operation) -> None:
         _clamp(context, relu)
 
 
-_clamp = in_slices(element_wise, views)
+_clamp = InSlices(element_wise, views)
 
 
 def _relu(op: Operation) -> tpu.ReluOp | None:

@@ -29,10 +29,34 @@ GAIN = 0.995
 more of them take."""
 
 
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Cycles of an op by itself, in how many of them the GDMA is busy, and how many bytes of every
+    lane it uses."""
+
+    cycles: int
+    gdma: int
+    local_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Sizes of slices along n, c, h and w, whether weights are cut, too, and what that takes the
+    core that does most."""
+
+    sizes: tuple[int, ...]
+    by_channel: bool
+    price: Price
+
+    @property
+    def cycles(self) -> int:
+        """Until all is done."""
+        return self.price.cycles
+
+
 @lru_cache(maxsize=1 << 10)
-def chosen(problem: Problem, chip: Chip, cores: int) -> tuple[tuple[int, ...], bool]:
-    """The sizes of slices along n, c, h and w that are done first, and whether weights are cut,
-    too; none when nothing fits."""
+def chosen(problem: Problem, chip: Chip, cores: int) -> Choice | None:
+    """The cheapest sizes of slices; None when nothing fits."""
     search = _Search(problem, chip, cores)
     *others, widths = search.steps
     only_columns = all(len(steps) == 1 for steps in others)
@@ -43,16 +67,7 @@ def chosen(problem: Problem, chip: Chip, cores: int) -> tuple[tuple[int, ...], b
             continue
         if not only_columns or (before and search.best.cycles > GAIN * before.cycles):
             break
-    return ((), False) if search.best is None else (search.best.sizes, search.best.by_channel)
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """Sizes of slices, whether weights are cut, too, and what that takes."""
-
-    sizes: tuple[int, ...]
-    by_channel: bool
-    cycles: int
+    return search.best
 
 
 class _Search:
@@ -66,7 +81,7 @@ class _Search:
         merges = isinstance(self.op, MergesTaps) and any(self.op.merged_taps())
         # Each slice is loaded by many commands where taps are merged into its channels.
         self.gain = GAIN if merges else 1
-        self.best: _Choice | None = None
+        self.best: Choice | None = None
 
     def all_of(self, width: int) -> None:
         """Try all sizes with so many columns."""
@@ -88,12 +103,12 @@ class _Search:
             if found is None:
                 continue
             try:
-                cycles = _cycles(self.op, self.kernel, found, self.chip, self.cores)
+                price = _price(self.op, self.kernel, found, self.chip, self.cores)
             except DoesNotFit:
                 continue
-            if self.best is None or cycles < self.gain * self.best.cycles:
-                self.best = _Choice((n, c, h, width), by_channel, cycles)
-            elif cycles > WORSE * self.best.cycles:
+            if self.best is None or price.cycles < self.gain * self.best.cycles:
+                self.best = Choice((n, c, h, width), by_channel, price)
+            elif price.cycles > WORSE * self.best.cycles:
                 break
 
 
@@ -113,7 +128,7 @@ def _steps(op: LocalGen, axis: Axis, size: int, chip: Chip) -> list[int]:
     return found
 
 
-def _cycles(op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip, cores: int) -> int:
+def _price(op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip, cores: int) -> Price:
     """What a cut takes the core that does most: of slices of one size that load as much, one is
     run dry."""
     builder = Slices(op, kernel, found, chip)
@@ -123,13 +138,17 @@ def _cycles(op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip, cores: in
         places = builder.places
     kinds = [(found.sizes(place), builder.news(number)) for number, place in enumerate(places)]
     known: dict[tuple[Place, tuple[int, ...]], tuple[int, int, int]] = {}
+    used = builder.local_bytes
     for number in (inner, *range(len(places))):
         if (kind := kinds[number]) not in known:
             load = _dry(builder.load(number, kind[1]), chip).gdma_cycles
             rest = _dry((builder.compute(number, 0), builder.store(number)), chip)
             known[kind] = load, rest.tiu_cycles, rest.gdma_cycles
+            used = max(used, rest.local_bytes)
     first = _dry(builder.load(inner, builder.held), chip).gdma_cycles
-    return first + pipeline_cycles((known[kind] for kind in kinds), len(places))
+    cycles = first + pipeline_cycles((known[kind] for kind in kinds), len(places))
+    gdma = first + sum(known[kind][0] + known[kind][2] for kind in kinds)
+    return Price(cycles, gdma, used)
 
 
 def _dry(steps: Iterable[Step], chip: Chip) -> DryEmitter:

@@ -47,6 +47,8 @@ class DryEmitter(Emitter):
         super().__init__(chip, Program(name="", chip=chip.name, quantize=""))
         self._commands: list[tuple[Command, int]] = []
         self._times = 1
+        self.local_bytes = 0
+        """Of every lane, from the start on, up to where the TIU has written."""
 
     def alike(self, places: Sequence[T]) -> Iterator[T]:
         """The first place, for which commands count as often as there are places."""
@@ -58,6 +60,7 @@ class DryEmitter(Emitter):
     def _issue(
         self, form: str, fields: dict[str, int], out: LocalTensor, *operands: Operand | None
     ) -> None:
+        self.local_bytes = max(self.local_bytes, out.span(self.chip)[1])
         self.issue(form, fields, (), ())
 
     def issue(

@@ -34,7 +34,8 @@ class Slices:
             self._at[index] = first, first if stays else memory.take(size)
         size = self._bytes(self._result(self._largest, 0))
         self._out_at = memory.take(size), memory.take(size)
-        self._free = ((memory.take(0), chip.local_bytes),)
+        self.local_bytes = memory.take(0)
+        self._free = ((self.local_bytes, chip.local_bytes),)
         self.held = tuple(index for index, turns in self._turns.items() if turns[-1] == 0)
         self._first = sorted(self._turns, key=self._room)
 

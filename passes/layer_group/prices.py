@@ -11,10 +11,10 @@ from typing import TypeVar, cast
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.kernels.support import dtype_of
-from xdsl_tpu.backend.layer_cost import run_alone
+from xdsl_tpu.backend.layer_cost import price_alone
 from xdsl_tpu.backend.local.context import LocalValue
+from xdsl_tpu.backend.local.cut_search import Price
 from xdsl_tpu.backend.local.dry import NOWHERE
 from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.gather import gather_cost, reading
@@ -69,16 +69,6 @@ class Part:
         axes = (slices.n, slices.c, slices.d, slices.h, slices.w)
         pairs = zip(axes, self.index, strict=True)
         return Ncdhw(*(axis[k if len(axis) > 1 else 0][which] for axis, k in pairs))
-
-
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """Cycles of a kernel by itself, in how many of them the GDMA is busy, and how many bytes of
-    every lane it uses."""
-
-    cycles: int
-    gdma: int
-    local_bytes: int
 
 
 class Prices:
@@ -204,25 +194,23 @@ class Prices:
         key = ("store", value.type, part.kind, part.sizes(value), rotation)
         return self._once(key, made)
 
-    def alone(self, op: Operation) -> Alone:
+    def alone(self, op: Operation) -> Price:
         """What an op's kernel takes from DDR to DDR.
 
         Nothing for an op without a kernel: it is refused when commands are generated.
         """
-        return self._alone(op) or Alone(0, 0, 0)
+        return self._alone(op) or Price(0, 0, 0)
 
     def has_kernel(self, op: Operation) -> bool:
         """Whether there are commands for an op by itself."""
         return self._alone(op) is not None
 
-    def _alone(self, op: Operation) -> Alone | None:
-        def made() -> Alone | None:
+    def _alone(self, op: Operation) -> Price | None:
+        def made() -> Price | None:
             try:
-                found = run_alone(op, self.chip)
+                return price_alone(op, self.chip)
             except (DoesNotFit, NoKernel):
                 return None
-            line = found.timeline
-            return Alone(line.total, line.busy[Engine.GDMA], found.local_bytes)
 
         return self._once(("alone", self.signature(op)), made)
 

@@ -86,7 +86,7 @@ class CopyCosts:
             operands = Block(arg_types=[types[0], NoneType()]).args
             op = tpu.PermuteOp.make("copy", operands, result_types=types[1:], order=move.order)
             layer_cost = import_module("xdsl_tpu.backend.layer_cost")
-            self._known[key] = layer_cost.timeline_alone(op, self.chip).total
+            self._known[key] = layer_cost.price_alone(op, self.chip).cycles
         return self._known[key]
 
 

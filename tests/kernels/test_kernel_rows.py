@@ -1,19 +1,21 @@
 """Softmax, layer normalisation and reductions against the interpreter."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from tests.kernels.harness import Case, check
+from xdsl.ir import Operation
 
-from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.isa.common import LIMITS
-from xdsl_tpu.backend.kernels import reduce_ways
-from xdsl_tpu.backend.kernels.cheapest import Way
 from xdsl_tpu.backend.kernels.reduction import plan_reduction
-from xdsl_tpu.backend.kernels.support import KernelContext
+from xdsl_tpu.backend.leaves import LEAVES, Leaf
+from xdsl_tpu.backend.local import column_sums, reduce_ways
+from xdsl_tpu.backend.local.alone import Cheapest, InSlices
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.backend.timing import simulate_program
+from xdsl_tpu.dialects import tpu
 
 KINDS = ("f32", "f16")
 
@@ -125,11 +127,8 @@ def test_sums_along_the_lanes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As products with a row of ones, whether that is the cheapest way or not."""
-
-    def second(context: KernelContext, ways: Sequence[Way], key: Hashable) -> Way:
-        return ways[1]
-
-    monkeypatch.setattr(reduce_ways, "cheapest", second)
+    along_lanes = InSlices(column_sums.column_sums, column_sums.view)
+    monkeypatch.setitem(LEAVES, tpu.ReduceOp, Leaf(along_lanes))
     case = Case(kind)
     operands = [case.input("x", shape), "none", "none"]
     attributes = {"axes": str(axes), "keepdims": "true", "mode": f'"{mode}"'}
@@ -148,10 +147,10 @@ def test_rows_lane_by_lane(
 ) -> None:
     """Rows that a lane has one behind the other, whether that is the cheapest way or not."""
 
-    def last(context: KernelContext, ways: Sequence[Way], key: Hashable) -> Way:
-        return ways[-1]
+    def last(op: Operation, chip: Chip) -> Sequence[InSlices]:
+        return reduce_ways.ways(op, chip)[-1:]
 
-    monkeypatch.setattr(reduce_ways, "cheapest", last)
+    monkeypatch.setitem(LEAVES, tpu.ReduceOp, Leaf(Cheapest(last)))
     case = Case(kind)
     operands = [case.input("x", shape), "none", "none"]
     attributes = {"axes": f"[{len(shape) - 1}]", "keepdims": "true", "mode": f'"{mode}"'}

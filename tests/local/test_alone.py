@@ -7,6 +7,8 @@ from tests.kernels.test_kernel_pool import Pool
 from tests.local.groups import run_grouped
 
 from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.layer_cost import price_alone, run_alone
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.passes.layer_group.values import Secs
@@ -73,3 +75,60 @@ def test_what_never_fits_is_refused_by_name() -> None:
     pool = Pool((1, 64, 600, 600), (600, 600), (1, 1), (0, 0, 0, 0))
     with pytest.raises(DoesNotFit, match=r"tpu.Pool2D 'y': local memory is too small"):
         run(pool.case("f16"), CHIP)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "shape"),
+    [
+        ((3, 1, 70, 1), (1, 5, 1, 9), (3, 5, 70, 9)),  # the third of four lies over the lanes
+        ((2, 1, 3, 1, 33), (1, 4, 1, 5, 33), (2, 4, 3, 5, 33)),  # five: one view after the other
+        ((1, 64, 1), (5, 64, 40), (5, 64, 40)),
+        ((1, 1, 40), (5, 64, 40), (5, 64, 40)),  # one row for every lane
+    ],
+    ids=str,
+)
+def test_operands_are_stretched_along_any_dimensions(
+    left: tuple[int, ...], right: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
+    case = Case("f32")
+    case.op("tpu.Sub", [case.input("x", left), case.input("y", right)], {}, "z", shape)
+    check(case)
+
+
+def test_what_every_lane_needs_is_loaded_into_all_of_them() -> None:
+    """No copy on the TIU: it only adds."""
+    case = Case("f16")
+    case.op(
+        "tpu.Add", [case.input("x", (1, 64, 8, 8)), case.input("y", (1, 1, 8, 8))], {}, "z",
+        (1, 64, 8, 8),
+    )  # fmt: skip
+    assert len(check(case).program.tiu) == 2
+
+
+def test_groups_that_fit_once_are_normalised() -> None:
+    """Operand and result of a single slice have one buffer and two; with two of each it would not
+    fit."""
+    case = Case("f16")
+    x = case.input("x", (1, 128, 64, 64))
+    given = [case.weight(name, (1, 128, 1, 1)) for name in "wb"]
+    attributes = {"num_groups": "32 : i64", "eps": "1.0e-5 : f64"}
+    case.op("tpu.GroupNorm", [x, *given, "none", "none"], attributes, "y", (1, 128, 64, 64))
+    check(case)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Pool((1, 2048, 7, 7), (7, 7), (1, 1), (0, 0, 0, 0), "Avg").case("f16"),
+        Pool((1, 64, 96, 64), (15, 15), (1, 1), (7, 7, 7, 7)).case("f16"),
+        MatMul((1, 197, 3, 64), (1, 197, 3, 64), False, True, hdim_is_batch=True).case("f16"),
+    ],
+    ids=["channels", "rows", "heads"],
+)
+def test_a_price_is_that_of_the_commands(case: Case) -> None:
+    """Found from one slice of each kind, it is within a thirtieth of what all commands take."""
+    op = next(op for op in case.module().walk() if op.name in ("tpu.Pool2D", "tpu.MatMul"))
+    price, found = price_alone(op, CHIP), run_alone(op, CHIP)
+    assert abs(price.cycles - found.timeline.total) < found.timeline.total / 30
+    assert abs(price.gdma - found.timeline.busy[Engine.GDMA]) < found.timeline.total / 30
+    assert price.local_bytes <= found.local_bytes <= price.local_bytes + CHIP.local_bytes // 8
