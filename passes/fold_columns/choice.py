@@ -9,7 +9,14 @@ from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interpreters.layouts import most_merged_rows
 from xdsl_tpu.passes.fold_columns.filters import folded, shortest
-from xdsl_tpu.passes.fold_columns.network import Edge, Network, Values, columns_axis, is_given
+from xdsl_tpu.passes.fold_columns.network import (
+    FEW_PASSES,
+    Edge,
+    Network,
+    Values,
+    columns_axis,
+    is_given,
+)
 from xdsl_tpu.passes.tensors import shape_of
 
 MOST = 16
@@ -17,9 +24,6 @@ MOST = 16
 
 HOST_BYTES = 4
 """Of an element that the host gives."""
-
-PASSES = 3
-"""What an op that works element by element takes for each EU width, about."""
 
 GAIN = 0.92
 """Folding must bring the estimate of what it changes down to this much of what it was: it leaves
@@ -164,9 +168,10 @@ class Prices:
     def values(self, values: Values, fold: int) -> float:
         """Ops on a set of values, and moves for what cannot work on them as they are."""
         work = 0.0
-        for _, channels, *rest in values.worked:
+        for (_, channels, *rest), passes in values.worked:
+            passes = passes if self.width > 1 else FEW_PASSES
             lines = _rounds(math.prod(rest) // fold * self.width, self.chip.eu_bytes)
-            work += PASSES * _rounds(channels * fold, self.chip.lanes) * lines
+            work += passes * _rounds(channels * fold, self.chip.lanes) * lines
         if fold > 1:
             work += sum(self.move(shape, 1, fold) for shape in values.made)
             work += sum(self.move(shape, 1, fold, True) for shape in values.given)

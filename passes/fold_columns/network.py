@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.dialects.func import FuncOp
@@ -35,16 +36,37 @@ def columns_axis(shape: Sequence[int]) -> int:
     return max(axis for axis in range(2, len(shape)) if shape[axis] > 1 or axis == 2)
 
 
+PASSES: dict[type[Operation], int] = {
+    top.HardSwishOp: 5,
+    top.GELUOp: 14,
+    top.SigmoidOp: 14,
+    top.SiLUOp: 14,
+    top.ExpOp: 16,
+    top.TanhOp: 23,
+}
+"""What these ops take for each EU width, in floats, about."""
+
+FEW_PASSES = 3
+"""What all others take, about."""
+
+
+class Work(NamedTuple):
+    """A result that is made element by element, and what it takes for each EU width."""
+
+    shape: Shape
+    passes: int
+
+
 @dataclass(eq=False, slots=True)
 class Values:
     """Values that have one fold: they differ in channels at most.
 
-    `worked` are the shapes of results of ops on them, `made` and `read` those of values that
-    something else makes or reads, once for each, `given` of those that the host gives.
+    `worked` are results of ops on them, `made` and `read` the shapes of those that something else
+    makes or reads, once for each, `given` of those that the host gives.
     """
 
     columns: int
-    worked: list[Shape] = field(default_factory=list[Shape])
+    worked: list[Work] = field(default_factory=list[Work])
     made: list[Shape] = field(default_factory=list[Shape])
     given: list[Shape] = field(default_factory=list[Shape])
     read: list[Shape] = field(default_factory=list[Shape])
@@ -204,7 +226,11 @@ def _count(op: Operation, network: Network, folds: bool) -> None:
         if value in network.of:
             values = network.of[value]
             others = values.given if is_given(value) else values.made
-            (values.worked if folds else others).append(shape_of(value))
+            if folds:
+                passes = PASSES.get(type(op), FEW_PASSES)
+                values.worked.append(Work(shape_of(value), passes))
+            else:
+                others.append(shape_of(value))
     for value in () if folds else dict.fromkeys(op.operands):
         if value in network.of:
             network.of[value].read.append(shape_of(value))

@@ -30,8 +30,9 @@ from xdsl_tpu.passes.fold_columns.filters import (
     shortest,
     staggering,
 )
+from xdsl_tpu.passes.fold_columns.network import network_of
 from xdsl_tpu.passes.pipelines import Quantization, lower
-from xdsl_tpu.passes.tensors import element_of, shape_of
+from xdsl_tpu.passes.tensors import element_of, functions, shape_of
 
 
 def slid(x: Array, filters: Array, slide: Slide) -> Array:
@@ -217,6 +218,21 @@ def test_a_result_of_half_the_lanes_is_computed_folded_and_unfolded_by_the_array
     y = net.op(top.ConvOp, "y", (x, net.weight("w", 32, 128, 3, 3), net.none), **window)
     after = assert_same_numbers(net.module(net.op(top.ReluOp, "z", (y,))), "fold-columns")
     assert kinds(after) == ["Relu", "Conv", "Relu", "Deconv"]
+
+
+def test_functions_that_take_long_count_more() -> None:
+    """SiLU takes fourteen passes where ReLU takes a few; in bytes both are tables."""
+    costs: dict[str, list[float]] = {}
+    for kind in (top.ReluOp, top.SiLUOp):
+        net = Net()
+        module = net.module(net.op(kind, "y", (net.input("x", 1, 32, 64, 64),)))
+        (func,), (op,) = functions(module), ops_of(module, kind)
+        values = network_of(func).of[op.results[0]]
+        for width in (1, 2):
+            prices = Prices(load_chip("bm1684x"), width)
+            costs.setdefault(kind.__name__, []).append(prices.values(values, 1))
+    assert costs["SiLUOp"][0] == costs["ReluOp"][0]
+    assert costs["SiLUOp"][1] > 4 * costs["ReluOp"][1]
 
 
 POOLS: dict[str, tuple[dict[str, Any], bool]] = {
