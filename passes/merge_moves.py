@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType, bf16, f16, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -23,7 +23,14 @@ from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.module_state import chip_of
-from xdsl_tpu.passes.tensors import element_bytes, none_of, required_name, shape_of
+from xdsl_tpu.passes.tensors import (
+    element_bytes,
+    element_of,
+    none_of,
+    required_name,
+    shape_of,
+    size_in_bytes,
+)
 
 MOST_BOXES = 32
 """A map in more boxes is made in two steps; its price would take too long to find."""
@@ -40,6 +47,9 @@ class MergeMovesPass(ModulePass):
         %1 = "tpu.Slice"(%0) {0:1 of d}       %3 = "tpu.Rearrange"(%0) {boxes = [...]}
         %2 = "tpu.Slice"(%0) {1:2 of d}  ->   %1 = "tpu.Reshape"("tpu.Slice"(%3) {0:1})
                                               %2 = "tpu.Reshape"("tpu.Slice"(%3) {1:2})
+
+        %1 = "tpu.Permute"(%0) : 8x4xf16      %2 = "tpu.Rearrange"(%0) {boxes} : 8x4xf32
+        %2 = "tpu.Cast"(%1) : 8x4xf32    ->
 
     What lies between is then never in memory; several parts of a value are read in one sweep, and
     the Slices are views. Only values that nothing else uses go. The price is that of the commands
@@ -60,6 +70,8 @@ class MergeMovesPass(ModulePass):
             current: Operation | None = move
             while current is not None and current.parent_block() is block:
                 current = _merged(current, chip)
+        for cast in [one for one in block.ops if isinstance(one, tpu.CastOp)]:
+            _cast_on_its_way(cast, chip)
         for alike in list(_siblings(block)):
             _stack(alike, func, chip)
 
@@ -84,11 +96,13 @@ def _cycles(op: Operation, movement: Movement, chip: Chip) -> int:
     return _price(movement, op.results[0], chip)
 
 
-def _price(movement: Movement, like: SSAValue, chip: Chip) -> int:
+def _price(movement: Movement, like: SSAValue, chip: Chip, stored: SSAValue | None = None) -> int:
     sources = [Source(part.operand, part.map.boxes) for part in movement.parts]
     assert is_ranked_tensor(like.type)
-    dtype = dtype_of(like.type.element_type)
-    return movement_cycles(chip, sources, movement.size, dtype, movement.border)
+    dtype, other = dtype_of(like.type.element_type), None
+    if stored is not None and is_ranked_tensor(stored.type):
+        other = dtype_of(stored.type.element_type)
+    return movement_cycles(chip, sources, movement.size, dtype, movement.border, other)
 
 
 def _merged(move: Operation, chip: Chip) -> Operation | None:
@@ -187,6 +201,43 @@ def _built(
     boxes = tpu.RearrangeOp.listed(movement)
     kinds, border = (like.type,), movement.border
     return tpu.RearrangeOp.make(name, operands, result_types=kinds, boxes=boxes, border=border)
+
+
+def _cast_on_its_way(cast: tpu.CastOp, chip: Chip) -> None:
+    """Let what moves floats store them in f32, if that is cheaper than a cast behind it."""
+    value, kinds = cast.input, (element_of(cast.input), element_of(cast.output))
+    move = value.owner
+    movement = _moves(move) if isinstance(move, Operation) else None
+    if kinds not in _EXACT or movement is None or movement.border is not None:
+        return
+    assert isinstance(move, Operation)
+    if isinstance(move, KeepsOrder) or not _only_used_by(value, cast):
+        return
+    taken = size_in_bytes(value) / chip.load_bytes_per_cycle
+    given = size_in_bytes(cast.output) / chip.store_bytes_per_cycle
+    before = _price(movement, value, chip) + taken + given
+    try:
+        after = _price(movement, value, chip, cast.output)
+    except DoesNotFit:
+        return
+    if after < before:
+        operands = [move.operands[part.operand] for part in movement.parts]
+        parts = tuple(Moved(n, part.map) for n, part in enumerate(movement.parts))
+        boxes = tpu.RearrangeOp.listed(Movement(movement.size, parts))
+        new = tpu.RearrangeOp.make(
+            required_name(cast), operands, result_types=(cast.output.type,), boxes=boxes
+        )
+        block = cast.parent_block()
+        assert block is not None
+        block.insert_op_before(new, cast)
+        cast.output.replace_all_uses_with(new.output)
+        cast.detach()
+        cast.erase()
+        _erase_unused(value)
+
+
+_EXACT = ((f16, f32), (bf16, f32))
+"""Number formats between which nothing is lost."""
 
 
 def _erase_unused(value: SSAValue) -> None:

@@ -15,7 +15,8 @@ from xdsl_tpu.dialects.interfaces.movement import Moves
 
 
 def moves(context: KernelContext, op: Operation) -> None:
-    """Make the result of an op of the interface `Moves`, then clamp it where the op says so.
+    """Make the result of an op of the interface `Moves`, in its own number format, then clamp it
+    where the op says so.
 
     What lies in its place already stays there: the results of reshapes, and operands that were
     made within the result. Raises NoKernel for an op that does more than move, or decides at run
@@ -30,16 +31,18 @@ def moves(context: KernelContext, op: Operation) -> None:
     sources = [
         Source(number, part.map.boxes)
         for number, (part, value) in enumerate(zip(movement.parts, values, strict=True))
-        if not _in_place(part.map, out, value)
+        if value.dtype is not out.dtype or not _in_place(part.map, out, value)
     ]
     relu = _relu(op)
     addresses = [value.address for value in values]
     size, border = movement.size, movement.border
+    dtype = values[0].dtype if values else out.dtype
     if sources and border is None and relu is None:
-        shares = shares_of(context.chip, sources, size, out.dtype, context.cores)
+        shares = shares_of(context.chip, sources, size, dtype, context.cores)
         sources = list(take(context, shares)) if shares else sources
     if sources or border is not None:
-        carry_out(context.emitter, out.address, addresses, sources, size, out.dtype, border)
+        ends = out.address, addresses
+        carry_out(context.emitter, *ends, sources, size, dtype, border, out.dtype)
     if relu is not None:
         _clamp(context, relu)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
 
 
@@ -51,7 +52,8 @@ class Part:
 class Job:
     """Elements `to` + sum(i * loop.to) + (0 .. region - 1) of a result, of `width` bytes each.
 
-    What no part covers becomes `fill`, the bits of an element.
+    What no part covers becomes `fill`, the bits of an element. With a `cast` elements come in the
+    first number format and are stored in the second.
     """
 
     width: int
@@ -60,6 +62,12 @@ class Job:
     parts: tuple[Part, ...]
     region: int = 1
     fill: int | None = None
+    cast: tuple[DType, DType] | None = None
+
+    @property
+    def stored_width(self) -> int:
+        """Bytes of an element of the result."""
+        return self.width if self.cast is None else self.cast[1].bytes
 
     @property
     def elements(self) -> int:

@@ -1,7 +1,7 @@
 """Carrying out a map in the cheapest way, by the cycles of the commands it takes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -63,13 +63,14 @@ def carry_out(
     size: int,
     dtype: DType,
     fill: float | None = None,
+    stored: DType | None = None,
 ) -> None:
     """Make the `size` elements at `target` of those at the addresses `sources`.
 
     `moves` says which; the rest becomes `fill`, or keeps what is there without one. Nothing of the
-    result may lie where a source does.
+    result may lie where a source does. What has no `fill` may be `stored` in another number format.
     """
-    plan = _plan(emitter.chip, (target, *sources), moves, size, dtype, fill)
+    plan = _plan(emitter.chip, (target, *sources), moves, size, dtype, fill, stored)
     if plan.filled is not None:
         _fill(emitter, target, plan.filled[0], RAW[plan.width], plan.filled[1])
     for step in plan.steps:
@@ -77,10 +78,15 @@ def carry_out(
 
 
 def movement_cycles(
-    chip: Chip, moves: Sequence[Source], size: int, dtype: DType, fill: float | None = None
+    chip: Chip,
+    moves: Sequence[Source],
+    size: int,
+    dtype: DType,
+    fill: float | None = None,
+    stored: DType | None = None,
 ) -> int:
     """Cycles of `carry_out` for tensors at aligned addresses."""
-    return _plan(chip, (), moves, size, dtype, fill).cycles
+    return _plan(chip, (), moves, size, dtype, fill, stored).cycles
 
 
 def _plan(
@@ -90,7 +96,12 @@ def _plan(
     size: int,
     dtype: DType,
     fill: float | None,
+    stored: DType | None,
 ) -> Plan:
+    if stored is not None and stored is not dtype:
+        if fill is not None:
+            raise DoesNotFit("a border is not cast on its way")
+        return _cheapest(chip, tuple(moves), dtype.bytes, None, size, (dtype, stored))
     bits = None if fill is None else dtype.bits(fill)
     wide = widened(moves, dtype.bytes, bits, size, addresses)
     return _cheapest(chip, *wide)
@@ -98,7 +109,12 @@ def _plan(
 
 @lru_cache(maxsize=1 << 10)
 def _cheapest(
-    chip: Chip, moves: tuple[Source, ...], width: int, fill: int | None, size: int
+    chip: Chip,
+    moves: tuple[Source, ...],
+    width: int,
+    fill: int | None,
+    size: int,
+    cast: tuple[DType, DType] | None = None,
 ) -> Plan:
     best: Plan | None = None
     for jobs in jobs_of(moves, width, fill, size):
@@ -109,7 +125,7 @@ def _cheapest(
         steps: list[_Direct | _Staged] = []
         cycles = int(size * width // chip.load_bytes_per_cycle) if filled else 0
         for job in jobs:
-            found = _best(job, chip)
+            found = _best(replace(job, cast=cast), chip)
             if found is None:
                 break
             steps += found[0]
@@ -150,7 +166,7 @@ def _best(job: Job, chip: Chip) -> Found | None:
 
 def _directly(job: Job, chip: Chip) -> Found | None:
     part, *others = job.parts
-    if others or job.fill is not None or part.digits:
+    if others or job.fill is not None or part.digits or job.cast is not None:
         return None
     digits = tuple(Digit(loop.extent, loop.to, loop.at[0]) for loop in job.loops)
     found = direct(Box(0, 0, digits).simplified(), job.width, chip)
@@ -237,7 +253,7 @@ class _Stages:
     def _store(self, pieces: Sequence[tuple[int, int]], slot: int) -> None:
         steps = zip(pieces, self.job.loops, strict=True)
         to = self.job.to + sum(start * loop.to for (start, _), loop in steps)
-        address = self.target + to * self.job.width
+        address = self.target + to * self.job.stored_width
         self._tile(pieces).store.store(self.emitter, self.buffers[-1][slot], address)
 
 

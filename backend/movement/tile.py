@@ -16,7 +16,15 @@ from math import prod
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.movement.job import Job, Part
 from xdsl_tpu.backend.movement.transfers import LARGEST_SIZE, Lanes, Transfers, transfers
-from xdsl_tpu.backend.movement.within import Within, copies, filled, group_step, room, transposed
+from xdsl_tpu.backend.movement.within import (
+    Within,
+    cast,
+    copies,
+    filled,
+    group_step,
+    room,
+    transposed,
+)
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
 
 Extents = tuple[int, ...]
@@ -122,6 +130,7 @@ def tile_of(way: Way, extents: Extents, chip: Chip) -> Tile | None:
         rooms.append(room(chip, lanes, last.size, job.width))
     if steps is None:
         return None
+    _cast(steps, rooms, job, lanes, last, chip)
     return Tile(ends.loads, tuple(steps), ends.store, tuple(rooms))
 
 
@@ -222,9 +231,20 @@ def _store(
     digits = [Digit(extents[k], image.strides[k], job.loops[k].to) for k in inside]
     if job.region > 1:
         digits.append(Digit(job.region, 1, 1))
-    step = group_step(chip, image.size, job.width)
+    step = group_step(chip, image.size, job.stored_width)
     channels = Lanes(extents[lane], job.loops[lane].to, step)
-    return transfers(channels, Box(0, 0, tuple(digits)).simplified(), job.width, chip, stores=True)
+    box = Box(0, 0, tuple(digits)).simplified()
+    return transfers(channels, box, job.stored_width, chip, stores=True)
+
+
+def _cast(
+    steps: list[Step], buffers: list[int], job: Job, lanes: int, image: _Image, chip: Chip
+) -> None:
+    """Have the last buffer in the number format in which it is stored."""
+    if job.cast is not None:
+        number = len(buffers)
+        steps.append(Step(cast(lanes, image.size, job.cast, chip), number, number - 1))
+        buffers.append(room(chip, lanes, image.size, job.stored_width))
 
 
 def _placing(
@@ -293,6 +313,7 @@ def _transposing(way: Way, extents: Extents, chip: Chip) -> Tile | None:
         if not _add(steps, buffers, job, columns, box, (after.size, last.size), chip):
             return None
     buffers.append(room(chip, columns, last.size, job.width))
+    _cast(steps, buffers, job, columns, last, chip)
     store = _store(job, way.after, extents, outside, last, chip)
     if load is None or store is None:
         return None

@@ -88,9 +88,9 @@ def _gaps(way: Way, chip: Chip) -> Iterator[tuple[Way, float]]:
 def _bound(way: Way, chip: Chip) -> float:
     """Cycles that both transfers take at least, were all loops in the lanes."""
     job = way.job
-    size = job.elements * job.width
     stored = _run(_but(job, way.after, [loop.to for loop in job.loops]), job.region)
-    total = size / chip.store_bytes_per_cycle / min(1.0, stored * job.width / chip.ddr_row_bytes)
+    share = min(1.0, stored * job.stored_width / chip.ddr_row_bytes)
+    total = job.elements * job.stored_width / chip.store_bytes_per_cycle / share
     for number, part in enumerate(job.parts):
         digits = _but(job, way.lane, [abs(loop.at[number]) for loop in job.loops])
         digits += [(digit.extent, abs(digit.at)) for digit in part.digits]
@@ -171,4 +171,5 @@ def _bytes(way: Way, sizes: Sequence[int], chip: Chip) -> int:
     before = groups * (total // sizes[way.lane]) * parts * way.gap
     behind = after * (total // sizes[way.after]) * job.region
     between = before * way.early + behind * way.late
-    return (2 * before + 2 * behind + between) * job.width + chip.eu_bytes * (groups + after)
+    cast = 2 * behind * job.stored_width + (behind * job.width if job.cast else 0)
+    return (2 * before + between) * job.width + cast + chip.eu_bytes * (groups + after)

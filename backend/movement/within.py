@@ -11,6 +11,7 @@ from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.movement.transfers import LARGEST_SIZE, MOST_COMMANDS, RAW
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import (
+    DType,
     Layout,
     LocalTensor,
     Shape4,
@@ -30,12 +31,13 @@ class Within:
     """Commands from one buffer to another, in `lanes` channels; addresses from both starts.
 
     Without an operand a command fills with a constant; with `transposed` lanes and columns change
-    places.
+    places, with `casts` numbers their format.
     """
 
     pairs: tuple[tuple[LocalTensor, LocalTensor | int], ...]
     cycles: int
     transposed: bool = False
+    casts: bool = False
 
     def emit(self, emitter: Emitter, target: int, source: int) -> None:
         """Between buffers at these offsets of every lane."""
@@ -47,6 +49,8 @@ class Within:
             operand = replace(at, address=at.address + source)
             if self.transposed:
                 emitter.transpose_cw(out, operand)
+            elif self.casts:
+                emitter.cast(out, operand)
             else:
                 emitter.copy(out, operand)
 
@@ -141,3 +145,12 @@ def transposed(lanes: int, rows: int, columns: int, width: int, chip: Chip) -> W
     emitter = Emitter(chip, Program(name="", chip=chip.name, quantize=""))
     emitter.transpose_cw(after, before)
     return Within(((after, before),), tiu_cycles(emitter.program.tiu[-1], chip), transposed=True)
+
+
+@lru_cache(maxsize=1 << 12)
+def cast(lanes: int, size: int, kinds: tuple[DType, DType], chip: Chip) -> Within:
+    """A buffer of `size` elements in every channel from the first number format to the second."""
+    before, after = (aligned(chip, 0, (1, lanes, 1, size), kind) for kind in kinds)
+    emitter = Emitter(chip, Program(name="", chip=chip.name, quantize=""))
+    emitter.cast(after, before)
+    return Within(((after, before),), tiu_cycles(emitter.program.tiu[-1], chip), casts=True)

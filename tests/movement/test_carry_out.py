@@ -18,6 +18,7 @@ from xdsl_tpu.backend.movement.job import jobs_of, widened
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
 from xdsl_tpu.dialects.interfaces.movement import Along, padded_axis, rectangles
 
@@ -288,3 +289,39 @@ def test_no_job_fills_what_another_one_makes() -> None:
             assert not made & own
             made |= own
         assert len(made) >= wanted
+
+
+@pytest.mark.parametrize("kind", [DType.F16, DType.BF16])
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [((7, 300), (1, 0)), ((9, 4, 24, 56), (2, 0, 3, 1)), ((3, 64, 65), (0, 1, 2)), ((4096,), (0,))],
+)
+def test_elements_are_cast_on_their_way(
+    shape: tuple[int, ...], order: tuple[int, ...], kind: DType
+) -> None:
+    """Wherever they go, f32 of the same number; no copy within DDR can do that."""
+    size, addresses = math.prod(shape), (CHIP.ddr_base, CHIP.ddr_base + (1 << 24))
+    # Bits of finite numbers that are no smaller than the least normal one.
+    bits = np.random.default_rng(1).integers(0x0400, 0x7800, shape, dtype=np.uint16)
+    source = Source(0, IndexMap.permuted(shape, order).boxes)
+    emitter = Emitter(CHIP, program := Program(name="case", chip=CHIP.name, quantize=""))
+    ends = addresses[1], addresses[:1]
+    carry_out(emitter, *ends, [source], size, kind, stored=DType.F32)
+    emitter.finish()
+    machine = Machine(CHIP)
+    machine.memory.write(addresses[0], bits.reshape(-1))
+    machine.run(program.tiu, program.gdma)
+    found = machine.memory.read(addresses[1], (size,), np.float32)
+    wide = bits.astype(np.uint32) << 16
+    numbers = bits.view(np.float16) if kind is DType.F16 else wide.view(np.float32)
+    wanted = numbers.astype(np.float32).transpose(order).reshape(-1)
+    assert np.array_equal(found, wanted)
+    cycles = movement_cycles(CHIP, [source], size, kind, stored=DType.F32)
+    assert simulate(program.tiu, program.gdma, CHIP).total == pytest.approx(
+        cycles, rel=0.02, abs=100
+    )
+
+
+def test_a_border_is_not_cast() -> None:
+    with pytest.raises(DoesNotFit, match="border"):
+        movement_cycles(CHIP, [], 64, DType.F16, 0.0, DType.F32)

@@ -172,3 +172,35 @@ def test_a_rearrangement_says_what_it_moves() -> None:
     movement = op.movement()
     assert movement is not None
     assert str(tpu.RearrangeOp.listed(movement)) == boxes
+
+
+CAST = {"with_scale": "true", "round_mode": "#tpu<round_mode HalfAwayFromZero>"}
+
+
+def cast(shape: Shape, order: Shape, first: str = "f16", last: str = "f32") -> Case:
+    """A permutation, and its result in another number format."""
+    case, result = Case(first), tuple(shape[axis] for axis in order)
+    x = case.input("x", shape)
+    y = case.op("tpu.Permute", [x, "none"], {"order": listed(order)}, "y", result)
+    case.op("tpu.Cast", [y], CAST, "z", result, last)
+    return case
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_a_cast_to_f32_is_part_of_the_movement(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = cast((9, 4, 24, 56), (2, 0, 3, 1), kind)
+    module = merged(case)
+    assert kinds_of(module) == ["tpu.Rearrange"]
+    (plain,), (after,) = (run_module(m, case.inputs).values() for m in (case.module(), module))
+    assert np.array_equal(np.asarray(plain), np.asarray(after))
+    monkeypatch.setattr(
+        "tests.kernels.harness.PIPELINE",
+        ("weight-reorder", "subnet-divide", "merge-moves", "address-assign"),
+    )
+    outcome = run(case)
+    np.testing.assert_array_equal(outcome.simulated, outcome.expected)
+
+
+def test_a_cast_that_rounds_stays_behind() -> None:
+    module = merged(cast((9, 4, 24, 56), (2, 0, 3, 1), "f32", "f16"))
+    assert kinds_of(module)[1:] == ["tpu.Cast"]
