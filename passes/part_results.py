@@ -16,13 +16,15 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import LAYER, layer_of, name_loc
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
-from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.graph import sole_producer, tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.window import WindowCosts
 from xdsl_tpu.passes.module_state import chip_of, cores_of
 from xdsl_tpu.passes.tensors import element_bytes, functions, required_name, shape_of, size_in_bytes
+
+UNIT = 4
+"""What addresses of parts are multiples of."""
 
 _VIEWS = (tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
 
@@ -38,10 +40,10 @@ class PartResultsPass(ModulePass):
 
     A Concat at the end of a function is stored when all is done, and nothing is computed meanwhile.
     Its operands, cast and so on each by itself, lie side by side in the result, where the Concat is
-    along the first axis of more than one element and each begins at a multiple of 64 bytes. The
-    ops at the end that only one part or result needs then come in the order in which the stores of
-    what is made first are hidden behind the most that is computed after them. `chip` is a name or
-    a `.toml` description, by default `module.chip`. Nothing is done for several cores, which share
+    along the first axis of more than one element and each begins at a multiple of 4 bytes. The ops
+    at the end that only one part or result needs then come in the order in which the stores of what
+    is made first are hidden behind the most that is computed after them. `chip` is a name or a
+    `.toml` description, by default `module.chip`. Nothing is done for several cores, which share
     the slices of what they store.
     """
 
@@ -135,7 +137,7 @@ def _lies_side_by_side(concat: tpu.ConcatOp, value: SSAValue, is_made: bool) -> 
         return False
     row = math.prod(shape[axis + 1 :]) * element_bytes(value)
     starts = [shape_of(part)[axis] * row for part in concat.inputs[:-1]]
-    if any(size % ALIGNMENT_BYTES for size in starts) or len(concat.inputs) < 2:
+    if any(size % UNIT for size in starts) or len(concat.inputs) < 2:
         return False
     return is_made or all(_has_own_bytes(part) for part in concat.inputs)
 

@@ -27,10 +27,10 @@ from xdsl_tpu.passes.address_assign.io import (
 )
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
-from xdsl_tpu.passes.address_assign.views import place_of, root_of, view_of
+from xdsl_tpu.passes.address_assign.views import part_of, place_of, root_of, view_of
 from xdsl_tpu.passes.layer_group.image_rooms import room_in_ddr
 from xdsl_tpu.passes.module_state import State, chip_of, require_state
-from xdsl_tpu.passes.tensors import required_name, size_in_bytes
+from xdsl_tpu.passes.tensors import element_bytes, required_name, size_in_bytes
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,9 @@ def _placement_faults(
             continue
         weight = isinstance(view.source.owner, top.WeightOp)
         region = coefficients if weight else io if view.source in apart else arena
-        if address % ALIGNMENT_BYTES:
-            yield f"tensor '{name}' at {address:#x} is not aligned to {ALIGNMENT_BYTES} bytes"
+        unit = ALIGNMENT_BYTES if part_of(value) is None else element_bytes(value)
+        if address % unit:
+            yield f"tensor '{name}' at {address:#x} is not aligned to {unit} bytes"
         if not region.holds(address, _extent(value, chip)):
             yield f"tensor '{name}' at {address:#x} is not inside the {region.what}"
 

@@ -44,22 +44,22 @@ module @rows attributes {module.state = "TPU_REORDERED", module.chip = "bm1684x"
 
 // -----
 
-// Nor where a part would begin at no multiple of 64 bytes: 3 numbers of 4 bytes. Nor where a part
+// Nor where a part would begin at no multiple of 4 bytes: 3 numbers of 2 bytes. Nor where a part
 // has no bytes of its own, as an input, and nothing makes others of it.
 // CHECK-LABEL: module @odd
 // CHECK-COUNT-2: "tpu.Concat"
 // CHECK-NOT: "tpu.Join"
 module @odd attributes {module.state = "TPU_REORDERED", module.chip = "bm1684x", module.mode = "F16"} {
-  func.func @main(%arg0: tensor<1x3xf16>, %arg1: tensor<1x32xf16>) -> (tensor<1x6xf32>, tensor<1x64xf16>) {
+  func.func @main(%arg0: tensor<1x3xf16>, %arg1: tensor<1x32xf16>) -> (tensor<1x6xf16>, tensor<1x64xf16>) {
     %0 = "top.Input"(%arg0) : (tensor<1x3xf16>) -> tensor<1x3xf16> loc("x")
     %1 = "top.Input"(%arg1) : (tensor<1x32xf16>) -> tensor<1x32xf16> loc("w")
     %2 = "tpu.Active"(%0) {mode = #tpu<active_mode EXP>} : (tensor<1x3xf16>) -> tensor<1x3xf16> loc("a")
     %3 = "tpu.Active"(%0) {mode = #tpu<active_mode SIGMOID>} : (tensor<1x3xf16>) -> tensor<1x3xf16> loc("b")
     %4 = "tpu.Concat"(%2, %3) {axis = 1 : si32} : (tensor<1x3xf16>, tensor<1x3xf16>) -> tensor<1x6xf16> loc("c")
-    %5 = "tpu.Cast"(%4) : (tensor<1x6xf16>) -> tensor<1x6xf32> loc("y")
+    %5 = "tpu.Active"(%4) {mode = #tpu<active_mode EXP>} : (tensor<1x6xf16>) -> tensor<1x6xf16> loc("y")
     %6 = "tpu.Active"(%1) {mode = #tpu<active_mode EXP>} : (tensor<1x32xf16>) -> tensor<1x32xf16> loc("d")
     %7 = "tpu.Concat"(%1, %6) {axis = 1 : si32} : (tensor<1x32xf16>, tensor<1x32xf16>) -> tensor<1x64xf16> loc("z")
-    return %5, %7 : tensor<1x6xf32>, tensor<1x64xf16>
+    return %5, %7 : tensor<1x6xf16>, tensor<1x64xf16>
   }
 }
 
