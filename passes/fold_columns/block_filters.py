@@ -45,12 +45,9 @@ def kernel_of(op: top.ConvOp, block: Block) -> tuple[int, int]:
     return height + (block.rows - 1) * down, width + (block.columns - 1) * across
 
 
-def price_of(
-    op: top.ConvOp, channels: int, block: Block, prices: Prices, ahead: bool = False
-) -> float:
+def price_of(op: top.ConvOp, channels: int, block: Block, prices: Prices) -> float:
     """Cycles of the array for so many outputs, of loading the filter, and of spreading the blocks:
-    each place of them is turned, picked, turned back, and written to every so many columns. Of a
-    filter that is loaded `ahead` counts what takes longer than the array."""
+    each place of them is turned, picked, turned back, and written to every so many columns."""
     chip, (images, _, height, width) = prices.chip, shape_of(op.output)
     inputs, taps = shape_of(op.input)[1], math.prod(kernel_of(op, block))
     places, outputs = images * height * width // block.size, channels * block.size
@@ -58,8 +55,7 @@ def price_of(
     lines, eu = -(-places // chip.lanes), chip.eu(prices.width)
     turning = 2 * lines * (chip.lanes // eu)
     spread = block.size * (turning + lines + lines * (chip.lanes // eu) * block.columns)
-    loads = prices.load((inputs, outputs, taps))
-    return (max(work, loads) if ahead else work + loads) + spread
+    return prices.loaded(work, prices.load((inputs, outputs, taps))) + spread
 
 
 def pads_of(op: top.ConvOp) -> list[int]:

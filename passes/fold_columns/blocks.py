@@ -8,7 +8,6 @@ from functools import partial
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -29,16 +28,13 @@ from xdsl_tpu.passes.fold_columns.block_filters import (
     repeated,
 )
 from xdsl_tpu.passes.fold_columns.building import Building
-from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds
+from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds, prices_for
 from xdsl_tpu.passes.fold_columns.filters import Array
 from xdsl_tpu.passes.fold_columns.fold import BYTES
-from xdsl_tpu.passes.fold_columns.network import Edge, Network, network_of
+from xdsl_tpu.passes.fold_columns.network import Edge, network_of
 from xdsl_tpu.passes.graph import rebuilt, tensor_like
 from xdsl_tpu.passes.module_state import State, chip_of, float_format, require_state
 from xdsl_tpu.passes.tensors import element_of, functions, required_name, shape_of
-
-AHEAD = 1.2
-"""How many times as long as all loads of weights the filters must take for these to be hidden."""
 
 GAIN = 0.9
 """What blocks must bring the estimate down to: it leaves out what layer groups gain and lose."""
@@ -78,15 +74,15 @@ class FoldBlocksPass(ModulePass):
         mode = float_format(op) or "F16"
         if BYTES[mode] < BYTES["F16"]:
             return  # bytes do not change lanes where they lie
-        prices = Prices(chip_of(op, self.chip), BYTES[mode])
+        chip = chip_of(op, self.chip)
         weights = known_weights(op)
         for func in functions(op):
             network = network_of(func)
+            prices = prices_for(func, network, chip, BYTES[mode])
             some = [edge for edge in network.edges if _may_have_blocks(edge, prices)]
             folds = choose_folds(network, prices) if some else None
-            ahead = _loads_ahead(func, network, prices) if some else False
             for edge in some:
-                block = _best(edge, folds or {}, prices, ahead)
+                block = _best(edge, folds or {}, prices)
                 if block is not None and isinstance(edge.op, top.ConvOp):
                     _Spreading(func, weights).run(edge.op, _whole(edge.op, prices), block)
 
@@ -106,19 +102,8 @@ def _whole(op: top.ConvOp, prices: Prices) -> int:
     return shape_of(op.output)[1] // lanes * lanes
 
 
-def _loads_ahead(func: FuncOp, network: Network, prices: Prices) -> bool:
-    """Whether a function's filters take so much longer than the loads of all weights that these
-    are hidden behind them."""
-    weights = (op.output for op in func.body.block.ops if isinstance(op, top.WeightOp))
-    loads = sum(prices.load(shape_of(weight)) for weight in weights)
-    return sum(map(prices.multiplied, network.edges)) > AHEAD * loads
-
-
-def _best(edge: Edge, folds: Folds, prices: Prices, ahead: bool) -> Block | None:
-    """The block of the lowest estimate; None where columns, or nothing at all, are as good.
-
-    Of filters that are loaded `ahead` counts what takes longer than the array.
-    """
+def _best(edge: Edge, folds: Folds, prices: Prices) -> Block | None:
+    """The block of the lowest estimate; None where columns, or nothing at all, are as good."""
     source, target = folds.get(edge.source, 1), folds.get(edge.target, 1)
     assert isinstance(edge.op, top.ConvOp)
     whole = _whole(edge.op, prices)
@@ -127,15 +112,10 @@ def _best(edge: Edge, folds: Folds, prices: Prices, ahead: bool) -> Block | None
     otherwise = prices.way(edge, 1, target)[0]
     if target > 1:
         otherwise += prices.values(edge.target, target) - prices.values(edge.target, 1)
-    elif ahead:
-        otherwise = max(prices.multiplied(edge), prices.load(shape_of(edge.op.filter)))
     last = shape_of(edge.op.output)[1] - whole
     beside = _beside_blocks(edge.op, whole, prices)
     blocks = blocks_of(edge.op, last, prices)
-    found = [
-        (beside + price_of(edge.op, last, block, prices, ahead and target == 1), block)
-        for block in blocks
-    ]
+    found = [(beside + price_of(edge.op, last, block, prices), block) for block in blocks]
     price, block = min(found, default=(otherwise, Block(1, 1)))
     return block if price < GAIN * otherwise else None
 

@@ -4,8 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from xdsl.dialects.func import FuncOp
+
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa.common import LIMITS
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interpreters.layouts import most_merged_rows
 from xdsl_tpu.passes.fold_columns.filters import folded, shortest
@@ -37,10 +40,13 @@ def _rounds(size: int, at_once: int) -> int:
 
 
 class Prices:
-    """Cycles of filters and moves, for elements of so many bytes."""
+    """Cycles of filters and moves, for elements of so many bytes.
 
-    def __init__(self, chip: Chip, width: int) -> None:
-        self.chip, self.width = chip, width
+    Of weights that are loaded `ahead` counts what takes longer than the array.
+    """
+
+    def __init__(self, chip: Chip, width: int, ahead: bool = False) -> None:
+        self.chip, self.width, self.ahead = chip, width, ahead
         self._edge, self.way, self.move = cache(self._filter), cache(self._way), cache(self._move)
 
     def _move(self, shape: Shape, taken: int, given: int, host: bool = False) -> float:
@@ -69,7 +75,11 @@ class Prices:
         work = self.array(inputs, outputs, taps, math.prod(rest) // given)
         if host and self.width == 1:
             work = max(work, self._from_host(shape))
-        return work + self.load((inputs, outputs, taps))
+        return self.loaded(work, self.load((inputs, outputs, taps)))
+
+    def loaded(self, work: float, weights: float) -> float:
+        """Work of the array with the load of its weights."""
+        return max(work, weights) if self.ahead else work + weights
 
     def _from_host(self, shape: Sequence[int]) -> float:
         """Loading what the host gives."""
@@ -138,7 +148,7 @@ class Prices:
             # Rows of the kernel will become channels, for an image that is loaded as often.
             inputs, taps, loads = inputs * taps, 1, taps * self.load(shape)
         work = self.array(inputs, outputs, taps * slide.kernel, places * slide.result)
-        return max(work, loads) + weights + staggering
+        return self.loaded(max(work, loads), weights) + staggering
 
     def _pool(self, edge: Edge, taken: int, given: int) -> float:
         """What picking columns takes more than a pool that takes them together."""
@@ -204,6 +214,20 @@ def choose_folds(network: Network, prices: Prices) -> Folds | None:
                     folds[one], best, better = fold, best - gain, True
     before, after = total.changed(folds)
     return folds if after < GAIN * before else None
+
+
+AHEAD = 1.2
+"""How many times as long as all loads of weights the filters must take for these to be hidden."""
+
+
+def prices_for(func: FuncOp, network: Network, chip: Chip, width: int) -> Prices:
+    """Prices in a function: whether its filters take so much longer than the loads of all weights
+    that these are hidden behind them. Those of bytes always count."""
+    prices = Prices(chip, width)
+    weights = (op.output for op in func.body.block.ops if isinstance(op, top.WeightOp))
+    loads = sum(prices.load(shape_of(weight)) for weight in weights)
+    work = sum(map(prices.multiplied, network.edges))
+    return Prices(chip, width, width > 1 and work > AHEAD * loads)
 
 
 def folds_of(columns: int) -> list[int]:

@@ -22,7 +22,7 @@ from xdsl_tpu.dialects.interfaces.channels import AlongChannels
 from xdsl_tpu.dialects.names import fused_loc, name_loc
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.fold_columns.building import Building
-from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds
+from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds, prices_for
 from xdsl_tpu.passes.fold_columns.filters import (
     Array,
     FoldedSlide,
@@ -78,10 +78,11 @@ class FoldColumnsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
-        prices = Prices(chip_of(op, self.chip), BYTES[float_format(op) or "F16"])
+        chip, width = chip_of(op, self.chip), BYTES[float_format(op) or "F16"]
         weights = known_weights(op)
         for func in functions(op):
             network = network_of(func)
+            prices = prices_for(func, network, chip, width)
             folds = choose_folds(network, prices)
             if folds is not None:
                 _Rewriting(func, network, folds, prices, weights).run()

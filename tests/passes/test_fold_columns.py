@@ -21,7 +21,7 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.dialects.weights import clone_with_weights, weights_of
 from xdsl_tpu.passes.calibration.table import CalibrationTable, Threshold
-from xdsl_tpu.passes.fold_columns.choice import Prices
+from xdsl_tpu.passes.fold_columns.choice import Prices, prices_for
 from xdsl_tpu.passes.fold_columns.filters import (
     Array,
     Slide,
@@ -233,6 +233,22 @@ def test_functions_that_take_long_count_more() -> None:
             costs.setdefault(kind.__name__, []).append(prices.values(values, 1))
     assert costs["SiLUOp"][0] == costs["ReluOp"][0]
     assert costs["SiLUOp"][1] > 4 * costs["ReluOp"][1]
+
+
+@pytest.mark.parametrize("bound_by_weights", [False, True])
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_loads_that_are_hidden_do_not_count(width: int, bound_by_weights: bool) -> None:
+    """In floats, where the array has more to do than the loads of all weights take."""
+    net, window = Net(), {"kernel_shape": (3, 3), "pads": (1,) * 4, "strides": (1, 1)}
+    x = net.input("x", 1, 32, 64, 64)
+    outputs = [net.op(top.ConvOp, "y", (x, net.weight("w", 32, 32, 3, 3), net.none), **window)]
+    if bound_by_weights:
+        rows = net.input("r", 1, 4096)
+        outputs.append(net.op(top.MatMulOp, "z", (rows, net.weight("m", 4096, 4096), net.none)))
+    (func,) = functions(net.module(*outputs))
+    prices = prices_for(func, network_of(func), load_chip("bm1684x"), width)
+    assert prices.ahead == (width > 1 and not bound_by_weights)
+    assert prices.loaded(8, 5) == (8 if prices.ahead else 13)
 
 
 POOLS: dict[str, tuple[dict[str, Any], bool]] = {
