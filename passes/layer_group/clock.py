@@ -1,27 +1,48 @@
 """How the work of groups and of ops alone overlaps on the two engines.
 
 The GDMA works while the TIU computes. What a group reads from DDR was stored by what comes before
-it, so those transfers wait for each other; weights may come at any time before.
+it, so those transfers wait for each other; weights come before, as far ahead as there is room.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Cycles of a straight group: computing, loading inputs, storing results, loading weights.
+class Step(NamedTuple):
+    """Cycles of one op of a straight group: computing, loading inputs, loading weights.
 
-    `local_bytes`: what its largest op needs of every lane, weights aside. `span`: from the first
-    load to the end of the last op; an input is loaded while what does not need it is computed.
+    `local_bytes`: what it needs of every lane, weights aside.
     """
 
     tiu: float
     loads: float
-    stores: float
     weights: float
     local_bytes: int
-    span: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cycles of a straight group: of its ops in order, and of storing results."""
+
+    steps: tuple[Step, ...]
+    stores: float
+
+    @property
+    def tiu(self) -> float:
+        """All computation."""
+        return sum(step.tiu for step in self.steps)
+
+    @property
+    def loads(self) -> float:
+        """Loads of what is no weight."""
+        return sum(step.loads for step in self.steps)
+
+    @property
+    def weights(self) -> float:
+        """Loads of weights."""
+        return sum(step.weights for step in self.steps)
 
     @property
     def moved(self) -> float:
@@ -29,16 +50,54 @@ class Cost:
         return self.loads + self.stores + self.weights
 
 
-def span_of(tiu: float, loads: Sequence[tuple[float, float]]) -> float:
-    """How long a group takes without its stores that computes for `tiu` cycles.
+class Passage(NamedTuple):
+    """What a straight group makes of a clock: when the last result is stored, in cycles after the
+    last one before it, and after the GDMA had done what it was asked for before, the later of which
+    counts; and when the GDMA is done, likewise."""
 
-    `loads`, in their order: cycles of one, and what of the computation waits for it.
+    chain: float
+    chain_by_gdma: float
+    gdma_by_chain: float
+    gdma: float
+
+
+class Course(NamedTuple):
+    """How far both engines are between two ops of a straight group.
+
+    `loaded`: when its inputs are there that were needed so far. `tiu` is when the ops are done,
+    `gdma` when their weights are there, or, as nothing was loaded ahead for which there was no
+    room, as if the GDMA had worked all the time. Those are cycles after the last result before the
+    group; `.._by_gdma` count from when the GDMA had done what it was asked for before.
     """
-    loaded, done = 0.0, tiu
-    for cycles, waiting in loads:
-        loaded += cycles
-        done = max(done, loaded + waiting)
-    return done
+
+    loaded: float = 0.0
+    tiu: float = 0.0
+    tiu_by_gdma: float = -math.inf
+    gdma: float = -math.inf
+    gdma_by_gdma: float = 0.0
+
+    def after(self, step: Step, ahead: float) -> "Course":
+        """One op further. `ahead`: how many cycles it takes to fill what there is room for; until
+        the op is done its own weights are part of that."""
+        tiu, loads, weights, _ = step
+        loaded, moved = self.loaded + loads, loads + weights
+        gdma, by_gdma = self.gdma + moved, self.gdma_by_gdma + moved
+        done = max(self.tiu, loaded, gdma) + tiu
+        done_by_gdma = max(self.tiu_by_gdma, by_gdma) + tiu
+        beside = max(0.0, ahead - weights)
+        gdma, by_gdma = max(gdma, done - beside), max(by_gdma, done_by_gdma - beside)
+        return Course(loaded, done, done_by_gdma, gdma, by_gdma)
+
+    def stored(self, stores: float, ahead: float) -> Passage:
+        """At the end of the group."""
+        gdma, by_gdma = self.gdma + stores, self.gdma_by_gdma + stores
+        chain, chain_by_gdma = max(self.tiu + stores, gdma), max(self.tiu_by_gdma + stores, by_gdma)
+        gdma, by_gdma = max(gdma, chain - ahead), max(by_gdma, chain_by_gdma - ahead)
+        return Passage(chain, chain_by_gdma, gdma, by_gdma)
+
+
+BEGIN = Course()
+"""In front of the first op."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +209,13 @@ class Clock:
         """When both are done."""
         return max(self.chain, self.gdma)
 
-    def after_straight(self, cost: Cost, ahead: float) -> "Clock":
-        """A group whose weights are loaded while earlier groups compute."""
-        gdma = self.gdma + cost.loads + cost.stores + cost.weights
-        chain = max(self.chain + cost.span, gdma - cost.stores) + cost.stores
-        return Clock(chain, max(gdma, chain - ahead))
+    def after_straight(self, passage: Passage) -> "Clock":
+        """A group whose weights are loaded while earlier ones compute."""
+        chain, gdma = self.chain, self.gdma
+        return Clock(
+            max(chain + passage.chain, gdma + passage.chain_by_gdma),
+            max(chain + passage.gdma_by_chain, gdma + passage.gdma),
+        )
 
     def after_alone(self, cycles: float, moved: float, ahead: float) -> "Clock":
         """An op or group by itself: it takes `cycles`, in `moved` of which the GDMA is busy."""

@@ -4,24 +4,36 @@ Kernels, Loads and Stores are priced by generating their commands (see `prices`)
 they overlap.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.measure import Moved
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps, tap_reader
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
+from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.passes.address_assign.views import view_of
-from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Round, SlicedCost, Transfer, span_of
+from xdsl_tpu.passes.layer_group.clock import (
+    BEGIN,
+    Clock,
+    Cost,
+    Course,
+    Passage,
+    Round,
+    SlicedCost,
+    Step,
+    Transfer,
+)
 from xdsl_tpu.passes.layer_group.group_type import RangeTypes
 from xdsl_tpu.passes.layer_group.lmem_size import alignment, element_bits, eu_aligned, lane_bytes
-from xdsl_tpu.passes.layer_group.model import Group, ring_lows
+from xdsl_tpu.passes.layer_group.model import Group, ring_by_op
 from xdsl_tpu.passes.layer_group.moves import find_moves
+from xdsl_tpu.passes.layer_group.neighbours import Neighbours
 from xdsl_tpu.passes.layer_group.packs import may_pack
 from xdsl_tpu.passes.layer_group.prices import Index, Part, Prices
 from xdsl_tpu.passes.layer_group.slicing import Slicing
@@ -35,11 +47,11 @@ what remains is refused when commands are generated."""
 
 @dataclass(frozen=True, slots=True)
 class _OpCost:
-    """One op in a straight group of one type."""
+    """One op in straight groups of one type. Operands: groups that begin behind an op load them; is
+    it a weight; what the Load takes."""
 
     tiu: float
-    operands: tuple[tuple[int, SSAValue, Moved], ...]
-    results: tuple[tuple[SSAValue, float], ...]
+    operands: tuple[tuple[int, bool, Moved], ...]
     local_bytes: int
 
 
@@ -55,11 +67,11 @@ class CostTable:
         self.ops, self.chip, self.prices = ops, chip, prices
         self.types = RangeTypes(ops, chip.lanes)
         self.position = {op: index for index, op in enumerate(ops)}
-        self._tap_readers = self._find_tap_readers()
         self.moves = find_moves(ops, is_global, prices)
         self.ring_low = [0] * len(ops)
         self.whole = {kind: Part(kind, chip.lanes) for kind in GroupType}
-        self._ops: dict[tuple[int, GroupType], _OpCost | None] = {}
+        self._ops: dict[Hashable, _OpCost | None] = {}
+        self._runs: dict[int, _Run] = {}
         count = len(ops)
         self.first_use: dict[SSAValue, int] = {}
         self.last_use: dict[SSAValue, int] = {}
@@ -68,18 +80,16 @@ class CostTable:
                 uses = [self.position.get(use.operation, count) for use in result.uses]
                 self.first_use[result] = min(uses, default=count)
                 self.last_use[result] = max(uses, default=count)
+        self.neighbours = Neighbours(ops, self.first_use, self.moves)
 
     def set_ring(self, groups: Sequence[Group]) -> None:
         """Let weights run ahead only as far as the ring of these groups allows."""
-        low_of = {
-            op: low
-            for group, low in zip(groups, ring_lows(groups), strict=True)
-            for op in group.ops
-        }
+        low_of = dict(ring_by_op(groups))
         low = 0
         for index in reversed(range(len(self.ops))):
             low = low_of.get(self.ops[index], low)
             self.ring_low[index] = low
+        self._runs.clear()
 
     def ahead(self, index: int, local_bytes: int) -> float:
         """How many cycles it takes to fill what an op or group, the last being op `index`, leaves
@@ -104,81 +114,115 @@ class CostTable:
         cycles = own.cycles if self.prices.has_kernel(op) else NEVER
         return clock.after_alone(debts + cycles, debts + own.gdma, ahead)
 
-    def after_straight(self, clock: Clock, end: int, cost: Cost) -> Clock:
-        """The clock after a group of one slice that ends before `end`."""
-        return clock.after_straight(cost, self.ahead(end - 1, cost.local_bytes))
-
     def after_sliced(self, clock: Clock, group: Group, cost: SlicedCost) -> Clock:
         """The clock after a group of several slices."""
         ahead = self.ahead(self.position[group.ops[-1]], group.plan.activations)
         return clock.after_alone(cost.total, cost.moved, ahead)
 
-    def straight(self, end: int, first: int) -> Iterator[tuple[int, Cost]]:
-        """The costs of ops[start:end] as one straight group, for start from `end` - 1 down to
-        `first`; ranges with an op whose kernel cannot work on the whole are left out."""
-        scan: _Scan | None = None
+    def straight(self, end: int, first: int) -> Iterator[tuple[int, Passage]]:
+        """What ops[start:end] as one straight group take, for start from `end` - 1 down to `first`;
+        ranges with an op whose kernel cannot work on the whole are left out."""
+        stores, stored = 0.0, None
         for start in range(end - 1, first - 1, -1):
-            kind = self.types.of(start, end)
-            if scan is None or scan.kind is not kind:
-                scan = _Scan(self, end, kind)
-                for index in range(end - 1, start, -1):
-                    scan.add(index)
-            scan.add(start)
-            if scan.cost is not None:
-                yield start, scan.cost
+            kind, run = self.types.of(start, end), self._runs.get(start)
+            if run is None or run.end >= end:
+                run = self._runs[start] = _Run(self, start)
+            course = run.until(end, kind)
+            if kind is not stored:
+                stores, stored = self._stores(start, end, end, kind), kind
+            else:
+                stores += self._stores(start, start + 1, end, kind)
+            if course is not None:
+                yield start, course.stored(stores, self.ahead(end - 1, 0))
+
+    def cost(self, start: int, end: int) -> Cost | None:
+        """What ops[start:end] take as one straight group; None when a kernel cannot work on the
+        whole."""
+        kind = self.types.of(start, end)
+        steps = [self._step(index, start, end, kind) for index in range(start, end)]
+        found = tuple(step for step in steps if step is not None)
+        stores = self._stores(start, end, end, kind)
+        return Cost(found, stores) if len(found) == len(steps) else None
+
+    def passage(self, start: int, cost: Cost) -> Passage:
+        """The same for how clocks go on, of a group that begins with op `start`."""
+        course = BEGIN
+        for index, step in enumerate(cost.steps, start):
+            course = course.after(step, self.ahead(index, step.local_bytes))
+        return course.stored(cost.stores, self.ahead(start + len(cost.steps) - 1, 0))
+
+    def further(
+        self, course: Course | None, index: int, start: int, end: int, kind: GroupType
+    ) -> Course | None:
+        """The course after one more op of ops[start:end]; None when its kernel cannot work."""
+        step = self._step(index, start, end, kind) if course is not None else None
+        if course is None or step is None:
+            return None
+        return course.after(step, self.ahead(index, step.local_bytes))
+
+    def _step(self, index: int, start: int, end: int, kind: GroupType) -> Step | None:
+        """What an op of ops[start:end] takes there."""
+        own = self._op(index, start, end, kind)
+        if own is None:
+            return None
+        tiu, loads, weights = own.tiu, 0.0, 0.0
+        for since, is_weight_, price in own.operands:
+            if start > since:
+                tiu += price.tiu
+                if is_weight_:
+                    weights += price.gdma
+                else:
+                    loads += price.gdma
+        return Step(tiu, loads, weights, own.local_bytes)
+
+    def _stores(self, start: int, stop: int, end: int, kind: GroupType) -> float:
+        """What is stored of the results of ops[start:stop] in a group that ends before `end`."""
+        total = 0.0
+        for index in range(start, stop):
+            for value in self.ops[index].results:
+                if not is_none(value) and self.last_use[value] >= end:
+                    total += self.store(value, self.whole[kind])
+        return total
 
     def shared(
         self, ops: Sequence[Operation], kind: GroupType, secs: Secs, slicing: Slicing
-    ) -> Cost | None:
-        """The cost of a group in which each core has one slice: of the core that takes longest, by
-        each figure. None when a kernel cannot work on one."""
-        found: list[Cost] = []
-        for index in _indices(secs):
-            one = self._share(ops, Part(kind, self.chip.lanes, slicing, index))
-            if one is None:
-                return None
-            found.append(one)
-        return Cost(
-            max(one.tiu for one in found),
-            max(one.loads for one in found),
-            max(one.stores for one in found),
-            max(one.weights for one in found),
-            max(one.local_bytes for one in found),
-            max(one.span for one in found),
-        )
+    ) -> list[Cost] | None:
+        """The costs of a group in which each core has one slice. None when a kernel cannot work on
+        one."""
+        parts = (Part(kind, self.chip.lanes, slicing, index) for index in _indices(secs))
+        costs = [self._share(ops, part, slicing) for part in parts]
+        found = [cost for cost in costs if cost is not None]
+        return found if len(found) == len(costs) else None
 
-    def _share(self, ops: Sequence[Operation], part: Part) -> Cost | None:
-        slicing = part.slicing
-        assert slicing is not None
+    def _share(self, ops: Sequence[Operation], part: Part, slicing: Slicing) -> Cost | None:
         start, end = self.position[ops[0]], self.position[ops[-1]] + 1
-        user = {v: (o, i) for o in reversed(ops) for i, v in enumerate(o.operands)}
-        tiu = loads = weights = 0.0
+        waiting, steps = set(slicing.loaded), list[Step]()
         for op in ops:
-            cycles = self.kernel(self.position[op], part, end)
-            if cycles is None:
+            tiu = self.kernel(self.position[op], part, end)
+            if tiu is None:
                 return None
-            tiu += cycles
-        for value in slicing.loaded:
-            op, place = user[value]
-            held = is_weight(value) and slicing.of[value].hold
-            price = self.load(op, place, part, (start, end), held)
-            tiu += price.tiu
-            if is_weight(value):
-                weights += price.gdma
-            else:
-                loads += price.gdma
-        stores = sum(self.store(value, part) for value in slicing.stored)
-        return Cost(tiu, loads, stores, weights, self._largest(ops, part), loads + tiu)
+            loads = weights = 0.0
+            for place, value in enumerate(op.operands):
+                if value not in waiting:
+                    continue
+                waiting.remove(value)
+                held = is_weight(value) and slicing.of[value].hold
+                price = self.load(op, place, part, (start, end), held)
+                tiu += price.tiu
+                if is_weight(value):
+                    weights += price.gdma
+                else:
+                    loads += price.gdma
+            steps.append(Step(tiu, loads, weights, self._local_bytes(op, part)))
+        return Cost(tuple(steps), sum(self.store(value, part) for value in slicing.stored))
 
-    def _largest(self, ops: Sequence[Operation], part: Part) -> int:
-        """What the largest op needs of every lane, weights aside."""
-        return max(
-            sum(
-                lane_bytes(part.sizes(value), element_bits(value), True, self.chip)
-                for value in (*op.operands, *op.results)
-                if not is_none(value) and not is_weight(value)
-            )
-            for op in ops
+    def _local_bytes(self, op: Operation, part: Part) -> int:
+        """What an op needs of every lane, weights aside. A view needs no more than what it sees."""
+        values = op.operands if isinstance(op, LocalReshape) else (*op.operands, *op.results)
+        return sum(
+            lane_bytes(part.sizes(value), element_bits(value), True, self.chip)
+            for value in dict.fromkeys(values)
+            if not is_none(value) and not is_weight(value)
         )
 
     def sliced(self, group: Group) -> SlicedCost | None:
@@ -230,57 +274,42 @@ class CostTable:
         assert isinstance(owner, Operation)
         return Transfer(self.store(value, part), steps[owner] + 1, group.plan.clear_step[value])
 
-    def op(self, index: int, kind: GroupType) -> _OpCost | None:
-        """What an op adds to straight groups of a type, but for what depends on the range."""
-        key = (index, kind)
+    def _op(self, index: int, start: int, end: int, kind: GroupType) -> _OpCost | None:
+        """What an op of ops[start:end] takes there, and in all ranges where it has the same
+        neighbours."""
+        key = (index, kind, self.neighbours.of(index, start, end))
         if key not in self._ops:
-            self._ops[key] = self._priced(index, self.whole[kind])
+            self._ops[key] = self._priced(index, start, end, kind)
         return self._ops[key]
 
-    def _priced(self, index: int, part: Part) -> _OpCost | None:
-        op = self.ops[index]
-        tiu = self.kernel(index, part, 0)
+    def _priced(self, index: int, start: int, end: int, kind: GroupType) -> _OpCost | None:
+        op, part = self.ops[index], self.whole[kind]
+        tiu = self.kernel(index, part, end)
         if tiu is None:
             return None
         operands = [
-            (place, value, self.load(op, place, part, None, True))
+            (
+                self._since(index, place, value),
+                is_weight(value),
+                self.load(op, place, part, None if is_weight(value) else (start, end), True),
+            )
             for place, value in enumerate(op.operands)
             if not is_none(value)
         ]
-        results = [(r, self.store(r, part)) for r in op.results if not is_none(r)]
-        sizes = {v: part.sizes(v) for v in (*op.operands, *op.results) if not is_none(v)}
-        needed = sum(
-            lane_bytes(size, element_bits(value), True, self.chip)
-            for value, size in sizes.items()
-            if not is_weight(value)
-        )
-        return _OpCost(tiu, tuple(operands), tuple(results), needed)
+        return _OpCost(tiu, tuple(operands), self._local_bytes(op, part))
+
+    def _since(self, index: int, place: int, value: SSAValue) -> int:
+        """The last op before an operand that makes or reads the same value; -1 if none does."""
+        uses = ((self.position.get(use.operation, len(self.ops)), use.index) for use in value.uses)
+        before = [at for at, other in uses if (at, other) < (index, place)]
+        if isinstance(value, OpResult):
+            before.append(self.position.get(value.op, -1))
+        return max(before, default=-1)
 
     def kernel(self, index: int, part: Part, end: int) -> float | None:
         """TIU cycles of an op in a group that ends before `end`."""
-        op = self.ops[index]
-        only_stored = self.first_use[op.results[0]] >= end
-        return self.prices.compute(op, part, only_stored, self.merging(op, end))
-
-    def merging(self, op: Operation, end: int) -> MergesTaps | None:
-        """The op before `end` that reads with taps as channels what `op` prepares for it."""
-        reader = self._tap_readers.get(op)
-        return reader if reader is not None and self.position[reader] < end else None
-
-    def looks_around(self, index: int) -> bool:
-        """Whether what an op costs depends on what reads its result in the group."""
-        op = self.ops[index]
-        return op in self._tap_readers or (isinstance(op, LocalGen) and op.rotation() is not None)
-
-    def _find_tap_readers(self) -> dict[Operation, MergesTaps]:
-        found: dict[Operation, MergesTaps] = {}
-        for op in self.ops:
-            if isinstance(op, LocalGen) and op.follows_reader():
-                uses = list(op.results[0].uses)
-                reader = tap_reader(op.results[0], self.position.__contains__)
-                if len(uses) == 1 and reader is not None:
-                    found[op] = reader
-        return found
+        op, merging = self.ops[index], self.neighbours.merging(self.ops[index], end)
+        return self.prices.compute(op, part, self.neighbours.is_only_stored(op, end), merging)
 
     def load(
         self,
@@ -295,7 +324,7 @@ class CostTable:
         size = lane_bytes(part.sizes(value), element_bits(value), eu_aligned(op, index), self.chip)
         if held and may_pack(value, part.kind, size, self.chip):
             return Moved(self.prices.packed(align(size, alignment(self.chip))))
-        merging = self.merging(op, span[1]) if span is not None else None
+        merging = self.neighbours.merging(op, span[1]) if span is not None else None
         plain = self.prices.load(op, index, part, merging)
         move = self.moves.get(value)
         if span is None or move is None or not span[0] <= move.first:
@@ -321,62 +350,27 @@ def _indices(secs: Secs) -> Iterator[Index]:
         yield n, c, d, h, w
 
 
-_NOTHING = Moved(0)
+class _Run:
+    """A range that grows at its end."""
 
+    def __init__(self, table: CostTable, start: int) -> None:
+        self.table, self.start, self.end = table, start, start
+        self.kind: GroupType | None = None
+        self.course: Course | None = BEGIN
+        self.before: dict[int, Course | None] = {}
 
-class _Scan:
-    """A range that grows at its front."""
-
-    def __init__(self, table: CostTable, end: int, kind: GroupType) -> None:
-        self.table, self.end, self.kind = table, end, kind
-        self.part = table.whole[kind]
-        self.needed: dict[SSAValue, Moved] = {}
-        self.waiting: dict[SSAValue, float] = {}
-        self.tiu = self.loads = self.stores = self.weights = 0.0
-        self.local_bytes = 0
-        self.is_possible = True
-
-    @property
-    def cost(self) -> Cost | None:
-        """The cost so far; None when an op cannot be in the group."""
-        if not self.is_possible:
-            return None
-        waiting = sorted(self.waiting.items(), key=lambda entry: -entry[1])
-        loads = [(self.needed[value].gdma, rest) for value, rest in waiting]
-        span = span_of(self.tiu, loads)
-        return Cost(self.tiu, self.loads, self.stores, self.weights, self.local_bytes, span)
-
-    def add(self, index: int) -> None:
-        """Put one more op in front."""
-        table = self.table
-        own = table.op(index, self.kind) if self.is_possible else None
-        if own is None:
-            self.is_possible = False
-            return
-        op, end = table.ops[index], self.end
-        self.local_bytes = max(self.local_bytes, own.local_bytes)
-        looks_around = table.looks_around(index)
-        if looks_around:
-            self.tiu += table.kernel(index, self.part, end) or 0.0
-        else:
-            self.tiu += own.tiu
-        for result, price in own.results:
-            if result in self.needed:
-                before = self.needed.pop(result)
-                self.waiting.pop(result)
-                self.loads -= before.gdma
-                self.tiu -= before.tiu
-            if table.last_use[result] >= end:
-                self.stores += price
-        for place, value, price in own.operands:
-            before = self.needed.get(value, _NOTHING)
-            if is_weight(value):
-                self.weights += price.gdma - before.gdma
-            else:
-                if value in table.moves or looks_around:
-                    price = table.load(op, place, self.part, (index, end), False)
-                self.loads += price.gdma - before.gdma
-            self.tiu += price.tiu - before.tiu
-            self.needed[value] = price
-            if not is_weight(value):
-                self.waiting[value] = self.tiu
+    def until(self, end: int, kind: GroupType) -> Course | None:
+        """The course to the end of ops[start:end] in a group of its type; None when a kernel cannot
+        work on the whole."""
+        table, first = self.table, self.end
+        if kind is not self.kind:
+            self.kind, first, self.course = kind, self.start, BEGIN
+        elif changed := [op for op in table.neighbours.changed[end - 1] if op >= self.start]:
+            first = min(changed)
+            self.course = self.before[first]
+        for index in range(first, end):
+            if index in table.neighbours:
+                self.before[index] = self.course
+            self.course = table.further(self.course, index, self.start, end, kind)
+        self.end = end
+        return self.course

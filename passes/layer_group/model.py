@@ -1,6 +1,6 @@
 """From ops of the IR to the plain values that the planner works on, and back to a group."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeGuard
@@ -184,6 +184,16 @@ def _patient(
         if found is not None and found.plan.activations <= plain.plan.activations:
             return found
     return plain
+
+
+def ring_by_op(groups: Sequence[Group]) -> Iterator[tuple[Operation, int]]:
+    """Where the ring begins for weights that are loaded as soon as an op is done: what its group
+    still needs lies below, and activations of the groups that are still to come. At the end of a
+    group weights of the next one are loaded, above all that either needs."""
+    for group, low, later in zip(groups, ring_lows(groups), _laters(groups), strict=True):
+        for step, op in enumerate(group.ops[:-1], 1):
+            yield op, max(group.plan.lows[step + 1], later) if _is_straight(group) else low
+        yield group.ops[-1], low
 
 
 def ring_lows(groups: Sequence[Group]) -> list[int]:

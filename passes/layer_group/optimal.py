@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.passes.layer_group.alike import Alikeness
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
-from xdsl_tpu.passes.layer_group.clock import Clock, Cost, SlicedCost
+from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Passage, SlicedCost
 from xdsl_tpu.passes.layer_group.cost import CostTable
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits, lane_bytes
 from xdsl_tpu.passes.layer_group.model import Group
@@ -84,10 +84,10 @@ class OptimalSearch:
         self._prefixes: list[_Best | None] = []
         self._slices: dict[tuple[int, int], _Slices | None] = {}
         self._plans: dict[tuple[int, int, Secs], Group | None] = {}
-        self._shares: dict[Hashable, Cost | None] = {}
+        self._shares: dict[Hashable, list[Cost] | None] = {}
         self._cuts: dict[Hashable, tuple[Secs, SlicedCost | None] | None] = {}
         self._alike = Alikeness(self.ops, self.costs.moves, prices.signature)
-        self._costs_to: dict[int, list[tuple[int, Cost]]] = {}
+        self._passages_to: dict[int, list[tuple[int, Passage]]] = {}
         for base in bases:
             low = len(self.low)
             self.low += [low] * len(base.ops)
@@ -102,6 +102,7 @@ class OptimalSearch:
         the ring lies, and a second one the groups.
         """
         self.costs.set_ring([part.group for part in self.planned() if part.group is not None])
+        self._passages_to.clear()
         self.parts = self.planned()
         return [part.group for part in self.parts if part.group is not None]
 
@@ -165,21 +166,21 @@ class OptimalSearch:
     def _straight(self, end: int, best: Sequence[_Best | None]) -> list[_Best]:
         """The best straight group that ends before `end`, if there is any."""
         found: tuple[tuple[float, float, int], Clock] | None = None
-        for start, cost in self._straight_costs(end):
+        for start, passage in self._passages(end):
             before = best[start]
             if before is None or self._plans.get((start, end, Secs()), True) is None:
                 continue  # it was tried and cannot be planned
-            clock = self.costs.after_straight(before.clock, end, cost)
+            clock = before.clock.after_straight(passage)
             order = self._order(clock, start)
             if found is None or order < found[0]:
                 found = order, clock
         return [] if found is None else [_Best(found[1], found[0][2], Secs())]
 
-    def _straight_costs(self, end: int) -> list[tuple[int, Cost]]:
-        """The costs of all straight groups that end before `end`, whatever comes before them."""
-        if end not in self._costs_to:
-            self._costs_to[end] = list(self.costs.straight(end, self.reach[end - 1]))
-        return self._costs_to[end]
+    def _passages(self, end: int) -> list[tuple[int, Passage]]:
+        """What all straight groups that end before `end` take, whatever comes before them."""
+        if end not in self._passages_to:
+            self._passages_to[end] = list(self.costs.straight(end, self.reach[end - 1]))
+        return self._passages_to[end]
 
     def _straight_from(self, ops: Sequence[Operation]) -> Iterator[int]:
         """For every end the earliest op from which a straight group reaches it."""
@@ -251,21 +252,23 @@ class OptimalSearch:
         for secs in self.searcher.shares(self.ops[end - 1 : end]):
             earliest = max(self.low[end - 1], end - SHARED_OPS)
             for start in range(end - 1, earliest - 1, -1):
-                cost, before = self._known_share(start, end, secs), best[start]
-                if cost is None:
+                costs, before = self._known_share(start, end, secs), best[start]
+                if costs is None:
                     break
                 if before is not None and self._plans.get((start, end, secs), True) is not None:
-                    yield _Best(self.costs.after_straight(before.clock, end, cost), start, secs)
+                    passages = [self.costs.passage(start, cost) for cost in costs]
+                    slowest = Passage(*map(max, zip(*passages, strict=True)))
+                    yield _Best(before.clock.after_straight(slowest), start, secs)
 
-    def _known_share(self, start: int, end: int, secs: Secs) -> Cost | None:
+    def _known_share(self, start: int, end: int, secs: Secs) -> list[Cost] | None:
         """The same, found once for ranges that are alike and as long beside straight groups."""
         key = (self._alike.of(start, end), secs, start < self.reach[end - 1])
         if key not in self._shares:
             self._shares[key] = self._share(start, end, secs)
         return self._shares[key]
 
-    def _share(self, start: int, end: int, secs: Secs) -> Cost | None:
-        """What a range costs when each core has one of its sections; None when it cannot."""
+    def _share(self, start: int, end: int, secs: Secs) -> list[Cost] | None:
+        """What each core takes when it has one section of a range; None when it cannot."""
         ops = self.ops[start:end]
         kind = self.costs.types.of(start, end)
         slicing = slice_group(ops, kind, secs, self.chip)

@@ -101,6 +101,7 @@ class Plan:
 
     `activations` is the memory below the weights. `head` is where the ring goes on. `clear_step`:
     the step of the next slice that may write where a result lies, which must be stored by then.
+    `lows`: where the ring of weights begins for what is loaded in each time step.
     """
 
     steps: int
@@ -114,6 +115,7 @@ class Plan:
     head: int
     clear_step: Mapping[object, int] = field(default_factory=dict[object, int])
     late: tuple[Late, ...] = ()
+    lows: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -232,7 +234,7 @@ def _straight(
     lower = [max(ring.from_step(step), end) for step, end in enumerate(ends)]
     slots = schedule(streams, low, room.size, head, lower.__getitem__)
     if slots is None:
-        slots = schedule(streams, low, room.size, head)
+        slots, lower = schedule(streams, low, room.size, head), [low] * len(lower)
     if slots is None:
         needed, why = no_room(streams, room.size - low, room.unit)
         return Refusal(
@@ -255,6 +257,7 @@ def _straight(
         late=tuple(
             Late(places[b.key], places[b.key] + b.size, steps - 1 - b.last) for b in buffers
         ),
+        lows=lower,
     )
 
 

@@ -57,7 +57,8 @@ class WindowCosts:
             if part.group is None:
                 total += sum(self.prices.alone(op).gdma for op in inside)
             elif part.group.is_straight:
-                total += dict(search.costs.straight(part.end, part.start))[part.start].moved
+                cost = search.costs.cost(part.start, part.end)
+                total += cost.moved if cost is not None else 0
             else:
                 cost = search.costs.sliced(part.group)
                 total += cost.moved if cost is not None else 0
@@ -79,10 +80,10 @@ class WindowCosts:
         if not isinstance(searcher.plan(ops[first:], Secs()), Group):
             return math.inf, math.inf
         table = CostTable(ops, is_global, self.chip, self.prices)
-        cost = dict(table.straight(len(ops), first)).get(first)
+        cost = table.cost(first, len(ops))
         if cost is None:
             return math.inf, math.inf
-        return table.after_straight(Clock(), len(ops), cost).end, cost.moved
+        return Clock().after_straight(table.passage(first, cost)).end, cost.moved
 
     def computed(self, ops: Sequence[Operation]) -> float:
         """TIU cycles of ops, wherever their values lie."""

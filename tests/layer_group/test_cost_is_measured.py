@@ -24,14 +24,13 @@ from xdsl_tpu.passes.pipelines import STAGES, Settings, run_stage
 CHIP = load_chip()
 
 LATER = {
-    "mobilenetv2_100": 0.07,
-    "resnet50": 0.04,
-    "swin_t": 0.08,
-    "vit_small_patch16_224": 0.03,
+    "mobilenetv2_100": 0.005,
+    "resnet50": 0.01,
+    "swin_t": 0.02,
+    "vit_small_patch16_224": 0.02,
 }
-"""By what share the program may end later than believed: a weight waits until its place in the
-ring is free, and for the transfers in front of it in the queue. Nearly all of swin_t is one group:
-weights of its last blocks, most of them all, wait for what values of its first ones take."""
+"""By what share the program may end later than believed: the place in the ring in which a weight
+fits in one piece is free later than as many bytes are."""
 
 NOT_PRICED = ("fuse-attention", "keep-lanes", "merge-moves")
 """Passes that search for groups of their own, or execute movement otherwise than the search saw."""
@@ -78,9 +77,7 @@ def believed(search: OptimalSearch, start: int, group: Group) -> Believed:
     """The search's cost of one of its groups."""
     end = start + len(group.ops)
     straight = group.secs.total == 1
-    cost = (
-        dict(search.costs.straight(end, start))[start] if straight else search.costs.sliced(group)
-    )
+    cost = search.costs.cost(start, end) if straight else search.costs.sliced(group)
     assert cost is not None
     return Believed(list(dict.fromkeys(map(layer_of, group.ops))), cost)
 
@@ -169,4 +166,4 @@ def test_costs_are_the_cycles_of_the_program(name: str, monkeypatch: pytest.Monk
     weights = sum(group.cost.weights for group in run.groups)
     assert weights == pytest.approx(real.weights, rel=0.02)
     late = run.timeline.total / run.end.end - 1
-    assert 0 <= late <= LATER[name]
+    assert -0.001 <= late <= LATER[name]

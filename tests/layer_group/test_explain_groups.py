@@ -256,7 +256,7 @@ def least_over(search: OptimalSearch, start: int, end: int) -> float:
 
     def after(clock: Clock, group: Group, first: int, last: int) -> Clock:
         if group.secs.total == 1:
-            return costs.after_straight(clock, last, dict(costs.straight(last, first))[first])
+            return clock.after_straight(dict(costs.straight(last, first))[first])
         sliced = costs.sliced(group)
         assert sliced is not None
         return costs.after_sliced(clock, group, sliced)

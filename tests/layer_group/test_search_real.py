@@ -25,7 +25,7 @@ def finished(search: OptimalSearch, groups: Sequence[Group]) -> float:
             continue
         end = place + len(group.ops)
         if group.secs.total == 1:
-            clock = costs.after_straight(clock, end, dict(costs.straight(end, place))[place])
+            clock = clock.after_straight(dict(costs.straight(end, place))[place])
         else:
             cost = costs.sliced(group)
             assert cost is not None

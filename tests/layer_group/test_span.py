@@ -1,40 +1,81 @@
-"""How loads of a group of one slice overlap with what does not need them."""
+"""How transfers of a group of one slice overlap with its ops."""
+
+from collections.abc import Sequence
 
 import pytest
 
-from xdsl_tpu.passes.layer_group.clock import Clock, Cost, span_of
-from xdsl_tpu.passes.layer_group.plan import Item, Plan, Role, Room, Step, plan_straight
+from xdsl_tpu.passes.layer_group.clock import BEGIN, Clock, Step
+from xdsl_tpu.passes.layer_group.plan import Item, Plan, Role, Room, plan_straight
+from xdsl_tpu.passes.layer_group.plan import Step as PlanStep
+
+
+def after(clock: Clock, steps: Sequence[tuple[float, float, float]], ahead: float) -> Clock:
+    """A group that stores nothing: of each op cycles of computing, loads and weights."""
+    course = BEGIN
+    for tiu, loads, weights in steps:
+        course = course.after(Step(tiu, loads, weights, 0), ahead)
+    return clock.after_straight(course.stored(0, ahead))
 
 
 @pytest.mark.parametrize(
-    ("tiu", "loads", "expected"),
+    ("steps", "expected"),
     [
-        (100.0, [], 100.0),
-        (100.0, [(40.0, 100.0)], 140.0),  # all of it waits
-        (100.0, [(40.0, 100.0), (40.0, 50.0)], 140.0),  # the second is loaded meanwhile
-        (100.0, [(40.0, 100.0), (80.0, 50.0)], 170.0),  # or not quite
-        (100.0, [(40.0, 30.0)], 100.0),  # not before the last ops
+        ([(100, 0, 0)], 100),
+        ([(100, 40, 0)], 140),
+        ([(50, 40, 0), (50, 40, 0)], 140),  # the second is loaded meanwhile
+        ([(50, 40, 0), (50, 80, 0)], 170),  # or not quite
+        ([(70, 0, 0), (30, 40, 0)], 100),  # not before the last ops
     ],
 )
-def test_span(tiu: float, loads: list[tuple[float, float]], expected: float) -> None:
-    assert span_of(tiu, loads) == expected
+def test_inputs_are_loaded_while_others_are_worked_on(
+    steps: list[tuple[float, float, float]], expected: float
+) -> None:
+    assert after(Clock(), steps, 1000).chain == expected
 
 
-def test_a_group_is_done_when_its_span_is_over() -> None:
-    cost = Cost(tiu=100, loads=80, stores=10, weights=0, local_bytes=0, span=140)
-    assert Clock().after_straight(cost, 0).chain == 150
+@pytest.mark.parametrize(
+    ("ahead", "expected"),
+    [
+        (1000, 200),  # both weights come while the first op computes
+        (100, 200),  # just so
+        (60, 240),  # all but 40 cycles of the second
+        (0, 300),  # each when the op before is done
+    ],
+)
+def test_weights_come_as_far_ahead_as_there_is_room(ahead: float, expected: float) -> None:
+    assert after(Clock(), [(100, 0, 0), (50, 0, 50), (50, 0, 50)], ahead).chain == expected
 
 
-def bands(weight: int) -> tuple[list[Step], dict[object, Item]]:
+def test_weights_of_late_ops_do_not_hold_up_early_ones() -> None:
+    """All transfers take as long as all ops, but those of the first op need not wait for them."""
+    assert after(Clock(), [(100, 0, 10), (10, 0, 100)], 1000).chain == 120
+
+
+def test_weights_come_while_what_is_in_front_of_a_group_is_worked_on() -> None:
+    steps = [(50.0, 20.0, 70.0)]
+    assert after(Clock(100, 100), steps, 1000) == Clock(240, 190)
+    assert after(Clock(100, 30), steps, 1000) == Clock(170, 120)
+    assert after(Clock(100, 30), steps, 90) == Clock(170, 150), "no more than there is room for"
+
+
+def test_results_are_stored_at_the_end() -> None:
+    passage = BEGIN.after(Step(100, 40, 0, 0), 1000).stored(10, 1000)
+    assert Clock().after_straight(passage) == Clock(150, 50)
+
+
+def bands(weight: int) -> tuple[list[PlanStep], dict[object, Item]]:
     """Three inputs of 40 bytes, two ops for each, results of 10, and a weight for the last op."""
-    ops: list[Step] = []
+    ops: list[PlanStep] = []
     items: dict[object, Item] = {}
     for n in range(3):
-        ops += [Step(f"a{n}", (f"x{n}",), (f"u{n}",)), Step(f"b{n}", (f"u{n}",), (f"y{n}",))]
+        ops += [
+            PlanStep(f"a{n}", (f"x{n}",), (f"u{n}",)),
+            PlanStep(f"b{n}", (f"u{n}",), (f"y{n}",)),
+        ]
         items[f"x{n}"] = Item(f"x{n}", Role.INPUT, 40, f"x{n}")
         for name in (f"u{n}", f"y{n}"):
             items[name] = Item(name, Role.INTERNAL, 10, name)
-    ops.append(Step("last", ("y0", "y1", "y2", "w"), ("z",)))
+    ops.append(PlanStep("last", ("y0", "y1", "y2", "w"), ("z",)))
     items["w"] = Item("w", Role.WEIGHT, weight, "w")
     items["z"] = Item("z", Role.INTERNAL, 10, "z", stored=True)
     return ops, items
