@@ -4,6 +4,7 @@ Nothing here estimates: the commands of a kernel, a Load or a Store are generate
 and the cycle model says how long each takes.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -29,7 +30,7 @@ from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.image import load_pack
 from xdsl_tpu.backend.local.int8_conv import load_coefficients, loads_in_parts
 from xdsl_tpu.backend.local.shapes import of_value
-from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
+from xdsl_tpu.backend.local.transfer import load_merged, load_slice, parts_of_load, store_slice
 from xdsl_tpu.backend.tensor import GlobalTensor
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
@@ -55,10 +56,14 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """GDMA cycles of a Load, and TIU cycles of what it fills itself (the pads of filter taps)."""
+    """GDMA cycles of a Load, and TIU cycles of what it fills itself (the pads of filter taps).
+
+    `parts`: in so many parts of its channels it is loaded.
+    """
 
     gdma: float
     tiu: int = 0
+    parts: int = 1
 
 
 def measure(
@@ -129,7 +134,9 @@ def measure_load(
         load_coefficients(emitter, user, target, source)
     else:
         load_slice(emitter, target, source)
-    return Moved(emitter.gdma_cycles, emitter.tiu_cycles)
+    size = math.prod(target.tensor.shape) * target.tensor.dtype.bytes
+    parts = parts_of_load(target.tensor.shape, size, chip)
+    return Moved(emitter.gdma_cycles, emitter.tiu_cycles, parts)
 
 
 def measure_taps(

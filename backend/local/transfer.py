@@ -146,20 +146,29 @@ def _streamed(
     local: LocalTensor, ddr: GlobalTensor, chip: Chip
 ) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
     n, c, h, w = local.shape
-    if n > 1 or c <= chip.lanes or ddr.bytes < STREAMED_BYTES:
+    at_once = _lanes_at_once(local.shape, ddr.bytes, chip)
+    if at_once >= c:
         yield local, ddr
         return
-    for group in cut(c, _lanes_at_once(c, ddr.bytes, chip)):
+    for group in cut(c, at_once):
         start, shape = (0, group.start, 0, 0), (n, group.size, h, w)
         yield local.window(start, shape, chip), ddr.window(start, shape)
 
 
-def _lanes_at_once(channels: int, size: int, chip: Chip) -> int:
-    """How many channels of a load of `size` bytes are one transfer, in whole lane groups.
+def parts_of_load(shape: Shape4, size: int, chip: Chip) -> int:
+    """In how many transfers `size` bytes are loaded, some lane groups at a time."""
+    return ceil_div(shape[1], _lanes_at_once(shape, size, chip))
+
+
+def _lanes_at_once(shape: Shape4, size: int, chip: Chip) -> int:
+    """How many channels of a load of `size` bytes are one transfer: all, or whole lane groups.
 
     The first of p transfers that take T cycles, and S each before their first byte, is done after
     S + T/p, the last after S*p + T: both together are least for p = sqrt(T/S).
     """
+    n, channels, _, _ = shape
+    if n > 1 or channels <= chip.lanes or size < STREAMED_BYTES:
+        return channels
     groups = ceil_div(channels, chip.lanes)
     if chip.load_start_cycles:
         cycles = size / chip.load_bytes_per_cycle

@@ -13,13 +13,15 @@ from typing import NamedTuple
 class Step(NamedTuple):
     """Cycles of one op of a straight group: computing, loading inputs, loading weights.
 
-    `local_bytes`: what it needs of every lane, weights aside.
+    `local_bytes`: what it needs of every lane, weights aside. `parts`: it works with so many parts
+    of the weights, one after the other, each as soon as it is loaded.
     """
 
     tiu: float
     loads: float
     weights: float
     local_bytes: int
+    parts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +79,15 @@ class Course(NamedTuple):
     gdma_by_gdma: float = 0.0
 
     def after(self, step: Step, ahead: float) -> "Course":
-        """One op further. `ahead`: how many cycles it takes to fill what there is room for; until
-        the op is done its own weights are part of that."""
-        tiu, loads, weights, _ = step
+        """One op further. `ahead`: how many cycles it takes to fill what there is room for; of the
+        op's own weights the last part is there until it is done."""
+        tiu, loads, weights, _, parts = step
+        part, last = weights / parts, tiu / parts
         loaded, moved = self.loaded + loads, loads + weights
         gdma, by_gdma = self.gdma + moved, self.gdma_by_gdma + moved
-        done = max(self.tiu, loaded, gdma) + tiu
-        done_by_gdma = max(self.tiu_by_gdma, by_gdma) + tiu
-        beside = max(0.0, ahead - weights)
+        first, beside = part - weights, max(0.0, ahead - part)
+        done = max(max(self.tiu, loaded, gdma + first) + tiu, gdma + last)
+        done_by_gdma = max(max(self.tiu_by_gdma, by_gdma + first) + tiu, by_gdma + last)
         gdma, by_gdma = max(gdma, done - beside), max(by_gdma, done_by_gdma - beside)
         return Course(loaded, done, done_by_gdma, gdma, by_gdma)
 

@@ -16,7 +16,6 @@ from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
-from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.layer_group.clock import (
     BEGIN,
@@ -30,8 +29,15 @@ from xdsl_tpu.passes.layer_group.clock import (
     Transfer,
 )
 from xdsl_tpu.passes.layer_group.group_type import RangeTypes
-from xdsl_tpu.passes.layer_group.lmem_size import alignment, element_bits, eu_aligned, lane_bytes
-from xdsl_tpu.passes.layer_group.model import Group, ring_by_op
+from xdsl_tpu.passes.layer_group.lmem_size import (
+    alignment,
+    cycles_to_fill,
+    element_bits,
+    eu_aligned,
+    lane_bytes,
+    op_bytes,
+)
+from xdsl_tpu.passes.layer_group.model import Group, rings
 from xdsl_tpu.passes.layer_group.moves import find_moves
 from xdsl_tpu.passes.layer_group.neighbours import Neighbours
 from xdsl_tpu.passes.layer_group.packs import may_pack
@@ -53,6 +59,7 @@ class _OpCost:
     tiu: float
     operands: tuple[tuple[int, bool, Moved], ...]
     local_bytes: int
+    parts: int
 
 
 class CostTable:
@@ -68,7 +75,7 @@ class CostTable:
         self.types = RangeTypes(ops, chip.lanes)
         self.position = {op: index for index, op in enumerate(ops)}
         self.moves = find_moves(ops, is_global, prices)
-        self.ring_low = [0] * len(ops)
+        self.ring_low, self.next_low = [0] * len(ops), [0] * len(ops)
         self.whole = {kind: Part(kind, chip.lanes) for kind in GroupType}
         self._ops: dict[Hashable, _OpCost | None] = {}
         self._runs: dict[int, _Run] = {}
@@ -84,19 +91,21 @@ class CostTable:
 
     def set_ring(self, groups: Sequence[Group]) -> None:
         """Let weights run ahead only as far as the ring of these groups allows."""
-        low_of = dict(ring_by_op(groups))
-        low = 0
+        low_of = {op: (inside, low) for op, inside, low in rings(groups)}
+        lows = 0, 0
         for index in reversed(range(len(self.ops))):
-            low = low_of.get(self.ops[index], low)
-            self.ring_low[index] = low
+            lows = low_of.get(self.ops[index], (lows[1], lows[1]))
+            self.ring_low[index], self.next_low[index] = lows
         self._runs.clear()
 
     def ahead(self, index: int, local_bytes: int) -> float:
-        """How many cycles it takes to fill what an op or group, the last being op `index`, leaves
-        of local memory."""
-        used = max(local_bytes, self.ring_low[index])
-        free = max(0, self.chip.local_bytes - used) * self.chip.lanes
-        return free / self.chip.load_bytes_per_cycle
+        """How many cycles it takes to fill what op `index` leaves of local memory to weights of its
+        group."""
+        return cycles_to_fill(max(local_bytes, self.ring_low[index]), self.chip)
+
+    def next_ahead(self, index: int, local_bytes: int = 0) -> float:
+        """The same for weights of what follows an op or group that ends with op `index`."""
+        return cycles_to_fill(max(local_bytes, self.next_low[index]), self.chip)
 
     def after_alone(self, clock: Clock, index: int) -> Clock:
         """The clock after an op that works from DDR, with the movement that it makes necessary."""
@@ -108,15 +117,15 @@ class CostTable:
         )
         is_view = all(view_of(result) is not None for result in op.results)
         if is_view or op in self.moves.deferred:
-            return clock.after_alone(debts, debts, self.ahead(index, 0)) if debts else clock
+            return clock.after_alone(debts, debts, self.next_ahead(index)) if debts else clock
         own = self.prices.alone(op)
-        ahead = self.ahead(index, own.local_bytes)
+        ahead = self.next_ahead(index, own.local_bytes)
         cycles = own.cycles if self.prices.has_kernel(op) else NEVER
         return clock.after_alone(debts + cycles, debts + own.gdma, ahead)
 
     def after_sliced(self, clock: Clock, group: Group, cost: SlicedCost) -> Clock:
         """The clock after a group of several slices."""
-        ahead = self.ahead(self.position[group.ops[-1]], group.plan.activations)
+        ahead = self.next_ahead(self.position[group.ops[-1]], group.plan.activations)
         return clock.after_alone(cost.total, cost.moved, ahead)
 
     def straight(self, end: int, first: int) -> Iterator[tuple[int, Passage]]:
@@ -133,7 +142,7 @@ class CostTable:
             else:
                 stores += self._stores(start, start + 1, end, kind)
             if course is not None:
-                yield start, course.stored(stores, self.ahead(end - 1, 0))
+                yield start, course.stored(stores, self.next_ahead(end - 1))
 
     def cost(self, start: int, end: int) -> Cost | None:
         """What ops[start:end] take as one straight group; None when a kernel cannot work on the
@@ -149,7 +158,7 @@ class CostTable:
         course = BEGIN
         for index, step in enumerate(cost.steps, start):
             course = course.after(step, self.ahead(index, step.local_bytes))
-        return course.stored(cost.stores, self.ahead(start + len(cost.steps) - 1, 0))
+        return course.stored(cost.stores, self.next_ahead(start + len(cost.steps) - 1))
 
     def further(
         self, course: Course | None, index: int, start: int, end: int, kind: GroupType
@@ -173,7 +182,7 @@ class CostTable:
                     weights += price.gdma
                 else:
                     loads += price.gdma
-        return Step(tiu, loads, weights, own.local_bytes)
+        return Step(tiu, loads, weights, own.local_bytes, own.parts)
 
     def _stores(self, start: int, stop: int, end: int, kind: GroupType) -> float:
         """What is stored of the results of ops[start:stop] in a group that ends before `end`."""
@@ -213,17 +222,8 @@ class CostTable:
                     weights += price.gdma
                 else:
                     loads += price.gdma
-            steps.append(Step(tiu, loads, weights, self._local_bytes(op, part)))
+            steps.append(Step(tiu, loads, weights, op_bytes(op, part.sizes, self.chip)))
         return Cost(tuple(steps), sum(self.store(value, part) for value in slicing.stored))
-
-    def _local_bytes(self, op: Operation, part: Part) -> int:
-        """What an op needs of every lane, weights aside. A view needs no more than what it sees."""
-        values = op.operands if isinstance(op, LocalReshape) else (*op.operands, *op.results)
-        return sum(
-            lane_bytes(part.sizes(value), element_bits(value), True, self.chip)
-            for value in dict.fromkeys(values)
-            if not is_none(value) and not is_weight(value)
-        )
 
     def sliced(self, group: Group) -> SlicedCost | None:
         """The cost of a group of several slices, of the core that takes longest; None when a
@@ -287,16 +287,18 @@ class CostTable:
         tiu = self.kernel(index, part, end)
         if tiu is None:
             return None
-        operands = [
-            (
-                self._since(index, place, value),
-                is_weight(value),
-                self.load(op, place, part, None if is_weight(value) else (start, end), True),
-            )
-            for place, value in enumerate(op.operands)
-            if not is_none(value)
-        ]
-        return _OpCost(tiu, tuple(operands), self._local_bytes(op, part))
+        assert isinstance(op, LocalGen)
+        by_channel, parts = op.channel_weights(), 1
+        operands: list[tuple[int, bool, Moved]] = []
+        for place, value in enumerate(op.operands):
+            if is_none(value):
+                continue
+            held = is_weight(value)
+            price = self.load(op, place, part, None if held else (start, end), True)
+            operands.append((self._since(index, place, value), held, price))
+            if held and place in by_channel:
+                parts = max(parts, price.parts)
+        return _OpCost(tiu, tuple(operands), op_bytes(op, part.sizes, self.chip), parts)
 
     def _since(self, index: int, place: int, value: SSAValue) -> int:
         """The last op before an operand that makes or reads the same value; -1 if none does."""

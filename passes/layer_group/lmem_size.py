@@ -1,17 +1,18 @@
 """Bytes that values take in the local memory of one lane (docs/hardware/groups.md#sizes)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, tap_reader
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top import WeightOp
-from xdsl_tpu.dialects.tpu.local import stored_type
+from xdsl_tpu.dialects.tpu.local import LocalReshape, stored_type
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.layer_group.values import ValueSlices
 from xdsl_tpu.passes.tensors import is_weight
@@ -33,6 +34,22 @@ def lane_bytes(part: Ncdhw, bits: int, eu_align: bool, chip: Chip) -> int:
     if eu_align:
         row = -(-row // chip.eu_bytes) * chip.eu_bytes
     return part.n * part.d * -(-part.c // chip.lanes) * row
+
+
+def cycles_to_fill(used: int, chip: Chip) -> float:
+    """How long it takes to load what fits into local memory beside `used` bytes of every lane."""
+    return max(0, chip.local_bytes - used) * chip.lanes / chip.load_bytes_per_cycle
+
+
+def op_bytes(op: Operation, sizes: Callable[[SSAValue], Ncdhw], chip: Chip) -> int:
+    """Bytes per lane of what an op reads and makes, weights aside. A view needs no more than what
+    it sees."""
+    values = op.operands if isinstance(op, LocalReshape) else (*op.operands, *op.results)
+    return sum(
+        lane_bytes(sizes(value), element_bits(value), True, chip)
+        for value in dict.fromkeys(values)
+        if not is_none(value) and not is_weight(value)
+    )
 
 
 def value_bytes(value: SSAValue, slices: ValueSlices, chip: Chip) -> int:

@@ -186,14 +186,14 @@ def _patient(
     return plain
 
 
-def ring_by_op(groups: Sequence[Group]) -> Iterator[tuple[Operation, int]]:
-    """Where the ring begins for weights that are loaded as soon as an op is done: what its group
-    still needs lies below, and activations of the groups that are still to come. At the end of a
-    group weights of the next one are loaded, above all that either needs."""
+def rings(groups: Sequence[Group]) -> Iterator[tuple[Operation, int, int]]:
+    """Where the ring begins for weights that are loaded as soon as an op is done: for those of its
+    group above what that still needs, for those of the next one above all that either needs; both
+    above activations of the groups that are still to come."""
     for group, low, later in zip(groups, ring_lows(groups), _laters(groups), strict=True):
-        for step, op in enumerate(group.ops[:-1], 1):
-            yield op, max(group.plan.lows[step + 1], later) if _is_straight(group) else low
-        yield group.ops[-1], low
+        for step, op in enumerate(group.ops, 1):
+            inside = max(group.plan.lows[step + 1], later) if _is_straight(group) else low
+            yield op, inside, low
 
 
 def ring_lows(groups: Sequence[Group]) -> list[int]:

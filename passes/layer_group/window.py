@@ -6,14 +6,16 @@ search's own, for these ops alone.
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_not_local
-from xdsl_tpu.passes.layer_group.clock import Clock
+from xdsl_tpu.passes.layer_group.clock import BEGIN, Clock, Step
 from xdsl_tpu.passes.layer_group.cost import CostTable
+from xdsl_tpu.passes.layer_group.lmem_size import cycles_to_fill, op_bytes
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.moves import is_kept_global
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
@@ -25,6 +27,20 @@ from xdsl_tpu.passes.layer_group.values import GroupType, Secs
 from xdsl_tpu.passes.tensors import is_weight, size_in_bytes
 
 
+@dataclass(frozen=True)
+class Taken:
+    """What some ops take from an idle machine: until all is stored, in how many of these cycles the
+    GDMA is busy, and for how many it could have loaded weights of what follows meanwhile."""
+
+    cycles: float
+    moved: float
+    ahead: float
+
+
+IMPOSSIBLE = Taken(math.inf, math.inf, 0)
+"""There are no such commands."""
+
+
 class WindowCosts:
     """Costs of windows of ops, with everything that was measured for the ones before."""
 
@@ -32,64 +48,72 @@ class WindowCosts:
         self.chip = chip
         self.prices = Prices(chip)
 
-    def cycles(self, ops: Sequence[Operation]) -> float:
-        """From an idle machine until ops that follow each other have stored what others read,
-        and these have loaded it.
+    def window(self, ops: Sequence[Operation]) -> Taken:
+        """What ops that follow each other take until others have loaded what they read of it.
 
         What comes from a group of one slice needs no load, as that group may go on behind the
-        window. Weights must be laid out for the kernels already. Infinite when there are no
-        commands for one of the ops.
+        window. Weights must be laid out for the kernels already.
         """
         if not all(self._has_commands(op) for op in ops):
-            return math.inf
+            return IMPOSSIBLE
         bases = base_groups(ops, why_not_local)
         search = OptimalSearch(Searcher(self.chip, self.prices.scratch), self.prices, bases)
-        parts = search.planned()
-        return parts[-1].after.end + sum(self._loads(value) for value in _stored(search.ops, parts))
-
-    def moved(self, ops: Sequence[Operation]) -> float:
-        """In how many of the cycles of a window, as `cycles` has it, the GDMA is busy."""
-        bases = base_groups(ops, why_not_local)
-        search = OptimalSearch(Searcher(self.chip, self.prices.scratch), self.prices, bases)
-        parts, total = search.planned(), 0.0
+        parts, moved = search.planned(), 0.0
         for part in parts:
             inside = search.ops[part.start : part.end]
             if part.group is None:
-                total += sum(self.prices.alone(op).gdma for op in inside)
+                moved += sum(self.prices.alone(op).gdma for op in inside)
             elif part.group.is_straight:
                 cost = search.costs.cost(part.start, part.end)
-                total += cost.moved if cost is not None else 0
+                moved += cost.moved if cost is not None else 0
             else:
-                cost = search.costs.sliced(part.group)
-                total += cost.moved if cost is not None else 0
-        return total + sum(self._loads(value) for value in _stored(search.ops, parts))
+                sliced = search.costs.sliced(part.group)
+                moved += sliced.moved if sliced is not None else 0
+        loads = sum(self._loads(value) for value in _stored(search.ops, parts))
+        end = parts[-1].after
+        return Taken(end.end + loads, moved + loads, end.end - end.gdma)
 
-    def straight(self, ops: Sequence[Operation]) -> tuple[float, float]:
-        """From an idle machine until ops that follow each other are done as one group of one slice,
-        what other ops read of them stored; and in how many of these cycles the GDMA is busy. Loads
-        do what movement in front of the ops does.
-
-        Infinite when that is no group.
-        """
+    def straight(self, ops: Sequence[Operation]) -> Taken:
+        """What ops that follow each other take as one group of one slice, what other ops read of
+        them stored. Loads do what movement in front of the ops does."""
         bases = base_groups(ops, why_not_local)
         is_global = [is_kept_global(base) for base in bases for _ in base.ops]
         first = next((place for place, alone in enumerate(is_global) if not alone), len(ops))
         if any(is_global[first:]) or first == len(ops):
-            return math.inf, math.inf
+            return IMPOSSIBLE
         searcher = Searcher(self.chip, self.prices.scratch)
         if not isinstance(searcher.plan(ops[first:], Secs()), Group):
-            return math.inf, math.inf
+            return IMPOSSIBLE
         table = CostTable(ops, is_global, self.chip, self.prices)
         cost = table.cost(first, len(ops))
         if cost is None:
-            return math.inf, math.inf
-        return Clock().after_straight(table.passage(first, cost)).end, cost.moved
+            return IMPOSSIBLE
+        end = Clock().after_straight(table.passage(first, cost))
+        return Taken(end.end, cost.moved, end.end - end.gdma)
 
-    def computed(self, ops: Sequence[Operation]) -> float:
-        """TIU cycles of ops, wherever their values lie."""
-        whole = Part(GroupType.NORMAL, self.chip.lanes)
-        local = (op for op in ops if why_not_local(op) is None)
-        return sum(self.prices.compute(op, whole) or self.prices.alone(op).cycles for op in local)
+    def network(self, ops: Sequence[Operation], window: Sequence[Operation], taken: Taken) -> float:
+        """When all ops of a network are done if those of a window, in one place, take so much.
+
+        All others count by what they compute and the weights that they load, as if their values
+        never left local memory.
+        """
+        clock, inside = Clock(), set(window)
+        whole, seen = Part(GroupType.NORMAL, self.chip.lanes), set[SSAValue]()
+        for op in ops:
+            if op is window[0]:
+                clock = clock.after_alone(taken.cycles, taken.moved, taken.ahead)
+            if op in inside or why_not_local(op) is not None:
+                continue
+            weights = {value for value in op.operands if is_weight(value)} - seen
+            seen |= weights
+            loads = sum(map(size_in_bytes, weights)) / self.chip.load_bytes_per_cycle
+            used = op_bytes(op, whole.sizes, self.chip)
+            tiu = self.prices.compute(op, whole)
+            if tiu is None:
+                tiu = self.prices.alone(op).cycles
+            course = BEGIN.after(Step(tiu, 0, loads, used), cycles_to_fill(used, self.chip))
+            clock = clock.after_straight(course.stored(0, math.inf))
+        return clock.end
 
     def _loads(self, value: SSAValue) -> float:
         """The Load of a value for the first op with a local form that reads it, if there is any."""
@@ -106,12 +130,6 @@ class WindowCosts:
     def changed(self, op: Operation) -> None:
         """Measure an op anew, because its attributes or types are no longer what they were."""
         self.prices.forget(op)
-
-
-def loading(ops: Sequence[Operation], chip: Chip) -> float:
-    """Cycles in which all weights of some ops are loaded."""
-    weights = {value for op in ops for value in op.operands if is_weight(value)}
-    return sum(map(size_in_bytes, weights)) / chip.load_bytes_per_cycle
 
 
 def _stored(ops: Sequence[Operation], parts: Sequence[Planned]) -> Iterator[SSAValue]:

@@ -18,7 +18,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout
 from xdsl_tpu.dialects.interpreters.layouts import FilterShape, reordered_filter_shape
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
-from xdsl_tpu.passes.layer_group.window import WindowCosts, loading
+from xdsl_tpu.passes.layer_group.window import WindowCosts
 from xdsl_tpu.passes.tensors import element_bytes, element_of, required_name, shape_of
 from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, note_row, note_words, with_flags
 
@@ -49,7 +49,7 @@ def choose_merges(
         window = _window(ops, conv)
         plain = _Price(window, ops, costs)
         trials[conv].lay_out(mode)
-        is_plain = math.isfinite(plain.cycles) and plain.is_best(_Price(window, ops, costs))
+        is_plain = math.isfinite(plain.taken.cycles) and plain.is_best(_Price(window, ops, costs))
         chosen[conv] = 0 if is_plain else mode
         trials[conv].lay_out(chosen[conv])
     for trial in trials.values():
@@ -64,24 +64,20 @@ class _Price:
         self, window: Sequence[Operation], ops: Sequence[Operation], costs: WindowCosts
     ) -> None:
         self.window, self.ops, self.costs = window, ops, costs
-        self.cycles = costs.cycles(window)
-        self.moved = costs.moved(window) if math.isfinite(self.cycles) else math.inf
+        self.taken = costs.window(window)
 
     def is_best(self, other: "_Price") -> bool:
-        """Whether the network is done no later than with another form of the convolution.
+        """Whether the network is done no later than with another form of the convolution. Where the
+        faster window moves no more, nothing around it matters."""
+        mine, theirs = self.taken, other.taken
+        if (mine.cycles <= theirs.cycles) == (mine.moved <= theirs.moved):
+            return mine.cycles <= theirs.cycles
+        return self.end <= other.end
 
-        It is done when all has been computed and all weights have been loaded. Where the faster
-        window moves no more, that is all the same.
-        """
-        if (self.cycles <= other.cycles) == (self.moved <= other.moved):
-            return self.cycles <= other.cycles
-        weights = loading(self.ops, self.costs.chip)
-        if weights + max(self.moved, other.moved) <= min(self.cycles, other.cycles):
-            return self.cycles <= other.cycles
-        inside = set(self.window)
-        around = self.costs.computed([op for op in self.ops if op not in inside])
-        ends = [max(around + p.cycles, weights + p.moved) for p in (self, other)]
-        return ends[0] <= ends[1]
+    @property
+    def end(self) -> float:
+        """When the network is done."""
+        return self.costs.network(self.ops, self.window, self.taken)
 
 
 def _window(ops: Sequence[Operation], conv: tpu.Conv2DOp) -> Sequence[Operation]:

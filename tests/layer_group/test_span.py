@@ -51,6 +51,13 @@ def test_weights_of_late_ops_do_not_hold_up_early_ones() -> None:
     assert after(Clock(), [(100, 0, 10), (10, 0, 100)], 1000).chain == 120
 
 
+@pytest.mark.parametrize(("tiu", "expected"), [(100, 120), (40, 90)])
+def test_an_op_begins_with_the_first_part_of_its_weights(tiu: float, expected: float) -> None:
+    """And is done when it has worked with the last one, here of four."""
+    passage = BEGIN.after(Step(tiu, 0, 80, 0, parts=4), 1000).stored(0, 1000)
+    assert Clock().after_straight(passage).chain == expected
+
+
 def test_weights_come_while_what_is_in_front_of_a_group_is_worked_on() -> None:
     steps = [(50.0, 20.0, 70.0)]
     assert after(Clock(100, 100), steps, 1000) == Clock(240, 190)

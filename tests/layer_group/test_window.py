@@ -42,7 +42,7 @@ def test_only_what_slices_store_is_loaded_again(size: int, is_straight: bool) ->
     again = prices.load(reader, 0, Part(GroupType.NORMAL, chip.lanes)).gdma
     assert again > 0
     expected = part.after.end + (0 if is_straight else again)
-    assert WindowCosts(chip).cycles(window) == expected
+    assert WindowCosts(chip).window(window).cycles == expected
 
 
 def test_what_nothing_loads_costs_no_load() -> None:
@@ -53,4 +53,4 @@ def test_what_nothing_loads_costs_no_load() -> None:
     bases = base_groups(convs, why_not_local)
     parts = OptimalSearch(Searcher(chip, prices.scratch), prices, bases).planned()
     assert parts[-1].group is None or not parts[-1].group.is_straight
-    assert WindowCosts(chip).cycles(convs) == parts[-1].after.end
+    assert WindowCosts(chip).window(convs).cycles == parts[-1].after.end
