@@ -23,7 +23,7 @@ from xdsl_tpu.dialects.names import LAYER, layer_of, name_loc
 from xdsl_tpu.dialects.traits import InOutSameShape
 from xdsl_tpu.passes.graph import tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
-from xdsl_tpu.passes.layer_group.window import WindowCosts
+from xdsl_tpu.passes.layer_group.window import WindowCosts, loading
 from xdsl_tpu.passes.module_state import chip_of, cores_of
 from xdsl_tpu.passes.tensors import functions, is_weight, required_name, shape_of
 
@@ -54,9 +54,9 @@ class CutBandsPass(ModulePass):
     it makes, even where there is room for all of it. Bands are ops of their own in a group of one
     slice: the next is loaded while one is computed, and results stay. How many ops behind an input
     are cut into how many bands is decided by the cycles of the groups that can be made of them
-    and the ops behind, and, if more is moved then, by when the network is done with them. Where
-    several cores work nothing is cut: they share the slices of a group. `chip` is a name or a
-    `.toml` description, by default `module.chip`.
+    and the ops behind; a network that is not faster stays as it is, and one whose weights take
+    longer than its ops, unless less is moved. Where several cores work nothing is cut: they share
+    the slices of a group. `chip` is a name or a `.toml` description, by default `module.chip`.
     """
 
     name = "cut-bands"
@@ -267,12 +267,9 @@ def _cut_where_faster(
             if taken.cycles >= last < math.inf:
                 break
             last = taken.cycles
-    if best is None:
+    is_bound = loading(ops, costs.chip) >= costs.computed(ops)
+    if best is None or (fewest.moved >= plain.moved and is_bound):
         return
-    if fewest.moved >= plain.moved:
-        ends = [costs.network(ops, chain, taken) for taken in (plain, fewest)]
-        if ends[0] <= ends[1]:
-            return
     end, count = best
     bands = _bands(chain[:end], count)
     assert bands is not None

@@ -153,7 +153,7 @@ def rechained(groups: Sequence[Group], chip: Chip, scratch: ScratchOf) -> list[G
     needs if several cores share that: the TIU waits for what another core has made.
     """
     head: int | None = None
-    late: tuple[Late, ...] = ()
+    late: Sequence[Late] = ()
     chained: list[Group] = []
     for group, low, later in zip(groups, ring_lows(groups), _laters(groups), strict=True):
         if _is_straight(group):

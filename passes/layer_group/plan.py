@@ -101,8 +101,7 @@ class Plan:
 
     `activations` is the memory below the weights. `head` is where the ring goes on. `clear_step`:
     the step of the next slice that may write where a result lies, which must be stored by then.
-    `lows`: where the ring of weights begins for what is loaded in each time step.
-    """
+    `lows`: where the ring of weights begins for what is loaded in each step."""
 
     steps: int
     op_step: Mapping[object, int]
@@ -114,7 +113,7 @@ class Plan:
     activations: int
     head: int
     clear_step: Mapping[object, int] = field(default_factory=dict[object, int])
-    late: tuple[Late, ...] = ()
+    late: Sequence[Late] = ()
     lows: Sequence[int] = ()
 
 
@@ -254,9 +253,7 @@ def _straight(
         scratch_bytes={op.key: op.scratch for op in ops if op.scratch},
         activations=placement.used,
         head=next_head(streams, slots, low, head),
-        late=tuple(
-            Late(places[b.key], places[b.key] + b.size, steps - 1 - b.last) for b in buffers
-        ),
+        late=[Late(places[b.key], places[b.key] + b.size, steps - 1 - b.last) for b in buffers],
         lows=lower,
     )
 

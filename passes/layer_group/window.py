@@ -41,6 +41,10 @@ IMPOSSIBLE = Taken(math.inf, math.inf, 0)
 """There are no such commands."""
 
 
+UNSURE = 0.03
+"""By what share `WindowCosts.network` may be wrong, as it knows only the weights of most ops."""
+
+
 class WindowCosts:
     """Costs of windows of ops, with everything that was measured for the ones before."""
 
@@ -91,7 +95,18 @@ class WindowCosts:
         end = Clock().after_straight(table.passage(first, cost))
         return Taken(end.end, cost.moved, end.end - end.gdma)
 
-    def network(self, ops: Sequence[Operation], window: Sequence[Operation], taken: Taken) -> float:
+    def computed(self, ops: Sequence[Operation]) -> float:
+        """TIU cycles of ops, wherever their values lie."""
+        whole = Part(GroupType.NORMAL, self.chip.lanes)
+        local = (op for op in ops if why_not_local(op) is None)
+        return sum(self.prices.compute(op, whole) or self.prices.alone(op).cycles for op in local)
+
+    def network(
+        self,
+        ops: Sequence[Operation],
+        window: Sequence[Operation],
+        taken: Taken,
+    ) -> float:
         """When all ops of a network are done if those of a window, in one place, take so much.
 
         All others count by what they compute and the weights that they load, as if their values
@@ -111,7 +126,8 @@ class WindowCosts:
             tiu = self.prices.compute(op, whole)
             if tiu is None:
                 tiu = self.prices.alone(op).cycles
-            course = BEGIN.after(Step(tiu, 0, loads, used), cycles_to_fill(used, self.chip))
+            ahead = cycles_to_fill(used, self.chip)
+            course = BEGIN.after(Step(tiu, 0, loads, used), ahead)
             clock = clock.after_straight(course.stored(0, math.inf))
         return clock.end
 
@@ -130,6 +146,12 @@ class WindowCosts:
     def changed(self, op: Operation) -> None:
         """Measure an op anew, because its attributes or types are no longer what they were."""
         self.prices.forget(op)
+
+
+def loading(ops: Sequence[Operation], chip: Chip) -> float:
+    """Cycles in which all weights of some ops are loaded."""
+    weights = {value for op in ops for value in op.operands if is_weight(value)}
+    return sum(map(size_in_bytes, weights)) / chip.load_bytes_per_cycle
 
 
 def _stored(ops: Sequence[Operation], parts: Sequence[Planned]) -> Iterator[SSAValue]:

@@ -18,7 +18,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout
 from xdsl_tpu.dialects.interpreters.layouts import FilterShape, reordered_filter_shape
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
-from xdsl_tpu.passes.layer_group.window import WindowCosts
+from xdsl_tpu.passes.layer_group.window import UNSURE, WindowCosts, loading
 from xdsl_tpu.passes.tensors import element_bytes, element_of, required_name, shape_of
 from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, note_row, note_words, with_flags
 
@@ -67,12 +67,23 @@ class _Price:
         self.taken = costs.window(window)
 
     def is_best(self, other: "_Price") -> bool:
-        """Whether the network is done no later than with another form of the convolution. Where the
-        faster window moves no more, nothing around it matters."""
+        """Whether the network is done no later than with another form of the convolution.
+
+        It is done when all has been computed and all weights have been loaded, unless there is too
+        little room to load them meanwhile. Where the faster window moves no more, that is all the
+        same.
+        """
         mine, theirs = self.taken, other.taken
-        if (mine.cycles <= theirs.cycles) == (mine.moved <= theirs.moved):
-            return mine.cycles <= theirs.cycles
-        return self.end <= other.end
+        weights, fewest = loading(self.ops, self.costs.chip), min(mine.cycles, theirs.cycles)
+        is_faster = mine.cycles <= theirs.cycles
+        if is_faster == (mine.moved <= theirs.moved):
+            return is_faster
+        if weights + max(mine.moved, theirs.moved) <= fewest:
+            return is_faster
+        inside = set(self.window)
+        around = self.costs.computed([op for op in self.ops if op not in inside])
+        ends = [max(around + taken.cycles, weights + taken.moved) for taken in (mine, theirs)]
+        return ends[0] <= ends[1] and self.end <= (1 + UNSURE) * other.end
 
     @property
     def end(self) -> float:
