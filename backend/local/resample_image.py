@@ -204,14 +204,16 @@ def _runs(
     """The runs, and the dimensions of their commands, that take the fewest cycles."""
     key = chip, axis, first, out.shape, out.strides, out.dtype, x.strides, blending is None
     if key not in _found:
+        program = Program(name="", chip=chip.name, quantize="")
+        emitter = Emitter(chip, program)
         prices: dict[Hashable, float] = {}
 
         def price(run: Run, dims: Dims) -> float:
             kind = run.count, run.length, run.by, run.step, dims
             if kind not in prices:
-                program = Program(name="", chip=chip.name, quantize="")
-                _emit(Emitter(chip, program), axis, run, dims, out, x, blending)
-                prices[kind] = sum(tiu_cycles(command, chip) for command in program.tiu)
+                before = len(program.tiu)
+                _emit(emitter, axis, run, dims, out, x, blending)
+                prices[kind] = sum(tiu_cycles(one, chip) for one in program.tiu[before:])
             return prices[kind]
 
         def priced(runs: list[Run]) -> tuple[float, list[tuple[Run, Dims]]]:

@@ -11,9 +11,9 @@
 // CHECK-NEXT: .input "x" [1,8,4,4]@0x100000200:f32
 // CHECK-NEXT: .output "y" [1,8,4,4]@0x100000000:f32
 // CHECK: .layer 0 tpu.Relu "y"
-// CHECK-NEXT: DMA_tensor.copy id=1 dep=0 dst=@[[X:0x8[0-9a-f]+]]{64,64,64,1} src=[1,2,1,64]@0x100000200:f32{{{[0-9]+}},64,64,1} stride_enable=1 nchw_copy=1
+// CHECK-NEXT: DMA_matrix.matrix_copy id=1 dep=0 dst=[1,2,0,64]@[[X:0x8[0-9a-f]+]]{64,64,0,0} src=[0,0,1,128]@0x100000200:f32{0,0,128,0} stride_enable=1
 // CHECK-NEXT: sAR.max id=1 dep=1 res0=[1,2,1,64]@{{.*}}:f32 opd0=@{{.*}}:f32 opd1=const 0.0:f32
-// CHECK: DMA_tensor.copy id=2 dep=1 dst=@0x100000000{{{[0-9]+}},64,64,1} src=[1,2,1,64]@[[Y:0x8[0-9a-f]+]]:f32{64,64,64,1} stride_enable=1 nchw_copy=1
+// CHECK: DMA_matrix.matrix_copy id=2 dep=1 dst=[0,0,1,128]@0x100000000{0,0,128,0} src=[1,2,0,64]@[[Y:0x8[0-9a-f]+]]:f32{64,64,0,0} stride_enable=1
 // CHECK: sDMA_sys.end_of_stream id=3 dep=0
 module @relu attributes {module.mode = "F32"} {
   module @relu attributes {module.coeff_addr = 4294967296 : i64, module.coeff_size = 0 : i64, module.neuron_addr = 4294967296 : i64, module.neuron_size = 4096 : i64} {
@@ -43,8 +43,8 @@ module @relu6 attributes {module.mode = "F16"} {
 
 // Both operands are loaded before the sum, which waits for the second load.
 // CHECK-LABEL: .program "add"
-// CHECK: DMA_tensor.copy id=1 dep=0 dst=@[[A:0x8000[0-9a-f]+]]{{.*}} src={{.*}}@0x100000200:f32
-// CHECK-NEXT: DMA_tensor.copy id=2 dep=0 dst=@[[B:0x8000[0-9a-f]+]]{{.*}} src={{.*}}@0x100000400:f32
+// CHECK: DMA_matrix.matrix_copy id=1 dep=0 dst={{.*}}@[[A:0x8000[0-9a-f]+]]{{.*}} src={{.*}}@0x100000200:f32
+// CHECK-NEXT: DMA_matrix.matrix_copy id=2 dep=0 dst={{.*}}@[[B:0x8000[0-9a-f]+]]{{.*}} src={{.*}}@0x100000400:f32
 // CHECK-NEXT: sAR.add id=1 dep=2 res0=[1,2,1,64]@{{.*}}:f32 opd0=@{{.*}}:f32 opd1=@{{.*}}:f32
 module @add attributes {module.mode = "F32"} {
   module @add attributes {module.coeff_addr = 4294967296 : i64, module.coeff_size = 0 : i64, module.neuron_addr = 4294967296 : i64, module.neuron_size = 4096 : i64} {
