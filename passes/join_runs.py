@@ -15,7 +15,7 @@ from itertools import groupby
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
+from xdsl_tpu.passes.layer_group.base_groups import ordered_ops, why_not_local
 from xdsl_tpu.passes.tensors import is_weight, size_in_bytes
 
 
@@ -36,7 +36,7 @@ def join_runs(block: Block) -> None:
     Done only where fewer bytes come from DDR and go there for it: a value that a run makes for
     others is stored once, and every run loads what it reads of others.
     """
-    ops = computing_ops(block)
+    ops = ordered_ops(block)
     made = [_Run(tuple(run), local) for local, run in groupby(ops, lambda op: not _parts(op))]
     runs = _joined(made)
     if not _send_back(runs) and len(runs) == len(made):

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
+from xdsl_tpu.passes.layer_group.base_groups import ordered_ops, why_not_local
 from xdsl_tpu.passes.tensors import is_weight, size_in_bytes
 
 View = tpu.ReshapeOp | tpu.SqueezeOp | tpu.UnsqueezeOp
@@ -37,7 +37,7 @@ def gather_views(block: Block) -> None:
     They go to an op without a local form if there is one on their way; of several on the same way,
     all to one place: the one at which the fewest bytes are made before and used behind.
     """
-    ops = computing_ops(block)
+    ops = ordered_ops(block)
     is_local = {op: why_not_local(op) is None for op in ops}
     chains = _chains(ops, is_local)
     if not chains:

@@ -5,6 +5,7 @@ docs/hardware/groups.md#base-groups.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
@@ -32,6 +33,16 @@ class BaseGroup:
 def computing_ops(block: Block) -> list[Operation]:
     """The ops of a function that compute something, in order."""
     return [op for op in block.ops if not isinstance(op, _NOT_COMPUTED)]
+
+
+def ordered_ops(block: Block) -> list[Operation]:
+    """Those of them that may change places: what is behind a Join is how the result is seen, and
+    stays there (`part-results`)."""
+    return [op for op in takewhile(_is_no_join, block.ops) if not isinstance(op, _NOT_COMPUTED)]
+
+
+def _is_no_join(op: Operation) -> bool:
+    return not isinstance(op, tpu.JoinOp)
 
 
 def why_global(op: Operation) -> str | None:

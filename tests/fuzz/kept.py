@@ -74,4 +74,17 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         (),
         "INT8",
     ),
+    "a result of parts with views behind it": (
+        Recipe(
+            ((22, 1),),
+            (
+                Step("Relu", (0,), (22, 1)),
+                Step("Concat", (1, 0), (44, 1), {"axis": 0}),
+                Step("Relu", (2,), (44, 1)),
+                Step("Concat", (3, 0), (66, 1), {"axis": 0}),
+                Step("Relu", (4,), (66, 1)),
+            ),
+        ),
+        (),
+    ),
 }
