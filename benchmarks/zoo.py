@@ -93,13 +93,16 @@ def measure(work: Sequence[Task], jobs: int, seed: int, limit: float) -> Iterato
         pool.shutdown(cancel_futures=True)
 
 
-def resumed(path: Path, arguments: Mapping[str, Any], work: Sequence[Task]) -> dict[int, Row]:
-    """Position and row of the tasks whose rows an earlier run has left in a file; none without it.
+def resumed(
+    path: Path, arguments: Mapping[str, Any], work: Sequence[Task]
+) -> tuple[dict[int, Row], list[Row]]:
+    """Position and row of the tasks whose rows an earlier run has left in a file, and the rows of
+    other tasks; none without it.
 
     Raises ValueError when the file is something else, or of a run with other arguments.
     """
     if not path.exists():
-        return {}
+        return {}, []
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         before: dict[str, Any] = found["arguments"]
@@ -111,12 +114,13 @@ def resumed(path: Path, arguments: Mapping[str, Any], work: Sequence[Task]) -> d
     if other:
         raise ValueError(f"{path}: of a run with {' '.join(other)}; give another --json")
     names = {one.name for one in fields(Row)}
-    rows: dict[int, Row] = {}
-    for at, task in enumerate(work):
-        one = known.get((task.source.stem, task.quantize))
-        if one is not None:
-            rows[at] = Row(**{key: value for key, value in one.items() if key in names})
-    return rows
+    rows = {
+        task: Row(**{key: value for key, value in one.items() if key in names})
+        for task, one in known.items()
+    }
+    places = {(task.source.stem, task.quantize): at for at, task in enumerate(work)}
+    ours = {at: rows[task] for task, at in places.items() if task in rows}
+    return ours, [row for task, row in rows.items() if task not in places]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -172,7 +176,7 @@ def main() -> None:
         "models": str(args.models), "seed": args.seed, "time_limit": args.time_limit,
     }  # fmt: skip
     try:
-        finished = resumed(args.json, arguments, work) if args.resume else dict[int, Row]()
+        finished, others = resumed(args.json, arguments, work) if args.resume else ({}, [])
     except ValueError as error:
         sys.exit(str(error))
     places = [at for at in range(len(work)) if at not in finished]
@@ -180,7 +184,7 @@ def main() -> None:
     for at, row in measure(left, args.jobs, args.seed, args.time_limit):
         finished[places[at]] = row
         print(f"[{len(finished)}/{len(work)}] {line(row)}", file=sys.stderr, flush=True)
-        _write(args.json, arguments, [finished[key] for key in sorted(finished)])
+        _write(args.json, arguments, [*others, *(finished[key] for key in sorted(finished))])
     rows = [finished[key] for key in sorted(finished)]
     wide_console(WIDTH).print(table(rows))
     for row in rows:

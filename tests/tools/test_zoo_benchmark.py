@@ -130,6 +130,10 @@ def test_a_run_goes_on_where_it_ended(folder: Path, tmp_path: Path) -> None:
     rows = json.loads(figures.read_text(encoding="utf-8"))["networks"]
     assert [row["network"] for row in rows] == ["lookup", "not_supported"]
     assert rows[1] == before[0]
+    figures.write_text(json.dumps({**kept, "networks": rows[1:]}), encoding="utf-8")
+    run(*options, "--only", "lookup")
+    rows = json.loads(figures.read_text(encoding="utf-8"))["networks"]
+    assert [row["network"] for row in rows] == ["not_supported", "lookup"]
     done = run(*options, "--seed", 1)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.strip().endswith("of a run with --seed 0; give another --json")
