@@ -31,6 +31,7 @@ from xdsl_tpu.passes.lowering.attention_parts import wide_attention
 from xdsl_tpu.passes.lowering.bounds import wrapping
 from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
+from xdsl_tpu.passes.lowering.ends import Ends
 from xdsl_tpu.passes.lowering.int8.table import in_8_bits
 from xdsl_tpu.passes.lowering.integers import INTEGERS, gives_integers, round_others
 from xdsl_tpu.passes.lowering.notes import (
@@ -242,7 +243,8 @@ def _lower(
         options.asymmetric,
         options.by_tables,
     )
-    in_floats = {op: float_mode(op) for op in modes}  # which looks at what is still top IR
+    ends = Ends()
+    in_floats = {op: float_mode(op, ends) for op in modes}  # which looks at what is still top IR
     for op in list(entry.ops):
         # The spread of calibration has changed types of values, not ops: modes still apply.
         if op not in modes:

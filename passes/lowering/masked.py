@@ -11,20 +11,20 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.calibration.ranges import range_of
-from xdsl_tpu.passes.lowering.reach import BOUNDED, CARRIERS, CHOICES, MOVES, is_sum
+from xdsl_tpu.passes.lowering.ends import CARRIERS, Ends
 from xdsl_tpu.passes.tensors import is_weight
 
 
-def is_masked(value: SSAValue, reach: float) -> bool:
+def is_masked(value: SSAValue, reach: float, ends: Ends) -> bool:
     """Whether what a tensor has beyond `reach` comes from a mask, and goes only into functions to
     which the largest number of a narrower type is as good.
 
     A factor makes a mask of what is 0 or 1, `(1 - seen) * -1e9`, before it is added to something.
     """
-    return _is_bounded(value) and _is_made_by_mask(value, reach)
+    return ends.is_bounded(value) and _is_made_by_mask(value, reach, ends)
 
 
-def _is_made_by_mask(value: SSAValue, reach: float) -> bool:
+def _is_made_by_mask(value: SSAValue, reach: float, ends: Ends) -> bool:
     if is_weight(value):
         return True
     op = value.owner
@@ -32,27 +32,10 @@ def _is_made_by_mask(value: SSAValue, reach: float) -> bool:
         return False
     computed = [one for one in op.operands if not is_none(one) and not is_weight(one)]
     if isinstance(op, top.MulConstOp):
-        return _is_added(value) and all(_is_within(one, 1) for one in computed)
-    return all(_is_within(one, reach) or _is_made_by_mask(one, reach) for one in computed)
+        return ends.is_added(value) and all(_is_within(one, 1) for one in computed)
+    return all(_is_within(one, reach) or _is_made_by_mask(one, reach, ends) for one in computed)
 
 
 def _is_within(value: SSAValue, reach: float) -> bool:
     known = range_of(value)
     return known is None or known.threshold <= reach
-
-
-def _is_bounded(value: SSAValue) -> bool:
-    """Whether all that reads a tensor is bounded, or carries its numbers to such a function."""
-    users = [use.operation for use in value.uses]
-    return bool(users) and all(
-        isinstance(op, BOUNDED) or (isinstance(op, CARRIERS) and _is_bounded(op.results[0]))
-        for op in users
-    )
-
-
-def _is_added(value: SSAValue) -> bool:
-    users = [use.operation for use in value.uses]
-    return bool(users) and all(
-        is_sum(op) or (isinstance(op, (*MOVES, *CHOICES)) and _is_added(op.results[0]))
-        for op in users
-    )

@@ -16,6 +16,7 @@ from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.graph import module_of
 from xdsl_tpu.passes.lowering.context import F16_REACH
+from xdsl_tpu.passes.lowering.ends import Ends
 from xdsl_tpu.passes.lowering.exact import exact_ops
 from xdsl_tpu.passes.lowering.fine_parts import NEVER, TOO_FINE, fine_ops
 from xdsl_tpu.passes.lowering.float_moves import float_moves
@@ -62,7 +63,7 @@ def op_modes(
     modes: dict[Operation, str] = {}
     table = with_derived(table, func)
     fine = _fine_sums(func, weights) | fine_ops(func) if mode == "INT8" else set[Operation]()
-    exact = exact_ops(func)
+    exact, ends = exact_ops(func), Ends()
     for op in func.body.block.ops:
         if op.dialect_name() != top.Top.name or isinstance(op, STAY):
             continue
@@ -74,35 +75,35 @@ def op_modes(
         if said is None and precise and isinstance(op, top.AvgPoolOp | top.SoftmaxOp):
             said = "F32"
         if said is None and mode == "INT8" and (op in fine or _loses_an_operand(op, weights)):
-            said = float_mode(op)
+            said = float_mode(op, ends)
         if said is None and mode == "INT8" and op in attention:
-            said = float_mode(op)
+            said = float_mode(op, ends)
         if said in (None, FALLBACK) and op in wide and _said(op, table) is None:
             said = _wide_mode(op, said or mode)
         modes[op] = said or mode
     if set(table.values()) - {mode}:
         said = {op for op in modes if _said(op, table) is not None}
-        _widen_moves(func, mode, modes, said)
+        _widen_moves(func, mode, modes, said, ends)
     if chip is not None and mode == "INT8":
         faster = faster_in_floats(
             func,
             modes,
             chip,
             lambda op: _in_float(op, modes),
-            lambda op: _said(op, table) is not None or float_mode(op) != FALLBACK,
+            lambda op: _said(op, table) is not None or float_mode(op, ends) != FALLBACK,
         )
         modes |= dict.fromkeys(faster, FALLBACK)
     return modes
 
 
 def _widen_moves(
-    func: FuncOp, mode: str, modes: dict[Operation, str], said: Set[Operation]
+    func: FuncOp, mode: str, modes: dict[Operation, str], said: Set[Operation], ends: Ends
 ) -> None:
     """What only moves numbers between ops in wider formats does so in these, too."""
     movable = set(modes) - said
     if mode == "INT8":
         movable &= float_moves(func, modes, lambda op: _in_float(op, modes))
-        modes |= {op: float_mode(op) for op in movable}
+        modes |= {op: float_mode(op, ends) for op in movable}
     narrow = FALLBACK if mode == "INT8" else mode
     if narrow != "F32":
         wide = float_moves(func, modes, lambda op: modes.get(op) == "F32", narrow)
@@ -125,14 +126,15 @@ def _in_float(op: Operation, modes: Mapping[Operation, str]) -> bool:
     return type(op) not in INT8_LOWERINGS or not has_ranges(op)
 
 
-def float_mode(op: Operation) -> str:
+def float_mode(op: Operation, ends: Ends | None = None) -> str:
     """What an op without an 8-bit form is computed in, given the ranges of its tensors.
 
     F16, unless one of them reaches beyond it by more than a mask: then F32, and BF16 for products.
+    `ends` are those of the op's function, where many ops are asked about.
     """
     known = [(value, range_of(value)) for value in (*op.operands, *op.results)]
     far = [value for value, one in known if one is not None and one.threshold > F16_REACH]
-    if all(is_masked(value, F16_REACH) for value in far):
+    if all(is_masked(value, F16_REACH, ends or Ends()) for value in far):
         return FALLBACK
     return "BF16" if isinstance(op, PRODUCTS) else "F32"
 

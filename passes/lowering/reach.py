@@ -12,7 +12,7 @@ choice. Factors are neither, except of masks: what they make is added before it 
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,29 +27,17 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.half_range import LARGEST, LEAST, VANISHING, holds, magnitude
+from xdsl_tpu.passes.lowering.ends import (
+    BOUNDED,
+    CARRIERS,
+    MOVES,
+    Ends,
+    all_readers,
+    is_float_op,
+    is_sum,
+)
 from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import as_numbers
-
-MOVES = (
-    *(top.CastOp, top.ConcatOp, top.Depth2SpaceOp, top.FlattenOp, top.GatherOp, top.GatherNDOp),
-    *(top.GatherElementsOp, top.PadOp, top.PermuteOp, top.ReshapeOp, top.ReverseOp, top.SliceOp),
-    *(top.SplitOp, top.SqueezeOp, top.SwapDimInnerOp, top.TileOp, top.UnsqueezeOp, top.UpsampleOp),
-)
-"""Ops that move numbers and change none."""
-
-CHOICES = (top.MaskedFillOp, top.MaxOp, top.MaxConstOp, top.MinOp, top.MinConstOp, top.WhereOp)
-SUMS = (top.AddOp, top.SubOp)
-CARRIERS = (
-    *(*MOVES, *CHOICES, *SUMS, top.AddConstOp, top.SubConstOp, top.MulConstOp, top.ReluOp),
-    top.ClipOp,
-)
-"""Ops through which a saturated number stays one."""
-
-BOUNDED = (
-    *(top.ArgOp, top.CompareOp, top.CompareConstOp, top.ErfOp, top.HardSigmoidOp, top.LogicalAndOp),
-    *(top.SigmoidOp, top.SignOp, top.SoftmaxOp, top.SoftsignOp, top.TanhOp),
-)
-"""Functions that give the same for 65504 as for anything beyond."""
 
 SCALED = (
     *(*CARRIERS, top.AbsOp, top.AvgPoolOp, top.ConvOp, top.CumSumOp, top.DeconvOp, top.DivOp),
@@ -90,12 +78,11 @@ class Reach:
 
 def f16_reach(func: FuncOp, weights: Weights | None) -> Reach:
     """The ops of top IR that F16 is too narrow for because of constants, and what saturates."""
-    ops = [op for op in func.body.block.ops if _is_float_op(op)]
+    ops = [op for op in func.body.block.ops if is_float_op(op)]
     own = {op: found for op in ops if (found := _unusual(op, weights))}
     if not own:
         return Reach()
-    ends = _Ends.of(ops)
-    found, sizes = Reach(), _sizes(ops, own, ends)
+    found, sizes = Reach(), _sizes(ops, own, Ends())
     fading = _fading(ops, sizes)
     for op in ops:
         result, given = sizes.get(op.results[0], 1.0), _given(op, sizes)
@@ -110,14 +97,6 @@ def f16_reach(func: FuncOp, weights: Weights | None) -> Reach:
             if op in found.wide or one.size > LARGEST:
                 named[required_name(op)] = one.size
     return found
-
-
-def _is_float_op(op: Operation) -> bool:
-    if op.dialect_name() != top.Top.name or not op.results:
-        return False
-    if isinstance(op, top.InputOp | top.WeightOp | top.NoneOp):
-        return False
-    return not is_integer_tensor(op.results[0])
 
 
 def _unusual(op: Operation, weights: Weights | None) -> list[Constant]:
@@ -227,43 +206,8 @@ def _is_guard(op: Operation, own: Mapping[Operation, Sequence[Constant]]) -> boo
     )
 
 
-@dataclass
-class _Ends:
-    """Where results go: `bounded` ones only into functions that have no use for large numbers,
-    `added` ones into a sum before that."""
-
-    bounded: set[Operation] = field(default_factory=set[Operation])
-    added: set[Operation] = field(default_factory=set[Operation])
-
-    @classmethod
-    def of(cls, ops: Sequence[Operation]) -> "_Ends":
-        self = cls()
-        for op in reversed(ops):
-            if _all_users(op, lambda user: isinstance(user, BOUNDED) or self._is_carried(user)):
-                self.bounded.add(op)
-            if _all_users(op, self._is_added):
-                self.added.add(op)
-        return self
-
-    def _is_carried(self, user: Operation) -> bool:
-        return isinstance(user, CARRIERS) and user in self.bounded
-
-    def _is_added(self, user: Operation) -> bool:
-        return is_sum(user) or (isinstance(user, (*MOVES, *CHOICES)) and user in self.added)
-
-
-def _all_users(op: Operation, holds_for: Callable[[Operation], bool]) -> bool:
-    users = [use.operation for result in op.results for use in result.uses]
-    return bool(users) and all(map(holds_for, users))
-
-
-def is_sum(op: Operation) -> bool:
-    """Whether an op adds what is computed to what is computed."""
-    return isinstance(op, SUMS) and sum(not is_weight(value) for value in op.inputs) > 1
-
-
 def _sizes(
-    ops: Sequence[Operation], own: Mapping[Operation, Sequence[Constant]], ends: _Ends
+    ops: Sequence[Operation], own: Mapping[Operation, Sequence[Constant]], ends: Ends
 ) -> dict[SSAValue, float]:
     """How large results are beside what comes into the network, where that is not usual."""
     sizes: dict[SSAValue, float] = {}
@@ -272,9 +216,9 @@ def _sizes(
         for one in own.get(op, ()):
             if isinstance(op, BOUNDED) or _is_guard(op, {op: [one]}):
                 continue
-            if one.is_factor and not (one.size > LARGEST and _is_mask(op, ends)):
+            if one.is_factor and not (one.size > LARGEST and ends.is_mask(op.results[0])):
                 size *= one.size
-            elif not one.is_factor and op not in ends.bounded:
+            elif not one.is_factor and not ends.is_bounded(op.results[0]):
                 size = max(size, one.size)
         if isinstance(op, top.MulConstOp) and op not in own and not holds(size):
             size *= abs(op.const_val.value.data) or 1.0
@@ -282,10 +226,6 @@ def _sizes(
             if size != 1:
                 sizes[result] = size
     return sizes
-
-
-def _is_mask(op: Operation, ends: _Ends) -> bool:
-    return op in ends.bounded and op in ends.added
 
 
 def _given(op: Operation, sizes: Mapping[SSAValue, float]) -> list[float]:
@@ -324,6 +264,6 @@ def _fading(ops: Sequence[Operation], sizes: Mapping[SSAValue, float]) -> set[Op
         return isinstance(user, CARRIERS) and user in found
 
     for op in reversed(ops):
-        if sizes.get(op.results[0], 1.0) < LEAST and _all_users(op, fades):
+        if sizes.get(op.results[0], 1.0) < LEAST and all_readers(op.results[0], fades):
             found.add(op)
     return found
