@@ -20,8 +20,9 @@ from xdsl_tpu.passes.layer_group.base_groups import (
     why_not_local,
 )
 from xdsl_tpu.passes.layer_group.build import build_group
+from xdsl_tpu.passes.layer_group.chain import rechained
 from xdsl_tpu.passes.layer_group.explain import explain, report, write
-from xdsl_tpu.passes.layer_group.model import Group, rechained
+from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.packs import pack_weights
 from xdsl_tpu.passes.layer_group.prices import Prices
@@ -107,12 +108,12 @@ class LayerGroupPass(ModulePass):
         if self.opt == 1:
             runs = [base.ops for base in bases if base.why_global is None]
             groups = [group for run in runs for group in searcher.greedy(run)]
+            groups = rechained(groups, chip, prices.scratch)
         else:
             search = OptimalSearch(searcher, prices, bases)
-            groups = search.run()
+            groups = rechained(search.run(), chip, prices.scratch, search.cost_of)
             if self.explain or self.explain_file:
                 search.note_boundaries()
-        groups = rechained(groups, chip, prices.scratch)
         self._explain(bases, groups, searcher)
         number = 0
         for index, group in enumerate(groups):

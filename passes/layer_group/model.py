@@ -28,9 +28,6 @@ from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs, ValueSlices
 from xdsl_tpu.passes.tensors import is_weight
 
-WAITS = (64, 16, 8, 4, 2, 1)
-"""For how many steps more than one a store may go on before something needs its memory."""
-
 ScratchOf = Callable[[Operation, GroupType, Slicing], int]
 """Scratch bytes per lane of an op on its slices in a group of this type."""
 
@@ -67,12 +64,13 @@ def plan_group(
     cores: int = 1,
     before: Sequence[Late] = (),
     wait: int = 0,
+    lazy: int = 0,
 ) -> Group | Refusal:
     """Slice, size and place a range of ops, or say why that is impossible.
 
     `scratch` gives an op's scratch bytes per lane, or raises DoesNotFit when its kernel cannot work
     on such slices. With one section for each of the `cores` the group is straight
-    and its weights go to the `ring`; otherwise it is a pipeline over slices. `wait`: see
+    and its weights go to the `ring`; otherwise it is a pipeline over slices. `wait`, `lazy`: see
     `plan_straight`.
     """
     slicing = slice_group(ops, kind, secs, chip)
@@ -86,7 +84,7 @@ def plan_group(
         return Refusal(str(error))
     room = Room(chip.local_bytes, alignment(chip), chip.bank_bytes)
     if is_straight:
-        plan = plan_straight(steps, items, room, ring, before, wait)
+        plan = plan_straight(steps, items, room, ring, before, wait, lazy)
     else:
         plan = plan_sliced(steps, items, room)
     if isinstance(plan, Refusal):
@@ -143,56 +141,13 @@ def _step(op: Operation, scratch: int) -> Step:
     return Step(op, reads, tuple(op.results), scratch)
 
 
-def rechained(groups: Sequence[Group], chip: Chip, scratch: ScratchOf) -> list[Group]:
-    """Plan the straight groups again so that one ring of weights goes through all of them.
-
-    The ring begins above the activations of the largest group that is still to come, and of the
-    one before, so that the next group's weights lie where nothing of the current group does and
-    can be loaded while it still computes. Where activations shrink the ring grows. Groups for
-    which that leaves too little keep their own ring. Inputs lie beside what the group before still
-    needs if several cores share that: the TIU waits for what another core has made.
-    """
-    head: int | None = None
-    late: Sequence[Late] = ()
-    chained: list[Group] = []
-    for group, low, later in zip(groups, ring_lows(groups), _laters(groups), strict=True):
-        if _is_straight(group):
-            ring = Ring(low, later, head)
-            again = _patient(group, chip, scratch, ring, late)
-            if again is not None:
-                group, head = again, again.plan.head
-        late = group.plan.late
-        chained.append(group)
-    return chained
-
-
-def _patient(
-    group: Group, chip: Chip, scratch: ScratchOf, ring: Ring, before: Sequence[Late]
-) -> Group | None:
-    """A straight group planned again, so that computing waits for its stores as little as may be
-    in no more memory than it needs anyway; None when that does not work."""
-
-    def planned(wait: int) -> Group | None:
-        ops, kind, secs = group.ops, group.kind, group.secs
-        found = plan_group(ops, kind, secs, chip, scratch, ring, group.cores, before, wait)
-        return found if isinstance(found, Group) else None
-
-    plain = planned(0)
-    if plain is None or all(step > len(group.ops) for step in plain.plan.store_step.values()):
-        return plain
-    for found in map(planned, WAITS):
-        if found is not None and found.plan.activations <= plain.plan.activations:
-            return found
-    return plain
-
-
 def rings(groups: Sequence[Group]) -> Iterator[tuple[Operation, int, int]]:
     """Where the ring begins for weights that are loaded as soon as an op is done: for those of its
     group above what that still needs, for those of the next one above all that either needs; both
     above activations of the groups that are still to come."""
-    for group, low, later in zip(groups, ring_lows(groups), _laters(groups), strict=True):
+    for group, low, later in zip(groups, ring_lows(groups), lows_behind(groups), strict=True):
         for step, op in enumerate(group.ops, 1):
-            inside = max(group.plan.lows[step + 1], later) if _is_straight(group) else low
+            inside = max(group.plan.lows[step + 1], later) if has_ring(group) else low
             yield op, inside, low
 
 
@@ -200,16 +155,16 @@ def ring_lows(groups: Sequence[Group]) -> list[int]:
     """Where the ring begins in each group, above the activations around it."""
     befores = [None, *groups][: len(groups)]
     return [
-        max([later, *(g.plan.activations for g in (group, before) if _is_straight(g))])
-        for group, before, later in zip(groups, befores, _laters(groups), strict=True)
+        max([later, *(g.plan.activations for g in (group, before) if has_ring(g))])
+        for group, before, later in zip(groups, befores, lows_behind(groups), strict=True)
     ]
 
 
-def _laters(groups: Sequence[Group]) -> list[int]:
+def lows_behind(groups: Sequence[Group]) -> list[int]:
     """Where the activations of the groups that are still to come end, for each group."""
-    own = [group.plan.activations if _is_straight(group) else 0 for group in groups]
+    own = [group.plan.activations if has_ring(group) else 0 for group in groups]
     return list(accumulate(reversed([*own[1:], 0]), max))[::-1][: len(own)]
 
 
-def _is_straight(group: Group | None) -> TypeGuard[Group]:
+def has_ring(group: Group | None) -> TypeGuard[Group]:
     return group is not None and group.is_straight

@@ -106,6 +106,13 @@ class OptimalSearch:
         self.parts = self.planned()
         return [part.group for part in self.parts if part.group is not None]
 
+    def cost_of(self, group: Group) -> Cost | None:
+        """What the ops of a straight group take where cores share none; None of any other."""
+        if not group.is_straight or group.secs.total > 1:
+            return None
+        start = self.costs.position[group.ops[0]]
+        return self.costs.cost(start, start + len(group.ops))
+
     def planned(self) -> list[Part]:
         """The best partition, all groups planned; weights run ahead as far as the ring allows, or,
         as long as that is not set, as far as local memory has room.

@@ -19,6 +19,7 @@ from itertools import accumulate
 from xdsl_tpu.backend.first_fit import Buffer, Placement, Problem, first_fit
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.passes.layer_group.banks import in_other_banks
+from xdsl_tpu.passes.layer_group.input_steps import input_steps, inputs_by
 from xdsl_tpu.passes.layer_group.ring import Stream, next_head, no_room, schedule
 from xdsl_tpu.passes.layer_group.values import Refusal
 
@@ -163,35 +164,28 @@ def plan_straight(
     ring: Ring = WHOLE,
     before: Sequence[Late] = (),
     wait: int = 0,
+    lazy: int = 0,
 ) -> Plan | Refusal:
     """Plan a group of one slice. `before`: what the group in front of it needs. `wait`: for so many
-    steps more than one nothing is put over what is being stored.
+    steps more than one nothing is put over what is being stored. `lazy`: so many of the ways to
+    load inputs early are left out.
 
     The ring begins where `ring` says, or where the activations end that are still needed if that
     is higher. Inputs are loaded when the weights that are needed before them have been issued, if
     memory allows, otherwise each while the one before is worked on, or just before their use.
     """
     uses = _uses(ops, items)
-    *early, late = _input_steps(items, uses)
-    for loads in early:
+    first = {
+        key: uses.first[key]
+        for key, i in items.items()
+        if i.role is Role.INPUT and key in uses.first
+    }
+    *early, late = input_steps(first)
+    for loads in early[lazy:]:
         plan = _straight(ops, items, uses, loads, room, ring, before, wait)
         if isinstance(plan, Plan):
             return plan
     return _straight(ops, items, uses, late, room, ring, before, wait)
-
-
-def _input_steps(items: Mapping[object, Item], uses: _Uses) -> Iterator[dict[object, int]]:
-    """Load steps of all inputs: 0; that in which the input before is first used; the one before
-    their first use."""
-    inputs = [key for key, i in items.items() if i.role is Role.INPUT and key in uses.first]
-    inputs.sort(key=lambda key: uses.first[key])
-    firsts = [uses.first[key] for key in inputs]
-    yield dict.fromkeys(inputs, 0)
-    if len(inputs) > 1:
-        before = [0, *firsts[:-1]]
-        steps = [min(one, first - 1) for one, first in zip(before, firsts, strict=True)]
-        yield dict(zip(inputs, steps, strict=True))
-    yield {key: first - 1 for key, first in zip(inputs, firsts, strict=True)}
 
 
 def _straight(
@@ -242,7 +236,9 @@ def _straight(
             needed - (room.size - low),
         )
     address = places | {key: slot.address for key, slot in slots.items()}
-    behind = {s.key: max(slots[s.key].load, _inputs_by(s.first + 1, loads, uses)) for s in streams}
+    behind = {
+        s.key: max(slots[s.key].load, inputs_by(s.first + 1, loads, uses.first)) for s in streams
+    }
     return Plan(
         steps=steps,
         op_step={op.key: index + 1 for index, op in enumerate(ops)},
@@ -306,11 +302,6 @@ def _results(
     numbers = {buffer.key: number for number, buffer in enumerate(buffers)}
     roots = {op.key: items[op.makes[0]].root for op in ops if op.scratch and op.makes}
     return {numbers["scratch", o]: numbers[root] for o, root in roots.items() if root in numbers}
-
-
-def _inputs_by(step: int, loads: Mapping[object, int], uses: _Uses) -> int:
-    """The load step of the last input that is needed by a time step."""
-    return max((load for key, load in loads.items() if uses.first[key] <= step), default=0)
 
 
 def _ends(

@@ -27,7 +27,8 @@ from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
-from xdsl_tpu.passes.layer_group.model import Group, rechained
+from xdsl_tpu.passes.layer_group.chain import rechained
+from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.values import GroupType, Secs

@@ -1,0 +1,100 @@
+"""One ring of weights through all straight groups: these are planned again, knowing each other."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.passes.layer_group.clock import Cost
+from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, has_ring, lows_behind, plan_group
+from xdsl_tpu.passes.layer_group.plan import Late, Ring
+from xdsl_tpu.passes.layer_group.progress import done_after
+from xdsl_tpu.passes.tensors import is_weight
+
+WAITS = (64, 16, 8, 4, 2, 1)
+"""For how many steps more than one a store may go on before something needs its memory."""
+
+LAZIEST = 2
+"""How many of the ways to load inputs early may be left out."""
+
+CROWD = 1 / 16
+"""The share of local memory that inputs must free by being loaded later, for that to be tried."""
+
+CostOf = Callable[[Group], Cost | None]
+"""What the ops of a straight group take; None where that is not known."""
+
+
+def rechained(
+    groups: Sequence[Group], chip: Chip, scratch: ScratchOf, cost_of: CostOf | None = None
+) -> list[Group]:
+    """Plan the straight groups again so that one ring of weights goes through all of them.
+
+    The ring begins above the activations of the largest group that is still to come, and of the
+    one before, so that the next group's weights lie where nothing of the current group does and
+    can be loaded while it still computes. Where activations shrink the ring grows. Groups for
+    which that leaves too little keep their own ring. Inputs lie beside what the group before still
+    needs if several cores share that: the TIU waits for what another core has made.
+
+    Inputs that are all loaded first take room from weights. They are loaded later where the group
+    is done earlier by that, as far as its cost is known.
+    """
+    head: int | None = None
+    chained: list[Group] = []
+    for group, later in zip(groups, lows_behind(groups), strict=True):
+        before = chained[-1] if chained else None
+        if not has_ring(group):
+            chained.append(group)
+            continue
+        above = max(later, before.plan.activations if has_ring(before) else 0)
+        late = before.plan.late if before is not None else ()
+        cost = None if cost_of is None else cost_of(group)
+        ways: list[Group] = []
+        for lazy, way in _lazier(group, chip, scratch, 0 if cost is None else LAZIEST):
+            ring = Ring(max(above, way.plan.activations), later, head)
+            again = _patient(way, chip, scratch, ring, late, lazy)
+            if again is not None or not lazy:
+                ways.append(again or way)
+        best = ways[0] if cost is None else _earliest(ways, cost, chip)
+        chained.append(best)
+        head = best.plan.head if best is not group else head
+    return chained
+
+
+def _earliest(ways: Sequence[Group], cost: Cost, chip: Chip) -> Group:
+    """The way to plan a group with which it is done first."""
+    return min(ways, key=lambda way: done_after(way, cost, chip)) if len(ways) > 1 else ways[0]
+
+
+def _lazier(group: Group, chip: Chip, scratch: ScratchOf, most: int) -> Iterator[tuple[int, Group]]:
+    """A group as it is, and with inputs loaded later where that leaves clearly more to weights."""
+    yield 0, group
+    inputs = [value for value in group.slicing.loaded if not is_weight(value)]
+    if len(inputs) < 2:
+        return
+    least = group.plan.activations
+    for lazy in range(1, most + 1):
+        ops, kind, secs = group.ops, group.kind, group.secs
+        way = plan_group(ops, kind, secs, chip, scratch, cores=group.cores, lazy=lazy)
+        if not isinstance(way, Group):
+            return
+        if way.plan.activations < least - CROWD * chip.local_bytes:
+            least = way.plan.activations
+            yield lazy, way
+
+
+def _patient(
+    group: Group, chip: Chip, scratch: ScratchOf, ring: Ring, before: Sequence[Late], lazy: int
+) -> Group | None:
+    """A straight group planned again, so that computing waits for its stores as little as may be
+    in no more memory than it needs anyway; None when that does not work."""
+
+    def planned(wait: int) -> Group | None:
+        ops, kind, secs = group.ops, group.kind, group.secs
+        found = plan_group(ops, kind, secs, chip, scratch, ring, group.cores, before, wait, lazy)
+        return found if isinstance(found, Group) else None
+
+    plain = planned(0)
+    if plain is None or all(step > len(group.ops) for step in plain.plan.store_step.values()):
+        return plain
+    for found in map(planned, WAITS):
+        if found is not None and found.plan.activations <= plain.plan.activations:
+            return found
+    return plain
