@@ -28,8 +28,9 @@ from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 def conv2d(context: LocalContext) -> None:
     """Emit a convolution, one command for each lane group of output channels.
 
-    With several groups of more than one channel there is one for each group. Raises TpuError for
-    merged taps of an operand that is not loaded by the group.
+    With several groups of more than one channel there is one for each group, unless the slice lies
+    within a group, whose input is all it has. Raises TpuError for merged taps of an operand that is
+    not loaded by the group.
     """
     op = context.op
     assert isinstance(op, tpu.Conv2DOp)
@@ -39,7 +40,7 @@ def conv2d(context: LocalContext) -> None:
     source, window = _operand(context, op, x)
     clamp = Clamp.of(op.do_relu, op.relu_limit)
     out = context.out.tensor
-    if groups > 1 and not depthwise:
+    if groups > 1 and not depthwise and x.tensor.shape[1] == x.full.c:
         for group in range(groups):
             with context.scratch.temporary():
                 _grouped(context, (group, groups), source, (filters, bias), window, clamp)

@@ -107,7 +107,9 @@ def convolution(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
     attributes, sizes = found
     channels = shape[1]
     groups = _choice(draw, *{1, channels, 2 if channels % 2 == 0 else 1})
-    out = groups * _whole(draw, 1, max(1, 20 // groups))
+    # A lane group of output channels, or more, is cut from others where an op is by itself.
+    each = _whole(draw, 1, max(1, 20 // groups))
+    out = groups * _choice(draw, each, 64, 128) if groups <= 2 else groups * each
     weights = [Weight((out, channels // groups, *attributes["kernel_shape"]))]
     if draw(st.booleans()):
         weights.append(Weight((out,)))
