@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import LAYER, layer_of, name_loc
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
@@ -143,7 +143,11 @@ def _lies_side_by_side(concat: tpu.ConcatOp, value: SSAValue, is_made: bool) -> 
 
 
 def _has_own_bytes(value: SSAValue) -> bool:
-    return isinstance(value.owner, Operation) and value.has_one_use() and view_of(value) is None
+    """Whether something computes a value for one reader alone: inputs and weights lie elsewhere."""
+    given = not isinstance(value.owner, Operation) or isinstance(
+        value.owner, top.InputOp | top.WeightOp
+    )
+    return not given and value.has_one_use() and view_of(value) is None
 
 
 def _parts(func: FuncOp) -> Iterator[SSAValue]:

@@ -87,4 +87,19 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         ),
         (),
     ),
+    "a result of parts, one of them known": (
+        Recipe(
+            ((1, 1, 4),),
+            (
+                Step("Relu", (0,), (1, 1, 4)),
+                Step(
+                    "ScatterND",
+                    (Weight((2, 1, 4)), Weight((1, 1), "ints", (0,)), 1),
+                    (2, 1, 4),
+                    {"reduction": "none"},
+                ),
+            ),
+        ),
+        (),
+    ),
 }

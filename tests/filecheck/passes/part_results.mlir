@@ -79,3 +79,19 @@ module @plain attributes {module.state = "TPU_REORDERED", module.chip = "bm1684x
     return %3 : tensor<8x64xf16>
   }
 }
+
+// -----
+
+// Nor does a weight lie in the result: it has its place among the coefficients.
+// CHECK-LABEL: module @known
+// CHECK: "tpu.Concat"
+// CHECK-NOT: "tpu.Join"
+module @known attributes {module.state = "TPU_REORDERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<4x64xf16>) -> tensor<8x64xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<4x64xf16>) -> tensor<4x64xf16> loc("x")
+    %1 = "tpu.Active"(%0) {mode = #tpu<active_mode EXP>} : (tensor<4x64xf16>) -> tensor<4x64xf16> loc("a")
+    %2 = "top.Weight"() : () -> tensor<4x64xf16> loc("w")
+    %3 = "tpu.Concat"(%1, %2) {axis = 0 : si32} : (tensor<4x64xf16>, tensor<4x64xf16>) -> tensor<8x64xf16> loc("y")
+    return %3 : tensor<8x64xf16>
+  }
+}
