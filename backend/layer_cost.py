@@ -13,7 +13,7 @@ from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.kernels.support import KernelContext, dtype_of, where
 from xdsl_tpu.backend.leaves import leaf_of
 from xdsl_tpu.backend.local.alone import Cheapest, InSlices
-from xdsl_tpu.backend.local.cut_search import Price
+from xdsl_tpu.backend.local.cut_price import Price
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.backend.timing import Timeline, simulate

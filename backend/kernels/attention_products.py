@@ -11,7 +11,7 @@ import numpy as np
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.gemm import multiply
+from xdsl_tpu.backend.kernels.product import multiply
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.tensor import (

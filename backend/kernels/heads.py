@@ -10,8 +10,8 @@ from functools import partial
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.gemm import multiply
 from xdsl_tpu.backend.kernels.int8.requant import Factor, scaled_product, sums_needed
+from xdsl_tpu.backend.kernels.product import multiply
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.tensor import (

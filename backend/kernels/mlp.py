@@ -11,10 +11,10 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith
 from xdsl_tpu.backend.kernels.float_stream import FloatStream, stream
-from xdsl_tpu.backend.kernels.gemm import bias_columns
 from xdsl_tpu.backend.kernels.mapping import write_table
 from xdsl_tpu.backend.kernels.mlp_plan import Linear, Plan, Problem, Sizes, choose, describe
 from xdsl_tpu.backend.kernels.packed_stream import Cut, PackedStream
+from xdsl_tpu.backend.kernels.product import bias_columns
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, where
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.gemm import multiply
+from xdsl_tpu.backend.kernels.product import multiply
 from xdsl_tpu.backend.kernels.recurrent_plan import Sizes
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch

@@ -1,8 +1,8 @@
-"""Cutting work into tiles: pieces of an axis, windows over an axis, reuse order, cost."""
+"""Cutting work into tiles: pieces of an axis, windows over an axis, cost."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice
 
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.tensor import ceil_div
@@ -108,59 +108,6 @@ def check_window(axes: Sequence[Axis], name: str, far: bool = False) -> None:
         ):
             if value > most:
                 raise NoKernel(f"{name}: {what} {value} is beyond the {most} a command can say")
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A tile of the left operand meets one of the right: which, their buffers, which to load.
-
-    `piece` is what is summed over now, `first` and `last` of the pieces that add up to one result
-    tile, whose buffer is `out_slot`.
-    """
-
-    left: int
-    right: int
-    piece: Piece
-    left_slot: int
-    right_slot: int
-    out_slot: int
-    load_left: bool
-    load_right: bool
-    first: bool = True
-    last: bool = True
-
-
-def turns(
-    lefts: int, rights: int, pieces: Sequence[Piece], hold_left: bool, before: int = 0
-) -> Iterator[Turn]:
-    """Every left tile with every right one, the outer of both held while the inner streams by.
-
-    Where sums are taken in pieces, nothing is held. `before` counts equal sweeps before this one,
-    for the buffers to keep alternating.
-    """
-    count = before * lefts * rights
-    if len(pieces) > 1:
-        for left, right in product(range(lefts), range(rights)):
-            for i, piece in enumerate(pieces):
-                slot, last = (count * len(pieces) + i) % 2, i == len(pieces) - 1
-                yield Turn(left, right, piece, slot, slot, count % 2, True, True, i == 0, last)
-            count += 1
-        return
-    outer, inner = (lefts, rights) if hold_left else (rights, lefts)
-    for i, j in product(range(outer), range(inner)):
-        held = before * outer + i
-        streamed = held * inner + j if inner > 1 else before
-        sides = (i, held % 2, j == 0), (j, streamed % 2, inner > 1 or i == 0)
-        left, right = sides if hold_left else sides[::-1]
-        yield Turn(left[0], right[0], pieces[0], left[1], right[1], count % 2, left[2], right[2])
-        count += 1
-
-
-def slots_of(sweeps: int, lefts: int, rights: int, pieces: int) -> tuple[int, int, int]:
-    """Buffers for left, right and result tiles."""
-    if sweeps > 1 or pieces > 1:
-        return 2, 2, 2
-    return min(2, lefts), min(2, rights), min(2, lefts * rights)
 
 
 _MOST_STEPS = 400

@@ -14,7 +14,8 @@ from xdsl_tpu.backend.kernels.shares import parts_of, take
 from xdsl_tpu.backend.kernels.support import KernelContext, where
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import LocalKernel
-from xdsl_tpu.backend.local.cut_search import Choice, Price, chosen
+from xdsl_tpu.backend.local.cut_price import Choice, Price
+from xdsl_tpu.backend.local.cut_search import chosen
 from xdsl_tpu.backend.local.cuts import KIND, cut_into
 from xdsl_tpu.backend.local.problem import Problem, View, addresses_of, as_it_stands
 from xdsl_tpu.backend.local.slices import Slices
@@ -63,11 +64,11 @@ class InSlices:
         problem = Problem.of(op, view, self.kernel)
         choice = self._chosen(op, problem, chip, context.cores)
         seen = problem.op(addresses_of(op, view))
-        found = cut_into(seen, choice.sizes, choice.by_channel, chip)
+        found = cut_into(seen, choice.way, chip)
         assert found is not None
         slices = Slices(seen, self.kernel, found, chip)
         count = len(slices.places)
-        parts = parts_of(context, count, 1)
+        parts = parts_of(context, count, slices.sums)
         if not parts and context.core:
             return
         programs = tuple(

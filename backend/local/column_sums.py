@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa.common import LIMITS
-from xdsl_tpu.backend.kernels.gemm import multiply
+from xdsl_tpu.backend.kernels.product import multiply
 from xdsl_tpu.backend.kernels.reduce import finished, prepared, reduced_extent
 from xdsl_tpu.backend.local.context import LocalContext
 from xdsl_tpu.backend.local.row_views import shape_of

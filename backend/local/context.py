@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 from xdsl.ir import Operation
 
@@ -175,9 +176,19 @@ class Scratch:
         return fit
 
 
+class Partial(NamedTuple):
+    """A part of a sum: `total` (f32, like the result) holds what has been summed up so far, unless
+    it is the first; the result is complete with the last."""
+
+    total: LocalTensor
+    is_first: bool
+    is_last: bool
+
+
 @dataclass(frozen=True)
 class LocalContext:
-    """Passed to a local kernel together with the op it must emit for one slice."""
+    """Passed to a local kernel together with the op it must emit for one slice; `partial` to one
+    that can sum in parts (`LocalGen.summed`)."""
 
     chip: Chip
     emitter: Emitter
@@ -186,6 +197,7 @@ class LocalContext:
     out: LocalValue
     scratch: Scratch
     group_type: GroupType
+    partial: Partial | None = None
 
     def operand(self, index: int) -> LocalValue:
         """Operand `index`, which must be there."""

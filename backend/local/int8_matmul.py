@@ -7,6 +7,7 @@ from xdsl_tpu.backend.kernels.int8.requant import Factor, scaled_product, sums_n
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
 from xdsl_tpu.backend.local.matmul import (
+    bias_of,
     check_matrices,
     matrix_of,
     part_of,
@@ -45,7 +46,7 @@ def _per_image(
     check_matrices(op, left.tensor, right.tensor, out)
     for image in range(out.shape[0]):
         with context.scratch.temporary():
-            rows = matrix_of(left.tensor, image)
+            rows = matrix_of(left.tensor, image if left.tensor.shape[0] > 1 else 0)
             if op.left_transpose.value.data:
                 rows = turned_matrix(context, rows)
             columns = matrix_of(right.tensor, image if right.tensor.shape[0] > 1 else 0)
@@ -74,11 +75,7 @@ def _product(
                 whole = columns.size == out.shape[3]
                 b = right if whole else part_of(chip, right, Piece(0, right.shape[1]), columns)
             with context.scratch.temporary():
-                row = None
-                if bias is not None:
-                    row = bias.row(rows.size, chip)
-                    shape = (1, row.shape[1], 1, columns.size)
-                    row = row.window((0, 0, 0, columns.start), shape, chip)
+                row = None if bias is None else bias_of(context, bias, rows.size, columns)
                 room = partial(context.scratch.aligned, target.shape, DType.I32)
                 scaled_product(emitter, target, (some, b, turned), row, factor, room)
 

@@ -1,10 +1,10 @@
 """`tpu.MatMul` on slices: rows on the lanes, image by image, or head by head."""
 
+import math
 from collections.abc import Sequence
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.clamp import Clamp
-from xdsl_tpu.backend.kernels.gemm import finish, multiply
+from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
 from xdsl_tpu.backend.kernels.heads import (
     Slots,
     multiply_heads,
@@ -14,6 +14,7 @@ from xdsl_tpu.backend.kernels.heads import (
     turned_bytes,
 )
 from xdsl_tpu.backend.kernels.int8.requant import Factor
+from xdsl_tpu.backend.kernels.product import bias_columns, finish, multiply
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
@@ -61,7 +62,7 @@ def _per_image(
     check_matrices(op, left.tensor, right.tensor, out)
     for image in range(out.shape[0]):
         with context.scratch.temporary():
-            rows = matrix_of(left.tensor, image)
+            rows = matrix_of(left.tensor, image if left.tensor.shape[0] > 1 else 0)
             if op.left_transpose.value.data:
                 rows = turned_matrix(context, rows)
             columns = matrix_of(right.tensor, image if right.tensor.shape[0] > 1 else 0)
@@ -70,9 +71,12 @@ def _per_image(
             by_rows = turned and left.dtype is not DType.F32
             target = matrix_of(out, image)
             for group in cut(target.shape[1], _rows_at_once(context, target, bias, clamp)):
-                row = None if bias is None else bias.row(group.size, chip)
+                row = None if bias is None else bias_of(context, bias, group.size)
                 part, some = part_of(chip, target, group), part_of(chip, rows, group)
-                _product(context, part, some, columns, by_rows, row, clamp)
+                total = context.partial and part_of(
+                    chip, matrix_of(context.partial.total, image), group
+                )
+                _product(context, part, some, columns, by_rows, row, clamp, total)
 
 
 def _per_line(
@@ -152,14 +156,26 @@ def _product(
     by_rows: bool,
     bias: LocalTensor | None,
     clamp: Clamp,
+    total: LocalTensor | None,
 ) -> None:
-    """Rows of a product, its bias and clamp; in place when there is no scratch memory."""
+    """Rows of a product, its bias and clamp; in place when there is no scratch memory.
+
+    `total` is their place in the sum of which this is a part, if it is one.
+    """
     emitter, scratch, chip = context.emitter, context.scratch, context.chip
     if left.dtype is DType.F32:
         left = compact(chip, left.address, left.shape, left.dtype)
 
+    if context.partial is not None and total is not None:
+        multiply(emitter, total, left, right, by_rows, not context.partial.is_first)
+        if not context.partial.is_last:
+            return
+
     def produce(target: LocalTensor) -> None:
-        multiply(emitter, target, left, right, by_rows)
+        if total is not None:
+            narrow(emitter, target, total)
+        else:
+            multiply(emitter, target, left, right, by_rows)
 
     with scratch.temporary():
         size = aligned_bytes(chip, out.shape, out.dtype)
@@ -179,6 +195,15 @@ def matrix_of(tensor: LocalTensor, image: int) -> LocalTensor:
     shape: Shape4 = (1, c, 1, h * w)
     strides = (tensor.strides[0], tensor.strides[1], h * w, 1)
     return LocalTensor(tensor.at(image), shape, strides, tensor.dtype, tensor.layout)
+
+
+def bias_of(
+    context: LocalContext, bias: LocalValue, rows: int, columns: Piece | None = None
+) -> LocalTensor:
+    """A bias for some rows of the slice of the result and all of its columns, or some of them."""
+    columns = columns or Piece(0, math.prod(context.out.tensor.shape[2:]))
+    own = Piece(context.out.start.w + columns.start, columns.size)
+    return bias_columns(bias.row(rows, context.chip), own, rows, context.chip)
 
 
 def part_of(

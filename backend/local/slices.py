@@ -1,6 +1,7 @@
 """What is done with each slice of an op by itself, as steps of a tile program."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import LocalMemory, pipelined
@@ -8,7 +9,8 @@ from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import Form, LocalKernel, LocalValue
 from xdsl_tpu.backend.local.cuts import KIND, Cut
 from xdsl_tpu.backend.local.dry import NOWHERE, Sizes, operand_slice, taps_of, value_slice
-from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Step, Store, TileProgram
+from xdsl_tpu.backend.tensor import DType, aligned, aligned_bytes
+from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Step, Store, Sum, TileProgram
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
 
 
@@ -19,7 +21,6 @@ class Slices:
     def __init__(self, op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip) -> None:
         self.op, self.kernel, self.cut, self.chip = op, kernel, found, chip
         self.places = found.places
-        self._turns: dict[int, list[int]] = {}
         self._buffers: dict[tuple[int, int], Buffer] = {}
         self._made: dict[int, Buffer] = {}
         self._at: dict[int, tuple[int, int]] = {}
@@ -29,13 +30,17 @@ class Slices:
                 continue
             size = self._room(index)
             first = memory.take(size)
-            self._turns[index] = found.turns(operand)
-            stays = self._turns[index][-1] == 0
-            self._at[index] = first, first if stays else memory.take(size)
+            self._at[index] = first, first if found.stays(operand) else memory.take(size)
         size = self._bytes(self._result(self._largest, 0))
         self._out_at = memory.take(size), memory.take(size)
+        self.sums = len(found.sums)
+        self._sum: Buffer | None = None
+        if self.sums > 1:
+            shape = self._result(self._largest, 0).tensor.shape
+            self._sum_at = memory.take(aligned_bytes(chip, shape, DType.F32))
         self.local_bytes = memory.take(0)
         self._free = ((self.local_bytes, chip.local_bytes),)
+        self._turns = {index: found.turns(op.operands[index]) for index in self._at}
         self.held = tuple(index for index, turns in self._turns.items() if turns[-1] == 0)
         self._first = sorted(self._turns, key=self._room)
 
@@ -48,8 +53,8 @@ class Slices:
             lambda number, slot: steps.extend(
                 self.load(number, self.news(number) if number > part.start else self._first)
             ),
-            lambda number, slot: steps.append(self.compute(number, slot)),
-            lambda number, slot: steps.append(self.store(number)),
+            lambda number, slot: steps.append(self.compute(number)),
+            lambda number, slot: steps.extend(self.store(number)),
         )
         return TileProgram(self.op, KIND, core, tuple(steps))
 
@@ -105,19 +110,30 @@ class Slices:
                 taps = taps_of(op, self.cut.at(self.places[number]), self.chip)
             yield Load(number, number, op, op.operands[index], (target,), taps, self._free)
 
-    def compute(self, number: int, slot: int) -> Compute:
-        """Compute a slice."""
+    def compute(self, number: int) -> Compute:
+        """Compute a slice, or a part of the sum that it is."""
         op = self.op
         operands = tuple(
             self._operand(index, number) if index in self._at else None
             for index in range(len(op.operands))
         )
-        lies = self._result(self.cut.at(self.places[number]), self._out_at[slot])
+        place, result = self.cut.at(self.places[number]), number // self.sums
+        lies = self._result(place, self._out_at[result % 2])
         self._made[number] = out = Buffer(op.results[0], lies)
-        return Compute(number + 1, number, op, operands, out, None, self._free, self.kernel)
+        summed = self._summed(number, lies) if self.sums > 1 else None
+        return Compute(number + 1, number, op, operands, out, None, self._free, self.kernel, summed)
 
-    def store(self, number: int) -> Store:
-        """Bring a slice of the result to DDR."""
-        source = self._made[number]
-        to, start = self.op.results[0], source.place.start
-        return Store(number + 2, number, self.op, to, source, start, self._free)
+    def _summed(self, number: int, lies: LocalValue) -> Sum:
+        """The part of the sum of a slice, and where all of it comes together."""
+        which = number % self.sums
+        if not which or self._sum is None:
+            tensor = aligned(self.chip, self._sum_at, lies.tensor.shape, DType.F32)
+            self._sum = Buffer(self.op.results[0], replace(lies, tensor=tensor))
+        return Sum(self._sum, self.cut.sums[which], self.op.summed())
+
+    def store(self, number: int) -> Iterator[Store]:
+        """Bring a slice of the result to DDR, when all of it has been summed up."""
+        if (number + 1) % self.sums == 0:
+            source = self._made[number]
+            to, start = self.op.results[0], source.place.start
+            yield Store(number + 2, number, self.op, to, source, start, self._free)

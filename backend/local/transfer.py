@@ -32,13 +32,19 @@ STREAMED_BYTES = 65536
 can begin while the last ones are still on their way."""
 
 
-def load_slice(emitter: Emitter, target: LocalValue, source: DdrValue) -> None:
-    """Bring a slice of a tensor into local memory, in the target's form (not MERGED)."""
+def load_slice(
+    emitter: Emitter, target: LocalValue, source: DdrValue, at_once: bool = False
+) -> None:
+    """Bring a slice of a tensor into local memory, in the target's form (not MERGED).
+
+    `at_once`: nobody has use for some of it, nor may it come early.
+    """
     if target.form is Form.ROW:
         _load_row(emitter, target, source)
         return
     for local, ddr in _planes(target, source, emitter.chip):
-        for part, box in _streamed(local, ddr, emitter.chip):
+        whole = [(local, ddr)]
+        for part, box in whole if at_once else _streamed(local, ddr, emitter.chip):
             fetch(emitter, part, box)
 
 

@@ -13,7 +13,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, ddr_value, where
 from xdsl_tpu.backend.kernels.tables import is_turned, load_table
-from xdsl_tpu.backend.local.context import LocalContext, LocalValue, Scratch
+from xdsl_tpu.backend.local.context import LocalContext, LocalValue, Partial, Scratch
 from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.gather import image_of, load_gathered, reading
 from xdsl_tpu.backend.local.gather_rows import load_rows
@@ -89,7 +89,9 @@ def _load(emitter: Emitter, step: Load) -> None:
         table = ddr_value(step.source).as4(target.tensor.shape)
         load_table(emitter, memory, target.tensor.address, table)
     else:
-        load_slice(emitter, target, ddr_value(step.source))
+        alone = not isinstance(step.op, tpu.LoadOp)
+        at_once = alone and target.tensor.layout is not Layout.COMPACT
+        load_slice(emitter, target, ddr_value(step.source), at_once)
 
 
 def _room_to_turn(step: Load, chip: Chip) -> LocalMemory | None:
@@ -156,4 +158,8 @@ def _compute(emitter: Emitter, kind: GroupType, step: Compute) -> None:
     own = step.free if step.own is None else (step.own,)
     scratch = Scratch(chip, own, () if step.own is None else step.free, step.free)
     operands = tuple(None if one is None else one.place for one in step.operands)
-    step.kernel(LocalContext(chip, emitter, step.op, operands, step.out.place, scratch, kind))
+    partial = None
+    if (part := step.sum) is not None:
+        partial = Partial(part.buffer.place.tensor, part.is_first, part.is_last)
+    out = step.out.place
+    step.kernel(LocalContext(chip, emitter, step.op, operands, out, scratch, kind, partial))

@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.kernels.lanes import View
 from xdsl_tpu.backend.local.context import LocalKernel, LocalValue
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw, Range
 
 Region: TypeAlias = tuple[int, int]
 """Bytes [start, end) of every lane."""
@@ -56,10 +56,30 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
+class Sum:
+    """One of the parts, in order, of a sum over `whole` elements, which comes together in f32."""
+
+    buffer: Buffer
+    part: Range
+    whole: int
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing has been summed up before."""
+        return self.part[0] == 0
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the result is complete with it."""
+        return sum(self.part) == self.whole
+
+
+@dataclass(frozen=True, slots=True)
 class Compute:
     """The TIU computes a slice of an op by its `kernel`; operands that are absent are None.
 
-    `own` is its scratch memory; `free` is what else nothing uses just now.
+    `own` is its scratch memory; `free` is what else nothing uses just now. With a `sum`, only its
+    last part makes the slice.
     """
 
     step: int
@@ -70,6 +90,7 @@ class Compute:
     own: Region | None
     free: tuple[Region, ...]
     kernel: LocalKernel
+    sum: Sum | None = None
 
 
 Step: TypeAlias = Load | Store | Compute

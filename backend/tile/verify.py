@@ -19,12 +19,11 @@ from xdsl_tpu.backend.tensor import Layout
 from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Region, Step, Store, TileProgram
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, Part
+from xdsl_tpu.dialects.interfaces.local_gen import AXES, Axis, LocalGen, Loop, Ncdhw, Part, Range
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.dialects.tpu.local import LocalReshape
 
-AXES = ("n", "c", "d", "h", "w")
 CHANNEL_BY_CHANNEL = (Form.PLAIN, Form.ROTATED)
 
 
@@ -54,6 +53,7 @@ class _Check:
         self.there: dict[Buffer, Region] = {}
         self.gone: dict[Buffer, Step] = {}
         self.root: dict[Buffer, Buffer] = {}
+        self.summed: dict[Buffer, int] = {}
 
     def faults(self) -> Iterator[str]:
         """In the order of the steps."""
@@ -67,6 +67,7 @@ class _Check:
             yield from self._reads(step)
             if isinstance(step, Compute):
                 yield from _missing(step, self.program)
+                yield from self._sums(step)
             yield from self._writes(number, step)
 
     def _misplaced(self, buffer: Buffer) -> Iterator[str]:
@@ -97,7 +98,7 @@ class _Check:
         written = {buffer: buffer.place.tensor.span(self.chip) for buffer in _written_by(step)}
         used = {b: self.there[b] for b in _read_by(step) if b in self.there}
         for (target, span), (buffer, other) in product(written.items(), used.items()):
-            if _meet(span, other) and not self._may_share(step, buffer):
+            if _meet(span, other) and target is not buffer and not self._may_share(step, buffer):
                 yield f"{where(step.op)} writes {_title(target)} over {_title(buffer)}"
         scratch = _scratch_of(step)
         for region in scratch:
@@ -119,6 +120,14 @@ class _Check:
         for buffer in (*used, *written):
             if self.last_read.get(buffer, -1) <= number:
                 self.there.pop(buffer, None)
+
+    def _sums(self, step: Compute) -> Iterator[str]:
+        """Parts of a sum follow each other."""
+        if (part := step.sum) is not None:
+            start, before = part.part[0], self.summed.get(part.buffer, 0)
+            if start != before:
+                yield f"{where(step.op)} sums up from {start} on what it has up to {before}"
+            self.summed[part.buffer] = sum(part.part)
 
     def _may_share(self, step: Step, buffer: Buffer) -> bool:
         """Whether a step may write its result where an operand lies."""
@@ -160,13 +169,19 @@ def _viewed(step: Step) -> Buffer | None:
 def _read_by(step: Step) -> tuple[Buffer, ...]:
     if isinstance(step, Store):
         return (step.source,)
-    return tuple(one for one in step.operands if one) if isinstance(step, Compute) else ()
+    if isinstance(step, Load):
+        return ()
+    more = () if step.sum is None or step.sum.is_first else (step.sum.buffer,)
+    return (*(one for one in step.operands if one), *more)
 
 
 def _written_by(step: Step) -> tuple[Buffer, ...]:
     if isinstance(step, Load):
         return step.targets
-    return (step.out,) if isinstance(step, Compute) else ()
+    if isinstance(step, Store):
+        return ()
+    sums = () if step.sum is None else (step.sum.buffer,)
+    return sums if step.sum is not None and not step.sum.is_last else (*sums, step.out)
 
 
 def _scratch_of(step: Step) -> tuple[Region, ...]:
@@ -216,17 +231,25 @@ def _missing(step: Compute, program: TileProgram) -> Iterator[str]:
     op, out = step.op, step.out.place
     if not isinstance(op, LocalGen) or out.form not in CHANNEL_BY_CHANNEL:
         return
-    extent = _extent(out)
+    extent: dict[Loop, Range] = {**_extent(out)}
+    if step.sum is not None:
+        extent["k"] = step.sum.part
     for index, buffer in enumerate(step.operands):
         if buffer is None or buffer.place.form not in (Form.PLAIN, Form.COEFFICIENTS):
             continue
         whole, held = buffer.place.full, _extent(buffer.place)
+        n, c, h, w = op.loops(index)
+        loops: dict[Axis, Loop] = {"n": n, "c": c, "d": "d", "h": h, "w": w}
         for axis in AXES if buffer.place.form is Form.PLAIN else ("c",):
-            (start, size), of = extent[axis], getattr(whole, axis)
+            of, loop = getattr(whole, axis), loops[axis]
             if held[axis] == (0, of):
                 continue
+            if loop not in extent:
+                yield f"{where(op)} has a part of operand {index}, of which it sums up all"
+                continue
+            start, size = extent[loop]
             part = Part(axis, start, size, getattr(out.full, axis), program.kind)
-            if axis == "c" and index in op.channel_weights():
+            if loop != axis or (axis == "c" and index in op.channel_weights()):
                 needed = start, size
             else:
                 needed = op.backward(part, index, of)
@@ -242,7 +265,7 @@ def _missing(step: Compute, program: TileProgram) -> Iterator[str]:
                 )
 
 
-def _extent(place: LocalValue) -> dict[str, tuple[int, int]]:
+def _extent(place: LocalValue) -> dict[Axis, Range]:
     """Start and size along each axis."""
     n, c, h, w = place.tensor.shape
     sizes = Ncdhw(n // place.depth, c, place.depth, h, w)

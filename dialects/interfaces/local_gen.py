@@ -14,6 +14,9 @@ from xdsl.ir import Operation, SSAValue
 Axis: TypeAlias = Literal["n", "c", "d", "h", "w"]
 AXES: tuple[Axis, ...] = ("n", "c", "d", "h", "w")
 
+Loop: TypeAlias = Axis | Literal["k"]
+"""Along what an op by itself may be cut: an axis of its result, or "k", what it sums over."""
+
 Range: TypeAlias = tuple[int, int]
 """First index and length."""
 
@@ -98,6 +101,22 @@ class LocalGen(Operation):
         Never less than what is needed, often more. None when the axis cannot be cut like this.
         """
         return same_range(part, size)
+
+    def loops(self, operand: int) -> tuple[Loop, Loop, Loop, Loop]:
+        """Whose parts those of an operand along n, c, h and w are, when the op is by itself.
+
+        Parts of other axes than their own, and of sums, are the same elements of the operand.
+        """
+        return "n", "c", "h", "w"
+
+    def summed(self) -> int:
+        """How many elements are summed over that may come in parts, when the op is by itself."""
+        return 1
+
+    def cut_alone(self) -> tuple[Loop, ...]:
+        """Along what the op may be cut when it is by itself."""
+        axes: tuple[Axis, ...] = ("n", "c", "h", "w")
+        return tuple(axis for axis in axes if self.may_split(axis, GroupType.NORMAL))
 
     def takes_margins(self) -> bool:
         """Whether the op copes with operands of which more is there than `backward` asked for.

@@ -3,7 +3,7 @@
 from abc import ABC
 from math import prod
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type
+from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -18,7 +18,7 @@ from xdsl.traits import Pure
 from xdsl_tpu.dialects.attrs import BOOL, F64_ARRAY, I64_ARRAY, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RANKED, is_none
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of
-from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Loop, Part, Range
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims, known_shape
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
@@ -169,6 +169,27 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
         if operand == 0 or (operand == 1 and part.axis != "c"):
             return super().backward(part, operand, size)
         return 0, size
+
+    def loops(self, operand: int) -> tuple[Loop, Loop, Loop, Loop]:
+        """Rows of the left matrix are those of the result, columns of the right one its columns;
+        the others meet in the sum."""
+        if operand > 1 or not self._has_matrices():
+            return super().loops(operand)
+        if operand == 0:
+            return ("n", "k", "h", "c") if self.left_transpose else ("n", "c", "h", "k")
+        return ("n", "w", "h", "k") if self.right_transpose else ("n", "k", "h", "w")
+
+    def summed(self) -> int:
+        whole = not self._has_matrices() or not isinstance(stored_type(self.input), AnyFloat)
+        return 1 if whole else self.shape_of(self.input)[1 if self.left_transpose else 3]
+
+    def cut_alone(self) -> tuple[Loop, ...]:
+        return ("n", "c", "w", "k") if self._has_matrices() else super().cut_alone()
+
+    def _has_matrices(self) -> bool:
+        """Whether operands are (n, rows, 1, columns), as they are seen when the op is by itself."""
+        left, right = self.shape_of(self.input), self.shape_of(self.right)
+        return not self.hdim_is_batch and len(left) == len(right) == 4 and left[2] == right[2] == 1
 
     def split_weights(self) -> tuple[int, ...]:
         left, right = self.shape_of(self.input), self.shape_of(self.right)

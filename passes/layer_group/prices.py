@@ -14,7 +14,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import dtype_of
 from xdsl_tpu.backend.layer_cost import price_alone
 from xdsl_tpu.backend.local.context import LocalValue
-from xdsl_tpu.backend.local.cut_search import Price
+from xdsl_tpu.backend.local.cut_price import Price
 from xdsl_tpu.backend.local.dry import NOWHERE
 from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.gather import gather_cost, reading

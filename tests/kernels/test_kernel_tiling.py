@@ -1,25 +1,17 @@
 """The arithmetic of tiles, and that prices agree with the timeline."""
 
-from dataclasses import replace
-from itertools import chain
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.clamp import Clamp
-from xdsl_tpu.backend.kernels.gemm_plan import Matrix, Plan, Product
 from xdsl_tpu.backend.kernels.lanes import view_columns, view_rows
 from xdsl_tpu.backend.kernels.tiling import (
     Axis,
-    Piece,
     cut,
     pipeline_cycles,
     steps_of,
-    turns,
 )
 from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles, put, store_cycles
 from xdsl_tpu.backend.program import Program
@@ -76,38 +68,6 @@ def test_every_tap_of_a_tile_is_in_reach(
         assert view_columns(axis, piece, True).count == (piece.size - 1) * stride + 1
 
 
-@pytest.mark.parametrize("hold_left", [True, False])
-@pytest.mark.parametrize("pieces", [1, 2])
-@pytest.mark.parametrize(("lefts", "rights"), [(1, 1), (1, 4), (3, 1), (3, 4)])
-def test_a_sweep_never_loads_over_what_is_still_used(
-    lefts: int, rights: int, pieces: int, hold_left: bool
-) -> None:
-    found: tuple[dict[int, object], dict[int, object]] = {}, {}
-    order = [turns(lefts, rights, cut(pieces, 1), hold_left, sweeps) for sweeps in range(2)]
-    before = None
-    for turn in chain(*order):
-        left, right = (turn.left, turn.piece), (turn.right, turn.piece)
-        if turn.load_left:
-            found[0][turn.left_slot] = left
-        if turn.load_right:
-            found[1][turn.right_slot] = right
-        assert (found[0][turn.left_slot], found[1][turn.right_slot]) == (left, right)
-        if before is not None:
-            # The load of a step runs beside the computation of the step before it.
-            assert not turn.load_left or turn.left_slot != before.left_slot
-            assert not turn.load_right or turn.right_slot != before.right_slot
-            assert (turn.out_slot == before.out_slot) == (not before.last)
-        before = turn
-
-
-@pytest.mark.parametrize("hold_left", [True, False])
-def test_a_sweep_streams_one_operand_past_the_other(hold_left: bool) -> None:
-    loads = [(turn.load_left, turn.load_right) for turn in turns(2, 3, (Piece(0, 1),), hold_left)]
-    held, streamed = zip(*(one if hold_left else one[::-1] for one in loads), strict=True)
-    assert sum(held) == (2 if hold_left else 3)
-    assert all(streamed)
-
-
 @pytest.mark.parametrize(
     ("shape", "start", "part"),
     [
@@ -154,22 +114,3 @@ def test_a_pipeline_overlaps_both_engines(steps: list[tuple[int, int, int]], cyc
 
 def test_a_long_pipeline_goes_on_at_its_pace() -> None:
     assert pipeline_cycles([(1, 7, 1)] * 4000, 4000) == pytest.approx(28000, rel=0.01)
-
-
-@pytest.mark.parametrize("plan", [Plan(64, 128, 100, True), Plan(64, 300, 100, False)])
-@pytest.mark.parametrize("depth", [100, 32])
-def test_a_plan_covers_every_element_of_every_product(plan: Plan, depth: int) -> None:
-    plan = replace(plan, depth=depth)
-    left = Matrix(0, DType.F16, 150, 100, 100, (0, 15000))
-    right = Matrix(0, DType.F16, 100, 300, 300, (0, 0))
-    out = Matrix(0, DType.F16, 150, 300, 300, (0, 45000))
-    product = Product(left, right, out, None, False, False, Clamp(False, -1))
-    steps = list(plan.steps(product))
-    assert len(steps) == plan.count(product)
-    covered = np.zeros((2, 150, 300), int)
-    for step in steps:
-        part = covered[step.index, step.rows.start : step.rows.end]
-        part[:, step.columns.start : step.columns.end] += step.depth.size
-        assert step.turn.first == (step.depth.start == 0)
-        assert step.turn.last == (step.depth.end == 100)
-    assert (covered == 100).all()

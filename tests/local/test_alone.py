@@ -121,9 +121,14 @@ def test_groups_that_fit_once_are_normalised() -> None:
     [
         Pool((1, 2048, 7, 7), (7, 7), (1, 1), (0, 0, 0, 0), "Avg").case("f16"),
         Pool((1, 64, 96, 64), (15, 15), (1, 1), (7, 7, 7, 7)).case("f16"),
-        MatMul((1, 197, 3, 64), (1, 197, 3, 64), False, True, hdim_is_batch=True).case("f16"),
+        MatMul(
+            (1, 197, 3, 64), (1, 197, 3, 64), False, right_transpose=True, hdim_is_batch=True
+        ).case("f16"),
+        MatMul((197, 768), (768, 1024), bias=True).case("f16"),
+        MatMul((8, 4096), (4096, 512)).case("f16"),
+        MatMul((300, 512), (512, 700), bias=True, relu=6.0).case("f32"),
     ],
-    ids=["channels", "rows", "heads"],
+    ids=["channels", "rows", "heads", "columns", "sums", "wide"],
 )
 def test_a_price_is_that_of_the_commands(case: Case) -> None:
     """Found from one slice of each kind, it is within a thirtieth of what all commands take."""

@@ -11,33 +11,31 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.leaves import LEAVES
 from xdsl_tpu.backend.local import alone
 from xdsl_tpu.backend.local.alone import Cheapest, InSlices
-from xdsl_tpu.backend.local.cut_search import Choice, Price
-from xdsl_tpu.backend.local.cuts import CUT, KIND, cut_into
+from xdsl_tpu.backend.local.cut_price import Choice, Price
+from xdsl_tpu.backend.local.cuts import CUT, KIND, LOOPS, Way, cut_into
 from xdsl_tpu.backend.local.problem import Problem
 from xdsl_tpu.backend.local.shapes import of_value
 
 NOTHING = Price(0, 0, 0)
 
-SLICED = {op.name for op, leaf in LEAVES.items() if isinstance(leaf.alone, InSlices | Cheapest)} | {
-    "tpu.MatMul"
-}
+SLICED = {op.name for op, leaf in LEAVES.items() if isinstance(leaf.alone, InSlices | Cheapest)}
 
 
 def finest(problem: Problem, chip: Chip) -> Iterator[Choice]:
     """The result whole, and in the smallest slices along one axis after the other, with weights cut
-    and whole."""
+    and whole; sums in the shortest parts."""
     op = problem.op([chip.ddr_base] * len(problem.types))
     full = of_value(op.results[0], KIND, chip.lanes)
-    whole = tuple(getattr(full, axis) for axis in CUT)
-    yield Choice(whole, False, NOTHING)
-    for place, axis in enumerate(CUT):
-        step = chip.lanes if axis == "c" else 1
-        if step >= whole[place] or not op.may_split(axis, KIND):
+    whole = (*(getattr(full, axis) for axis in CUT), op.summed())
+    yield Choice(Way(whole), NOTHING)
+    for place, loop in enumerate(LOOPS):
+        step = chip.lanes if loop in ("c", "k") else 1
+        if step >= whole[place] or loop not in op.cut_alone():
             continue
         sizes = (*whole[:place], step, *whole[place + 1 :])
-        for by_channel in (False, True) if axis == "c" and op.channel_weights() else (False,):
-            if cut_into(op, sizes, by_channel, chip) is not None:
-                yield Choice(sizes, by_channel, NOTHING)
+        for by_channel in (False, True) if loop == "c" and op.channel_weights() else (False,):
+            if cut_into(op, way := Way(sizes, by_channel), chip) is not None:
+                yield Choice(way, NOTHING)
 
 
 def check_every_cut(case: Case, monkeypatch: pytest.MonkeyPatch) -> int:
