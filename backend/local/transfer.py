@@ -37,7 +37,7 @@ def load_slice(
 ) -> None:
     """Bring a slice of a tensor into local memory, in the target's form (not MERGED).
 
-    `at_once`: nobody has use for some of it, nor may it come early.
+    `at_once`: nobody has use for some of it, so that it may as well come in one transfer.
     """
     if target.form is Form.ROW:
         _load_row(emitter, target, source)

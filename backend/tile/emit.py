@@ -28,7 +28,7 @@ from xdsl_tpu.backend.tensor import Layout
 from xdsl_tpu.backend.tile.program import Compute, Load, Step, Store, TileProgram
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen
 from xdsl_tpu.dialects.names import layer_of
 from xdsl_tpu.dialects.top.packs import pack_of
 
@@ -89,9 +89,15 @@ def _load(emitter: Emitter, step: Load) -> None:
         table = ddr_value(step.source).as4(target.tensor.shape)
         load_table(emitter, memory, target.tensor.address, table)
     else:
-        alone = not isinstance(step.op, tpu.LoadOp)
-        at_once = alone and target.tensor.layout is not Layout.COMPACT
-        load_slice(emitter, target, ddr_value(step.source), at_once)
+        load_slice(emitter, target, ddr_value(step.source), _is_summed(step))
+
+
+def _is_summed(step: Load) -> bool:
+    """Whether a matrix of a product by itself is loaded: none of it is of use without the rest."""
+    op = step.op
+    if isinstance(op, tpu.LoadOp) or not isinstance(op, LocalGen):
+        return False
+    return any(x is step.source and "k" in op.loops(i) for i, x in enumerate(op.operands))
 
 
 def _room_to_turn(step: Load, chip: Chip) -> LocalMemory | None:
