@@ -12,11 +12,17 @@ from xdsl_tpu.passes.tensors import is_weight
 WAITS = (64, 16, 8, 4, 2, 1)
 """For how many steps more than one a store may go on before something needs its memory."""
 
+SHARED_WAITS = (1,)
+"""The same in groups that cores share: these are short, and the next one begins beside them."""
+
 LAZIEST = 2
 """How many of the ways to load inputs early may be left out."""
 
 CROWD = 1 / 16
 """The share of local memory that inputs must free by being loaded later, for that to be tried."""
+
+SURE = 0.002
+"""By what share of its time a group must be done earlier for its inputs to be loaded later."""
 
 CostOf = Callable[[Group], Cost | None]
 """What the ops of a straight group take; None where that is not known."""
@@ -59,8 +65,11 @@ def rechained(
 
 
 def _earliest(ways: Sequence[Group], cost: Cost, chip: Chip) -> Group:
-    """The way to plan a group with which it is done first."""
-    return min(ways, key=lambda way: done_after(way, cost, chip)) if len(ways) > 1 else ways[0]
+    """With which way to plan a group it is done first; where they hardly differ the first one."""
+    if len(ways) == 1:
+        return ways[0]
+    ends = [done_after(way, cost, chip) for way in ways]
+    return next(way for way, end in zip(ways, ends, strict=True) if end <= (1 + SURE) * min(ends))
 
 
 def _lazier(group: Group, chip: Chip, scratch: ScratchOf, most: int) -> Iterator[tuple[int, Group]]:
@@ -84,7 +93,8 @@ def _patient(
     group: Group, chip: Chip, scratch: ScratchOf, ring: Ring, before: Sequence[Late], lazy: int
 ) -> Group | None:
     """A straight group planned again, so that computing waits for its stores as little as may be
-    in no more memory than it needs anyway; None when that does not work."""
+    in no more memory than it needs anyway, and with as much of the group before left alone; None
+    when that does not work."""
 
     def planned(wait: int) -> Group | None:
         ops, kind, secs = group.ops, group.kind, group.secs
@@ -94,7 +104,10 @@ def _patient(
     plain = planned(0)
     if plain is None or all(step > len(group.ops) for step in plain.plan.store_step.values()):
         return plain
-    for found in map(planned, WAITS):
-        if found is not None and found.plan.activations <= plain.plan.activations:
+    mine = plain.plan
+    for found in map(planned, WAITS if group.cores == 1 else SHARED_WAITS):
+        if found is None or found.plan.beside < mine.beside:
+            continue
+        if found.plan.activations <= mine.activations:
             return found
     return plain

@@ -102,7 +102,8 @@ class Plan:
 
     `activations` is the memory below the weights. `head` is where the ring goes on. `clear_step`:
     the step of the next slice that may write where a result lies, which must be stored by then.
-    `lows`: where the ring of weights begins for what is loaded in each step."""
+    `lows`: where the ring of weights begins for what is loaded in each step. `beside`: how much of
+    what the group before needs lies where nothing else does."""
 
     steps: int
     op_step: Mapping[object, int]
@@ -116,6 +117,7 @@ class Plan:
     clear_step: Mapping[object, int] = field(default_factory=dict[object, int])
     late: Sequence[Late] = ()
     lows: Sequence[int] = ()
+    beside: int = 0
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,7 @@ def _straight(
     made = (n for n, op in enumerate(ops) if any(items[key].root == key for key in op.makes))
     fixed = _fixed(before, next(made, 0) + 1)
     results, reach = _results(ops, items, buffers), _reach(items, room)
-    placement = _beside(buffers, room, results, steps, fixed, reach)
+    placement, beside = _beside(buffers, room, results, steps, fixed, reach)
     places = placement.of(buffers)
     if (needed := placement.used) > room.size:
         return Refusal(
@@ -235,6 +237,8 @@ def _straight(
             f"{needed} {why}",
             needed - (room.size - low),
         )
+    # Stores may take longer, but what the next group can lie beside is not more for that.
+    until = {key: min(uses.last[key] + 1, steps - 1) for key in stored}
     address = places | {key: slot.address for key, slot in slots.items()}
     behind = {
         s.key: max(slots[s.key].load, inputs_by(s.first + 1, loads, uses.first)) for s in streams
@@ -249,8 +253,12 @@ def _straight(
         scratch_bytes={op.key: op.scratch for op in ops if op.scratch},
         activations=placement.used,
         head=next_head(streams, slots, low, head),
-        late=[Late(places[b.key], places[b.key] + b.size, steps - 1 - b.last) for b in buffers],
+        late=[
+            Late(places[b.key], places[b.key] + b.size, steps - 1 - until.get(b.key, b.last))
+            for b in buffers
+        ],
         lows=lower,
+        beside=beside,
     )
 
 
@@ -272,9 +280,10 @@ def _beside(
     steps: int,
     before: Iterable[Sequence[tuple[Buffer, int]]],
     reach: int,
-) -> Placement:
+) -> tuple[Placement, int]:
     """Places for the buffers of a group, beside some of another as far as that leaves the ring as
-    much: so inputs come in while that works, and results are made while its own are stored."""
+    much: so inputs come in while that works, and results are made while its own are stored. And
+    beside how many."""
     problem = Problem.of(buffers, room.unit)
     plain = problem.first_fit()
     most = _ends(buffers, plain.of(buffers), room.unit, steps)
@@ -285,8 +294,8 @@ def _beside(
             fixed, places = zip(*others, strict=True)
             all_of_them = Placement((*found.offsets, *places), found.used)
             moved = in_other_banks([*buffers, *fixed], all_of_them, results, room.bank, ends, reach)
-            return Placement(moved.offsets[: len(buffers)], moved.used)
-    return in_other_banks(buffers, plain, results, room.bank, most, reach)
+            return Placement(moved.offsets[: len(buffers)], moved.used), len(others)
+    return in_other_banks(buffers, plain, results, room.bank, most, reach), 0
 
 
 def _reach(items: Mapping[object, Item], room: Room) -> int:

@@ -1,5 +1,7 @@
 """Planned groups: on random chains and graphs nothing that lives at once shares memory."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -233,3 +235,23 @@ def test_nothing_is_put_over_what_is_still_being_stored() -> None:
     assert not any(over(patient, key) for key in ("a", "b"))
     assert patient.activations == plain.activations
     assert patient.store_step == plain.store_step
+
+
+@pytest.mark.parametrize("wait", [0, 1, 4])
+def test_a_store_that_may_take_longer_is_no_more_in_the_way_of_the_next_group(wait: int) -> None:
+    """What the next group lies beside is what is needed anyway: first of all what comes last."""
+    keys = "xyabz"
+    items: dict[object, Item] = {
+        key: Item(key, Role.INPUT if key == "x" else Role.INTERNAL, 64, key, key in "yz")
+        for key in keys
+    }
+    ops = [Step(f"op {made}", (read,), (made,)) for read, made in pairwise(keys)]
+    plan = plan_straight(ops, items, Room(CAPACITY, UNIT), wait=wait)
+    assert isinstance(plan, Plan)
+    assert sorted(late.left for late in plan.late) == [0, 1, 2, 2, 4]
+    behind = plan_straight(ops, items, Room(CAPACITY, UNIT), before=plan.late)
+    alone = plan_straight(ops, items, Room(CAPACITY, UNIT))
+    assert isinstance(behind, Plan)
+    assert isinstance(alone, Plan)
+    assert 0 < behind.beside < len(plan.late)
+    assert not alone.beside
