@@ -93,6 +93,7 @@ PASSES: dict[str, PassLoader] = {
     "transfer-layout": _lazy("layout.transfer_layout", "TransferLayoutPass"),
     "trunc-io": _lazy("cut_network", "TruncIoPass"),
     "trunc-layer": _lazy("cut_network", "TruncLayerPass"),
+    "turn-products": _lazy("turn_products.turn", "TurnProductsPass"),
     "verify-addresses": _lazy("verify_addresses", "VerifyAddressesPass"),
     "verify-layer-groups": _lazy("verify_layer_groups", "VerifyLayerGroupsPass"),
     "verify-tile-programs": _lazy("tile_programs", "VerifyTileProgramsPass"),

@@ -201,6 +201,7 @@ _FINAL = (
     Step("split-long-rows", _of_chip),
     Step("order-rows", _ordered),
     Step("place-values", _of_chip),
+    Step("turn-products", _in_groups),
     Step("weight-reorder", _of_chip, required=True),
     Step("subnet-divide", required=True),
     Step("lane-moves", _only_in_groups),

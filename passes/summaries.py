@@ -129,6 +129,9 @@ SUMMARIES: dict[str, str] = {
     "transfer-layout": "Give every op the layout with which the whole program transposes least",
     "trunc-io": "Cut a network out",
     "trunc-layer": "End a network at the tensors `cut_locs`; see `trunc-io`",
+    "turn-products": (
+        "Compute products with weights column by column where rows would leave many lanes empty"
+    ),
     "verify-addresses": "Prove that the addresses in the IR are safe",
     "verify-layer-groups": (
         "Prove that every `tpu.Group` computes what its ops say, in the memory that they name"

@@ -1,0 +1,1 @@
+"""Products of rows with weights, written with their columns over the lanes."""
