@@ -134,6 +134,8 @@ def compiled(source: Path, stage: Stage, quantize: str, chip: Chip) -> Result:
 def finish(module: ModuleOp, stage: Stage) -> None:
     """The passes of the last stage, with the options of this one."""
     for name in PIPELINE["final"]:
+        if name == "turn-products" and stage.groups == NO_GROUPS:
+            continue  # what it puts in front of products must not leave the chip
         off = sorted(patterns_of(name).intersection(stage.without))
         options = f"disable={','.join(off)}" if off else ""
         if name == "order-rows" and stage.groups != NO_GROUPS:
