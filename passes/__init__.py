@@ -71,6 +71,7 @@ PASSES: dict[str, PassLoader] = {
     "op-reorder": _lazy("op_reorder", "OpReorderPass"),
     "opt-post-processor": _lazy("without_effect", "OptPostProcessorPass"),
     "order-rows": _lazy("order_rows.order", "OrderRowsPass"),
+    "orient-heads": _lazy("orient_products.orient", "OrientHeadsPass"),
     "orient-products": _lazy("orient_products.orient", "OrientProductsPass"),
     "pack-weights": _lazy("pack_weights", "PackWeightsPass"),
     "part-results": _lazy("part_results", "PartResultsPass"),

@@ -182,6 +182,7 @@ _LOWERING = (
     Step("fold-columns", _of_chip),
     Step("join-heads", _of_chip),
     Step("orient-products", _of_chip),
+    Step("orient-heads", _of_chip),
     Step("merge-rows"),
     Step("merge-stretched"),
     Step("processor-top-optimize"),

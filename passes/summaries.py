@@ -95,6 +95,9 @@ SUMMARIES: dict[str, str] = {
     "order-rows": (
         "Let ops that work row by row take rows in whatever order leaves the fewest to be moved"
     ),
+    "orient-heads": (
+        "Let what lies between transpositions of rows and heads work on the order that needs fewer"
+    ),
     "orient-products": (
         "Write products transposed, and what lies between them, where fewer transpositions are left"
     ),

@@ -1,6 +1,6 @@
 """Which ops may be written transposed, and what that costs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -10,18 +10,21 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.layout import (
     LayoutConstant,
     LayoutInterface,
     Order,
     Orders,
+    composed,
+    inverse,
     moves_data,
     result_slots,
 )
 from xdsl_tpu.dialects.interfaces.layout_rules import BroadcastRule, UnaryRule
 from xdsl_tpu.dialects.interfaces.layout_views import ViewRule
-from xdsl_tpu.dialects.top.layout.axes import PadLayout, SliceLayout
+from xdsl_tpu.dialects.top.layout.axes import AxisLayout, PadLayout, ReduceLayout, SliceLayout
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.graph import has_shapes
 from xdsl_tpu.passes.orient_products.columns import (
@@ -31,25 +34,68 @@ from xdsl_tpu.passes.orient_products.columns import (
     there_and_back,
 )
 from xdsl_tpu.passes.orient_products.labels import Labelling, Pair, Table, added
-from xdsl_tpu.passes.processor_top_optimize.matmul_right_transpose import swaps_last_two
 from xdsl_tpu.passes.tensors import shape_of, tensor_type
 
 LEFT, RIGHT = 0, 1
 _CARRIES = (UnaryRule, BroadcastRule, ViewRule, PadLayout, SliceLayout)
 
 
-def swapping(rank: int) -> Order:
-    """The order that exchanges the last two of `rank` dimensions."""
-    return (*range(rank - 2), rank - 1, rank - 2)
+@dataclass(frozen=True)
+class Exchange:
+    """Two dimensions that change places, and who can follow.
+
+    `order` gives it for a number of dimensions, None where there are too few. `products` says that
+    those of matrices are ops to turn, `moves` that any other Permute may give what it gives in
+    either order.
+    """
+
+    order: Callable[[int], Order | None]
+    products: bool = False
+    moves: bool = False
+
+    def carries(self, op: Operation) -> bool:
+        """Whether an op of this kind may do the same on turned values."""
+        trait = LayoutInterface.of(op)
+        if isinstance(trait, _CARRIES) or isinstance(op, top.ConcatOp):
+            return True
+        return _is_across(op) if self.products else isinstance(trait, AxisLayout | ReduceLayout)
+
+    def of(self, value: SSAValue) -> Order:
+        """The order for a value that has enough dimensions."""
+        order = self.order(len(shape_of(value)))
+        assert order is not None
+        return order
+
+    def is_swap(self, op: Operation) -> bool:
+        """Whether an op does this exchange and nothing else."""
+        if not isinstance(op, top.PermuteOp) or not has_shapes(op.input, op.output):
+            return False
+        return order_of(op) == self.order(len(shape_of(op.input)))
 
 
-def orders_of(op: Operation) -> Orders | None:
-    """The slots of an op that works on any order of dimensions, all with the last two exchanged.
+def _last_two(rank: int) -> Order | None:
+    return (*range(rank - 2), rank - 1, rank - 2) if rank > 2 else None
+
+
+LAST_TWO = Exchange(_last_two, products=True)
+"""Rows and columns of matrices."""
+
+HEADS = Exchange(lambda rank: (0, 2, 1, 3) if rank == 4 else None, moves=True)
+"""Rows and heads of 1 x rows x heads x columns."""
+
+
+def order_of(op: top.PermuteOp) -> Order:
+    """The order of a Permute, counted from the front."""
+    return ints(op.order)
+
+
+def orders_of(op: Operation, exchange: Exchange) -> Orders | None:
+    """The slots of an op that works on any order of dimensions, all with the exchange.
 
     None for all other ops, and where an operand, a result or an attribute cannot follow.
     """
     trait = LayoutInterface.of(op)
-    if not isinstance(trait, _CARRIES) and not isinstance(op, top.ConcatOp) and not _is_across(op):
+    if not exchange.carries(op):
         return None
     assert trait is not None
     if trait.required(op) is not None or trait.layout(op) is not None or len(op.results) != 1:
@@ -57,18 +103,9 @@ def orders_of(op: Operation) -> Orders | None:
     slots = trait.slots(op)
     if result_slots(0)[0] not in slots or not has_shapes(*(slot.value(op) for slot in slots)):
         return None
-    ranks = {slot: len(shape_of(slot.value(op))) for slot in slots}
-    if min(ranks.values()) < 3:
-        return None
-    orders = {slot: swapping(rank) for slot, rank in ranks.items()}
-    return orders if trait.can_permute(op, orders) else None
-
-
-def is_swap(op: Operation) -> bool:
-    """Whether an op exchanges the last two dimensions of a value."""
-    if not isinstance(op, top.PermuteOp) or not swaps_last_two(op):
-        return False
-    return len(shape_of(op.input)) > 2 and shape_of(op.input)[:-2] == shape_of(op.output)[:-2]
+    found = {slot: exchange.order(len(shape_of(slot.value(op)))) for slot in slots}
+    orders = {slot: order for slot, order in found.items() if order is not None}
+    return orders if len(orders) == len(found) and trait.can_permute(op, orders) else None
 
 
 def is_product(op: Operation) -> bool:
@@ -88,28 +125,44 @@ def is_product(op: Operation) -> bool:
 class Network:
     """The ops of a function that may be written transposed; label 1 says that an op is.
 
-    The label of a swap is that of its result: a swap whose operand has the other label is none.
+    The label of a swap is that of its result: a swap whose operand has the other label is none. So
+    is that of any other Permute, where these count.
     """
 
     ops: list[Operation]
     chip: Chip
+    exchange: Exchange
     orders: dict[Operation, Orders] = field(default_factory=dict[Operation, Orders])
     numbers: dict[Operation, int] = field(default_factory=dict[Operation, int])
 
     @staticmethod
-    def of(func: FuncOp, chip: Chip) -> "Network":
+    def of(func: FuncOp, chip: Chip, exchange: Exchange) -> "Network":
         """All such ops of a function, in its order."""
-        network = Network([], chip)
+        network = Network([], chip, exchange)
         for op in func.body.block.ops:
-            orders = orders_of(op)
+            orders = orders_of(op, exchange)
             if orders is not None:
                 network.orders[op] = orders
         for op in func.body.block.ops:
-            product = is_product(op) and not network.is_attention(op)
-            if op in network.orders or is_swap(op) or product:
+            product = exchange.products and is_product(op) and not network.is_attention(op)
+            if op in network.orders or exchange.is_swap(op) or product or network.is_move(op):
                 network.numbers[op] = len(network.ops)
                 network.ops.append(op)
         return network
+
+    def is_move(self, op: Operation) -> bool:
+        """Whether an op is a Permute that may give its result in either order."""
+        if not self.exchange.moves or not isinstance(op, top.PermuteOp):
+            return False
+        shaped = has_shapes(op.input, op.output) and not self.exchange.is_swap(op)
+        return shaped and self.exchange.order(len(shape_of(op.input))) is not None
+
+    def moved(self, op: top.PermuteOp, before: int, after: int) -> Order:
+        """The order of a Permute between labels of its operand and of its result."""
+        order = order_of(op)
+        if before:
+            order = tuple(inverse(self.exchange.of(op.input))[axis] for axis in order)
+        return composed(order, self.exchange.of(op.output)) if after else order
 
     def is_attention(self, op: Operation) -> bool:
         """Whether a product makes what a softmax is taken of, or reads one as its left matrix.
@@ -138,9 +191,8 @@ class Network:
         """The problem of choosing labels, in cycles."""
         nodes = [self._alone(op) for op in self.ops]
         pairs: dict[Pair, Table] = {}
-        for value, reader, wants in self._edges():
+        for value, reader, table in self._edges():
             first, second = self.number(value), self.numbers.get(reader)
-            table = self._table(wants, self._move(value))
             if first is None and second is not None:
                 zero, one = nodes[second]
                 nodes[second] = zero + table[0], one + table[1]
@@ -157,25 +209,35 @@ class Network:
         """That of the op that makes a value, if it may be written transposed."""
         return self.numbers.get(value.owner) if isinstance(value.owner, Operation) else None
 
-    def _edges(self) -> Iterator[tuple[SSAValue, Operation, Sequence[int | None]]]:
-        """Values and their readers, with the label of the value that each label of the reader
-        wants; None where both will do."""
+    def _edges(self) -> Iterator[tuple[SSAValue, Operation, Table]]:
+        """Values and their readers, with what their labels cost."""
         for op in self.ops:
-            for value, wants in self._wanted(op):
+            if self.is_move(op):
+                yield op.operands[0], op, self._moves(op)
+            for value, wants in () if self.is_move(op) else self._wanted(op):
                 if not _is_constant(value):
-                    yield value, op, wants
+                    yield value, op, self._table(wants, self._move(value))
             for use in op.results[0].uses:
                 if use.operation not in self.numbers:
-                    yield op.results[0], use.operation, (0, 0)
+                    move = self._move(op.results[0])
+                    yield op.results[0], use.operation, self._table((0, 0), move)
 
     def _wanted(self, op: Operation) -> list[tuple[SSAValue, Sequence[int | None]]]:
+        """Operands, with the label that each label of the op wants; None where both will do."""
         if op in self.orders:
             slots = self.orders[op]
             indices = sorted(slot.index for slot in slots if slot.kind == "operand")
             return [(op.operands[index], (0, 1)) for index in indices]
-        if is_swap(op):
+        if self.exchange.is_swap(op):
             return [(op.operands[0], (1, 0))]
         return [(op.operands[LEFT], (0, None)), (op.operands[RIGHT], (None, 1))]
+
+    def _moves(self, op: Operation) -> Table:
+        """What a Permute costs by the labels of its operand and its result."""
+        assert isinstance(op, top.PermuteOp)
+        orders = [self.moved(op, before, after) for before in (0, 1) for after in (0, 1)]
+        a, b, c, d = (self._price(op.input, order) for order in orders)
+        return a, b, c, d
 
     @staticmethod
     def _table(wants: Sequence[int | None], move: int) -> Table:
@@ -186,10 +248,15 @@ class Network:
         return a, b, c, d
 
     def _move(self, value: SSAValue) -> int:
+        return self._price(value, self.exchange.of(value))
+
+    def _price(self, value: SSAValue, order: Order) -> int:
         """A transposition: to local memory and back. One of a single row is a change of shape,
         which is better avoided, too."""
         shape = shape_of(value)
-        if not moves_data(shape, swapping(len(shape))):
+        if list(order) == sorted(order):
+            return 0
+        if not moves_data(shape, order):
             return 1
         return there_and_back(prod(shape), self.chip) + 1
 

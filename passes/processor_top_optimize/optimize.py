@@ -26,6 +26,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
     large_filter,
     matmul_output_transpose,
     matmul_right_transpose,
+    pad_channels,
     parts,
     pixel_norm,
     pixels,
@@ -67,6 +68,7 @@ PATTERNS: PatternTable = {
         reshape_reorder.ReshapeReorderPattern(),
     ),
     top.MulOp: (arithmetic.MulToQuickGELU(), arithmetic.SquareOfAbs()),
+    top.PadOp: (pad_channels.PadToConcat(),),
     top.PermuteOp: (
         RemovePermute(),
         PermuteFuse(),
