@@ -15,16 +15,18 @@ from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
 
 
 class Slices:
-    """What is done with each slice, and where everything lies: two buffers of what changes from
-    slice to slice, one of the rest."""
+    """What is done with each slice, and where everything lies from `start` on: two buffers of what
+    changes from slice to slice, one of the rest."""
 
-    def __init__(self, op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip) -> None:
+    def __init__(
+        self, op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip, start: int = 0
+    ) -> None:
         self.op, self.kernel, self.cut, self.chip = op, kernel, found, chip
         self.places = found.places
         self._buffers: dict[tuple[int, int], Buffer] = {}
         self._made: dict[int, Buffer] = {}
         self._at: dict[int, tuple[int, int]] = {}
-        memory = LocalMemory(chip)
+        memory = LocalMemory(chip, start)
         for index, operand in enumerate(op.operands):
             if operand not in found.parts:
                 continue
@@ -39,7 +41,7 @@ class Slices:
             shape = self._result(self._largest, 0).tensor.shape
             self._sum_at = memory.take(aligned_bytes(chip, shape, DType.F32))
         self.local_bytes = memory.take(0)
-        self._free = ((self.local_bytes, chip.local_bytes),)
+        self._free = ((self.local_bytes, chip.local_bytes), (0, start))[: 2 if start else 1]
         self._turns = {index: found.turns(op.operands[index]) for index in self._at}
         self.held = tuple(index for index, turns in self._turns.items() if turns[-1] == 0)
         self._first = sorted(self._turns, key=self._room)

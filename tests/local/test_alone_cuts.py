@@ -7,7 +7,7 @@ from tests.kernels.harness import Case, check
 from tests.kernels.test_kernel_conv import Conv
 from tests.local.test_local_equals_global import CASES, IN_F32
 
-from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.leaves import LEAVES
 from xdsl_tpu.backend.local import alone
 from xdsl_tpu.backend.local.alone import Cheapest, InSlices
@@ -16,7 +16,7 @@ from xdsl_tpu.backend.local.cuts import CUT, KIND, LOOPS, Way, cut_into
 from xdsl_tpu.backend.local.problem import Problem
 from xdsl_tpu.backend.local.shapes import of_value
 
-NOTHING = Price(0, 0, 0)
+NOTHING = Price(0, 0, load_chip().local_bytes)
 
 SLICED = {op.name for op, leaf in LEAVES.items() if isinstance(leaf.alone, InSlices | Cheapest)}
 

@@ -41,7 +41,7 @@ def forgotten() -> Iterator[None]:
 
 def forced(monkeypatch: pytest.MonkeyPatch, way: Way) -> None:
     def choose(*_: object) -> Choice:
-        return Choice(way, Price(0, 0, 0))
+        return Choice(way, Price(0, 0, CHIP.local_bytes))
 
     monkeypatch.setattr(cut_search, "cheapest_product", choose)
 
