@@ -55,8 +55,9 @@ def onnxruntime_engine(module: ModuleOp, model: Path) -> Engine:
 
     def run(inputs: Mapping[str, Array], show: Show) -> None:
         feeds = {name: typed_input(inputs, name, kind) for name, kind in types.items()}
-        try:
-            values = dict(zip(wanted, session.run(wanted, feeds), strict=True))
+        try:  # asked for nothing, onnxruntime gives all outputs
+            given: list[Array] = session.run(wanted, feeds) if wanted else []
+            values = dict(zip(wanted, given, strict=True))
         except Exception as error:  # onnxruntime raises many types, none of them documented
             raise TpuError(f"{model}: onnxruntime cannot run it: {error}") from error
         _complete(module, inputs, {name: values[t] for name, t in counterparts.items()}, show)

@@ -102,4 +102,19 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         ),
         (),
     ),
+    "a network of nothing but views in 8 bits": (
+        Recipe(
+            ((1, 1, 4),),
+            (
+                Step(
+                    "ScatterND",
+                    (Weight((1, 1, 4)), Weight((1, 1), "ints", (0,)), 0),
+                    (1, 1, 4),
+                    {"reduction": "none"},
+                ),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
 }
