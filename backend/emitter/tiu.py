@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from xdsl_tpu.backend.emitter.queues import CommandQueues
 from xdsl_tpu.backend.emitter.scale import Scale
-from xdsl_tpu.backend.emitter.window import Piece, Window, one_by_one, read_part
+from xdsl_tpu.backend.emitter.window import Piece, Window, lone_windows, one_by_one, read_part
 from xdsl_tpu.backend.isa.codes import (
     AR,
     CMP,
@@ -265,7 +265,7 @@ class TiuEmitter(CommandQueues):
     ) -> None:
         """One command; one for each image and group of lanes where the rows that are read do not
         lie as those of a tensor of their size would: the form has no strides."""
-        part, inner = read_part(out, x, window, self.chip)
+        part, inner = read_part(out, x, lone_windows(out, x, window), self.chip)
         pieces = [Piece(out, part, parameters)]
         if part.layout is not x.layout:
             pieces = list(one_by_one(pieces[0], self.chip))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.tensor import Layout, LocalTensor, align
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -60,15 +61,31 @@ def read_part(
     return part, replace(window, pads=(up, down, left, right))
 
 
+def lone_windows(out: LocalTensor, x: LocalTensor, window: Window) -> Window:
+    """The same window where there is only one along an axis, with a stride that leaves no room for
+    another: rows need not be cut for its sake (`read_part`), as far as a command can say so."""
+    pads = window.pads[:2], window.pads[2:]
+    strides = list(window.stride)
+    for axis in (0, 1):
+        unread = _unread(1, x.shape[2 + axis], pads[axis], window, axis)
+        if out.shape[2 + axis] == 1 and strides[axis] <= unread < LIMITS.window_stride:
+            strides[axis] = unread + 1
+    return replace(window, stride=(strides[0], strides[1]))
+
+
+def _unread(windows: int, size: int, pads: tuple[int, int], window: Window, axis: int) -> int:
+    """How much behind the last window there is, pads included."""
+    reach = (window.kernel[axis] - 1) * window.dilation[axis] + 1
+    seen = (size - 1) * (window.insert[axis] + 1) + 1
+    return sum(pads) + seen - reach - (windows - 1) * window.stride[axis]
+
+
 def _read(
     windows: int, size: int, pads: tuple[int, int], window: Window, axis: int
 ) -> tuple[int, int]:
     """Elements along an axis and the pad behind them that are left when nothing is unread."""
-    before, after = pads
-    reach = (window.kernel[axis] - 1) * window.dilation[axis] + 1
-    step = window.insert[axis] + 1
-    seen = (size - 1) * step + 1
-    unread = before + seen + after - reach - (windows - 1) * window.stride[axis]
+    after, step = pads[1], window.insert[axis] + 1
+    unread = _unread(windows, size, pads, window, axis)
     if unread < window.stride[axis]:
         return size, after
     from_pad = min(after, unread)

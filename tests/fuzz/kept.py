@@ -117,4 +117,24 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         (),
         "INT8",
     ),
+    "one window that leaves columns unread": (
+        Recipe(
+            ((1, 1, 2, 7),),
+            (
+                Step(
+                    "MaxPool",
+                    (0,),
+                    (1, 1, 2, 4),
+                    {"kernel_shape": [1, 1], "strides": [1, 2], "pads": [0] * 4},
+                ),
+                Step(
+                    "MaxPool",
+                    (1,),
+                    (1, 1, 2, 1),
+                    {"kernel_shape": [1, 3], "strides": [1, 2], "pads": [0] * 4},
+                ),
+            ),
+        ),
+        (),
+    ),
 }
