@@ -15,7 +15,7 @@ from xdsl_tpu.backend.local.measure import Moved
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
 from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.layer_group.clock import (
     BEGIN,
@@ -332,7 +332,8 @@ class CostTable:
         if span is None or move is None or not span[0] <= move.first:
             return plain
         if move.last < span[1]:
-            if merging is None:
+            taps = isinstance(op, MergesTaps) and index == 0 and any(op.merged_taps())
+            if merging is None and not taps:
                 return self.moves.load(move, value, part, plain)
             if self.moves.in_strides(move, value):
                 return plain

@@ -3,7 +3,8 @@
 A merged convolution has its input loaded once for each row of the filter, so it cannot take it
 from the local memory of its group: the op before must store it. That often pays for images, which
 come from DDR anyway, and seldom behind other ops. Where a network's weights take all the time, the
-form that moves less is the faster one.
+form that moves less is the faster one. First ops count as they are in bands of rows, where that is
+faster: images are loaded while others are worked on then.
 """
 
 import math
@@ -17,6 +18,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout
 from xdsl_tpu.dialects.interpreters.layouts import FilterShape, reordered_filter_shape
+from xdsl_tpu.passes.bands import best_bands, chains
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.window import UNSURE, WindowCosts, loading
 from xdsl_tpu.passes.tensors import element_bytes, element_of, required_name, shape_of
@@ -25,6 +27,10 @@ from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, note_row, no
 LONGEST_WINDOW = 10
 """Ops that are looked at around a convolution."""
 
+LITTLE = 0.0075
+"""By what share of its time a network must be done earlier for a form that moves less, but takes
+longer by itself, or for merged columns beside rows: where weights lie matters as much."""
+
 BEHIND_INPUT, BEHIND_OP = 8, 2
 """How many ops behind a convolution are in its window. What is stored at the end of a window counts
 in either case, although the ops of the network may not store there; behind images, whose results
@@ -32,9 +38,10 @@ are large, the window ends where less is stored."""
 
 
 def choose_merges(
-    block: Block, possible: Mapping[tpu.Conv2DOp, int], chip: Chip
+    block: Block, possible: Mapping[tpu.Conv2DOp, Sequence[int]], chip: Chip, bands: bool = True
 ) -> dict[tpu.Conv2DOp, int]:
-    """For convolutions of a block what to merge: what is possible, or nothing.
+    """For convolutions of a block what to merge: one of what is possible, or nothing. `bands`: the
+    first ops may be cut into bands of rows later.
 
     Weights of all other ops must be laid out already. Convolutions are decided in order; those to
     come count as not merged. What has no kernel without merging, such as windows farther apart than
@@ -45,12 +52,14 @@ def choose_merges(
     chosen: dict[tpu.Conv2DOp, int] = {}
     for trial in trials.values():
         trial.lay_out(0)
-    for conv, mode in possible.items():
+    for conv, modes in possible.items():
         window = _window(ops, conv)
-        plain = _Price(window, ops, costs)
-        trials[conv].lay_out(mode)
-        is_plain = math.isfinite(plain.taken.cycles) and plain.is_best(_Price(window, ops, costs))
-        chosen[conv] = 0 if is_plain else mode
+        chosen[conv], best = 0, _Price(window, ops, costs, bands)
+        for mode in modes:
+            trials[conv].lay_out(mode)
+            price = _Price(window, ops, costs, bands)
+            if price.clearly_before(best) if chosen[conv] else not best.is_best(price):
+                chosen[conv], best = mode, price
         trials[conv].lay_out(chosen[conv])
     for trial in trials.values():
         trial.restore()
@@ -61,10 +70,19 @@ class _Price:
     """What a window takes as its convolution is now, and the network around it."""
 
     def __init__(
-        self, window: Sequence[Operation], ops: Sequence[Operation], costs: WindowCosts
+        self,
+        window: Sequence[Operation],
+        ops: Sequence[Operation],
+        costs: WindowCosts,
+        bands: bool,
     ) -> None:
         self.window, self.ops, self.costs = window, ops, costs
         self.taken = costs.window(window)
+        for chain in chains(window) if bands else ():
+            if chain[0] is window[0]:
+                behind = window[len(chain) :]
+                best = best_bands(chain, behind, self.taken, ops, costs)
+                self.taken = self.taken if best is None else best.taken
 
     def is_best(self, other: "_Price") -> bool:
         """Whether the network is done no later than with another form of the convolution.
@@ -74,6 +92,8 @@ class _Price:
         same.
         """
         mine, theirs = self.taken, other.taken
+        if not math.isfinite(mine.cycles):
+            return False
         weights, fewest = loading(self.ops, self.costs.chip), min(mine.cycles, theirs.cycles)
         is_faster = mine.cycles <= theirs.cycles
         if is_faster == (mine.moved <= theirs.moved):
@@ -83,7 +103,13 @@ class _Price:
         inside = set(self.window)
         around = self.costs.computed([op for op in self.ops if op not in inside])
         ends = [max(around + taken.cycles, weights + taken.moved) for taken in (mine, theirs)]
-        return ends[0] <= ends[1] and self.end <= (1 + UNSURE) * other.end
+        if is_faster:
+            return not (ends[1] < (1 - LITTLE) * ends[0] and other.end <= (1 + UNSURE) * self.end)
+        return ends[0] < (1 - LITTLE) * ends[1] and self.end <= (1 + UNSURE) * other.end
+
+    def clearly_before(self, other: "_Price") -> bool:
+        """Whether the network is done earlier than with another form by more than little."""
+        return self.end < (1 - LITTLE) * other.end
 
     @property
     def end(self) -> float:

@@ -24,14 +24,20 @@ def is_quantized(op: tpu.Conv2DOp) -> bool:
     return element_bytes(op.filter) == 1 and not bool(op.coeff_merged)
 
 
+def merges(op: tpu.Conv2DOp, lanes: Lanes) -> tuple[int, ...]:
+    """All that may be merged: what `merge_by_rule` says, and columns, too, where they fit."""
+    modes = (merge_by_rule(op, lanes, columns) for columns in (False, True))
+    return tuple(dict.fromkeys(mode for mode in modes if mode != MERGE_NOTHING))
+
+
 def merge_by_rule(op: tpu.Conv2DOp, lanes: Lanes, merge_columns: bool) -> int:
     """The low two bits of `use_3ic_optimize` that fill the parallel channels best.
 
     Rows and columns are both merged only with `merge_columns`, else rows alone: a merged column
-    takes a load of the whole image of its own, since its runs stay dense. That costs more than the
-    cube gains by it, because first layers wait for their input. Dilated and grouped filters,
-    those over an image with zeros in it or padded by another integer than 0, and those that are no
-    weights, are never merged.
+    takes a load of the whole image of its own, since its runs stay dense. That often costs more
+    than the cube gains by it, because first layers wait for their input. Dilated and grouped
+    filters, those over an image with zeros in it or padded by another integer than 0, and those
+    that are no weights, are never merged.
     """
     if not is_weight(op.filter) or op.group.value.data != 1:
         return MERGE_NOTHING

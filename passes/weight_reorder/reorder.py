@@ -1,5 +1,6 @@
 """The pass `weight-reorder`."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -9,11 +10,17 @@ from xdsl.passes import ModulePass
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.weights import Weights, known_weights
-from xdsl_tpu.passes.module_state import State, chip_of, require_state, set_module_attributes
+from xdsl_tpu.passes.module_state import (
+    State,
+    chip_of,
+    cores_of,
+    require_state,
+    set_module_attributes,
+)
 from xdsl_tpu.passes.weight_reorder.conv import reorder_conv
 from xdsl_tpu.passes.weight_reorder.matmul import reorder_matmul
 from xdsl_tpu.passes.weight_reorder.merge_choice import choose_merges
-from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, merge_by_rule
+from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, merge_by_rule, merges
 from xdsl_tpu.passes.weight_reorder.packed import reorder_packed
 from xdsl_tpu.passes.weight_reorder.quantized_conv import merge_conv
 from xdsl_tpu.passes.weight_reorder.scale import reorder_scale
@@ -30,12 +37,12 @@ class WeightReorderPass(ModulePass):
         %y = "tpu.Conv2D"(%x, %m, %none) {coeff_merged = true, ..}
             : (.., tensor<1x64x1x640xsi8>, none)
 
-    Filters of few channels may have kernel rows merged into the channels. That fills the cube
-    better, but loads the input once for each row: it is done where the ops around are done
-    earlier with it, by measured cycles. `measure=false` does it wherever it fills the cube
-    better, `use_3ic=false` nowhere. `merge_columns=true` merges columns, too, wherever they fit:
-    the vendor's choice, which is not measured. Coefficients of 8-bit convolutions are merged for
-    the lanes of `chip`, a name or a `.toml` description, by default `module.chip`.
+    Filters of few channels may have kernel rows, or rows and columns, merged into the channels.
+    That fills the cube better, but loads the input once for each: it is done where the ops around
+    are done earlier with it, by measured cycles. `measure=false` merges rows wherever that fills
+    the cube better, `use_3ic=false` nothing. `merge_columns=true` merges columns, too, wherever
+    they fit: the vendor's choice, which is not measured. Coefficients of 8-bit convolutions are
+    merged for the lanes of `chip`, a name or a `.toml` description, by default `module.chip`.
     """
 
     name = "weight-reorder"
@@ -50,12 +57,13 @@ class WeightReorderPass(ModulePass):
         weights = known_weights(op)
         chip = chip_of(op, self.chip)
         mergeable: dict[tpu.Conv2DOp, int] = {}
+        possible: dict[tpu.Conv2DOp, Sequence[int]] = {}
         for inner in list(op.walk()):
             if isinstance(inner, tpu.Conv2DOp):
                 lanes = chip.weight_lanes
                 mode = merge_by_rule(inner, lanes, self.merge_columns) if self.use_3ic else 0
                 if mode:
-                    mergeable[inner] = mode
+                    mergeable[inner], possible[inner] = mode, merges(inner, lanes)
                 else:
                     _reorder(inner, weights, chip, 0)
             elif isinstance(inner, tpu.MatMulOp):
@@ -65,7 +73,7 @@ class WeightReorderPass(ModulePass):
             elif isinstance(inner, tpu.A16MatMulOp | tpu.MlpOp):
                 reorder_packed(inner, weights, chip)
         if self.measure and not self.merge_columns:
-            mergeable = _worth_it(mergeable, chip)
+            mergeable = _worth_it(possible, chip, cores_of(op) == 1)
         for conv, mode in mergeable.items():
             _reorder(conv, weights, chip, mode)
         set_module_attributes(op, {"module.state": StringAttr(State.TPU_REORDERED)})
@@ -78,11 +86,13 @@ def _reorder(conv: tpu.Conv2DOp, weights: Weights | None, chip: Chip, mode: int)
         reorder_conv(conv, weights, chip.weight_lanes.row, mode)
 
 
-def _worth_it(mergeable: dict[tpu.Conv2DOp, int], chip: Chip) -> dict[tpu.Conv2DOp, int]:
+def _worth_it(
+    possible: Mapping[tpu.Conv2DOp, Sequence[int]], chip: Chip, bands: bool
+) -> dict[tpu.Conv2DOp, int]:
     """What is merged of what could be, function by function."""
-    blocks = dict.fromkeys(block for conv in mergeable if (block := conv.parent) is not None)
+    blocks = dict.fromkeys(block for conv in possible if (block := conv.parent) is not None)
     chosen: dict[tpu.Conv2DOp, int] = {}
     for block in blocks:
-        inside = {conv: mode for conv, mode in mergeable.items() if conv.parent is block}
-        chosen |= choose_merges(block, inside, chip)
+        inside = {conv: modes for conv, modes in possible.items() if conv.parent is block}
+        chosen |= choose_merges(block, inside, chip, bands)
     return chosen

@@ -1,0 +1,272 @@
+"""First ops of a network on bands of an image's rows: which may be cut, and what that makes of
+them.
+
+Passes that choose forms of those ops ask here, too, before anything is cut.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, Part, Range
+from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, rectangles
+from xdsl_tpu.dialects.interfaces.shape import ShapeError, known_shape
+from xdsl_tpu.dialects.interfaces.shape_rules import Window
+from xdsl_tpu.dialects.names import LAYER, layer_of, name_loc
+from xdsl_tpu.dialects.traits import InOutSameShape
+from xdsl_tpu.passes.graph import tensor_like
+from xdsl_tpu.passes.layer_group.base_groups import why_not_local
+from xdsl_tpu.passes.layer_group.window import Taken, WindowCosts, loading
+from xdsl_tpu.passes.tensors import is_weight, required_name, shape_of
+
+_Windows: TypeAlias = tpu.Conv2DOp | tpu.Pool2DOp
+"""Ops whose windows slide over rows."""
+
+ROWS = 2
+"""The dimension that is cut."""
+
+BANDS = (2, 4, 8, 16)
+"""How many are tried, until more are slower."""
+
+LONGEST = 12
+"""Ops of a chain that are cut at most."""
+
+
+def chains(ops: Sequence[Operation]) -> Iterator[list[Operation]]:
+    """Ops one behind the other, from one that reads what nothing computes."""
+    for place, op in enumerate(ops):
+        if not _may_be_cut(op) or not _is_input(op.operands[0]):
+            continue
+        chain = [op]
+        for behind in ops[place + 1 : place + LONGEST]:
+            if _only_reader(chain[-1].results[0]) is not behind or not _may_be_cut(behind):
+                break
+            chain.append(behind)
+        yield chain
+
+
+def _is_input(value: SSAValue) -> bool:
+    """Whether a value is there before anything is computed, and is read once."""
+    outside = isinstance(value, BlockArgument) or isinstance(value.owner, top.InputOp)
+    return outside and len(list(value.uses)) == 1
+
+
+def _only_reader(value: SSAValue) -> Operation | None:
+    """The op that alone reads a value, as its first operand."""
+    uses = list(value.uses)
+    if len(uses) != 1 or uses[0].index:
+        return None
+    return uses[0].operation
+
+
+def _may_be_cut(op: Operation) -> bool:
+    """Whether rows of an image's result are those of an op of the same kind on fewer rows."""
+    if not isinstance(op, LocalGen) or len(op.results) != 1 or why_not_local(op) is not None:
+        return False
+    shapes = known_shape(op.operands[0].type), known_shape(op.results[0].type)
+    if any(shape is None or len(shape) != 4 for shape in shapes):
+        return False
+    if not op.may_split("h", GroupType.NORMAL):
+        return False
+    if not isinstance(op, _Windows) and not op.has_trait(InOutSameShape):
+        return False
+    others = [value for value in op.operands[1:] if not is_none(value)]
+    return all((is_weight(value) and _is_one_row(value)) or _holds(op) for value in others)
+
+
+def _holds(op: Operation) -> bool:
+    return isinstance(op, _Windows)
+
+
+def _is_one_row(value: SSAValue) -> bool:
+    shape = shape_of(value)
+    return len(shape) <= ROWS or shape[-2:-1] == (1,)
+
+
+@dataclass(frozen=True)
+class _Bands:
+    """Rows of the operand of the first op of a chain, and of every result, for each band."""
+
+    read: list[Range]
+    made: list[list[Range]]
+
+
+def _bands(chain: Sequence[Operation], count: int) -> _Bands | None:
+    """Even rows of the last result, and what they need of all before; None when an op makes no
+    part of its result of some rows alone."""
+    rows = shape_of(chain[-1].results[0])[ROWS]
+    ends = [rows * number // count for number in range(count + 1)]
+    made: list[list[Range]] = []
+    read: list[Range] = [(start, end - start) for start, end in pairwise(ends)]
+    if any(length == 0 for _, length in read):
+        return None
+    for op in reversed(chain):
+        assert isinstance(op, LocalGen)
+        made.append(read)
+        whole, size = shape_of(op.results[0])[ROWS], shape_of(op.operands[0])[ROWS]
+        parts = (Part("h", start, length, whole, GroupType.NORMAL) for start, length in read)
+        needed = [op.backward(part, 0, size) for part in parts]
+        if any(one is None for one in needed):
+            return None
+        read = [one for one in needed if one is not None]
+    return _Bands(read, made[::-1])
+
+
+class Cut:
+    """A chain cut into bands, beside the chain, which nothing else is changed for."""
+
+    def __init__(self, chain: Sequence[Operation], bands: _Bands) -> None:
+        self.chain, self.bands = chain, bands
+        self.reads = [self._rows(number) for number in range(len(bands.read))]
+        self.ops = [op for number in range(len(bands.read)) for op in self._band(number)]
+        count = len(chain)
+        last = chain[-1]
+        self.whole = tpu.ConcatOp.make(
+            required_name(last),
+            [op.results[0] for op in self.ops[count - 1 :: count]],
+            result_types=(last.results[0].type,),
+            axis=ROWS,
+        )
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every op makes as many rows of what it reads as it should."""
+        try:
+            return all(
+                op.result_shapes() == (shape_of(op.results[0]),)
+                for op in self.ops
+                if isinstance(op, _Windows)
+            )
+        except ShapeError:
+            return False
+
+    def _rows(self, number: int) -> Operation:
+        value = self.chain[0].operands[0]
+        start, length = self.bands.read[number]
+        source = shape_of(value)
+        shape = _with_rows(source, length)
+        at = (0, 0, start, 0)
+        axes = [(Along(n, at=first),) for n, first in zip(shape, at, strict=True)]
+        moved = Movement(math.prod(shape), (Moved(0, rectangles(shape, source, axes)),))
+        read = tpu.RearrangeOp.make(
+            f"{required_name(self.chain[0])}_read_{start}",
+            (value,),
+            result_types=(tensor_like(value, shape),),
+            boxes=tpu.RearrangeOp.listed(moved),
+        )
+        read.attributes[LAYER] = StringAttr(layer_of(self.chain[0]))
+        return read
+
+    def _band(self, number: int) -> Iterator[Operation]:
+        value = self.reads[number].results[0]
+        taken = self.bands.read[number]
+        for op, made in zip(self.chain, self.bands.made, strict=True):
+            part = op.clone()
+            part.operands[0] = value
+            start, length = made[number]
+            result = op.results[0]
+            kind = tensor_like(result, _with_rows(shape_of(result), length))
+            value = Rewriter.replace_value_with_new_type(part.results[0], kind)
+            if isinstance(op, _Windows) and isinstance(part, _Windows):
+                _pad(part, op.windows()[0], taken, made[number])
+            part.location = name_loc(f"{required_name(op)}_rows_{start}")
+            part.attributes[LAYER] = StringAttr(layer_of(op))
+            taken = made[number]
+            yield part
+
+    def insert(self) -> None:
+        """Put the bands behind the chain, whose result nothing reads then."""
+        last = self.chain[-1]
+        block = cast(Block, last.parent)
+        last.results[0].replace_all_uses_with(self.whole.output)
+        block.insert_ops_after([*self.reads, *self.ops, self.whole], last)
+
+    def erase(self) -> None:
+        """As if there had been no bands."""
+        self.whole.output.replace_all_uses_with(self.chain[-1].results[0])
+        for op in (self.whole, *reversed(self.ops), *self.reads):
+            op.detach()
+            op.erase()
+
+    def erase_chain(self) -> None:
+        """Only bands are left."""
+        for op in reversed(self.chain):
+            op.detach()
+            op.erase()
+
+
+def _pad(op: _Windows, window: Window, read: Range, made: Range) -> None:
+    """Give an op on a band the padding that its windows see above and below."""
+    first = made[0] * window.stride - window.before
+    end = first + (made[1] - 1) * window.stride + window.extent
+    pads = list(ints(op.pads))
+    low, high = read[0] * window.apart, (read[0] + read[1] - 1) * window.apart + 1
+    pads[0], pads[2] = max(0, low - first), max(0, end - high)
+    op.pads = I64_ARRAY.encode(pads)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The first `end` ops of a chain in `count` bands, and what these and the ops behind take."""
+
+    end: int
+    count: int
+    taken: Taken
+
+
+def best_bands(
+    chain: Sequence[Operation],
+    behind: Sequence[Operation],
+    plain: Taken,
+    ops: Sequence[Operation],
+    costs: WindowCosts,
+) -> Best | None:
+    """The bands with which a chain and the ops behind it are done first, if that is before `plain`,
+    what they take without any; `ops` are all of the network. None, too, where weights take longer
+    than ops, unless less is moved."""
+    best: Best | None = None
+    fewest = plain
+    for end in _ends(chain):
+        last = math.inf
+        for count in BANDS:
+            cut = cut_into(chain[:end], count)
+            if cut is None:
+                break
+            cut.insert()
+            taken = costs.straight([*cut.reads, *cut.ops, cut.whole, *chain[end:], *behind])
+            cut.erase()
+            if taken.cycles < fewest.cycles:
+                best, fewest = Best(end, count, taken), taken
+            if taken.cycles >= last < math.inf:
+                break
+            last = taken.cycles
+    is_bound = loading(ops, costs.chip) >= costs.computed(ops)
+    return None if fewest.moved >= plain.moved and is_bound else best
+
+
+def cut_into(chain: Sequence[Operation], count: int) -> "Cut | None":
+    """A chain in so many bands; None when an op cannot make them."""
+    bands = _bands(chain, count)
+    cut = None if bands is None else Cut(chain, bands)
+    return cut if cut is not None and cut.is_right else None
+
+
+def _ends(chain: Sequence[Operation]) -> Iterator[int]:
+    """How many ops of a chain may be cut: whatever follows windows goes with them."""
+    for end in range(1, len(chain) + 1):
+        windows = any(isinstance(op, _Windows) for op in chain[:end])
+        if windows and (end == len(chain) or isinstance(chain[end], _Windows)):
+            yield end
+
+
+def _with_rows(shape: Sequence[int], rows: int) -> tuple[int, ...]:
+    return (*shape[:ROWS], rows, *shape[ROWS + 1 :])
