@@ -32,8 +32,8 @@ SUFFIX = "_turned"
 
 ORDER = (0, 2, 1)
 
-BUSY = 0.8
-"""What the TIU computes must take this part of what is loaded, both as estimated: where a network
+BUSY = 1.0
+"""What the TIU computes must take so many times what is loaded, both as estimated: where a network
 waits for its loads these could only be disturbed."""
 
 INPUT = 0
