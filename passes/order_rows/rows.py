@@ -93,11 +93,15 @@ def _numbers(value: SSAValue) -> tuple[Attribute, ...]:
 
 
 def row_map(moves: IndexMap, source: SSAValue, target: SSAValue) -> IndexMap | None:
-    """The order of rows that a map of elements is; None where it is more than that."""
+    """The order of rows that a map of elements is; None where it is more than that, or gives some
+    of as many rows several times."""
     rows = rows_of(source)
     if rows is None or rows != rows_of(target) or len(moves.boxes) > MOST_BOXES:
         return None
-    return moves.in_rows(rows.width)
+    found = moves.in_rows(rows.width)
+    if found is None or np.unique(places_of(found, rows.count)).size < rows.count:
+        return None
+    return found
 
 
 def inverse(rows: IndexMap) -> IndexMap:

@@ -137,4 +137,19 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         ),
         (),
     ),
+    "one row as often as there were rows": (
+        Recipe(
+            ((2, 1, 4),),
+            (
+                Step(
+                    "Slice",
+                    (0, *(Weight((1,), "ints", (value,)) for value in (0, 1, 0, 1))),
+                    (1, 1, 4),
+                ),
+                Step("Expand", (1, Weight((3,), "ints", (1, 2, 4))), (1, 2, 4)),
+                Step("Relu", (2,), (1, 2, 4)),
+            ),
+        ),
+        (),
+    ),
 }
