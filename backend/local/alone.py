@@ -21,9 +21,9 @@ from xdsl_tpu.backend.local.problem import Problem, View, addresses_of, as_it_st
 from xdsl_tpu.backend.local.slices import Slices
 from xdsl_tpu.backend.tile.emit import issue
 from xdsl_tpu.backend.tile.verify import check
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.lane_view import Viewed
-from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class InSlices:
         seen = problem.op(addresses_of(op, view))
         found = cut_into(seen, choice.way, chip)
         assert found is not None
-        slices = Slices(seen, self.kernel, found, chip, self._start(seen, choice, chip))
+        slices = self._placed(op, Slices(seen, self.kernel, found, chip))
         count = len(slices.places)
         parts = parts_of(context, count, slices.sums)
         if not parts and context.core:
@@ -80,12 +80,18 @@ class InSlices:
             issue(context.emitter, KIND, step)
 
     @staticmethod
-    def _start(op: LocalGen, choice: Choice, chip: Chip) -> int:
-        """Where buffers begin: those of products, which often leave the GDMA idle, at the end, so
-        that weights of groups, which fill local memory from its beginning, come meanwhile."""
-        if "k" not in op.cut_alone():
-            return 0
-        return (chip.local_bytes - choice.price.local_bytes) // chip.eu_bytes * chip.eu_bytes
+    def _placed(op: Operation, slices: Slices) -> Slices:
+        """The same elsewhere in local memory: buffers of products, which often leave the GDMA idle,
+        lie at the end, so that weights of groups, which fill it from its beginning, come meanwhile;
+        with one for every part of their own weights where that leaves half of it."""
+        seen, chip = slices.op, slices.chip
+        if "k" not in seen.cut_alone():
+            return slices
+        weights = [i for i, v in enumerate(op.operands) if isinstance(v.owner, top.WeightOp)]
+        size = slices.needs(weights)
+        early = weights if size <= chip.local_bytes // 2 else ()
+        last = chip.local_bytes - (size if early else slices.local_bytes)
+        return slices.moved(last // chip.eu_bytes * chip.eu_bytes, early)
 
 
 @dataclass(frozen=True, slots=True)

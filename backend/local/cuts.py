@@ -102,8 +102,15 @@ class Cut:
 
     def turns(self, value: SSAValue) -> list[int]:
         """How often something else is needed of a value before and with each slice."""
-        needed = [tuple(self._chosen(value, place)) for place in self.places]
-        return list(accumulate((a != b for a, b in pairwise(needed)), initial=0))
+        return list(accumulate((a != b for a, b in pairwise(self._needed(value))), initial=0))
+
+    def comes_once(self, value: SSAValue) -> bool:
+        """Whether nothing of a value is needed again after something else was."""
+        return len(set(self._needed(value))) == self.turns(value)[-1] + 1
+
+    def _needed(self, value: SSAValue) -> list[tuple[Range, ...]]:
+        """What each slice needs of a value."""
+        return [tuple(self._chosen(value, place)) for place in self.places]
 
     def at(self, place: Place) -> tuple[Sizes, Sizes]:
         """The sizes and the starts of what a slice needs."""

@@ -1,6 +1,6 @@
 """What is done with each slice of an op by itself, as steps of a tile program."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
@@ -9,30 +9,36 @@ from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import Form, LocalKernel, LocalValue
 from xdsl_tpu.backend.local.cuts import KIND, Cut
 from xdsl_tpu.backend.local.dry import NOWHERE, Sizes, operand_slice, taps_of, value_slice
-from xdsl_tpu.backend.tensor import DType, aligned, aligned_bytes
+from xdsl_tpu.backend.tensor import DType, align, aligned, aligned_bytes
 from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Step, Store, Sum, TileProgram
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
 
 
 class Slices:
     """What is done with each slice, and where everything lies from `start` on: two buffers of what
-    changes from slice to slice, one of the rest."""
+    changes from slice to slice, one of the rest. Of operands that are `early` every part has its
+    own, if it is loaded once, so that all may come before the first slice."""
 
     def __init__(
-        self, op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip, start: int = 0
+        self,
+        op: LocalGen,
+        kernel: LocalKernel,
+        found: Cut,
+        chip: Chip,
+        start: int = 0,
+        early: Collection[int] = (),
     ) -> None:
         self.op, self.kernel, self.cut, self.chip = op, kernel, found, chip
         self.places = found.places
         self._buffers: dict[tuple[int, int], Buffer] = {}
         self._made: dict[int, Buffer] = {}
-        self._at: dict[int, tuple[int, int]] = {}
+        self._at: dict[int, Sequence[int]] = {}
         memory = LocalMemory(chip, start)
         for index, operand in enumerate(op.operands):
             if operand not in found.parts:
                 continue
-            size = self._room(index)
-            first = memory.take(size)
-            self._at[index] = first, first if found.stays(operand) else memory.take(size)
+            several, size = self._buffer_count(index, early), self._room(index)
+            self._at[index] = [memory.take(size) for _ in range(several)]
         size = self._bytes(self._result(self._largest, 0))
         self._out_at = memory.take(size), memory.take(size)
         self.sums = len(found.sums)
@@ -45,6 +51,22 @@ class Slices:
         self._turns = {index: found.turns(op.operands[index]) for index in self._at}
         self.held = tuple(index for index, turns in self._turns.items() if turns[-1] == 0)
         self._first = sorted(self._turns, key=self._room)
+
+    def _buffer_count(self, index: int, early: Collection[int]) -> int:
+        operand = self.op.operands[index]
+        if index in early and self.cut.comes_once(operand):
+            return self.cut.turns(operand)[-1] + 1
+        return 1 if self.cut.stays(operand) else 2
+
+    def needs(self, early: Collection[int]) -> int:
+        """Bytes of every lane with operands that are `early`."""
+        unit = self.chip.eu_bytes
+        more = {i: self._buffer_count(i, early) - len(at) for i, at in self._at.items()}
+        return self.local_bytes + sum(n * align(self._room(i), unit) for i, n in more.items())
+
+    def moved(self, start: int, early: Collection[int]) -> "Slices":
+        """The same work in other places."""
+        return Slices(self.op, self.kernel, self.cut, self.chip, start, early)
 
     def program(self, core: int, part: Piece) -> TileProgram:
         """A core's slices as a software pipeline: the next one is loaded while one is computed."""
@@ -91,7 +113,10 @@ class Slices:
         turn = self._turns[index][number]
         known = self._buffers.get((index, turn))
         if known is None:
-            place, address = self.cut.at(self.places[number]), self._at[index][turn % 2]
+            place, address = (
+                self.cut.at(self.places[number]),
+                self._at[index][turn % len(self._at[index])],
+            )
             lies = self._slice(index, place, address)
             known = self._buffers[index, turn] = Buffer(self.op.operands[index], lies)
         return known

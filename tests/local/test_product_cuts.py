@@ -153,3 +153,21 @@ def test_nothing_may_lie_where_a_sum_comes_together() -> None:
     taken = replace(step, own=part.buffer.place.tensor.span(CHIP))
     steps = (*program.steps[:number], taken, *program.steps[number + 1 :])
     assert "scratch memory" in found_in(replace(program, steps=steps))
+
+
+def test_every_part_of_a_weight_may_come_before_the_first_slice() -> None:
+    """Each has its own place, so that what is computed before hinders none; the two buffers of what
+    is computed are taken in turn."""
+    program = check(MatMul((1, 512), (512, 1000)).case("f16")).program
+    loads = [c for c in program.gdma if c.form.name == "DMA_matrix"][:-1]
+    size = 512 * 1000 * 2
+    weights = [c["dst_start_addr_l32"] for c in loads if c["src_start_addr_l32"] < size]
+    others = [c["dst_start_addr_l32"] for c in loads if c["src_start_addr_l32"] >= size]
+    assert len(weights) == len(set(weights)) > 2 >= len(set(others))
+
+
+def test_large_weights_have_two_buffers() -> None:
+    """More than half of local memory stays for what the product is between."""
+    program = check(MatMul((1, 8192), (8192, 1024)).case("f16")).program
+    places = [c["dst_start_addr_l32"] for c in program.gdma if c.form.name == "DMA_matrix"]
+    assert len(places) > 4 * len(set(places))
