@@ -27,7 +27,7 @@ LATER = {
     "mobilenetv2_100": 0.008,
     "resnet50": 0.01,
     "swin_t": 0.01,
-    "vit_small_patch16_224": 0.001,
+    "vit_small_patch16_224": 0.002,
 }
 """By what share the program may end later than believed: the place in the ring in which a weight
 fits in one piece is free later than as many bytes are."""

@@ -1,4 +1,5 @@
-"""`--cores 2` through the tools: the same numbers as on one core, to the bit."""
+"""`--cores 2` through the tools: the same numbers as on one core, to the bit, where the passes of
+both are the same (`turn-products` does nothing on several cores, and rounds biases elsewhere)."""
 
 import json
 from pathlib import Path
@@ -44,7 +45,8 @@ FORMATS = {
 def test_outputs_are_those_of_one_core(
     name: str, quantize: str, call: Run, models: Path, tmp_path: Path
 ) -> None:
-    model, options = models / f"{name}.onnx", FORMATS[quantize]
+    model = models / f"{name}.onnx"
+    options = *FORMATS[quantize], "--disable-pass", "turn-products"
     one, two = (outputs(call, model, tmp_path, cores, *options) for cores in (1, 2))
     assert one.keys() == two.keys()
     for key, values in one.items():
