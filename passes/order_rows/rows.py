@@ -99,9 +99,15 @@ def row_map(moves: IndexMap, source: SSAValue, target: SSAValue) -> IndexMap | N
     if rows is None or rows != rows_of(target) or len(moves.boxes) > MOST_BOXES:
         return None
     found = moves.in_rows(rows.width)
-    if found is None or np.unique(places_of(found, rows.count)).size < rows.count:
-        return None
-    return found
+    return found if found is not None and _gives_each_once(found, rows.count) else None
+
+
+def _gives_each_once(rows: IndexMap, count: int) -> bool:
+    """Whether so many rows are all of the source's."""
+    if len(rows.boxes) == 1 and len(rows.boxes[0].digits) <= 1:
+        return all(digit.at for digit in rows.boxes[0].digits)
+    given = np.bincount(places_of(rows, count), minlength=count)
+    return bool((given == 1).all())
 
 
 def inverse(rows: IndexMap) -> IndexMap:
