@@ -21,8 +21,9 @@ LAZIEST = 2
 CROWD = 1 / 16
 """The share of local memory that inputs must free by being loaded later, for that to be tried."""
 
-SURE = 0.002
-"""By what share of its time a group must be done earlier for its inputs to be loaded later."""
+SURE = 0.01
+"""By what share of its time a group must be done earlier for its inputs to be loaded later: as far
+as what is expected of a group is right."""
 
 CostOf = Callable[[Group], Cost | None]
 """What the ops of a straight group take; None where that is not known."""
