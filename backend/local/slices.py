@@ -113,11 +113,8 @@ class Slices:
         turn = self._turns[index][number]
         known = self._buffers.get((index, turn))
         if known is None:
-            place, address = (
-                self.cut.at(self.places[number]),
-                self._at[index][turn % len(self._at[index])],
-            )
-            lies = self._slice(index, place, address)
+            place, rooms = self.cut.at(self.places[number]), self._at[index]
+            lies = self._slice(index, place, rooms[turn % len(rooms)])
             known = self._buffers[index, turn] = Buffer(self.op.operands[index], lies)
         return known
 
