@@ -4,20 +4,23 @@ import math
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.kernels.moves import moves
 from xdsl_tpu.backend.kernels.support import KernelContext, dtype_of, where
 from xdsl_tpu.backend.leaves import leaf_of
 from xdsl_tpu.backend.local.alone import Cheapest, InSlices
 from xdsl_tpu.backend.local.cut_price import Price
+from xdsl_tpu.backend.movement import Source, least_cycles
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.tensor import align
+from xdsl_tpu.backend.tensor import DType, align
 from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.dialects.errors import NoKernel
+from xdsl_tpu.dialects.interfaces.movement import Moves
 
 _PAGE = 4096
 
@@ -43,6 +46,26 @@ def price_alone(op: Operation, chip: Chip) -> Price:
         return leaf.alone.price(op, chip)
     found = run_alone(op, chip)
     return Price(found.timeline.total, found.timeline.busy[Engine.GDMA], found.local_bytes)
+
+
+def least_alone(op: Operation, chip: Chip) -> Price:
+    """What `price_alone` cannot stay below: for a movement the transfers of the best way there may
+    be to make it, for all else nothing."""
+    leaf = leaf_of(op)
+    movement = None
+    if leaf is not None and leaf.alone is moves and isinstance(op, Moves):
+        movement = op.movement()
+    if movement is None or not movement.parts:
+        return Price(0, 0, 0)
+    sources = [Source(number, part.map.boxes) for number, part in enumerate(movement.parts)]
+    dtype, stored = (_dtype(v) for v in (op.operands[movement.parts[0].operand], op.results[0]))
+    cycles = least_cycles(chip, sources, movement.size, dtype, movement.border, stored)
+    return Price(int(cycles), int(cycles), 0)
+
+
+def _dtype(value: SSAValue) -> DType:
+    assert isa(value.type, TensorType[Attribute])
+    return dtype_of(value.type.element_type)
 
 
 def run_alone(op: Operation, chip: Chip) -> Alone:

@@ -1,5 +1,6 @@
 """Carrying out a map in the cheapest way, by the cycles of the commands it takes."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -89,6 +90,23 @@ def movement_cycles(
     return _plan(chip, (), moves, size, dtype, fill, stored).cycles
 
 
+def least_cycles(
+    chip: Chip,
+    moves: Sequence[Source],
+    size: int,
+    dtype: DType,
+    fill: float | None = None,
+    stored: DType | None = None,
+) -> float:
+    """Cycles that `movement_cycles` cannot stay below, found without looking at any tile."""
+    asked = _asked((), moves, size, dtype, fill, stored)
+    return min(sum(_least(job, chip) for job in jobs) for jobs in _jobs(*asked))
+
+
+_Cast = tuple[DType, DType] | None
+_Asked = tuple[tuple[Source, ...], int, int | None, int, _Cast]
+
+
 def _plan(
     chip: Chip,
     addresses: Sequence[int],
@@ -98,26 +116,41 @@ def _plan(
     fill: float | None,
     stored: DType | None,
 ) -> Plan:
+    return _cheapest(chip, *_asked(addresses, moves, size, dtype, fill, stored))
+
+
+def _asked(
+    addresses: Sequence[int],
+    moves: Sequence[Source],
+    size: int,
+    dtype: DType,
+    fill: float | None,
+    stored: DType | None,
+) -> _Asked:
+    """The same with elements as wide as the map allows, which are moved in the same time."""
     if stored is not None and stored is not dtype:
         if fill is not None:
             raise DoesNotFit("a border is not cast on its way")
-        return _cheapest(chip, tuple(moves), dtype.bytes, None, size, (dtype, stored))
+        return tuple(moves), dtype.bytes, None, size, (dtype, stored)
     bits = None if fill is None else dtype.bits(fill)
-    wide = widened(moves, dtype.bytes, bits, size, addresses)
-    return _cheapest(chip, *wide)
+    return *widened(moves, dtype.bytes, bits, size, addresses), None
+
+
+def _jobs(
+    moves: tuple[Source, ...], width: int, fill: int | None, size: int, cast: _Cast
+) -> Iterator[tuple[Job, ...]]:
+    for jobs in jobs_of(moves, width, fill, size):
+        yield tuple(replace(job, cast=cast) for job in jobs)
 
 
 @lru_cache(maxsize=1 << 10)
 def _cheapest(
-    chip: Chip,
-    moves: tuple[Source, ...],
-    width: int,
-    fill: int | None,
-    size: int,
-    cast: tuple[DType, DType] | None = None,
+    chip: Chip, moves: tuple[Source, ...], width: int, fill: int | None, size: int, cast: _Cast
 ) -> Plan:
     best: Plan | None = None
-    for jobs in jobs_of(moves, width, fill, size):
+    for jobs in _jobs(moves, width, fill, size, cast):
+        if best is not None and sum(_least(job, chip) for job in jobs) >= best.cycles:
+            continue
         filled = None
         made = sum(job.elements for job in jobs)
         if fill is not None and made < size:
@@ -125,7 +158,7 @@ def _cheapest(
         steps: list[_Direct | _Staged] = []
         cycles = int(size * width // chip.load_bytes_per_cycle) if filled else 0
         for job in jobs:
-            found = _best(replace(job, cast=cast), chip)
+            found = _best(job, chip)
             if found is None:
                 break
             steps += found[0]
@@ -162,6 +195,14 @@ def _best(job: Job, chip: Chip) -> Found | None:
             if best is None or cycles < best[1]:
                 best = steps, cycles
     return best
+
+
+@lru_cache(maxsize=1 << 11)
+def _least(job: Job, chip: Chip) -> float:
+    """Cycles that the steps for a job take at least."""
+    direct, staged = _directly(job, chip), candidates(job, chip)
+    bounds = [direct[1]] if direct is not None else []
+    return min((*bounds, *(candidate.bound for candidate in staged[:1])), default=math.inf)
 
 
 def _directly(job: Job, chip: Chip) -> Found | None:

@@ -20,7 +20,7 @@ from xdsl_tpu.backend.tensor import (
     ceil_div,
     strided,
 )
-from xdsl_tpu.backend.timing.tiu_cost import tiu_cycles
+from xdsl_tpu.backend.timing.tiu_cost import gap_factor, tiu_cycles
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
 
 _NO_LOOP = Digit(1, 0, 0)
@@ -76,10 +76,20 @@ def copies(box: Box, lanes: int, steps: tuple[int, int], width: int, chip: Chip)
     best: tuple[int, tuple[Digit, ...]] | None = None
     forward = [d for d in loops if d.at >= 0 and d.extent <= LARGEST_SIZE]
     commands = prod(d.extent for d in loops)
+    groups, eu = ceil_div(lanes, chip.lanes), chip.eu(width)
     for order in _orders(len(forward)):
         kept = tuple(_NO_LOOP if place is None else forward[place] for place in order)
-        count = commands // prod(d.extent for d in kept)
-        if count > MOST_COMMANDS or (best and count >= best[0]):
+        n, h, w = kept
+        count = commands // (n.extent * h.extent * w.extent)
+        if count > MOST_COMMANDS:
+            continue
+        gaps = [
+            gap_factor(h_step, w_step, h.extent, w.extent, eu)
+            for h_step, w_step in ((h.to, w.to), (h.at, w.at))
+        ]
+        lines = n.extent * groups * ceil_div(h.extent * w.extent, eu)
+        least = count * lines * max(1, *gaps)
+        if best is not None and max(count, least) >= best[0]:
             continue
         total = count * _copy_cycles(*_strided(kept, lanes, steps), width, chip)
         if best is None or total < best[0]:

@@ -132,12 +132,12 @@ def _stride_factor(command: Command, operands: list[str], eu: int) -> int:
     def lines(names: Sequence[str]) -> int:
         strided = [name for name in names if command[f"{name}_str"] == LayoutCode.FREE]
         strides = ((command[f"{name}_h_str"], command[f"{name}_w_str"]) for name in strided)
-        return sum(_gap_factor(h_stride, w_stride, h, w, eu) for h_stride, w_stride in strides)
+        return sum(gap_factor(h_stride, w_stride, h, w, eu) for h_stride, w_stride in strides)
 
     return max(1, lines(operands), lines(("res0",)))
 
 
-def _gap_factor(h_stride: int, w_stride: int, h: int, w: int, eu: int) -> int:
+def gap_factor(h_stride: int, w_stride: int, h: int, w: int, eu: int) -> int:
     """Lines of `eu` elements that one tensor's rows lie on, per line that they would fill.
 
     Rows far apart, or each on a line of its own, count the lines of the second row; 0 where

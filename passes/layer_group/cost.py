@@ -107,8 +107,9 @@ class CostTable:
         """The same for weights of what follows an op or group that ends with op `index`."""
         return cycles_to_fill(max(local_bytes, self.next_low[index]), self.chip)
 
-    def after_alone(self, clock: Clock, index: int) -> Clock:
-        """The clock after an op that works from DDR, with the movement that it makes necessary."""
+    def after_alone(self, clock: Clock, index: int, at_least: bool = False) -> Clock:
+        """The clock after an op that works from DDR, with the movement that it makes necessary;
+        `at_least`: no later than that, but found at once."""
         op = self.ops[index]
         debts = sum(
             self.moves[value].cycles
@@ -118,9 +119,13 @@ class CostTable:
         is_view = all(view_of(result) is not None for result in op.results)
         if is_view or op in self.moves.deferred:
             return clock.after_alone(debts, debts, self.next_ahead(index)) if debts else clock
-        own = self.prices.alone(op)
+        if at_least:
+            own = self.prices.least_alone(op)
+            cycles = own.cycles
+        else:
+            own = self.prices.alone(op)
+            cycles = own.cycles if self.prices.has_kernel(op) else NEVER
         ahead = self.next_ahead(index, own.local_bytes)
-        cycles = own.cycles if self.prices.has_kernel(op) else NEVER
         return clock.after_alone(debts + cycles, debts + own.gdma, ahead)
 
     def after_sliced(self, clock: Clock, group: Group, cost: SlicedCost) -> Clock:

@@ -154,16 +154,28 @@ class OptimalSearch:
         """
         for end in range(len(best), until + 1):
             options: list[_Best] = []
-            if (before := best[end - 1]) is not None:
-                clock = self.costs.after_alone(before.clock, end - 1)
-                options.append(_Best(clock, end - 1))
             if not self.is_global[end - 1]:
                 options += self._straight(end, best)
                 options += self._sliced(end, best)
                 options += self._shared(end, best)
-            best.append(
-                min(options, key=lambda one: self._order(one.clock, one.start), default=None)
-            )
+            found = min(options, key=lambda one: self._order(one.clock, one.start), default=None)
+            best.append(self._or_alone(found, best[end - 1], end - 1))
+
+    def _or_alone(self, found: _Best | None, before: _Best | None, index: int) -> _Best | None:
+        """The best way to be done with op `index`, given the best in which it is part of a group.
+
+        Ways to move values take long to find, and a group mostly beats what a movement by itself
+        takes at least, so that one is priced only where it does not.
+        """
+        if before is None:
+            return found
+        if found is not None:
+            least = self.costs.after_alone(before.clock, index, at_least=True)
+            if self._order(found.clock, found.start) < self._order(least, index):
+                return found
+        clock = self.costs.after_alone(before.clock, index)
+        options = [_Best(clock, index)] if found is None else [_Best(clock, index), found]
+        return min(options, key=lambda one: self._order(one.clock, one.start))
 
     def _order(self, clock: Clock, start: int) -> tuple[float, float, int]:
         """The fastest first."""
