@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.machine import Machine
-from xdsl_tpu.backend.movement import Source, carry_out, movement_cycles
+from xdsl_tpu.backend.movement import Source, carry_out, least_cycles, movement_cycles
 from xdsl_tpu.backend.movement.job import jobs_of, widened
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType
@@ -232,6 +232,25 @@ def test_permutes_in_many_tiles(
     assert run(case, kind) == pytest.approx(
         movement_cycles(CHIP, case.sources, x.size, kind), rel=0.02, abs=100
     )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.one_of(permutes(), slices(), rolls(), pads(), tilings(), joins(), spread(), chains()),
+    st.sampled_from(KINDS),
+)
+def test_no_movement_takes_less_than_its_bound(case: Case, kind: DType) -> None:
+    asked = CHIP, case.sources, case.expected.size, kind, case.fill
+    assert least_cycles(*asked) <= movement_cycles(*asked)
+
+
+@pytest.mark.parametrize(("shape", "order"), LARGE, ids=str)
+def test_the_bound_of_a_large_movement_is_near(
+    shape: tuple[int, ...], order: tuple[int, ...]
+) -> None:
+    """It counts transfers: half of all, where copies within the lanes go on beside them."""
+    asked = CHIP, [Source(0, IndexMap.permuted(shape, order).boxes)], math.prod(shape), DType.F16
+    assert 0.25 * movement_cycles(*asked) < least_cycles(*asked) <= movement_cycles(*asked)
 
 
 def test_a_tile_that_is_stored_from_where_it_was_loaded_goes_before_the_next_one_comes() -> None:
