@@ -1,6 +1,5 @@
 """Carrying out a map in the cheapest way, by the cycles of the commands it takes."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,7 +13,7 @@ from xdsl_tpu.backend.kernels.tiling import pipeline_cycles
 from xdsl_tpu.backend.movement.job import Job, Source, jobs_of, widened
 from xdsl_tpu.backend.movement.tile import Extents, Tile, Way, moving_cycles, tile_of
 from xdsl_tpu.backend.movement.transfers import LARGEST_SIZE, RAW, Copies, direct
-from xdsl_tpu.backend.movement.ways import candidates, tiles
+from xdsl_tpu.backend.movement.ways import candidates, tiles, transferred
 from xdsl_tpu.backend.tensor import DType, contiguous
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
@@ -200,9 +199,8 @@ def _best(job: Job, chip: Chip) -> Found | None:
 @lru_cache(maxsize=1 << 11)
 def _least(job: Job, chip: Chip) -> float:
     """Cycles that the steps for a job take at least."""
-    direct, staged = _directly(job, chip), candidates(job, chip)
-    bounds = [direct[1]] if direct is not None else []
-    return min((*bounds, *(candidate.bound for candidate in staged[:1])), default=math.inf)
+    direct, staged = _directly(job, chip), transferred(job, chip)
+    return staged if direct is None else min(direct[1], staged)
 
 
 def _directly(job: Job, chip: Chip) -> Found | None:

@@ -100,6 +100,16 @@ def _bound(way: Way, chip: Chip) -> float:
     return total
 
 
+def transferred(job: Job, chip: Chip) -> float:
+    """Cycles in which both transfers move what they must at their full rate."""
+    total = job.elements * job.stored_width / chip.store_bytes_per_cycle
+    for number, part in enumerate(job.parts):
+        rounds = prod(loop.extent for loop in job.loops if loop.at[number])
+        size = prod(digit.extent for digit in part.digits if digit.at)
+        total += rounds * size * job.width / chip.load_bytes_per_cycle
+    return total
+
+
 def _but(job: Job, lane: int, steps: Sequence[int]) -> list[tuple[int, int]]:
     """Extents and steps of all loops but that over the lanes."""
     pairs = zip(job.loops, steps, strict=True)

@@ -248,9 +248,9 @@ def test_no_movement_takes_less_than_its_bound(case: Case, kind: DType) -> None:
 def test_the_bound_of_a_large_movement_is_near(
     shape: tuple[int, ...], order: tuple[int, ...]
 ) -> None:
-    """It counts transfers: half of all, where copies within the lanes go on beside them."""
+    """It counts both transfers at their full rate, and nothing of what copies take."""
     asked = CHIP, [Source(0, IndexMap.permuted(shape, order).boxes)], math.prod(shape), DType.F16
-    assert 0.25 * movement_cycles(*asked) < least_cycles(*asked) <= movement_cycles(*asked)
+    assert 0.1 * movement_cycles(*asked) < least_cycles(*asked) <= movement_cycles(*asked)
 
 
 def test_a_tile_that_is_stored_from_where_it_was_loaded_goes_before_the_next_one_comes() -> None:
