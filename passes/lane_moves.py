@@ -31,9 +31,11 @@ class LaneMovesPass(ModulePass):
     them: what is between is stored and loaded again. Where the chain as a whole takes no more than
     copies within the lanes and exchanges of lanes and columns (`lane_steps`), one op does it, which
     may be in a layer group, or two: of an image whose channels are heads, pixels become rows
-    first. The others stay as they are. A reduction over what lies over the lanes
-    is made between two of these (`reduce_in_lanes`). For several cores nothing is joined: they
-    share the slices of a group, and what is moved here is never cut.
+    first. Where there is no way for all of a chain, a part of it between ops that have a local form
+    may have one: rows of an image become channels, of which blocks become pixels. The others stay
+    as they are. A reduction over what lies over the lanes is made between two of these
+    (`reduce_in_lanes`). For several cores nothing is joined: they share the slices of a group, and
+    what is moved here is never cut.
     """
 
     name = "lane-moves"
@@ -46,9 +48,9 @@ class LaneMovesPass(ModulePass):
             for reduction in computing_ops(block):
                 reduce_in_lanes(reduction, block)
             for move in computing_ops(block):
-                chain = list(_chain(move))
-                if chain and _is_wanted(chain):
-                    _join(chain, block)
+                for chain in _parts(list(_chain(move))):
+                    if _is_wanted(chain) and _join(chain, block):
+                        break
 
 
 def _single(op: Operation) -> IndexMap | None:
@@ -72,6 +74,13 @@ def _chain(move: Operation) -> Iterator[Operation]:
         op = owner if isinstance(owner, Operation) else None
 
 
+def _parts(chain: Sequence[Operation]) -> Iterator[Sequence[Operation]]:
+    """All of a chain, then what follows each other of it, the longest ones first."""
+    for count in range(len(chain), 0, -1):
+        for first in range(len(chain) - count + 1):
+            yield chain[first : first + count]
+
+
 def _users(op: Operation) -> list[Operation]:
     return [use.operation for use in op.results[0].uses]
 
@@ -86,8 +95,8 @@ def _is_wanted(chain: Sequence[Operation]) -> bool:
     return any(why_not_local(op) is not None for op in chain)
 
 
-def _join(chain: Sequence[Operation], block: Block) -> None:
-    """Put one op, or two, in the place of a chain, if there is a way for it."""
+def _join(chain: Sequence[Operation], block: Block) -> bool:
+    """Put one op, or two, in the place of a chain, if there is a way for it, and say so."""
     moves, last = _single(chain[0]), chain[0]
     for op in chain[1:]:
         inner = _single(op)
@@ -98,12 +107,12 @@ def _join(chain: Sequence[Operation], block: Block) -> None:
     value = chain[-1].operands[0]
     steps = lane_steps(moves, rows_of(shape_of(value)), rows_of(shape_of(last.results[0])))
     if steps is None:
-        return
+        return False
     new = list(_rearranged(value, last, steps))
     if any(why_not_local(op) is not None for op in new):
         for op in reversed(new):
             op.erase()
-        return
+        return False
     block.insert_ops_before(new, last)
     last.results[0].replace_all_uses_with(new[-1].results[0])
     for op in chain:
@@ -111,6 +120,8 @@ def _join(chain: Sequence[Operation], block: Block) -> None:
             break
         op.detach()
         op.erase()
+    return True
+    return True
 
 
 def _rearranged(

@@ -122,3 +122,44 @@ module @heads_of_an_image attributes {module.state = "TPU_LOWERED", module.chip 
     return %4 : tensor<1x8x49x40xf16>
   }
 }
+
+// -----
+
+// There is no way for blocks and rows in one, but the first op has a local form: the second one gets one.
+// CHECK-LABEL: module @rows_behind_blocks
+// CHECK: [[A:%.*]] = "tpu.Depth2Space"
+// CHECK-NEXT: [[B:%.*]] = "tpu.Rearrange"([[A]]) {{.*}} -> tensor<1x64x16x64xf16>
+// CHECK-NEXT: "tpu.Relu"([[B]])
+// GROUPS-LABEL: module @rows_behind_blocks
+// GROUPS: "tpu.Rearrange"{{.*}}ginfo
+module @rows_behind_blocks attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x64x32x32xf16>) -> tensor<1x64x16x64xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<1x64x32x32xf16>) -> tensor<1x64x32x32xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x64x32x32xf16>) -> tensor<1x64x32x32xf16> loc("a")
+    %2 = "tpu.Depth2Space"(%1) {block_h = 2 : i64, block_w = 2 : i64, is_CRD = false, is_inversed = false} : (tensor<1x64x32x32xf16>) -> tensor<1x16x64x64xf16> loc("b")
+    %3 = "tpu.Reshape"(%2) {shape = [1, 64, 16, 64]} : (tensor<1x16x64x64xf16>) -> tensor<1x64x16x64xf16> loc("c")
+    %4 = "tpu.Relu"(%3) : (tensor<1x64x16x64xf16>) -> tensor<1x64x16x64xf16> loc("d")
+    return %4 : tensor<1x64x16x64xf16>
+  }
+}
+
+// -----
+
+// The same the other way round: rows leave their lanes in front of an op that has a local form.
+// CHECK-LABEL: module @rows_in_front_of_blocks
+// CHECK: [[A:%.*]] = "tpu.Relu"
+// CHECK-NEXT: [[B:%.*]] = "tpu.Rearrange"([[A]]) {{.*}} -> tensor<1x256x16x32xf16>
+// CHECK-NEXT: [[C:%.*]] = "tpu.Depth2Space"([[B]])
+// CHECK-NEXT: "tpu.Relu"([[C]])
+// GROUPS-LABEL: module @rows_in_front_of_blocks
+// GROUPS: "tpu.Rearrange"{{.*}}ginfo
+module @rows_in_front_of_blocks attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x64x64x32xf16>) -> tensor<1x64x32x64xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<1x64x64x32xf16>) -> tensor<1x64x64x32xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x64x64x32xf16>) -> tensor<1x64x64x32xf16> loc("a")
+    %2 = "tpu.Reshape"(%1) {shape = [1, 256, 16, 32]} : (tensor<1x64x64x32xf16>) -> tensor<1x256x16x32xf16> loc("b")
+    %3 = "tpu.Depth2Space"(%2) {block_h = 2 : i64, block_w = 2 : i64, is_CRD = false, is_inversed = false} : (tensor<1x256x16x32xf16>) -> tensor<1x64x32x64xf16> loc("c")
+    %4 = "tpu.Relu"(%3) : (tensor<1x64x32x64xf16>) -> tensor<1x64x32x64xf16> loc("d")
+    return %4 : tensor<1x64x32x64xf16>
+  }
+}
