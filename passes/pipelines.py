@@ -201,7 +201,7 @@ _FINAL = (
     Step("fuse-residual", _of_chip),
     Step("split-long-rows", _of_chip),
     Step("order-rows", _ordered),
-    Step("place-values", _of_chip),
+    Step("place-values", _ordered),
     Step("turn-products", _in_groups),
     Step("weight-reorder", _of_chip, required=True),
     Step("subnet-divide", required=True),

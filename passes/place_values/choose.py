@@ -1,7 +1,7 @@
 """Which images and channels a component should have: those that keep most of it in local memory.
 
-Where two ops see a value differently it goes through DDR, and so it does around an op that has no
-local form. That is weighed against lanes that stay empty.
+Where two ops see a value differently it changes its lanes in local memory, or goes through DDR, and
+so it does around an op that has no local form. That is weighed against lanes that stay empty.
 """
 
 import math
@@ -19,6 +19,7 @@ from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.passes.constants import reshaped_weight
 from xdsl_tpu.passes.graph import rebuilt
 from xdsl_tpu.passes.layer_group.base_groups import why_not_local
+from xdsl_tpu.passes.place_values.changes import Changes
 from xdsl_tpu.passes.place_values.components import Component, Port
 from xdsl_tpu.passes.tensors import element_bytes, element_of, shape_of, size_in_bytes
 
@@ -46,6 +47,7 @@ class Chooser:
     """Costs of components in cycles, roughly; what an op can do is asked once."""
 
     chip: Chip
+    changes: Changes
     _global: dict[Operation, bool] = field(default_factory=dict[Operation, bool])
 
     def choose(self, component: Component) -> Lanes | None:
@@ -73,7 +75,7 @@ class Chooser:
         total = sum(self._op(op, lanes) for op in component.ops)
         for port in component.ports:
             if not port.takes(lanes) and not self._is_global(port.op):
-                total += self._transfer(port.value)
+                total += self.changes.price(port.value, port.lanes, lanes)
             total += self._crossing(port, lanes)
         return total
 
@@ -97,14 +99,42 @@ class Chooser:
         met = [op.results[0], *(op.operands[index] for index in op.followed())]
         if lanes is None:
             if self._is_global(op):
-                return sum(map(self._transfer, met))
+                return sum(map(self.changes.transfer, met))
             return self._work(op, lanes_of(shape_of(op.results[0])))
         if isinstance(op, LocalReshape):
             return 0.0
         view = op.viewed(lanes)
-        if view is None or self._is_refused(op, view):
-            return sum(map(self._transfer, met))
-        return self._work(op, lanes)
+        if view is not None and not self._is_refused(op, view):
+            return self._work(op, lanes)
+        own = self._own(op, lanes)
+        if own is None:
+            return sum(map(self.changes.transfer, met))
+        return sum(self.changes.price(value, own, lanes) for value in met) + self._work(op, own)
+
+    def exceptions(self, component: Component, lanes: Lanes) -> dict[SSAValue, Lanes]:
+        """The results of ops that are to be seen under lanes of their own, and these."""
+        found: dict[SSAValue, Lanes] = {}
+        for op in component.ops:
+            view = op.viewed(lanes)
+            if view is None or self._is_refused(op, view):
+                own = self._own(op, lanes)
+                if own is not None:
+                    found[op.results[0]] = own
+        return found
+
+    def _own(self, op: LaneView, lanes: Lanes) -> Lanes | None:
+        """Under what an op can be in a group that cannot be seen as its neighbours are, where its
+        values change their lanes before and behind it within local memory."""
+        if isinstance(op, LocalReshape):
+            return None
+        met = [op.results[0], *(op.operands[index] for index in op.followed())]
+        for own in op.lanes_wanted():
+            view = op.viewed(own)
+            if view is None or self._is_refused(op, view):
+                continue
+            if all(self.changes.is_local(value, own, lanes) for value in met):
+                return own
+        return None
 
     def _work(self, op: LaneView, lanes: Lanes) -> float:
         """One pass over the result, with lanes and the EUs of each filled as they are."""
@@ -114,11 +144,6 @@ class Chooser:
         inner = math.prod(shape_of(result)) / lanes.rows
         groups = lanes.images * math.ceil(lanes.channels / self.chip.lanes)
         return groups * math.ceil(inner / self.chip.eu(element_bytes(result)))
-
-    def _transfer(self, value: SSAValue) -> float:
-        """A store and a load."""
-        rates = self.chip.store_bytes_per_cycle, self.chip.load_bytes_per_cycle
-        return sum(size_in_bytes(value) / rate for rate in rates)
 
     def _is_global(self, op: Operation) -> bool:
         if op not in self._global:

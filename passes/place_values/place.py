@@ -11,6 +11,7 @@ from xdsl_tpu.dialects.interfaces.lane_view import Lanes
 from xdsl_tpu.dialects.weights import known_weights
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.module_state import chip_of
+from xdsl_tpu.passes.place_values.changes import Changes
 from xdsl_tpu.passes.place_values.choose import Chooser
 from xdsl_tpu.passes.place_values.components import components
 from xdsl_tpu.passes.place_values.rewrite import Rewriter
@@ -34,21 +35,30 @@ class PlaceValuesPass(ModulePass):
     written so that as many values as possible, by their bytes, need not leave local memory, and
     come and go in long runs; where nothing is gained they stay as they are. `chip` is a name or a
     `.toml` description, by default `module.chip`.
+
+    With `in_lanes` small values may change their lanes within local memory (`lane-moves`), so that
+    an op that its neighbours' lanes do not suit can have its own:
+
+        %2 = "tpu.Reshape"(%1) : (1x1024x49) -> 1x8x128x49       1x1024x49 -> 8x128x49
+        %3 = "tpu.MatMul"(%2, %0) : (.., 1x8x49x49)           -> (8x128x49, 8x49x49) -> 8x128x49
+        %4 = "tpu.Reshape"(%3) : (1x8x128x49) -> 1x1024x49       8x128x49 -> 1x1024x49
     """
 
     name = "place-values"
 
     chip: str = ""
+    in_lanes: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_of(op, self.chip)
         for func in functions(op):
             block = func.body.block
-            chooser = Chooser(chip)
+            chooser = Chooser(chip, Changes(chip, self.in_lanes))
             chosen: dict[SSAValue, Lanes] = {}
             for component in components(computing_ops(block)):
                 lanes = chooser.choose(component)
                 if lanes is not None:
                     chosen |= dict.fromkeys(component.values, lanes)
+                    chosen |= chooser.exceptions(component, lanes)
             if chosen:
                 Rewriter(block, chosen, known_weights(op)).run()

@@ -158,6 +158,34 @@ def test_two_steps(source: Shape, moves: IndexMap, target: Shape) -> None:
     assert_close(Outcome(early, np.asarray(expected), program, cycles))
 
 
+@pytest.mark.parametrize(("heads", "rows", "side"), [(4, 64, 7), (4, 21, 6), (8, 128, 7)])
+def test_products_of_heads_stay_on_the_chip(heads: int, rows: int, side: int) -> None:
+    """Between images whose channels are the heads' rows."""
+    chip, case, pixels = load_chip(), Case("f16", seed=6), side * side
+    image, parts = (1, heads * rows, side, side), (1, heads, rows, pixels)
+    x = case.op("tpu.Relu", [case.input("x", image)], {}, "a", image)
+    y = case.op("tpu.Reshape", [x], {"shape": str(list(parts))}, "b", parts)
+    scores = case.input("scores", (1, heads, pixels, pixels))
+    y = case.op("tpu.MatMul", [y, scores, *["none"] * 3], {}, "c", parts)
+    y = case.op("tpu.Reshape", [y], {"shape": str(list(image))}, "d", image)
+    pool = {"kernel_shape": "[3, 3]", "strides": "[1, 1]", "pads": "[1, 1, 1, 1]"}
+    y = case.op("tpu.Pool2D", [y], {**pool, "pool_mode": "#tpu<pool_mode Max>"}, "e", image)
+    case.op("tpu.Add", [y, x], {}, "y", image)
+    (expected,) = run_module(case.module(), case.inputs).values()
+    module = case.module()
+    for step in STAGES["final"]:
+        options = "in_lanes=true" if step == "place-values" else ""
+        make_pass(step, options).apply(make_context(), module)
+    inside = [op for op in module.walk() if isinstance(op, tpu.RearrangeOp) and op.ginfo]
+    assert len(inside) == 2
+    program = generate(module, weights_of(module), chip)
+    assert not list(check_program(program, chip))
+    early, late = (execute(program, case, chip, ahead) for ahead in (Engine.TIU, Engine.GDMA))
+    assert np.array_equal(early, late)
+    cycles = simulate(program.tiu, program.gdma, chip).total
+    assert_close(Outcome(early, np.asarray(expected), program, cycles))
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_copies_move_every_element(seed: int) -> None:
     """What a way says of lanes and positions is what the movement does, element by element."""

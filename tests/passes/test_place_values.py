@@ -227,3 +227,21 @@ def test_vectors_are_spread_evenly(rows: int, lanes: int) -> None:
         assert shape_of(product.output) == (1, lanes, rows // lanes, 32)
         (scaled,) = ops_of(after, tpu.MulConstOp)
         assert shape_of(scaled.output)[:2] == (1, lanes)
+
+
+@pytest.mark.parametrize("rows", [32, 21])
+def test_a_product_of_heads_between_images_has_lanes_of_its_own(rows: int) -> None:
+    """Where values may change their lanes in local memory, its rows are channels."""
+    net = Net()
+    x, scores = net.input("x", 1, 16, 6, 6), net.input("scores", 1, 4, 36, 36)
+    none, sizes = net.none, {"kernel_shape": [1, 1], "strides": [1, 1], "pads": [0] * 4}
+    filters = net.weight("f", 4 * rows, 16, 1, 1), net.weight("g", 16, 4 * rows, 1, 1)
+    image = net.op(top.ConvOp, "up", (x, filters[0], none), **sizes)
+    heads = net.op(top.ReshapeOp, "heads", (image,), shape=(1, 4, rows, 36))
+    value = net.op(top.MatMulOp, "product", (heads, scores, none))
+    value = net.op(top.ReshapeOp, "image", (value,), shape=(1, 4 * rows, 6, 6))
+    value = net.op(top.AddOp, "sum", (value, image))
+    module = net.module(net.op(top.ConvOp, "down", (value, filters[1], none), **sizes))
+    after = assert_same_numbers(module, f'{PASSES[:-1]} in_lanes="true"}}')
+    (product,) = ops_of(after, tpu.MatMulOp)
+    assert shape_of(product.output) == (4, rows, 36)

@@ -1,0 +1,62 @@
+// RUN: tpu-opt %s --place-values="chip=bm1684x in_lanes=true" --no-locations | filecheck %s
+// RUN: tpu-opt %s --place-values="chip=bm1684x" --no-locations | filecheck %s --check-prefix=DDR
+
+// The rows of a head's product lie over the lanes, between images whose channels do: elements change
+// lanes on both sides. Without `in_lanes` they go through DDR there.
+// CHECK-LABEL: func.func @heads
+// CHECK: "tpu.Reshape"({{.*}} : (tensor<1x1024x49xf16>) -> tensor<8x128x49xf16>
+// CHECK: "tpu.MatMul"({{.*}} : (tensor<8x128x49xf16>, tensor<8x49x49xf16>, none, none, none) -> tensor<8x128x49xf16>
+// CHECK-NEXT: "tpu.Reshape"({{.*}} : (tensor<8x128x49xf16>) -> tensor<1x1024x49xf16>
+// CHECK-NEXT: "tpu.Reshape"({{.*}} : (tensor<1x1024x49xf16>) -> tensor<1x1024x7x7xf16>
+// CHECK-NEXT: "tpu.Add"({{.*}} -> tensor<1x1024x7x7xf16>
+// DDR-LABEL: func.func @heads
+// DDR: "tpu.MatMul"({{.*}} -> tensor<1x8x128x49xf16>
+func.func @heads(%x: tensor<1x64x7x7xf16>, %k: tensor<1x8x49x49xf16>) -> tensor<1x64x7x7xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %w = "top.Weight"() : () -> tensor<1024x64x1x1xf16> loc("filter")
+  %v = "top.Weight"() : () -> tensor<64x1024x1x1xf16> loc("other_filter")
+  %0 = "tpu.Conv2D"(%x, %w, %none) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], with_bias = false} : (tensor<1x64x7x7xf16>, tensor<1024x64x1x1xf16>, none) -> tensor<1x1024x7x7xf16> loc("conv")
+  %1 = "tpu.Reshape"(%0) {shape = [1, 8, 128, 49]} : (tensor<1x1024x7x7xf16>) -> tensor<1x8x128x49xf16> loc("heads")
+  %2 = "tpu.MatMul"(%1, %k, %none, %none, %none) : (tensor<1x8x128x49xf16>, tensor<1x8x49x49xf16>, none, none, none) -> tensor<1x8x128x49xf16> loc("product")
+  %3 = "tpu.Reshape"(%2) {shape = [1, 1024, 7, 7]} : (tensor<1x8x128x49xf16>) -> tensor<1x1024x7x7xf16> loc("image")
+  %4 = "tpu.Add"(%3, %0) {do_relu = false} : (tensor<1x1024x7x7xf16>, tensor<1x1024x7x7xf16>) -> tensor<1x1024x7x7xf16> loc("sum")
+  %5 = "tpu.Conv2D"(%4, %v, %none) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], with_bias = false} : (tensor<1x1024x7x7xf16>, tensor<64x1024x1x1xf16>, none) -> tensor<1x64x7x7xf16> loc("down")
+  return %5 : tensor<1x64x7x7xf16>
+}
+
+// Channels that are no multiples of the lanes change them all the same: pixels lie there on the way.
+// CHECK-LABEL: func.func @odd
+// CHECK: "tpu.MatMul"({{.*}} -> tensor<8x123x47xf16>
+// CHECK-NEXT: "tpu.Reshape"({{.*}} : (tensor<8x123x47xf16>) -> tensor<1x984x47xf16>
+// DDR-LABEL: func.func @odd
+// DDR: "tpu.MatMul"({{.*}} -> tensor<1x8x123x47xf16>
+func.func @odd(%x: tensor<1x64x1x47xf16>, %k: tensor<1x8x47x47xf16>) -> tensor<1x64x1x47xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %w = "top.Weight"() : () -> tensor<984x64x1x1xf16> loc("filter")
+  %v = "top.Weight"() : () -> tensor<64x984x1x1xf16> loc("other_filter")
+  %0 = "tpu.Conv2D"(%x, %w, %none) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], with_bias = false} : (tensor<1x64x1x47xf16>, tensor<984x64x1x1xf16>, none) -> tensor<1x984x1x47xf16> loc("conv")
+  %1 = "tpu.Reshape"(%0) {shape = [1, 8, 123, 47]} : (tensor<1x984x1x47xf16>) -> tensor<1x8x123x47xf16> loc("heads")
+  %2 = "tpu.MatMul"(%1, %k, %none, %none, %none) : (tensor<1x8x123x47xf16>, tensor<1x8x47x47xf16>, none, none, none) -> tensor<1x8x123x47xf16> loc("product")
+  %3 = "tpu.Reshape"(%2) {shape = [1, 984, 1, 47]} : (tensor<1x8x123x47xf16>) -> tensor<1x984x1x47xf16> loc("image")
+  %4 = "tpu.Add"(%3, %0) {do_relu = false} : (tensor<1x984x1x47xf16>, tensor<1x984x1x47xf16>) -> tensor<1x984x1x47xf16> loc("sum")
+  %5 = "tpu.Conv2D"(%4, %v, %none) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], with_bias = false} : (tensor<1x984x1x47xf16>, tensor<64x984x1x1xf16>, none) -> tensor<1x64x1x47xf16> loc("down")
+  return %5 : tensor<1x64x1x47xf16>
+}
+
+// Too large for local memory beside their copy.
+// CHECK-LABEL: func.func @large
+// CHECK: "tpu.MatMul"({{.*}} -> tensor<1x8x128x2304xf16>
+// DDR-LABEL: func.func @large
+// DDR: "tpu.MatMul"({{.*}} -> tensor<1x8x128x2304xf16>
+func.func @large(%x: tensor<1x64x48x48xf16>, %k: tensor<1x8x2304x2304xf16>) -> tensor<1x64x48x48xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %w = "top.Weight"() : () -> tensor<1024x64x1x1xf16> loc("filter")
+  %v = "top.Weight"() : () -> tensor<64x1024x1x1xf16> loc("other_filter")
+  %0 = "tpu.Conv2D"(%x, %w, %none) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], with_bias = false} : (tensor<1x64x48x48xf16>, tensor<1024x64x1x1xf16>, none) -> tensor<1x1024x48x48xf16> loc("conv")
+  %1 = "tpu.Reshape"(%0) {shape = [1, 8, 128, 2304]} : (tensor<1x1024x48x48xf16>) -> tensor<1x8x128x2304xf16> loc("heads")
+  %2 = "tpu.MatMul"(%1, %k, %none, %none, %none) : (tensor<1x8x128x2304xf16>, tensor<1x8x2304x2304xf16>, none, none, none) -> tensor<1x8x128x2304xf16> loc("product")
+  %3 = "tpu.Reshape"(%2) {shape = [1, 1024, 48, 48]} : (tensor<1x8x128x2304xf16>) -> tensor<1x1024x48x48xf16> loc("image")
+  %4 = "tpu.Add"(%3, %0) {do_relu = false} : (tensor<1x1024x48x48xf16>, tensor<1x1024x48x48xf16>) -> tensor<1x1024x48x48xf16> loc("sum")
+  %5 = "tpu.Conv2D"(%4, %v, %none) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], with_bias = false} : (tensor<1x1024x48x48xf16>, tensor<64x1024x1x1xf16>, none) -> tensor<1x64x48x48xf16> loc("down")
+  return %5 : tensor<1x64x48x48xf16>
+}
