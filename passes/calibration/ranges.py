@@ -15,6 +15,10 @@ from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.passes.calibration.table import Threshold
 
+HEADROOM = 4
+"""How far beyond the largest that was seen a share or a gate of an unseen input may be: a Softmax
+that is cut off does more harm than steps of two bits less."""
+
 
 class Range(NamedTuple):
     """The numbers a tensor is taken to hold, from `min` to `max`."""
@@ -36,7 +40,9 @@ class Range(NamedTuple):
 def initial_range(op: Operation, seen: Threshold, asymmetric: bool = False) -> Range | None:
     """The range of a result of `op` from its line of the table; None for an all-zero line.
 
-    An `asymmetric` range is what was seen, zero included; else the threshold bounds it.
+    An `asymmetric` range is what was seen, zero included; else the threshold bounds it. Shares of
+    a Softmax over thousands of numbers are far below 1: steps of 1 / 255 would leave nothing of
+    them.
     """
     th = seen.threshold
     if (seen.min, seen.max) == (0, 0):
@@ -47,10 +53,8 @@ def initial_range(op: Operation, seen: Threshold, asymmetric: bool = False) -> R
     match op:
         case top.AbsOp():
             low, high = -th, th
-        case top.SigmoidOp() if not op.log.value.data:
-            low, high = 0.0, 1.0
-        case top.SoftmaxOp() if not op.log.value.data:
-            low, high = 0.0, 1.0
+        case top.SigmoidOp() | top.SoftmaxOp() if not op.log.value.data:
+            low, high = 0.0, min(1.0, HEADROOM * th)
         case top.MulOp() if _is_product_of_positives(op):
             low, high = 0.0, th
         case top.SubOp():

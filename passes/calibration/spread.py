@@ -89,11 +89,11 @@ def spread_calibration(
 ) -> None:
     """Adjust the calibrated types of one function of top IR, in place.
 
-    Parts that are cut out in one of the `floats`, ops that compute on floats, keep their own
-    ranges: that of the whole tensor may be far larger. So do magnitudes of `asymmetric` ranges,
-    whose ends are not those of their operands.
+    Parts that are cut out, or put together, in one of the `floats`, ops that compute on floats,
+    keep their own ranges: that of the whole tensor may be far larger. So do magnitudes of
+    `asymmetric` ranges, whose ends are not those of their operands.
     """
-    apart = {op for op in floats if isinstance(op, top.SliceOp | top.SplitOp)}
+    apart = {op for op in floats if isinstance(op, top.ConcatOp | top.SliceOp | top.SplitOp)}
     if asymmetric:
         apart |= {op for op in func.body.block.ops if isinstance(op, top.AbsOp)}
     ops = [op for op in func.body.block.ops if op not in apart]

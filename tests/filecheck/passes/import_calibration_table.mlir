@@ -27,6 +27,19 @@ module @lines attributes {module.state = "TOP_F32"} {
 
 // -----
 
+// Shares of a Softmax reach up to four times what was seen, as those of other inputs may.
+// CHECK-LABEL: module @long_row
+// CHECK: "top.Softmax"{{.*}} -> tensor<1x900x!quant.calibrated<f32<0.000000e+00:1.000000e-02>>>
+module @long_row {
+  func.func @main(%arg0: tensor<1x900xf32>) -> tensor<1x900xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<1x900xf32>) -> tensor<1x900xf32> loc("x")
+    %1 = "top.Softmax"(%0) {axis = 1 : si32} : (tensor<1x900xf32>) -> tensor<1x900xf32> loc("long_shares")
+    return %1 : tensor<1x900xf32>
+  }
+}
+
+// -----
+
 // What an op can give beats what was seen: Softmax 0..1, a square from 0, Sub below 0 at least
 // a little, Abs on both sides, a ReLU at the end from 0. An all-zero line gives no range.
 // CHECK-LABEL: module @by_op

@@ -1,0 +1,90 @@
+"""Sums in front of a Softmax run in floats in INT8 networks."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.passes.real_networks import apply
+from tests.passes.semantics import Net, ops_of, random_inputs
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.passes.calibration.observe import calibrate
+from xdsl_tpu.passes.lowering.score_sums import score_sums
+from xdsl_tpu.passes.tensors import functions
+
+SHAPE = (1, 2, 12, 12)
+
+
+def scores(*behind: str, read_twice: bool = False, to: str = "softmax") -> ModuleOp:
+    """Scores, with a bias and a mask added, seen in another shape, or multiplied on the way."""
+    net = Net()
+    x = net.input("x", 1, 2, 12, 8)
+    value: SSAValue = net.op(top.MatMulOp, "qk", (x, net.weight("k", 1, 2, 8, 12), net.none))
+    for place, kind in enumerate(behind):
+        name = f"{kind}{place}"
+        if kind == "bias":
+            value = net.op(top.AddOp, name, (value, net.weight(name, *SHAPE)))
+        elif kind == "mask":
+            mask = np.where(np.arange(12) > 8, -100, 0).astype(np.float32).reshape(1, 1, 1, 12)
+            value = net.op(top.AddOp, name, (value, net.weight(name, 1, 1, 1, 12, values=mask)))
+        elif kind == "moved":
+            value = net.op(top.ReshapeOp, name, (value,), shape=SHAPE)
+        else:
+            value = net.op(top.MulConstOp, name, (value,), const_val=0.5)
+    if to == "softmax":
+        last = net.op(top.SoftmaxOp, "y", (value,), axis=3)
+    else:
+        last = net.op(top.ReluOp, "y", (value,))
+    return net.module(last, *([value] if read_twice else []))
+
+
+def marked(module: ModuleOp) -> set[str]:
+    (func,) = functions(module)
+    return {name_of(op.results[0]) or "" for op in score_sums(func)}
+
+
+@pytest.mark.parametrize(
+    ("behind", "found"),
+    [
+        (["bias"], {"bias0"}),
+        (["bias", "moved", "mask", "moved"], {"bias0", "moved1", "mask2", "moved3"}),
+        (["moved"], set[str]()),
+        (["times", "mask"], {"mask1"}),
+        (["mask", "times"], set[str]()),
+    ],
+)
+def test_sums_are_found_behind_what_moves_them(behind: Sequence[str], found: set[str]) -> None:
+    assert marked(scores(*behind)) == found
+
+
+def test_what_something_else_reads_or_no_softmax_stays() -> None:
+    assert not marked(scores("mask", read_twice=True))
+    assert not marked(scores("mask", to="relu"))
+
+
+def test_a_mask_leaves_the_scores_their_steps(tmp_path: Path) -> None:
+    """Scores up to 3 beside -100 would have steps of 0.8."""
+    module = scores("mask")
+    inputs = random_inputs(module, seed=3)
+
+    def run(show: Callable[[str, Any], None]) -> None:
+        run_module(module, inputs, trace=show)
+
+    table = tmp_path / "table"
+    table.write_text(calibrate(run, "max").text())
+    (exact,) = run_module(module, inputs).values()
+    lowered = apply(
+        module,
+        ("import-calibration-table", f"file={table} asymmetric=false"),
+        ("convert-top-to-tpu", "mode=INT8 chip=bm1684x"),
+    )
+    (mask,) = ops_of(lowered, tpu.AddOp)
+    assert "f16" in str(mask.output.type)
+    (found,) = run_module(lowered, inputs).values()
+    assert float(np.abs(found - exact).max()) < 0.03
