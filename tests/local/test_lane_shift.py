@@ -12,6 +12,7 @@ from xdsl_tpu.backend.machine import Machine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType, aligned, contiguous
 from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 CHIP = load_chip("bm1684x")
 ROOM = 64 * 1024
@@ -92,3 +93,18 @@ def test_few_pixels_and_odd_lanes_are_copied(
     dtype: DType, shape: tuple[int, int, int, int], first: int, to: int
 ) -> None:
     assert moved(dtype, shape, first, to, ROOM)[1]
+
+
+@pytest.mark.parametrize(("first", "to"), [(1, 0), (0, 1)])
+def test_many_channels_ask_for_room(first: int, to: int) -> None:
+    """3,136 tokens beside one more are moved by transpositions or not at all."""
+    shape = (1, 3136, 1, 64)
+    cycles, is_copy = moved(DType.F16, shape, first, to, 19072)
+    assert not is_copy
+    assert cycles < 60_000, "with the loads and stores of the test"
+    with pytest.raises(DoesNotFit, match="bytes per lane of scratch memory wanted"):
+        moved(DType.F16, shape, first, to, 16384)
+
+
+def test_more_channels_than_there_is_room_for_are_copied() -> None:
+    assert moved(DType.F16, (1, 16000, 1, 16), 1, 0, 0)[1]

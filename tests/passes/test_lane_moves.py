@@ -186,6 +186,32 @@ def test_products_of_heads_stay_on_the_chip(heads: int, rows: int, side: int) ->
     assert_close(Outcome(early, np.asarray(expected), program, cycles))
 
 
+@pytest.mark.parametrize("rows", [3136, 784])
+def test_a_row_before_all_others_comes_and_goes_on_the_chip(rows: int) -> None:
+    """So that every row is in another lane than before."""
+    case, chip, width = Case("f16", seed=7), load_chip(), 64
+    norm = {"axis": "2 : si32", "eps": "1.0e-5 : f64", "normalized_shape": f"[{width}]"}
+    given = [case.input("token", (1, 1, width)), case.input("x", (1, rows, width))]
+    token, x = (
+        case.op("tpu.LayerNorm", [one, *["none"] * 4], norm, name, shape)
+        for one, name, shape in zip(given, "ab", [(1, 1, width), (1, rows, width)], strict=True)
+    )
+    y = case.op("tpu.Concat", [token, x], {"axis": "1 : si32"}, "c", (1, rows + 1, width))
+    y = case.op("tpu.LayerNorm", [y, *["none"] * 4], norm, "d", (1, rows + 1, width))
+    cut = {"offset": "[0, 1, 0]", "steps": "[1, 1, 1]", "ends": f"[1, {rows + 1}, {width}]"}
+    y = case.op("tpu.Slice", [y, *["none"] * 4], cut, "e", (1, rows, width))
+    case.op("tpu.Add", [x, y], {}, "y", (1, rows, width))
+    (expected,) = run_module(case.module(), case.inputs).values()
+    module = final(case)
+    assert len([op for op in module.walk() if isinstance(op, tpu.GroupOp)]) == 1
+    program = generate(module, weights_of(module), chip)
+    assert not list(check_program(program, chip))
+    early, late = (execute(program, case, chip, ahead) for ahead in (Engine.TIU, Engine.GDMA))
+    assert np.array_equal(early, late)
+    cycles = simulate(program.tiu, program.gdma, chip).total
+    assert_close(Outcome(early, np.asarray(expected), program, cycles))
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_copies_move_every_element(seed: int) -> None:
     """What a way says of lanes and positions is what the movement does, element by element."""
