@@ -83,6 +83,7 @@ PASSES: dict[str, PassLoader] = {
     "report-transposes": _lazy("report_transposes", "ReportTransposesPass"),
     "shape-infer": _lazy("shape_infer", "ShapeInferPass"),
     "shape-optimize": _lazy("without_effect", "ShapeOptimizePass"),
+    "share-weights": _lazy("share_weights", "ShareWeightsPass"),
     "show-address": _lazy("show_address", "ShowAddressPass"),
     "split-long-rows": _lazy("split_long_rows.split", "SplitLongRowsPass"),
     "strip-io-quant": _lazy("strip_io_quant", "StripIoQuantPass"),

@@ -204,6 +204,7 @@ _FINAL = (
     Step("place-values", _ordered),
     Step("turn-products", _in_groups),
     Step("weight-reorder", _of_chip, required=True),
+    Step("share-weights"),
     Step("subnet-divide", required=True),
     Step("lane-moves", _only_in_groups),
     Step("cut-bands", _in_groups),

@@ -115,6 +115,7 @@ SUMMARIES: dict[str, str] = {
     ),
     "shape-infer": "Infer all shapes, clone weights with several users, fold what is constant",
     "shape-optimize": "Reshapes nothing",
+    "share-weights": "Let ops that do the same with equal numbers read one weight",
     "show-address": (
         "Print where in DDR every tensor of an addressed module lies, on standard error"
     ),
