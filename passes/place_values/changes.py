@@ -19,9 +19,10 @@ _SHARE = 4
 """How often a value must fit into local memory to change its lanes there, where it lies twice
 beside what else is made."""
 
-_PASSES, _COMMANDS = 16, 100
-"""Cycles: passes over a value whose lanes and columns change places and back, some of them between
-rows that are put together (9 of 4x64x256, 19 of 4x256x256), and what is lost with short ones."""
+_PASSES, _COMMANDS = 8, 100
+"""Cycles: passes over a value on each side, whose lanes and columns change places and back, some of
+them between rows that are put together (9 of 4x64x256 on both, 19 of 4x256x256), and what is lost
+with short ones."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,14 @@ class Changes:
         through_ddr = self.transfer(value)
         if not self.is_local(value, one, other):
             return through_ddr
-        units = self.chip.lanes * self.chip.eu(element_bytes(value))
-        return min(through_ddr, _COMMANDS + _PASSES * math.prod(shape_of(value)) / units)
+        passes = sum(self._pass(value, lanes) for lanes in (one, other))
+        return min(through_ddr, _COMMANDS + _PASSES * passes)
+
+    def _pass(self, value: SSAValue, lanes: Lanes) -> int:
+        """One over all of a value, however few lanes it has and however short its runs are."""
+        run = math.prod(shape_of(value)) // lanes.rows
+        groups = lanes.images * math.ceil(lanes.channels / self.chip.lanes)
+        return groups * math.ceil(run / self.chip.eu(element_bytes(value)))
 
     def is_local(self, value: SSAValue, one: Lanes, other: Lanes) -> bool:
         """Whether a value can change its lanes without leaving local memory."""

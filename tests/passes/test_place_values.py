@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from tests.passes.semantics import Net, assert_same_numbers, ops_of
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, lanes_of, row_shape, stretched_shapes
 from xdsl_tpu.dialects.text import parse_module
+from xdsl_tpu.passes.place_values.changes import Changes
 from xdsl_tpu.passes.place_values.rewrite import Rewriter
 from xdsl_tpu.passes.tensors import functions, shape_of
 
@@ -245,3 +247,20 @@ def test_a_product_of_heads_between_images_has_lanes_of_its_own(rows: int) -> No
     after = assert_same_numbers(module, f'{PASSES[:-1]} in_lanes="true"}}')
     (product,) = ops_of(after, tpu.MatMulOp)
     assert shape_of(product.output) == (4, rows, 36)
+
+
+def test_lanes_that_stay_empty_make_changes_dear() -> None:
+    """A change of 384 images of 7 channels takes as many passes as images; that of as many numbers
+    in 8 images of 128 channels takes few."""
+    chip = load_chip()
+    changes = Changes(chip, in_lanes=True)
+    module = parse_module("""
+      func.func @main(%x: tensor<8x128x18xf16>, %y: tensor<384x7x7xf16>) {
+        return
+      }""")
+    (func,) = functions(module)
+    full, empty = func.body.block.args
+    assert changes.price(full, Lanes(8, 128), Lanes(1, 1024)) < changes.transfer(full) / 4
+    assert changes.is_local(empty, Lanes(384, 7), Lanes(1, 64))
+    assert changes.price(empty, Lanes(384, 7), Lanes(1, 64)) == changes.transfer(empty)
+    assert not Changes(chip).is_local(full, Lanes(8, 128), Lanes(1, 1024))
