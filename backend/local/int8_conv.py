@@ -41,14 +41,16 @@ def conv2d(context: LocalContext) -> None:
     """Emit a convolution for each lane group of output channels.
 
     Where the chip does not give them a new scale, the exact sums of a lane group are in scratch
-    memory; when they do not fit, rows are computed piece by piece. Raises TpuError for groups that
-    are neither one nor as many as channels, and when not even a few rows fit.
+    memory; when they do not fit, rows are computed piece by piece. Raises TpuError for several
+    groups of more than one channel unless each begins on the first lane, or the slice lies within
+    one, and when not even a few rows fit.
     """
     op = context.op
     assert isinstance(op, tpu.Conv2DOp)
     x, weight = context.operand(0), context.operand(1)
     kind, groups = filter_of(op, weight.dtype, context.chip), op.group.value.data
-    if groups > 1 and not kind.depthwise and x.tensor.shape[1] * groups != x.full.c:
+    apart = groups > 1 and not kind.depthwise and x.tensor.shape[1] * groups != x.full.c
+    if apart and not _begin_on_lane_0(context, x, groups):
         raise DoesNotFit(f"{groups} groups of {x.full.c} channels have no local kernel")
     if weight.form is Form.COEFFICIENTS:
         kind = replace(kind, layout=replace(kind.layout, channels=weight.tensor.shape[1]))
@@ -66,7 +68,26 @@ def conv2d(context: LocalContext) -> None:
             place = sliding(x, out, rows, columns)
             source = covered(context.emitter, x.tensor, place, context.scratch)
             for channels in pieces:
-                _piece(context, out.tensor, source, parts, channels, place.window)
+                operand = source
+                if apart:
+                    own = _inputs_of(context, x, groups, channels)
+                    operand = Part(Piece(0, source.shape[0]), own).of(source, context.chip)
+                _piece(context, out.tensor, operand, parts, channels, place.window)
+
+
+def _begin_on_lane_0(context: LocalContext, x: LocalValue, groups: int) -> bool:
+    """Whether the slice has all channels of one image and inputs and outputs of every group begin
+    on the first lane."""
+    out, lanes = context.out, context.chip.lanes
+    whole = x.tensor.shape[1] == x.full.c and out.tensor.shape[0] == 1
+    return whole and not x.full.c // groups % lanes and not out.full.c // groups % lanes
+
+
+def _inputs_of(context: LocalContext, x: LocalValue, groups: int, channels: Piece) -> Piece:
+    """The input channels of the group that outputs of a lane group are in."""
+    group = (context.out.start.c + channels.start) // (context.out.full.c // groups)
+    size = x.full.c // groups
+    return Piece(group * size, size)
 
 
 def loads_in_parts(op: Operation, target: LocalValue, chip: Chip) -> bool:

@@ -188,6 +188,8 @@ def _backward(op: Operation) -> None:
         return
     if isinstance(op, top.PReluOp | top.LeakyReluOp):
         wanted = Range(source.min, wanted.max)
+    elif isinstance(op, top.AbsOp) and source.is_signed:  # a ReLU behind it may have taken its sign
+        wanted = Range(-wanted.max, wanted.max)
     set_range(op.operands[0], wanted)
 
 

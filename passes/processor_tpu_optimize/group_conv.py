@@ -1,4 +1,4 @@
-"""Convolutions with a few channels in groups become dense ones."""
+"""Convolutions with a few channels in a group get fewer groups, or one."""
 
 import math
 from collections.abc import Callable
@@ -14,14 +14,9 @@ from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.interpreters.layouts import (
-    FilterShape,
-    dense_filter_blocks,
-    fills_lanes,
-    filter_blocks,
-    is_depthwise,
-)
+from xdsl_tpu.dialects.interpreters.layouts import FilterShape, is_depthwise
 from xdsl_tpu.dialects.weights import Weights
+from xdsl_tpu.passes.joined_groups import cheapest_join
 from xdsl_tpu.passes.module_state import DEFAULT_CHIP, chip_of
 from xdsl_tpu.passes.tensors import element_bytes, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import change_weight
@@ -32,14 +27,15 @@ FILTER = 1
 
 @dataclass(frozen=True)
 class GroupConvToNormalConv(RewritePattern):
-    """conv(x, w: [oc, ic/g, kh, kw]) {group = g} -> conv(x, w': [oc, ic, kh, kw]) {group = 1}.
+    """conv(x, w: [oc, ic/g, kh, kw]) {group = g} -> conv(x, w': [oc, ic/g', kh, kw]) {group = g'}.
 
     The new filter is zero outside the blocks of the groups. The matrix unit reads a row of input
     channels for an output channel in every lane at once anyway, so as long as all channels fit in
-    one (on a BM1684X 32 of 16 bits) the zeros cost nothing, and where many small groups leave most
-    of them empty the dense filter saves more of its time than loading the zeros takes. In 8 bits,
-    groups that do not fill whole rounds of lanes have no kernel. f32 has no parallel channels and
-    stays.
+    one (on a BM1684X 32 of 16 bits) the zeros cost nothing, and g' is 1. Where many small groups
+    leave most of the row and of the lanes empty, several of them are one group (all of them, g' is
+    1) if that saves more of its time than loading the zeros takes (`passes/joined_groups.py`). In 8
+    bits, groups that do not fill whole rounds of lanes have no kernel. f32 has no parallel channels
+    and stays.
 
     One filter for each channel stays, too, unless `merge_depthwise`: the pooling unit takes as many
     pixels of a channel at once as fit into a lane's width, the matrix unit few. But the former
@@ -60,20 +56,24 @@ class GroupConvToNormalConv(RewritePattern):
         depthwise = is_depthwise(filter_, group)
         chip = _chip_for(op, self.chip)
         fits = channels <= chip.weight_lanes.channels(width_of)
-        if not fits and (depthwise or not _pays(op, filter_, group, chip)):
+        if depthwise and (not fits or (not self.merge_depthwise and _within_reach(op))):
             return
-        if depthwise and not self.merge_depthwise and _within_reach(op):
+        n, _, *image = shape_of(op.output)
+        factor = group
+        if not fits:
+            factor = cheapest_join(filter_, group, width_of, n * math.prod(image), chip).factor
+        if factor == 1:
             return
-        out_channels, _, *kernel = shape_of(op.filter)
+        out_channels, block, *kernel = shape_of(op.filter)
         change_weight(
             op,
             FILTER,
-            (out_channels, channels, *kernel),
-            dense_filter(group),
+            (out_channels, block * factor, *kernel),
+            joined_filter(group, factor),
             self.weights,
             name=f"{required_name(op)}_filter_g2normal",
         )
-        op.group = IntegerAttr(1, i64)
+        op.group = IntegerAttr(group // factor, i64)
         rewriter.notify_op_modified(op)
 
 
@@ -85,20 +85,6 @@ def _chip_for(op: tpu.Conv2DOp, given: str) -> Chip:
     )
 
 
-def _pays(op: tpu.Conv2DOp, filter_: FilterShape, group: int, chip: Chip) -> bool:
-    """Whether the dense filter takes less time, its loading included, or groups have no kernel."""
-    width, lanes = element_bytes(op.filter), chip.weight_lanes
-    if width == 1 and not fills_lanes(filter_, group, lanes):
-        return True
-    n, _, *image = shape_of(op.output)
-    blocks = filter_blocks(filter_, group, width, lanes)
-    blocks -= dense_filter_blocks(filter_, group, width, lanes)
-    rounds = math.ceil(n * math.prod(image) / chip.cube_outputs[width])
-    saved = blocks * filter_.kh * filter_.kw * rounds
-    zeros = (group - 1) * math.prod(shape_of(op.filter)) * width
-    return saved > zeros / chip.load_bytes_per_cycle
-
-
 def _within_reach(op: tpu.Conv2DOp) -> bool:
     """Whether the pooling unit can take the strides and pads."""
     return (
@@ -107,16 +93,18 @@ def _within_reach(op: tpu.Conv2DOp) -> bool:
     )
 
 
-def dense_filter(group: int) -> Callable[[Array], Array]:
-    """From `[oc, ic/group, kh, kw]` to `[oc, ic, kh, kw]`, zero between the groups."""
+def joined_filter(group: int, factor: int) -> Callable[[Array], Array]:
+    """From `[oc, ic, kh, kw]` of `group` groups to `[oc, ic * factor, kh, kw]`, zero where an
+    output channel reads none of its own group."""
 
     def expand(filter_: Array) -> Array:
         out_channels, block, *kernel = filter_.shape
-        dense = np.zeros((out_channels, block * group, *kernel), filter_.dtype)
+        joined = np.zeros((out_channels, block * factor, *kernel), filter_.dtype)
         per_group = out_channels // group
         for index in range(group):
             rows = slice(index * per_group, (index + 1) * per_group)
-            dense[rows, index * block : (index + 1) * block] = filter_[rows]
-        return dense
+            first = index % factor * block
+            joined[rows, first : first + block] = filter_[rows]
+        return joined
 
     return expand

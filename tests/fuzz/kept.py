@@ -63,6 +63,18 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         (),
         "F16",
     ),
+    "a magnitude in front of a relu in 8 bits": (
+        Recipe(
+            ((1, 1, 4),),
+            (
+                Step("Gather", (0, Weight((1,), "ints", (0,))), (1, 1, 4), {"axis": 0}),
+                Step("Abs", (1,), (1, 1, 4)),
+                Step("Relu", (2,), (1, 1, 4)),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
     "logarithms of shares in 8 bits": (
         Recipe(
             ((52, 48),),

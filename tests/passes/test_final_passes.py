@@ -13,7 +13,7 @@ from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import parse_module
 from xdsl_tpu.dialects.weights import Weights, attach, weights_of
-from xdsl_tpu.passes.processor_tpu_optimize.group_conv import dense_filter
+from xdsl_tpu.passes.processor_tpu_optimize.group_conv import joined_filter
 
 FOLDABLE = """
 module @net attributes {module.state = "TPU_LOWERED", module.weight_file = "net.npz"} {
@@ -93,11 +93,21 @@ def test_group_convolution_as_dense_one_computes_the_same(
 
 
 def test_dense_filter_is_zero_between_the_groups() -> None:
-    dense = dense_filter(2)(np.arange(1, 9).reshape(4, 2, 1, 1))
+    dense = joined_filter(2, 2)(np.arange(1, 9).reshape(4, 2, 1, 1))
     assert dense.reshape(4, 4).tolist() == [
         [1, 2, 0, 0],
         [3, 4, 0, 0],
         [0, 0, 5, 6],
+        [0, 0, 7, 8],
+    ]
+
+
+def test_joined_groups_have_zeros_beside_each_other_only() -> None:
+    joined = joined_filter(4, 2)(np.arange(1, 9).reshape(4, 2, 1, 1))
+    assert joined.reshape(4, 4).tolist() == [
+        [1, 2, 0, 0],
+        [0, 0, 3, 4],
+        [5, 6, 0, 0],
         [0, 0, 7, 8],
     ]
 

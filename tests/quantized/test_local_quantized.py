@@ -27,6 +27,7 @@ from xdsl_tpu.backend.local.int8_lookup import lookup
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.tensor import DType, aligned
 from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.layer_group.values import Secs
@@ -59,6 +60,30 @@ def residual(n: int = 1, c: int = 70, hw: int = 12) -> QuantCase:
 )
 def test_residual_block(secs: Secs, scratch: int) -> None:
     run(residual(n=secs.n), secs=secs, scratch=scratch)
+
+
+def grouped_filters(n: int = 1, channels: int = 256, group: int = 2) -> QuantCase:
+    """A convolution in groups between two others."""
+    case = QuantCase(seed=7)
+    shape, wide = (n, 128, 10, 10), (n, channels, 10, 10)
+    a = conv(case, case.integers("x", shape), "a", (shape, shape), (1, 1))
+    b = conv(case, a, "b", (shape, wide), (3, 3), pad=1, group=group, relu=True, result=U8)
+    conv(case, b, "y", (wide, shape), (1, 1))
+    return case
+
+
+@pytest.mark.parametrize("scratch", [SCRATCH, 1280])
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=3), Secs(n=2), Secs(n=2, h=2)], ids=str)
+def test_groups_of_whole_rounds_of_lanes(secs: Secs, scratch: int) -> None:
+    run(grouped_filters(n=secs.n), secs=secs, scratch=scratch)
+
+
+def test_groups_that_begin_within_the_lanes_are_refused() -> None:
+    """64 inputs of each, but 48 outputs; and several images, whose groups lie apart."""
+    with pytest.raises(TpuError, match="2 groups of 128 channels have no local kernel"):
+        run(grouped_filters(channels=96))
+    with pytest.raises(TpuError, match="2 groups of 128 channels have no local kernel"):
+        run(grouped_filters(n=2))
 
 
 @pytest.mark.parametrize("size", [14, 7])

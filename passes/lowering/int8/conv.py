@@ -1,11 +1,13 @@
 """Convolutions: a filter scale, and so a multiplier and shift, for every output channel."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
@@ -15,9 +17,6 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     MERGE_HEIGHT,
     FilterShape,
     choose_3ic,
-    dense_filter_blocks,
-    fills_lanes,
-    filter_blocks,
     is_depthwise,
 )
 from xdsl_tpu.dialects.lanes import Lanes
@@ -28,6 +27,7 @@ from xdsl_tpu.passes.calibration.steps import (
     result_element,
     step_of,
 )
+from xdsl_tpu.passes.joined_groups import cheapest_join
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
 from xdsl_tpu.passes.lowering.conv import can_insert, inserting
@@ -70,7 +70,7 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
         or _is_far(op, ctx.lanes)
     ):
         return None
-    if _is_faster_in_f16(op, ctx.lanes):
+    if _is_faster_in_f16(op, ctx.chip):
         return None
     return _in_8_bits(op, numbers_of(op.filter, ctx), step, ctx)
 
@@ -176,14 +176,18 @@ def _scale_of_dead_input(weights: Array, bias: Array | None) -> float:
     return largest / SIGNED_MAX
 
 
-def _is_faster_in_f16(op: top.ConvOp, lanes: Lanes) -> bool:
-    """Whether small groups, which 8 bits can only do as a dense filter, take less time in F16."""
+def _is_faster_in_f16(op: top.ConvOp, chip: Chip) -> bool:
+    """Whether groups, which 8 bits can only do as filters of whole rounds of lanes with zeros
+    between the groups, take less time in F16."""
     group, channels = op.group.value.data, shape_of(op.input)[1]
     filter_ = FilterShape.of(shape_of(op.filter))
-    if group == 1 or is_depthwise(filter_, group) or fills_lanes(filter_, group, lanes):
+    if group == 1 or is_depthwise(filter_, group) or channels <= chip.weight_lanes.channels(1):
         return False
-    dense = dense_filter_blocks(filter_, group, 1, lanes)
-    return channels > lanes.channels(1) and dense > filter_blocks(filter_, group, 2, lanes)
+    n, _, *image = shape_of(op.output)
+    eight, half = (
+        cheapest_join(filter_, group, width, n * math.prod(image), chip).cycles for width in (1, 2)
+    )
+    return eight > half
 
 
 def _is_far(op: top.ConvOp, lanes: Lanes) -> bool:

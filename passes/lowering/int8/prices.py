@@ -19,12 +19,10 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interpreters.layouts import (
     FilterShape,
-    dense_filter_blocks,
-    fills_lanes,
-    filter_blocks,
     is_depthwise,
     most_merged_rows,
 )
+from xdsl_tpu.passes.joined_groups import cheapest_join
 from xdsl_tpu.passes.lowering.int8.by_floats import ELEMENTS, function_of, taken
 from xdsl_tpu.passes.lowering.int8.lut import FUNCTIONS
 from xdsl_tpu.passes.tensors import is_weight, shape_of
@@ -127,9 +125,7 @@ def _conv(prices: Prices, op: top.ConvOp | top.DeconvOp) -> Price:
         return positions * lines_of((images, channels, *rest), made, chip)
 
     def array(width: int) -> float:
-        blocks = dense_filter_blocks(filter_, group, width, lanes)
-        if group > 1 and (width == HALF or fills_lanes(filter_, group, lanes)):
-            blocks = min(blocks, filter_blocks(filter_, group, width, lanes))
+        blocks = cheapest_join(filter_, group, width, images * prod(rest), chip).blocks
         places = images * ceil(prod(rest) / chip.cube_outputs[width])
         rows = filter_.kh if _is_image(op) and group == 1 else 1
         if filter_.ic * rows > most_merged_rows(width, lanes):

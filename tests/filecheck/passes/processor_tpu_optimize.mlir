@@ -69,6 +69,22 @@ module @more attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
+// 16 groups of 4 channels fill the lanes of one block: 2 of these, where all 32 would be 4 by 2.
+// CHECK-LABEL: module @joined
+// CHECK: tensor<128x64x3x3xf16>
+// CHECK: group = 2 : i64
+module @joined attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x128x30x30xf16>) -> tensor<1x128x28x28xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x128x30x30xf16>) -> tensor<1x128x30x30xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<128x4x3x3xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 32 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x128x30x30xf16>, tensor<128x4x3x3xf16>, none) -> tensor<1x128x28x28xf16> loc("conv")
+    return %2 : tensor<1x128x28x28xf16>
+  }
+}
+
+// -----
+
 // One window is done before the zeros are loaded.
 // CHECK-LABEL: module @small_image
 // CHECK: tensor<34x2x3x3xf16>
@@ -85,17 +101,34 @@ module @small_image attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
-// Two groups that fill the channels of a read take as long as the dense filter.
-// CHECK-LABEL: module @full_groups
-// CHECK: tensor<64x32x3x3xf16>
-// CHECK: group = 2 : i64
-module @full_groups attributes {module.state = "TPU_LOWERED"} {
+// Two groups that fill the channels of a read take as long as the dense filter, but channels of the
+// second one begin on lane 32 and would be moved.
+// CHECK-LABEL: module @half_lanes
+// CHECK: tensor<64x64x3x3xf16>
+// CHECK: group = 1 : i64
+module @half_lanes attributes {module.state = "TPU_LOWERED"} {
   func.func @main(%arg0: tensor<1x64x30x30xf16>) -> tensor<1x64x28x28xf16> {
     %n = "top.None"() : () -> none loc(unknown)
     %0 = "top.Input"(%arg0) : (tensor<1x64x30x30xf16>) -> tensor<1x64x30x30xf16> loc("x")
     %1 = "top.Weight"() : () -> tensor<64x32x3x3xf16> loc("w")
     %2 = "tpu.Conv2D"(%0, %1, %n) {group = 2 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x64x30x30xf16>, tensor<64x32x3x3xf16>, none) -> tensor<1x64x28x28xf16> loc("conv")
     return %2 : tensor<1x64x28x28xf16>
+  }
+}
+
+// -----
+
+// Groups that fill the lanes are done in half the time of the dense filter.
+// CHECK-LABEL: module @full_groups
+// CHECK: tensor<128x64x3x3xf16>
+// CHECK: group = 2 : i64
+module @full_groups attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x128x30x30xf16>) -> tensor<1x128x28x28xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x128x30x30xf16>) -> tensor<1x128x30x30xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<128x64x3x3xf16> loc("w")
+    %2 = "tpu.Conv2D"(%0, %1, %n) {group = 2 : i64, kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], with_bias = false} : (tensor<1x128x30x30xf16>, tensor<128x64x3x3xf16>, none) -> tensor<1x128x28x28xf16> loc("conv")
+    return %2 : tensor<1x128x28x28xf16>
   }
 }
 
