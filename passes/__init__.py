@@ -51,6 +51,7 @@ PASSES: dict[str, PassLoader] = {
     "extra-optimize": _lazy("extra_optimize", "ExtraOptimizePass"),
     "fold-blocks": _lazy("fold_columns.blocks", "FoldBlocksPass"),
     "fold-columns": _lazy("fold_columns.fold", "FoldColumnsPass"),
+    "fold-rows": _lazy("fold_rows.fold", "FoldRowsPass"),
     "fuse-attention": _lazy("fuse_attention.fuse", "FuseAttentionPass"),
     "fuse-bias-add-dropout": _lazy("fuse_bias_add_dropout", "FuseBiasAddDropoutPass"),
     "fuse-mlp": _lazy("fuse_mlp", "FuseMlpPass"),

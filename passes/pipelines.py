@@ -178,6 +178,7 @@ _LOWERING = (
     Step("processor-assign", _assigned, required=True),
     Step("import-calibration-table", _calibrated, required=True),
     Step("cut-early"),
+    Step("fold-rows", _of_chip),
     Step("fold-blocks", _of_chip),
     Step("fold-columns", _of_chip),
     Step("join-heads", _of_chip),
@@ -259,9 +260,10 @@ def pipeline(stage: str, settings: Settings) -> list[ModulePass]:
     return list(_set_up(STEPS[stage], settings))
 
 
-def passes_behind(name: str, settings: Settings) -> list[ModulePass]:
-    """Those behind pass `name` of the last stage that decide what commands ops become."""
-    steps = STEPS["final"]
+def passes_behind(name: str, settings: Settings, stage: str = "final") -> list[ModulePass]:
+    """Those behind pass `name` of a stage that decide what commands ops become."""
+    stages = list(STEPS)
+    steps = [step for one in stages[stages.index(stage) :] for step in STEPS[one]]
     first = 1 + next(place for place, step in enumerate(steps) if step.name == name)
     return list(_set_up([step for step in steps[first:] if not step.checks], settings))
 

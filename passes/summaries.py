@@ -48,6 +48,9 @@ SUMMARIES: dict[str, str] = {
     "fold-columns": (
         "Let neighbouring columns be channels where there are too few of these to fill the array"
     ),
+    "fold-rows": (
+        "Let blocks of an image's rows be channels where these are too few to fill the lanes"
+    ),
     "fuse-attention": (
         "Make one op of the products and the softmax of an attention where that is faster"
     ),
