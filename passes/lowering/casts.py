@@ -17,7 +17,7 @@ from xdsl_tpu.dialects.integers import INTEGER, is_integer_element, is_integer_t
 from xdsl_tpu.dialects.quant import CalibratedType, UniformType
 from xdsl_tpu.passes.calibration.steps import quantised
 from xdsl_tpu.passes.lowering.context import BF16, F16, F32
-from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
+from xdsl_tpu.passes.tensors import element_of, is_weight, number_type, required_name, shape_of
 
 COMPARISONS = (tpu.CompareOp, tpu.CompareConstOp)
 """Ops that compare integers as such, and give truth values of any type."""
@@ -141,20 +141,23 @@ def wanted_element(op: Operation, place: int) -> Attribute | None:
         return INTEGER
     if isinstance(op, COMPARISONS) and any(map(is_integer_tensor, (*op.operands, *op.results))):
         return INTEGER
-    if isinstance(op, tpu.MatMulOp) and _is_exact_product(op):
-        return None
+    if isinstance(op, tpu.MatMulOp) and (short := _exact_operands(op)) is not None:
+        return short
     return element_of(next(result for result in op.results if not is_none(result)))
 
 
-def _is_exact_product(op: tpu.MatMulOp) -> bool:
-    """Whether an f32 product of two computed 16-bit tensors needs no casts.
+def _exact_operands(op: tpu.MatMulOp) -> Attribute | None:
+    """The 16-bit floats that an f32 product of two computed tensors takes without wider casts; None
+    where one of them is wider.
 
-    Products of 16-bit floats are exact in f32, and summed in it; only the result is wider.
+    Products of 16-bit floats are exact in f32, and summed in it; only the result is wider. Integers
+    of 8 bits become f16 for it.
     """
     both = (op.input, op.right)
-    if element_of(op.output) != F32 or not is_none(op.bias) or any(map(is_weight, both)):
-        return False
-    return {element_of(value) for value in both} in ({F16}, {BF16})
+    if number_type(op.output) != F32 or not is_none(op.bias) or any(map(is_weight, both)):
+        return None
+    found = {F16 if isinstance(element_of(one), UniformType) else number_type(one) for one in both}
+    return found.pop() if found in ({F16}, {BF16}) else None
 
 
 def _after(value: SSAValue) -> InsertPoint:

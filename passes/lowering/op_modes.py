@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.names import name_of, names_of
@@ -133,14 +134,23 @@ def _in_float(op: Operation, modes: Mapping[Operation, str]) -> bool:
 def float_mode(op: Operation, ends: Ends | None = None) -> str:
     """What an op without an 8-bit form is computed in, given the ranges of its tensors.
 
-    F16, unless one of them reaches beyond it by more than a mask: then F32, and BF16 for products.
-    `ends` are those of the op's function, where many ops are asked about.
+    F16, unless one of them reaches beyond it by more than a mask: then F32, and BF16 for products,
+    but for those of two computed tensors that F16 holds: they give f32 without taking longer
+    (`casts.py`). `ends` are those of the op's function, where many ops are asked about.
     """
     known = [(value, range_of(value)) for value in (*op.operands, *op.results)]
     far = [value for value, one in known if one is not None and one.threshold > F16_REACH]
     if all(is_masked(value, F16_REACH, ends or Ends()) for value in far):
         return FALLBACK
-    return "BF16" if isinstance(op, PRODUCTS) else "F32"
+    return "BF16" if isinstance(op, PRODUCTS) and not _gives_f32(op) else "F32"
+
+
+def _gives_f32(op: Operation) -> bool:
+    """Whether an op is a product of computed tensors that F16 holds."""
+    if not isinstance(op, top.MatMulOp) or not is_none(op.bias):
+        return False
+    known = [range_of(value) for value in (op.input, op.right) if not is_weight(value)]
+    return len(known) == 2 and all(one is not None and one.threshold <= F16_REACH for one in known)
 
 
 def refuse_unknown_names(table: Mapping[str, str], module: ModuleOp, source: str) -> None:

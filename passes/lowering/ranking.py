@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.integers import is_integer_tensor
+from xdsl_tpu.dialects.quant import CalibratedType, UniformType
 from xdsl_tpu.passes.lowering.context import BF16, F16, F32, LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.ranking_steps import best_along, positions
 from xdsl_tpu.passes.lowering.steps import Steps, along
@@ -46,11 +47,11 @@ def _arg(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     long = shape[axis] >= LONG_ROW and shape[axis] == math.prod(shape[axis:])
     if long and not last and not is_integer_tensor(op.input):
         return _first_of_long(do, op, axis, largest)
-    stored = element_of(op.input)
+    stored = _compared(element_of(op.input))
     element = stored if shape[axis] <= _COUNTS_TO.get(stored, 0) else F32
     x, turned = op.input, stored in _FLOATS and math.prod(shape[axis + 1 :]) > 1
     if stored in _FLOATS:
-        x, axis = _in_lanes(do, x, axis, turned), 3
+        x, axis = _in_lanes(do, x, axis, turned, stored), 3
         shape = shape_of(x)
     best = best_along(do, "best", x, axis, mode, element)
     found = do.compared("found", x, best, "Equal", element)
@@ -75,10 +76,18 @@ def _arg(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     return results
 
 
-def _in_lanes(do: Steps, x: SSAValue, axis: int, turned: bool) -> SSAValue:
+def _compared(stored: Attribute) -> Attribute:
+    """What elements of a type are compared in: floats of a known range as such, 8-bit integers in
+    f16, which tells all of them apart."""
+    if isinstance(stored, UniformType):
+        return F16
+    return stored.expressed if isinstance(stored, CalibratedType) else stored
+
+
+def _in_lanes(do: Steps, x: SSAValue, axis: int, turned: bool, element: Attribute) -> SSAValue:
     """x with `axis` as the last of four dimensions; where others follow it, it changes places with
     the last of these."""
-    shape, element = shape_of(x), element_of(x)
+    shape = shape_of(x)
     outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     if not turned:
         return do.reshaped("rows", x, (1, outer, 1, shape[axis]), element)

@@ -92,3 +92,25 @@ def test_the_network_computes_in_f16_what_it_did(tmp_path: Path) -> None:
     (got,) = run_module(module, inputs).values()
     assert np.allclose(got, expected, atol=0.02)
     assert not got[0][np.triu_indices(TOKENS, 1)].any()
+
+
+@pytest.mark.parametrize("behind", ["INT8", "F16"])
+def test_a_product_beyond_f16_of_tensors_within_it_gives_f32(behind: str, tmp_path: Path) -> None:
+    """Its operands are f16, of 8-bit integers also, which takes no longer than an f16 result."""
+    net = Net()
+    factors = [net.op(top.AbsOp, name, (net.input(name[0], 1, 8, 8),)) for name in ("a1", "b1")]
+    large = [
+        net.op(top.MulConstOp, f"{name}2", (value,), const_val=500.0)
+        for name, value in zip("ab", factors, strict=True)
+    ]
+    scores = net.op(top.MatMulOp, "scores", (*large, net.none))
+    module = calibrated(net.module(net.op(top.SoftmaxOp, "y", (scores,), axis=2)), tmp_path)
+    (product,) = ops_of(module, top.MatMulOp)
+    assert float_mode(product) == "F32"
+    table = tmp_path / "modes"
+    lines = ["scores F32", *(f"{name} {behind}" for name in ("a1", "b1", "a2", "b2"))]
+    table.write_text("\n".join(lines))
+    apply(module, ("convert-top-to-tpu", f"mode=INT8 chip=bm1684x qtable={table}"))
+    (found,) = ops_of(module, tpu.MatMulOp)
+    assert all("f16" in str(value.type) for value in (found.input, found.right))
+    assert "f32<" in str(element_of(found.output))

@@ -8,18 +8,16 @@ whose rounding costs the outputs most for the cycles that they save follow, as i
 from collections.abc import Callable, Mapping
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.interpreters.runner import find_main
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.calibration.spread import complete_ranges
 from xdsl_tpu.passes.calibration.table import CalibrationTable
-from xdsl_tpu.passes.lowering.op_modes import F16_REACH, FALLBACK, float_mode
-from xdsl_tpu.passes.tensors import functions, is_weight
+from xdsl_tpu.passes.lowering.op_modes import FALLBACK, float_mode
+from xdsl_tpu.passes.tensors import functions
 from xdsl_tpu.tools.mixing.layers import Layers
 from xdsl_tpu.tools.mixing.mixture import EVALUATIONS, WIDER, Mixture, out_of_reach
 from xdsl_tpu.tools.mixing.network import Network
@@ -43,17 +41,8 @@ def beyond_f16(module: ModuleOp) -> dict[str, str]:
             continue
         mode = float_mode(op)
         if mode != FALLBACK:
-            found[name_of(result) or ""] = "F32" if _only_its_result_is_beyond(op) else mode
+            found[name_of(result) or ""] = mode
     return found
-
-
-def _only_its_result_is_beyond(op: Operation) -> bool:
-    """Whether an op is a product of computed tensors that F16 holds: an F32 result is free then
-    (`passes/lowering/casts.py`)."""
-    if not isinstance(op, top.MatMulOp) or not is_none(op.bias):
-        return False
-    known = [range_of(value) for value in (op.input, op.right) if not is_weight(value)]
-    return len(known) == 2 and all(one is not None and one.threshold <= F16_REACH for one in known)
 
 
 def find_float_mixture(

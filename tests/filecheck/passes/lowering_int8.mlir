@@ -158,3 +158,35 @@ module @wide attributes {module.weight_file = "weights.npz"} {
     return %4 : tensor<1x4x46x46x!quant.calibrated<f32<-9.0:9.0>>>
   }
 }
+
+// -----
+
+// The class of each pixel, of integers of 8 bits: f16 tells them apart.
+// CHECK-LABEL: module @classes
+// CHECK: "tpu.Permute"({{.*}}order = [0, 3, 2, 1]{{.*}} -> tensor<1x48x32x19x!quant.uniform<u8
+// CHECK: "tpu.Reduce"({{.*}}ReduceMax{{.*}} -> tensor<1x48x32x1xf16>
+module @classes {
+  func.func @main(%arg0: tensor<1x19x32x48xf32>) -> tensor<1x32x48xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<1x19x32x48xf32>) -> tensor<1x19x32x48x!quant.calibrated<f32<-4.0:4.0>>> loc("x")
+    %1 = "top.Relu"(%0) {relu_limit = -1.0 : f64} : (tensor<1x19x32x48x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<1x19x32x48x!quant.calibrated<f32<0.0:4.0>>> loc("a")
+    %none = "top.None"() : () -> none
+    %2, %3 = "top.Arg"(%1) {axis = 1 : i64, keepdims = false, mode = "ArgMax", select_last_index = false} : (tensor<1x19x32x48x!quant.calibrated<f32<0.0:4.0>>>) -> (tensor<1x32x48xf32>, none) loc(fused["y", "v"])
+    return %2 : tensor<1x32x48xf32>
+  }
+}
+
+// -----
+
+// Likewise of floats of a known range.
+// CHECK-LABEL: module @classes_of_floats
+// CHECK: "tpu.Permute"({{.*}}order = [0, 3, 2, 1]{{.*}} -> tensor<1x48x32x19x!quant.calibrated<f16
+// CHECK: "tpu.Reduce"({{.*}}ReduceMax{{.*}} -> tensor<1x48x32x1xf16>
+module @classes_of_floats {
+  func.func @main(%arg0: tensor<1x19x32x48xf32>) -> tensor<1x32x48xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<1x19x32x48xf32>) -> tensor<1x19x32x48x!quant.calibrated<f32<-4.0:4.0>>> loc("x")
+    %1 = "top.Softmax"(%0) {axis = 1 : si32} : (tensor<1x19x32x48x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<1x19x32x48x!quant.calibrated<f32<0.0:1.0>>> loc("a")
+    %none = "top.None"() : () -> none
+    %2, %3 = "top.Arg"(%1) {axis = 1 : i64, keepdims = false, mode = "ArgMax", select_last_index = false} : (tensor<1x19x32x48x!quant.calibrated<f32<0.0:1.0>>>) -> (tensor<1x32x48xf32>, none) loc(fused["y", "v"])
+    return %2 : tensor<1x32x48xf32>
+  }
+}
