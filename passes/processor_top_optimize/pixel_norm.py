@@ -99,7 +99,7 @@ class NormOfPixels(RewritePattern):
         if ints(op.order) != _TO_THE_FRONT or ints(rows.order) != _TO_THE_END:
             return
         shape = shape_of(rows.input)
-        if norm.axis.value.data % len(shape) != len(shape) - 1 or not _is_large(op, shape):
+        if norm.axis.value.data % len(shape) != len(shape) - 1 or not _keeps_lines(op, shape):
             return
         turned = tuple(shape[axis] for axis in _EXCHANGED)
         made = [
@@ -120,14 +120,16 @@ class NormOfPixels(RewritePattern):
 def _orders(op: Operation, shape: Shape) -> tuple[Shape, Shape]:
     """How an image is turned to rows of channels, and back."""
     rank = len(shape)
-    if rank == 4 and _is_large(op, shape):
+    if rank == 4 and _keeps_lines(op, shape):
         return _EXCHANGED, _EXCHANGED
     return (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
 
 
-def _is_large(op: Operation, shape: Shape) -> bool:
-    """Whether local memory does not hold what a block of layers has of the size of an image."""
+def _keeps_lines(op: Operation, shape: Shape) -> bool:
+    """Whether channels and columns change places, and lines of pixels stay: where columns fill the
+    lanes as well as all pixels do, or local memory does not hold what a block of layers has of the
+    size of an image."""
     module = module_of(op)
     chip, width = chip_of(module), _BYTES.get(float_format(module) or "F16", 2)
     lane = shape[0] * -(-shape[1] // chip.lanes) * prod(shape[2:]) * width
-    return BLOCK * lane >= chip.local_bytes
+    return shape[3] % chip.lanes == 0 or BLOCK * lane >= chip.local_bytes

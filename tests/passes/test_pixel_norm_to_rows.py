@@ -30,3 +30,13 @@ def test_a_large_image_keeps_its_lines() -> None:
     y = net.op(top.PermuteOp, "y", (normed,), order=[0, 3, 1, 2])
     after = assert_same_numbers(net.module(y), "processor-top-optimize")
     assert [ints(one.order) for one in ops_of(after, top.PermuteOp)] == [(0, 3, 2, 1)] * 2
+
+
+@pytest.mark.parametrize("columns", [64, 128])
+def test_columns_that_fill_the_lanes_take_the_place_of_channels(columns: int) -> None:
+    """Lines stay where they are, however small the image."""
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 1, 6, 2, columns),))
+    y = net.op(top.PixelNormOp, "y", (x, net.weight("w", 6), net.none), eps=1e-6)
+    after = assert_same_numbers(net.module(y), "processor-top-optimize")
+    assert [ints(one.order) for one in ops_of(after, top.PermuteOp)] == [(0, 3, 2, 1)] * 2

@@ -83,3 +83,18 @@ func.func @others(%x: tensor<1x32x8x8xf32>, %z: tensor<1x32x200x256xf32>) -> (te
   %w = "top.Permute"(%m) {order = [0, 3, 1, 2]} : (tensor<*xf32>) -> tensor<*xf32> loc("w")
   return %y, %w, %q : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
 }
+
+// -----
+
+// Columns that fill the lanes take the place of channels in a small one, too; 65 do not.
+// CHECK-LABEL: func.func @filling
+// CHECK: "top.Permute"({{.*}}order = [0, 3, 2, 1]{{.*}}-> tensor<1x64x4x32xf32>
+// CHECK-NEXT: "top.LayerNorm"
+// CHECK-NEXT: "top.Permute"({{.*}}order = [0, 3, 2, 1]
+// CHECK: "top.Permute"({{.*}}order = [0, 2, 3, 1]{{.*}}-> tensor<1x4x65x32xf32>
+func.func @filling(%x: tensor<1x32x4x64xf32>, %z: tensor<1x32x4x65xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %n = "top.None"() : () -> none
+  %y = "top.PixelNorm"(%x, %n, %n) {eps = 1.0e-06 : f64} : (tensor<1x32x4x64xf32>, none, none) -> tensor<*xf32> loc("y")
+  %w = "top.PixelNorm"(%z, %n, %n) {eps = 1.0e-06 : f64} : (tensor<1x32x4x65xf32>, none, none) -> tensor<*xf32> loc("w")
+  return %y, %w : tensor<*xf32>, tensor<*xf32>
+}
