@@ -18,7 +18,13 @@ from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.index_map import Box, IndexMap, gathered
-from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moved, Movement, movement_of
+from xdsl_tpu.dialects.interfaces.movement import (
+    KeepsOrder,
+    Moved,
+    Movement,
+    keeps_order,
+    movement_of,
+)
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.address_assign.views import view_of
@@ -54,8 +60,8 @@ class MergeMovesPass(ModulePass):
     What lies between is then never in memory; several parts of a value are read in one sweep, and
     the Slices are views. Only values that nothing else uses go. The price is that of the commands
     from DDR to DDR (`movement_cycles`); what layer groups do is left alone. A chain that ends
-    where it began becomes a Reshape. `chip` is a name or a `.toml` description, by default
-    `module.chip`.
+    where it began becomes a Reshape, and so does what in no group changes lanes only. `chip` is a
+    name or a `.toml` description, by default `module.chip`.
     """
 
     name = "merge-moves"
@@ -66,6 +72,10 @@ class MergeMovesPass(ModulePass):
         chip = chip_of(op, self.chip)
         _, _, func = divided_parts(op)
         block = func.body.block
+        for move in list(block.ops):
+            movement = _moves(move) if isinstance(move, tpu.RearrangeOp) else None
+            if movement is not None and keeps_order(move):
+                _replaced(move, move.operands[:1], movement)
         for move in reversed(list(block.ops)):
             current: Operation | None = move
             while current is not None and current.parent_block() is block:

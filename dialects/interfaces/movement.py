@@ -84,6 +84,18 @@ class PicksRows(Operation, ABC):
         """What is picked; None when it is not along the first axis, or shapes are not known."""
 
 
+def keeps_order(op: Operation) -> bool:
+    """Whether an op gives all elements of one operand as they are, whatever else it might do: from
+    DDR to DDR there is nothing to be done for it."""
+    movement = movement_of(op)
+    if movement is None or movement.border is not None or len(movement.parts) != 1:
+        return False
+    (part,) = movement.parts
+    shape = known_shape(op.operands[part.operand].type)
+    whole = shape is not None and prod(shape) == movement.size
+    return whole and part.map == IndexMap.identity(movement.size)
+
+
 def movement_of(op: Operation) -> Movement | None:
     """What an op moves; None for one that does anything else, or whose shapes are not known."""
     try:
