@@ -162,9 +162,9 @@ def _slice_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
     copies = _reading_outside(group)
     kind = GroupType(group.group_type.value.data)
     counts = (group.nsecs, group.csecs, group.dsecs, group.hsecs, group.wsecs)
-    slicing = slice_group(
-        list(copies.values()), kind, Secs(*(count.value.data for count in counts)), chip
-    )
+    ops = list(copies.values())
+    secs = Secs(*(count.value.data for count in counts))
+    slicing = slice_group(ops, kind, secs, chip, tuple(_stored(group, copies)))
     try:
         if isinstance(slicing, Slicing):
             yield from _ginfo_faults(group, copies, slicing, chip)
@@ -173,6 +173,15 @@ def _slice_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
     finally:
         for copy in reversed(copies.values()):
             copy.erase()
+
+
+def _stored(group: tpu.GroupOp, copies: dict[Operation, Operation]) -> Iterator[SSAValue]:
+    """The copies of results that leave the group, whether ops within it read them, too, or not."""
+    for op, copy in copies.items():
+        for result, same in zip(op.results, copy.results, strict=True):
+            stores = any(isinstance(use.operation, tpu.StoreOp) for use in result.uses)
+            if not is_none(same) and (stores or not same.uses):
+                yield same
 
 
 def _reading_outside(group: tpu.GroupOp) -> dict[Operation, Operation]:

@@ -40,14 +40,19 @@ class Slicing:
 
 
 def slice_group(
-    ops: Sequence[Operation], kind: GroupType, secs: Secs, chip: Chip
+    ops: Sequence[Operation],
+    kind: GroupType,
+    secs: Secs,
+    chip: Chip,
+    stored: tuple[SSAValue, ...] | None = None,
 ) -> Slicing | Refusal:
     """Slices for ops in the order of their block, cut into `secs`.
 
     `loaded` are the values from outside in the order of their first use, `stored` those that are
-    used outside. Absent operands and results have no slices. All ops have a local form.
+    used outside, unless others are given. Absent operands and results have no slices. All ops have
+    a local form.
     """
-    return _Slicer(ops, kind, secs, chip).run()
+    return _Slicer(ops, kind, secs, chip).run(leaving(ops) if stored is None else stored)
 
 
 def leaving(ops: Sequence[Operation]) -> tuple[SSAValue, ...]:
@@ -81,8 +86,8 @@ class _Slicer:
         self.inside = set(ops)
         self.found: dict[SSAValue, ValueSlices] = {}
 
-    def run(self) -> Slicing | Refusal:
-        stored, loaded = leaving(self.ops), entering(self.ops)
+    def run(self, stored: tuple[SSAValue, ...]) -> Slicing | Refusal:
+        loaded = entering(self.ops)
         try:
             for value in stored:
                 self.found[value] = self._cut(value)

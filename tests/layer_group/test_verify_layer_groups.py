@@ -4,6 +4,7 @@ import gzip
 from collections.abc import Callable
 
 import pytest
+from tests.kernels.harness import Case
 from tests.layer_group.group_samples import DATA, MODELS
 from tests.layer_group.small_nets import (
     chain,
@@ -15,7 +16,9 @@ from tests.layer_group.small_nets import (
     residual,
 )
 from tests.local.groups import grouped
+from tests.local.test_local_cnn import conv
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
@@ -67,6 +70,38 @@ def test_a_moved_value_of_a_real_file_is_found(model: str) -> None:
 def test_own_groups_are_accepted(secs: Secs) -> None:
     verify(grouped(residual(), secs=secs))
     verify(grouped_by_pass(chain(5)))
+
+
+class Halved(Case):
+    """An image of which every other row and column goes on, and which is a result itself."""
+
+    def __init__(self) -> None:
+        super().__init__("f16")
+        shape, half = (1, 8, 16, 16), (1, 8, 8, 8)
+        a = self.op("tpu.Relu", [self.input("x", shape)], {}, "a", shape)
+        conv(self, a, "y", (shape, half), (2, 2), strides=(2, 2))
+
+    def module(self) -> ModuleOp:
+        """With both results."""
+        module = super().module()
+        (func,) = [op for op in module.walk() if isinstance(op, FuncOp)]
+        last = func.get_return_op()
+        assert last is not None
+        (image,) = [op for op in module.walk() if isinstance(op, tpu.ReluOp)]
+        results = [*last.operands, image.results[0]]
+        func.body.block.add_op(ReturnOp(*results))
+        last.detach()
+        last.erase()
+        func.update_function_type()
+        return module
+
+
+def test_rows_that_are_stored_need_not_be_those_that_are_read() -> None:
+    """Of 16 rows in three parts 6, 5 and 5 are stored, and 6, 6 and 4 are read for 3, 3 and 2."""
+    module = grouped(Halved(), secs=Secs(h=3))
+    verify(module)
+    rows = info(find(module, "a"))
+    assert list(zip(ints(rows.h_idx), ints(rows.h_slice), strict=True)) == [(0, 6), (6, 6), (11, 5)]
 
 
 def straight() -> ModuleOp:
