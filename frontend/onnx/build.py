@@ -25,6 +25,7 @@ from xdsl_tpu.frontend.onnx.protos import (
 )
 from xdsl_tpu.frontend.onnx.qdq import weight_scales
 from xdsl_tpu.frontend.onnx.refill import Stripped, stripped_weights
+from xdsl_tpu.frontend.onnx.sequences import SEQUENCES, refused
 from xdsl_tpu.frontend.onnx.unroll import UNROLLED
 
 FOLD_LIMIT = 1 << 26
@@ -62,6 +63,7 @@ class GraphBuilder:
         self._initializers: dict[str, TensorProto] = {}
         self._alias: dict[str, str] = {}
         self._unknown: set[str] = set()
+        self.sequences: dict[str, list[str]] = {}
         self._graph = Graph(model.graph.name, inputs, ())
         self._graph.types.update(inputs)
 
@@ -72,7 +74,9 @@ class GraphBuilder:
         for output in self._model.graph.output:
             name = self._resolve(output.name)
             if name not in graph.types and name not in self._unknown:
-                self.problems.append(Problem(f"output '{output.name}'", "nothing computes it"))
+                is_list = name in self.sequences
+                words = "it is a sequence of tensors" if is_list else "nothing computes it"
+                self.problems.append(Problem(f"output '{output.name}'", words))
             graph.outputs.append(name)
         if not self.problems:
             graph.prune_all()
@@ -105,10 +109,17 @@ class GraphBuilder:
             self._reject(node, f"ops of domain '{proto.domain}' are not supported")
         elif any(name in self._unknown for name in node.inputs):
             self._follow_unknown(node)
-        elif missing := [n for n in node.inputs if n and n not in self._graph.types]:
+        elif reason := refused(node, self.sequences):
+            self._reject(node, reason)
+        elif missing := [n for n in node.inputs if n and not self._is_known(n)]:
             self._reject(node, f"nothing defines its input '{missing[0]}'")
+        elif node.op_type in SEQUENCES:
+            self._write_out(node, SEQUENCES[node.op_type])
         elif not self._is_alias(node) and not self._fold(node, proto):
             self._append(node, proto)
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._graph.types or name in self.sequences
 
     def _resolve(self, name: str) -> str:
         """The value behind a name; an initializer becomes a constant when first named."""
@@ -137,7 +148,7 @@ class GraphBuilder:
         """Nothing can be said about a node behind a bad one, except that its op is bad too."""
         if (
             self._supported(node.op_type)
-            or node.op_type in FREE | COMPOSED.keys() | UNROLLED.keys()
+            or node.op_type in FREE | COMPOSED.keys() | UNROLLED.keys() | SEQUENCES.keys()
         ):
             self._unknown.update(filter(None, node.outputs))
         else:
@@ -218,7 +229,7 @@ class GraphBuilder:
 
     def _append(self, node: Node, proto: onnx.NodeProto) -> None:
         if node.op_type in UNROLLED:
-            return self._unroll(node)
+            return self._write_out(node, UNROLLED[node.op_type])
         composition = COMPOSED.get(node.op_type)
         if composition is None and not self._supported(node.op_type):
             return self._expand(node, proto)
@@ -253,10 +264,10 @@ class GraphBuilder:
             self._visit(part)
         return True
 
-    def _unroll(self, node: Node) -> None:
-        """Continue with the bodies of a loop."""
+    def _write_out(self, node: Node, function: Callable[["GraphBuilder", Node], None]) -> None:
+        """Continue with the bodies of a loop, or with what a sequence holds."""
         try:
-            UNROLLED[node.op_type](self, node)
+            function(self, node)
         except UnsupportedNode as error:
             self._reject(node, str(error))
 

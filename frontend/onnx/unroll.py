@@ -45,8 +45,8 @@ def loop(host: Host, node: Node) -> None:
     while (going is None or going.item()) and (count is None or turn < count.item()):
         _check(turn)
         prefix = f"{first}/{turn}"
-        number = _constant(host, f"{prefix}/turn", np.array(turn, np.int64))
-        condition = _constant(host, f"{prefix}/condition", np.array(True))
+        number = constant(host, f"{prefix}/turn", np.array(turn, np.int64))
+        condition = constant(host, f"{prefix}/condition", np.array(True))
         going_name, *results = _instance(host, body, [number, condition, *states], prefix)
         states = results[:kept]
         for values, value in zip(gathered, results[kept:], strict=False):
@@ -71,8 +71,15 @@ def scan(host: Host, node: Node) -> None:
         _check(turn)
         prefix = f"{first}/{turn}"
         parts = [
-            _part(host, name, axis, turns - 1 - turn if back else turn, f"{prefix}/{place}")
-            for place, (name, axis, back) in enumerate(zip(scanned, axes, backwards, strict=True))
+            part(host, name, axis, (at, at + 1), f"{prefix}/{place}")
+            for place, (name, axis, at) in enumerate(
+                zip(
+                    scanned,
+                    axes,
+                    ((turns - 1 - turn if back else turn) for back in backwards),
+                    strict=True,
+                )
+            )
         ]
         results = _instance(host, body, [*states, *parts], prefix)
         states = results[:kept]
@@ -97,26 +104,32 @@ def _known(host: Host, name: str, what: str) -> Array | None:
     return value
 
 
-def _constant(host: Host, name: str, value: Array) -> str:
+def constant(host: Host, name: str, value: Array) -> str:
+    """A constant of this name."""
     tensor = numpy_helper.from_array(value, name)
     host.visit(helper.make_node("Constant", [], [name], name, value=tensor))
     return name
 
 
-def _part(host: Host, name: str, axis: int, index: int, prefix: str) -> str:
-    """x[.., index, ..] without the axis."""
+def part(
+    host: Host, name: str, axis: int, ends: tuple[int, int], prefix: str, keeps: bool = False
+) -> str:
+    """x[.., start:end, ..], without the axis unless it `keeps` it."""
     shape = [*host.shape(name)]
     axis %= len(shape)
     bounds = [
-        _constant(host, f"{prefix}/{label}", np.array([number], np.int64))
-        for label, number in (("start", index), ("end", index + 1), ("axis", axis))
+        constant(host, f"{prefix}/{label}", np.array([number], np.int64))
+        for label, number in zip(("start", "end", "axis"), (*ends, axis), strict=True)
     ]
     host.visit(helper.make_node("Slice", [name, *bounds], [f"{prefix}/slice"], f"{prefix}/slice"))
-    return _reshape(host, f"{prefix}/slice", [*shape[:axis], *shape[axis + 1 :]], f"{prefix}/part")
+    if keeps:
+        return f"{prefix}/slice"
+    return reshape(host, f"{prefix}/slice", [*shape[:axis], *shape[axis + 1 :]], f"{prefix}/part")
 
 
-def _reshape(host: Host, name: str, shape: Sequence[int], output: str) -> str:
-    sizes = _constant(host, f"{output}/shape", np.array(shape, np.int64))
+def reshape(host: Host, name: str, shape: Sequence[int], output: str) -> str:
+    """The value in another shape, under the name `output`."""
+    sizes = constant(host, f"{output}/shape", np.array(shape, np.int64))
     host.visit(helper.make_node("Reshape", [name, sizes], [output], output))
     return output
 
@@ -141,7 +154,7 @@ def _finish(
         for place, value in enumerate(values):
             shape = [*host.shape(value)]
             shape.insert(axis % (len(shape) + 1), 1)
-            spread.append(_reshape(host, value, shape, f"{name}/{place}/spread"))
+            spread.append(reshape(host, value, shape, f"{name}/{place}/spread"))
         host.visit(helper.make_node("Concat", spread, [name], name, axis=axis))
 
 
@@ -153,7 +166,7 @@ def _instance(host: Host, body: onnx.GraphProto, inputs: Sequence[str], prefix: 
     copy.CopyFrom(body)
     _rename(copy, names, prefix)
     for tensor in copy.initializer:
-        _constant(host, tensor.name, numpy_helper.to_array(tensor))
+        constant(host, tensor.name, numpy_helper.to_array(tensor))
     for node in copy.node:
         host.visit(node)
     return [value.name for value in copy.output]
