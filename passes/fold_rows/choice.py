@@ -36,7 +36,10 @@ KEPT = 2
 """An op of a group may take one part of so many of local memory: values that live longer, weights
 and what is loaded ahead take the others."""
 
-GAIN = 0.95
+SPILLED = 8
+"""Of so many results that do not fit, one goes by way of DDR: groups keep the others in slices."""
+
+GAIN = 0.9
 """What blocks must bring the estimate of a function down to, to be worth measuring."""
 
 Folds = dict[Values, int]
@@ -132,7 +135,7 @@ class Prices:
         room = sum(self._lines(self._seen(value, blocks)) for value in images)
         if room * self._chip.eu_bytes * KEPT <= self._chip.local_bytes:
             return 0
-        return self._travels(shape_of(op.results[0])) / KEPT
+        return self._travels(shape_of(op.results[0])) / SPILLED
 
     def _seen(self, value: SSAValue, blocks: int) -> Shape:
         shape = (*shape_of(value), 1, 1)[:4] if len(shape_of(value)) < 4 else shape_of(value)
