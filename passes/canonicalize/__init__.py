@@ -133,6 +133,7 @@ PATTERNS: PatternTable = {
         permute.PermuteFuse(),
         permute.TopPermuteToPixelShuffle(),
         permute.Permute5dSplit(),
+        expand.TileAfterPermute(),
     ),
     top.PowOp: (div.PowToProduct(),),
     top.ReduceOp: (

@@ -6,9 +6,18 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
+from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.top.abstract import BroadcastOp
 from xdsl_tpu.passes.canonicalize.common import reshape
-from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, sole_producer, uses_in_order
+from xdsl_tpu.passes.graph import (
+    derived_name,
+    drop,
+    has_shapes,
+    rebuilt,
+    sole_producer,
+    tensor_like,
+    uses_in_order,
+)
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -62,6 +71,33 @@ class MergeTiles(RewritePattern):
             op.location, (inner.input,), result_types=[op.output.type], tile=counts
         )
         rewriter.replace(op, merged)
+
+
+class TileAfterPermute(RewritePattern):
+    """Permute(Tile(x)) -> Tile(Permute(x)): fewer elements change their order.
+
+    Tile    4x32x1x8 -> 4x32x16x8            Permute 4x32x1x8 -> 4x1x32x8
+    Permute 4x32x16x8 -> 4x16x32x8     ->    Tile    4x1x32x8 -> 4x16x32x8
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
+        tile = sole_producer(op.input, top.TileOp)
+        if tile is None or tile.tile is None or not has_shapes(tile.input, op.output):
+            return
+        source, counts, order = shape_of(tile.input), ints(tile.tile), ints(op.order)
+        if not len(counts) == len(source) == len(order):
+            return
+        kind = tensor_like(op.output, [source[axis] for axis in order])
+        name = name_loc(derived_name(op, "_r_once"))
+        moved = rebuilt(op, operands=(tile.input,), result_types=[kind], location=name)
+        repeated = top.TileOp.make(
+            op.location,
+            moved.results,
+            result_types=[op.output.type],
+            tile=[counts[axis] for axis in order],
+        )
+        rewriter.replace(op, [moved, repeated])
 
 
 class TileStretchedByReader(RewritePattern):

@@ -190,6 +190,15 @@ def test_tiles_are_one_or_none() -> None:
     assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == ["Tile"]
 
 
+@pytest.mark.parametrize("tile", [[1, 1, 5, 1], [2, 3, 1, 1], [2, 1, 5, 3]])
+def test_what_is_repeated_changes_its_order_before(tile: list[int]) -> None:
+    """Also where the Permute moves what is repeated, and where that is longer than 1."""
+    net = Net()
+    x = net.op(top.TileOp, "t", (net.input("x", 4, 2, 1, 3),), tile=tile)
+    y = net.op(top.PermuteOp, "y", (x,), order=[2, 0, 3, 1])
+    assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == ["Permute", "Tile"]
+
+
 @pytest.mark.parametrize(
     ("kind", "column", "counts", "expected"),
     [

@@ -252,3 +252,32 @@ func.func @weight_and_another(%arg_x: tensor<1x4xf32>) -> tensor<*xf32> {
 // CHECK-LABEL: func.func @weight_and_another
 // CHECK: %2 = "top.Concat"(%1, %0){{.*}}axis = 0{{.*}}-> tensor<2x4xf32>
 // CHECK-NEXT: return %2
+
+// -----
+
+// What is repeated changes its order before it is: also where it is longer than 1.
+func.func @tile_after_permute(%arg_x: tensor<4x2x1x8xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<4x2x1x8xf32>) -> tensor<4x2x1x8xf32> loc("x")
+  %t = "top.Tile"(%x) {tile = [1, 3, 16, 1]} : (tensor<4x2x1x8xf32>) -> tensor<*xf32> loc("t")
+  %p = "top.Permute"(%t) {order = [0, 2, 3, 1]} : (tensor<*xf32>) -> tensor<*xf32> loc("p")
+  return %p : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @tile_after_permute
+// CHECK: %1 = "top.Permute"(%0) {order = [0, 2, 3, 1]} : (tensor<4x2x1x8xf32>) -> tensor<4x1x8x2xf32>
+// CHECK-NEXT: %2 = "top.Tile"(%1) {tile = [1, 16, 1, 3]} : (tensor<4x1x8x2xf32>) -> tensor<4x16x8x6xf32>
+// CHECK-NEXT: return %2
+
+// -----
+
+// Somebody else reads what is repeated in its order.
+func.func @tile_with_readers(%arg_x: tensor<4x2x1x8xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %x = "top.Input"(%arg_x) : (tensor<4x2x1x8xf32>) -> tensor<4x2x1x8xf32> loc("x")
+  %t = "top.Tile"(%x) {tile = [1, 1, 16, 1]} : (tensor<4x2x1x8xf32>) -> tensor<*xf32> loc("t")
+  %p = "top.Permute"(%t) {order = [0, 2, 3, 1]} : (tensor<*xf32>) -> tensor<*xf32> loc("p")
+  return %t, %p : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @tile_with_readers
+// CHECK: %1 = "top.Tile"(%0)
+// CHECK-NEXT: %2 = "top.Permute"(%1)
