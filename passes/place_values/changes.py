@@ -24,6 +24,10 @@ _PASSES, _COMMANDS = 8, 100
 them between rows that are put together (9 of 4x64x256 on both, 19 of 4x256x256), and what is lost
 with short ones."""
 
+_PASSES_OF_BYTES = 28
+"""The same where elements have a byte, of which a command moves no more than of wider ones (28 of
+1x3136x384 on both sides)."""
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -44,7 +48,8 @@ class Changes:
         if not self.is_local(value, one, other):
             return through_ddr
         passes = sum(self._pass(value, lanes) for lanes in (one, other))
-        return min(through_ddr, _COMMANDS + _PASSES * passes)
+        times = _PASSES if element_bytes(value) > 1 else _PASSES_OF_BYTES
+        return min(through_ddr, _COMMANDS + times * passes)
 
     def _pass(self, value: SSAValue, lanes: Lanes) -> int:
         """One over all of a value, however few lanes it has and however short its runs are."""
