@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
@@ -229,6 +229,7 @@ def _read_part(part: SSAValue, value: SSAValue, axis: int, taken: Cut) -> None:
         if cuts[axis] == Cut(0, taken.count, 1):
             if is_returned(op) and not is_returned(maker):
                 maker.location = op.location
+                part = Rewriter.replace_value_with_new_type(part, op.output.type)  # its own range
             op.output.replace_all_uses_with(part)
             op.detach()
             op.erase()

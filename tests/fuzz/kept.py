@@ -164,4 +164,21 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         ),
         (),
     ),
+    "one row of a product is the result, with a range of its own": (
+        Recipe(
+            ((1, 2, 4),),
+            (
+                Step("Relu", (0,), (1, 2, 4)),
+                Step("Relu", (1,), (1, 2, 4)),
+                Step("MatMul", (2, Weight((4, 1), "normal")), (1, 2, 1)),
+                Step(
+                    "Slice",
+                    (3, *(Weight((1,), "ints", (value,)) for value in (0, 1, 1, 1))),
+                    (1, 1, 1),
+                ),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
 }
