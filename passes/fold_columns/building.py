@@ -1,12 +1,13 @@
 """Ops that folding columns puts in."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import NoneType, TensorType, UnknownLoc
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
@@ -81,3 +82,55 @@ class Building:
         kind = TensorType(element_of(x), [shape[axis] for axis in order])
         made = top.PermuteOp.make(name, [x], result_types=[kind], order=list(order))
         return self._builder.insert(made).output
+
+
+_Edge = TypeVar("_Edge")
+
+
+class Folding(Building, ABC, Generic[_Edge]):
+    """A function on its way to folded values; each is made in the folds that are read.
+
+    `edges` are the ops between values of several folds.
+    """
+
+    def __init__(
+        self, func: FuncOp, weights: Weights | None, edges: Mapping[Operation, _Edge]
+    ) -> None:
+        super().__init__(func, weights)
+        self._func, self._edges = func, edges
+        self._made: dict[SSAValue, dict[int, SSAValue]] = {}
+
+    def run(self) -> None:
+        """Rewrite every op that works on folded values."""
+        replaced: list[Operation] = []
+        for op in list(self._func.body.block.ops):
+            self._builder = Builder(InsertPoint.before(op))
+            edge = self._edges.get(op)
+            if edge is not None and self._cross(edge):
+                replaced.append(op)
+            elif edge is None and self._is_folded(op):
+                self._follow(op)
+                replaced.append(op)
+            else:
+                for place, value in enumerate(op.operands):
+                    if value in self._made:
+                        op.operands[place] = self._in(value, 1)
+        for op in reversed(replaced):
+            op.detach()
+            op.erase()
+
+    @abstractmethod
+    def _cross(self, edge: _Edge) -> bool:
+        """Fold what lies between values as far as these are; False when nothing changes."""
+
+    @abstractmethod
+    def _is_folded(self, op: Operation) -> bool:
+        """Whether all values of an op have one fold, which is more than 1."""
+
+    @abstractmethod
+    def _follow(self, op: Operation) -> None:
+        """Fold such an op."""
+
+    @abstractmethod
+    def _in(self, value: SSAValue, fold: int) -> SSAValue:
+        """A value in some fold: as it was made, or moved to where it is read."""

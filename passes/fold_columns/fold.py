@@ -7,13 +7,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
@@ -21,7 +19,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.channels import AlongChannels
 from xdsl_tpu.dialects.names import fused_loc, name_loc
 from xdsl_tpu.dialects.weights import Weights, known_weights
-from xdsl_tpu.passes.fold_columns.building import Building
+from xdsl_tpu.passes.fold_columns.building import Folding
 from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds, prices_for
 from xdsl_tpu.passes.fold_columns.filters import (
     Array,
@@ -33,7 +31,6 @@ from xdsl_tpu.passes.fold_columns.filters import (
     staggering,
 )
 from xdsl_tpu.passes.fold_columns.network import (
-    Crossing,
     Edge,
     Network,
     Sliding,
@@ -88,7 +85,7 @@ class FoldColumnsPass(ModulePass):
                 _Rewriting(func, network, folds, prices, weights).run()
 
 
-class _Rewriting(Building):
+class _Rewriting(Folding[Edge]):
     """A function on its way to folded values; each value is made in the folds that are read."""
 
     def __init__(
@@ -99,30 +96,12 @@ class _Rewriting(Building):
         prices: Prices,
         weights: Weights | None,
     ) -> None:
-        super().__init__(func, weights)
-        self._func, self._network, self._folds, self._prices = func, network, folds, prices
-        self._edges = {edge.op: edge for edge in network.edges}
-        self._made: dict[SSAValue, dict[int, SSAValue]] = {}
+        super().__init__(func, weights, {edge.op: edge for edge in network.edges})
+        self._network, self._folds, self._prices = network, folds, prices
         self._staggers: dict[tuple[SSAValue, int, int], SSAValue] = {}
 
-    def run(self) -> None:
-        """Rewrite every op that works on folded values."""
-        replaced: list[Operation] = []
-        for op in list(self._func.body.block.ops):
-            self._builder = Builder(InsertPoint.before(op))
-            edge = self._edges.get(op) if isinstance(op, Crossing) else None
-            if edge is not None and self._cross(edge):
-                replaced.append(op)
-            elif edge is None and in_step(op) and self._fold(op.results[0]) > 1:
-                self._follow(op)
-                replaced.append(op)
-            else:
-                for place, value in enumerate(op.operands):
-                    if value in self._made:
-                        op.operands[place] = self._in(value, 1)
-        for op in reversed(replaced):
-            op.detach()
-            op.erase()
+    def _is_folded(self, op: Operation) -> bool:
+        return in_step(op) and self._fold(op.results[0]) > 1
 
     def _fold(self, value: SSAValue) -> int:
         return self._folds[self._network.of[value]]

@@ -16,6 +16,7 @@ from xdsl_tpu.dialects.interfaces.channels import AlongChannels, ChannelAlike
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.traits import SupportElementwise
 from xdsl_tpu.passes.fold_columns.filters import Slide
+from xdsl_tpu.passes.joined_sets import JoinedSets
 from xdsl_tpu.passes.tensors import is_weight, number_type, shape_of
 
 Sliding = top.ConvOp | top.DeconvOp
@@ -180,14 +181,7 @@ def _can_fold(value: SSAValue) -> bool:
 
 def network_of(func: FuncOp) -> Network:
     """The network of a function with static shapes."""
-    network, leader = Network(), dict[SSAValue, SSAValue]()
-
-    def find(value: SSAValue) -> SSAValue:
-        while (above := leader.setdefault(value, value)) is not value:
-            leader[value] = leader[above]
-            value = leader[value]
-        return value
-
+    network, linked = Network(), JoinedSets[SSAValue]()
     ops = list(func.body.block.ops)
     slides: dict[Operation, Slide | None] = {
         op: pool_of(op) if isinstance(op, top.MaxPoolOp) else slide_of(op)
@@ -199,11 +193,11 @@ def network_of(func: FuncOp) -> Network:
         if op in steps:
             for value in (*op.operands, *op.results[1:]):
                 if not is_none(value) and not is_weight(value):
-                    leader[find(value)] = find(op.results[0])
+                    linked.join(value, op.results[0])
     sets = dict[SSAValue, Values]()
     for value in _foldable(ops):
         shape = shape_of(value)
-        network.of[value] = sets.setdefault(find(value), Values(shape[columns_axis(shape)]))
+        network.of[value] = sets.setdefault(linked.find(value), Values(shape[columns_axis(shape)]))
     for op in ops:
         slide = slides.get(op)
         if isinstance(op, Crossing) and slide is not None:

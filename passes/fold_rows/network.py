@@ -15,6 +15,7 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none, is_ranked_tensor
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.passes.fold_columns.network import in_step as columns_in_step
+from xdsl_tpu.passes.joined_sets import JoinedSets
 from xdsl_tpu.passes.tensors import is_weight, number_type, shape_of
 
 Pool = top.AvgPoolOp | top.MaxPoolOp
@@ -154,14 +155,7 @@ def halo_of(op: top.ConvOp) -> Halo | None:
 
 def network_of(func: FuncOp) -> Network:
     """The network of a function with static shapes."""
-    network, leader = Network(), dict[SSAValue, SSAValue]()
-
-    def find(value: SSAValue) -> SSAValue:
-        while (above := leader.setdefault(value, value)) is not value:
-            leader[value] = leader[above]
-            value = leader[value]
-        return value
-
+    network, linked = Network(), JoinedSets[SSAValue]()
     ops = list(func.body.block.ops)
     network.steps = {op for op in ops if in_step(op)}
     for op in ops:
@@ -169,11 +163,11 @@ def network_of(func: FuncOp) -> Network:
             few = per_channel(op)
             for value in (*op.operands, *op.results[1:]):
                 if not is_none(value) and not is_weight(value) and value is not few:
-                    leader[find(value)] = find(op.results[0])
+                    linked.join(value, op.results[0])
     sets = dict[SSAValue, Values]()
     for value in _foldable(ops):
         _, channels, rows, _ = shape_of(value)
-        values = network.of[value] = sets.setdefault(find(value), Values(rows, channels))
+        values = network.of[value] = sets.setdefault(linked.find(value), Values(rows, channels))
         values.narrowest = min(values.narrowest, channels)
     for op in ops:
         if isinstance(op, Crossing) and (whole := is_whole(op)) | crosses(op):

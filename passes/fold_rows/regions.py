@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.fold_rows.choice import Folds
 from xdsl_tpu.passes.fold_rows.network import Network, Values
+from xdsl_tpu.passes.joined_sets import JoinedSets
 from xdsl_tpu.passes.tensors import required_name
 
 
@@ -21,29 +22,23 @@ class Region:
 
 def regions_of(func: FuncOp, network: Network, folds: Folds) -> list[Region]:
     """The regions of a function, in its order."""
-    leader = {one: one for one, blocks in folds.items() if blocks > 1}
-    edges = {edge.op: edge for edge in network.edges}
-
-    def find(one: Values) -> Values:
-        while leader[one] is not one:
-            one = leader[one]
-        return one
-
+    several = [one for one, blocks in folds.items() if blocks > 1]
+    edges, linked = {edge.op for edge in network.edges}, JoinedSets[Values]()
     around: list[tuple[Operation, list[Values]]] = []
     for op in func.body.block.ops:
         beside = op in edges or op in network.steps or isinstance(op, top.PixelNormOp)
         values = (*op.operands, *op.results) if beside else ()
         sets = [network.of[value] for value in values if value in network.of]
-        folded = [one for one in dict.fromkeys(sets) if one in leader]
+        folded = [one for one in dict.fromkeys(sets) if folds.get(one, 1) > 1]
         if folded:
             around.append((op, folded))
             for one in folded[1:]:
-                leader[find(one)] = find(folded[0])
+                linked.join(one, folded[0])
     regions: dict[Values, Region] = {}
     for op, folded in around:
-        regions.setdefault(find(folded[0]), Region()).ops.append(op)
-    for one in leader:
-        regions.setdefault(find(one), Region()).folds[one] = folds[one]
+        regions.setdefault(linked.find(folded[0]), Region()).ops.append(op)
+    for one in several:
+        regions.setdefault(linked.find(one), Region()).folds[one] = folds[one]
     return [region for region in regions.values() if region.ops]
 
 

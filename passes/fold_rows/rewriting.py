@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY, I64_INT, ints
@@ -15,11 +13,10 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.channels import AlongChannels
 from xdsl_tpu.dialects.names import fused_loc, name_loc
 from xdsl_tpu.dialects.weights import Weights
-from xdsl_tpu.passes.fold_columns.building import Building
+from xdsl_tpu.passes.fold_columns.building import Folding
 from xdsl_tpu.passes.fold_columns.filters import Array
 from xdsl_tpu.passes.fold_rows.choice import Folds, Prices
 from xdsl_tpu.passes.fold_rows.network import (
-    Crossing,
     Edge,
     Network,
     blocks_shape,
@@ -30,7 +27,7 @@ from xdsl_tpu.passes.graph import rebuilt, tensor_like
 from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
 
 
-class Rewriting(Building):
+class Rewriting(Folding[Edge]):
     """Puts ops on blocks in the place of others; each value is made in the ways that it is read."""
 
     def __init__(
@@ -41,29 +38,11 @@ class Rewriting(Building):
         prices: Prices,
         weights: Weights | None,
     ) -> None:
-        super().__init__(func, weights)
-        self._func, self._network, self._folds, self._prices = func, network, folds, prices
-        self._edges = {edge.op: edge for edge in network.edges}
-        self._made: dict[SSAValue, dict[int, SSAValue]] = {}
+        super().__init__(func, weights, {edge.op: edge for edge in network.edges})
+        self._network, self._folds, self._prices = network, folds, prices
 
-    def run(self) -> None:
-        """Rewrite every op that works on blocks."""
-        replaced: list[Operation] = []
-        for op in list(self._func.body.block.ops):
-            self._builder = Builder(InsertPoint.before(op))
-            edge = self._edges.get(op) if isinstance(op, Crossing) else None
-            if edge is not None and self._cross(edge):
-                replaced.append(op)
-            elif edge is None and op in self._network.steps and self._fold(op.results[0]) > 1:
-                self._follow(op)
-                replaced.append(op)
-            else:
-                for place, value in enumerate(op.operands):
-                    if value in self._made:
-                        op.operands[place] = self._in(value, 1)
-        for op in reversed(replaced):
-            op.detach()
-            op.erase()
+    def _is_folded(self, op: Operation) -> bool:
+        return op in self._network.steps and self._fold(op.results[0]) > 1
 
     def _fold(self, value: SSAValue) -> int:
         return self._folds[self._network.of[value]]
