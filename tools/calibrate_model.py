@@ -14,6 +14,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
 from xdsl_tpu.passes.calibration.observe import BINS, Observation
 from xdsl_tpu.passes.calibration.table import CalibrationTable
+from xdsl_tpu.passes.lowering.ends import bounded_names
 from xdsl_tpu.passes.pipelines import Settings, check_disabled, run_stage
 from xdsl_tpu.passes.tensors import shape_of
 from xdsl_tpu.tools.calibration_data import Dataset, Shapes, Source, dataset
@@ -97,12 +98,14 @@ def _image_reader(module: ModuleOp, source: Source) -> ImageReader:
 
 
 def observe(
+    module: ModuleOp,
     engine: Engine,
     samples: Samples,
     limit: int | None = None,
     on_sample: Callable[[], None] = lambda: None,
 ) -> tuple[Observation, int]:
-    """What a network's tensors hold on the first `limit` samples, and how many those were."""
+    """What the tensors of a canonical top module hold on the first `limit` samples, and how many
+    those were."""
     seen = 0
 
     def run(show: Callable[[str, npt.NDArray[Any]], None]) -> None:
@@ -116,7 +119,7 @@ def observe(
             seen += 1
             on_sample()
 
-    return Observation.of(run), seen
+    return Observation.of(run, bounded_names(find_main(module)[1].body.block.ops)), seen
 
 
 def calibrate_model(
@@ -129,7 +132,7 @@ def calibrate_model(
     on_sample: Callable[[], None] = lambda: None,
 ) -> CalibrationTable:
     """The table of a canonical top module on the first `limit` samples."""
-    observed, count = observe(engine, samples, limit, on_sample)
+    observed, count = observe(module, engine, samples, limit, on_sample)
     table = observed.table(method, percentile)
     table.header = header(module, method, count)
     return table

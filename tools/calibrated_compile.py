@@ -129,7 +129,7 @@ def _make_tables(
     samples, engine = samples_for(module, data), make_engine(module, model, "auto")
     if quantize == "INT8" and target is None:
         on_step("running the samples")
-        observed, count = observe(engine, samples)
+        observed, count = observe(module, engine, samples)
         table = observed.table("max")
         table.header = header(module, "max", count)
         return Tables({TABLE: table.text()}, "thresholds by method max")

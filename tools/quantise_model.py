@@ -54,7 +54,7 @@ def quantise_model(
     @cache
     def observed() -> Observation:
         on_step("running the samples")
-        return observe(engine, samples, limit)[0]
+        return observe(module, engine, samples, limit)[0]
 
     def tables(method: str, percentile: float) -> CalibrationTable:
         return observed().table(method, percentile)
@@ -115,7 +115,7 @@ def widened(
     `journal` is as in `quantise_model`. Raises TpuError when the target is out of reach.
     """
     on_step("running the samples")
-    observed, count = observe(engine, samples)
+    observed, count = observe(module, engine, samples)
     judged = [inputs for _, inputs in samples.samples(min(EVALUATED, count))]
     goal = None if target is None else Wanted(target=target).goal
     with tempfile.TemporaryDirectory() as folder:

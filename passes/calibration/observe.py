@@ -1,7 +1,7 @@
 """What the tensors of a network hold on sample inputs: extremes first, then histograms."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.methods import METHODS, Histogram
-from xdsl_tpu.passes.calibration.table import CalibrationTable, Threshold
+from xdsl_tpu.passes.calibration.table import LARGEST, CalibrationTable, Threshold
 
 Array = npt.NDArray[Any]
 
@@ -23,8 +23,13 @@ LEAST = 1e-5
 
 @dataclass
 class Extremes:
-    """The smallest and largest number seen of every tensor, in the order they came in."""
+    """The smallest and largest number seen of every tensor, in the order they came in.
 
+    In tensors of `bounded` an infinity is a number as good as the largest f16: those that only
+    functions read which have no use for large ones, as a Softmax does scores with a mask.
+    """
+
+    bounded: Set[str] = frozenset()
     low: dict[str, float] = field(default_factory=dict[str, float])
     high: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -33,6 +38,8 @@ class Extremes:
         if not values.size or values.dtype.kind != "f":
             return
         low, high = float(values.min()), float(values.max())
+        if name in self.bounded:
+            low, high = _finite(low), _finite(high)
         if not (math.isfinite(low) and math.isfinite(high)):
             raise TpuError(
                 f"tensor '{name}' holds NaN or infinity on this input: it cannot be calibrated"
@@ -58,7 +65,8 @@ class Histograms:
             return
         top = self.extremes.magnitude(name)
         # In float32: half the memory traffic, and a bin is wider than its rounding.
-        places = np.abs(values).ravel() * np.float32(BINS / max(top, LEAST))
+        sizes = np.minimum(np.abs(values).ravel(), np.float32(top))
+        places = sizes * np.float32(BINS / max(top, LEAST))
         counted = np.bincount(np.minimum(places.astype(np.int32), BINS - 1), minlength=BINS)
         self.counts[name] = self.counts.get(name, np.zeros(BINS, np.int64)) + counted
 
@@ -81,9 +89,9 @@ class Observation:
     histograms: Histograms | None = None
 
     @classmethod
-    def of(cls, run: Run) -> "Observation":
-        """The extremes of a network that `run` runs."""
-        extremes = Extremes()
+    def of(cls, run: Run, bounded: Set[str] = frozenset()) -> "Observation":
+        """The extremes of a network that `run` runs; `bounded` as `Extremes` has it."""
+        extremes = Extremes(bounded)
         run(extremes.add)
         return cls(run, extremes)
 
@@ -109,6 +117,10 @@ class Observation:
 def calibrate(run: Run, method: str, percentile: float = 99.99) -> CalibrationTable:
     """The table of a network that `run` runs, as `Observation.table` gives it."""
     return Observation.of(run).table(method, percentile)
+
+
+def _finite(number: float) -> float:
+    return math.copysign(LARGEST, number) if math.isinf(number) else number
 
 
 def _entry(extremes: Extremes, name: str, threshold: float) -> Threshold:

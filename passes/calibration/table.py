@@ -18,7 +18,7 @@ from pathlib import Path
 from xdsl_tpu.dialects.errors import TpuError
 
 LARGEST = 6.5e4
-"""What `inf` in a table is read as: about the largest f16."""
+"""What an infinity in a table, or of a mask, is read as: about the largest f16."""
 
 _COLUMNS = "# op_name    threshold    min    max"
 

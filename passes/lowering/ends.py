@@ -5,12 +5,13 @@
 It decides what a number beyond f16 may become: its largest, if all that reads it is bounded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.integers import is_integer_tensor
+from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.tensors import is_weight
 
 MOVES = (
@@ -74,6 +75,14 @@ class Ends:
             read = [result for result in op.results if result.first_use is not None]
             known[op] = bool(read) and all(map(holds_for, read))
         return known[op]
+
+
+def bounded_names(ops: Iterable[Operation]) -> frozenset[str]:
+    """What of the results of a function's ops, by name, only bounded functions read in the end."""
+    ends = Ends()
+    computed = (result for op in ops if is_float_op(op) for result in op.results)
+    names = (name_of(value) for value in computed if ends.is_bounded(value))
+    return frozenset(name for name in names if name is not None)
 
 
 def all_readers(value: SSAValue, holds_for: Callable[[Operation], bool]) -> bool:

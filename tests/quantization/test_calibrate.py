@@ -12,7 +12,7 @@ from tests.tools.small_models import write_models
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.calibration.methods import METHODS, Histogram, mse
-from xdsl_tpu.passes.calibration.observe import BINS, LEAST, calibrate
+from xdsl_tpu.passes.calibration.observe import BINS, LEAST, Observation, calibrate
 from xdsl_tpu.passes.calibration.table import CalibrationTable, read_table
 from xdsl_tpu.passes.pipelines import Quantization, Settings, run_stage
 from xdsl_tpu.tools.calibrate_model import (
@@ -50,6 +50,15 @@ def test_a_tensor_of_zeros_gets_the_least_threshold() -> None:
 def test_numbers_that_are_none_are_refused(bad: float) -> None:
     with pytest.raises(TpuError, match="tensor 'x' holds NaN or infinity"):
         table_of(np.array([0.0, bad], np.float32))
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_infinities_of_bounded_tensors_are_the_largest_f16(method: str) -> None:
+    values = np.array([[0.5, -np.inf], [1.5, 0.0]], np.float32)
+    observed = Observation.of(lambda show: show("x", values), frozenset("x"))
+    one = observed.table(method).thresholds["x"]
+    assert (one.min, one.max) == (-6.5e4, 1.5)
+    assert 0 < one.threshold <= 6.5e4
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

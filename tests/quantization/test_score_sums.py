@@ -1,6 +1,6 @@
 """Sums in front of a Softmax run in floats in INT8 networks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,20 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.passes.calibration.observe import calibrate
+from xdsl_tpu.passes.calibration.observe import Observation
+from xdsl_tpu.passes.lowering.ends import bounded_names
 from xdsl_tpu.passes.lowering.score_sums import score_sums
 from xdsl_tpu.passes.tensors import functions
 
 SHAPE = (1, 2, 12, 12)
 
 
-def scores(*behind: str, read_twice: bool = False, to: str = "softmax") -> ModuleOp:
+def scores(
+    *behind: str, read_twice: bool = False, to: str = "softmax", lowest: float = -100
+) -> ModuleOp:
     """Scores, with a bias and a mask added, seen in another shape, or multiplied on the way."""
     net = Net()
     x = net.input("x", 1, 2, 12, 8)
@@ -31,7 +35,7 @@ def scores(*behind: str, read_twice: bool = False, to: str = "softmax") -> Modul
         if kind == "bias":
             value = net.op(top.AddOp, name, (value, net.weight(name, *SHAPE)))
         elif kind == "mask":
-            mask = np.where(np.arange(12) > 8, -100, 0).astype(np.float32).reshape(1, 1, 1, 12)
+            mask = np.where(np.arange(12) > 8, lowest, 0).astype(np.float32).reshape(1, 1, 1, 12)
             value = net.op(top.AddOp, name, (value, net.weight(name, 1, 1, 1, 12, values=mask)))
         elif kind == "moved":
             value = net.op(top.ReshapeOp, name, (value,), shape=SHAPE)
@@ -68,23 +72,37 @@ def test_what_something_else_reads_or_no_softmax_stays() -> None:
     assert not marked(scores("mask", to="relu"))
 
 
-def test_a_mask_leaves_the_scores_their_steps(tmp_path: Path) -> None:
-    """Scores up to 3 beside -100 would have steps of 0.8."""
-    module = scores("mask")
+@pytest.mark.parametrize("lowest", [-100, -1e9, -np.inf])
+def test_a_mask_leaves_the_scores_their_steps(tmp_path: Path, lowest: float) -> None:
+    """Scores up to 3 beside -100 would have steps of 0.8; PyTorch's masks are minus infinity."""
+    module = scores("mask", lowest=lowest)
     inputs = random_inputs(module, seed=3)
+    exact, lowered = _in_int8(module, inputs, tmp_path / "table")
+    (mask,) = ops_of(lowered, tpu.AddOp)
+    assert "f16" in str(mask.output.type)
+    (found,) = run_module(lowered, inputs).values()
+    assert float(np.abs(found - exact).max()) < 0.03
+    assert not found[..., 9:].any()
+
+
+def test_infinity_is_refused_where_no_softmax_follows(tmp_path: Path) -> None:
+    module = scores("mask", to="relu", lowest=-np.inf)
+    with pytest.raises(TpuError, match="tensor 'mask0' holds NaN or infinity"):
+        _in_int8(module, random_inputs(module, seed=3), tmp_path / "table")
+
+
+def _in_int8(module: ModuleOp, inputs: Mapping[str, Any], table: Path) -> tuple[Any, ModuleOp]:
+    """The exact result, and the module in 8 bits with the ranges of these inputs."""
 
     def run(show: Callable[[str, Any], None]) -> None:
         run_module(module, inputs, trace=show)
 
-    table = tmp_path / "table"
-    table.write_text(calibrate(run, "max").text())
+    (func,) = functions(module)
+    table.write_text(Observation.of(run, bounded_names(func.body.block.ops)).table("max").text())
     (exact,) = run_module(module, inputs).values()
     lowered = apply(
         module,
         ("import-calibration-table", f"file={table} asymmetric=false"),
         ("convert-top-to-tpu", "mode=INT8 chip=bm1684x"),
     )
-    (mask,) = ops_of(lowered, tpu.AddOp)
-    assert "f16" in str(mask.output.type)
-    (found,) = run_module(lowered, inputs).values()
-    assert float(np.abs(found - exact).max()) < 0.03
+    return exact, lowered
