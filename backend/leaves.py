@@ -20,7 +20,6 @@ from xdsl_tpu.backend.kernels import (
     rank,
     recurrent,
     rope,
-    scan,
 )
 from xdsl_tpu.backend.kernels.int8 import elementwise as int8
 from xdsl_tpu.backend.kernels.support import KernelContext
@@ -39,12 +38,12 @@ from xdsl_tpu.backend.local import (
     resample,
     row_views,
     rows,
+    scan,
     transpose,
 )
 from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
 from xdsl_tpu.backend.local import rope as local_rope
-from xdsl_tpu.backend.local import scan as local_scan
 from xdsl_tpu.backend.local.alone import Cheapest, InSlices
 from xdsl_tpu.backend.local.context import LocalKernel
 from xdsl_tpu.backend.local.problem import View, as_it_stands
@@ -81,7 +80,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.InstanceNormOp: Leaf(InSlices(group_norm.group_norm, group_norm.view)),
     tpu.LSTMOp: Leaf(recurrent.recurrent),
     tpu.LayerNormOp: _in_slices(rows.row_norm, row_views.row_norm),
-    tpu.LinearScanOp: Leaf(scan.scan, local_scan.scan),
+    tpu.LinearScanOp: _in_slices(scan.scan, scan.view),
     tpu.LutOp: _in_slices(int8_lookup.lookup, element_views.views),
     tpu.MatMulOp: Leaf(matmul.matmul, local_by_type.product),
     tpu.MlpOp: Leaf(mlp.mlp),

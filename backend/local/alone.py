@@ -69,7 +69,7 @@ class InSlices:
         assert found is not None
         slices = self._placed(op, Slices(seen, self.kernel, found, chip))
         count = len(slices.places)
-        parts = parts_of(context, count, slices.sums)
+        parts = parts_of(context, count, found.together)
         if not parts and context.core:
             return
         programs = tuple(

@@ -188,7 +188,8 @@ class Partial(NamedTuple):
 @dataclass(frozen=True)
 class LocalContext:
     """Passed to a local kernel together with the op it must emit for one slice; `partial` to one
-    that can sum in parts (`LocalGen.summed`)."""
+    that can sum in parts (`LocalGen.summed`), `before`, the slice of the result before this one, to
+    one that goes on from it (`LocalGen.goes_on_along`)."""
 
     chip: Chip
     emitter: Emitter
@@ -198,6 +199,7 @@ class LocalContext:
     scratch: Scratch
     group_type: GroupType
     partial: Partial | None = None
+    before: LocalValue | None = None
 
     def operand(self, index: int) -> LocalValue:
         """Operand `index`, which must be there."""

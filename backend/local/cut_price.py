@@ -41,14 +41,20 @@ class Choice:
 
 def price_of(op: LocalGen, kernel: LocalKernel, found: Cut, chip: Chip, cores: int) -> Price:
     """What a cut takes the core that does most: of slices of one size that load as much and are as
-    much of a sum, one is run dry. Raises DoesNotFit."""
+    much of a sum, and all go on from others or none, one is run dry. Raises DoesNotFit."""
     builder = Slices(op, kernel, found, chip)
     inner = builder.places.index(found.inner)
-    results = len(builder.places) // builder.sums
+    results = len(builder.places) // found.together
     mine = results if results < cores else ceil_div(results, cores)
-    places = builder.places[: mine * builder.sums]
+    places = builder.places[: mine * found.together]
     kinds = [
-        (found.sizes(place), builder.news(number), place[-1] == 0, place[-1] == builder.sums - 1)
+        (
+            found.sizes(place),
+            builder.news(number),
+            place[-1] == 0,
+            place[-1] == builder.sums - 1,
+            found.follows(place),
+        )
         for number, place in enumerate(places)
     ]
     known: dict[object, tuple[int, int, int]] = {}

@@ -53,7 +53,7 @@ class Cut:
     axes.
 
     `loops` says whose part is needed along each axis. `by_channel`: operands of which slices have
-    the coefficients of their own channels.
+    the coefficients of their own channels. `goes_on`: along what slices go on from each other.
     """
 
     result: SSAValue
@@ -63,6 +63,18 @@ class Cut:
     whole: Mapping[SSAValue, Ncdhw]
     by_channel: tuple[int, ...]
     order: Order = LOOPS
+    goes_on: Axis | None = None
+
+    @property
+    def together(self) -> int:
+        """How many slices in turn belong together: parts of a sum, or all that go on from each
+        other."""
+        along = 1 if self.goes_on is None else self.counts[LOOPS.index(self.goes_on)]
+        return along * len(self.sums)
+
+    def follows(self, place: Place) -> bool:
+        """Whether a slice goes on from the one before."""
+        return self.goes_on is not None and place[LOOPS.index(self.goes_on)] > 0
 
     @property
     def counts(self) -> Place:
@@ -140,7 +152,10 @@ def cut_into(op: LocalGen, way: Way, chip: Chip) -> Cut | None:
     given = [v for v in (*op.operands, result) if isinstance(v.type, TensorType)]
     whole = {value: of_value(value, KIND, chip.lanes) for value in given}
     sizes = dict(zip(LOOPS, way.sizes, strict=True))
-    shared = next((a for a in way.order if sizes[a] < getattr(whole[result], a, 0)), None)
+    goes_on = op.goes_on_along()
+    free: Order = tuple(loop for loop in way.order if loop != goes_on)
+    order: Order = way.order if goes_on is None else (*free[:-1], goes_on, free[-1])
+    shared = next((a for a in free if sizes[a] < getattr(whole[result], a, 0)), None)
     along = [
         _parts(axis, whole[result], sizes[axis], way.cores if axis == shared else 1, chip)
         for axis in CUT
@@ -167,7 +182,7 @@ def cut_into(op: LocalGen, way: Way, chip: Chip) -> Cut | None:
         if index in cut_weights:
             needed = (needed[0], own[1], *needed[2:])
         parts[operand] = needed
-    return Cut(result, parts, loops, sums, whole, cut_weights, way.order)
+    return Cut(result, parts, loops, sums, whole, cut_weights, order, goes_on)
 
 
 def _whole_if_one(parts: tuple[Range, ...], size: int) -> tuple[Range, ...]:

@@ -141,11 +141,22 @@ class Slices:
             self._operand(index, number) if index in self._at else None
             for index in range(len(op.operands))
         )
-        place, result = self.cut.at(self.places[number]), number // self.sums
-        lies = self._result(place, self._out_at[result % 2])
-        self._made[number] = out = Buffer(op.results[0], lies)
-        summed = self._summed(number, lies) if self.sums > 1 else None
-        return Compute(number + 1, number, op, operands, out, None, self._free, self.kernel, summed)
+        out, before = self._out(number), None
+        summed = self._summed(number, out.place) if self.sums > 1 else None
+        if self.cut.follows(self.places[number]):
+            before = self._out(number - 1)
+        return Compute(
+            number + 1, number, op, operands, out, None, self._free, self.kernel, summed, before
+        )
+
+    def _out(self, number: int) -> Buffer:
+        """The slice of the result."""
+        known = self._made.get(number)
+        if known is None:
+            place, result = self.cut.at(self.places[number]), number // self.sums
+            lies = self._result(place, self._out_at[result % 2])
+            known = self._made[number] = Buffer(self.op.results[0], lies)
+        return known
 
     def _summed(self, number: int, lies: LocalValue) -> Sum:
         """The part of the sum of a slice, and where all of it comes together."""
@@ -158,6 +169,6 @@ class Slices:
     def store(self, number: int) -> Iterator[Store]:
         """Bring a slice of the result to DDR, when all of it has been summed up."""
         if (number + 1) % self.sums == 0:
-            source = self._made[number]
+            source = self._out(number)
             to, start = self.op.results[0], source.place.start
             yield Store(number + 2, number, self.op, to, source, start, self._free)

@@ -167,5 +167,6 @@ def _compute(emitter: Emitter, kind: GroupType, step: Compute) -> None:
     partial = None
     if (part := step.sum) is not None:
         partial = Partial(part.buffer.place.tensor, part.is_first, part.is_last)
+    before = None if step.before is None else step.before.place
     out = step.out.place
-    step.kernel(LocalContext(chip, emitter, step.op, operands, out, scratch, kind, partial))
+    step.kernel(LocalContext(chip, emitter, step.op, operands, out, scratch, kind, partial, before))

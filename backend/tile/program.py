@@ -79,7 +79,7 @@ class Compute:
     """The TIU computes a slice of an op by its `kernel`; operands that are absent are None.
 
     `own` is its scratch memory; `free` is what else nothing uses just now. With a `sum`, only its
-    last part makes the slice.
+    last part makes the slice. `before` is the slice that it goes on from.
     """
 
     step: int
@@ -91,6 +91,7 @@ class Compute:
     free: tuple[Region, ...]
     kernel: LocalKernel
     sum: Sum | None = None
+    before: Buffer | None = None
 
 
 Step: TypeAlias = Load | Store | Compute

@@ -68,6 +68,7 @@ class _Check:
             if isinstance(step, Compute):
                 yield from _missing(step, self.program)
                 yield from self._sums(step)
+                yield from _goes_on(step)
             yield from self._writes(number, step)
 
     def _misplaced(self, buffer: Buffer) -> Iterator[str]:
@@ -172,7 +173,7 @@ def _read_by(step: Step) -> tuple[Buffer, ...]:
     if isinstance(step, Load):
         return ()
     more = () if step.sum is None or step.sum.is_first else (step.sum.buffer,)
-    return (*(one for one in step.operands if one), *more)
+    return (*(one for one in (*step.operands, step.before) if one), *more)
 
 
 def _written_by(step: Step) -> tuple[Buffer, ...]:
@@ -224,6 +225,18 @@ def _mistaken(step: Step) -> Iterator[str]:
         if wanted != (buffer is not None) or (buffer is not None and buffer.value is not value):
             found = "nothing" if buffer is None else _title(buffer)
             yield f"{where(op)} has {found} for '{name_of(value)}'"
+
+
+def _goes_on(step: Compute) -> Iterator[str]:
+    """A slice that goes on from the one before has that one."""
+    axis = step.op.goes_on_along() if isinstance(step.op, LocalGen) else None
+    if axis is None:
+        return
+    start, end = _extent(step.out.place)[axis][0], 0
+    if step.before is not None:
+        end = sum(_extent(step.before.place)[axis])
+    if start != end:
+        yield f"{where(step.op)} goes on along {axis} from {start}, has what is up to {end}"
 
 
 def _missing(step: Compute, program: TileProgram) -> Iterator[str]:

@@ -113,6 +113,11 @@ class LocalGen(Operation):
         """How many elements are summed over that may come in parts, when the op is by itself."""
         return 1
 
+    def goes_on_along(self) -> Axis | None:
+        """Along what a slice goes on where the one before it ended, when the op is by itself: its
+        kernel is given that one. None where slices do not depend on each other."""
+        return None
+
     def cut_alone(self) -> tuple[Loop, ...]:
         """Along what the op may be cut when it is by itself."""
         axes: tuple[Axis, ...] = ("n", "c", "h", "w")

@@ -5,7 +5,7 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I64_INT, default_attr_def
 from xdsl_tpu.dialects.base import RANKED, is_none
-from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, axis_number
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Loop, axis_number
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference, dims, known_shape
 from xdsl_tpu.dialects.interfaces.shape_rules import scan_states
 from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, TakesMargins
@@ -104,6 +104,13 @@ class LinearScanOp(AlikeEverywhere, TakesMargins, ShapeInference, LocalOp):
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis_number(axis, kind) != self.axis.value.data
+
+    def goes_on_along(self) -> Axis:
+        axes: tuple[Axis, ...] = ("n", "c", "h", "w")
+        return axes[self.axis.value.data]
+
+    def cut_alone(self) -> tuple[Loop, ...]:
+        return (*super().cut_alone(), self.goes_on_along())
 
     def split_weights(self) -> tuple[int, ...]:
         return (0, 1, 2)

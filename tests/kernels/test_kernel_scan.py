@@ -5,8 +5,6 @@ import pytest
 from tests.kernels.harness import Case, Outcome, run
 from tests.local.groups import run_grouped
 
-from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.passes.layer_group.values import Secs
 
 Shape = tuple[int, ...]
@@ -57,15 +55,21 @@ def test_kernel(kind: str, shape: Shape, axis: int, has_initial: bool) -> None:
     assert error < {"f32": 1e-5, "f16": 1e-2, "bf16": 1e-1}[kind]
 
 
-@pytest.mark.parametrize(("shape", "axis"), [((1, 200, 300, 40), 2), ((2, 500, 64, 32), 1)])
-def test_tiles_go_on_where_the_one_before_ended(shape: Shape, axis: int) -> None:
-    """Steps and rows are cut; local memory holds a sixth of them."""
-    assert_exact(run(recurrence("f16", shape, axis, True, 0.3)))
-
-
-def test_a_step_that_does_not_fit() -> None:
-    with pytest.raises(DoesNotFit, match=r"tpu.LinearScan 'y': one step of 30000 elements"):
-        run(recurrence("f32", (64, 2, 30000), 1, False), load_chip())
+@pytest.mark.parametrize("has_initial", [True, False])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [
+        ((1, 200, 300, 40), 2),
+        ((2, 500, 64, 32), 1),
+        ((1, 3000, 40), 1),  # as images, steps of one element would take all of a lane many times
+        ((1, 2, 300000), 1),  # not even one step fits
+    ],
+)
+def test_slices_go_on_where_the_one_before_ended(
+    shape: Shape, axis: int, has_initial: bool
+) -> None:
+    """Steps, rows and states are cut; local memory holds a part of them."""
+    assert_exact(run(recurrence("f16", shape, axis, has_initial, 0.3)))
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])

@@ -47,6 +47,13 @@ def groups(case: Case) -> str:
     return case.op("tpu.GroupNorm", [*operands, "none", "none"], attributes, "y", shape)
 
 
+def steps(case: Case) -> str:
+    """Rows are shared, each with all its steps, of which local memory holds a part."""
+    shape = (1, 128, 900, 40)
+    operands = [case.input("a", shape, 0.5), case.input("b", shape), "none"]
+    return case.op("tpu.LinearScan", operands, {"axis": "2 : i64"}, "y", shape)
+
+
 def program_of(case: Case, cores: int) -> Program:
     module = case.module()
     module.attributes["module.cores"] = IntegerAttr(cores, i64)
@@ -56,7 +63,7 @@ def program_of(case: Case, cores: int) -> Program:
 
 
 @pytest.mark.parametrize("kind", ["f32", "f16"])
-@pytest.mark.parametrize("build", [sums, stretched, columns, rows, groups])
+@pytest.mark.parametrize("build", [sums, stretched, columns, rows, groups, steps])
 def test_two_cores_make_what_one_makes(build: Callable[[Case], str], kind: str) -> None:
     case = Case(kind, chip="bm1688")
     build(case)

@@ -4,14 +4,21 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from tests.kernels.harness import Case
 from tests.layer_group.small_nets import groups_of, residual
 from tests.local.groups import grouped
 
 from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.kernels.tiling import Piece
+from xdsl_tpu.backend.local import scan
+from xdsl_tpu.backend.local.cuts import Way, cut_into
+from xdsl_tpu.backend.local.problem import Problem, as_it_stands
+from xdsl_tpu.backend.local.slices import Slices
 from xdsl_tpu.backend.tensor import LocalTensor
 from xdsl_tpu.backend.tile.build import build
 from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Step, Store, TileProgram
 from xdsl_tpu.backend.tile.verify import faults
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.passes.layer_group.values import Secs
 
 CHIP = load_chip()
@@ -178,3 +185,24 @@ def test_a_load_may_not_come_before_the_last_reader() -> None:
 def test_a_group_without_programs_stores_nothing() -> None:
     program = built(Secs())
     assert "nothing stores" in found(replace(program, steps=()))
+
+
+def test_what_goes_on_does_so_from_the_slice_before() -> None:
+    """A recurrence of 6 steps, two in each slice."""
+    case = Case("f16")
+    operands = [case.input("a", (1, 64, 6, 8)), case.input("b", (1, 64, 6, 8)), "none"]
+    case.op("tpu.LinearScan", operands, {"axis": "2 : i64"}, "y", (1, 64, 6, 8))
+    (op,) = (one for one in case.module().walk() if isinstance(one, tpu.LinearScanOp))
+    (view,) = as_it_stands(op, CHIP)
+    seen = Problem.of(op, view, scan.scan).op([CHIP.ddr_base] * 4)
+    cut = cut_into(seen, Way((1, 64, 2, 8, 1)), CHIP)
+    assert cut is not None
+    program = Slices(seen, scan.scan, cut, CHIP).program(0, Piece(0, 3))
+    assert not found(program)
+    computes = [n for n, step in enumerate(program.steps) if isinstance(step, Compute)]
+    first, _, last = (program.steps[number] for number in computes)
+    assert isinstance(first, Compute)
+    assert isinstance(last, Compute)
+    for before, end in ((None, 0), (first.out, 2)):
+        changed = _changed(program, computes[-1], replace(last, before=before))
+        assert f"goes on along h from 4, has what is up to {end}" in found(changed)
