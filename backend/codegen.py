@@ -35,6 +35,7 @@ from xdsl_tpu.dialects.input_ranges import ranges_of
 from xdsl_tpu.dialects.names import layer_of, name_of
 from xdsl_tpu.dialects.random_masks import masks_of
 from xdsl_tpu.dialects.top.packs import pack_of
+from xdsl_tpu.dialects.zeros import zeros_of
 
 SILENT = (
     *(top.NoneOp, top.WeightOp, top.InputOp, tpu.AppendOp, tpu.BufferOp, tpu.JoinOp, ReturnOp),
@@ -126,7 +127,7 @@ def _tile_programs(group: tpu.GroupOp, chip: Chip, cores: int) -> list[TileProgr
 def _emit_alone(context: KernelContext, op: Operation, places: list[ValuePlace]) -> None:
     """The kernel of an op that works from DDR to DDR."""
     emitter = context.emitter
-    with emitter.layer(layer_of(op), op.name), _named(op):
+    with emitter.layer(layer_of(op), op.name, zeros_of(op)), _named(op):
         LEAVES[type(op)].alone(context, op)
     layer = len(emitter.program.layers) - 1
     places += [

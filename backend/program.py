@@ -30,10 +30,12 @@ class IoTensor:
 
 @dataclass(frozen=True)
 class Layer:
-    """The IR op that a run of commands comes from: its tensor name and op name."""
+    """The IR op that a run of commands comes from: its tensor name and op name, and what part of
+    the weights that it multiplies by is zero."""
 
     name: str
     op: str
+    zeros: float = 0.0
 
 
 @dataclass

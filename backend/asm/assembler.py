@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.backend.asm.command_parser import parse_command
-from xdsl_tpu.backend.asm.lexer import Line, Token, suggestion
+from xdsl_tpu.backend.asm.lexer import Line, Token, describe, suggestion
 from xdsl_tpu.backend.isa import InstructionSet, load_instruction_set
 from xdsl_tpu.backend.isa.instruction_set import DEFAULT
 from xdsl_tpu.backend.program import IoTensor, Layer, Program
@@ -119,14 +119,16 @@ class _Reader:
         self.program.io_bytes = _size(line)
 
     def _read_layer(self, line: Line) -> None:
-        """`.layer none`, or `.layer 3 tpu.Conv "name"`: the commands that follow are its."""
+        """`.layer none`, or `.layer 3 tpu.Conv "name"`, with `zeros=0.5` behind it where so much of
+        its weights is zero: the commands that follow are its."""
         start = line.peek
         if line.accept("none"):
             self._layer = _NO_LAYER
             return
         index = line.integer()
         op = line.string("the op") if line.peek.kind == "string" else line.word("the op").text
-        layer = Layer(line.string("the layer's name"), op)
+        name = line.string("the layer's name")
+        layer = Layer(name, op, 0.0 if line.ended else _share(line, "zeros"))
         known = self._layers.setdefault(index, layer)
         if known != layer:
             line.fail(start, f"layer {index} is {known.op} '{known.name}' further up")
@@ -173,6 +175,17 @@ def _key(line: Line, name: str) -> Token:
         line.fail(token, f"expected {name}=, found '{token.text}'")
     line.expect("=")
     return line.peek
+
+
+def _share(line: Line, name: str) -> float:
+    token = _key(line, name)
+    try:
+        share = float(line.take().text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        line.fail(token, f"expected a number from 0 to 1, found {describe(token)}")
+    return share
 
 
 def _size(line: Line) -> int:

@@ -108,4 +108,5 @@ def _declarations(program: Program, declared: set[int], layer: int) -> Iterator[
 def _layer(program: Program, index: int) -> str:
     layer = program.layers[index]
     op = layer.op if _PLAIN_WORD.fullmatch(layer.op) else json.dumps(layer.op)
-    return f".layer {index} {op} {json.dumps(layer.name)}"
+    zeros = f" zeros={layer.zeros}" if layer.zeros else ""
+    return f".layer {index} {op} {json.dumps(layer.name)}{zeros}"

@@ -12,7 +12,7 @@ import os
 import shutil
 import struct
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from xdsl_tpu.backend.bmodel.flatbuffer import write_root
 from xdsl_tpu.backend.isa import Command, EncodingError, Engine, encode
-from xdsl_tpu.backend.program import IoTensor, Program
+from xdsl_tpu.backend.program import IoTensor, Layer, Program
 from xdsl_tpu.backend.tensor import DType, align
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -264,10 +264,16 @@ def _tensor(tensor: IoTensor, hidden: int, address: int) -> dict[str, Any]:
     }
 
 
+def _plain(layer: Layer) -> Iterator[str | float]:
+    yield from (layer.name, layer.op)
+    if layer.zeros:
+        yield layer.zeros
+
+
 def _layer_bytes(program: Program) -> bytes:
     layers: dict[str, Any] = {
         "quantize": program.quantize,
-        "layers": [[layer.name, layer.op] for layer in program.layers],
+        "layers": [list(_plain(layer)) for layer in program.layers],
         "tiu": program.tiu_layers,
         "gdma": program.gdma_layers,
     }

@@ -281,11 +281,18 @@ def _read_layers(program: Program, tags: dict[str, Any]) -> None:
     if not tags:
         return
     program.quantize = str(tags["quantize"])
-    program.layers = [Layer(str(name), str(op)) for name, op in tags["layers"]]
+    program.layers = [_layer(*one) for one in tags["layers"]]
     program.tiu_layers = _layer_indices(tags["tiu"], program, Engine.TIU)
     program.gdma_layers = _layer_indices(tags["gdma"], program, Engine.GDMA)
     program.random_masks = _random_masks(tags.get("random_masks", {}), program)
     program.input_ranges = _input_ranges(tags.get("input_ranges", {}), program)
+
+
+def _layer(name: Any, op: Any, zeros: Any = 0.0) -> Layer:
+    """A layer, and what part of its weights is zero."""
+    if not 0.0 <= float(zeros) <= 1.0:
+        raise ValueError(f"{zeros} is no part of the weights of '{name}'")
+    return Layer(str(name), str(op), float(zeros))
 
 
 def _random_masks(masks: dict[str, Any], program: Program) -> dict[str, RandomMask]:

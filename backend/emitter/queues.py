@@ -62,10 +62,11 @@ class CommandQueues:
         self._registers = Registers({})
 
     @contextmanager
-    def layer(self, name: str, op: str) -> Generator[None]:
-        """Tag the commands issued within as coming from this layer."""
+    def layer(self, name: str, op: str, zeros: float = 0.0) -> Generator[None]:
+        """Tag the commands issued within as coming from this layer, of whose weights the part
+        `zeros` is zero."""
         outer = self._layer
-        self.program.layers.append(Layer(name, op))
+        self.program.layers.append(Layer(name, op, zeros))
         self._layer = len(self.program.layers) - 1
         try:
             yield

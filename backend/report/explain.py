@@ -17,6 +17,8 @@ MOST = 3
 """Proposals that are made."""
 
 _ADVICE = {
+    Cause.ZEROS: "channels in multiples of the lanes: columns, rows, blocks or groups are taken "
+    "together where there are fewer, which takes less than leaving the array empty",
     Cause.SHAPE: "give products sizes that fill it: rows or output channels in multiples of the "
     "lanes, longer inner sizes, fewer groups or heads",
     Cause.VECTOR: "a cheaper function, or fewer elements: another activation, a norm or softmax "
@@ -167,8 +169,11 @@ def _plain_name(members: list[Spent]) -> str:
 def _why(cause: Cause, members: list[Spent], groups: Groups, chip: Chip) -> str:
     """What the compiler or the figures say of these layers."""
     cycles = sum(row.cycles[cause] for row in members)
-    if cause is Cause.SHAPE:
+    if cause is Cause.ZEROS:
         array = sum(row.cycles.get(Cause.ARRAY, 0) for row in members)
+        return f"{cycles / (array + cycles):.1%} of what the array multiplies are zeros"
+    if cause is Cause.SHAPE:
+        array = sum(row.cycles.get(one, 0) for row in members for one in (Cause.ARRAY, Cause.ZEROS))
         return f"the array does {array / (array + cycles):.1%} of what it could"
     if cause not in (Cause.SPILLS, Cause.MOVES, Cause.WEIGHTS):
         return ""

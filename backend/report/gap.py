@@ -26,6 +26,7 @@ class Cause(Enum):
     """What a cycle is spent on."""
 
     ARRAY = "array"
+    ZEROS = "array_zeros"
     SHAPE = "array_shape"
     VECTOR = "vector"
     REORDER = "reorder"
@@ -43,6 +44,7 @@ class Cause(Enum):
 
 _WORDS = {
     Cause.ARRAY: "multiply-accumulates at the array's peak",
+    Cause.ZEROS: "multiply-accumulates with zeros put into filters",
     Cause.SHAPE: "products whose sizes do not fill the array",
     Cause.VECTOR: "arithmetic outside the array",
     Cause.REORDER: "moving within local memory by the TIU",
@@ -119,7 +121,9 @@ def _add_tiu(row: Spent, command: Command, cycles: float, share: float, chip: Ch
     work = work_of(command, chip)
     if work.macs:
         array = min(cycles, work.array_cycles * share)
-        row.add(Cause.ARRAY, array)
+        zeros = array * (1 - (1 - row.layer.zeros) * (1 - work.spread))
+        row.add(Cause.ARRAY, array - zeros)
+        row.add(Cause.ZEROS, zeros)
         row.add(Cause.SHAPE, cycles - array)
     else:
         row.add(Cause.REORDER if _reorders(command, row.layer.op) else Cause.VECTOR, cycles)

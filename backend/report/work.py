@@ -14,7 +14,8 @@ _DEPTHWISE = (PorD.DEPTHWISE, PorD.DEPTHWISE_RELU, PorD.ROI_DEPTHWISE)
 class Work:
     """What a TIU command computes.
 
-    `macs` are multiply-accumulates of convolutions and matrix products; `peak` is how many of
+    `macs` are multiply-accumulates of convolutions and matrix products, of which the part `spread`
+    is with zeros between elements of the input; `peak` is how many of
     them the array does per cycle on operands of their width. `operations` counts a
     multiply-accumulate as two, and for every other command one for each element of its result.
     """
@@ -22,6 +23,7 @@ class Work:
     macs: int = 0
     peak: int = 1
     operations: int = 0
+    spread: float = 0.0
 
     @property
     def array_cycles(self) -> float:
@@ -42,12 +44,20 @@ def work_of(command: Command, chip: Chip) -> Work:
         for axis in "nchw":
             elements *= command[f"res0_{axis}"]
         return Work(operations=elements)
-    return Work(count, array_peak(chip, element_bytes(command, "opd0_prec")), 2 * count)
+    peak = array_peak(chip, element_bytes(command, "opd0_prec"))
+    return Work(count, peak, 2 * count, _spread(command))
 
 
 def array_peak(chip: Chip, width: int) -> int:
     """Multiply-accumulates per cycle of the whole array on operands of `width` bytes."""
     return chip.lanes * chip.cube_channels[width] * chip.cube_outputs[width]
+
+
+def _spread(command: Command) -> float:
+    """What part of an input is zeros between its elements."""
+    if command.form.family not in ("CONV", "PorD"):
+        return 0.0
+    return 1 - 1 / ((command["opd0_y_ins0"] + 1) * (command["opd0_x_ins0"] + 1))
 
 
 def _macs(command: Command) -> int | None:

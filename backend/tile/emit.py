@@ -31,6 +31,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen
 from xdsl_tpu.dialects.names import layer_of
 from xdsl_tpu.dialects.top.packs import pack_of
+from xdsl_tpu.dialects.zeros import zeros_of
 
 SlicePlace = tuple[int, SSAValue, LocalValue]
 """An entry of `Program.layers`, its result, and the slice of it that is then in local memory."""
@@ -45,7 +46,7 @@ def emit(context: KernelContext, program: TileProgram) -> Iterator[SlicePlace]:
     emitter = context.emitter
     for step in program.steps:
         owner = _served(step) if isinstance(step, Load) else step.op
-        with emitter.layer(layer_of(owner), owner.name):
+        with emitter.layer(layer_of(owner), owner.name, zeros_of(owner)):
             try:
                 issue(emitter, program.kind, step)
             except TpuError as error:

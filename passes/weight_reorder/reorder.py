@@ -24,6 +24,7 @@ from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, merge_by_rul
 from xdsl_tpu.passes.weight_reorder.packed import reorder_packed
 from xdsl_tpu.passes.weight_reorder.quantized_conv import merge_conv
 from xdsl_tpu.passes.weight_reorder.scale import reorder_scale
+from xdsl_tpu.passes.weight_reorder.zeros import count_zeros
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class WeightReorderPass(ModulePass):
     the cube better, `use_3ic=false` nothing. `merge_columns=true` merges columns, too, wherever
     they fit: the vendor's choice, which is not measured. Coefficients of 8-bit convolutions are
     merged for the lanes of `chip`, a name or a `.toml` description, by default `module.chip`.
+    What multiplies by weights of which a twentieth or more is zero, says which part (`zeros`).
     """
 
     name = "weight-reorder"
@@ -59,6 +61,8 @@ class WeightReorderPass(ModulePass):
         mergeable: dict[tpu.Conv2DOp, int] = {}
         possible: dict[tpu.Conv2DOp, Sequence[int]] = {}
         for inner in list(op.walk()):
+            if weights is not None and isinstance(inner, tpu.Conv2DOp | tpu.MatMulOp):
+                count_zeros(inner, weights)
             if isinstance(inner, tpu.Conv2DOp):
                 lanes = chip.weight_lanes
                 mode = merge_by_rule(inner, lanes, self.merge_columns) if self.use_3ic else 0

@@ -70,6 +70,9 @@ ADD = "sAR.add id=1 dep=0 res0=[1,4,1,8]@0x40:f16 opd0=@0x0:f16 opd1=const 1.5:f
         ('.input "x" [1]@0:f17', 18, "unknown type 'f17'; did you mean"),
         (".layer", 7, "expected a whole number"),
         (".layer 0 tpu.Add", 17, "expected the layer's name in quotes"),
+        ('.layer 0 tpu.Add "a" ones=1', 22, "expected zeros=, found 'ones'"),
+        ('.layer 0 tpu.Add "a" zeros=2', 28, "expected a number from 0 to 1, found '2'"),
+        ('.layer 0 tpu.Add "a" zeros=0x0', 28, "expected a number from 0 to 1, found '0x0'"),
     ],
 )
 def test_message_and_place(line: str, column: int, message: str) -> None:

@@ -103,7 +103,7 @@ def small_program() -> Program:
     program.arena_bytes = 8192
     program.inputs = [IoTensor("x\t", 0x1_0000_1000, (1, 4, 8), DType.F16)]
     program.outputs = [IoTensor("y", 0x1_0000_2000, (), DType.BF16)]
-    program.layers[1] = Layer('odd // "layer"', "an op with spaces")
+    program.layers[1] = Layer('odd // "layer"', "an op with spaces", 0.4375)
     return program
 
 

@@ -14,7 +14,7 @@ from xdsl_tpu.backend.bmodel.container import HEADER_BYTES, PAGE
 from xdsl_tpu.backend.bmodel.flatbuffer import read_root, write_root
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.program import IoTensor, Program
+from xdsl_tpu.backend.program import IoTensor, Layer, Program
 from xdsl_tpu.backend.tensor import DType, aligned, contiguous, strided
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -33,7 +33,7 @@ def program() -> Program:
     emitter = Emitter(CHIP, program)
     shape = (1, 8, 4, 4)
     x, y = (aligned(CHIP, a, shape, DType.F16) for a in (0, 64))
-    with emitter.layer("y", "tpu.Relu"):
+    with emitter.layer("y", "tpu.Relu", 0.25):
         emitter.load(x, contiguous(BASE + PAGE, shape, DType.F16))
         emitter.copy(y, x)
         emitter.store(contiguous(BASE + 2 * PAGE, shape, DType.F16), y)
@@ -209,6 +209,14 @@ def test_tables_that_do_not_fit(
     with pytest.raises(TpuError, match=message) as error:
         read_bmodel(path)
     assert str(error.value).startswith(f"{path}: ")
+
+
+def test_more_zeros_than_weights(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "bad.bmodel"
+    program.layers = [Layer("y", "tpu.Conv2D", 1.5)]
+    write_bmodel(program, path)
+    with pytest.raises(TpuError, match=r"damaged .*1\.5 is no part of the weights of 'y'"):
+        read_bmodel(path)
 
 
 def test_layers_are_optional(program: Program, tmp_path: Path) -> None:

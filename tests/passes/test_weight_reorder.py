@@ -13,6 +13,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.weights import as_float32, weights_of
+from xdsl_tpu.dialects.zeros import zeros_of
 from xdsl_tpu.passes.tensors import element_of, shape_of
 
 Array = npt.NDArray[Any]
@@ -126,6 +127,23 @@ def test_3ic_can_be_turned_off() -> None:
     _, op = reordered(conv(3, (5, 3, 3, 3)), "F16", "use_3ic=false")
     assert op.use_3ic_optimize.value.data == 0
     assert shape_of(op.filter) == (1, 5, 1, 9 * 32)
+
+
+def of_zeros(sample: Sample, part: float) -> Sample:
+    """With the first weights of every filter zero."""
+    weight = sample.operands[1]
+    assert weight is not None
+    filters = weight.array
+    filters.reshape(len(filters), -1)[:, : int(part * filters[0].size)] = 0
+    return sample
+
+
+@pytest.mark.parametrize("mode", ["F32", "F16", "BF16"])
+@pytest.mark.parametrize(("part", "noted"), [(0.75, 0.75), (0.05, 0.05), (0.04, 0.0)])
+def test_a_part_of_a_filter_that_is_zero_is_noted(mode: str, part: float, noted: float) -> None:
+    """Not the channels that only fill up the layout."""
+    _, op = reordered(of_zeros(conv(40, (5, 40, 5, 5)), part), mode, "use_3ic=false")
+    assert zeros_of(op) == noted
 
 
 @pytest.mark.parametrize("mode", ["F32", "F16", "BF16"])

@@ -1,10 +1,12 @@
 """Where cycles go: causes that sum to the run, blocks by name, proposals for the largest losses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.report.programs import CHIP, SHAPE, overlapping
 
-from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.emitter import Emitter, Window
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import IoTensor, Program
 from xdsl_tpu.backend.report import explain
@@ -12,7 +14,7 @@ from xdsl_tpu.backend.report.blocks import NO_BLOCK, block_of, kind_of
 from xdsl_tpu.backend.report.gap import Cause, spent, total
 from xdsl_tpu.backend.report.groups import Groups
 from xdsl_tpu.backend.report.usage import usage
-from xdsl_tpu.backend.tensor import DType, aligned, contiguous
+from xdsl_tpu.backend.tensor import DType, aligned, compact, contiguous
 from xdsl_tpu.backend.timing import simulate
 
 
@@ -91,6 +93,40 @@ def test_every_cause_has_its_commands() -> None:
     tiu = timeline.busy[Engine.TIU]
     assert causes[Cause.ARRAY] + causes[Cause.SHAPE] == tiu
     assert causes[Cause.ARRAY] == pytest.approx(64 * 256 * 256 / 8192, abs=1)
+
+
+def test_zeros_of_weights_are_a_cause_of_their_own() -> None:
+    program = product(64, 256, 256)
+    whole = total(spent(program, [simulate(program.tiu, program.gdma, CHIP)], CHIP), 1 << 20)
+    program.layers = [replace(layer, zeros=0.75) for layer in program.layers]
+    timeline = simulate(program.tiu, program.gdma, CHIP)
+    causes = total(spent(program, [timeline], CHIP), timeline.total)
+    assert causes[Cause.ZEROS] == pytest.approx(0.75 * whole[Cause.ARRAY], abs=1)
+    assert causes[Cause.ZEROS] + causes[Cause.ARRAY] == pytest.approx(whole[Cause.ARRAY], abs=1)
+    assert causes[Cause.SHAPE] == pytest.approx(whole[Cause.SHAPE], abs=1)
+    assert sum(causes.values()) == timeline.total
+    found = explain(program, [timeline], CHIP, network_floor=100)
+    why = {one.cause: one.why for one in found.proposals}
+    assert why[Cause.ZEROS] == "75.0% of what the array multiplies are zeros"
+
+
+@pytest.mark.parametrize(("insert", "share"), [((0, 0), 0), ((1, 1), 3 / 4), ((0, 2), 2 / 3)])
+def test_zeros_between_elements_count_as_zeros(insert: tuple[int, int], share: float) -> None:
+    """A transposed convolution as one of an input that is spread."""
+    program = Program("net", CHIP.name, "F16")
+    emitter = Emitter(CHIP, program)
+    height, width = (15 * (zeros + 1) + 1 for zeros in insert)
+    x = aligned(CHIP, 0, (1, 64, 16, 16), DType.F16)
+    y = aligned(CHIP, 65536, (1, 64, height - 2, width - 2), DType.F16)
+    w = compact(CHIP, 196608, (1, 64, 1, 64 * 9), DType.F16)
+    with emitter.layer("y", "tpu.Conv2D"):
+        emitter.conv(y, x, w, Window((3, 3), insert=insert))
+    emitter.finish()
+    timeline = simulate(program.tiu, program.gdma, CHIP)
+    causes = total(spent(program, [timeline], CHIP), timeline.total)
+    macs = 64 * 64 * 9 * (height - 2) * (width - 2)
+    assert causes[Cause.ZEROS] == pytest.approx(share * macs / 8192, abs=2)
+    assert causes[Cause.ARRAY] == pytest.approx((1 - share) * macs / 8192, abs=2)
 
 
 def test_explanation_of_a_small_product() -> None:

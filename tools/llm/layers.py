@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.codegen import coefficient_image, generate
-from xdsl_tpu.backend.program import Layer, Program
+from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import module_text
@@ -132,7 +132,7 @@ class NetCompiler:
     def _renamed(self, template: Template, image: npt.NDArray[np.uint8], index: int) -> Compiled:
         program = template.program
         theirs, own = f"layers.{template.index}.", f"layers.{index}."
-        layers = [Layer(one.name.replace(theirs, own), one.op) for one in program.layers]
+        layers = [replace(one, name=one.name.replace(theirs, own)) for one in program.layers]
         kind = program.name.removesuffix(f"_{template.index}")
         name = f"{kind}_{index}"
         return Compiled(
