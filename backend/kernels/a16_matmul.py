@@ -7,6 +7,7 @@ every byte is loaded once for each chunk of rows, which are as few as fit.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -17,7 +18,7 @@ from xdsl_tpu.backend.kernels.a16_held import Problem, multiply_held
 from xdsl_tpu.backend.kernels.packed_stream import FEW_TILES, Cut, PackedStream
 from xdsl_tpu.backend.kernels.packed_weight import packed_weight, unpack_bytes
 from xdsl_tpu.backend.kernels.shares import parts_of, take
-from xdsl_tpu.backend.kernels.support import KernelContext, where
+from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, first_that_fits, where
 from xdsl_tpu.backend.kernels.tiling import Piece, chunks_of, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.kernels.transpose import transpose
@@ -56,10 +57,18 @@ def a16_matmul(context: KernelContext, op: Operation) -> None:
     few = problem.rows <= context.chip.lanes - context.chip.cube_outputs[problem.kind.bytes]
     if not few and multiply_held(context, problem):
         return
-    plan, outputs = choose(problem, context.chip, few, where(op)), Piece(0, problem.weight.outputs)
+
+    def build(memory: LocalMemory, plan: Plan) -> _Layer:
+        return (_Few if few else _Many)(context, problem, plan, memory)
+
+    layer = first_that_fits(plans(problem, context.chip), build, context.chip)
+    if layer is None:
+        raise DoesNotFit(
+            f"{where(op)}: one row and {context.chip.lanes} outputs do not fit local memory"
+        )
+    outputs = Piece(0, problem.weight.outputs)
     if parts := parts_of(context, outputs.size, context.chip.lanes):
         outputs = take(context, parts)
-    layer = _Few(context, problem, plan) if few else _Many(context, problem, plan)
     layer.run(outputs)
 
 
@@ -97,45 +106,14 @@ class Plan:
         return self.cut.rounds * self.cut.tiles * lanes
 
 
-def choose(problem: Problem, chip: Chip, few: bool, place: str) -> Plan:
-    """The fewest chunks of rows, then the largest tiles, that fit.
-
-    Raises DoesNotFit when nothing does.
-    """
+def plans(problem: Problem, chip: Chip) -> Iterator[Plan]:
+    """The fewest chunks of rows, then the largest tiles, first."""
     weight = problem.weight
     most = min(TILE_BYTES // weight.row_bytes, UNPACK_BYTES // unpack_bytes(chip, weight, 1))
     for rows in chunks_of(problem.rows, chip.lanes):
         for rounds in range(min(max(1, most), weight.rounds), 0, -1):
             together = min(FACTOR_BYTES, MOST_OUTPUTS * weight.scale_bytes // chip.lanes)
-            plan = Plan(rows, Cut.of(weight, rounds, together))
-            high = FEW_TILES * plan.cut.tile_bytes(chip, weight.row_bytes) + factor_room(
-                problem, plan, chip
-            )
-            if _low_bytes(problem, plan, chip, few) + high <= chip.local_bytes:
-                return plan
-    raise DoesNotFit(f"{place}: one row and {chip.lanes} outputs do not fit local memory")
-
-
-def _low_bytes(problem: Problem, plan: Plan, chip: Chip, few: bool) -> int:
-    """Bytes of the buffers that come before those of packed tiles."""
-    kind, outputs = problem.out.dtype, plan.cut.rounds * chip.lanes
-    total = aligned_bytes(chip, (1, plan.rows, 1, problem.weight.depth), problem.kind)
-    total += unpack_bytes(chip, problem.weight, plan.cut.rounds)
-    if few:
-        total += aligned_bytes(chip, (1, outputs, 1, plan.rows), kind)
-        outputs = _together(problem, plan, chip)
-    buffers = 2 + problem.sums + 2 * (problem.residual is not None)
-    return total + buffers * aligned_bytes(chip, (1, plan.rows, 1, outputs), kind)
-
-
-def _together(problem: Problem, plan: Plan, chip: Chip) -> int:
-    return min(plan.outputs(chip.lanes), align(problem.weight.outputs, chip.lanes))
-
-
-def factor_room(problem: Problem, plan: Plan, chip: Chip) -> int:
-    """Bytes of a lane for scales and zero points, and for parts of the bias."""
-    bias = 0 if problem.bias is None else _together(problem, plan, chip) * problem.out.dtype.bytes
-    return 3 * max(plan.cut.factor_bytes(chip, problem.weight), align(bias, chip.eu_bytes))
+            yield Plan(rows, Cut.of(weight, rounds, together))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,36 +129,49 @@ class _Group:
 class _Layer(ABC):
     """Buffers, and the walk over chunks of rows, groups of tiles and tiles."""
 
-    def __init__(self, context: KernelContext, problem: Problem, plan: Plan) -> None:
+    def __init__(
+        self, context: KernelContext, problem: Problem, plan: Plan, memory: LocalMemory
+    ) -> None:
         self.e = context.emitter
         self.chip = context.chip
         self.problem = problem
         self.plan = plan
-        self._memory = memory = context.memory()
+        self._context, self._memory = context, memory
         depth, kind = problem.weight.depth, problem.kind
-        self._x = memory.take(aligned_bytes(self.chip, (1, plan.rows, 1, depth), kind))
+        self._x = memory.aligned((1, plan.rows, 1, depth), kind).address
         self._unpacked = memory.take(unpack_bytes(self.chip, problem.weight, plan.cut.rounds))
-        self._context = context
         self._count = 0
 
     def _take_results(self, outputs: int) -> None:
-        shape = (1, self.plan.rows, 1, outputs)
-        size = aligned_bytes(self.chip, shape, self.problem.out.dtype)
-        self._out = [self._memory.take(size) for _ in range(2)]
-        self._raw = self._memory.take(size if self.problem.sums else 0)
-        count = 0 if self.problem.residual is None else 2
-        self._residual = [self._memory.take(size) for _ in range(count)]
+        """Room for so many results of all rows, for packed tiles behind it and, at the end of
+        memory, for scales, zero points and parts of the bias."""
+        memory, problem, chip = self._memory, self.problem, self.chip
+        kind, shape = problem.out.dtype, (1, self.plan.rows, 1, outputs)
+        count = 2 + problem.sums + 2 * (problem.residual is not None)
+        places = [memory.aligned(shape, kind).address for _ in range(count)]
+        self._out, self._residual = places[:2], places[-2:]
+        self._raw = places[2 if problem.sums else 0]
+        first, how = memory.next, self.plan.cut
+        bias = 0 if problem.bias is None else self._together() * kind.bytes
+        factors = 3 * max(how.factor_bytes(chip, problem.weight), align(bias, chip.eu_bytes))
+        memory.take(FEW_TILES * how.tile_bytes(chip, problem.weight.row_bytes))
+        memory.take(factors)
+        self._factors = self._context.top_ring(factors)
+        self._tiles = self._context.ring(first, self._factors.start)
+
+    def _together(self) -> int:
+        """Outputs whose results, scales and zero points come together."""
+        lanes = self.chip.lanes
+        return min(self.plan.outputs(lanes), align(self.problem.weight.outputs, lanes))
 
     def run(self, outputs: Piece) -> None:
         """Emit what makes these outputs, which begin where the lanes do."""
         weight, depth = self.problem.weight, self.problem.weight.depth
-        self._factors = self._context.top_ring(factor_room(self.problem, self.plan, self.chip))
-        tiles = self._context.ring(self._memory.next, self._factors.start)
         for rows in cut(self.problem.rows, self.plan.rows):
             source = self.problem.x.window((0, rows.start, 0, 0), (1, rows.size, 1, depth))
             x = aligned(self.chip, self._x, source.shape, source.dtype)
             fetch(self.e, x, source)
-            stream = PackedStream(self.e, weight, self.plan.cut, tiles, self._factors)
+            stream = PackedStream(self.e, weight, self.plan.cut, self._tiles, self._factors)
             for part in cut(outputs.size, self.plan.outputs(self.chip.lanes)):
                 some = Piece(outputs.start + part.start, part.size)
                 group = _Group(rows, x, some, self._bias(some, rows))
@@ -234,11 +225,13 @@ class _Layer(ABC):
 class _Few(_Layer):
     """Outputs on lanes; results of a group of tiles are stored together."""
 
-    def __init__(self, context: KernelContext, problem: Problem, plan: Plan) -> None:
-        super().__init__(context, problem, plan)
+    def __init__(
+        self, context: KernelContext, problem: Problem, plan: Plan, memory: LocalMemory
+    ) -> None:
+        super().__init__(context, problem, plan, memory)
         shape = (1, plan.cut.rounds * self.chip.lanes, 1, plan.rows)
-        self._columns = self._memory.take(aligned_bytes(self.chip, shape, problem.out.dtype))
-        self._take_results(_together(problem, plan, self.chip))
+        self._columns = memory.aligned(shape, problem.out.dtype).address
+        self._take_results(self._together())
 
     def _multiply(self, group: _Group, piece: Piece, tile: LocalTensor) -> None:
         rows = group.rows
@@ -257,8 +250,10 @@ class _Few(_Layer):
 class _Many(_Layer):
     """Rows on lanes; every tile's results are stored by themselves."""
 
-    def __init__(self, context: KernelContext, problem: Problem, plan: Plan) -> None:
-        super().__init__(context, problem, plan)
+    def __init__(
+        self, context: KernelContext, problem: Problem, plan: Plan, memory: LocalMemory
+    ) -> None:
+        super().__init__(context, problem, plan, memory)
         self._take_results(plan.cut.rounds * self.chip.lanes)
 
     def _multiply(self, group: _Group, piece: Piece, tile: LocalTensor) -> None:

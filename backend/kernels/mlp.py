@@ -10,12 +10,12 @@ from itertools import pairwise
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith
-from xdsl_tpu.backend.kernels.float_stream import FloatStream, stream
-from xdsl_tpu.backend.kernels.mapping import write_table
-from xdsl_tpu.backend.kernels.mlp_plan import Linear, Plan, Problem, Sizes, choose, describe
-from xdsl_tpu.backend.kernels.packed_stream import Cut, PackedStream
+from xdsl_tpu.backend.kernels.float_stream import FloatStream, Rooms, stream
+from xdsl_tpu.backend.kernels.mapping import TABLE_BYTES, write_table
+from xdsl_tpu.backend.kernels.mlp_plan import Linear, Plan, Problem, describe, plans
+from xdsl_tpu.backend.kernels.packed_stream import FEW_TILES, Cut, PackedStream
 from xdsl_tpu.backend.kernels.product import bias_columns
-from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, where
+from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, first_that_fits, where
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import LocalTensor, aligned, compact
@@ -31,56 +31,80 @@ def mlp(context: KernelContext, op: Operation) -> None:
     """
     assert isinstance(op, tpu.MlpOp)
     problem = describe(context, op)
-    plan = choose(problem, context.chip)
-    if plan is None:
+
+    def build(memory: LocalMemory, plan: Plan) -> _Layer:
+        return _Layer(context, problem, plan, memory)
+
+    layer = first_that_fits(plans(problem, context.chip), build, context.chip)
+    if layer is None:
         raise DoesNotFit(f"{where(op)}: not even {context.chip.lanes} rows fit local memory")
-    _Layer(context, problem, plan).run()
+    layer.run()
 
 
 class _Layer:
     """The buffers, and the two passes over a chunk of rows."""
 
-    def __init__(self, context: KernelContext, problem: Problem, plan: Plan) -> None:
+    def __init__(
+        self, context: KernelContext, problem: Problem, plan: Plan, memory: LocalMemory
+    ) -> None:
         self.e, self.chip = context.emitter, context.chip
         self.p, self.plan = problem, plan
-        memory, sizes = context.memory(), Sizes.of(problem, plan, context.chip)
-        self._x, self._inner = memory.take(sizes.x), memory.take(sizes.inner)
-        self._active, *self._parts = map(memory.take, sizes.parts)
-        self._scratch = list(map(memory.take, sizes.scratch))
-        self._unpacked = memory.take(sizes.unpacked)
-        self._out = [memory.take(sizes.out) for _ in range(2)]
-        self._sums = list(map(memory.take, sizes.sums))
-        self._residual = list(map(memory.take, sizes.residual))
-        self._tables = list(self._written_tables(memory, sizes))
-        linears = (*problem.first, problem.down)
+        columns = plan.inner.rounds * self.chip.lanes
+
+        def take(count: int, width: int) -> list[int]:
+            shape = (1, plan.rows, 1, width)
+            return [memory.aligned(shape, problem.out.dtype).address for _ in range(count)]
+
+        pairs = (problem.gate.weight, plan.inner), (problem.down.weight, plan.down)
+        rooms = [Rooms.of(self.chip, *pair) for pair in pairs]
+        biased = any(linear.bias is not None for linear in problem.first)
+        (self._x,), (self._inner,) = take(1, problem.gate.weight.depth), take(1, problem.inner)
+        self._active, *self._parts = take(1 + len(problem.first) + biased, columns)
+        self._scratch = [
+            memory.aligned((1, plan.rows, 1, columns), dtype).address
+            for dtype in problem.active.scratch
+        ]
+        self._unpacked = memory.take(max(room.unpacked for room in rooms))
+        stored, added = plan.stored(self.chip.lanes), problem.residual is not None
+        self._out = take(2, stored)
+        self._sums = take((problem.down.bias is not None) + added, stored)
+        self._residual = take(2 if added else 0, stored)
+        active = problem.active
+        self._tables = [
+            compact(
+                self.chip,
+                memory.take(TABLE_BYTES),
+                (1, self.chip.lanes, 1, len(values)),
+                active.table_dtype,
+            )
+            for values in active.tables
+        ]
         self._biases = {
-            id(linear): self._bias(linear, memory.take(size))
-            for linear, size in zip(linears, sizes.biases, strict=True)
+            id(linear): self._bias(linear, memory) for linear in (*problem.first, problem.down)
         }
-        self._factors = context.top_ring(sizes.factors)
-        self._tiles = context.ring(memory.next, self._factors.start)
+        first, factors = memory.next, 3 * max(room.factors for room in rooms)
+        memory.take(FEW_TILES * max(room.tile for room in rooms))
+        memory.take(factors)
+        self._factors = context.top_ring(factors)
+        self._tiles = context.ring(first, self._factors.start)
         self._stores = 0
 
-    def _written_tables(self, memory: LocalMemory, sizes: Sizes) -> list[LocalTensor]:
-        active, written = self.p.active, list[LocalTensor]()
-        for values, size in zip(active.tables, sizes.tables, strict=True):
-            shape = (1, self.chip.lanes, 1, len(values))
-            table = compact(self.chip, memory.take(size), shape, active.table_dtype)
-            write_table(self.e, table, values)
-            written.append(table)
-        return written
-
-    def _bias(self, linear: Linear, address: int) -> LocalTensor | None:
-        """The bias of a product on every lane."""
+    def _bias(self, linear: Linear, memory: LocalMemory) -> LocalTensor | None:
+        """Room for the bias of a product on every lane."""
         if linear.bias is None:
             return None
+        place = memory.take(linear.bias.bytes)
         shape = (1, min(self.chip.lanes, self.plan.rows), 1, linear.weight.outputs)
-        bias = aligned(self.chip, address, shape, linear.bias.dtype)
-        self.e.load_broadcast(bias, linear.bias)
-        return bias
+        return aligned(self.chip, place, shape, linear.bias.dtype)
 
     def run(self) -> None:
         """Emit all chunks."""
+        for table, values in zip(self._tables, self.p.active.tables, strict=True):
+            write_table(self.e, table, values)
+        for linear in (*self.p.first, self.p.down):
+            bias = self._biases[id(linear)]
+            if bias is not None and linear.bias is not None:
+                self.e.load_broadcast(bias, linear.bias)
         depth = self.p.gate.weight.depth
         for rows in cut(self.p.rows, self.plan.rows):
             source = self.p.x.window((0, rows.start, 0, 0), (1, rows.size, 1, depth))

@@ -1,13 +1,13 @@
 """Feed-forward blocks: what `tpu.Mlp` says, and how rows and matrices of one are cut."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.float_stream import Rooms, Weight, cut_of, float_weight
-from xdsl_tpu.backend.kernels.mapping import TABLE_BYTES
-from xdsl_tpu.backend.kernels.packed_stream import FEW_TILES, Cut
+from xdsl_tpu.backend.kernels.float_stream import Weight, cut_of, float_weight
+from xdsl_tpu.backend.kernels.packed_stream import Cut
 from xdsl_tpu.backend.kernels.packed_weight import packed_weight
 from xdsl_tpu.backend.kernels.sequences.table import SEQUENCES
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
@@ -16,8 +16,6 @@ from xdsl_tpu.backend.kernels.tiling import chunks_of
 from xdsl_tpu.backend.tensor import (
     DType,
     GlobalTensor,
-    align,
-    aligned_bytes,
     ceil_div,
     contiguous,
 )
@@ -71,11 +69,6 @@ class Problem:
     def first(self) -> tuple[Linear, ...]:
         """The matrices in front of the activation and of what it is multiplied with."""
         return (self.gate,) if self.up is None else (self.gate, self.up)
-
-    @property
-    def sums(self) -> int:
-        """How many things are added to the last product."""
-        return (self.down.bias is not None) + (self.residual is not None)
 
 
 def describe(context: KernelContext, op: "tpu.MlpOp") -> Problem:
@@ -146,65 +139,9 @@ class Plan:
         return ceil_div(STORED, step) * step
 
 
-def choose(problem: Problem, chip: Chip) -> Plan | None:
-    """The fewest chunks of rows, then the largest tiles, that fit; None when nothing does."""
+def plans(problem: Problem, chip: Chip) -> Iterator[Plan]:
+    """The fewest chunks of rows, then the largest tiles, first."""
     down = cut_of(problem.down.weight, 1, FACTOR_BYTES)
     for rows in chunks_of(problem.rows, chip.lanes):
         for rounds in range(MOST_ROUNDS, 0, -1):
-            plan = Plan(rows, cut_of(problem.gate.weight, rounds, FACTOR_BYTES), down)
-            sizes = Sizes.of(problem, plan, chip)
-            if sizes.low + sizes.tiles + sizes.factors <= chip.local_bytes:
-                return plan
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Bytes of a lane of each buffer; `low` of all but tiles and factors."""
-
-    x: int
-    inner: int
-    parts: tuple[int, ...]
-    scratch: tuple[int, ...]
-    unpacked: int
-    out: int
-    tiles: int
-    factors: int
-    tables: tuple[int, ...]
-    sums: tuple[int, ...]
-    residual: tuple[int, ...]
-    biases: tuple[int, ...]
-
-    @classmethod
-    def of(cls, problem: Problem, plan: Plan, chip: Chip) -> "Sizes":
-        """Those of the largest pieces of a plan."""
-        columns = plan.inner.rounds * chip.lanes
-
-        def rows(width: int, dtype: DType = problem.out.dtype) -> int:
-            return aligned_bytes(chip, (1, plan.rows, 1, width), dtype)
-
-        pairs = ((problem.gate.weight, plan.inner), (problem.down.weight, plan.down))
-        rooms = [Rooms.of(chip, *pair) for pair in pairs]
-        biases = [linear.bias for linear in (*problem.first, problem.down)]
-        biased = any(linear.bias is not None for linear in problem.first)
-        out = rows(plan.stored(chip.lanes))
-        return cls(
-            rows(problem.gate.weight.depth),
-            rows(problem.inner),
-            (rows(columns),) * (1 + len(problem.first) + biased),
-            tuple(rows(columns, dtype) for dtype in problem.active.scratch),
-            max(room.unpacked for room in rooms),
-            out,
-            FEW_TILES * max(room.tile for room in rooms),
-            3 * max(room.factors for room in rooms),
-            (TABLE_BYTES,) * len(problem.active.tables),
-            (out,) * problem.sums,
-            () if problem.residual is None else (out, out),
-            tuple(0 if one is None else align(one.bytes, chip.eu_bytes) for one in biases),
-        )
-
-    @property
-    def low(self) -> int:
-        """Bytes from the beginning of local memory on."""
-        several = (self.parts, self.scratch, self.tables, self.sums, self.residual, self.biases)
-        return self.x + self.inner + self.unpacked + 2 * self.out + sum(map(sum, several))
+            yield Plan(rows, cut_of(problem.gate.weight, rounds, FACTOR_BYTES), down)

@@ -8,11 +8,12 @@ through DDR but inputs, weights and results.
 
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.recurrent_cells import gru, lstm
 from xdsl_tpu.backend.kernels.recurrent_layer import Layer
-from xdsl_tpu.backend.kernels.recurrent_plan import Sizes, choose_plan
+from xdsl_tpu.backend.kernels.recurrent_plan import Plan, Sizes, plans
 from xdsl_tpu.backend.kernels.recurrent_steps import Steps
-from xdsl_tpu.backend.kernels.support import KernelContext, where
+from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, first_that_fits, where
 from xdsl_tpu.backend.kernels.tiling import cut
 from xdsl_tpu.backend.tensor import DType, ceil_div
 from xdsl_tpu.dialects import tpu
@@ -27,13 +28,22 @@ def recurrent(context: KernelContext, op: Operation) -> None:
     does not fit local memory.
     """
     layer = describe(context, op)
-    plan = choose_plan(layer.sizes, context.chip)
-    if plan is None:
+    steps = choose(context.emitter, layer)
+    if steps is None:
         raise DoesNotFit(f"{where(op)}: one step of one sequence does not fit local memory")
-    steps = Steps(context, layer, plan)
-    for batch in cut(layer.sizes.batch, plan.batch):
+    steps.prepare()
+    for batch in cut(layer.sizes.batch, steps.plan.batch):
         for way in range(layer.sizes.directions):
             steps.run(way, batch)
+
+
+def choose(emitter: Emitter, layer: Layer) -> Steps | None:
+    """The layer in the first way to cut it that fits; None when none does."""
+
+    def build(memory: LocalMemory, plan: Plan) -> Steps:
+        return Steps(emitter, layer, plan, memory)
+
+    return first_that_fits(plans(layer.sizes, emitter.chip), build, emitter.chip)
 
 
 def describe(context: KernelContext, op: Operation) -> Layer:

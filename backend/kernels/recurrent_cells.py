@@ -10,12 +10,17 @@ from dataclasses import dataclass, replace
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.mapping import TABLE_BYTES, write_table
-from xdsl_tpu.backend.kernels.recurrent_plan import SCRATCH, STATES
 from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6, LOG2_E, exp2_f32
 from xdsl_tpu.backend.kernels.support import LocalMemory
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, compact, strided
 
 F32 = DType.F32
+
+SCRATCH = 4
+"""Tensors of the size of all gates that a sigmoid works in."""
+
+STATES = 7
+"""Tensors of the size of one gate: states, what is between, and scratch of a tanh besides."""
 
 HIGHEST_EXPONENT = 126.0
 """2 to this and one more is finite, and its inverse 0 or nearly so."""

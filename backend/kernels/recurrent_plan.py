@@ -10,19 +10,9 @@ from dataclasses import dataclass
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.tiling import chunks_of
-from xdsl_tpu.backend.tensor import DType, Shape4, align, aligned_bytes, ceil_div
+from xdsl_tpu.backend.tensor import DType, Shape4, align, ceil_div
 
 F32 = DType.F32
-
-SCRATCH = 4
-"""Tensors of the size of all gates that a sigmoid works in."""
-
-STATES = 7
-"""Tensors of the size of one gate: states, what is between, and scratch of a tanh besides."""
-
-
-_SMALL = 32
-"""EU widths that a table and the gaps between tensors take at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,39 +60,6 @@ class Plan:
     places: int
     """Matrices of recurrent weights that there is room for: one for each direction, or one."""
 
-    def bytes(self, sizes: Sizes, chip: Chip) -> int:
-        """Bytes of a lane."""
-        return self._weights(sizes, chip) + self.values(sizes, chip)
-
-    def _weights(self, sizes: Sizes, chip: Chip) -> int:
-        slots = sizes.slots(chip)
-        held = self.places if self.recurrent == slots else 2
-        recurrent = held * self.recurrent * sizes.row_bytes(sizes.units, chip)
-        held = self.places if self.inputs == slots else 2
-        inputs = held * self.inputs * sizes.row_bytes(sizes.inputs, chip)
-        return align(recurrent, chip.eu_bytes) + align(inputs, chip.eu_bytes)
-
-    def values(self, sizes: Sizes, chip: Chip) -> int:
-        """Bytes of a lane of everything but weights."""
-        eu, width = chip.eu_bytes, sizes.dtype.bytes
-        pixels, slots, units = self.steps * self.batch, sizes.slots(chip), sizes.per_gate(chip)
-
-        def rows(count: int, columns: int, item: int = width) -> int:
-            return ceil_div(count, chip.lanes) * align(columns * item, eu)
-
-        x = rows(pixels, sizes.inputs)
-        if sizes.dtype is F32:
-            x += rows(sizes.inputs, pixels)
-        products = slots * (align(pixels * F32.bytes, eu) + align(self.batch * F32.bytes, eu))
-        y = units * align(pixels * width, eu) + rows(pixels, sizes.units)
-        state = 2 * units * align(self.batch * width, eu) + rows(self.batch, sizes.units)
-        gates = (SCRATCH + 2) * align(slots * self.batch * F32.bytes, eu)
-        cell = STATES * align(units * self.batch * F32.bytes, eu)
-        bias = align(sizes.bias_slots * F32.bytes, eu)
-        if sizes.bias_slots:
-            bias += sum(aligned_bytes(chip, shape, F32) for shape in sizes.bias_shapes(chip))
-        return x + products + y + state + gates + cell + bias + _SMALL * eu
-
 
 def plans(sizes: Sizes, chip: Chip) -> Iterator[Plan]:
     """Ways to cut the layer, those that load least first.
@@ -123,11 +80,3 @@ def plans(sizes: Sizes, chip: Chip) -> Iterator[Plan]:
 def _parts(slots: int) -> list[int]:
     """Sizes of tiles worth trying, largest first."""
     return list(dict.fromkeys(ceil_div(slots, count) for count in (2, 3, 4, 8, 16, slots)))[:6]
-
-
-def choose_plan(sizes: Sizes, chip: Chip) -> Plan | None:
-    """The first way that fits; None when none does."""
-    for plan in plans(sizes, chip):
-        if plan.bytes(sizes, chip) <= chip.local_bytes:
-            return plan
-    return None

@@ -7,12 +7,12 @@ sequence. Dense tensors hold slots and sequences without gaps.
 
 from functools import partial
 
-from xdsl_tpu.backend.emitter import Arith
+from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.recurrent_cells import Room, Step
 from xdsl_tpu.backend.kernels.recurrent_layer import Block, Layer
 from xdsl_tpu.backend.kernels.recurrent_plan import Plan
 from xdsl_tpu.backend.kernels.recurrent_weights import GateWeights
-from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, LocalMemory
+from xdsl_tpu.backend.kernels.support import DdrValue, LocalMemory
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.kernels.transpose import transpose
@@ -29,11 +29,11 @@ F32 = DType.F32
 
 
 class Steps:
-    """A layer under way."""
+    """A layer under way. Raises DoesNotFit where there is no room for its buffers."""
 
-    def __init__(self, context: KernelContext, layer: Layer, plan: Plan) -> None:
-        self.e, self.chip, self.layer, self.plan = context.emitter, context.chip, layer, plan
-        memory, sizes, chip = context.memory(), layer.sizes, context.chip
+    def __init__(self, emitter: Emitter, layer: Layer, plan: Plan, memory: LocalMemory) -> None:
+        self.e, self.chip, self.layer, self.plan = emitter, emitter.chip, layer, plan
+        sizes, chip = layer.sizes, emitter.chip
         self._kind, self._lanes = sizes.dtype, chip.lanes
         self._slots, self._per_gate = sizes.slots(chip), sizes.per_gate(chip)
         self._inputs = self._places(memory, plan.inputs, sizes.inputs)
@@ -53,10 +53,13 @@ class Steps:
         self._rows = take(batch, sizes.units, kind)
         self._bias = memory.take(sizes.bias_slots * F32.bytes)
         self._whole_room = Room.take(memory, self._slots * batch, self._per_gate * batch)
-        self._whole_room.write_tables(self.e)
         self._room = self._whole_room
         self._biases = self._bias_memory(memory)
         self._weights = [self._weights_of(way) for way in range(sizes.directions)]
+
+    def prepare(self) -> None:
+        """What is in local memory before the first step."""
+        self._room.write_tables(self.e)
         for inputs, recurrent in self._weights:
             inputs.clear()
             recurrent.clear()

@@ -5,7 +5,7 @@ A *global layer* loads slices from DDR, computes them in local memory and stores
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -41,6 +41,7 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import stored_element
 
 T = TypeVar("T")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,19 @@ class LocalMemory:
         """Reserve a compact tensor on lane 0."""
         size = compact_bytes(self.chip, shape, dtype)
         return compact(self.chip, self.take(size, self.chip.eu_bytes), shape, dtype)
+
+
+def first_that_fits(
+    plans: Iterable[T], build: Callable[[LocalMemory, T], B], chip: Chip
+) -> B | None:
+    """What is built by the first plan whose buffers local memory has room for; None when there is
+    none."""
+    for plan in plans:
+        try:
+            return build(LocalMemory(chip), plan)
+        except DoesNotFit:
+            continue
+    return None
 
 
 class Cursor:

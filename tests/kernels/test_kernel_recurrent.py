@@ -11,8 +11,14 @@ from onnx import helper, numpy_helper
 from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.execute import run_program
-from xdsl_tpu.backend.kernels.recurrent_plan import Plan, Sizes, choose_plan
+from xdsl_tpu.backend.kernels.recurrent import choose
+from xdsl_tpu.backend.kernels.recurrent_cells import lstm
+from xdsl_tpu.backend.kernels.recurrent_layer import Layer
+from xdsl_tpu.backend.kernels.recurrent_plan import Plan, Sizes
+from xdsl_tpu.backend.kernels.support import DdrValue
+from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report.needs import needs_of
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.backend.timing import simulate
@@ -110,10 +116,10 @@ def test_more_than_fits_local_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = (5, 3, 90, 130)
     whole = agree("F16", "LSTM", sizes, direction="bidirectional", states=True)
 
-    def small(sizes: Sizes, chip: object) -> Plan:
-        return Plan(2, 2, 5, 4, 1)
+    def small(sizes: Sizes, chip: object) -> list[Plan]:
+        return [Plan(2, 2, 5, 4, 1)]
 
-    monkeypatch.setattr("xdsl_tpu.backend.kernels.recurrent.choose_plan", small)
+    monkeypatch.setattr("xdsl_tpu.backend.kernels.recurrent.plans", small)
     cut = agree("F16", "LSTM", sizes, direction="bidirectional", states=True)
     assert cut > whole
     for kind, mode in (("GRU", "F32"), ("LSTM", "BF16")):
@@ -122,18 +128,24 @@ def test_more_than_fits_local_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_plans_keep_recurrent_weights_as_long_as_they_can() -> None:
-    chip = load_chip("bm1684x")
-    small = Sizes(64, 1, 512, 256, 4, 2, DType.F16, 16)
-    assert choose_plan(small, chip) == Plan(1, 64, 16, 16, 2)
-    large = Sizes(64, 1, 1024, 1024, 4, 2, DType.F16, 64)
-    plan = choose_plan(large, chip)
+    assert chosen(Sizes(64, 1, 512, 256, 4, 2, DType.F16, 16)) == Plan(1, 64, 16, 16, 2)
+    plan = chosen(Sizes(64, 1, 1024, 1024, 4, 2, DType.F16, 64))
     assert plan is not None
     assert (plan.recurrent, plan.places, plan.batch) == (64, 1, 1)
     assert plan.inputs < 64
-    streamed = choose_plan(Sizes(8, 1, 64, 4096, 4, 1, DType.F16, 256), chip)
+    streamed = chosen(Sizes(8, 1, 64, 4096, 4, 1, DType.F16, 256))
     assert streamed is not None
     assert streamed.recurrent < 256
-    assert choose_plan(Sizes(1, 1, 64, 65536, 4, 1, DType.F16, 4096), chip) is None
+    assert chosen(Sizes(1, 1, 64, 65536, 4, 1, DType.F16, 4096)) is None
+
+
+def chosen(sizes: Sizes) -> Plan | None:
+    """How an LSTM of these sizes is cut."""
+    chip, weights = load_chip("bm1684x"), DdrValue(0, (), sizes.dtype)
+    values = weights, weights, weights, None, (), None, ()
+    emitter = Emitter(chip, Program("", chip.name, ""))
+    steps = choose(emitter, Layer(sizes, lstm, False, False, *values))
+    return None if steps is None else steps.plan
 
 
 def test_a_step_costs_what_its_product_costs() -> None:
