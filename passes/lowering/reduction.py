@@ -10,6 +10,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.tpu import PoolMode
+from xdsl_tpu.passes.lowering.channels import over_channels
 from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import (
     F16,
@@ -95,9 +96,12 @@ def _pool_by_planes(
 def _reduce(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """Reduce of axes 0 and 2 -> Reduce of 2, then of 0: the chip reduces neighbouring axes.
 
-    Every mode is its own second step: the mean of means of equal size, the norm of norms.
+    Every mode is its own second step: the mean of means of equal size, the norm of norms. Channels
+    are reduced as `over_channels` does.
     """
     assert isinstance(op, top.ReduceOp)
+    if (reduced := over_channels(op, ctx)) is not None:
+        return reduced
     shape, name = list(shape_of(op.input)), required_name(op)
     axes = sorted(axis % len(shape) for axis in ints(op.axes))
     runs = _neighbours(axes)

@@ -15,7 +15,6 @@ from xdsl_tpu.passes.canonicalize.swap_dim_inner import TopMultiSwapDimMergeToOn
 from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
 from xdsl_tpu.passes.processor_top_optimize import (
     arithmetic,
-    channel_reductions,
     conv,
     cosine_attention,
     depthwise,
@@ -78,11 +77,7 @@ PATTERNS: PatternTable = {
         Permute5dSplit(),
     ),
     top.PixelNormOp: (pixel_norm.PixelNormToRows(),),
-    top.ReduceOp: (
-        parts.ReduceOfParts(),
-        channel_reductions.ChannelSum(),
-        channel_reductions.ChannelExtreme(),
-    ),
+    top.ReduceOp: (parts.ReduceOfParts(),),
     top.RMSNormOp: (cosine_attention.NormBeforePermute(),),
     top.ReshapeOp: (
         TopReshapeFuse(),

@@ -1,0 +1,86 @@
+"""Reductions over channels, which lie over the lanes: without the way through DDR.
+
+A reduction goes along what a lane holds. Over channels it can only go by way of DDR, where it ends
+a layer group.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.integers import is_integer_tensor
+from xdsl_tpu.passes.graph import has_shapes
+from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
+from xdsl_tpu.passes.lowering.steps import Steps
+from xdsl_tpu.passes.tensors import shape_of
+
+_EXCHANGED = (0, 3, 2, 1)
+"""Channels and columns change places: what the chip transposes within local memory."""
+
+
+def over_channels(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """What a reduction of floats over the channels of images becomes; None for any other."""
+    if not has_shapes(op.input, op.output) or is_integer_tensor(op.input) or ctx.element == INT8:
+        return None
+    axes = ints(op.axes)
+    if len(shape_of(op.input)) != 4 or len(axes) != 1 or axes[0] % 4 != 1:
+        return None
+    match op.mode.data:
+        case "ReduceSum" | "ReduceMean":
+            return _sum(op, ctx)
+        case "ReduceMax" | "ReduceMin":
+            return _extreme(op, ctx)
+        case _:
+            return None
+
+
+def _sum(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """Reduce(x: NxCxHxW) {ReduceMean, axes = [1]} -> Conv2D(x) {1xCx1x1 filter of 1 / C}.
+
+        Reduce  1x64x56x56 -> 1x1x56x56      ->      Conv2D  1x64x56x56, 1x64x1x1 -> 1x1x56x56
+
+    The array sums over lanes. ReduceSum has a filter of ones.
+    """
+    do = Steps(op, ctx)
+    batch, channels, *plane = shape_of(op.input)
+    factor = 1 / channels if op.mode.data == "ReduceMean" else 1.0
+    weight = do.weight("r_filter", np.full((1, channels, 1, 1), factor, np.float32), ctx.element)
+    x = ctx.as_type(op.input, ctx.element)
+    options: dict[str, Any] = {"kernel_shape": (1, 1), "strides": (1, 1), "pads": (0,) * 4}
+    options |= {"group": 1, "with_bias": False}
+    if op.keepdims.value.data:
+        return [do.last(tpu.Conv2DOp, [x, weight], ctx.element, **options)]
+    shape = (batch, 1, *plane)
+    summed = do.step("r_conv", tpu.Conv2DOp, [x, weight], shape, ctx.element, **options)
+    return [do.last(tpu.ReshapeOp, [summed], ctx.element, shape=shape_of(op.output))]
+
+
+def _extreme(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """Reduce(x: NxCxHxW) {ReduceMax, axes = [1]} -> Permute(Reduce(Permute(x)) {axes = [3]}).
+
+                                             Permute  1x64x56x48 -> 1x48x56x64
+        Reduce  1x64x56x48 -> 1x1x56x48  ->  Reduce   1x48x56x64 -> 1x48x56x1
+                                             Permute  1x48x56x1 -> 1x1x56x48
+
+    A row of a lane then has all channels. ReduceMin does the same.
+    """
+    do, element = Steps(op, ctx), ctx.element
+    batch, channels, height, width = shape_of(op.input)
+    turned = do.step(
+        "r_turned",
+        tpu.PermuteOp,
+        [ctx.as_type(op.input, element)],
+        (batch, width, height, channels),
+        element,
+        order=_EXCHANGED,
+    )
+    largest = do.reduced("r_rows", turned, 3, op.mode.data, element)
+    if op.keepdims.value.data:
+        return [do.last(tpu.PermuteOp, [largest], element, order=_EXCHANGED)]
+    shape = (batch, 1, height, width)
+    back = do.step("r_back", tpu.PermuteOp, [largest], shape, element, order=_EXCHANGED)
+    return [do.last(tpu.ReshapeOp, [back], element, shape=shape_of(op.output))]
