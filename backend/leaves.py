@@ -70,6 +70,7 @@ _ELEMENT_WISE = _in_slices(local_elementwise.element_wise, element_views.views)
 LEAVES: dict[type[Operation], Leaf] = {
     **dict.fromkeys((*elementwise.DESCRIPTIONS, *int8.DESCRIPTIONS), _ELEMENT_WISE),
     tpu.A16MatMulOp: Leaf(a16_matmul.a16_matmul),
+    tpu.BestOp: _in_slices(rows.best, row_views.best),
     tpu.ConcatOp: Leaf(moves.moves, move.concat),
     tpu.Conv2DOp: _in_slices(local_by_type.conv2d, conv_view.view),
     tpu.Depth2SpaceOp: Leaf(moves.moves, blocks.depth_to_space),

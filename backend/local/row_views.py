@@ -62,6 +62,15 @@ def row_norm(op: Operation, chip: Chip) -> tuple[Viewed]:
     return (view,)
 
 
+def best(op: Operation, chip: Chip) -> tuple[Viewed]:
+    """The best of rows, of which each lane has as many neighbours; else one over each in turn."""
+    assert isinstance(op, tpu.BestOp)
+    rows = math.prod(shape_of(op)[:-1])
+    view = op.viewed(Lanes(1, rows if rows % chip.lanes else chip.lanes))
+    assert view is not None
+    return (view,)
+
+
 def planes(extent: Extent, chip: Chip) -> Plane:
     """With what is outside over the lanes, or, where it fills fewer, parts of what is inside."""
     outer, size, inner = extent

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl_tpu.backend.kernels import best as best_kernel
 from xdsl_tpu.backend.kernels import norm
 from xdsl_tpu.backend.kernels import reduce as reduction_kernel
 from xdsl_tpu.backend.kernels import softmax as softmax_kernel
@@ -108,7 +109,23 @@ def reduce(context: LocalContext) -> None:
     _, size, inner = reduction_kernel.reduced_extent(op, _shape(context))
     found = lines(x, size, inner, context.chip.eu(F32.bytes))
     types = Types(context.out.dtype, (x.dtype,))
-    _run(context, found, reduction_kernel.describe(op, types, found.plan), [x.tensor], reduced=True)
+    _run(context, found, reduction_kernel.describe(op, types, found.plan), [x.tensor], made=1)
+
+
+def best(context: LocalContext) -> None:
+    """Emit a choice of the best of rows inside the lanes."""
+    op = context.op
+    assert isinstance(op, tpu.BestOp)
+    x, made, size = context.operand(0), op.result_shapes()[0][-1], _shape(context)[-1]
+    found = lines(x, size, 1, eu := context.chip.eu(F32.bytes))
+    plan, tail = found.plan, found.tail
+    if not isinstance(plan, RowReduction):
+        plan, tail = plan_rows(size, 1, eu), (1, size)
+    given = [value for value in context.operands if value is not None]
+    types = Types(context.out.dtype, tuple(value.dtype for value in given))
+    work = best_kernel.describe(op, types, plan)
+    operands = [_seen(context, value.tensor, tail) for value in given]
+    _run(context, Lines(plan, tail), work, operands, made=made)
 
 
 def _shape(context: LocalContext) -> Sequence[int]:
@@ -123,17 +140,18 @@ def _run(
     found: Lines,
     work: ElementWise,
     operands: Sequence[LocalTensor],
-    reduced: bool = False,
+    made: int | None = None,
 ) -> None:
-    """Compute with x and the result seen as the lines want it; lines are never cut."""
+    """Compute with x and the result, which has `made` elements for each line (by default as many),
+    seen as the lines want it; lines are never cut."""
     x, *others = operands
     seen = _seen(context, x, found.tail)
+    along_rows, (height, width) = isinstance(found.plan, RowReduction), found.tail
     tail = found.tail
-    if reduced:
-        statistic = found.plan.statistic(F32).shape((1, 1, *found.tail))
-        tail = statistic[2], statistic[3]
+    if made is not None:
+        tail = (height, made) if along_rows else (made, width)
     out = _seen(context, context.out.tensor, tail)
-    line = found.tail[1] if isinstance(found.plan, RowReduction) and not reduced else None
+    line = width if along_rows and made is None else None
     run(context, work, out, [seen, *others], whole=seen.shape, line=line)
 
 

@@ -194,7 +194,7 @@ from xdsl_tpu.dialects.tpu.quantize import (
     RequantIntAxisOp,
     RequantIntOp,
 )
-from xdsl_tpu.dialects.tpu.rank import RankedOp, RankOp
+from xdsl_tpu.dialects.tpu.rank import BestOp, RankedOp, RankOp
 from xdsl_tpu.dialects.tpu.reduce import ArgOp, CumSumOp, NonZeroOp, ReduceOp, SortOp, TopKOp
 from xdsl_tpu.dialects.tpu.resize import (
     GridSampleInDeformableAttnOp,
@@ -266,8 +266,9 @@ Tpu = Dialect("tpu", *registered(vars()))
 __all__ = [
     "A16GatherOp", "A16MatMulOp", "ActiveMode", "ActiveModeAttr", "ActiveOp", "AddConstOp",
     "AddOp", "AppendOp", "ArgOp", "AttentionOp", "AutoIncreaseOp", "Batch2SpaceOp",
-    "BatchNormBwdOp", "BatchNormTrainOp", "BinaryConstShiftOp", "BinaryShiftOp", "BufferOp",
-    "BufferType", "BufferTypeAttr", "C2CAllReduceOp", "C2CBroadcastOp", "CastAddOp", "CastOp",
+    "BatchNormBwdOp", "BatchNormTrainOp", "BestOp", "BinaryConstShiftOp", "BinaryShiftOp",
+    "BufferOp", "BufferType", "BufferTypeAttr", "C2CAllReduceOp", "C2CBroadcastOp",
+    "CastAddOp", "CastOp",
     "ChunkGatedDeltaRuleOp", "ClipOp", "CompareConstOp", "CompareOp", "CompressAttr",
     "ConcatOp", "ConcatSliceOp", "ConcatVolumeOp", "ConstantFillOp", "Conv2DOp", "Conv3DOp",
     "ConvBwd_WeightOp", "ConvbwdOp", "CopyOp", "CoreBeginOp", "CoreEndOp", "CoreJoinOp",

@@ -3,8 +3,9 @@
 Floats are compared in f32, integers as such. Of equal elements the first one comes first. Positions
 are whole numbers in f32, exact up to 2^24.
 
-Short rows are compared in DDR, all pairs at once; longer ones by ops of their own
-(`tpu.Rank`, `tpu.Ranked`). Of rows that are long beside what is wanted of them most elements need
+A few of each row are found one after the other (`tpu.Best`), many by comparing all pairs: those of
+short rows in DDR, all at once, those of longer ones by ops of their own (`tpu.Rank`, `tpu.Ranked`).
+Of rows that are long beside what is wanted of them most elements need
 not be compared: the k best are in the k groups of neighbours whose best ones are best (of equal
 groups the first), since in front of an element of any other group there are k others already. So
 
@@ -13,7 +14,7 @@ groups the first), since in front of an element of any other group there are k o
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -41,9 +42,19 @@ rows that are ranked one after the other, each by some hundred commands."""
 GROUPS = (4, 8, 16, 32, 64, 128, 256)
 """Neighbours whose best is looked for first."""
 
-_PER_PAIR, _PER_ELEMENT, _PER_ROUND = 5, 200, 3000
+_PER_PAIR, _PER_ELEMENT, _PER_ROUND = 5, 200, 1500
 """Cycles: commands on a line for each element of a lane, their beginnings, and what looking at
 groups first takes in ops of a few elements (docs/hardware/cycles.md has the rules)."""
+
+_PASSES, _PER_CHOICE = 10.5, 20
+"""Passes over the rows of a lane for each element that is chosen from them, one after the other,
+and cycles that beginning them takes."""
+
+PAIRS, CHOICES = 0, 1
+"""Plans without groups: compare all pairs, or choose one after the other."""
+
+LONGEST_CHOICE = 8192
+"""Elements of rows that are chosen from so: eight lines of them are in every lane."""
 
 _PER_ROW, _PER_LINE = 640, 20
 """Cycles that looking at groups first takes for every further row: four more ops come and go, and
@@ -63,9 +74,10 @@ def _top_k(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
             f"{size} integers in each of {outer * inner} rows are too many to rank; cast them to "
             "floats before"
         )
-    if is_integer_tensor(op.input) or (few and size < LONG_ROW):
+    found = plan(size, count, outer * inner, _width(ctx))
+    if is_integer_tensor(op.input) or (few and size < LONG_ROW and found != CHOICES):
         return _by_pairs(do, op, (outer, size, inner), count)
-    if outer * inner > MOST_ROWS or plan(size, count, outer * inner, _width(ctx)) is None:
+    if found is None or (outer * inner > MOST_ROWS and found != CHOICES):
         raise do.refuse(
             f"{count} of {size} elements in each of {outer * inner} rows are too many to rank"
         )
@@ -157,7 +169,9 @@ class Search:
         """The best of each row of x [rows, size] in order, and their `places`, which are their
         positions if none are given; none for what is not wanted."""
         rows, size = shape_of(x)
-        group = plan(size, self.count, rows, _width(self.do.ctx)) or 0
+        group = plan(size, self.count, rows, _width(self.do.ctx))
+        if group == CHOICES:
+            return self._chosen(f"{label}chosen", x, places, wanted)
         if group:
             x, places = self._candidates(f"{label}groups", x, places, group)
             return self.best(f"{label}best_", x, places, wanted)
@@ -166,6 +180,29 @@ class Search:
             places = self.do.weight(f"{label}positions", np.tile(np.arange(size), (rows, 1)))
         values = self._ranked(f"{label}value", x, ranks) if wanted[0] else None
         return values, self._ranked(f"{label}index", places, ranks) if wanted[1] else None
+
+    def _chosen(
+        self, label: str, x: SSAValue, places: SSAValue | None, wanted: tuple[bool, bool]
+    ) -> tuple[SSAValue | None, SSAValue | None]:
+        """As `best`, one element after the other; x is seen with rows that lie over the lanes."""
+        do, (rows, size), count = self.do, shape_of(x), self.count
+        flags = {"largest": self.largest, "values": wanted[0], "places": wanted[1]}
+        shape = (1, rows, sum(wanted) * count)
+        operands = [do.reshaped(f"{label}_rows", x, (1, rows, size), F32)]
+        if places is not None:
+            operands.append(do.reshaped(f"{label}_numbers", places, (1, rows, size), F32))
+        made = do.step(label, tpu.BestOp, operands, shape, count=count, **flags)
+        results: list[SSAValue | None] = []
+        for what, is_wanted in zip(("values", "places"), wanted, strict=True):
+            if not is_wanted:
+                results.append(None)
+                continue
+            start = count * sum(part is not None for part in results)
+            part = made
+            if sum(wanted) > 1:
+                part = do.cut(f"{label}_{what}", made, 2, start, start + count, F32)
+            results.append(do.reshaped(f"{label}_{what}_rows", part, (rows, count), F32))
+        return results[0], results[1]
 
     def _ranked(self, label: str, x: SSAValue | None, ranks: SSAValue) -> SSAValue:
         assert x is not None
@@ -189,9 +226,10 @@ class Search:
         most = do.reshaped(f"{label}_mosts", most, (rows, groups), F32)
         _, chosen = self.best(f"{label}_", most, None, (False, True))
         assert chosen is not None
-        order = do.step(f"{label}_order", tpu.RankOp, [chosen], shape_of(chosen), largest=False)
-        chosen = self._ranked(f"{label}_sorted", chosen, order)
-        index = chosen
+        in_order = replace(self, largest=False)
+        index, _ = in_order.best(f"{label}_sorted_", chosen, None, (True, False))
+        assert index is not None
+        chosen = index
         if rows > 1:
             first = do.weight(f"{label}_first", np.arange(rows).reshape(rows, 1) * groups)
             index = do.step(f"{label}_lines", tpu.AddOp, [chosen, first], shape_of(chosen))
@@ -244,7 +282,7 @@ def _width(ctx: LoweringContext) -> tuple[int, int]:
 
 
 def plan(size: int, count: int, rows: int, width: tuple[int, int]) -> int | None:
-    """How many neighbours to take as a group; 0: rank all elements; None: they are too many."""
+    """How many neighbours to take as a group, or `PAIRS`, or `CHOICES`; None: they are too many."""
     return _cheapest(size, count, rows, width)[1]
 
 
@@ -260,7 +298,10 @@ def _cheapest(size: int, count: int, rows: int, width: tuple[int, int]) -> tuple
     lanes, units = width
     best: tuple[float, int | None] = (math.inf, None)
     if size <= LONGEST_ROW:
-        best = (rows * -(-size // lanes) * (_PER_PAIR * size / units + _PER_ELEMENT), 0)
+        best = (rows * -(-size // lanes) * (_PER_PAIR * size / units + _PER_ELEMENT), PAIRS)
+    if size <= LONGEST_CHOICE:
+        each = -(-rows // lanes) * _PASSES * -(-size // units) + _PER_CHOICE
+        best = min(best, (count * each, CHOICES))
     for group in GROUPS:
         groups = _groups(size, group, lanes)
         left = count * group + size - groups * group

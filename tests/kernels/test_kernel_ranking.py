@@ -7,7 +7,7 @@ from tests.passes.lowering_samples import Sample, X
 
 from xdsl_tpu.backend.kernels import rank
 from xdsl_tpu.dialects import top
-from xdsl_tpu.passes.lowering.top_k import LONG_ROW, plan
+from xdsl_tpu.passes.lowering.top_k import CHOICES, LONG_ROW, LONGEST_CHOICE, PAIRS, plan
 
 WIDTH = (64, 16)
 """Lanes, and f32 numbers that each computes with at a time."""
@@ -50,14 +50,31 @@ def test_groups_of_neighbours(rows: int, size: int, count: int, largest: bool) -
 
 
 @pytest.mark.parametrize(
-    ("size", "count", "rows", "group"),
+    ("size", "count", "rows", "found"),
     [
-        (256, 16, 256, 0),  # 262,497 cycles; 493,553 in groups of 4
-        (512, 20, 512, 4),  # 951,960; 1,490,516 all at once, 1,408,015 in groups of 8
+        (256, 16, 256, CHOICES),  # 17,199 cycles; 262,497 by pairs, 493,553 in groups of 4
+        (512, 20, 512, CHOICES),  # 951,960 in groups of 4; 1,490,516 by pairs
+        (8, 2, 512, CHOICES),  # 8,583 cycles; 47,791 by pairs in DDR
+        (1000, 5, 1, 16),  # 2,231 cycles; 3,208 one after the other
+        (LONGEST_CHOICE, 3000, 1, PAIRS),
     ],
 )
-def test_many_rows_pay_for_each_group(size: int, count: int, rows: int, group: int) -> None:
-    assert plan(size, count, rows, WIDTH) == group
+def test_few_of_many_rows_are_chosen_one_after_the_other(
+    size: int, count: int, rows: int, found: int
+) -> None:
+    assert plan(size, count, rows, WIDTH) == found
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize(("shape", "count"), [((70, 40), 3), ((128, 9), 2), ((1, 300), 4)])
+def test_one_after_the_other(shape: tuple[int, int], count: int, largest: bool) -> None:
+    assert plan(shape[1], count, shape[0], WIDTH) == CHOICES
+    assert_exact(top_k(coarse(*shape), count, largest=largest))
+
+
+def test_rows_too_long_to_choose_from() -> None:
+    assert plan(LONGEST_CHOICE, 1, 1 << 13, WIDTH) == CHOICES
+    assert plan(LONGEST_CHOICE + 1, 1, 1 << 13, WIDTH) != CHOICES
 
 
 def test_all_equal() -> None:

@@ -57,6 +57,11 @@ def made(
     return op.make(name, operand_values, result_types=types, **attributes)
 
 
+def best(source: Shape) -> NamedOp:
+    """The two best of each row, and their places."""
+    return made(tpu.BestOp, [source], (*source[:-1], 4), f32, nones=1, count=2)
+
+
 def out(op: NamedOp) -> SSAValue:
     """The result of an op."""
     return op.results[0]

@@ -4,6 +4,7 @@ import pytest
 from tests.layer_group.op_samples import (
     INT8,
     attention,
+    best,
     binary,
     concat,
     conv,
@@ -94,6 +95,16 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         "attention-of-folded-rows",
         attention((1, 1, 8, 32)),
         "rows of 1x1x8x32 are not its second dimension: 8 in 1 images",
+    ),
+    (
+        "best-of-a-matrix",
+        best((4, 8)),
+        "its rows are of rank 2; only those of rank 3 and 4 are in one lane each",
+    ),
+    (
+        "best-of-rank-5",
+        best((1, 2, 3, 4, 8)),
+        "its rows are of rank 5; only those of rank 3 and 4 are in one lane each",
     ),
     ("tile", made(tpu.TileOp, [(1, 4)], (1, 8), nones=1, tile=[1, 2]), "it has no local form"),
     (
@@ -412,6 +423,8 @@ LOCAL: list[tuple[str, NamedOp]] = [
         made(tpu.RopeOp, [(1, 3, 8, 32), (1, 3, 1, 32), (1, 3, 1, 32)], (1, 3, 8, 32)),
     ),
     ("attention", attention((1, 8, 2, 16))),
+    ("best-of-rank-3", best((1, 4, 8))),
+    ("best-of-rank-4", best((1, 4, 3, 8))),
     ("attention-of-rank-3", attention((1, 8, 32))),
     ("shuffle", made(tpu.ShuffleChannelOp, [(1, 4, 5, 5)], (1, 4, 5, 5), group=2)),
     (

@@ -160,6 +160,12 @@ def reduced(mode: str, *axes: int) -> Build:
     return build
 
 
+def best(case: Case) -> None:
+    """The three best of each row, and their places."""
+    out = (*SHAPE[:-1], 6)
+    case.op("tpu.Best", [case.input("x", SHAPE), NONE], {"count": "3 : i64"}, "y", out)
+
+
 def normalised(case: Case) -> None:
     """A LayerNorm with weight and bias over the last axis."""
     rows = [case.weight(name, (1, 1, 48), 0.5) for name in ("w", "b")]
@@ -198,6 +204,7 @@ CASES: Mapping[str, Build] = {
     "tpu.Add": binary("Add"),
     "tpu.Add stretched": binary("Add", (1, 70, 6, 10)),
     "tpu.AddConst": unary("AddConst", const_val="0.7 : f64"),
+    "tpu.Best": best,
     "tpu.Cast": cast,
     "tpu.Clip": unary("Clip", min="-0.5 : f64", max="0.8 : f64"),
     "tpu.Compare": chosen("Compare", SHAPE, mode='"Greater"'),
@@ -283,7 +290,7 @@ CASES: Mapping[str, Build] = {
 }
 """Op (and form) -> a function of that op alone."""
 
-IN_F32 = {"tpu.Div", "tpu.Reciprocal"}
+IN_F32 = {"tpu.Best", "tpu.Div", "tpu.Reciprocal"}
 """Ops that lowering leaves in f32 in every number format."""
 
 RUNS = [

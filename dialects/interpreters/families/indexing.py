@@ -153,6 +153,18 @@ def ranked(call: Call) -> Array:
     return np.where(hit, x[..., None, :], 0).sum(-1)
 
 
+def best(call: Call) -> Array:
+    """The best elements of each row and their numbers, of equal ones the least first."""
+    x, count = call.tensor(), call.integer("count")
+    given = call.optional(1)
+    numbers = np.cumsum(np.ones_like(x), -1) - 1 if given is None else given
+    order: Array = np.lexsort((numbers, -x if call.flag("largest") else x), axis=-1)[..., :count]
+    parts: dict[str, Array] = {"values": x, "places": numbers.astype(x.dtype)}
+    return np.concatenate(
+        [np.take_along_axis(part, order, -1) for key, part in parts.items() if call.flag(key)], -1
+    )
+
+
 RULES: Final[Rules] = {
     gather: (top.GatherOp, tpu.GatherOp),
     gather_elements: (top.GatherElementsOp, tpu.GatherElementsOp),
@@ -169,6 +181,7 @@ RULES: Final[Rules] = {
     top_k: (top.TopKOp, tpu.TopKOp),
     ranks: (tpu.RankOp,),
     ranked: (tpu.RankedOp,),
+    best: (tpu.BestOp,),
     cumulative_sum: (top.CumSumOp, tpu.CumSumOp),
     non_zero: (top.NonZeroOp, tpu.NonZeroOp),
     reduce: (top.ReduceOp, tpu.ReduceOp, tpu.ShapeReduceOp),

@@ -4,12 +4,10 @@
 // CHECK-LABEL: module @long
 // CHECK: [[TABLE:%[0-9]+]] = "tpu.Reshape"{{.*}} -> tensor<[[GROUPS:[0-9]+]]x[[SIZE:[0-9]+]]xf32> {{.*}}"y_groups_table"
 // CHECK: "tpu.Reduce"{{.*}}axes = [3]{{.*}}"ReduceMax"
-// CHECK: "tpu.Rank"{{.*}}largest = true
-// CHECK: "tpu.Rank"{{.*}}largest = false{{.*}}order"
+// CHECK: "tpu.Best"{{.*}}count = 5 : i64, largest = true{{.*}}values = false
+// CHECK: "tpu.Best"{{.*}}largest = false{{.*}}sorted
 // CHECK: "tpu.Gather"([[TABLE]], {{.*}} -> tensor<5x[[SIZE]]xf32>
-// CHECK: "tpu.Rank"{{.*}}best_{{.*}}ranks"
-// CHECK: "tpu.Ranked"{{.*}}value"
-// CHECK: "tpu.Ranked"{{.*}}index"
+// CHECK: "tpu.Best"({{.*}}, {{.*}}) {{.*}} : (tensor<1x1x[[LEFT:[0-9]+]]xf32>, tensor<1x1x[[LEFT]]xf32>) -> tensor<1x1x10xf32>
 module @long attributes {module.state = "TOP_F32"} {
   func.func @main(%arg0: tensor<1x20000xf32>) -> (tensor<1x5xf32>, tensor<1x5xf32>) {
     %0 = "top.Input"(%arg0) : (tensor<1x20000xf32>) -> tensor<1x20000xf32> loc("x")
@@ -50,16 +48,34 @@ module @turned attributes {module.state = "TOP_F32"} {
 
 // -----
 
-// 127 elements are ranked in DDR, 128 by an op of their own.
+// A few of each row are found one after the other: the values, and behind them the places.
+// CHECK-LABEL: module @few
+// CHECK-NOT: "tpu.Rank
+// CHECK: [[B:%[0-9]+]] = "tpu.Best"{{.*}}count = 3 : i64{{.*}} -> tensor<1x40x6xf32>
+// CHECK: "tpu.Slice"([[B]]{{.*}}offset = [0, 0, 0]{{.*}} -> tensor<1x40x3xf32>
+// CHECK: "tpu.Slice"([[B]]{{.*}}offset = [0, 0, 3]{{.*}} -> tensor<1x40x3xf32>
+// CHECK-NOT: "tpu.Rank
+// CHECK: return
+module @few attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<40x64xf32>) -> (tensor<40x3xf32>, tensor<40x3xf32>) {
+    %0 = "top.Input"(%arg0) : (tensor<40x64xf32>) -> tensor<40x64xf32> loc("x")
+    %1, %2 = "top.TopK"(%0) {axis = 1 : i64, K = 3 : i64} : (tensor<40x64xf32>) -> (tensor<40x3xf32>, tensor<40x3xf32>) loc(fused["y", "places"])
+    return %1, %2 : tensor<40x3xf32>, tensor<40x3xf32>
+  }
+}
+
+// -----
+
+// Many of 127 elements are ranked in DDR, 128 by an op of their own.
 // CHECK-LABEL: module @short
 // CHECK-NOT: "tpu.Rank"
 // CHECK: "tpu.Where"
 // CHECK: return
 module @short attributes {module.state = "TOP_F32"} {
-  func.func @main(%arg0: tensor<1x127xf32>) -> tensor<1x3xf32> {
+  func.func @main(%arg0: tensor<1x127xf32>) -> tensor<1x99xf32> {
     %0 = "top.Input"(%arg0) : (tensor<1x127xf32>) -> tensor<1x127xf32> loc("x")
-    %1, %2 = "top.TopK"(%0) {axis = 1 : i64, K = 3 : i64} : (tensor<1x127xf32>) -> (tensor<1x3xf32>, none) loc(fused["y", "places"])
-    return %1 : tensor<1x3xf32>
+    %1, %2 = "top.TopK"(%0) {axis = 1 : i64, K = 99 : i64} : (tensor<1x127xf32>) -> (tensor<1x99xf32>, none) loc(fused["y", "places"])
+    return %1 : tensor<1x99xf32>
   }
 }
 
@@ -68,10 +84,10 @@ module @short attributes {module.state = "TOP_F32"} {
 // CHECK-LABEL: module @not_short
 // CHECK: "tpu.Rank"
 module @not_short attributes {module.state = "TOP_F32"} {
-  func.func @main(%arg0: tensor<1x128xf32>) -> tensor<1x3xf32> {
+  func.func @main(%arg0: tensor<1x128xf32>) -> tensor<1x99xf32> {
     %0 = "top.Input"(%arg0) : (tensor<1x128xf32>) -> tensor<1x128xf32> loc("x")
-    %1, %2 = "top.TopK"(%0) {axis = 1 : i64, K = 3 : i64} : (tensor<1x128xf32>) -> (tensor<1x3xf32>, none) loc(fused["y", "places"])
-    return %1 : tensor<1x3xf32>
+    %1, %2 = "top.TopK"(%0) {axis = 1 : i64, K = 99 : i64} : (tensor<1x128xf32>) -> (tensor<1x99xf32>, none) loc(fused["y", "places"])
+    return %1 : tensor<1x99xf32>
   }
 }
 
@@ -81,7 +97,7 @@ module @not_short attributes {module.state = "TOP_F32"} {
 // all.
 // CHECK-LABEL: module @first
 // CHECK: "tpu.Gather"
-// CHECK: "tpu.Ranked"
+// CHECK: "tpu.Best"({{.*}}values = false
 module @first attributes {module.state = "TOP_F32"} {
   func.func @main(%arg0: tensor<1x4096xf32>) -> tensor<1x1xf32> {
     %0 = "top.Input"(%arg0) : (tensor<1x4096xf32>) -> tensor<1x4096xf32> loc("x")
