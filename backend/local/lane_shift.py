@@ -25,7 +25,6 @@ from xdsl_tpu.backend.tensor import (
     ceil_div,
     strided,
 )
-from xdsl_tpu.dialects.errors import DoesNotFit
 
 PIXELS = (4096, 1024, 256, 64)
 """How many are moved at a time, largest first: as many as there is room for."""
@@ -68,43 +67,6 @@ def _room(e: Emitter, scratch: Scratch, move: "_Move", copied: int) -> tuple[int
     if least > e.chip.local_bytes // LARGEST_SHARE:
         return None
     return scratch.take(least), sizes[-1]
-
-
-def shuffle_lanes(
-    e: Emitter, scratch: Scratch, out: LocalTensor, x: LocalTensor, group: int
-) -> None:
-    """out = the channels of x as `group` rows, read column by column; both EU-aligned on lane 0.
-
-    Raises TpuError when the chip has no transposition for that, or there is no room for it.
-    """
-    wide = _Wide.of(e, scratch, out, x)
-    if wide is None:
-        raise DoesNotFit("there is no room for elements of two bytes")
-    with wide.around(e):
-        _shuffle(e, scratch, wide.out, wide.x, group)
-
-
-def _shuffle(e: Emitter, scratch: Scratch, out: LocalTensor, x: LocalTensor, group: int) -> None:
-    n, channels, h, w = x.shape
-
-    def buffers(place: int, pixels: int) -> tuple[LocalTensor, LocalTensor]:
-        shape = (1, pixels, 1, channels)
-        read = aligned(e.chip, place, shape, x.dtype)
-        return read, aligned(e.chip, place + aligned_bytes(e.chip, shape, x.dtype), shape, x.dtype)
-
-    sizes = [2 * aligned_bytes(e.chip, (1, size, 1, channels), x.dtype) for size in PIXELS]
-    found = ((scratch.find(size), pixels) for size, pixels in zip(sizes, PIXELS, strict=True))
-    place, at_once = next((one for one in found if one[0] is not None), (None, PIXELS[-1]))
-    place = scratch.take(sizes[-1]) if place is None else place
-    for image in range(n):
-        for piece in cut(h * w, at_once):
-            read, wanted = buffers(place, piece.size)
-            transpose(e, read, _rows(e.chip, x, image, piece, channels))
-            pitch, size = read.strides[1], channels // group
-            shape = (1, piece.size, group, size)
-            source = strided(read.address, shape, (pitch, pitch, size, 1), x.dtype)
-            e.copy(strided(wanted.address, shape, (pitch, pitch, 1, group), x.dtype), source)
-            transpose(e, _rows(e.chip, out, image, piece, channels), wanted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
-from xdsl_tpu.backend.local.lane_shift import shift_lanes, shuffle_lanes
+from xdsl_tpu.backend.local.lane_shift import shift_lanes
 from xdsl_tpu.backend.local.parts import settled
+from xdsl_tpu.backend.local.rearrange import move_elements
 from xdsl_tpu.backend.tensor import Layout, LocalTensor, aligned, strided
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
+from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 
@@ -131,15 +133,14 @@ def _within(x: LocalValue, out: LocalValue, along: Ncdhw, chip: Chip) -> LocalTe
 
 
 def shuffle_channel(context: LocalContext) -> None:
-    """tpu.ShuffleChannel: channels to other lanes, as columns between two transpositions."""
+    """tpu.ShuffleChannel: channels to other lanes, seen as `group` rows and read by columns."""
     op, x, out = context.op, context.operand(0), context.out
     assert isinstance(op, tpu.ShuffleChannelOp)
-    tensors = settled(out.tensor, context.chip), settled(x.tensor, context.chip)
-    whole = x.tensor.shape == out.tensor.shape and x.start == out.start
-    if not whole or any(tensor.layout is not Layout.ALIGNED for tensor in tensors):
-        raise DoesNotFit("channels of a part of an image cannot change lanes where they lie")
-    with context.scratch.temporary():
-        shuffle_lanes(context.emitter, context.scratch, *tensors, op.group.value.data)
+    if x.tensor.shape != out.tensor.shape or x.start != out.start:
+        raise DoesNotFit("channels of another part of an image cannot change lanes")
+    n, c, h, w = x.tensor.shape
+    group = op.group.value.data
+    move_elements(context, IndexMap.permuted((n, group, c // group, h * w), (0, 2, 1, 3)))
 
 
 def swap_dim_inner(context: LocalContext) -> None:

@@ -4,7 +4,9 @@ rows over the lanes  --exchange-->  columns over the lanes  --copy-->  ..  --exc
 """
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
@@ -12,11 +14,17 @@ from xdsl_tpu.backend.local.parts import settled
 from xdsl_tpu.backend.tensor import LocalTensor, align, aligned, ceil_div, strided
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
-from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
+from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
 from xdsl_tpu.dialects.interfaces.lane_moves import LaneCopy, Rows, lane_copies, lane_way
 
 _SCRATCH_BYTES = 16384
 """Bytes per lane of rows that are put together for one exchange, where it could be more."""
+
+_FEW = 3
+"""Lane groups of rows that are exchanged by a command each, where they would have to be put
+together for one: that takes two copies."""
+
+_NO_WAY = "elements leave their lanes in no way that has a kernel"
 
 _LOOPS = 3
 """Loops of one copy besides that over the lanes."""
@@ -47,7 +55,7 @@ class _Side:
         if not dense or tensor.address >> chip.lane_shift or value.depth > 1:
             raise DoesNotFit("elements do not lie one behind the other in their lanes")
         self.context, self.tensor, self.turned = context, tensor, turned
-        self.rows, self.address = Rows(n, c, h * w), tensor.address
+        self.rows, self.address = _rows(value), tensor.address
         self.groups = ceil_div(c, chip.lanes)
         self.pad = align(min(c, chip.lanes), chip.eu(tensor.dtype.bytes))
         self.parts = self.rows.run // turned if turned else 1
@@ -110,9 +118,10 @@ class _Side:
 
     def exchange(self, first: int, columns: int, into_lanes: bool) -> None:
         """Bring columns from `first` on, at most a lane group, over the lanes, or back."""
-        units = self.context.chip.eu(self.tensor.dtype.bytes)
-        most = max(1, _SCRATCH_BYTES // (align(columns, units) * self.tensor.dtype.bytes))
+        chip, width = self.context.chip, self.tensor.dtype.bytes
+        together = max(1, _SCRATCH_BYTES // (align(columns, chip.eu(width)) * width))
         for part, piece in product(range(self.parts), self.pieces()):
+            most = 1 if piece.times <= _FEW else together
             for start in range(0, piece.times, most):
                 count = min(most, piece.times - start)
                 rows = piece.rows + start * piece.by_rows + part * self.turned + first
@@ -159,25 +168,35 @@ def rearrange(context: LocalContext) -> None:
     """
     op = context.op
     assert isinstance(op, tpu.RearrangeOp)
-    movement = op.movement()
-    x, out = context.operand(0), context.out
-    sides = (
-        Rows(x.full.n, x.full.c, x.full.h * x.full.w),
-        Rows(out.full.n, out.full.c, out.full.h * out.full.w),
-    )
-    moves = None if movement is None or len(movement.parts) != 1 else movement.parts[0].map
-    way = None if moves is None else lane_way(moves, *sides)
-    if moves is None or way is None:
-        raise DoesNotFit("elements leave their lanes in no way that has a kernel")
-    source, target = _Side(context, x, way.source), _Side(context, out, way.target)
-    if (source.rows, target.rows) != sides:
+    movement, sides = op.movement(), (context.operand(0), context.out)
+    if movement is None or len(movement.parts) != 1:
+        raise DoesNotFit(_NO_WAY)
+    if any(prod(side.tensor.shape) != prod(side.full) for side in sides):
         raise DoesNotFit("a part of a value cannot be rearranged")
+    move_elements(context, movement.parts[0].map)
+
+
+def move_elements(context: LocalContext, moves: IndexMap) -> None:
+    """Write the elements of the operand's slice to that of the result, in another order.
+
+    Raises DoesNotFit as `rearrange` does.
+    """
+    values = context.operand(0), context.out
+    way = lane_way(moves, *map(_rows, values))
+    if way is None:
+        raise DoesNotFit(_NO_WAY)
+    source, target = map(partial(_Side, context), values, (way.source, way.target))
     distance = 2 * max(source.elements, target.elements)
     copies = lane_copies(moves, list(source.boxes()), list(target.boxes()), distance)
     if copies is None:
-        raise DoesNotFit("elements leave their lanes in no way that has a kernel")
+        raise DoesNotFit(_NO_WAY)
     with context.scratch.temporary():
         _carry_out(context, source, target, copies)
+
+
+def _rows(value: LocalValue) -> Rows:
+    n, c, h, w = value.tensor.shape
+    return Rows(n, c, h * w)
 
 
 def _carry_out(context: LocalContext, source: _Side, target: _Side, copies: list[LaneCopy]) -> None:
