@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from xdsl_tpu.backend.local.context import LocalContext
-from xdsl_tpu.backend.tensor import LocalTensor, aligned
+from xdsl_tpu.backend.tensor import LocalTensor, aligned, strided
 
 _SCRATCH_BYTES = 16384
 """Bytes per lane of what one command exchanges, where it could be more."""
@@ -36,10 +36,24 @@ def exchange(context: LocalContext, x: LocalTensor, out: LocalTensor) -> None:
         with context.scratch.temporary():
             given, made = (_dense(context, part) for part in (source, target))
             if given.address != source.address:
-                context.emitter.copy(given, source)
+                _copy(context, given, source)
             context.emitter.transpose_cw(made, given)
             if made.address != target.address:
-                context.emitter.copy(target, made)
+                _copy(context, target, made)
+
+
+def _copy(context: LocalContext, out: LocalTensor, x: LocalTensor) -> None:
+    """A copy with what lies closer together in both innermost, as gaps between neighbours cost
+    time."""
+    if x.strides[2] + out.strides[2] < x.strides[3] + out.strides[3]:
+        out, x = swapped(out), swapped(x)
+    context.emitter.copy(out, x)
+
+
+def swapped(tensor: LocalTensor) -> LocalTensor:
+    """Rows as columns and columns as rows, where they lie."""
+    (n, c, h, w), (by_n, by_group, by_h, by_w) = tensor.shape, tensor.strides
+    return strided(tensor.address, (n, c, w, h), (by_n, by_group, by_w, by_h), tensor.dtype)
 
 
 def _tiles(context: LocalContext, x: LocalTensor, out: LocalTensor) -> Iterator[_Tile]:
