@@ -1,5 +1,6 @@
 """The pass `fold-rows`."""
 
+import math
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -21,8 +22,9 @@ from xdsl_tpu.passes.module_state import State, chip_of, float_format, require_s
 from xdsl_tpu.passes.pipelines import Settings, passes_behind
 from xdsl_tpu.passes.tensors import functions
 
-GAIN = 0.97
-"""What blocks must bring the measured cycles of a part down to for the whole to be measured."""
+GAIN, SURE = 0.97, 0.8
+"""What blocks must bring the measured cycles of a part down to, and from where on the whole, which
+takes as long to measure as to compile, need not be measured, too."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class FoldRowsPass(ModulePass):
     elements. A filter sees rows of the blocks beside its own, which come from other lanes: filters
     of zeros and ones bring them. One that mixes channels does so within each block. Local memory of
     all lanes holds images then that some would have to store. Blocks are chosen by estimated cycles
-    for `chip`, a name or a `.toml` description, and what they join, then the whole, is measured
-    with them and without. For formats of 8 bits nothing is done.
+    for `chip`, a name or a `.toml` description, and what they join, then, where that gains little,
+    the whole, is measured with them and without. For formats of 8 bits nothing is done.
     """
 
     name = "fold-rows"
@@ -70,7 +72,7 @@ class _Measuring:
     def __init__(self, ctx: Context, chip: Chip, description: str, width: int) -> None:
         self._ctx, self._chip, self._width = ctx, chip, width
         self._settings = Settings(description=description, shortfall=False)
-        self._known: dict[str, bool] = {}
+        self._known: dict[str, float] = {}
 
     def choose(self, func: FuncOp, network: Network, prices: Prices) -> Folds | None:
         """The blocks of each set of a function's values; None where there are to be none."""
@@ -78,32 +80,32 @@ class _Measuring:
         if chosen is None:
             return None
         folds = dict.fromkeys(network.sets(), 1)
+        is_sure = True
         for region in regions_of(func, network, chosen):
-            if self._part_gains(network, region):
+            left = self._left_of_part(network, region)
+            if left < GAIN:
                 folds.update(region.folds)
+                is_sure &= left <= SURE
         if all(blocks == 1 for blocks in folds.values()):
             return None
+        if is_sure:
+            return folds
         ops = [op for op in func.body.block.ops if computes(op)]
         whole = cut_out(ops, "whole")
-        return folds if self._gains(whole, network, Region(ops, folds), self._settings) else None
+        left = self._left(whole, network, Region(ops, folds), self._settings)
+        return folds if left < 1 else None
 
-    def _part_gains(self, network: Network, region: Region) -> bool:
+    def _left_of_part(self, network: Network, region: Region) -> float:
         part = cut_out(region.ops, "region", values=False)
         key = module_text(part, locations=False)
         if key not in self._known:
             settings = replace(self._settings, inner_io=True)
-            self._known[key] = self._gains(part, network, region, settings, GAIN)
+            self._known[key] = self._left(part, network, region, settings)
         return self._known[key]
 
-    def _gains(
-        self,
-        plain: ModuleOp,
-        network: Network,
-        region: Region,
-        settings: Settings,
-        gain: float = 1,
-    ) -> bool:
-        """Whether a region is done earlier in blocks than `plain`, a copy of it that is changed."""
+    def _left(self, plain: ModuleOp, network: Network, region: Region, settings: Settings) -> float:
+        """How much of the cycles of `plain`, a copy of a region that is changed, it takes in
+        blocks; infinite where it cannot be done so."""
         # As `processor-assign` would have said where it has not run.
         plain.attributes.setdefault("module.mode", StringAttr("F16"))
         plain.attributes["module.chip"] = StringAttr(self._chip.instruction_set)
@@ -118,6 +120,6 @@ class _Measuring:
             return measured(self._ctx, module, passes, self._chip).total
 
         try:
-            return cycles(folded) < gain * cycles(plain)
+            return cycles(folded) / cycles(plain)
         except (DoesNotFit, NoKernel):
-            return False
+            return math.inf
