@@ -139,7 +139,7 @@ def of_zeros(sample: Sample, part: float) -> Sample:
 
 
 @pytest.mark.parametrize("mode", ["F32", "F16", "BF16"])
-@pytest.mark.parametrize(("part", "noted"), [(0.75, 0.75), (0.05, 0.05), (0.04, 0.0)])
+@pytest.mark.parametrize(("part", "noted"), [(0.75, 0.75), (0.05, 0.05), (0.04, 0.0), (1, 0.0)])
 def test_a_part_of_a_filter_that_is_zero_is_noted(mode: str, part: float, noted: float) -> None:
     """Not the channels that only fill up the layout."""
     _, op = reordered(of_zeros(conv(40, (5, 40, 5, 5)), part), mode, "use_3ic=false")
