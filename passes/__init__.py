@@ -43,6 +43,7 @@ PASSES: dict[str, PassLoader] = {
     "core-parallel": _lazy("without_effect", "CoreParallelPass"),
     "cut-bands": _lazy("cut_bands", "CutBandsPass"),
     "cut-early": _lazy("linked_dims.cut_early", "CutEarlyPass"),
+    "cut-ends": _lazy("cut_ends", "CutEndsPass"),
     "cut-final-mlir": _lazy("cut_final", "CutFinalMlirPass"),
     "deinit": _lazy("without_effect", "DeinitPass"),
     "dev-parallel": _lazy("without_effect", "DevParallelPass"),

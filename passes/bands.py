@@ -28,7 +28,7 @@ from xdsl_tpu.passes.layer_group.base_groups import why_not_local
 from xdsl_tpu.passes.layer_group.window import Taken, WindowCosts, loading
 from xdsl_tpu.passes.tensors import is_weight, required_name, shape_of
 
-_Windows: TypeAlias = tpu.Conv2DOp | tpu.Pool2DOp
+Windows: TypeAlias = tpu.Conv2DOp | tpu.Pool2DOp
 """Ops whose windows slide over rows."""
 
 ROWS = 2
@@ -44,11 +44,11 @@ LONGEST = 12
 def chains(ops: Sequence[Operation]) -> Iterator[list[Operation]]:
     """Ops one behind the other, from one that reads what nothing computes."""
     for place, op in enumerate(ops):
-        if not _may_be_cut(op) or not _is_input(op.operands[0]):
+        if not may_be_cut(op) or not _is_input(op.operands[0]):
             continue
         chain = [op]
         for behind in ops[place + 1 : place + LONGEST]:
-            if _only_reader(chain[-1].results[0]) is not behind or not _may_be_cut(behind):
+            if only_reader(chain[-1].results[0]) is not behind or not may_be_cut(behind):
                 break
             chain.append(behind)
         yield chain
@@ -60,7 +60,7 @@ def _is_input(value: SSAValue) -> bool:
     return outside and len(list(value.uses)) == 1
 
 
-def _only_reader(value: SSAValue) -> Operation | None:
+def only_reader(value: SSAValue) -> Operation | None:
     """The op that alone reads a value, as its first operand."""
     uses = list(value.uses)
     if len(uses) != 1 or uses[0].index:
@@ -68,7 +68,7 @@ def _only_reader(value: SSAValue) -> Operation | None:
     return uses[0].operation
 
 
-def _may_be_cut(op: Operation) -> bool:
+def may_be_cut(op: Operation) -> bool:
     """Whether rows of an image's result are those of an op of the same kind on fewer rows."""
     if not isinstance(op, LocalGen) or len(op.results) != 1 or why_not_local(op) is not None:
         return False
@@ -77,14 +77,14 @@ def _may_be_cut(op: Operation) -> bool:
         return False
     if not op.may_split("h", GroupType.NORMAL):
         return False
-    if not isinstance(op, _Windows) and not op.has_trait(InOutSameShape):
+    if not isinstance(op, Windows) and not op.has_trait(InOutSameShape):
         return False
     others = [value for value in op.operands[1:] if not is_none(value)]
     return all((is_weight(value) and _is_one_row(value)) or _holds(op) for value in others)
 
 
 def _holds(op: Operation) -> bool:
-    return isinstance(op, _Windows)
+    return isinstance(op, Windows)
 
 
 def _is_one_row(value: SSAValue) -> bool:
@@ -93,18 +93,36 @@ def _is_one_row(value: SSAValue) -> bool:
 
 
 @dataclass(frozen=True)
-class _Bands:
+class Bands:
     """Rows of the operand of the first op of a chain, and of every result, for each band."""
 
     read: list[Range]
     made: list[list[Range]]
 
 
-def _bands(chain: Sequence[Operation], count: int) -> _Bands | None:
-    """Even rows of the last result, and what they need of all before; None when an op makes no
-    part of its result of some rows alone."""
+def even(chain: Sequence[Operation], count: int) -> list[int]:
+    """Where so many bands of the last result begin, as even as can be, and where it ends."""
     rows = shape_of(chain[-1].results[0])[ROWS]
-    ends = [rows * number // count for number in range(count + 1)]
+    return [rows * number // count for number in range(count + 1)]
+
+
+def growing(chain: Sequence[Operation], count: int) -> list[int]:
+    """The same with the first band as high as one of so many, and each of the next twice as high
+    as the one before, but none higher than an eighth: nothing is computed while the first one is
+    loaded, and what bands have in common is computed for both."""
+    rows = shape_of(chain[-1].results[0])[ROWS]
+    ends, height = [0], max(1, rows // count)
+    while height < rows // 8 and ends[-1] + 2 * height < rows:
+        ends.append(ends[-1] + height)
+        height *= 2
+    rest = rows - ends[-1]
+    others = -(-rest // height)
+    return [*ends, *(rows - rest * (others - number) // others for number in range(1, others + 1))]
+
+
+def bands_of(chain: Sequence[Operation], ends: Sequence[int]) -> Bands | None:
+    """Bands of the last result, from each of `ends` to the next, and what they need of all before;
+    None when an op makes no part of its result of some rows alone."""
     made: list[list[Range]] = []
     read: list[Range] = [(start, end - start) for start, end in pairwise(ends)]
     if any(length == 0 for _, length in read):
@@ -118,16 +136,20 @@ def _bands(chain: Sequence[Operation], count: int) -> _Bands | None:
         if any(one is None for one in needed):
             return None
         read = [one for one in needed if one is not None]
-    return _Bands(read, made[::-1])
+    return Bands(read, made[::-1])
 
 
 class Cut:
     """A chain cut into bands, beside the chain, which nothing else is changed for."""
 
-    def __init__(self, chain: Sequence[Operation], bands: _Bands) -> None:
+    def __init__(self, chain: Sequence[Operation], bands: Bands) -> None:
         self.chain, self.bands = chain, bands
         self.reads = [self._rows(number) for number in range(len(bands.read))]
-        self.ops = [op for number in range(len(bands.read)) for op in self._band(number)]
+        self.ops = [
+            op
+            for number, read in enumerate(self.reads)
+            for op in band(chain, bands, number, read.results[0])
+        ]
         count = len(chain)
         last = chain[-1]
         self.whole = tpu.ConcatOp.make(
@@ -140,20 +162,13 @@ class Cut:
     @property
     def is_right(self) -> bool:
         """Whether every op makes as many rows of what it reads as it should."""
-        try:
-            return all(
-                op.result_shapes() == (shape_of(op.results[0]),)
-                for op in self.ops
-                if isinstance(op, _Windows)
-            )
-        except ShapeError:
-            return False
+        return make_their_rows(self.ops)
 
     def _rows(self, number: int) -> Operation:
         value = self.chain[0].operands[0]
         start, length = self.bands.read[number]
         source = shape_of(value)
-        shape = _with_rows(source, length)
+        shape = with_rows(source, length)
         at = (0, 0, start, 0)
         axes = [(Along(n, at=first),) for n, first in zip(shape, at, strict=True)]
         moved = Movement(math.prod(shape), (Moved(0, rectangles(shape, source, axes)),))
@@ -165,23 +180,6 @@ class Cut:
         )
         read.attributes[LAYER] = StringAttr(layer_of(self.chain[0]))
         return read
-
-    def _band(self, number: int) -> Iterator[Operation]:
-        value = self.reads[number].results[0]
-        taken = self.bands.read[number]
-        for op, made in zip(self.chain, self.bands.made, strict=True):
-            part = op.clone()
-            part.operands[0] = value
-            start, length = made[number]
-            result = op.results[0]
-            kind = tensor_like(result, _with_rows(shape_of(result), length))
-            value = Rewriter.replace_value_with_new_type(part.results[0], kind)
-            if isinstance(op, _Windows) and isinstance(part, _Windows):
-                _pad(part, op.windows()[0], taken, made[number])
-            part.location = name_loc(f"{required_name(op)}_rows_{start}")
-            part.attributes[LAYER] = StringAttr(layer_of(op))
-            taken = made[number]
-            yield part
 
     def insert(self) -> None:
         """Put the bands behind the chain, whose result nothing reads then."""
@@ -204,7 +202,39 @@ class Cut:
             op.erase()
 
 
-def _pad(op: _Windows, window: Window, read: Range, made: Range) -> None:
+def band(
+    chain: Sequence[Operation], bands: Bands, number: int, value: SSAValue
+) -> Iterator[Operation]:
+    """The ops of a chain on one of its bands, of which the first reads `value`."""
+    taken = bands.read[number]
+    for op, made in zip(chain, bands.made, strict=True):
+        part = op.clone()
+        part.operands[0] = value
+        start, length = made[number]
+        result = op.results[0]
+        kind = tensor_like(result, with_rows(shape_of(result), length))
+        value = Rewriter.replace_value_with_new_type(part.results[0], kind)
+        if isinstance(op, Windows) and isinstance(part, Windows):
+            _pad(part, op.windows()[0], taken, made[number])
+        part.location = name_loc(f"{required_name(op)}_rows_{start}")
+        part.attributes[LAYER] = StringAttr(layer_of(op))
+        taken = made[number]
+        yield part
+
+
+def make_their_rows(ops: Sequence[Operation]) -> bool:
+    """Whether ops on bands make as many rows of what they read as they should."""
+    try:
+        return all(
+            op.result_shapes() == (shape_of(op.results[0]),)
+            for op in ops
+            if isinstance(op, Windows)
+        )
+    except ShapeError:
+        return False
+
+
+def _pad(op: Windows, window: Window, read: Range, made: Range) -> None:
     """Give an op on a band the padding that its windows see above and below."""
     first = made[0] * window.stride - window.before
     end = first + (made[1] - 1) * window.stride + window.extent
@@ -216,10 +246,11 @@ def _pad(op: _Windows, window: Window, read: Range, made: Range) -> None:
 
 @dataclass(frozen=True)
 class Best:
-    """The first `end` ops of a chain in `count` bands, and what these and the ops behind take."""
+    """The first `end` ops of a chain in bands, which begin at each of `ends`, and what these and
+    the ops behind take."""
 
     end: int
-    count: int
+    ends: Sequence[int]
     taken: Taken
 
 
@@ -234,28 +265,47 @@ def best_bands(
     what they take without any; `ops` are all of the network. None, too, where weights take longer
     than ops, unless less is moved."""
     best: Best | None = None
-    fewest = plain
+    fewest, most = plain, 0
     for end in _ends(chain):
         last = math.inf
         for count in BANDS:
-            cut = cut_into(chain[:end], count)
-            if cut is None:
+            found = _priced(chain, end, even(chain[:end], count), behind, costs)
+            if found is None:
                 break
-            cut.insert()
-            taken = costs.straight([*cut.reads, *cut.ops, cut.whole, *chain[end:], *behind])
-            cut.erase()
-            if taken.cycles < fewest.cycles:
-                best, fewest = Best(end, count, taken), taken
-            if taken.cycles >= last < math.inf:
+            if found.taken.cycles < fewest.cycles:
+                best, fewest, most = found, found.taken, count
+            if found.taken.cycles >= last < math.inf:
                 break
-            last = taken.cycles
+            last = found.taken.cycles
+    end = 0 if best is None else best.end
+    for count in (most, 2 * most) if end else ():
+        found = _priced(chain, end, growing(chain[:end], count), behind, costs)
+        if found is not None and found.taken.cycles < fewest.cycles:
+            best, fewest = found, found.taken
     is_bound = loading(ops, costs.chip) >= costs.computed(ops)
     return None if fewest.moved >= plain.moved and is_bound else best
 
 
-def cut_into(chain: Sequence[Operation], count: int) -> "Cut | None":
-    """A chain in so many bands; None when an op cannot make them."""
-    bands = _bands(chain, count)
+def _priced(
+    chain: Sequence[Operation],
+    end: int,
+    ends: Sequence[int],
+    behind: Sequence[Operation],
+    costs: WindowCosts,
+) -> Best | None:
+    """The first ops of a chain in bands; None when an op cannot make them."""
+    cut = cut_into(chain[:end], ends)
+    if cut is None:
+        return None
+    cut.insert()
+    taken = costs.straight([*cut.reads, *cut.ops, cut.whole, *chain[end:], *behind])
+    cut.erase()
+    return Best(end, ends, taken)
+
+
+def cut_into(chain: Sequence[Operation], ends: Sequence[int]) -> "Cut | None":
+    """A chain in bands that begin at each of `ends`; None when an op cannot make them."""
+    bands = bands_of(chain, ends)
     cut = None if bands is None else Cut(chain, bands)
     return cut if cut is not None and cut.is_right else None
 
@@ -263,10 +313,10 @@ def cut_into(chain: Sequence[Operation], count: int) -> "Cut | None":
 def _ends(chain: Sequence[Operation]) -> Iterator[int]:
     """How many ops of a chain may be cut: whatever follows windows goes with them."""
     for end in range(1, len(chain) + 1):
-        windows = any(isinstance(op, _Windows) for op in chain[:end])
-        if windows and (end == len(chain) or isinstance(chain[end], _Windows)):
+        windows = any(isinstance(op, Windows) for op in chain[:end])
+        if windows and (end == len(chain) or isinstance(chain[end], Windows)):
             yield end
 
 
-def _with_rows(shape: Sequence[int], rows: int) -> tuple[int, ...]:
+def with_rows(shape: Sequence[int], rows: int) -> tuple[int, ...]:
     return (*shape[:ROWS], rows, *shape[ROWS + 1 :])

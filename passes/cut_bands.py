@@ -44,7 +44,7 @@ class CutBandsPass(ModulePass):
             ops, costs = computing_ops(func.body.block), WindowCosts(chip)
             for chain in list(chains(ops)):
                 best = best_bands(chain, (), costs.window(chain), ops, costs)
-                cut = None if best is None else cut_into(chain[: best.end], best.count)
+                cut = None if best is None else cut_into(chain[: best.end], best.ends)
                 if cut is not None:
                     cut.insert()
                     cut.erase_chain()

@@ -9,9 +9,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, lane_steps, rows_of
-from xdsl_tpu.dialects.interfaces.movement import Moved, Movement, movement_of
+from xdsl_tpu.dialects.interfaces.movement import Moved, Movement, single_map
 from xdsl_tpu.passes.graph import tensor_like
 from xdsl_tpu.passes.lane_reductions import reduce_in_lanes
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
@@ -53,22 +52,13 @@ class LaneMovesPass(ModulePass):
                         break
 
 
-def _single(op: Operation) -> IndexMap | None:
-    """What an op does that only moves elements of its first operand."""
-    movement = movement_of(op)
-    if movement is None or movement.border is not None or len(movement.parts) != 1:
-        return None
-    part = movement.parts[0]
-    return part.map if part.operand == 0 else None
-
-
 def _chain(move: Operation) -> Iterator[Operation]:
     """The movement ops behind which something else reads `move`, the last one first; nothing if it
     is none."""
-    if _single(move) is None or not any(_single(user) is None for user in _users(move)):
+    if single_map(move) is None or not any(single_map(user) is None for user in _users(move)):
         return
     op: Operation | None = move
-    while op is not None and _single(op) is not None:
+    while op is not None and single_map(op) is not None:
         yield op
         owner = op.operands[0].owner
         op = owner if isinstance(owner, Operation) else None
@@ -97,9 +87,9 @@ def _is_wanted(chain: Sequence[Operation]) -> bool:
 
 def _join(chain: Sequence[Operation], block: Block) -> bool:
     """Put one op, or two, in the place of a chain, if there is a way for it, and say so."""
-    moves, last = _single(chain[0]), chain[0]
+    moves, last = single_map(chain[0]), chain[0]
     for op in chain[1:]:
-        inner = _single(op)
+        inner = single_map(op)
         assert moves is not None
         assert inner is not None
         moves = moves.after(inner)

@@ -56,7 +56,7 @@ class PartResultsPass(ModulePass):
         if cores_of(op) > 1:
             return
         for func in functions(op):
-            for value in dict.fromkeys(map(_made, _returned(func))):
+            for value in results_of(func):
                 _part(value)
             _order(func, chip)
 
@@ -64,6 +64,11 @@ class PartResultsPass(ModulePass):
 def _returned(func: FuncOp) -> Sequence[SSAValue]:
     last = func.body.block.last_op
     return last.operands if isinstance(last, ReturnOp) else ()
+
+
+def results_of(func: FuncOp) -> list[SSAValue]:
+    """What a function gives, each once, as it is before only its shape changes."""
+    return list(dict.fromkeys(map(_made, _returned(func))))
 
 
 def _made(value: SSAValue) -> SSAValue:

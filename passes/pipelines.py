@@ -209,6 +209,7 @@ _FINAL = (
     Step("subnet-divide", required=True),
     Step("lane-moves", _only_in_groups),
     Step("cut-bands", _in_groups),
+    Step("cut-ends", _in_groups),
     Step("part-results", _in_groups),
     Step("op-reorder"),
     Step("layer-group", _grouped),

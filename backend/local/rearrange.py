@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
 from xdsl_tpu.backend.local.parts import settled
-from xdsl_tpu.backend.tensor import LocalTensor, align, aligned, ceil_div, strided
+from xdsl_tpu.backend.local.turned_copy import Copy, copy_in_lanes
+from xdsl_tpu.backend.tensor import align, aligned, ceil_div, strided
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
@@ -232,15 +233,15 @@ def _copy(context: LocalContext, source: _Side, target: _Side, copy: LaneCopy, f
     for index in product(*(range(digit.extent) for digit in outer)):
         to = copy.to + sum(i * digit.to for i, digit in zip(index, outer, strict=True))
         at = copy.at + sum(i * digit.at for i, digit in zip(index, outer, strict=True))
-        ends: list[LocalTensor] = []
-        for side, position, steps in (
-            (target, to, [d.to for d in loops]),
-            (source, at, [d.at for d in loops]),
-        ):
-            strides = (steps[0], 0, steps[1], steps[2])
-            place = strided(side.at(low, position), shape, strides, side.tensor.dtype)
-            ends.append(settled(place, context.chip))
-        context.emitter.copy(*ends)
+        (n_to, h_to, w_to), (n_at, h_at, w_at) = zip(*((d.to, d.at) for d in loops), strict=True)
+        whole = Copy(
+            shape,
+            target.at(low, to),
+            (n_to, 0, h_to, w_to),
+            source.at(low, at),
+            (n_at, 0, h_at, w_at),
+        )
+        copy_in_lanes(context, whole, source.tensor.dtype)
 
 
 def _loops(digits: tuple[Digit, ...]) -> tuple[list[Digit], list[Digit]]:

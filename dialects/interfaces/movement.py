@@ -104,6 +104,15 @@ def movement_of(op: Operation) -> Movement | None:
         return None
 
 
+def single_map(op: Operation) -> IndexMap | None:
+    """What an op does that only moves elements of its first operand; None of all others."""
+    movement = movement_of(op)
+    if movement is None or movement.border is not None or len(movement.parts) != 1:
+        return None
+    part = movement.parts[0]
+    return part.map if part.operand == 0 else None
+
+
 def in_bounds(movement: Movement, sizes: Sequence[int]) -> bool:
     """Whether all boxes stay within the result and within operands of these sizes."""
     for part in movement.parts:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -9,7 +10,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import MergesTaps
-from xdsl_tpu.dialects.names import fused_loc
+from xdsl_tpu.dialects.names import LAYER, fused_loc, layer_of
 from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
 from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
 from xdsl_tpu.passes.layer_group.model import Group
@@ -96,7 +97,7 @@ class _Builder:
         slices = self.slices[value]
         constant = all(len(slices.along(axis)) == 1 for axis in AXES)
         held = slices.hold or (is_weight(value) and self.group.is_straight and constant)
-        return tpu.LoadOp.make(
+        load = tpu.LoadOp.make(
             f"load_{required_name(value)}",
             [value],
             result_types=[value.type],
@@ -104,6 +105,8 @@ class _Builder:
             use_3ic_optimize=self._merged_lanes(value),
             ginfo=self._ginfo(value, self.load_stage, self.ids["load", value]),
         )
+        _of_layer(load, value, "load_")
+        return load
 
     def _merged_lanes(self, value: SSAValue) -> int:
         """What the op that reads the value with filter taps as channels says of them."""
@@ -114,12 +117,14 @@ class _Builder:
         return 0
 
     def _store(self, value: SSAValue) -> tpu.StoreOp:
-        return tpu.StoreOp.make(
+        store = tpu.StoreOp.make(
             required_name(value),
             [value, self.none.output],
             result_types=[value.type],
             ginfo=self._ginfo(value, self.store_stage, self.ids["store", value]),
         )
+        _of_layer(store, value)
+        return store
 
     def _place(self, op: Operation) -> None:
         """Give an op its ginfo, from its first result."""
@@ -154,3 +159,9 @@ def _axes(slices: ValueSlices) -> dict[str, Sequence[int]]:
         fields[f"{axis}_idx"] = [start for start, _ in parts]
         fields[f"{axis}_slice"] = [length for _, length in parts]
     return fields
+
+
+def _of_layer(transfer: Operation, value: SSAValue, label: str = "") -> None:
+    """Name the layer of a transfer where its value is a part of what a layer makes."""
+    if isinstance(value.owner, Operation) and LAYER in value.owner.attributes:
+        transfer.attributes[LAYER] = StringAttr(f"{label}{layer_of(value.owner)}")
