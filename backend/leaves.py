@@ -19,7 +19,6 @@ from xdsl_tpu.backend.kernels import (
     moves,
     rank,
     recurrent,
-    rope,
 )
 from xdsl_tpu.backend.kernels.int8 import elementwise as int8
 from xdsl_tpu.backend.kernels.support import KernelContext
@@ -36,6 +35,7 @@ from xdsl_tpu.backend.local import (
     rearrange,
     reduce_ways,
     resample,
+    rope,
     row_views,
     rows,
     scan,
@@ -43,7 +43,6 @@ from xdsl_tpu.backend.local import (
 )
 from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
-from xdsl_tpu.backend.local import rope as local_rope
 from xdsl_tpu.backend.local.alone import Cheapest, InSlices
 from xdsl_tpu.backend.local.context import LocalKernel
 from xdsl_tpu.backend.local.problem import View, as_it_stands
@@ -98,7 +97,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.ResampleOp: _in_slices(resample.resample),
     tpu.ReshapeOp: Leaf(moves.moves, move.reshape),
     tpu.ReverseOp: Leaf(moves.moves),
-    tpu.RopeOp: _in_slices(local_rope.rope, rope.view),
+    tpu.RopeOp: _in_slices(rope.rope, rope.view),
     tpu.ScatterNDOp: Leaf(index.scatter_rows),
     tpu.ShuffleChannelOp: Leaf(moves.moves, move.shuffle_channel),
     tpu.SliceOp: Leaf(moves.moves, move.slice_),

@@ -7,22 +7,14 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter, Window
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.clamp import Clamp
-from xdsl_tpu.backend.kernels.lanes import one_window_a_row, window_of
+from xdsl_tpu.backend.kernels.lanes import one_window_a_row
 from xdsl_tpu.backend.kernels.tiling import Piece
-from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
+from xdsl_tpu.backend.local.context import LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.move import copy_channels
 from xdsl_tpu.backend.local.parts import Part, parts, settled
-from xdsl_tpu.backend.local.views import (
-    conv_axes,
-    covered,
-    group_pieces,
-    merged_views,
-    sliding,
-)
+from xdsl_tpu.backend.local.views import conv_operand, group_pieces
 from xdsl_tpu.backend.tensor import Layout, LocalTensor, aligned_bytes, compact
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import DoesNotFit
-from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 
 
 def conv2d(context: LocalContext) -> None:
@@ -37,7 +29,7 @@ def conv2d(context: LocalContext) -> None:
     x, filters, bias = context.operand(0), context.operand(1), context.optional(2)
     groups = op.group.value.data
     depthwise = groups > 1 and groups == x.full.c == context.out.full.c
-    source, window = _operand(context, op, x)
+    source, window = conv_operand(context, op, context.out)
     clamp = Clamp.of(op.do_relu, op.relu_limit)
     out = context.out.tensor
     if groups > 1 and not depthwise and x.tensor.shape[1] == x.full.c:
@@ -107,23 +99,6 @@ def _dense(context: LocalContext, table: LocalTensor) -> LocalTensor:
 
 def _on_lane_0(tensor: LocalTensor, chip: Chip) -> bool:
     return tensor.address >> chip.lane_shift == 0
-
-
-def _operand(context: LocalContext, op: tpu.Conv2DOp, x: LocalValue) -> tuple[LocalTensor, Window]:
-    """What the command slides over, and the window."""
-    rows, columns = conv_axes(op, context.chip.lanes)
-    if any(op.merged_taps()):
-        if x.form is not Form.MERGED:
-            raise DoesNotFit(
-                "its filter taps are merged into the channels (use_3ic_optimize), but its operand "
-                "does not come from a load of its own"
-            )
-        n, c, h, w = context.out.tensor.shape
-        sizes = Ncdhw(n, c, 1, h, w)
-        views = merged_views(op, context.out.start, sizes, context.chip.lanes)
-        return x.tensor, window_of(*views)
-    place = sliding(x, context.out, rows, columns)
-    return covered(context.emitter, x.tensor, place, context.scratch), place.window
 
 
 def _within(context: LocalContext, table: LocalValue, channels: Piece) -> Piece:

@@ -12,14 +12,13 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter, Window
 from xdsl_tpu.backend.kernels.int8.coefficients import Coefficients, convolve, filter_of, layout_of
-from xdsl_tpu.backend.kernels.lanes import window_of
 from xdsl_tpu.backend.kernels.support import DdrValue
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, load_cycles
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.parts import Part
 from xdsl_tpu.backend.local.transfer import STREAMED_BYTES
-from xdsl_tpu.backend.local.views import conv_axes, covered, group_pieces, merged_views, sliding
+from xdsl_tpu.backend.local.views import conv_operand, group_pieces
 from xdsl_tpu.backend.tensor import (
     DType,
     GlobalTensor,
@@ -32,7 +31,6 @@ from xdsl_tpu.backend.tensor import (
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import DoesNotFit
-from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout
 from xdsl_tpu.dialects.interpreters.layouts import WIDEST_ROW
 
@@ -57,22 +55,18 @@ def conv2d(context: LocalContext) -> None:
     # Their places are counted from the first channel of the slice.
     first = (weight.start.c - context.out.start.c) // context.chip.lanes
     parts = Coefficients(kind, weight.tensor.address, first)
-    if any(op.merged_taps()):
-        _merged(context, op, x, parts)
-        return
-    rows, columns = conv_axes(op, context.chip.lanes)
     images, channels = context.out.tensor.shape[:2]
     pieces = group_pieces(channels, images, context.chip.lanes)
-    for out in _row_pieces(context, pieces[0]):
+    whole = any(op.merged_taps())
+    for out in (context.out,) if whole else _row_pieces(context, pieces[0]):
         with context.scratch.temporary():
-            place = sliding(x, out, rows, columns)
-            source = covered(context.emitter, x.tensor, place, context.scratch)
+            source, window = conv_operand(context, op, out)
             for channels in pieces:
                 operand = source
                 if apart:
                     own = _inputs_of(context, x, groups, channels)
                     operand = Part(Piece(0, source.shape[0]), own).of(source, context.chip)
-                _piece(context, out.tensor, operand, parts, channels, place.window)
+                _piece(context, out.tensor, operand, parts, channels, window)
 
 
 def _begin_on_lane_0(context: LocalContext, x: LocalValue, groups: int) -> bool:
@@ -166,20 +160,6 @@ def _streamed(part: CoefficientLayout, step: int, head: int, chip: Chip) -> list
     places = min(quick, key=lambda one: sum(ways[one]))
     ends = [head + (one.start + one.size) * part.row for one in cut(part.places, places)]
     return [(at, at, end - at) for at, end in pairwise((0, *ends))]
-
-
-def _merged(context: LocalContext, op: tpu.Conv2DOp, x: LocalValue, parts: Coefficients) -> None:
-    """Taps of the filter lie in the lanes: all rows at once."""
-    if x.form is not Form.MERGED:
-        raise DoesNotFit(
-            "its filter taps are merged into the channels (use_3ic_optimize), but its operand "
-            "does not come from a load of its own"
-        )
-    n, c, h, w = context.out.tensor.shape
-    sizes = Ncdhw(n, c, 1, h, w)
-    views = merged_views(op, context.out.start, sizes, context.chip.lanes)
-    for channels in group_pieces(c, n, context.chip.lanes):
-        _piece(context, context.out.tensor, x.tensor, parts, channels, window_of(*views))
 
 
 def _piece(

@@ -8,11 +8,10 @@ from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
 from xdsl_tpu.backend.local.matmul import (
     bias_of,
-    check_matrices,
     matrix_of,
+    operands_of_images,
     part_of,
     per_head,
-    turned_matrix,
 )
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned_bytes, ceil_div
 from xdsl_tpu.dialects import tpu
@@ -33,24 +32,11 @@ def matmul(context: LocalContext) -> None:
     with context.scratch.temporary():
         if op.hdim_is_batch.value.data:
             per_head(context, op, factor)
-        else:
-            _per_image(context, op, left, right, factor)
-
-
-def _per_image(
-    context: LocalContext, op: tpu.MatMulOp, left: LocalValue, right: LocalValue, factor: Factor
-) -> None:
-    """One matrix per image; a right operand with one image serves all."""
-    out, bias = context.out.tensor, context.optional(2)
-    turned = bool(op.right_transpose.value.data)
-    check_matrices(op, left.tensor, right.tensor, out)
-    for image in range(out.shape[0]):
-        with context.scratch.temporary():
-            rows = matrix_of(left.tensor, image if left.tensor.shape[0] > 1 else 0)
-            if op.left_transpose.value.data:
-                rows = turned_matrix(context, rows)
-            columns = matrix_of(right.tensor, image if right.tensor.shape[0] > 1 else 0)
-            _product(context, matrix_of(out, image), rows, columns, turned, bias, factor)
+            return
+        turned, bias = bool(op.right_transpose.value.data), context.optional(2)
+        for image, rows, columns in operands_of_images(context, op, left, right):
+            out = matrix_of(context.out.tensor, image)
+            _product(context, out, rows, columns, turned, bias, factor)
 
 
 def _product(

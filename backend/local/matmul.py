@@ -1,7 +1,7 @@
 """`tpu.MatMul` on slices: rows on the lanes, image by image, or head by head."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
@@ -54,29 +54,38 @@ def matmul(context: LocalContext) -> None:
 def _per_image(
     context: LocalContext, op: tpu.MatMulOp, left: LocalValue, right: LocalValue
 ) -> None:
-    """One matrix per image; a right operand with one image serves all."""
+    """One matrix per image."""
     chip, out = context.chip, context.out.tensor
-    turned = bool(op.right_transpose.value.data)
     bias = context.optional(2)
     clamp = Clamp.of(op.do_relu, op.relu_limit)
-    check_matrices(op, left.tensor, right.tensor, out)
-    for image in range(out.shape[0]):
+    by_rows = bool(op.right_transpose.value.data) and left.dtype is not DType.F32
+    for image, rows, columns in operands_of_images(context, op, left, right):
+        target = matrix_of(out, image)
+        for group in cut(target.shape[1], _rows_at_once(context, target, bias, clamp)):
+            row = None if bias is None else bias_of(context, bias, group.size)
+            part, some = part_of(chip, target, group), part_of(chip, rows, group)
+            total = context.partial and part_of(
+                chip, matrix_of(context.partial.total, image), group
+            )
+            _product(context, part, some, columns, by_rows, row, clamp, total)
+
+
+def operands_of_images(
+    context: LocalContext, op: tpu.MatMulOp, left: LocalValue, right: LocalValue
+) -> Iterator[tuple[int, LocalTensor, LocalTensor]]:
+    """Each image and its matrices; a right operand with one image serves all. Turned are left ones
+    whose columns lie on the lanes, and right ones of f32 whose rows would have to be read."""
+    check_matrices(op, left.tensor, right.tensor, context.out.tensor)
+    turned = bool(op.right_transpose.value.data) and left.dtype is DType.F32
+    for image in range(context.out.tensor.shape[0]):
         with context.scratch.temporary():
             rows = matrix_of(left.tensor, image if left.tensor.shape[0] > 1 else 0)
             if op.left_transpose.value.data:
                 rows = turned_matrix(context, rows)
             columns = matrix_of(right.tensor, image if right.tensor.shape[0] > 1 else 0)
-            if turned and left.dtype is DType.F32:
+            if turned:
                 columns = turned_matrix(context, columns)
-            by_rows = turned and left.dtype is not DType.F32
-            target = matrix_of(out, image)
-            for group in cut(target.shape[1], _rows_at_once(context, target, bias, clamp)):
-                row = None if bias is None else bias_of(context, bias, group.size)
-                part, some = part_of(chip, target, group), part_of(chip, rows, group)
-                total = context.partial and part_of(
-                    chip, matrix_of(context.partial.total, image), group
-                )
-                _product(context, part, some, columns, by_rows, row, clamp, total)
+            yield image, rows, columns
 
 
 def _per_line(

@@ -1,15 +1,51 @@
-"""`tpu.Rope` on slices: tokens in the lanes, the heads of each behind one another."""
+"""`tpu.Rope`: pairs of elements of every head turned by the angle of the token's position.
 
-from xdsl_tpu.backend.kernels.rope import rotate
+x * cosine + rotated(x) * sine, every product and the sum rounded to the element type. The two
+elements of a pair lie side by side or half a head apart. Tokens lie in the lanes, the heads of each
+behind one another.
+"""
+
+import math
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.emitter import Arith, Emitter
+from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import LocalContext
 from xdsl_tpu.backend.local.elementwise import aligned_operand
 from xdsl_tpu.backend.local.parts import Part
 from xdsl_tpu.backend.local.views import group_pieces
-from xdsl_tpu.backend.tensor import aligned_bytes
+from xdsl_tpu.backend.tensor import LocalTensor, aligned_bytes, strided
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import DoesNotFit
+from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
+from xdsl_tpu.dialects.interfaces.lane_view import Viewed
+from xdsl_tpu.dialects.interfaces.shape import Shape, known_shape
 from xdsl_tpu.dialects.tpu import RopeMode
+
+
+def view(op: Operation, chip: Chip) -> tuple[Viewed]:
+    """x [.., tokens, heads, size] with tokens over the lanes, or, where there are more of these,
+    heads, to which the angles of their token are then repeated.
+
+    Raises NoKernel for other shapes and for `force_f32`.
+    """
+    assert isinstance(op, tpu.RopeOp)
+    shape, *angles = (known_shape(value.type) or () for value in op.operands)
+    *_, heads, size = (1, *shape)
+    tokens = math.prod(shape) // (heads * size)
+    fits = all(math.prod(one) == tokens * size for one in angles)
+    if not fits or size % 2 or op.force_f32.value.data:
+        raise NoKernel(f"{where(op)}: sine {angles[0]} and cosine {angles[1]} for {shape}")
+    seen: Shape
+    angle: Shape
+    if tokens < heads:
+        seen, angle = (tokens, heads, 1, size), (tokens, 1, 1, size)
+    else:
+        seen, angle = (1, tokens, heads, size), (1, tokens, 1, size)
+    return (Viewed((seen, angle, angle), seen),)
 
 
 def rope(context: LocalContext) -> None:
@@ -33,4 +69,27 @@ def rope(context: LocalContext) -> None:
         with scratch.temporary():
             tensors = [piece.of(tensor, chip) for tensor in (out, x, sine, cosine)]
             spare = [scratch.aligned(tensors[0].shape, out.dtype) for _ in range(2)]
-            rotate(context.emitter, tensors, spare, paired)
+            _rotate(context.emitter, tensors, spare, paired)
+
+
+def _rotate(
+    e: Emitter, tensors: Sequence[LocalTensor], spare: Sequence[LocalTensor], paired: bool
+) -> None:
+    """out, x, sine and cosine in local memory, of which the angles may be stretched; two tensors
+    like `out` to spare."""
+    out, x, sine, cosine = tensors
+    straight, turned = spare
+
+    def half(tensor: LocalTensor, which: int) -> LocalTensor:
+        """The first or second elements of all pairs."""
+        n, c, h, w = tensor.shape
+        by_n, by_c, by_h, _ = tensor.strides
+        step, first = (2, which) if paired else (1, which * w // 2)
+        strides = (by_n, by_c, by_h, step)
+        return strided(tensor.at(w=first), (n, c, h, w // 2), strides, tensor.dtype)
+
+    e.arith(Arith.MUL, straight, x, cosine)
+    for which, kind in ((0, Arith.SUB), (1, Arith.ADD)):
+        here = half(turned, which)
+        e.arith(Arith.MUL, here, half(x, 1 - which), half(sine, which))
+        e.arith(kind, half(out, which), half(straight, which), here)

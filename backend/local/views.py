@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.emitter import Emitter, Window
-from xdsl_tpu.backend.kernels.lanes import View, view_columns, view_rows
+from xdsl_tpu.backend.kernels.lanes import View, view_columns, view_rows, window_of
 from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.kernels.tiling import Axis, Piece, check_window
-from xdsl_tpu.backend.local.context import LocalValue, Scratch
+from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import LocalTensor, Shape4, ceil_div
 from xdsl_tpu.dialects import tpu
@@ -105,6 +105,26 @@ def covered(emitter: Emitter, x: LocalTensor, place: Sliding, scratch: Scratch) 
     copy = scratch.aligned(part.shape, x.dtype)
     emitter.copy(copy, part)
     return copy
+
+
+def conv_operand(
+    context: LocalContext, conv: tpu.Conv2DOp, out: LocalValue
+) -> tuple[LocalTensor, Window]:
+    """What a convolution slides over for a slice of its result, and the window.
+
+    Raises DoesNotFit for merged taps of an operand that is not loaded by the group.
+    """
+    x, chip = context.operand(0), context.chip
+    if any(conv.merged_taps()):
+        if x.form is not Form.MERGED:
+            raise DoesNotFit(
+                "its filter taps are merged into the channels (use_3ic_optimize), but its operand "
+                "does not come from a load of its own"
+            )
+        n, c, h, w = out.tensor.shape
+        return x.tensor, window_of(*merged_views(conv, out.start, Ncdhw(n, c, 1, h, w), chip.lanes))
+    place = sliding(x, out, *conv_axes(conv, chip.lanes))
+    return covered(context.emitter, x.tensor, place, context.scratch), place.window
 
 
 def group_pieces(channels: int, images: int, lanes: int) -> list[Piece]:
