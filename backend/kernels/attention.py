@@ -10,12 +10,11 @@ from xdsl_tpu.backend.kernels.attention_plan import (
     Mask,
     Mix,
     Problem,
-    Sizes,
     Step,
     Tiling,
 )
 from xdsl_tpu.backend.kernels.attention_tiles import Layer
-from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, LocalMemory, where
+from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import (
     GlobalTensor,
@@ -106,15 +105,6 @@ class _Streamed(Layer):
     def __init__(self, context: KernelContext, problem: Problem, tiling: Tiling) -> None:
         super().__init__(context.emitter, context.memory(), problem, tiling)
 
-    def _take(self, memory: LocalMemory, sizes: Sizes) -> None:
-        def several(count: int, size: int) -> list[int]:
-            return [memory.take(size) for _ in range(count)]
-
-        self._q, self._out = several(2, sizes.q), several(2, sizes.out)
-        self._mask = several(2, sizes.mask)
-        self._k, self._v = (several(sizes.kv_buffers, s) for s in (sizes.k, sizes.v))
-        super()._take(memory, sizes)
-
     def run(self) -> None:
         """Emit everything; loads of the next step stand before the store of the one before."""
         self.prepare()
@@ -128,24 +118,24 @@ class _Streamed(Layer):
                 self._store(work[index - 2])
 
     def queries(self, step: Step) -> LocalTensor:
-        return self._dense(self._q[step.q_slot], self._rows(self.problem.q, step))
+        return self._dense(self._at.q[step.q_slot], self._rows(self.problem.q, step))
 
     def keys(self, step: Step) -> LocalTensor:
         source = self.problem.k.tile(step.batch, step.block, step.heads)
-        return self._dense(self._k[step.kv_slot], source)
+        return self._dense(self._at.k[step.kv_slot], source)
 
     def values(self, step: Step) -> LocalTensor:
         source = self.problem.v.tile(step.batch, step.block, step.heads)
-        return self._dense(self._v[step.kv_slot], source)
+        return self._dense(self._at.v[step.kv_slot], source)
 
     def result(self, step: Step) -> LocalTensor:
-        return self._dense(self._out[step.q_slot], self._rows(self.problem.out, step))
+        return self._dense(self._at.out[step.q_slot], self._rows(self.problem.out, step))
 
     def mask(self, step: Step) -> LocalTensor:
         source, by_row = self._masked(step)
         heads, rows, _, keys = source.shape
         rows = rows if by_row else min(self.chip.lanes, step.rows.size)
-        return aligned(self.chip, self._mask[step.slot], (heads, rows, 1, keys), source.dtype)
+        return aligned(self.chip, self._at.mask[step.slot], (heads, rows, 1, keys), source.dtype)
 
     def _masked(self, step: Step) -> tuple[GlobalTensor, int]:
         """The mask in DDR, and how far apart its rows are, 0 if it has one."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.attention_plan import Problem, Sizes, Step, Tiling, steps
+from xdsl_tpu.backend.kernels.attention_plan import Problem, Step, Tiling, room_bytes, steps
 from xdsl_tpu.backend.kernels.sequences.score_rows import scores_cycles
 from xdsl_tpu.backend.kernels.tiling import Piece, pipeline_cycles
 from xdsl_tpu.backend.kernels.transfer import load_cycles, store_cycles
@@ -30,8 +30,8 @@ def choose_small(problem: Problem, chip: Chip) -> Tiling | None:
     tiling fits what operands leave of local memory."""
     priced: list[tuple[float, int, Tiling]] = []
     for tiling in _candidates(problem, chip):
-        size = Sizes.of(problem, tiling, chip).total
-        if HALF * size <= chip.local_bytes:
+        size = room_bytes(problem, tiling, chip)
+        if size is not None and HALF * size <= chip.local_bytes:
             priced.append((estimate(problem, tiling, chip), size, tiling))
     if not priced:
         return None
@@ -65,7 +65,7 @@ def _candidates(problem: Problem, chip: Chip) -> Iterator[Tiling]:
                     if together > 1 and lines > _MOST_LINES and not problem.mixes:
                         break
                     tiling = Tiling(few, tall, block, together)
-                    if Sizes.of(problem, tiling, chip).total <= chip.local_bytes:
+                    if room_bytes(problem, tiling, chip) is not None:
                         found = True
                         yield tiling
         if found and block < _LONGEST_BLOCK:

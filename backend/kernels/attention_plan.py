@@ -10,7 +10,9 @@ from functools import cached_property
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.attention_products import turned_bytes
+from xdsl_tpu.backend.kernels.mapping import TABLE_BYTES
 from xdsl_tpu.backend.kernels.sequences.score_rows import scores_bytes
+from xdsl_tpu.backend.kernels.support import LocalMemory
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.tensor import (
     DType,
@@ -19,6 +21,7 @@ from xdsl_tpu.backend.tensor import (
     aligned_bytes,
     ceil_div,
 )
+from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.precision import Precision
 
 RANGE_ROWS = 64
@@ -256,89 +259,69 @@ def common(a: Piece, b: Piece) -> Piece:
     return Piece(start, max(0, min(a.end, b.end) - start))
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Bytes per lane of each buffer. Those that transfers fill come twice, but for keys and values
-    that are loaded only once."""
+class Room:
+    """Where everything lies that tiles of this size need. What transfers fill comes twice, but for
+    keys and values that are loaded only once; of operands that are `held` there is nothing."""
 
-    q: int
-    k: int
-    v: int
-    mask: int
-    out: int
-    q_slots: int
-    k_slots: int
-    v_slots: int
-    sums: int
-    statistics: int
-    ones: int
-    turned: int
-    wide_mask: int
-    scores: tuple[int, ...]
-    kv_buffers: int
-    sum_buffers: int
-
-    @classmethod
-    def of(cls, problem: Problem, tiling: Tiling, chip: Chip) -> "Sizes":
-        """For tiles of this size."""
-        size, queries = problem.dtype.bytes, tiling.heads * problem.group
+    def __init__(self, memory: LocalMemory, problem: Problem, tiling: Tiling) -> None:
+        """Raises DoesNotFit."""
+        chip, size, queries = memory.chip, problem.dtype.bytes, tiling.heads * problem.group
         rows, keys = min(tiling.rows, problem.q.rows), min(tiling.keys, problem.k.rows)
-        groups = ceil_div(rows, chip.lanes)
+        groups, depth, width = ceil_div(rows, chip.lanes), problem.k.columns, problem.v.columns
+
+        def several(count: int, size: int) -> list[int]:
+            return [memory.take(size) for _ in range(count)]
 
         def dense(count: int, columns: int) -> int:
             return ceil_div(count, chip.lanes) * align(columns * size, chip.eu_bytes)
 
-        def tile(part: Heads, count: int, some: int) -> int:
-            if problem.held:
-                return 0
-            return aligned_bytes(
-                chip, part.tile(0, Piece(0, count), Piece(0, some)).shape, part.dtype
-            )
+        def tiles(count: int, part: Heads, rows: int, some: int) -> list[int]:
+            shape = part.tile(0, Piece(0, rows), Piece(0, some)).shape
+            return several(count, 0 if problem.held else aligned_bytes(chip, shape, part.dtype))
 
-        depth, width = problem.k.columns, problem.v.columns
-        chunks = ceil_div(queries, tiling.together)
-        lines = tiling.together * groups
         online = tiling.keys < problem.k.rows
         once = problem.k.heads <= tiling.heads and problem.q.batches == 1 and not online
-        statistic = align(lines * DType.F32.bytes, chip.eu_bytes)
-        return cls(
-            tile(problem.q, rows, queries),
-            tile(problem.k, keys, tiling.heads),
-            tile(problem.v, keys, tiling.heads),
-            mask_bytes(problem, tiling, chip),
-            tile(problem.out, rows, queries),
-            queries * dense(rows, depth),
-            tiling.heads * dense(keys, depth),
-            tiling.heads * dense(keys, width) if spreads_values(problem, tiling) else 0,
-            lines * align(width * DType.F32.bytes, chip.eu_bytes),
-            statistic,
-            aligned_bytes(chip, (1, keys, 1, 1), DType.F16),
-            tiling.heads * turned_bytes(chip, depth, keys) if problem.dtype is DType.F32 else 0,
-            mask_bytes(problem, tiling, chip, DType.F32) if widens_mask(problem) else 0,
-            scores_bytes(chip, lines, keys, problem.scores),
-            1 if once else 2,
-            2 * chunks if online else 1,
+        self.q = tiles(2, problem.q, rows, queries)
+        self.out = tiles(2, problem.out, rows, queries)
+        self.mask = several(2, mask_bytes(problem, tiling, chip))
+        self.k, self.v = (
+            tiles(1 if once else 2, part, keys, tiling.heads) for part in (problem.k, problem.v)
         )
+        self.q_slots = memory.take(queries * dense(rows, depth))
+        self.k_slots = memory.take(tiling.heads * dense(keys, depth))
+        spread = tiling.heads * dense(keys, width) if spreads_values(problem, tiling) else 0
+        self.v_slots = memory.take(spread)
+        lines = tiling.together * groups
+        states = 2 * ceil_div(queries, tiling.together) if online else 1
+        statistic = align(lines * DType.F32.bytes, chip.eu_bytes)
+        sums = lines * align(width * DType.F32.bytes, chip.eu_bytes)
+        self.sums = several(states + 1, sums)
+        self.largest, self.totals = several(states, statistic), several(states, statistic)
+        self.few = several(6, statistic)
+        self.ones = memory.take(aligned_bytes(chip, (1, keys, 1, 1), DType.F16))
+        self.scores_bytes = scores_bytes(chip, lines, keys, problem.scores)
+        self.scores = [memory.take(size) for size in self.scores_bytes]
+        f32 = problem.dtype is DType.F32
+        self.turned = memory.take(tiling.heads * turned_bytes(chip, depth, keys) if f32 else 0)
+        wide = mask_bytes(problem, tiling, chip, DType.F32) if widens_mask(problem) else 0
+        self.wide_mask = memory.take(wide)
+        self.tables = several(2, TABLE_BYTES)
 
-    @property
-    def total(self) -> int:
-        """All of it; the sums and a copy of them, and the statistics of online rows."""
-        moving = 2 * (self.q + self.mask + self.out) + self.kv_buffers * (self.k + self.v)
-        slots = self.q_slots + self.k_slots + self.v_slots
-        sums = (self.sum_buffers + 1) * self.sums
-        rows = (2 * self.sum_buffers + 8) * self.statistics
-        rest = self.ones + self.turned + self.wide_mask + sum(self.scores)
-        return moving + slots + sums + rows + rest + _SLACK
+
+def room_bytes(problem: Problem, tiling: Tiling, chip: Chip) -> int | None:
+    """Bytes of a lane that a tiling needs; None where there are not so many."""
+    memory = LocalMemory(chip)
+    try:
+        Room(memory, problem, tiling)
+    except DoesNotFit:
+        return None
+    return memory.next
 
 
 def spreads_values(problem: Problem, tiling: Tiling) -> bool:
     """Whether matrices of values must be copied to be operands."""
     beside = problem.v.heads if problem.held else tiling.heads
     return beside > 1 and not problem.v.head_major
-
-
-_SLACK = 2048
-"""Tables, and what is lost between buffers."""
 
 
 def widens_mask(problem: Problem) -> bool:

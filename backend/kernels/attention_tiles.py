@@ -7,7 +7,7 @@ from xdsl_tpu.backend.kernels.attention_plan import (
     Heads,
     Mix,
     Problem,
-    Sizes,
+    Room,
     Step,
     Tiling,
     spreads_values,
@@ -65,7 +65,13 @@ class Layer(ABC):
         self.problem, self.tiling = problem, tiling
         self._kind, self._score, self._power = problem.dtype, problem.scores, problem.powers
         self.steps = list(steps(problem, tiling, self.chip.lanes))
-        self._take(memory, Sizes.of(problem, tiling, self.chip))
+        self._at = at = Room(memory, problem, tiling)
+        scores, below, spare, exponents = at.scores
+        self._buffers = Buffers(scores, below, spare, exponents, at.ones)
+        lanes = self.chip.lanes
+        self._ones_shape = (1, min(tiling.keys, problem.k.rows), 1, 1)
+        self._table = compact(self.chip, at.tables[0], (1, lanes, 1, len(EXP2_4)), F16)
+        self._wide_table = compact(self.chip, at.tables[1], (1, lanes, 1, len(EXP2_6)), F32)
         self._factors = scale_factors(problem.scale * LOG2_E, problem.dtype)
 
     @abstractmethod
@@ -90,27 +96,6 @@ class Layer(ABC):
         """What is added to the scores of the keys that are masked: (heads or 1, rows, 1, keys),
         the same for all rows in each lane where the mask does not depend on them."""
 
-    def _take(self, memory: LocalMemory, sizes: Sizes) -> None:
-        def several(count: int, size: int) -> list[int]:
-            return [memory.take(size) for _ in range(count)]
-
-        self._q_slots, self._k_slots, self._v_slots = (
-            memory.take(s) for s in (sizes.q_slots, sizes.k_slots, sizes.v_slots)
-        )
-        self._sums = several(sizes.sum_buffers + 1, sizes.sums)
-        self._largest = several(sizes.sum_buffers, sizes.statistics)
-        self._totals = several(sizes.sum_buffers, sizes.statistics)
-        self._few = several(6, sizes.statistics)
-        ones = memory.take(sizes.ones)
-        scores, below, spare, exponents = (memory.take(s) for s in sizes.scores)
-        self._buffers = Buffers(scores, below, spare, exponents, ones)
-        lanes = self.chip.lanes
-        self._ones_shape = (1, min(self.tiling.keys, self.problem.k.rows), 1, 1)
-        self._scores_bytes = sizes.scores[0]
-        self._turned, self._wide_mask = memory.take(sizes.turned), memory.take(sizes.wide_mask)
-        self._table = compact(self.chip, memory.take(256), (1, lanes, 1, len(EXP2_4)), F16)
-        self._wide_table = compact(self.chip, memory.take(256), (1, lanes, 1, len(EXP2_6)), F32)
-
     def prepare(self) -> None:
         """What all steps need."""
         narrow, scores = self._power is F16, self._buffers.scores
@@ -120,7 +105,7 @@ class Layer(ABC):
         if not narrow or self.tiling.keys < self.problem.k.rows:
             write_table(self.e, self._wide_table, EXP2_6)
         # Lanes without a row compute with what they have, which shall be numbers.
-        shape = (1, self.chip.lanes, 1, self._scores_bytes // self._score.bytes)
+        shape = (1, self.chip.lanes, 1, self._at.scores_bytes[0] // self._score.bytes)
         self.e.copy(aligned(self.chip, scores, shape, self._score), 0.0)
 
     def heads(self, step: Step) -> Piece:
@@ -133,7 +118,7 @@ class Layer(ABC):
         mask = self.mask(step)
         if not widens_mask(self.problem):
             return mask
-        return aligned(self.chip, self._wide_mask, mask.shape, self._score)
+        return aligned(self.chip, self._at.wide_mask, mask.shape, self._score)
 
     def compute(self, step: Step) -> None:
         """Scores, powers, sums."""
@@ -141,7 +126,7 @@ class Layer(ABC):
             self._spread_keys(step)
         if step.first:
             q = self.problem.q
-            self._spread(self.queries(step), self._q_slots, q, self._factors[0])
+            self._spread(self.queries(step), self._at.q_slots, q, self._factors[0])
         if self.problem.mask is not None and step.masked.size:
             mask = self._score_mask(step)
             if widens_mask(self.problem):
@@ -153,12 +138,12 @@ class Layer(ABC):
 
     def _spread_keys(self, step: Step) -> None:
         p = self.problem
-        self._spread(self.keys(step), self._k_slots, p.k, self._factors[1])
+        self._spread(self.keys(step), self._at.k_slots, p.k, self._factors[1])
         if self._kind is F32:
             shape = (step.heads.size, step.block.size, 1, p.k.columns)
-            turn_keys(self.e, self._turned, self._slots(self._k_slots, shape, F32))
+            turn_keys(self.e, self._at.turned, self._slots(self._at.k_slots, shape, F32))
         if spreads_values(p, self.tiling):
-            self._spread(self.values(step), self._v_slots, p.v, 1.0)
+            self._spread(self.values(step), self._at.v_slots, p.v, 1.0)
 
     def _spread(self, tile: LocalTensor, target: int, heads: Heads, factor: float) -> None:
         """Every head's matrix by itself, on EU boundaries, times a factor."""
@@ -199,16 +184,16 @@ class Layer(ABC):
         rows = ScoreRows(chip, grid, buffers, (self._score, self._power, self._kind))
         now, before = self._states(number, step)
         running = Running(
-            rows.statistic(self._largest[now], self._score),
-            rows.statistic(self._few[0] if not step.first else self._totals[now], F32),
+            rows.statistic(self._at.largest[now], self._score),
+            rows.statistic(self._at.few[0] if not step.first else self._at.totals[now], F32),
         )
-        old = None if step.first else rows.statistic(self._largest[before], self._score)
+        old = None if step.first else rows.statistic(self._at.largest[before], self._score)
         table = self._table if self._power is F16 else self._wide_table
         powers = rows.powers(e, table, running, old)
         if old is not None:
             self._rescale(rows, step, heads, (now, before), running)
         if p.mix_shares is not None:
-            powers = self._mixed_shares(rows, step, powers, self._totals[now], p.mix_shares)
+            powers = self._mixed_shares(rows, step, powers, self._at.totals[now], p.mix_shares)
         operand = rows.operand(e, powers)
         self._values(step, heads, operand.address, now, accumulate=not step.first)
         if step.last:
@@ -219,10 +204,10 @@ class Layer(ABC):
     ) -> RowSet:
         """Powers over their sums, mixed over the heads."""
         e, chip, address = self.e, self.chip, rows.other(powers)
-        inverse = wide = rows.statistic(self._few[1], F32)
+        inverse = wide = rows.statistic(self._at.few[1], F32)
         e.div(wide, 1.0, rows.statistic(totals, F32))
         if self._power is not F32:
-            inverse = rows.statistic(self._few[2], self._power)
+            inverse = rows.statistic(self._at.few[2], self._power)
             e.cast(inverse, wide)
         shares = powers.placed(address, self._power)
         e.arith(Arith.MUL, shares.slots(chip), powers.slots(chip), powers.beside(inverse))
@@ -255,7 +240,7 @@ class Layer(ABC):
 
     def _states(self, number: int, step: Step) -> tuple[int, int]:
         """Which of the running statistics and sums are written, and which are those before."""
-        if len(self._largest) == 1:
+        if len(self._at.largest) == 1:
             return 0, 0
         return 2 * number + step.slot, 2 * number + 1 - step.slot
 
@@ -267,12 +252,12 @@ class Layer(ABC):
         q_shape = (1, step.rows.size, 1, depth)
         q_step = left_slots(chip, 0, q_shape, kind).strides[0] * kind.bytes
         k_step = self._slots(0, (1, step.block.size, 1, depth), kind).strides[0] * kind.bytes
-        keys = self._k_slots
+        keys = self._at.k_slots
         if kind is F32:
-            keys, k_step = self._turned, turned_bytes(chip, depth, step.block.size)
+            keys, k_step = self._at.turned, turned_bytes(chip, depth, step.block.size)
         for index in range(heads.size):
             head = heads.start + index
-            left, right = self._q_slots + head * q_step, keys + head // p.group * k_step
+            left, right = self._at.q_slots + head * q_step, keys + head // p.group * k_step
             target = aligned(chip, out.at(index), (1, *out.shape[1:]), out.dtype)
             times_keys(e, target, left, right, which, depth, kind)
         if p.mask is not None and step.masked.size:
@@ -309,17 +294,17 @@ class Layer(ABC):
     ) -> None:
         """Bring what was summed before to the new largest score."""
         e, (now, before) = self.e, states
-        change, wide, a, b = (rows.statistic(self._few[i], F32) for i in (1, 2, 3, 4))
-        fell = wide if self._score is F32 else rows.statistic(self._few[1], F16)
-        old = rows.statistic(self._largest[before], self._score)
+        change, wide, a, b = (rows.statistic(self._at.few[i], F32) for i in (1, 2, 3, 4))
+        fell = wide if self._score is F32 else rows.statistic(self._at.few[1], F16)
+        old = rows.statistic(self._at.largest[before], self._score)
         e.arith(Arith.SUB, fell, old, running.largest)
         if fell is not wide:
             e.cast(wide, fell)
-        exponent = rows.statistic(self._few[5], EXP2_F32_SCRATCH[2])
+        exponent = rows.statistic(self._at.few[5], EXP2_F32_SCRATCH[2])
         exp2_f32(e, change, wide, (a, b, exponent), self._wide_table)
-        e.arith(Arith.MUL, wide, rows.statistic(self._totals[before], F32), change)
-        e.arith(Arith.ADD, rows.statistic(self._totals[now], F32), wide, running.total)
-        sums, new = (self._sum_tensor(self._sums[i], step, heads.size) for i in (before, now))
+        e.arith(Arith.MUL, wide, rows.statistic(self._at.totals[before], F32), change)
+        e.arith(Arith.ADD, rows.statistic(self._at.totals[now], F32), wide, running.total)
+        sums, new = (self._sum_tensor(self._at.sums[i], step, heads.size) for i in (before, now))
         e.arith(Arith.MUL, new, sums, self._beside(change, step, heads.size))
 
     def _sum_tensor(self, address: int, step: Step, heads: int) -> LocalTensor:
@@ -335,9 +320,9 @@ class Layer(ABC):
     def _values(self, step: Step, heads: Piece, powers: int, now: int, accumulate: bool) -> None:
         """Powers times values, added to the sums."""
         chip, p = self.chip, self.problem
-        base = self._v_slots if spreads_values(p, self.tiling) else self.values(step).address
+        base = self._at.v_slots if spreads_values(p, self.tiling) else self.values(step).address
         slots = self._slots(base, (1, step.block.size, 1, p.v.columns), self._kind)
-        out = self._sum_tensor(self._sums[now], step, heads.size)
+        out = self._sum_tensor(self._at.sums[now], step, heads.size)
         # Of f32 they are packed.
         left_shape = (heads.size, step.rows.size, 1, step.keys.size)
         left = left_slots(chip, powers, left_shape, self._kind)
@@ -351,11 +336,11 @@ class Layer(ABC):
     def _finish(self, rows: ScoreRows, step: Step, heads: Piece, now: int) -> None:
         """Divide by the sums of powers, and put the heads beside each other."""
         e, p = self.e, self.problem
-        sums = result = self._sum_tensor(self._sums[now], step, heads.size)
+        sums = result = self._sum_tensor(self._at.sums[now], step, heads.size)
         if p.mix_shares is None:
-            inverse = rows.statistic(self._few[1], F32)
-            e.div(inverse, 1.0, rows.statistic(self._totals[now], F32))
-            result = self._sum_tensor(self._sums[-1], step, heads.size)
+            inverse = rows.statistic(self._at.few[1], F32)
+            e.div(inverse, 1.0, rows.statistic(self._at.totals[now], F32))
+            result = self._sum_tensor(self._at.sums[-1], step, heads.size)
             e.arith(Arith.MUL, result, sums, self._beside(inverse, step, heads.size))
         every = self._by_head(self.result(step), p.out)
         target = every.window((heads.start, 0, 0, 0), sums.shape, self.chip)

@@ -2,7 +2,7 @@
 
 from xdsl_tpu.backend.kernels.attention import mixes_of
 from xdsl_tpu.backend.kernels.attention_choice import choose_small
-from xdsl_tpu.backend.kernels.attention_plan import Heads, Problem, Sizes, Step, Tiling
+from xdsl_tpu.backend.kernels.attention_plan import Heads, Problem, Step, Tiling, room_bytes
 from xdsl_tpu.backend.kernels.attention_tiles import Layer
 from xdsl_tpu.backend.kernels.support import LocalMemory, where
 from xdsl_tpu.backend.kernels.tiling import Piece
@@ -24,7 +24,9 @@ def attention(context: LocalContext) -> None:
     tiling = choose_small(problem, context.chip)
     if tiling is None:
         raise DoesNotFit(f"{where(op)}: no scores of it fit local memory beside its operands")
-    start = context.scratch.take(Sizes.of(problem, tiling, context.chip).total)
+    size = room_bytes(problem, tiling, context.chip)
+    assert size is not None
+    start = context.scratch.take(size)
     layer = _Held(context, problem, tiling, LocalMemory(context.chip, start))
     layer.prepare()
     for step in layer.steps:
