@@ -20,6 +20,7 @@ from xdsl_tpu.passes.fold_columns.network import (
     columns_axis,
     is_given,
 )
+from xdsl_tpu.passes.fold_search import Estimate
 from xdsl_tpu.passes.tensors import shape_of
 
 MOST = 16
@@ -193,25 +194,11 @@ def choose_folds(network: Network, prices: Prices) -> Folds | None:
     """The fold of every set of values, 1 for those that stay: sets of as many columns together
     first, then one by one, as long as that gains. None where nothing is to be folded."""
     sets = network.sets()
-    folds = dict.fromkeys(sets, 1)
     narrow = [one for one in sets if one.narrowest < prices.chip.lanes]
     if not narrow:
         return None
     total = _Total(network, prices)
-    best = total(folds)
-    for columns in dict.fromkeys(one.columns for one in narrow):
-        group = [one for one in narrow if one.columns == columns]
-        for fold in folds_of(columns):
-            tried = {**folds, **dict.fromkeys(group, fold)}
-            if (cost := total(tried)) < best:
-                folds, best = tried, cost
-    better = True
-    while better:
-        better = False
-        for one in narrow:
-            for fold in (1, *folds_of(one.columns)):
-                if fold != folds[one] and (gain := total.gain(folds, one, fold)) > 0:
-                    folds[one], best, better = fold, best - gain, True
+    folds, _ = total.least(narrow, lambda one: one.columns, folds_of)
     before, after = total.changed(folds)
     return folds if after < GAIN * before else None
 
@@ -235,42 +222,31 @@ def folds_of(columns: int) -> list[int]:
     return [fold for fold in range(2, min(MOST, columns) + 1) if columns % fold == 0]
 
 
-class _Total:
+class _Total(Estimate[Values, Edge]):
     """The estimate of a whole network."""
 
     def __init__(self, network: Network, prices: Prices) -> None:
-        self._edges, self._sets, self._prices = network.edges, network.sets(), prices
-        self._around: dict[Values, list[Edge]] = {one: [] for one in self._sets}
-        for edge in network.edges:
-            for end in dict.fromkeys((edge.source, edge.target)):
-                self._around[end].append(edge)
+        self._prices = prices
+        super().__init__(network.edges, network.sets())
 
-    def __call__(self, folds: Mapping[Values, int]) -> float:
-        edges = sum(self._edge(edge, folds) for edge in self._edges)
-        return edges + sum(self._prices.values(one, folds[one]) for one in self._sets)
+    def ends(self, edge: Edge) -> tuple[Values, Values]:
+        return edge.source, edge.target
 
-    def _edge(self, edge: Edge, folds: Mapping[Values, int]) -> float:
+    def edge(self, edge: Edge, folds: Mapping[Values, int]) -> float:
         return self._prices.way(edge, folds[edge.source], folds[edge.target])[0]
+
+    def values(self, values: Values, fold: int) -> float:
+        return self._prices.values(values, fold)
 
     def changed(self, folds: Mapping[Values, int]) -> tuple[float, float]:
         """What folding changes: its estimate before and after."""
         before = after = 0.0
-        for edge in self._edges:
+        for edge in self.edges:
             price, *ways = self._prices.way(edge, folds[edge.source], folds[edge.target])
             if ways != [1, 1] or {folds[edge.source], folds[edge.target]} != {1}:
                 before, after = before + self._prices.plain(edge), after + price
-        for one in self._sets:
+        for one in self.sets:
             if folds[one] > 1:
                 before += self._prices.values(one, 1)
                 after += self._prices.values(one, folds[one])
         return before, after
-
-    def gain(self, folds: Mapping[Values, int], one: Values, fold: int) -> float:
-        """Cycles that another fold of one set saves."""
-        changed = {**folds, one: fold}
-        before, after = (
-            sum(self._edge(edge, some) for edge in self._around[one])
-            + self._prices.values(one, some[one])
-            for some in (folds, changed)
-        )
-        return before - after

@@ -24,6 +24,7 @@ from xdsl_tpu.passes.fold_rows.network import (
     blocks_shape,
     halo_of,
 )
+from xdsl_tpu.passes.fold_search import Estimate
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 MOST = 16
@@ -155,25 +156,12 @@ def choose_folds(network: Network, prices: Prices) -> Folds | None:
     """The blocks of every set of values, 1 for those that stay: sets of as many rows together
     first, then one by one, as long as that gains. None where nothing is to be folded."""
     sets = network.sets()
-    folds = dict.fromkeys(sets, 1)
     narrow = [one for one in sets if one.filtered and one.narrowest < prices.lanes]
     if not narrow:
         return None
     total = _Total(network, prices)
-    first = best = total(folds)
-    for rows in dict.fromkeys(one.rows for one in narrow):
-        group = [one for one in narrow if one.rows == rows]
-        for blocks in blocks_of(rows):
-            tried = {**folds, **dict.fromkeys(group, blocks)}
-            if (cost := total(tried)) < best:
-                folds, best = tried, cost
-    better = True
-    while better:
-        better = False
-        for one in narrow:
-            for blocks in (1, *blocks_of(one.rows)):
-                if blocks != folds[one] and (gain := total.gain(folds, one, blocks)) > 0:
-                    folds[one], best, better = blocks, best - gain, True
+    folds, best = total.least(narrow, lambda one: one.rows, blocks_of)
+    first = total(dict.fromkeys(sets, 1))
     return folds if best < GAIN * first else None
 
 
@@ -182,35 +170,22 @@ def blocks_of(rows: int) -> Iterator[int]:
     return (blocks for blocks in range(2, min(MOST, rows) + 1) if rows % blocks == 0)
 
 
-class _Total:
+class _Total(Estimate[Values, Edge]):
     """The estimate of a whole network."""
 
     def __init__(self, network: Network, prices: Prices) -> None:
-        self._network, self._prices, self._sets = network, prices, network.sets()
-        self._around: dict[Values, list[Edge]] = {one: [] for one in self._sets}
-        for edge in network.edges:
-            for end in dict.fromkeys((edge.source, edge.target)):
-                if end is not None:
-                    self._around[end].append(edge)
+        self._prices = prices
+        super().__init__(network.edges, network.sets())
 
-    def __call__(self, folds: Mapping[Values, int]) -> float:
-        edges = sum(self._edge(edge, folds) for edge in self._network.edges)
-        return edges + sum(self._values(one, folds[one]) for one in self._sets)
+    def ends(self, edge: Edge) -> tuple[Values, ...]:
+        return (edge.source,) if edge.target is None else (edge.source, edge.target)
 
-    def _edge(self, edge: Edge, folds: Mapping[Values, int]) -> float:
+    def edge(self, edge: Edge, folds: Mapping[Values, int]) -> float:
         target = folds[edge.source] if edge.target is None else folds[edge.target]
         return self._prices.edge(edge, folds[edge.source], target)[0]
 
-    def _values(self, values: Values, blocks: int) -> float:
-        work = sum(self._prices.op(op, blocks) for op in values.worked)
-        if blocks > 1:
+    def values(self, values: Values, fold: int) -> float:
+        work = sum(self._prices.op(op, fold) for op in values.worked)
+        if fold > 1:
             work += sum(self._prices.move(shape_of(v)) for v in (*values.made, *values.read))
         return work
-
-    def gain(self, folds: Mapping[Values, int], one: Values, blocks: int) -> float:
-        """Cycles that other blocks of one set save."""
-        before, after = (
-            sum(self._edge(edge, some) for edge in self._around[one]) + self._values(one, some[one])
-            for some in (folds, {**folds, one: blocks})
-        )
-        return before - after
