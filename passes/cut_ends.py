@@ -15,11 +15,8 @@ from xdsl_tpu.passes.part_results import results_of
 from xdsl_tpu.passes.tails import CutTail, Tail, tail_of
 from xdsl_tpu.passes.tensors import functions
 
-HEIGHTS = (64, 32)
-"""Rows of a band that are tried, at most."""
-
-LEAST = 16
-"""Rows that the last bands have: of each before them half of what is left."""
+HEIGHTS = ((64, 16), (32, 16), (32, 8))
+"""Rows that bands have at most, and that the last one has, which are tried."""
 
 BEFORE = 8
 """Ops in front of a tail that are looked at with it: what it reads may be in local memory."""
@@ -73,8 +70,8 @@ def _cut(tail: Tail, ops: Sequence[Operation], costs: WindowCosts) -> None:
     others = ops[: ops.index(tail.ops[0])][-BEFORE:]
     fewest, best = costs.window([*others, *tail.ops]).cycles, None
 
-    for height in HEIGHTS:
-        ends = list(band_ends(tail.rows, height))
+    for most, least in HEIGHTS:
+        ends = list(band_ends(tail.rows, most, least))
         if len(ends) <= FEWEST:
             continue
         cut = CutTail(tail, ends)
@@ -91,11 +88,12 @@ def _cut(tail: Tail, ops: Sequence[Operation], costs: WindowCosts) -> None:
         cut.erase_tail()
 
 
-def band_ends(rows: int, height: int) -> Iterator[int]:
-    """Where bands begin, the last of which are short, as nothing hides their stores."""
+def band_ends(rows: int, most: int, least: int) -> Iterator[int]:
+    """Where bands begin, the last of which are short, as nothing hides their stores: each has half
+    of the rows that are left, in whole times of `least`."""
     start = 0
     while start < rows:
         yield start
-        half = -(-(rows - start) // (2 * LEAST)) * LEAST
-        start += min(height, half)
+        half = -(-(rows - start) // (2 * least)) * least
+        start += min(most, half)
     yield rows

@@ -1,7 +1,7 @@
 """Which fold each set of values gets: a search by estimated cycles."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from xdsl.dialects.func import FuncOp
@@ -9,11 +9,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interpreters.layouts import most_merged_rows
 from xdsl_tpu.passes.fold_columns.filters import folded, shortest
 from xdsl_tpu.passes.fold_columns.network import (
     FEW_PASSES,
+    RANKS,
     Edge,
     Network,
     Values,
@@ -93,7 +95,7 @@ class Prices:
 
     def plain(self, edge: Edge) -> float:
         """A filter where nothing is folded."""
-        return self._edge(edge, 1, 1)
+        return self._edge(edge, 1, 1, 1)
 
     def multiplied(self, edge: Edge) -> float:
         """Cycles of the array for a filter where nothing is folded."""
@@ -107,28 +109,49 @@ class Prices:
         slide = edge.slide
         return self.array(inputs, outputs, taps * slide.kernel, places * slide.result)
 
-    def _way(self, edge: Edge, taken: int, given: int) -> tuple[float, int, int]:
+    def _way(self, edge: Edge, taken: int, given: int) -> tuple[float, int, int, int]:
         """The cheapest filter between folds: its price, with moves where it does not work on them
-        as they are, and the folds that it works on."""
+        as they are, the folds that it works on, and the rows that become channels of its result,
+        too, where that is moved to no fold."""
         before, after = shape_of(edge.op.input), shape_of(edge.op.output)
         host = is_given(edge.op.input)
         others = folds_of(edge.target.columns) if after[1] < self.chip.lanes else []
         targets = dict.fromkeys((given, 1, *others))
-        return min(
+        ways = [
             (
-                self._edge(edge, source, target)
+                self._edge(edge, source, target, 1)
                 + (self.move(before, taken, source, host) if source != taken else 0)
                 + (self.move(after, target, given) if target != given else 0),
                 source,
                 target,
+                1,
             )
             for source in dict.fromkeys((taken, 1))
             for target in targets
-        )
+        ]
+        if given == 1 < taken:
+            moved = self.through_ddr(after, MOST, 1, False)
+            ways += [
+                (self._edge(edge, taken, target, rows) + moved, taken, target, rows)
+                for target in targets
+                for rows in self._rows(edge, target)
+            ]
+        return min(ways)
 
-    def _filter(self, edge: Edge, taken: int, given: int) -> float:
+    def _rows(self, edge: Edge, given: int) -> Iterator[int]:
+        """How many rows may become channels of a result whose columns are, in a fold."""
+        op, shape = edge.op, shape_of(edge.op.output)
+        if not isinstance(op, top.ConvOp) or len(shape) != RANKS[1] or columns_axis(shape) != 3:
+            return
+        dilated = len(op.kernel_shape) != 2 or (ints(op.dilations or ()) or (1,))[0] > 1
+        for rows in range(2, LIMITS.window_stride // ints(op.strides)[0] + 1):
+            fits = shape[1] * given * rows <= self.chip.lanes
+            if fits and not dilated and shape[2] % rows == 0:
+                yield rows
+
+    def _filter(self, edge: Edge, taken: int, given: int, rows: int) -> float:
         """The array's cycles, and those of loading what the filter has become; infinite when there
-        is no such filter."""
+        is no such filter. So many `rows` of the result are channels, too."""
         slide, staggering = edge.slide, 0.0
         shape = shape_of(edge.op.input)
         if edge.pooled:
@@ -142,6 +165,9 @@ class Prices:
                 staggering = self._staggered(shape, taken)
         taps, places = edge.rest
         inputs, outputs = shape[1] * taken, shape_of(edge.op.output)[1] * given
+        if rows > 1:
+            taps += (rows - 1) * ints(edge.op.strides)[0]
+            places, outputs = places // rows, outputs * rows
         weights, loads = self.load((inputs, outputs, taps, slide.kernel)), 0.0
         limit = most_merged_rows(self.width, self.chip.weight_lanes)
         merges = 1 < taps <= limit // inputs
@@ -243,7 +269,7 @@ class _Total(Estimate[Values, Edge]):
         before = after = 0.0
         for edge in self.edges:
             price, *ways = self._prices.way(edge, folds[edge.source], folds[edge.target])
-            if ways != [1, 1] or {folds[edge.source], folds[edge.target]} != {1}:
+            if ways != [1, 1, 1] or {folds[edge.source], folds[edge.target]} != {1}:
                 before, after = before + self._prices.plain(edge), after + price
         for one in self.sets:
             if folds[one] > 1:

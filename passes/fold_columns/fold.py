@@ -19,6 +19,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.channels import AlongChannels
 from xdsl_tpu.dialects.names import fused_loc, name_loc
 from xdsl_tpu.dialects.weights import Weights, known_weights
+from xdsl_tpu.passes.fold_columns.block_filters import Block, beside
 from xdsl_tpu.passes.fold_columns.building import Folding
 from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds, prices_for
 from xdsl_tpu.passes.fold_columns.filters import (
@@ -66,7 +67,9 @@ class FoldColumnsPass(ModulePass):
     is left alone. A strided convolution may fold its result by itself, and a transposed one by its
     stride: it has no zeros to multiply then. Where taps become fewer by it, the last channels of
     each folded column are moved to the next one in front of a convolution, by a depthwise one. A
-    maximum of columns that are channels is that of what filters of zeros and ones pick.
+    maximum of columns that are channels is that of what filters of zeros and ones pick. Where the
+    result of a convolution of folded columns is not folded, rows may become channels of it, too,
+    as in `fold-blocks`, before all are moved back.
     """
 
     name = "fold-columns"
@@ -196,13 +199,16 @@ class _Rewriting(Folding[Edge]):
         """Fold what lies between values as far as these are; False when nothing changes."""
         op = edge.op
         taken, given = self._folds[edge.source], self._folds[edge.target]
-        _, source, target = self._prices.way(edge, taken, given)
+        _, source, target, rows = self._prices.way(edge, taken, given)
         if (source, target) == (1, 1):
             if op.input in self._made:
                 op.operands[0] = self._in(op.input, 1)
             return False
         if isinstance(op, top.MaxPoolOp):
             self._made[op.output] = {target: self._pool(op, edge, source, target)}
+        elif rows > 1 and isinstance(op, top.ConvOp):
+            made = self._slide(op, edge, source, target, rows)
+            self._made[op.output] = {1: self._unblocked(op.output, made, rows, target)}
         else:
             self._made[op.output] = {target: self._slide(op, edge, source, target)}
         return True
@@ -249,39 +255,49 @@ class _Rewriting(Folding[Edge]):
         made = top.MaxOp.make(final, picked, result_types=[kind])
         return self._builder.insert(made).results[0]
 
-    def _slide(self, op: Sliding, edge: Edge, source: int, target: int) -> SSAValue:
-        """A filter between folded values."""
+    def _slide(self, op: Sliding, edge: Edge, source: int, target: int, rows: int = 1) -> SSAValue:
+        """A filter between folded values; so many rows of its result are channels, too."""
         how = shortest(edge.slide, source, target)
         assert how is not None
         x = self._in(op.input, source)
         if how.stagger:
             x = self._staggered(op.input, source, how.stagger)
-        operands = [x, self._filter(op, how), self._bias(op, target)]
-        folds = target > 1
+        operands = [x, self._filter(op, how, rows), self._bias(op, target, rows)]
+        shape = list(_folded_shape(shape_of(op.output), target))
+        if rows > 1:
+            shape[1:3] = shape[1] * rows, shape[2] // rows
         new = rebuilt(
             op,
             operands=operands,
-            result_types=[_folded_type(op.output, target)],
-            location=name_loc(f"{required_name(op)}_folded") if folds else None,
+            result_types=[TensorType(element_of(op.output), shape)],
+            location=name_loc(f"{required_name(op)}_folded") if target * rows > 1 else None,
         )
         _set_window(new, how, columns_axis(shape_of(op.input)) - 2)
+        if rows > 1:
+            _see_rows(new, op, rows)
         return self._builder.insert(new).results[0]
 
-    def _filter(self, op: Sliding, how: FoldedSlide) -> SSAValue:
+    def _filter(self, op: Sliding, how: FoldedSlide, rows: int) -> SSAValue:
         axis = columns_axis(shape_of(op.input)) - 2
         oc, ic, *kernel = shape_of(op.filter)
         kernel[axis] = how.slide.kernel
-        shape = (oc * how.given, ic * how.taken, *kernel)
-        return self._weight(
-            op, op.filter, "filter", shape, lambda data: folded_filter(data, axis, how)
-        )
+        strides, block = ints(op.strides), Block(rows, 1)
+        if rows > 1:
+            kernel[0] += (rows - 1) * strides[0]
+        shape = (oc * how.given * rows, ic * how.taken, *kernel)
 
-    def _bias(self, op: Sliding, given: int) -> SSAValue:
-        if given == 1 or is_none(op.bias):
+        def filters(data: Array) -> Array:
+            columns = folded_filter(data, axis, how)
+            return beside(columns, strides, block) if rows > 1 else columns
+
+        return self._weight(op, op.filter, "filter", shape, filters)
+
+    def _bias(self, op: Sliding, given: int, rows: int) -> SSAValue:
+        if given * rows == 1 or is_none(op.bias):
             return op.bias
-        shape = (math.prod(shape_of(op.bias)) * given,)
+        shape = (math.prod(shape_of(op.bias)) * given * rows,)
         return self._weight(
-            op, op.bias, "bias", shape, lambda data: np.repeat(data.reshape(-1), given)
+            op, op.bias, "bias", shape, lambda data: np.tile(np.repeat(data.ravel(), given), rows)
         )
 
     def _weight(
@@ -307,6 +323,15 @@ class _Rewriting(Folding[Edge]):
         x = self._permute(x, order, f"{name}_order")
         return self._reshape(x, _folded_shape(shape, fold), name)
 
+    def _unblocked(self, value: SSAValue, made: SSAValue, rows: int, fold: int) -> SSAValue:
+        """What has rows, and folded columns, as channels: Reshape, Permute, Reshape."""
+        images, channels, height, width = shape_of(value)
+        split = (images, rows, channels, fold, height // rows, width // fold)
+        name = required_name(value)
+        x = self._reshape(made, split, f"{name}_unfold_split")
+        x = self._permute(x, (0, 2, 4, 1, 5, 3), f"{name}_unfold_order")
+        return self._reshape(x, shape_of(value), name)
+
     def _unfolded(self, value: SSAValue, made: SSAValue, fold: int) -> SSAValue:
         shape, axis = shape_of(value), columns_axis(shape_of(value))
         less = _folded_shape(shape, fold)
@@ -331,6 +356,17 @@ def _folded_shape(shape: Sequence[int], fold: int) -> tuple[int, ...]:
 
 def _folded_type(value: SSAValue, fold: int) -> TensorType[Any]:
     return TensorType(element_of(value), _folded_shape(shape_of(value), fold))
+
+
+def _see_rows(op: Sliding, old: Sliding, rows: int) -> None:
+    """Let windows see what so many rows of the result of another op see."""
+    (kernel, *others), (stride, *_) = ints(op.kernel_shape), ints(old.strides)
+    window, pads = old.windows()[0], list(ints(op.pads))
+    size, count = shape_of(old.input)[2], shape_of(old.output)[2]
+    op.kernel_shape = I64_ARRAY.encode([kernel + (rows - 1) * stride, *others])
+    op.strides = I64_ARRAY.encode([rows * stride, *ints(op.strides)[1:]])
+    pads[2] = max(0, (count - 1) * stride + window.extent - window.before - size)
+    op.pads = I64_ARRAY.encode(pads)
 
 
 def _set_window(op: Sliding, how: FoldedSlide, axis: int) -> None:

@@ -16,6 +16,7 @@ from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import UniformType
@@ -218,6 +219,30 @@ def test_a_result_of_half_the_lanes_is_computed_folded_and_unfolded_by_the_array
     y = net.op(top.ConvOp, "y", (x, net.weight("w", 32, 128, 3, 3), net.none), **window)
     after = assert_same_numbers(net.module(net.op(top.ReluOp, "z", (y,))), "fold-columns")
     assert kinds(after) == ["Relu", "Conv", "Relu", "Deconv"]
+
+
+@pytest.mark.parametrize(
+    ("height", "stride", "kernel", "rows"),
+    [(96, 1, 3, 3), (94, 1, 3, 2), (97, 1, 3, 1), (96, 2, 3, 1), (96, 2, 7, 3)],
+)
+def test_rows_become_channels_where_a_result_is_unfolded(
+    height: int, stride: int, kernel: int, rows: int
+) -> None:
+    """Nine outputs of columns in pairs, and rows as far as these divide."""
+    net = Net()
+    window: dict[str, Any] = {"kernel_shape": (3, 3), "pads": (1,) * 4, "strides": (1, 1)}
+    x = net.op(top.TanhOp, "x", (net.input("i", 1, 64, height, 96),))
+    wide = net.weight("w", 32, 64, 3, 3), net.weight("b", 32)
+    y = net.op(top.TanhOp, "t", (net.op(top.ConvOp, "y", (x, *wide), **window),))
+    few = net.weight("v", 9, 32, kernel, 3), net.weight("c", 9)
+    window |= {"kernel_shape": (kernel, 3), "strides": (stride, 1)}
+    window["pads"] = (kernel // 2, 1) * 2
+    last = net.op(top.ConvOp, "z", (y, *few), **window)
+    module = net.module(net.op(top.PermuteOp, "s", (last,), order=(0, 1, 3, 2)))
+    after = assert_same_numbers(module, "fold-columns")
+    conv = ops_of(after, top.ConvOp)[-1]
+    assert ints(conv.strides)[0] == stride * rows
+    assert shape_of(conv.output)[2] == -(-height // stride) // rows
 
 
 def test_functions_that_take_long_count_more() -> None:

@@ -93,3 +93,28 @@ module @half attributes {module.state = "TOP_F32", module.mode = "F16"} {
     return %3 : tensor<1x32x128x128xf32>
   }
 }
+
+// -----
+
+// Nine outputs, read as they are, of pairs of columns: pairs of them and three rows, one behind the
+// other, are channels, and change places together.
+// CHECK-LABEL: module @rows
+// CHECK: "top.Conv"({{.*}}kernel_shape = [5, 2], pads = [1, 0, 1, 0], strides = [3, 1]}
+// CHECK-SAME: -> tensor<1x54x32x48xf32>
+// CHECK-NEXT: "top.Reshape"{{.*}} -> tensor<1x3x9x2x32x48xf32>
+// CHECK-NEXT: "top.Permute"{{.*}}order = [0, 2, 4, 1, 5, 3]
+// CHECK-NEXT: [[Z:%.+]] = "top.Reshape"{{.*}} -> tensor<1x9x96x96xf32>
+// CHECK-NEXT: "top.Permute"([[Z]])
+module @rows attributes {module.state = "TOP_F32", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x64x96x96xf32>) -> tensor<1x9x96x96xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x64x96x96xf32>) -> tensor<1x64x96x96xf32> loc("x")
+    %w = "top.Weight"() : () -> tensor<32x64x3x3xf32> loc("w")
+    %1 = "top.Conv"(%0, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]} : (tensor<1x64x96x96xf32>, tensor<32x64x3x3xf32>, none) -> tensor<1x32x96x96xf32> loc("c")
+    %2 = "top.Tanh"(%1) : (tensor<1x32x96x96xf32>) -> tensor<1x32x96x96xf32> loc("t")
+    %v = "top.Weight"() : () -> tensor<9x32x3x3xf32> loc("v")
+    %3 = "top.Conv"(%2, %v, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]} : (tensor<1x32x96x96xf32>, tensor<9x32x3x3xf32>, none) -> tensor<1x9x96x96xf32> loc("z")
+    %4 = "top.Permute"(%3) {order = [0, 1, 3, 2]} : (tensor<1x9x96x96xf32>) -> tensor<1x9x96x96xf32> loc("y")
+    return %4 : tensor<1x9x96x96xf32>
+  }
+}
