@@ -25,8 +25,9 @@ def reduce_in_lanes(op: Operation, block: Block) -> None:
         ->  Reduce(1x56x196) {axes = [2]} : 1x56x1
             Rearrange(1x56x1) : 1x1x56
 
-    Rows lie over the lanes, and nothing adds up lanes; on the way columns do. Several rows may be
-    in a lane: views of what is reduced do not matter.
+    Rows lie over the lanes, and nothing adds up lanes; on the way columns do. One column is one
+    number, which stays where it is. Several rows may be in a lane: views of what is reduced do not
+    matter.
     """
     if not isinstance(op, tpu.ReduceOp) or why_not_local(op) is None:
         return
@@ -39,23 +40,24 @@ def reduce_in_lanes(op: Operation, block: Block) -> None:
     n, rows, columns = sizes
     turned = IndexMap.permuted(sizes, (0, 2, 1))
     before = _moved(derived_name(op, "_turned"), value, (n, columns, rows), turned)
+    kept = shape_of(op.output) == (n, columns, 1)
     column = rebuilt(
         op,
         operands=[before.output, *op.operands[1:]],
         result_types=[tensor_like(op.output, (n, columns, 1))],
-        location=name_loc(derived_name(op, "_column")),
+        location=op.location if kept else name_loc(derived_name(op, "_column")),
     )
     column.axes, column.keepdims = I64_ARRAY.convert((2,)), BOOL.convert(True)
-    made = _moved(
-        required_name(op), column.output, shape_of(op.output), IndexMap.identity(n * columns)
-    )
-    new: Sequence[Operation] = (before, column, made)
+    new: list[Operation] = [before, column]
+    if not kept:
+        whole = IndexMap.identity(n * columns)
+        new.append(_moved(required_name(op), column.output, shape_of(op.output), whole))
     if any(why_not_local(one) is not None for one in new):
         for one in reversed(new):
             one.erase()
         return
-    block.insert_ops_before(list(new), op)
-    op.output.replace_all_uses_with(made.output)
+    block.insert_ops_before(new, op)
+    op.output.replace_all_uses_with(new[-1].results[0])
     given = op.input
     op.detach()
     op.erase()

@@ -95,25 +95,40 @@ def test_windows_stay_on_the_chip(side: int, size: int, offset: int) -> None:
 @pytest.mark.parametrize("shape", [(1, 196, 56), (1, 7, 9, 130), (3, 70, 40)], ids=str)
 def test_rows_are_reduced_on_the_chip(shape: Shape, mode: str) -> None:
     """Rows are normalised one by one, so that they lie over the lanes."""
-    case, chip = Case("f16", seed=4), load_chip()
-    axes, one = list(range(1, len(shape) - 1)), (shape[0], *[1] * (len(shape) - 2), shape[-1])
+    case = Case("f16", seed=4)
     norm = {"axis": f"{len(shape) - 1} : si32", "eps": "1.0e-5 : f64"}
     norm["normalized_shape"] = str([shape[-1]])
     given = [case.input("x", shape), *["none"] * 4]
     x = case.op("tpu.LayerNorm", given, norm, "a", shape)
-    reduced = {"axes": str(axes), "keepdims": "true", "mode": f'"{mode}"'}
-    y = case.op("tpu.Reduce", [x, "none", "none"], reduced, "b", one)
+    assert len(reduced(case, x, shape, mode)) == 2
+
+
+@pytest.mark.parametrize("mode", ["ReduceL2", "ReduceSum"])
+def test_a_column_is_reduced_on_the_chip(mode: str) -> None:
+    """It becomes a number, which is where it is wanted already."""
+    case, shape = Case("f16", seed=4), (1, 300, 1)
+    x = case.op("tpu.Relu", [case.input("x", (1, 300, 48))], {}, "a", (1, 300, 48))
+    filters = case.weight("w", (1, 48, 1))
+    x = case.op("tpu.MatMul", [x, filters, *["none"] * 3], {}, "p", shape)
+    assert len(reduced(case, x, shape, mode)) == 1
+
+
+def reduced(case: Case, x: str, shape: Shape, mode: str) -> list[tpu.RearrangeOp]:
+    """Multiply a value by what all its rows become, and run it; the movements within groups."""
+    chip = load_chip()
+    axes, one = list(range(1, len(shape) - 1)), (shape[0], *[1] * (len(shape) - 2), shape[-1])
+    how = {"axes": str(axes), "keepdims": "true", "mode": f'"{mode}"'}
+    y = case.op("tpu.Reduce", [x, "none", "none"], how, "b", one)
     case.op("tpu.Mul", [x, y], {}, "y", shape)
     (expected,) = run_module(case.module(), case.inputs).values()
     module = final(case)
-    inside = [op for op in module.walk() if isinstance(op, tpu.RearrangeOp) and op.ginfo]
-    assert len(inside) == 2
     program = generate(module, weights_of(module), chip)
     assert not list(check_program(program, chip))
     early, late = (execute(program, case, chip, ahead) for ahead in (Engine.TIU, Engine.GDMA))
     assert np.array_equal(early, late)
     cycles = simulate(program.tiu, program.gdma, chip).total
     assert_close(Outcome(early, np.asarray(expected), program, cycles))
+    return [op for op in module.walk() if isinstance(op, tpu.RearrangeOp) and op.ginfo]
 
 
 def heads(source: Shape, moves: IndexMap, target: Shape) -> Case:

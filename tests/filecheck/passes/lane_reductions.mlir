@@ -38,6 +38,24 @@ module @pixels attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x"
 
 // -----
 
+// One column becomes one number, which is where it is wanted already.
+// CHECK-LABEL: module @number
+// CHECK: "tpu.Rearrange"{{.*}} -> tensor<1x1x3136xf16>
+// CHECK-NEXT: [[A:%.*]] = "tpu.Reduce"{{.*}}axes = [2]{{.*}} -> tensor<1x1x1xf16>
+// CHECK-NEXT: "tpu.Relu"([[A]])
+module @number attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x3136x1xf16>) -> tensor<1x1x1xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x3136x1xf16>) -> tensor<1x3136x1xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x3136x1xf16>) -> tensor<1x3136x1xf16> loc("a")
+    %2 = "tpu.Reduce"(%1, %n, %n) {axes = [1], keepdims = true, mode = "ReduceL2"} : (tensor<1x3136x1xf16>, none, none) -> tensor<1x1x1xf16> loc("b")
+    %3 = "tpu.Relu"(%2) : (tensor<1x1x1xf16>) -> tensor<1x1x1xf16> loc("c")
+    return %3 : tensor<1x1x1xf16>
+  }
+}
+
+// -----
+
 // Columns are in their lanes already; of an input that nothing computes the kernel by itself does it.
 // CHECK-LABEL: module @others
 // CHECK-NOT: "tpu.Rearrange"
