@@ -8,14 +8,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, lane_steps, rows_of
-from xdsl_tpu.dialects.interfaces.movement import Moved, Movement, single_map
+from xdsl_tpu.dialects.interfaces.movement import single_map
 from xdsl_tpu.passes.graph import tensor_like
+from xdsl_tpu.passes.lane_prices import cycles_of_steps, cycles_through_ddr, rearranged
 from xdsl_tpu.passes.lane_reductions import reduce_in_lanes
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
-from xdsl_tpu.passes.module_state import cores_of
-from xdsl_tpu.passes.tensors import functions, required_name, shape_of
+from xdsl_tpu.passes.module_state import chip_of, cores_of
+from xdsl_tpu.passes.tensors import functions, number_type, required_name, shape_of, tensor_type
 
 
 @dataclass(frozen=True)
@@ -31,24 +33,28 @@ class LaneMovesPass(ModulePass):
     copies within the lanes and exchanges of lanes and columns (`lane_steps`), one op does it, which
     may be in a layer group, or two: of an image whose channels are heads, pixels become rows
     first. Where there is no way for all of a chain, a part of it between ops that have a local form
-    may have one: rows of an image become channels, of which blocks become pixels. The others stay
-    as they are. A reduction over what lies over the lanes is made between two of these
-    (`reduce_in_lanes`). For several cores nothing is joined: they share the slices of a group, and
-    what is moved here is never cut.
+    may have one: rows of an image become channels, of which blocks become pixels. What takes longer
+    so than through DDR, by the commands of either, stays as it is, and so do the others. A
+    reduction over what lies over the lanes is made between two of these (`reduce_in_lanes`). For
+    several cores nothing is joined: they share the slices of a group, and what is moved here is
+    never cut.
     """
 
     name = "lane-moves"
 
+    chip: str = ""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if cores_of(op) > 1:
             return
+        chip = chip_of(op, self.chip)
         for func in functions(op):
             block = func.body.block
             for reduction in computing_ops(block):
                 reduce_in_lanes(reduction, block)
             for move in computing_ops(block):
                 for chain in _parts(list(_chain(move))):
-                    if _is_wanted(chain) and _join(chain, block):
+                    if _is_wanted(chain) and _join(chain, block, chip):
                         break
 
 
@@ -65,10 +71,15 @@ def _chain(move: Operation) -> Iterator[Operation]:
 
 
 def _parts(chain: Sequence[Operation]) -> Iterator[Sequence[Operation]]:
-    """All of a chain, then what follows each other of it, the longest ones first."""
-    for count in range(len(chain), 0, -1):
+    """All of a chain, then what follows each other of it, the longest ones first, where the rest
+    has a local form: what goes through DDR nevertheless need not be moved before or behind."""
+    if not chain or not _is_wanted(chain):
+        return
+    far = [place for place, op in enumerate(chain) if why_not_local(op) is not None]
+    for count in range(len(chain), far[-1] - far[0], -1):
         for first in range(len(chain) - count + 1):
-            yield chain[first : first + count]
+            if first <= far[0] and far[-1] < first + count:
+                yield chain[first : first + count]
 
 
 def _users(op: Operation) -> list[Operation]:
@@ -85,8 +96,9 @@ def _is_wanted(chain: Sequence[Operation]) -> bool:
     return any(why_not_local(op) is not None for op in chain)
 
 
-def _join(chain: Sequence[Operation], block: Block) -> bool:
-    """Put one op, or two, in the place of a chain, if there is a way for it, and say so."""
+def _join(chain: Sequence[Operation], block: Block, chip: Chip) -> bool:
+    """Put one op, or two, in the place of a chain, if there is a way for it that takes less than a
+    store and a load, and say so."""
     moves, last = single_map(chain[0]), chain[0]
     for op in chain[1:]:
         inner = single_map(op)
@@ -95,8 +107,13 @@ def _join(chain: Sequence[Operation], block: Block) -> bool:
         moves = moves.after(inner)
     assert moves is not None
     value = chain[-1].operands[0]
-    steps = lane_steps(moves, rows_of(shape_of(value)), rows_of(shape_of(last.results[0])))
+    ends = rows_of(shape_of(value)), rows_of(shape_of(last.results[0]))
+    steps = lane_steps(moves, *ends)
     if steps is None:
+        return False
+    element = number_type(value)
+    cycles = cycles_of_steps(element, ends[0], tuple(steps), chip)
+    if cycles is None or cycles >= cycles_through_ddr(element, *ends, chip):
         return False
     new = list(_rearranged(value, last, steps))
     if any(why_not_local(op) is not None for op in new):
@@ -111,23 +128,16 @@ def _join(chain: Sequence[Operation], block: Block) -> bool:
         op.detach()
         op.erase()
     return True
-    return True
 
 
 def _rearranged(
     value: SSAValue, last: Operation, steps: Sequence[LaneStep]
 ) -> Iterator[tpu.RearrangeOp]:
     """An op for each step; the last one has the name and type of `last`."""
-    name, kind = required_name(last), last.results[0].type
+    name, kind = required_name(last), tensor_type(last.results[0])
     for number, step in enumerate(steps, 1):
         is_last = number == len(steps)
-        movement = Movement(step.rows.size, (Moved(0, step.moves),))
-        made = tpu.RearrangeOp.make(
-            name if is_last else f"{name}_on_its_way",
-            (value,),
-            result_types=(kind if is_last else tensor_like(value, step.rows),),
-            boxes=tpu.RearrangeOp.listed(movement),
-            in_lanes=True,
-        )
+        given = kind if is_last else tensor_like(value, step.rows)
+        made = rearranged(name if is_last else f"{name}_on_its_way", value, step, given)
         value = made.output
         yield made

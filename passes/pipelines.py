@@ -102,11 +102,6 @@ def _in_groups(settings: Settings) -> OptionTexts | None:
     return None if "layer-group" in settings.disable else _of_chip(settings)
 
 
-def _only_in_groups(settings: Settings) -> OptionTexts | None:
-    """Of one that asks nothing of the chip."""
-    return None if "layer-group" in settings.disable else {}
-
-
 def _ordered(settings: Settings) -> OptionTexts:
     moved = settings.cores == 1 and not {"layer-group", "lane-moves"} & set(settings.disable)
     in_lanes: OptionTexts = {"in_lanes": "true"} if moved else {}
@@ -207,7 +202,7 @@ _FINAL = (
     Step("weight-reorder", _of_chip, required=True),
     Step("share-weights"),
     Step("subnet-divide", required=True),
-    Step("lane-moves", _only_in_groups),
+    Step("lane-moves", _in_groups),
     Step("cut-bands", _in_groups),
     Step("cut-ends", _in_groups),
     Step("part-results", _in_groups),

@@ -75,7 +75,9 @@ class Chooser:
         total = sum(self._op(op, lanes) for op in component.ops)
         for port in component.ports:
             if not port.takes(lanes) and not self._is_global(port.op):
-                total += self.changes.price(port.value, port.lanes, lanes)
+                is_read = port.index is not None
+                made, read = (lanes, port.lanes) if is_read else (port.lanes, lanes)
+                total += self.changes.price(port.value, made, read)
             total += self._crossing(port, lanes)
         return total
 
@@ -86,8 +88,9 @@ class Chooser:
 
     def _crossing(self, port: Port, lanes: Lanes | None) -> float:
         """What is lost where a value comes from DDR or goes there in runs shorter than a row of
-        it, because few elements lie together in a lane."""
-        if not self._is_global(port.op):
+        it, because few elements lie together in a lane. What only moves elements, and has no local
+        form as it stands, need not be such a place: `lane-moves` joins it to what is around it."""
+        if not self._is_global(port.op) or self.changes.may_move(port.op, port.value):
             return 0.0
         seen = lanes or lanes_of(shape_of(port.value))
         size = size_in_bytes(port.value)
@@ -96,7 +99,8 @@ class Chooser:
 
     def _op(self, op: LaneView, lanes: Lanes | None) -> float:
         """Its transfers when it cannot be in a group, and its work on the lanes."""
-        met = [op.results[0], *(op.operands[index] for index in op.followed())]
+        given = [op.operands[index] for index in op.followed()]
+        met = [op.results[0], *given]
         if lanes is None:
             if self._is_global(op):
                 return sum(map(self.changes.transfer, met))
@@ -109,7 +113,8 @@ class Chooser:
         own = self._own(op, lanes)
         if own is None:
             return sum(map(self.changes.transfer, met))
-        return sum(self.changes.price(value, own, lanes) for value in met) + self._work(op, own)
+        before = sum(self.changes.price(value, lanes, own) for value in given)
+        return before + self._work(op, own) + self.changes.price(op.results[0], own, lanes)
 
     def exceptions(self, component: Component, lanes: Lanes) -> dict[SSAValue, Lanes]:
         """The results of ops that are to be seen under lanes of their own, and these."""
@@ -127,12 +132,15 @@ class Chooser:
         values change their lanes before and behind it within local memory."""
         if isinstance(op, LocalReshape):
             return None
-        met = [op.results[0], *(op.operands[index] for index in op.followed())]
+        given = [op.operands[index] for index in op.followed()]
         for own in op.lanes_wanted():
             view = op.viewed(own)
             if view is None or self._is_refused(op, view):
                 continue
-            if all(self.changes.is_local(value, own, lanes) for value in met):
+            changes = self.changes
+            if not all(changes.is_local(value, lanes, own) for value in given):
+                continue
+            if changes.is_local(op.results[0], own, lanes):
                 return own
         return None
 

@@ -32,6 +32,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     # A table or floats, by the commands of either.
     "passes.lowering.int8.by_floats": {"passes", "dialects", "backend.chip",
                                        "backend.local.measure"},
+    # A value changes its lanes within local memory or through DDR, by the commands of either.
+    "passes.lane_prices": {"passes", "dialects", "backend.chip", "backend.local.measure",
+                           "backend.local.shapes"},
     # The end of the vendor's command lines: a program in a file.
     "passes.codegen": {"passes", "dialects", "backend.chip", "backend.codegen", "backend.bmodel"},
     "passes.tile_programs": {"passes", "dialects", "backend.chip", "backend.tile"},

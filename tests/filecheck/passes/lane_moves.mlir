@@ -163,3 +163,41 @@ module @rows_in_front_of_blocks attributes {module.state = "TPU_LOWERED", module
     return %4 : tensor<1x64x32x64xf16>
   }
 }
+
+// -----
+
+// Another part of the chain has no local form: what it makes lies in DDR, and is read from there.
+// CHECK-LABEL: module @behind_what_lies_in_ddr
+// CHECK-NOT: "tpu.Rearrange"
+// GROUPS-LABEL: module @behind_what_lies_in_ddr
+module @behind_what_lies_in_ddr attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x64x16x8x8xf16>) -> tensor<1x256x8x8xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x64x16x8x8xf16>) -> tensor<1x64x16x8x8xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x64x16x8x8xf16>) -> tensor<1x64x16x8x8xf16> loc("a")
+    %2 = "tpu.Reshape"(%1) {shape = [1, 64, 1024]} : (tensor<1x64x16x8x8xf16>) -> tensor<1x64x1024xf16> loc("b")
+    %3 = "tpu.Reshape"(%2) {shape = [1, 64, 16, 64]} : (tensor<1x64x1024xf16>) -> tensor<1x64x16x64xf16> loc("c")
+    %4 = "tpu.Permute"(%3, %n) {order = [0, 2, 1, 3]} : (tensor<1x64x16x64xf16>, none) -> tensor<1x16x64x64xf16> loc("d")
+    %5 = "tpu.Reshape"(%4) {shape = [1, 1024, 8, 8]} : (tensor<1x16x64x64xf16>) -> tensor<1x1024x8x8xf16> loc("e")
+    %6 = "tpu.Slice"(%5, %n, %n, %n, %n) {offset = [0, 0, 0, 0], ends = [1, 256, 8, 8], steps = [1, 1, 1, 1]} : (tensor<1x1024x8x8xf16>, none, none, none, none) -> tensor<1x256x8x8xf16> loc("f")
+    %7 = "tpu.Relu"(%6) : (tensor<1x256x8x8xf16>) -> tensor<1x256x8x8xf16> loc("g")
+    return %7 : tensor<1x256x8x8xf16>
+  }
+}
+
+// -----
+
+// Copies of single elements take longer than a store and a load.
+// CHECK-LABEL: module @dear
+// CHECK-NOT: "tpu.Rearrange"
+// GROUPS-LABEL: module @dear
+module @dear attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x880x7x7xf16>) -> tensor<1x56x770xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x880x7x7xf16>) -> tensor<1x880x7x7xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x880x7x7xf16>) -> tensor<1x880x7x7xf16> loc("a")
+    %2 = "tpu.Reshape"(%1) {shape = [1, 56, 770]} : (tensor<1x880x7x7xf16>) -> tensor<1x56x770xf16> loc("b")
+    %3 = "tpu.Relu"(%2) : (tensor<1x56x770xf16>) -> tensor<1x56x770xf16> loc("c")
+    return %3 : tensor<1x56x770xf16>
+  }
+}

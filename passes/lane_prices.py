@@ -1,0 +1,81 @@
+"""What a change of lanes takes within local memory and through DDR, by the commands of either.
+
+Shapes come again and again in a network: each is measured once.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.local.measure import measure, measure_load, measure_store
+from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.errors import DoesNotFit
+from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, Rows, lane_steps
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.interfaces.movement import Moved, Movement
+
+
+def rearranged(
+    name: str, value: SSAValue, step: LaneStep, kind: TensorType[Attribute]
+) -> tpu.RearrangeOp:
+    """The op that moves elements of a value within local memory; `kind` is the result's type."""
+    movement = Movement(step.rows.size, (Moved(0, step.moves),))
+    return tpu.RearrangeOp.make(
+        name,
+        (value,),
+        result_types=(kind,),
+        boxes=tpu.RearrangeOp.listed(movement),
+        in_lanes=True,
+    )
+
+
+@cache
+def cycles_in_lanes(element: Attribute, made: Rows, read: Rows, chip: Chip) -> int | None:
+    """TIU cycles of one that is made as some rows and read as others, in the same order; None where
+    there is no way, or no room for it."""
+    steps = lane_steps(IndexMap.identity(made.size), made, read)
+    return None if steps is None else cycles_of_steps(element, made, tuple(steps), chip)
+
+
+@cache
+def cycles_of_steps(
+    element: Attribute, made: Rows, steps: tuple[LaneStep, ...], chip: Chip
+) -> int | None:
+    """TIU cycles of movements one after the other; None where one has no room for what it needs
+    on the way."""
+    value, cycles = _argument(element, made), 0
+    for step in steps:
+        op = rearranged("moved", value, step, TensorType(element, step.rows))
+        try:
+            cycles += measure(op, _whole(chip), GroupType.NORMAL, chip).cycles
+        except DoesNotFit:
+            return None
+        value = op.output
+    return cycles
+
+
+@cache
+def cycles_through_ddr(element: Attribute, made: Rows, read: Rows, chip: Chip) -> float:
+    """GDMA cycles of a value that is stored as some rows, and of one that is loaded as some."""
+    stored = measure_store(_argument(element, made), _whole(chip), GroupType.NORMAL, chip)
+    value = _argument(element, read)
+    reader = tpu.ReluOp.make("reader", (value,), result_types=(value.type,))
+    return stored + measure_load(reader, 0, _whole(chip), GroupType.NORMAL, chip).gdma
+
+
+def _argument(element: Attribute, shape: Sequence[int]) -> SSAValue:
+    return Block(arg_types=(TensorType(element, shape),)).args[0]
+
+
+def _whole(chip: Chip) -> Callable[[SSAValue], Ncdhw]:
+    """All of every value."""
+
+    def sizes(value: SSAValue) -> Ncdhw:
+        return of_value(value, GroupType.NORMAL, chip.lanes)
+
+    return sizes
