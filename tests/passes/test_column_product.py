@@ -1,43 +1,40 @@
-"""Products with one column for each of many matrices: sums of products, with the same numbers."""
-
-from typing import Any
+"""Products of matrices with one vector each are sums of products of elements: the same numbers."""
 
 import pytest
-from tests.passes.semantics import Net, assert_same_numbers, kinds
-from xdsl.dialects.builtin import ModuleOp
+from tests.passes.semantics import Net, assert_same_numbers, ops_of
+from xdsl.dialects.func import ReturnOp
 
-from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.text import make_context
-from xdsl_tpu.passes.pipeline import parse_pipeline
-
-OPTIMIZE = "processor-tpu-optimize"
-TOLERANCE = {"F32": 1e-5, "F16": 4e-3, "BF16": 4e-2}
-
-
-def lowered(count: int, mode: str, columns: int = 1, **how: Any) -> ModuleOp:
-    net = Net()
-    x = net.op(top.AbsOp, "a", (net.input("x", count, 7, 5),))
-    shape = (columns, 5) if how.get("right_transpose") else (5, columns)
-    y = net.op(top.AbsOp, "b", (net.input("y", count, *shape),))
-    module = net.module(net.op(top.MatMulOp, "z", (x, y, net.none), **how))
-    for one in parse_pipeline(f"convert-top-to-tpu{{mode={mode} chip=bm1684x}}"):
-        one.apply(make_context(), module)
-    return module
-
-
-@pytest.mark.parametrize("mode", TOLERANCE)
-@pytest.mark.parametrize("transposed", [False, True])
-def test_one_column(mode: str, transposed: bool) -> None:
-    module = lowered(7, mode, right_transpose=transposed)
-    after = kinds(assert_same_numbers(module, OPTIMIZE, tolerance=TOLERANCE[mode]))
-    assert "MatMul" not in after
-    assert after.count("Reduce") == 1
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.passes.tensors import shape_of
 
 
 @pytest.mark.parametrize(
-    ("count", "columns", "how"), [(6, 1, {}), (7, 2, {}), (7, 1, {"do_relu": True})]
+    ("left", "right", "turned", "result", "is_rewritten"),
+    [
+        ((70, 5, 9), (70, 9, 1), False, (70, 5, 1), True),
+        ((70, 5, 9), (70, 1, 9), True, (70, 5, 1), True),
+        ((64, 99, 9), (64, 9, 1), False, (64, 99, 1), True),
+        ((63, 99, 9), (63, 9, 1), False, (63, 99, 1), False),
+        ((70, 1, 9), (70, 9, 6), False, (70, 1, 6), True),
+        ((70, 1, 9), (70, 6, 9), True, (70, 1, 6), True),
+        ((5, 1, 9), (5, 9, 6), False, (5, 1, 6), False),
+        ((70, 2, 9), (70, 9, 6), False, (70, 2, 6), False),
+        ((70, 1, 9), (70, 9, 1), False, (70, 1, 1), True),
+    ],
 )
-def test_what_stays(count: int, columns: int, how: dict[str, bool]) -> None:
-    """Fewer matrices than rows, several columns, a relu."""
-    after = assert_same_numbers(lowered(count, "F32", columns, **how), OPTIMIZE, tolerance=1e-5)
-    assert kinds(after).count("MatMul") == 1
+def test_one_vector_for_each_matrix(
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    turned: bool,
+    result: tuple[int, ...],
+    is_rewritten: bool,
+) -> None:
+    net = Net()
+    x, y = net.input("x", *left), net.input("y", *right)
+    operands = (x, y, net.none, net.none, net.none)
+    product = net.op(tpu.MatMulOp, "z", operands, right_transpose=turned)
+    after = assert_same_numbers(net.module(product), "shape-infer,processor-tpu-optimize")
+    (returned,) = ops_of(after, ReturnOp)
+    assert shape_of(returned.arguments[0]) == result
+    assert bool(ops_of(after, tpu.MulOp)) == is_rewritten
+    assert bool(ops_of(after, tpu.MatMulOp)) != is_rewritten

@@ -47,3 +47,38 @@ module @columns attributes {module.state = "TPU_LOWERED"} {
     return %2 : tensor<64x64x2xf16>
   }
 }
+
+// -----
+
+// Fewer matrices than rows, but one for each lane.
+// CHECK-LABEL: module @lanes
+// CHECK: "tpu.Mul"
+// CHECK-NOT: tpu.MatMul
+module @lanes attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<64x65x9xf16>, %arg1: tensor<64x9x1xf16>) -> tensor<64x65x1xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<64x65x9xf16>) -> tensor<64x65x9xf16> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<64x9x1xf16>) -> tensor<64x9x1xf16> loc("y")
+    %2 = "tpu.MatMul"(%0, %1, %n, %n, %n) : (tensor<64x65x9xf16>, tensor<64x9x1xf16>, none, none, none) -> tensor<64x65x1xf16> loc("z")
+    return %2 : tensor<64x65x1xf16>
+  }
+}
+
+// -----
+
+// One row before each matrix: its columns are summed.
+// CHECK-LABEL: module @row
+// CHECK: %[[X:.*]] = "tpu.Reshape"(%{{.*}}) {{.*}}-> tensor<1x64x9x80xf16>
+// CHECK-NEXT: %[[Y:.*]] = "tpu.Reshape"(%{{.*}}) {{.*}}-> tensor<1x64x9x1xf16>
+// CHECK-NEXT: %[[P:.*]] = "tpu.Mul"(%[[X]], %[[Y]]) {{.*}}-> tensor<1x64x9x80xf16>
+// CHECK-NEXT: "tpu.Reduce"(%[[P]], {{.*}}axes = [2]{{.*}}"ReduceSum"{{.*}}-> tensor<1x64x1x80xf16>
+// CHECK-NEXT: "tpu.Reshape"{{.*}}-> tensor<64x1x80xf16>
+module @row attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<64x9x80xf16>, %arg1: tensor<64x1x9xf16>) -> tensor<64x1x80xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<64x9x80xf16>) -> tensor<64x9x80xf16> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<64x1x9xf16>) -> tensor<64x1x9xf16> loc("y")
+    %2 = "tpu.MatMul"(%1, %0, %n, %n, %n) : (tensor<64x1x9xf16>, tensor<64x9x80xf16>, none, none, none) -> tensor<64x1x80xf16> loc("z")
+    return %2 : tensor<64x1x80xf16>
+  }
+}
