@@ -19,6 +19,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import make_context, parse_module
 from xdsl_tpu.dialects.weights import Weights, attach, weights_of
+from xdsl_tpu.dialects.zeros import ZEROS
 from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes.pipeline import make_pass
 
@@ -110,6 +111,9 @@ class Fact:
     types: tuple[Attribute, ...]
 
 
+OWN = frozenset(("ginfo", ZEROS))
+"""Attributes in which the compilers differ, or that only this one has."""
+
 GROUP_OPS = frozenset(("tpu.Load", "tpu.Store", "tpu.Group", "tpu.Yield"))
 
 
@@ -120,7 +124,7 @@ def facts(module: ModuleOp, with_operands: bool = True) -> dict[str, Fact]:
         name = name_of(op) if op.results else None
         if name is None or op.name in GROUP_OPS:
             continue
-        attributes = {key: value for key, value in op.attributes.items() if key != "ginfo"}
+        attributes = {key: value for key, value in op.attributes.items() if key not in OWN}
         operands = tuple(name_of(operand) for operand in op.operands) if with_operands else ()
         values: tuple[SSAValue, ...] = (*op.operands, *op.results)
         types = tuple(_without_address(value.type) for value in values)
