@@ -4,6 +4,7 @@ Kernels, Loads and Stores are priced by generating their commands (see `prices`)
 they overlap.
 """
 
+import sys
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -61,6 +62,23 @@ class _OpCost:
     local_bytes: int
     parts: int
 
+    def step(self, start: int) -> Step:
+        """What it takes in groups that begin with op `start`."""
+        tiu, loads, weights = self.tiu, 0.0, 0.0
+        for since, is_weight_, price in self.operands:
+            if start > since:
+                tiu += price.tiu
+                if is_weight_:
+                    weights += price.gdma
+                else:
+                    loads += price.gdma
+        return Step(tiu, loads, weights, self.local_bytes, self.parts)
+
+    @property
+    def near(self) -> int:
+        """The last beginning of groups that all take the same: most begin before."""
+        return min((since for since, _, _ in self.operands if since >= 0), default=sys.maxsize)
+
 
 class CostTable:
     """Costs of the ops of a function, alone and in groups.
@@ -77,7 +95,8 @@ class CostTable:
         self.moves = find_moves(ops, is_global, prices)
         self.ring_low, self.next_low = [0] * len(ops), [0] * len(ops)
         self.whole = {kind: Part(kind, chip.lanes) for kind in GroupType}
-        self._ops: dict[Hashable, _OpCost | None] = {}
+        self._steps: dict[Hashable, tuple[_OpCost | None, int, Step | None]] = {}
+        self._stored: dict[tuple[SSAValue, int], float] = {}
         self._runs: dict[int, _Run] = {}
         count = len(ops)
         self.first_use: dict[SSAValue, int] = {}
@@ -176,26 +195,26 @@ class CostTable:
 
     def _step(self, index: int, start: int, end: int, kind: GroupType) -> Step | None:
         """What an op of ops[start:end] takes there."""
-        own = self._op(index, start, end, kind)
-        if own is None:
-            return None
-        tiu, loads, weights = own.tiu, 0.0, 0.0
-        for since, is_weight_, price in own.operands:
-            if start > since:
-                tiu += price.tiu
-                if is_weight_:
-                    weights += price.gdma
-                else:
-                    loads += price.gdma
-        return Step(tiu, loads, weights, own.local_bytes, own.parts)
+        # An enum's hash is slow, and this is asked for every beginning and end of a group.
+        key = (index, id(kind), self.neighbours.of(index, start, end))
+        known = self._steps.get(key)
+        if known is None:
+            own = self._priced(index, start, end, kind)
+            known = (None, 0, None) if own is None else (own, own.near, own.step(0))
+            self._steps[key] = known
+        own, near, first = known
+        return first if own is None or start <= near else own.step(start)
 
     def _stores(self, start: int, stop: int, end: int, kind: GroupType) -> float:
         """What is stored of the results of ops[start:stop] in a group that ends before `end`."""
         total = 0.0
         for index in range(start, stop):
             for value in self.ops[index].results:
-                if not is_none(value) and self.last_use[value] >= end:
-                    total += self.store(value, self.whole[kind])
+                if self.last_use[value] >= end and not is_none(value):
+                    key = value, id(kind)
+                    if key not in self._stored:
+                        self._stored[key] = self.store(value, self.whole[kind])
+                    total += self._stored[key]
         return total
 
     def shared(
@@ -278,14 +297,6 @@ class CostTable:
         steps, owner = group.plan.op_step, value.owner
         assert isinstance(owner, Operation)
         return Transfer(self.store(value, part), steps[owner] + 1, group.plan.clear_step[value])
-
-    def _op(self, index: int, start: int, end: int, kind: GroupType) -> _OpCost | None:
-        """What an op of ops[start:end] takes there, and in all ranges where it has the same
-        neighbours."""
-        key = (index, kind, self.neighbours.of(index, start, end))
-        if key not in self._ops:
-            self._ops[key] = self._priced(index, start, end, kind)
-        return self._ops[key]
 
     def _priced(self, index: int, start: int, end: int, kind: GroupType) -> _OpCost | None:
         op, part = self.ops[index], self.whole[kind]
@@ -373,8 +384,8 @@ class _Run:
         table, first = self.table, self.end
         if kind is not self.kind:
             self.kind, first, self.course = kind, self.start, BEGIN
-        elif changed := [op for op in table.neighbours.changed[end - 1] if op >= self.start]:
-            first = min(changed)
+        elif (touched := table.neighbours.changed.get(end - 1)) and touched[-1] >= self.start:
+            first = min(op for op in touched if op >= self.start)
             self.course = self.before[first]
         for index in range(first, end):
             if index in table.neighbours:
