@@ -37,6 +37,10 @@ ROWS = 2
 BANDS = (2, 4, 8, 16)
 """How many are tried, until more are slower."""
 
+SURE = 0.99
+"""What short first bands must bring the estimate down to: where they gained less of it, programs
+became slower as often as faster."""
+
 LONGEST = 12
 """Ops of a chain that are cut at most."""
 
@@ -280,7 +284,7 @@ def best_bands(
     end = 0 if best is None else best.end
     for count in (most, 2 * most) if end else ():
         found = _priced(chain, end, growing(chain[:end], count), behind, costs)
-        if found is not None and found.taken.cycles < fewest.cycles:
+        if found is not None and found.taken.cycles < SURE * fewest.cycles:
             best, fewest = found, found.taken
     is_bound = loading(ops, costs.chip) >= costs.computed(ops)
     return None if fewest.moved >= plain.moved and is_bound else best
