@@ -13,7 +13,7 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, lane_steps, rows_of
 from xdsl_tpu.dialects.interfaces.movement import single_map
 from xdsl_tpu.passes.graph import tensor_like
-from xdsl_tpu.passes.lane_prices import cycles_of_steps, cycles_through_ddr, rearranged
+from xdsl_tpu.passes.lane_prices import cycles_of_steps, rearranged
 from xdsl_tpu.passes.lane_reductions import reduce_in_lanes
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
 from xdsl_tpu.passes.module_state import chip_of, cores_of
@@ -33,11 +33,10 @@ class LaneMovesPass(ModulePass):
     copies within the lanes and exchanges of lanes and columns (`lane_steps`), one op does it, which
     may be in a layer group, or two: of an image whose channels are heads, pixels become rows
     first. Where there is no way for all of a chain, a part of it between ops that have a local form
-    may have one: rows of an image become channels, of which blocks become pixels. What takes longer
-    so than through DDR, by the commands of either, stays as it is, and so do the others. A
-    reduction over what lies over the lanes is made between two of these (`reduce_in_lanes`). For
-    several cores nothing is joined: they share the slices of a group, and what is moved here is
-    never cut.
+    may have one: rows of an image become channels, of which blocks become pixels. What has no
+    room for it stays as it is. A reduction over what lies over the lanes is made between two of
+    these (`reduce_in_lanes`). For several cores nothing is joined: they share the slices of a
+    group, and what is moved here is never cut.
     """
 
     name = "lane-moves"
@@ -97,8 +96,7 @@ def _is_wanted(chain: Sequence[Operation]) -> bool:
 
 
 def _join(chain: Sequence[Operation], block: Block, chip: Chip) -> bool:
-    """Put one op, or two, in the place of a chain, if there is a way for it that takes less than a
-    store and a load, and say so."""
+    """Put one op, or two, in the place of a chain, if there is a way, and room, and say so."""
     moves, last = single_map(chain[0]), chain[0]
     for op in chain[1:]:
         inner = single_map(op)
@@ -111,9 +109,7 @@ def _join(chain: Sequence[Operation], block: Block, chip: Chip) -> bool:
     steps = lane_steps(moves, *ends)
     if steps is None:
         return False
-    element = number_type(value)
-    cycles = cycles_of_steps(element, ends[0], tuple(steps), chip)
-    if cycles is None or cycles >= cycles_through_ddr(element, *ends, chip):
+    if cycles_of_steps(number_type(value), ends[0], tuple(steps), chip) is None:
         return False
     new = list(_rearranged(value, last, steps))
     if any(why_not_local(op) is not None for op in new):

@@ -1,4 +1,4 @@
-"""What a change of lanes takes within local memory and through DDR, by the commands of either.
+"""What a change of lanes takes within local memory, by its commands.
 
 Shapes come again and again in a network: each is measured once.
 """
@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.local.measure import measure, measure_load, measure_store
+from xdsl_tpu.backend.local.measure import measure
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
@@ -57,15 +57,6 @@ def cycles_of_steps(
             return None
         value = op.output
     return cycles
-
-
-@cache
-def cycles_through_ddr(element: Attribute, made: Rows, read: Rows, chip: Chip) -> float:
-    """GDMA cycles of a value that is stored as some rows, and of one that is loaded as some."""
-    stored = measure_store(_argument(element, made), _whole(chip), GroupType.NORMAL, chip)
-    value = _argument(element, read)
-    reader = tpu.ReluOp.make("reader", (value,), result_types=(value.type,))
-    return stored + measure_load(reader, 0, _whole(chip), GroupType.NORMAL, chip).gdma
 
 
 def _argument(element: Attribute, shape: Sequence[int]) -> SSAValue:

@@ -184,20 +184,3 @@ module @behind_what_lies_in_ddr attributes {module.state = "TPU_LOWERED", module
     return %7 : tensor<1x256x8x8xf16>
   }
 }
-
-// -----
-
-// Copies of single elements take longer than a store and a load.
-// CHECK-LABEL: module @dear
-// CHECK-NOT: "tpu.Rearrange"
-// GROUPS-LABEL: module @dear
-module @dear attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
-  func.func @main(%arg0: tensor<1x880x7x7xf16>) -> tensor<1x56x770xf16> {
-    %n = "top.None"() : () -> none loc(unknown)
-    %0 = "top.Input"(%arg0) : (tensor<1x880x7x7xf16>) -> tensor<1x880x7x7xf16> loc("x")
-    %1 = "tpu.Relu"(%0) : (tensor<1x880x7x7xf16>) -> tensor<1x880x7x7xf16> loc("a")
-    %2 = "tpu.Reshape"(%1) {shape = [1, 56, 770]} : (tensor<1x880x7x7xf16>) -> tensor<1x56x770xf16> loc("b")
-    %3 = "tpu.Relu"(%2) : (tensor<1x56x770xf16>) -> tensor<1x56x770xf16> loc("c")
-    return %3 : tensor<1x56x770xf16>
-  }
-}
