@@ -16,10 +16,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.integers import INTEGER, is_integer_tensor
@@ -53,8 +55,8 @@ and cycles that beginning them takes."""
 PAIRS, CHOICES = 0, 1
 """Plans without groups: compare all pairs, or choose one after the other."""
 
-LONGEST_CHOICE = 8192
-"""Elements of rows that are chosen from so: eight lines of them are in every lane."""
+_CHOICE_LINES = 8
+"""Lines of f32 numbers as long as a row that are in a lane when elements are chosen from it."""
 
 _PER_ROW, _PER_LINE = 640, 20
 """Cycles that looking at groups first takes for every further row: four more ops come and go, and
@@ -74,7 +76,7 @@ def _top_k(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
             f"{size} integers in each of {outer * inner} rows are too many to rank; cast them to "
             "floats before"
         )
-    found = plan(size, count, outer * inner, _width(ctx))
+    found = plan(size, count, outer * inner, reach(ctx.chip))
     if is_integer_tensor(op.input) or (few and size < LONG_ROW and found != CHOICES):
         return _by_pairs(do, op, (outer, size, inner), count)
     if found is None or (outer * inner > MOST_ROWS and found != CHOICES):
@@ -169,7 +171,7 @@ class Search:
         """The best of each row of x [rows, size] in order, and their `places`, which are their
         positions if none are given; none for what is not wanted."""
         rows, size = shape_of(x)
-        group = plan(size, self.count, rows, _width(self.do.ctx))
+        group = plan(size, self.count, rows, reach(self.do.ctx.chip))
         if group == CHOICES:
             return self._chosen(f"{label}chosen", x, places, wanted)
         if group:
@@ -276,14 +278,24 @@ class Search:
         return self.do.reshaped(label, read, (lines * group // kept, kept), F32)
 
 
-def _width(ctx: LoweringContext) -> tuple[int, int]:
-    """Lanes, and f32 numbers that each computes with at a time."""
-    return ctx.chip.lanes, ctx.chip.eu_bytes // 4
+class Reach(NamedTuple):
+    """Lanes, f32 numbers that each computes with at a time, and elements of the longest rows that
+    are chosen from one after the other."""
+
+    lanes: int
+    units: int
+    choice: int
 
 
-def plan(size: int, count: int, rows: int, width: tuple[int, int]) -> int | None:
+def reach(chip: Chip) -> Reach:
+    """That of a chip."""
+    line = F32.size * _CHOICE_LINES
+    return Reach(chip.lanes, chip.eu_bytes // F32.size, chip.local_bytes // line)
+
+
+def plan(size: int, count: int, rows: int, of: Reach) -> int | None:
     """How many neighbours to take as a group, or `PAIRS`, or `CHOICES`; None: they are too many."""
-    return _cheapest(size, count, rows, width)[1]
+    return _cheapest(size, count, rows, of)[1]
 
 
 def _groups(size: int, group: int, lanes: int) -> int:
@@ -293,13 +305,13 @@ def _groups(size: int, group: int, lanes: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _cheapest(size: int, count: int, rows: int, width: tuple[int, int]) -> tuple[float, int | None]:
+def _cheapest(size: int, count: int, rows: int, of: Reach) -> tuple[float, int | None]:
     """Cycles of the best plan, roughly, and the plan."""
-    lanes, units = width
+    lanes, units = of.lanes, of.units
     best: tuple[float, int | None] = (math.inf, None)
     if size <= LONGEST_ROW:
         best = (rows * -(-size // lanes) * (_PER_PAIR * size / units + _PER_ELEMENT), PAIRS)
-    if size <= LONGEST_CHOICE:
+    if size <= of.choice:
         each = -(-rows // lanes) * _PASSES * -(-size // units) + _PER_CHOICE
         best = min(best, (count * each, CHOICES))
     for group in GROUPS:
@@ -309,8 +321,8 @@ def _cheapest(size: int, count: int, rows: int, width: tuple[int, int]) -> tuple
             continue
         price = _PER_ROUND + rows * size / units
         price += (rows - 1) * (_PER_ROW + 2 * _PER_LINE * count)
-        price += _cheapest(groups, count, rows, width)[0]
-        price += _cheapest(left, count, rows, width)[0]
+        price += _cheapest(groups, count, rows, of)[0]
+        price += _cheapest(left, count, rows, of)[0]
         best = min(best, (price, group))
     return best
 

@@ -23,6 +23,7 @@ from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.text import make_context, parse_module
 from xdsl_tpu.dialects.weights import Weights, attach, weights_of
 from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.pipelines import STAGES
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -199,6 +200,15 @@ def check_encoding(program: Program) -> None:
             fields = {name: value for name, value in command.fields.items() if value}
             fields |= {name: value for name, value in command.form.fixed.items() if value}
             assert (back.form, dict(back.fields)) == (command.form, fields)
+
+
+def final(case: Case, off: str = "") -> ModuleOp:
+    """The case behind the passes of the last stage, without the pass `off`."""
+    module = case.module()
+    for step in STAGES["final"]:
+        if step != off:
+            make_pass(step, "").apply(make_context(), module)
+    return module
 
 
 def execute(program: Program, case: Case, chip: Chip, ahead: Engine) -> Array:

@@ -1,16 +1,18 @@
 """The largest elements in order on the machine, to the bit: all pairs, and groups first."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.kernels.on_machine import Array, assert_exact
 from tests.passes.lowering_samples import Sample, X
 
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.kernels import rank
 from xdsl_tpu.dialects import top
-from xdsl_tpu.passes.lowering.top_k import CHOICES, LONG_ROW, LONGEST_CHOICE, PAIRS, plan
+from xdsl_tpu.passes.lowering.top_k import CHOICES, LONG_ROW, PAIRS, plan, reach
 
-WIDTH = (64, 16)
-"""Lanes, and f32 numbers that each computes with at a time."""
+REACH = reach(load_chip())
 
 
 def coarse(*shape: int) -> Array:
@@ -34,7 +36,7 @@ def test_rows_of_any_size(size: int, share: float) -> None:
 def test_rows_of_several_blocks(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last block may be of any size."""
     monkeypatch.setattr(rank, "LONGEST_BLOCK", 64)
-    assert plan(size, size // 2 + 1, 2, WIDTH) == 0
+    assert plan(size, size // 2 + 1, 2, REACH) == 0
     assert_exact(top_k(coarse(2, size), size // 2 + 1))
 
 
@@ -43,7 +45,7 @@ def test_rows_of_several_blocks(size: int, monkeypatch: pytest.MonkeyPatch) -> N
 def test_groups_of_neighbours(rows: int, size: int, count: int, largest: bool) -> None:
     """Equal elements of different groups keep their order, and what is behind the last whole group
     counts."""
-    assert plan(size, count, rows, WIDTH)
+    assert plan(size, count, rows, REACH)
     x = coarse(rows, size)
     x[:, -2:] = 60 if largest else -60
     assert_exact(top_k(x, count, largest=largest))
@@ -56,25 +58,32 @@ def test_groups_of_neighbours(rows: int, size: int, count: int, largest: bool) -
         (512, 20, 512, CHOICES),  # 951,960 in groups of 4; 1,490,516 by pairs
         (8, 2, 512, CHOICES),  # 8,583 cycles; 47,791 by pairs in DDR
         (1000, 5, 1, 16),  # 2,231 cycles; 3,208 one after the other
-        (LONGEST_CHOICE, 3000, 1, PAIRS),
+        (REACH.choice, 3000, 1, PAIRS),
     ],
 )
 def test_few_of_many_rows_are_chosen_one_after_the_other(
     size: int, count: int, rows: int, found: int
 ) -> None:
-    assert plan(size, count, rows, WIDTH) == found
+    assert plan(size, count, rows, REACH) == found
 
 
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize(("shape", "count"), [((70, 40), 3), ((128, 9), 2), ((1, 300), 4)])
 def test_one_after_the_other(shape: tuple[int, int], count: int, largest: bool) -> None:
-    assert plan(shape[1], count, shape[0], WIDTH) == CHOICES
+    assert plan(shape[1], count, shape[0], REACH) == CHOICES
     assert_exact(top_k(coarse(*shape), count, largest=largest))
 
 
 def test_rows_too_long_to_choose_from() -> None:
-    assert plan(LONGEST_CHOICE, 1, 1 << 13, WIDTH) == CHOICES
-    assert plan(LONGEST_CHOICE + 1, 1, 1 << 13, WIDTH) != CHOICES
+    assert plan(REACH.choice, 1, 1 << 13, REACH) == CHOICES
+    assert plan(REACH.choice + 1, 1, 1 << 13, REACH) != CHOICES
+
+
+def test_less_local_memory_holds_shorter_rows_to_choose_from() -> None:
+    small = reach(replace(load_chip(), local_bytes=load_chip().local_bytes // 2))
+    assert 2 * small.choice == REACH.choice
+    assert plan(small.choice, 1, 1 << 13, small) == CHOICES
+    assert plan(small.choice + 1, 1, 1 << 13, small) != CHOICES
 
 
 def test_all_equal() -> None:

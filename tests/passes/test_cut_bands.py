@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.kernels.harness import Case, Outcome, check_encoding, execute
+from tests.kernels.harness import Case, Outcome, check_encoding, execute, final
 from tests.local.groups import assert_close
 from tests.local.test_local_cnn import conv
 from xdsl.dialects.builtin import ModuleOp
@@ -20,10 +20,7 @@ from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.movement import Along, rectangles
 from xdsl_tpu.dialects.interpreters import run_module
-from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
-from xdsl_tpu.passes.pipeline import make_pass
-from xdsl_tpu.passes.pipelines import STAGES
 
 CAST = {"with_scale": "true", "round_mode": "#tpu<round_mode HalfAwayFromZero>"}
 
@@ -48,14 +45,6 @@ def stem(size: int, kernel: int, stride: int, channels: int = 3) -> Case:
     p = case.op("tpu.Pool2D", [a], attributes, "p", small)
     conv(case, p, "y", (small, small), (1, 1))
     return case
-
-
-def final(case: Case, cut: bool = True) -> ModuleOp:
-    module = case.module()
-    for step in STAGES["final"]:
-        if cut or step != "cut-bands":
-            make_pass(step, "").apply(make_context(), module)
-    return module
 
 
 def bands(module: ModuleOp) -> list[tpu.Conv2DOp]:
@@ -88,7 +77,7 @@ def test_a_network_is_faster(size: int, kernel: int, least: float) -> None:
     chip = load_chip()
     cycles: list[int] = []
     for cut in (False, True):
-        module = final(stem(size, kernel, 2), cut)
+        module = final(stem(size, kernel, 2), "" if cut else "cut-bands")
         program = generate(module, weights_of(module), chip)
         cycles.append(simulate(program.tiu, program.gdma, chip).total)
     assert cycles[1] < least * cycles[0]

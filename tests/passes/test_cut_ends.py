@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.kernels.harness import Case, check_encoding, execute
+from tests.kernels.harness import Case, check_encoding, execute, final
 from tests.local.test_local_cnn import conv
 from xdsl.dialects.builtin import ModuleOp
 
@@ -15,11 +15,8 @@ from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interpreters import run_module
-from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.cut_ends import band_ends
-from xdsl_tpu.passes.pipeline import make_pass
-from xdsl_tpu.passes.pipelines import STAGES
 from xdsl_tpu.passes.tensors import shape_of
 
 CAST = {"with_scale": "true", "round_mode": "#tpu<round_mode HalfAwayFromZero>"}
@@ -55,14 +52,6 @@ def upscaler(
         value = case.op("tpu.Depth2Space", [value], attributes, "d", large)
     case.op("tpu.Cast", [value], CAST, "y", large, "f32")
     return case
-
-
-def final(case: Case, cut: bool = True) -> ModuleOp:
-    module = case.module()
-    for step in STAGES["final"]:
-        if cut or step != "cut-ends":
-            make_pass(step, "").apply(make_context(), module)
-    return module
 
 
 def parts(module: ModuleOp) -> list[tuple[int, ...]]:
@@ -106,7 +95,7 @@ def test_a_network_is_faster() -> None:
     chip = load_chip()
     cycles: list[int] = []
     for cut in (False, True):
-        module = final(upscaler((192, 160), 3), cut)
+        module = final(upscaler((192, 160), 3), "" if cut else "cut-ends")
         program = generate(module, weights_of(module), chip)
         cycles.append(simulate(program.tiu, program.gdma, chip).total)
     assert cycles[1] < 0.93 * cycles[0]

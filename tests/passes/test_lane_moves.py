@@ -4,9 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.kernels.harness import Case, Outcome, check_encoding, execute
+from tests.kernels.harness import Case, Outcome, check_encoding, execute, final
 from tests.local.groups import assert_close
-from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
@@ -61,14 +60,6 @@ def block(side: int, size: int, channels: int, offset: int) -> Case:
     y = reshape(swap(y, "k", back) if offset else y, "l", image)
     case.op("tpu.Add", [x, y], {}, "y", image)
     return case
-
-
-def final(case: Case, off: str = "") -> ModuleOp:
-    module = case.module()
-    for step in STAGES["final"]:
-        if step != off:
-            make_pass(step, "").apply(make_context(), module)
-    return module
 
 
 @pytest.mark.parametrize("offset", [0, 3])

@@ -5,8 +5,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from tests.kernels.harness import Case, Shape, check_encoding, execute
-from xdsl.dialects.builtin import ModuleOp
+from tests.kernels.harness import Case, Shape, check_encoding, execute, final
 
 from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
@@ -20,7 +19,6 @@ from xdsl_tpu.dialects.text import make_context, parse_module
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.address_assign.assign import address_of
 from xdsl_tpu.passes.pipeline import make_pass
-from xdsl_tpu.passes.pipelines import STAGES
 from xdsl_tpu.passes.tensors import functions
 
 CAST = {"with_scale": "true", "round_mode": "#tpu<round_mode HalfAwayFromZero>"}
@@ -43,14 +41,6 @@ def heads(sizes: tuple[Shape, ...], whole: Shape, axis: int) -> Case:
     joined = case.op("tpu.Concat", parts, {"axis": f"{axis} : si32"}, "c", whole)
     case.op("tpu.Cast", [joined], CAST, "y", whole, "f32")
     return case
-
-
-def final(case: Case, parts: bool = True) -> ModuleOp:
-    module = case.module()
-    for step in STAGES["final"]:
-        if parts or step != "part-results":
-            make_pass(step, "").apply(make_context(), module)
-    return module
 
 
 @pytest.mark.parametrize(
@@ -81,7 +71,7 @@ def test_what_is_large_is_stored_while_the_rest_is_computed() -> None:
     case, chip = heads(((1, 64, 64, 64), (1, 512, 64, 64)), (1, 576, 64, 64), 1), load_chip()
     cycles: list[int] = []
     for parts in (False, True):
-        module = final(case, parts)
+        module = final(case, "" if parts else "part-results")
         program = generate(module, weights_of(module), chip)
         cycles.append(simulate(program.tiu, program.gdma, chip).total)
     assert cycles[1] < cycles[0]

@@ -102,6 +102,45 @@ module @local attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x",
 
 // -----
 
+// Rows that are put side by side: each has a line of every lane for itself on the way.
+// CHECK-LABEL: module @room
+// CHECK-COUNT-2: "tpu.Rearrange"
+// GROUPS-LABEL: module @room
+module @room attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<2048x64xf16>) -> tensor<128x1024xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<2048x64xf16>) -> tensor<2048x64xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<2048x64xf16>) -> tensor<2048x64xf16> loc("a")
+    %2 = "tpu.Reshape"(%1) {shape = [4, 16, 32, 64]} : (tensor<2048x64xf16>) -> tensor<4x16x32x64xf16> loc("b")
+    %3 = "tpu.Permute"(%2, %n) {order = [0, 2, 1, 3]} : (tensor<4x16x32x64xf16>, none) -> tensor<4x32x16x64xf16> loc("c")
+    %4 = "tpu.Reshape"(%3) {shape = [128, 1024]} : (tensor<4x32x16x64xf16>) -> tensor<128x1024xf16> loc("d")
+    %5 = "tpu.Relu"(%4) : (tensor<128x1024xf16>) -> tensor<128x1024xf16> loc("e")
+    return %5 : tensor<128x1024xf16>
+  }
+}
+
+// -----
+
+// Twice as many lines are more than a lane has.
+// CHECK-LABEL: module @no_room
+// CHECK: "tpu.Permute"
+// CHECK-NOT: "tpu.Rearrange"
+// GROUPS-LABEL: module @no_room
+module @no_room attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<4096x64xf16>) -> tensor<128x2048xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<4096x64xf16>) -> tensor<4096x64xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<4096x64xf16>) -> tensor<4096x64xf16> loc("a")
+    %2 = "tpu.Reshape"(%1) {shape = [4, 32, 32, 64]} : (tensor<4096x64xf16>) -> tensor<4x32x32x64xf16> loc("b")
+    %3 = "tpu.Permute"(%2, %n) {order = [0, 2, 1, 3]} : (tensor<4x32x32x64xf16>, none) -> tensor<4x32x32x64xf16> loc("c")
+    %4 = "tpu.Reshape"(%3) {shape = [128, 2048]} : (tensor<4x32x32x64xf16>) -> tensor<128x2048xf16> loc("d")
+    %5 = "tpu.Relu"(%4) : (tensor<128x2048xf16>) -> tensor<128x2048xf16> loc("e")
+    return %5 : tensor<128x2048xf16>
+  }
+}
+
+// -----
+
 // Pixels of an image become rows of heads: rows of all channels on the way.
 // CHECK-LABEL: module @heads_of_an_image
 // CHECK: [[A:%.*]] = "tpu.Relu"
