@@ -222,18 +222,36 @@ def _staged_cycles(way: Way, extents: Extents, chip: Chip, limit: int | None) ->
         loops = zip(way.job.loops, extents, strict=True)
         if moving * prod(loop.extent // size for loop, size in loops) >= limit:
             return None
-    whole = tile_of(way, extents, chip)
-    if whole is None or whole.bytes > chip.local_bytes:
+    found = _tiles(way, extents, chip)
+    if found is None or found[extents].bytes > chip.local_bytes:
         return None
-    rounds = [_pieces(loop.extent, size) for loop, size in zip(way.job.loops, extents, strict=True)]
+    rounds = _rounds(way, extents)
     total = prod(len(pieces) for pieces in rounds)
+    steps = (found[_sizes(pieces)].cycles for pieces in product(*rounds))
+    return pipeline_cycles(steps, total)
 
-    def steps() -> Iterator[tuple[int, int, int]]:
-        for pieces in product(*rounds):
-            tile = tile_of(way, tuple(size for _, size in pieces), chip)
-            yield whole.cycles if tile is None else tile.cycles
 
-    return pipeline_cycles(steps(), total)
+def _tiles(way: Way, extents: Extents, chip: Chip) -> dict[Extents, Tile] | None:
+    """The tiles of every size that there is, which go through the same buffers: where one is put in
+    order by a copy, all are. None when one takes too many commands."""
+    sizes = list(product(*({size for _, size in one} for one in _rounds(way, extents))))
+    for copied in (False, True):
+        found = [tile_of(way, one, chip, copied) for one in sizes]
+        tiles = [one for one in found if one is not None]
+        if len(tiles) < len(found):
+            return None
+        if len({one.buffers for one in tiles}) == 1:
+            return dict(zip(sizes, tiles, strict=True))
+    return None
+
+
+def _rounds(way: Way, extents: Extents) -> list[list[tuple[int, int]]]:
+    """The pieces of every loop."""
+    return [_pieces(loop.extent, size) for loop, size in zip(way.job.loops, extents, strict=True)]
+
+
+def _sizes(pieces: Sequence[tuple[int, int]]) -> Extents:
+    return tuple(size for _, size in pieces)
 
 
 def _pieces(extent: int, size: int) -> list[tuple[int, int]]:
@@ -246,19 +264,19 @@ class _Stages:
     def __init__(
         self, staged: _Staged, emitter: Emitter, target: int, sources: Sequence[int]
     ) -> None:
-        self.job, self.way, self.chip = staged.way.job, staged.way, staged.chip
+        self.job = staged.way.job
         self.emitter, self.target, self.sources = emitter, target, sources
-        whole = tile_of(staged.way, staged.extents, staged.chip)
-        assert whole is not None
+        found = _tiles(staged.way, staged.extents, staged.chip)
+        assert found is not None
+        self.kinds, whole = found, found[staged.extents]
         self.computes = bool(whole.steps)
-        memory = LocalMemory(self.chip)
+        memory = LocalMemory(staged.chip)
         ends = {*range(len(whole.loads)), len(whole.rooms) - 1}
         self.buffers: list[tuple[int, int]] = []
         for number, size in enumerate(whole.rooms):
             first = memory.take(size)
             self.buffers.append((first, memory.take(size) if number in ends else first))
-        loops = zip(self.job.loops, staged.extents, strict=True)
-        self.tiles = list(product(*(_pieces(loop.extent, size) for loop, size in loops)))
+        self.tiles = list(product(*_rounds(staged.way, staged.extents)))
 
     def emit(self) -> None:
         """All tiles. One that is stored from where it was loaded must go before another comes."""
@@ -270,9 +288,7 @@ class _Stages:
             self._store(pieces, 0)
 
     def _tile(self, pieces: Sequence[tuple[int, int]]) -> Tile:
-        tile = tile_of(self.way, tuple(size for _, size in pieces), self.chip)
-        assert tile is not None
-        return tile
+        return self.kinds[_sizes(pieces)]
 
     def _load(self, pieces: Sequence[tuple[int, int]], slot: int) -> None:
         for number, load in enumerate(self._tile(pieces).loads):

@@ -78,6 +78,11 @@ class Tile:
         )
 
     @property
+    def buffers(self) -> int:
+        """How many there are."""
+        return len(self.rooms)
+
+    @property
     def bytes(self) -> int:
         """Per lane, all buffers together, two of those that the GDMA touches."""
         ends = sum(self.rooms[: len(self.loads)]) + (self.rooms[-1] if self.steps else 0)
@@ -114,8 +119,9 @@ class _Ends:
 
 
 @lru_cache(maxsize=1 << 13)
-def tile_of(way: Way, extents: Extents, chip: Chip) -> Tile | None:
-    """The commands of a tile of these extents; None when some step takes too many."""
+def tile_of(way: Way, extents: Extents, chip: Chip, copied: bool = False) -> Tile | None:
+    """The commands of a tile of these extents; None when some step takes too many. `copied`: put in
+    order by a copy, even if it comes so, as the other tiles of the job are."""
     if way.after != way.lane:
         return _transposing(way, extents, chip)
     ends = _ends(way, extents, chip)
@@ -125,7 +131,7 @@ def tile_of(way: Way, extents: Extents, chip: Chip) -> Tile | None:
     first, *others = fetched
     rooms = [room(chip, lanes, f.size, job.width) for f in fetched]
     steps: list[Step] | None = []
-    if others or not _is_placed(job, first, last):
+    if others or copied or not _is_placed(job, first, last):
         steps = _placing(job, lanes, extents, fetched, last, chip)
         rooms.append(room(chip, lanes, last.size, job.width))
     if steps is None:

@@ -210,6 +210,18 @@ def test_random_maps(case: Case, kind: DType) -> None:
     run(case, kind)
 
 
+def test_a_last_tile_that_lies_in_order_goes_the_way_of_the_others() -> None:
+    """An edge that is repeated three times, two at a time: the last one alone needs no copy."""
+    rows = [(0, 0, (Digit(5, 24, 21), Digit(21, 1, 1))), (120, 84, (Digit(21, 1, 1),))]
+    ends = [(21, 18, (Digit(5, 24, 21), Digit(3, 1, 1))), (141, 102, (Digit(3, 1, 1),))]
+    once = [rows[0], ends[0], rows[1], ends[1]]
+    boxes = [Box(to, at, digits) for to, at, digits in once]
+    boxes += [Box(144 + to, at, (Digit(3, 144, 0), *digits)) for to, at, digits in once]
+    (x,) = numbers((1, 5, 7, 3))
+    edges = np.pad(x, ((0, 3), (0, 1), (0, 1), (0, 0)), mode="edge")
+    run(Case([x.shape], [IndexMap(tuple(boxes))], edges), DType.F32)
+
+
 LARGE = (
     ((2304, 2, 16, 2), (0, 2, 1, 3)),
     ((144, 256, 4), (2, 1, 0)),
