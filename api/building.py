@@ -9,7 +9,6 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.packed_weights import FORMATS, bits_of, floats_of
 from xdsl_tpu.passes.pack_weights import USUAL_GROUP
 from xdsl_tpu.passes.pipelines import Quantization
-from xdsl_tpu.tools.calibrated_compile import calibrated
 from xdsl_tpu.tools.calibration_data import Source
 from xdsl_tpu.tools.compile_model import Compilation, compile_model
 
@@ -87,6 +86,8 @@ def build(
     with ExitStack() as stack:
         quantization, tables = request.quantization, None
         if request.calibrate_with is not None:
+            from xdsl_tpu.tools.calibrated_compile import calibrated
+
             making = calibrated(
                 request.model,
                 request.calibrate_with,

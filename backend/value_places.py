@@ -4,25 +4,28 @@ Kernels need none of this. `generate` notes the places on request; `watch` reads
 machine's memories when the last command of its layer is done, before anything overwrites it.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.execute import execute
 from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.kernels.support import DdrValue, dtype_of
 from xdsl_tpu.backend.local.context import Form, LocalValue
 from xdsl_tpu.backend.local.transfer import slice_parts
-from xdsl_tpu.backend.machine import Machine, Memory
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.dialects.names import name_of
+
+if TYPE_CHECKING:
+    from xdsl_tpu.backend.machine import Machine, Memory
 
 Array = npt.NDArray[Any]
 
@@ -53,6 +56,8 @@ def watch(
     bf16 tensors are arrays of their 16 bits. Layers without commands and forms in which lanes
     hold copies are left out. Raises TpuError as `run_program` does.
     """
+    from xdsl_tpu.backend.execute import execute  # the machine, which no compilation needs
+
     left = Counter(index for engine in Engine for index in program.layer_indices(engine))
     by_layer: dict[int, list[ValuePlace]] = {}
     for place in places:

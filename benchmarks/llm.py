@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp
 
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.codegen import generate
-from xdsl_tpu.backend.report.work import array_peak
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.names import name_of
@@ -55,7 +54,7 @@ class Needs:
     def cycles(self, chip: Chip) -> float:
         """The larger of both at their rates."""
         ddr = self.bytes / (chip.load_bytes_per_cycle / chip.tensor_derate)
-        return max(ddr, self.macs / array_peak(chip, 2))
+        return max(ddr, self.macs / chip.array_peak(2))
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from xdsl_tpu.dialects.input_ranges import (
     ranges_of,
 )
 from xdsl_tpu.dialects.interfaces.shape import known_shape
-from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
+from xdsl_tpu.dialects.main_function import find_main, input_names
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.weights import weights_of
 

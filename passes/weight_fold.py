@@ -1,6 +1,10 @@
 """The pass `weight-fold`."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -10,11 +14,13 @@ from xdsl.passes import ModulePass
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.interpreters import SUPPORTED_OPS, TensorInterpreter
 from xdsl_tpu.dialects.quant import stored_element
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.tensors import element_of, functions, is_weight, required_name
 from xdsl_tpu.passes.weight_data import stored_as
+
+if TYPE_CHECKING:
+    from xdsl_tpu.dialects.interpreters import TensorInterpreter
 
 
 @dataclass(frozen=True)
@@ -33,15 +39,29 @@ class WeightFoldPass(ModulePass):
         weights = known_weights(op)
         if weights is None:
             return
-        interpreter = TensorInterpreter.of(op, weights)
+        fold: Callable[[Operation], None] | None = None
         for func in functions(op):
             for inner in list(func.body.block.ops):
                 if _is_constant(inner):
-                    _fold(inner, interpreter, weights)
+                    fold = fold or _folder(op, weights)
+                    fold(inner)
+
+
+def _folder(module: ModuleOp, weights: Weights) -> Callable[[Operation], None]:
+    """What folds an op that has semantics; made for the first one: few networks have any."""
+    from xdsl_tpu.dialects.interpreters import SUPPORTED_OPS, TensorInterpreter
+
+    interpreter = TensorInterpreter.of(module, weights)
+
+    def fold(op: Operation) -> None:
+        if type(op) in SUPPORTED_OPS:
+            _fold(op, interpreter, weights)
+
+    return fold
 
 
 def _is_constant(op: Operation) -> bool:
-    if op.dialect_name() != tpu.Tpu.name or type(op) not in SUPPORTED_OPS or op.regions:
+    if op.dialect_name() != tpu.Tpu.name or op.regions:
         return False
     if not any(map(is_weight, op.operands)):
         return False

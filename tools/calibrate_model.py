@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
+from xdsl_tpu.dialects.main_function import find_main, input_names
 from xdsl_tpu.passes.calibration.observe import BINS, Observation
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.passes.lowering.ends import bounded_names

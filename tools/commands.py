@@ -18,6 +18,8 @@ from functools import partial
 from importlib import import_module
 from typing import NoReturn
 
+from xdsl_tpu.tools.garbage import lasting
+
 _Run = Callable[[], None]
 
 _EXTRAS = ("safetensors", "tokenizers")
@@ -47,7 +49,8 @@ def _start(prepare: Callable[[], _Run]) -> NoReturn:
     if handler is signal.default_int_handler:  # else whoever started us ignores it
         signal.signal(signal.SIGINT, _stop)
     try:
-        run = prepare()
+        with lasting():
+            run = prepare()
     except ModuleNotFoundError as error:
         if error.name not in _EXTRAS:
             raise

@@ -14,12 +14,12 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl_tpu.backend.bmodel import write_bmodel
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.needs import Needs, needs_of
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.report.needs import Needs, needs_of
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.main_function import is_job
 from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.dialects.oneflow import JobOp
 from xdsl_tpu.dialects.text import make_context, print_module, read_module
 from xdsl_tpu.dialects.tpu import GroupOp
 from xdsl_tpu.dialects.weights import WEIGHT_FILE, weights_of
@@ -267,7 +267,7 @@ def read_top(model: Path, input_shapes: Shapes | None, weights: Path | None = No
         verify(module, str(model))
         attach_to_model(module, model, weights)
         check_weights(module, model)
-        if any(isinstance(op, JobOp) for op in module.ops):
+        if any(is_job(op) for op in module.ops):
             make_pass("convert-oneflow-to-top").apply(make_context(), module)
             module.verify()
         state = module.attributes.get("module.state")

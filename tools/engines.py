@@ -22,7 +22,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.dialects.interpreters import TensorInterpreter, run_module
 from xdsl_tpu.dialects.interpreters.elements import conform
-from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
+from xdsl_tpu.dialects.main_function import find_main, input_names
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.tools.reference import typed_input

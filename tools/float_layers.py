@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_ranked_tensor
-from xdsl_tpu.dialects.interpreters.runner import find_main
+from xdsl_tpu.dialects.main_function import find_main
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import UniformType, stored_element
 from xdsl_tpu.passes.tensors import element_of

@@ -19,3 +19,17 @@ def rare_collections() -> Generator[None]:
         yield
     finally:
         gc.set_threshold(young, *older)
+
+
+@contextmanager
+def lasting() -> Generator[None]:
+    """For a process that keeps all that is made within the `with` block, such as its modules:
+    nothing is collected there, and no later collection walks it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+            gc.freeze()

@@ -17,7 +17,6 @@ from xdsl.utils.hints import isa
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.dialects.oneflow import VariableOp
 from xdsl_tpu.dialects.top import WeightOp
 from xdsl_tpu.dialects.weights import (
     WEIGHT_FILE,
@@ -27,6 +26,9 @@ from xdsl_tpu.dialects.weights import (
     rename_weights,
     weights_of,
 )
+
+_VARIABLE = "oneflow.variable"
+"""A OneFlow job's weight, by its name: few modules have one, and need its dialect."""
 
 
 def attach_weights(module: ModuleOp, directory: Path, weight_file: str | None) -> None:
@@ -91,7 +93,7 @@ def check_weights(module: ModuleOp, model: Path) -> None:
 
 
 def _has_variables(module: ModuleOp) -> bool:
-    return any(isinstance(op, VariableOp) for op in module.walk())
+    return any(op.name == _VARIABLE for op in module.walk())
 
 
 def save_weights(
@@ -170,7 +172,7 @@ def _note(message: str) -> None:
 
 
 def _drop_unused(module: ModuleOp, weights: Weights) -> None:
-    used = {name_of(op) for op in module.walk() if isinstance(op, WeightOp | VariableOp)}
+    used = {name_of(op) for op in module.walk() if op.name in (WeightOp.name, _VARIABLE)}
     for name in [name for name in weights if name not in used]:
         del weights[name]
 

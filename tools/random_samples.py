@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects.input_ranges import TRUTH, InputRange
 from xdsl_tpu.dialects.interpreters.elements import element_type, is_integer
-from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
+from xdsl_tpu.dialects.main_function import find_main, input_names
 from xdsl_tpu.passes.input_ranges import input_ranges
 from xdsl_tpu.passes.tensors import shape_of
 

@@ -4,20 +4,18 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from rich.console import Console
 from rich.table import Table
 
 from xdsl_tpu.api.building import Request, build
 from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.timing import simulate_program
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.packed_weights import floats_of
 from xdsl_tpu.tools.calibration_data import Source
 from xdsl_tpu.tools.compile_model import Compilation
 from xdsl_tpu.tools.errors import guarded
-from xdsl_tpu.tools.explain import explain_program, print_explanation
 from xdsl_tpu.tools.folder import BMODEL
 from xdsl_tpu.tools.llm.command import (
     compile_language_model,
@@ -27,8 +25,10 @@ from xdsl_tpu.tools.names import in_bytes
 from xdsl_tpu.tools.preprocess_arguments import preprocessing
 from xdsl_tpu.tools.progress import working
 from xdsl_tpu.tools.provenance import command_line
-from xdsl_tpu.tools.survey import Unsupported, survey
 from xdsl_tpu.tools.tpu_compile_arguments import arguments
+
+if TYPE_CHECKING:
+    from xdsl_tpu.tools.survey import Unsupported
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -72,13 +72,23 @@ def _run(args: argparse.Namespace, command: str) -> None:
     if not args.quiet:
         _print_summary(result, output, tables)
     if args.explain:
-        program, chip = result.program, result.chip
-        timelines = simulate_program(program, chip)
-        print_explanation(explain_program(output / BMODEL, program, timelines, chip), Console())
+        _explain(result, output)
+
+
+def _explain(result: Compilation, output: Path) -> None:
+    """Print what the cycles of the program are spent on."""
+    from xdsl_tpu.backend.timing import simulate_program
+    from xdsl_tpu.tools.explain import explain_program, print_explanation
+
+    program, chip = result.program, result.chip
+    timelines = simulate_program(program, chip)
+    print_explanation(explain_program(output / BMODEL, program, timelines, chip), Console())
 
 
 def _check(args: argparse.Namespace) -> None:
     """Print what `survey` finds; raise TpuError when that is anything."""
+    from xdsl_tpu.tools.survey import survey
+
     chip = load_chip(args.chip)
     console = Console(stderr=True, quiet=args.quiet)
     with working(console, f"{args.model.name}: looking at every op"):

@@ -131,6 +131,10 @@ class Chip:
         """Elements of `element_bytes` that one lane processes per cycle."""
         return self.eu_bytes // element_bytes
 
+    def array_peak(self, width: int) -> int:
+        """Multiply-accumulates per cycle of the whole array on operands of `width` bytes."""
+        return self.lanes * self.cube_channels[width] * self.cube_outputs[width]
+
     def input_channels(self, code: int) -> int:
         """Input channels that the matrix unit multiplies per cycle, by precision code.
 

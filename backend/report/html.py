@@ -24,7 +24,7 @@ from xdsl_tpu.backend.report.layers import NO_LAYER
 from xdsl_tpu.backend.report.local_use import LocalUse, local_use
 from xdsl_tpu.backend.report.perfetto import instruction
 from xdsl_tpu.backend.report.waits import OTHER, Place, Queue, Waits, critical_path, waits
-from xdsl_tpu.backend.report.work import array_peak, work_of
+from xdsl_tpu.backend.report.work import work_of
 from xdsl_tpu.backend.timing import Timeline
 from xdsl_tpu.backend.timing.gdma_cost import transfer
 
@@ -208,10 +208,10 @@ def _chip(chip: Chip) -> dict[str, Any]:
         "store": chip.store_bytes_per_cycle,
         "copy": chip.copy_bytes_per_cycle,
         "array_peak": {
-            "F32": array_peak(chip, 4),
-            "F16": array_peak(chip, 2),
-            "BF16": array_peak(chip, 2),
-            "INT8": array_peak(chip, 1),
+            "F32": chip.array_peak(4),
+            "F16": chip.array_peak(2),
+            "BF16": chip.array_peak(2),
+            "INT8": chip.array_peak(1),
         },
         "vector_peak": {
             "F32": chip.lanes * chip.eu(4),

@@ -44,13 +44,8 @@ def work_of(command: Command, chip: Chip) -> Work:
         for axis in "nchw":
             elements *= command[f"res0_{axis}"]
         return Work(operations=elements)
-    peak = array_peak(chip, element_bytes(command, "opd0_prec"))
+    peak = chip.array_peak(element_bytes(command, "opd0_prec"))
     return Work(count, peak, 2 * count, _spread(command))
-
-
-def array_peak(chip: Chip, width: int) -> int:
-    """Multiply-accumulates per cycle of the whole array on operands of `width` bytes."""
-    return chip.lanes * chip.cube_channels[width] * chip.cube_outputs[width]
 
 
 def _spread(command: Command) -> float:

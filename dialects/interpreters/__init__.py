@@ -7,7 +7,21 @@
 representable in those types; every op computes in f32 and rounds its results to their type.
 """
 
-from xdsl_tpu.dialects.interpreters.interpreter import SUPPORTED_OPS, TensorInterpreter
-from xdsl_tpu.dialects.interpreters.runner import input_names, output_names, run_module
+from typing import TYPE_CHECKING
 
-__all__ = ["SUPPORTED_OPS", "TensorInterpreter", "input_names", "output_names", "run_module"]
+from xdsl_tpu.dialects.lazy import later
+
+if TYPE_CHECKING:
+    from xdsl_tpu.dialects.interpreters.interpreter import SUPPORTED_OPS, TensorInterpreter
+    from xdsl_tpu.dialects.interpreters.runner import run_module
+
+__all__ = ["SUPPORTED_OPS", "TensorInterpreter", "run_module"]
+
+__getattr__ = later(
+    __name__,
+    {
+        "SUPPORTED_OPS": "interpreter",
+        "TensorInterpreter": "interpreter",
+        "run_module": "runner",
+    },
+)

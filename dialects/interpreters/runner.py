@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, OpResult, SSAValue
-from xdsl.traits import SymbolTable
+from xdsl.ir import Attribute
 
-from xdsl_tpu.dialects import oneflow, top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.elements import (
     conform,
@@ -22,12 +19,11 @@ from xdsl_tpu.dialects.interpreters.elements import (
     static_shape,
 )
 from xdsl_tpu.dialects.interpreters.interpreter import TensorInterpreter, Trace, TraceListener
-from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.main_function import Main, find_main, input_names, output_names
 from xdsl_tpu.dialects.random_masks import masks_of, random_mask
 from xdsl_tpu.dialects.weights import weights_of
 
 Array = npt.NDArray[Any]
-Main: TypeAlias = func.FuncOp | oneflow.JobOp
 
 
 def run_module(
@@ -63,25 +59,6 @@ def run_module(
     return dict(zip(output_names(inner, main), results, strict=True))
 
 
-def find_main(module: ModuleOp) -> tuple[ModuleOp, Main]:
-    """Function `main`, or the only job, and the module it is in: this one or one directly inside.
-
-    Raises TpuError when there is none.
-    """
-    scopes = (module, *(op for op in module.ops if isinstance(op, ModuleOp)))
-    for scope in scopes:
-        for op in scope.ops:
-            if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
-                return scope, op
-    jobs = [(scope, op) for scope in scopes for op in scope.ops if isinstance(op, oneflow.JobOp)]
-    if len(jobs) > 1:
-        names = ", ".join(f"@{job.sym_name.data}" for _, job in jobs)
-        raise TpuError(f"the module has {len(jobs)} jobs ({names}): leave one in it")
-    if not jobs:
-        raise TpuError("the module has no function @main and no oneflow.job")
-    return jobs[0]
-
-
 def _random_masks(module: ModuleOp, main: Main) -> dict[str, Array]:
     """The inputs that `module.random_masks` describes."""
     known = dict(zip(input_names(main), main.args, strict=True))
@@ -93,40 +70,6 @@ def _random_masks(module: ModuleOp, main: Main) -> dict[str, Array]:
             raise TpuError(f"module.random_masks names '{name}', which is no input of known shape")
         masks[name] = random_mask(shape, mask.seed, mask.rate)
     return masks
-
-
-def input_names(main: Main) -> tuple[str, ...]:
-    """One name per argument: of the input op that reads it, else of the argument itself."""
-    return tuple(_input_name(argument) or f"arg{index}" for index, argument in enumerate(main.args))
-
-
-def _input_name(argument: SSAValue) -> str | None:
-    for use in argument.uses:
-        if isinstance(use.operation, top.InputOp | oneflow.InputOp):
-            return name_of(use.operation)
-    return name_of(argument)
-
-
-def output_names(module: ModuleOp, main: Main) -> tuple[str, ...]:
-    """One name per result of `main`: of the tensor it returns, made perhaps by a callee."""
-    if isinstance(main, oneflow.JobOp):
-        values = main.returned
-    elif (returned := main.get_return_op()) is not None:
-        values = returned.arguments
-    else:
-        raise TpuError("function @main does not return")
-    names = (_source_name(module, value) for value in values)
-    return tuple(name or f"result{index}" for index, name in enumerate(names))
-
-
-def _source_name(module: ModuleOp, value: SSAValue) -> str | None:
-    owner = value.owner
-    if isinstance(owner, func.CallOp):
-        callee = SymbolTable.lookup_symbol(module, owner.callee)
-        if isinstance(callee, func.FuncOp) and (returned := callee.get_return_op()) is not None:
-            index = value.index if isinstance(value, OpResult) else 0
-            return _source_name(module, returned.arguments[index])
-    return name_of(value)
 
 
 def _arguments(

@@ -12,8 +12,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tpu.dialects import oneflow
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interpreters import input_names
 from xdsl_tpu.dialects.interpreters.stored import elements_of
+from xdsl_tpu.dialects.main_function import input_names
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.oneflow.system import EndOp
 from xdsl_tpu.dialects.random_masks import RANDOM_MASKS, masks_attribute

@@ -18,8 +18,8 @@ from xdsl_tpu.backend.kernels.recurrent_cells import lstm
 from xdsl_tpu.backend.kernels.recurrent_layer import Layer
 from xdsl_tpu.backend.kernels.recurrent_plan import Plan, Sizes
 from xdsl_tpu.backend.kernels.support import DdrValue
+from xdsl_tpu.backend.needs import needs_of
 from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.report.needs import needs_of
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.errors import TpuError

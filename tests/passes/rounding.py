@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.interpreters.interpreter import FAMILIES, TensorInterpreter, TraceListener
-from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
+from xdsl_tpu.dialects.main_function import find_main, input_names
 from xdsl_tpu.dialects.weights import weights_of
 
 Array = npt.NDArray[Any]

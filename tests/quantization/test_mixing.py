@@ -16,7 +16,7 @@ from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters import run_module
-from xdsl_tpu.dialects.interpreters.runner import find_main
+from xdsl_tpu.dialects.main_function import find_main
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.calibration.observe import Observation
 from xdsl_tpu.passes.calibration.steps import Step

@@ -19,7 +19,7 @@ from xdsl_tpu.backend.report.footprints import Footprint, footprint
 from xdsl_tpu.backend.report.local_use import GRANULE, local_use
 from xdsl_tpu.backend.report.perfetto import BANDWIDTH, LOCAL, UTILISATION
 from xdsl_tpu.backend.report.usage import usage
-from xdsl_tpu.backend.report.work import array_peak, work_of
+from xdsl_tpu.backend.report.work import work_of
 from xdsl_tpu.backend.timing import Event, Timeline, simulate
 from xdsl_tpu.tools.compile_model import compile_model
 
@@ -154,7 +154,7 @@ def test_multiply_accumulates(form: str, fields: dict[str, int], macs: int) -> N
     work = work_of(Command(FORMS[form], fields), CHIP)
     assert work.macs == macs
     assert work.operations == 2 * macs
-    assert work.array_cycles == macs / array_peak(CHIP, 2) == macs / (64 * 32 * 4)
+    assert work.array_cycles == macs / CHIP.array_peak(2) == macs / (64 * 32 * 4)
 
 
 def test_other_commands_count_elements_of_their_result() -> None:

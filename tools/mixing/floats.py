@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.integers import is_integer_tensor
-from xdsl_tpu.dialects.interpreters.runner import find_main
+from xdsl_tpu.dialects.main_function import find_main
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.calibration.spread import complete_ranges
 from xdsl_tpu.passes.calibration.table import CalibrationTable

@@ -7,7 +7,7 @@ from xdsl.ir import Attribute, Operation
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.interpreters.runner import find_main
+from xdsl_tpu.dialects.main_function import find_main
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import UniformType, stored_element
 from xdsl_tpu.passes.calibration.table import CalibrationTable

@@ -19,7 +19,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none, is_ranked_tensor
 from xdsl_tpu.dialects.interpreters import TensorInterpreter
 from xdsl_tpu.dialects.interpreters.numerics.rounding import to_bf16, to_f16
-from xdsl_tpu.dialects.interpreters.runner import find_main, input_names
+from xdsl_tpu.dialects.main_function import find_main, input_names
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.dialects.weights import weights_of

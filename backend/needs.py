@@ -15,10 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.report.work import array_peak
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.interfaces.shape import known_shape
-from xdsl_tpu.dialects.interpreters.runner import find_main
+from xdsl_tpu.dialects.main_function import find_main
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.packed_weights import floats_of
 from xdsl_tpu.dialects.weights import weights_of
@@ -56,7 +55,7 @@ class Needs:
         width = BYTES[floats_of(quantize)]
         moved = self.packed + self.weights * width + (self.inputs + self.outputs) * HOST_BYTES
         ddr = moved / (chip.load_bytes_per_cycle / chip.tensor_derate)
-        return math.ceil(max(ddr, self.macs / array_peak(chip, width)) / cores)
+        return math.ceil(max(ddr, self.macs / chip.array_peak(width)) / cores)
 
 
 def needs_of(module: ModuleOp) -> Needs:
