@@ -6,8 +6,9 @@ network's import, and few modules have a job.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, TypeAlias
 
+from typing_extensions import TypeIs
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -24,7 +25,7 @@ Main: TypeAlias = "func.FuncOp | JobOp"
 _INPUTS = ("top.Input", "oneflow.input")
 
 
-def is_job(op: Operation) -> TypeGuard[JobOp]:
+def is_job(op: Operation) -> TypeIs[JobOp]:
     """Whether an op is a OneFlow job."""
     return op.name == "oneflow.job"
 
