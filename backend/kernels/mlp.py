@@ -10,10 +10,10 @@ from itertools import pairwise
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith
-from xdsl_tpu.backend.kernels.float_stream import FloatStream, Rooms, stream
 from xdsl_tpu.backend.kernels.mapping import TABLE_BYTES, write_table
 from xdsl_tpu.backend.kernels.mlp_plan import Linear, Plan, Problem, describe, plans
 from xdsl_tpu.backend.kernels.packed_stream import FEW_TILES, Cut, PackedStream
+from xdsl_tpu.backend.kernels.packed_weight import unpack_bytes
 from xdsl_tpu.backend.kernels.product import bias_columns
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, first_that_fits, where
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
@@ -56,7 +56,6 @@ class _Layer:
             return [memory.aligned(shape, problem.out.dtype).address for _ in range(count)]
 
         pairs = (problem.gate.weight, plan.inner), (problem.down.weight, plan.down)
-        rooms = [Rooms.of(self.chip, *pair) for pair in pairs]
         biased = any(linear.bias is not None for linear in problem.first)
         (self._x,), (self._inner,) = take(1, problem.gate.weight.depth), take(1, problem.inner)
         self._active, *self._parts = take(1 + len(problem.first) + biased, columns)
@@ -64,7 +63,9 @@ class _Layer:
             memory.aligned((1, plan.rows, 1, columns), dtype).address
             for dtype in problem.active.scratch
         ]
-        self._unpacked = memory.take(max(room.unpacked for room in rooms))
+        self._unpacked = memory.take(
+            max(unpack_bytes(self.chip, weight, how.rounds) for weight, how in pairs)
+        )
         stored, added = plan.stored(self.chip.lanes), problem.residual is not None
         self._out = take(2, stored)
         self._sums = take((problem.down.bias is not None) + added, stored)
@@ -82,8 +83,10 @@ class _Layer:
         self._biases = {
             id(linear): self._bias(linear, memory) for linear in (*problem.first, problem.down)
         }
-        first, factors = memory.next, 3 * max(room.factors for room in rooms)
-        memory.take(FEW_TILES * max(room.tile for room in rooms))
+        first = memory.next
+        factors = 3 * max(how.factor_bytes(self.chip, weight) for weight, how in pairs)
+        tile = max(how.tile_bytes(self.chip, weight.row_bytes) for weight, how in pairs)
+        memory.take(FEW_TILES * tile)
         memory.take(factors)
         self._factors = context.top_ring(factors)
         self._tiles = context.ring(first, self._factors.start)
@@ -116,8 +119,8 @@ class _Layer:
     def _rows(self, address: int, rows: Piece, columns: int) -> LocalTensor:
         return aligned(self.chip, address, (1, rows.size, 1, columns), self.p.out.dtype)
 
-    def _stream(self, linear: Linear, how: Cut) -> PackedStream | FloatStream:
-        return stream(self.e, linear.weight, how, self._tiles, self._factors)
+    def _stream(self, linear: Linear, how: Cut) -> PackedStream:
+        return PackedStream(self.e, linear.weight, how, self._tiles, self._factors)
 
     def _first(self, rows: Piece, x: LocalTensor) -> None:
         """f(gate) * up, tile by tile, into one matrix."""

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.float_stream import Weight, cut_of, float_weight
 from xdsl_tpu.backend.kernels.packed_stream import Cut
-from xdsl_tpu.backend.kernels.packed_weight import packed_weight
+from xdsl_tpu.backend.kernels.packed_weight import PackedWeight, float_weight, packed_weight
 from xdsl_tpu.backend.kernels.sequences.table import SEQUENCES
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.backend.kernels.support import KernelContext, where
@@ -38,7 +37,7 @@ STORED = 256
 class Linear:
     """A matrix, and the row (1, 1, 1, N) that is added to its products."""
 
-    weight: Weight
+    weight: PackedWeight
     bias: GlobalTensor | None
 
 
@@ -116,7 +115,7 @@ def _linear(
     kind = context.value(op.output).dtype
     if op.quantized.value.data:
         form = op.weight_bits.value.data, op.q_group_size.value.data, kind
-        weight: Weight = packed_weight(context, part.packed, depth, outputs, *form)
+        weight = packed_weight(context, part.packed, depth, outputs, *form)
     else:
         weight = float_weight(context, part.packed[0], depth, kind)
         if outputs not in (None, weight.outputs):
@@ -141,7 +140,7 @@ class Plan:
 
 def plans(problem: Problem, chip: Chip) -> Iterator[Plan]:
     """The fewest chunks of rows, then the largest tiles, first."""
-    down = cut_of(problem.down.weight, 1, FACTOR_BYTES)
+    down = Cut.of(problem.down.weight, 1, FACTOR_BYTES)
     for rows in chunks_of(problem.rows, chip.lanes):
         for rounds in range(MOST_ROUNDS, 0, -1):
-            yield Plan(rows, cut_of(problem.gate.weight, rounds, FACTOR_BYTES), down)
+            yield Plan(rows, Cut.of(problem.gate.weight, rounds, FACTOR_BYTES), down)

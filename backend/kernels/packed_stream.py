@@ -1,4 +1,4 @@
-"""A packed matrix that passes through local memory tile by tile, unpacked on its way."""
+"""A matrix that passes through local memory tile by tile, unpacked on its way if it is packed."""
 
 from dataclasses import dataclass
 
@@ -25,6 +25,8 @@ class Cut:
     def of(cls, weight: PackedWeight, rounds: int, factor_bytes: int) -> "Cut":
         """Tiles of `rounds`, with about `factor_bytes` of scales and zero points a lane."""
         rounds = min(rounds, weight.rounds)
+        if not weight.packed:
+            return cls(rounds, 1)
         most = ceil_div(weight.rounds, rounds)
         tiles = max(1, min(most, factor_bytes // (rounds * weight.scale_bytes)))
         if tiles < most:  # whole blocks, if there is one so soon
@@ -42,7 +44,7 @@ class Cut:
 
 
 class PackedStream:
-    """Tiles of a packed matrix, in order; loads go to rings so that they run ahead.
+    """Tiles of a matrix, in order; loads go to rings so that they run ahead.
 
     `factors` must have room for three times what the streams that share it load together.
     """
@@ -58,12 +60,15 @@ class PackedStream:
         self._group: tuple[Piece, Factors] | None = None
 
     def tile(self, outputs: Piece, address: int, target: int | None = None) -> LocalTensor:
-        """Unpacked rows (1, outputs, 1, depth), as `unpack` makes them, of a tile's beginning."""
+        """Unpacked rows (1, outputs, 1, depth), as `unpack` makes them, of a tile's beginning; of
+        floats where they were loaded."""
         source = self.weight.rows(outputs)
-        factors = self._load_factors(outputs)
+        factors = self._load_factors(outputs) if self.weight.packed else None
         size = aligned_bytes(self.e.chip, source.shape, source.dtype)
         packed = aligned(self.e.chip, self._tiles.take(size), source.shape, source.dtype)
         fetch(self.e, packed, source)
+        if factors is None:
+            return packed
         first = outputs.start // self.weight.lanes
         return unpack(self.e, address, self.weight, packed, factors, first, target)
 

@@ -1,4 +1,5 @@
-"""Matrices of 4 or 8 bits with a scale and a zero point for every few elements of a row.
+"""Matrices of 4 or 8 bits with a scale and a zero point for every few elements of a row, or of
+16-bit floats, of which nothing is packed.
 
 No unit of the chip multiplies them: tiles are brought back to 16-bit floats in local memory,
 (q - zero point) * scale rounded once, and then multiplied as any other matrix. Rows of the matrix,
@@ -36,7 +37,7 @@ class PackedWeight:
     """[outputs, depth] of `bits` bits in DDR; addresses of bytes, scales and zero points.
 
     `group` elements of a row share a scale of type `kind`. `lanes` are those of the chip; `block`
-    rounds of so many outputs have their scales together.
+    rounds of so many outputs have their scales together. Floats of that type have no scales.
     """
 
     address: int
@@ -51,9 +52,14 @@ class PackedWeight:
     block: int
 
     @property
+    def packed(self) -> bool:
+        """Whether elements must be unpacked."""
+        return self.bits < 8 * self.kind.bytes
+
+    @property
     def groups(self) -> int:
         """Scales of one row."""
-        return self.depth // self.group
+        return self.depth // self.group if self.packed else 0
 
     @property
     def rounds(self) -> int:
@@ -71,8 +77,10 @@ class PackedWeight:
         return self.groups * (self.kind.bytes + 1)
 
     def rows(self, outputs: Piece) -> GlobalTensor:
-        """Packed rows as (1, rows, 1, bytes)."""
-        start = self.address + outputs.start * self.row_bytes
+        """Packed rows as (1, rows, 1, bytes), floats as (1, rows, 1, depth)."""
+        start, kind = self.address + outputs.start * self.row_bytes, self.kind
+        if not self.packed:
+            return contiguous(start, (1, outputs.size, 1, self.depth), kind)
         return contiguous(start, (1, outputs.size, 1, self.row_bytes), DType.U8)
 
     def blocks(self, first: int, count: int) -> Piece:
@@ -118,6 +126,19 @@ def packed_weight(
     return PackedWeight(*places, found, depth, bits, group, kind, lanes, block)
 
 
+def float_weight(
+    context: KernelContext, operand: SSAValue, depth: int, kind: DType
+) -> PackedWeight:
+    """The matrix [N, `depth`] of an operand. Raises NoKernel where sizes or types do not fit."""
+    value = context.value(operand)
+    if value.shape[-1] != depth or value.dtype is not kind or kind.bytes != 2:
+        raise NoKernel(f"a matrix of {value.shape} {value.dtype.label} for rows of {depth}")
+    outputs, bits = value.elements // depth, 8 * kind.bytes
+    return PackedWeight(
+        value.address, 0, 0, outputs, depth, bits, depth, kind, context.chip.lanes, 1
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Factors:
     """Scales and zero points of some blocks in local memory, compact in every lane.
@@ -151,6 +172,8 @@ class Factors:
 
 def unpack_bytes(chip: Chip, weight: PackedWeight, rounds: int) -> int:
     """Bytes of a lane that `unpack` needs for `rounds` rows a lane, the result included."""
+    if not weight.packed:
+        return 0
     narrow = align(weight.depth, chip.eu_bytes)
     wide = align(weight.depth * weight.kind.bytes, chip.eu_bytes)
     return rounds * (max(2 * narrow, wide) + wide if weight.bits == HALF_BITS else 2 * wide)
