@@ -9,21 +9,19 @@ from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
+from xdsl_tpu.backend.kernels.activation import LOGISTIC_SCRATCH, logistic
 from xdsl_tpu.backend.kernels.mapping import TABLE_BYTES, write_table
-from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6, LOG2_E, exp2_f32
+from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6
 from xdsl_tpu.backend.kernels.support import LocalMemory
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, compact, strided
 
 F32 = DType.F32
 
-SCRATCH = 4
+SCRATCH = len(LOGISTIC_SCRATCH)
 """Tensors of the size of all gates that a sigmoid works in."""
 
 STATES = 7
 """Tensors of the size of one gate: states, what is between, and scratch of a tanh besides."""
-
-HIGHEST_EXPONENT = 126.0
-"""2 to this and one more is finite, and its inverse 0 or nearly so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +89,9 @@ def sigmoid(
     e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Sequence[LocalTensor], room: Room
 ) -> None:
     """out = 1 / (1 + exp(-x)); scratch are aligned tensors at least as long as x."""
-    a, b, c, d = (aligned(e.chip, one.address, x.shape, F32) for one in scratch)
-    k = aligned(e.chip, d.address, x.shape, DType.I16)
-    e.arith(Arith.MUL, b, x, -LOG2_E)
-    e.arith(Arith.MIN, a, b, HIGHEST_EXPONENT)
-    exp2_f32(e, a, a, (b, c, k), room.table)
-    e.arith(Arith.ADD, b, a, 1.0)
-    e.div(out, 1.0, b)
+    kinds = zip(scratch, LOGISTIC_SCRATCH, strict=True)
+    shorter = [aligned(e.chip, one.address, x.shape, kind) for one, kind in kinds]
+    logistic(e, out, x, shorter, (room.table,))
 
 
 def tanh(e: Emitter, out: LocalTensor, x: LocalTensor, free: LocalTensor, room: Room) -> None:

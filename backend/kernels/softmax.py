@@ -2,7 +2,6 @@
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
-from xdsl_tpu.backend.kernels.activation import exp2_of_negative
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work
 from xdsl_tpu.backend.kernels.reduction import (
     RowReduction,
@@ -10,8 +9,7 @@ from xdsl_tpu.backend.kernels.reduction import (
     dense_statistics,
 )
 from xdsl_tpu.backend.kernels.sequences import softmax as narrow_form
-from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6 as EXP2
-from xdsl_tpu.backend.kernels.sequences.exp import LOG2_E
+from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6, EXP2_F32_SCRATCH, LOG2_E, exp2_f32
 from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
 from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
@@ -39,21 +37,21 @@ def describe(op: "tpu.SoftmaxOp", types: Types, plan: Rows, inner: int, chip: Ch
     stages = plan.stages(F32)
 
     def compute(e: Emitter, work: Work) -> None:
-        a, b, c, *rest = work.scratch
+        b, a, c, k, *rest = work.scratch
         pools, spare = rest[: len(stages)], rest[len(stages) :]
         x = _reducible(e, plan, work.operands[0], (a, b), negative=scale < 0)
         # A factor before the subtraction would round by as much as the largest score asks for.
         e.arith(Arith.SUB, a, x, plan.reduce(e, x, pools, maximum=True))
         e.arith(Arith.MUL, b, a, abs(scale))
-        exp2_of_negative(e, b, a, c, work.tables[0])
-        inverse = _inverse(e, plan.reduce(e, c, pools), spare)
+        exp2_f32(e, b, b, (a, c, k), work.tables[0])
+        inverse = _inverse(e, plan.reduce(e, b, pools), spare)
         narrow = work.out.dtype is not F32
-        e.arith(Arith.MUL, plan.inner(a) if narrow else work.out, plan.inner(c), inverse)
+        e.arith(Arith.MUL, plan.inner(a) if narrow else work.out, plan.inner(b), inverse)
         if narrow:
             e.cast(work.out, plan.inner(a))
 
-    scratch = (*(plan.tile(F32) for _ in range(3)), *stages)
-    return ElementWise(compute, (*scratch, plan.statistic(F32), plan.statistic(F32)), (EXP2,))
+    scratch = (*map(plan.tile, (F32, *EXP2_F32_SCRATCH)), *stages)
+    return ElementWise(compute, (*scratch, plan.statistic(F32), plan.statistic(F32)), (EXP2_6,))
 
 
 def _reducible(

@@ -16,7 +16,8 @@ EXP_5 = (1.0, 1.0, 0.5, 0.16674805, 0.041656494)
 """e ** f for 0 <= f < ln 2 in f16."""
 
 LOWEST_F16, BIAS_F16, MANTISSA_F16 = -15.0, 15, 10
-LOWEST_F32, BIAS_F32, MANTISSA_F32 = -100.0, 127, 23
+LOWEST_F32, BIAS_F32, MANTISSA_F32 = -126.0, 127, 23
+HIGHEST_F32 = 127.0
 
 LOWEST_EXP, HIGHEST_EXP = -10.390625, 11.09375
 """Beyond them e ** x is below 2 ** -14, taken for 0, and above all finite f16 numbers."""
@@ -64,7 +65,7 @@ def _shaped(tensor: LocalTensor, target: LocalTensor) -> LocalTensor:
 def exp2_f32(
     e: Emitter, out: LocalTensor, s: LocalTensor, scratch: Tensors, table: LocalTensor
 ) -> None:
-    """out = 2 ** s in f32 for s <= 127, 12 f32 instructions; smaller s count as -100.
+    """out = 2 ** s in f32 for s <= 127, 12 f32 instructions; s below -126 count as that.
 
     Relative error 1.6e-7. s is worked in, and `out` may be s.
     """
@@ -77,6 +78,22 @@ def exp2_f32(
     power = as_type(b, DType.I32)
     e.add_shift(power, k, BIAS_F32, MANTISSA_F32)
     e.arith(Arith.MUL, out, a, b)
+
+
+def exp_f32(
+    e: Emitter,
+    out: LocalTensor,
+    x: LocalTensor,
+    scratch: Tensors,
+    table: LocalTensor,
+    factor: float,
+) -> None:
+    """out = e ** (factor x) in f32, at most 2 ** 127; scratch as of `exp2_f32`, and one more f32
+    tensor before it."""
+    a, *rest = scratch
+    e.arith(Arith.MUL, out, x, factor * LOG2_E)
+    e.arith(Arith.MIN, a, out, HIGHEST_F32)
+    exp2_f32(e, out, a, rest, table)
 
 
 def _exp(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors) -> None:

@@ -7,7 +7,13 @@ import math
 from functools import partial
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter
-from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6, EXP2_F32_SCRATCH, LOG2_E, exp2_f32
+from xdsl_tpu.backend.kernels.sequences.exp import (
+    EXP2_6,
+    EXP2_F32_SCRATCH,
+    LOG2_E,
+    exp2_f32,
+    exp_f32,
+)
 from xdsl_tpu.backend.kernels.sequences.log import FIT_LOG_9, LOG_SCRATCH, log_of_positive
 from xdsl_tpu.backend.kernels.sequences.unary import Tensors, Unary
 from xdsl_tpu.backend.tensor import DType, LocalTensor
@@ -42,24 +48,8 @@ FIT_ATANH_7 = (
 )
 """atanh(x) / x in powers of x * x, for |x| <= 1 / 2; relative error 6.5e-8."""
 
-HIGHEST_EXPONENT = 127.0
 MISH_LIMIT = 20.0
 """Beyond it mish(x) = x in f32."""
-
-
-def _exp(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Tensors,
-    table: LocalTensor,
-    factor: float,
-) -> None:
-    """out = e ** (factor x), at most 2 ** 127."""
-    a, *rest = scratch
-    e.arith(Arith.MUL, out, x, factor * LOG2_E)
-    e.arith(Arith.MIN, a, out, HIGHEST_EXPONENT)
-    exp2_f32(e, out, a, rest, table)
 
 
 def _odd(
@@ -86,7 +76,7 @@ def _half_sum(
     """out = (e ** |x| +- e ** -|x|) / 2."""
     up, down, *rest = scratch
     e.absolute(out, x)
-    _exp(e, up, out, (down, *rest), tables[0], 1.0)
+    exp_f32(e, up, out, (down, *rest), tables[0], 1.0)
     e.arith(Arith.MUL, rest[0], up, 0.5)
     e.div(down, 0.25, rest[0])
     e.arith(sign, out, rest[0], down)
@@ -140,7 +130,7 @@ def _mish(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables
     """x w / (w + 2) for w = e ** x (e ** x + 2), the tangent of softplus without a logarithm."""
     a, b, *rest = scratch
     e.arith(Arith.MIN, a, x, MISH_LIMIT)
-    _exp(e, b, a, (out, *rest), tables[0], 1.0)
+    exp_f32(e, b, a, (out, *rest), tables[0], 1.0)
     e.arith(Arith.ADD, a, b, 2.0)
     w = rest[0]
     e.arith(Arith.MUL, w, a, b)
