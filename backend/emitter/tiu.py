@@ -11,6 +11,7 @@ from xdsl_tpu.backend.isa.codes import (
     AR,
     CMP,
     CONV,
+    MM,
     MM2,
     SFU,
     LayoutCode,
@@ -202,6 +203,12 @@ class TiuEmitter(CommandQueues):
             more |= scale.fields
         more |= self._no_zero_point("sMM2", left)
         self._emit("sMM2", function, out, operands, more, reads_result=accumulate)
+
+    def mm(self, out: LocalTensor, left: LocalTensor, right: LocalTensor) -> None:
+        """out (M,C,1,W) = left (M,CK,1,WK) x right (CK*WK,C,1,W): rows of f32 in blocks of columns
+        that lie over the lanes from lane 0, EU-aligned."""
+        more = {"opd1_w": left.shape[3], "opd2_const": 1}
+        self._emit("sMM", MM.MM_NORMAL, out, {"opd0": left, "opd1": right}, more)
 
     def depthwise(
         self,

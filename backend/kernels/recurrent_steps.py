@@ -11,6 +11,7 @@ from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.recurrent_cells import Room, Step
 from xdsl_tpu.backend.kernels.recurrent_layer import Block, Layer
 from xdsl_tpu.backend.kernels.recurrent_plan import Plan
+from xdsl_tpu.backend.kernels.recurrent_rows import RowWeights, StateRows, pays
 from xdsl_tpu.backend.kernels.recurrent_weights import GateWeights
 from xdsl_tpu.backend.kernels.support import DdrValue, LocalMemory
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
@@ -36,8 +37,11 @@ class Steps:
         sizes, chip = layer.sizes, emitter.chip
         self._kind, self._lanes = sizes.dtype, chip.lanes
         self._slots, self._per_gate = sizes.slots(chip), sizes.per_gate(chip)
-        self._inputs = self._places(memory, plan.inputs, sizes.inputs)
-        self._recurrent = self._places(memory, plan.recurrent, sizes.units)
+        by_rows = pays(sizes, plan, chip)
+        self._by_rows = StateRows(emitter, sizes, plan, memory) if by_rows else None
+        stay = 1 if by_rows else plan.places
+        self._inputs = self._places(memory, plan.inputs, sizes.inputs, plan.places)
+        self._recurrent = self._places(memory, plan.recurrent, sizes.units, stay)
         pixels, batch, units = plan.steps * plan.batch, plan.batch, self._per_gate * chip.lanes
         rows, f32 = self._slots * chip.lanes, F32
         kind = self._kind
@@ -64,10 +68,10 @@ class Steps:
             inputs.clear()
             recurrent.clear()
 
-    def _places(self, memory: LocalMemory, tile: int, depth: int) -> list[int]:
-        """Addresses of tiles of weights."""
+    def _places(self, memory: LocalMemory, tile: int, depth: int, stay: int) -> list[int]:
+        """Addresses of tiles of weights: `stay` of them, or two that are loaded in turn."""
         size = tile * self.layer.sizes.row_bytes(depth, self.chip)
-        count = self.plan.places if tile == self._slots else 2
+        count = stay if tile == self._slots else 2
         return [memory.take(size) for _ in range(count)]
 
     def _bias_memory(self, memory: LocalMemory) -> tuple[int, int]:
@@ -88,7 +92,11 @@ class Steps:
             rows = sizes.gates * sizes.units
             address = value.address + way * rows * depth * self._kind.bytes
             mine = [places[way % len(places)]] if tile == self._slots else places
-            found.append(GateWeights(self.e, sizes, depth, address, tile, mine))
+            by_rows = self._by_rows if value is layer.recurrence else None
+            if by_rows is not None:
+                found.append(by_rows.weights(way, address, places[0]))
+            else:
+                found.append(GateWeights(self.e, sizes, depth, address, tile, mine))
         return found[0], found[1]
 
     def run(self, way: int, batch: Piece) -> None:
@@ -198,6 +206,8 @@ class Steps:
                 fetch(self.e, rows, self._state_in_ddr(value, way, batch))
                 transpose(self.e, self._tensor(place, sizes.units, columns, self._kind), rows)
             self._convert(self._dense(target, self._per_gate, columns), source)
+        if self._by_rows is not None:
+            self._by_rows.give(self._dense(self._room.h, self._per_gate, columns))
 
     def _end(self, way: int, batch: Piece) -> None:
         """Store the final states."""
@@ -322,6 +332,8 @@ class Steps:
             return self._columns(products, gates, step * by_step, columns, by_sequence)
 
         def of_state(gates: Piece) -> LocalTensor:
+            if self._by_rows is not None and isinstance(recurrent, RowWeights):
+                return self._by_rows.products(recurrent, gates, columns)
             self._multiply(sums, recurrent, gates, state)
             return self._columns(sums, gates, 0, columns, 1)
 
@@ -355,5 +367,9 @@ class Steps:
 
     def _give(self, columns: int, value: LocalTensor) -> None:
         """Put a state where the next product reads it."""
+        dense = self._dense(value, self._per_gate, columns)
+        if self._by_rows is not None:
+            self._by_rows.give(dense)
+            return
         _, target = self._units(self._state, columns)
-        self._convert(target, self._dense(value, self._per_gate, columns))
+        self._convert(target, dense)
