@@ -4,10 +4,12 @@ The GDMA works while the TIU computes. What a group reads from DDR was stored by
 it, so those transfers wait for each other; weights come before, as far ahead as there is room.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 
 class Step(NamedTuple):
@@ -52,15 +54,26 @@ class Cost:
         return self.loads + self.stores + self.weights
 
 
+Cycles: TypeAlias = npt.NDArray[np.float64]
+"""Of one group, or of each of many."""
+
+
 class Passage(NamedTuple):
     """What a straight group makes of a clock: when the last result is stored, in cycles after the
     last one before it, and after the GDMA had done what it was asked for before, the later of which
     counts; and when the GDMA is done, likewise."""
 
-    chain: float
-    chain_by_gdma: float
-    gdma_by_chain: float
-    gdma: float
+    chain: Cycles
+    chain_by_gdma: Cycles
+    gdma_by_chain: Cycles
+    gdma: Cycles
+
+    def after(self, chain: Cycles, gdma: Cycles) -> tuple[Cycles, Cycles]:
+        """Both clocks behind it."""
+        return (
+            np.maximum(chain + self.chain, gdma + self.chain_by_gdma),
+            np.maximum(chain + self.gdma_by_chain, gdma + self.gdma),
+        )
 
 
 class Course(NamedTuple):
@@ -72,34 +85,36 @@ class Course(NamedTuple):
     group; `.._by_gdma` count from when the GDMA had done what it was asked for before.
     """
 
-    loaded: float = 0.0
-    tiu: float = 0.0
-    tiu_by_gdma: float = -math.inf
-    gdma: float = -math.inf
-    gdma_by_gdma: float = 0.0
+    loaded: Cycles
+    tiu: Cycles
+    tiu_by_gdma: Cycles
+    gdma: Cycles
+    gdma_by_gdma: Cycles
 
     def after(self, step: Step, ahead: float) -> "Course":
         """One op further. `ahead`: how many cycles it takes to fill what there is room for; of the
         op's own weights the last part is there until it is done."""
         tiu, loads, weights, _, parts = step
         part, last = weights / parts, tiu / parts
-        loaded, moved = self.loaded + loads, loads + weights
+        loaded, moved, later = self.loaded + loads, loads + weights, np.maximum
         gdma, by_gdma = self.gdma + moved, self.gdma_by_gdma + moved
         first, beside = part - weights, max(0.0, ahead - part)
-        done = max(max(self.tiu, loaded, gdma + first) + tiu, gdma + last)
-        done_by_gdma = max(max(self.tiu_by_gdma, by_gdma + first) + tiu, by_gdma + last)
-        gdma, by_gdma = max(gdma, done - beside), max(by_gdma, done_by_gdma - beside)
+        done = later(later(later(self.tiu, loaded), gdma + first) + tiu, gdma + last)
+        done_by_gdma = later(later(self.tiu_by_gdma, by_gdma + first) + tiu, by_gdma + last)
+        gdma, by_gdma = later(gdma, done - beside), later(by_gdma, done_by_gdma - beside)
         return Course(loaded, done, done_by_gdma, gdma, by_gdma)
 
-    def stored(self, stores: float, ahead: float) -> Passage:
+    def stored(self, stores: Cycles | float, ahead: float) -> Passage:
         """At the end of the group."""
+        later = np.maximum
         gdma, by_gdma = self.gdma + stores, self.gdma_by_gdma + stores
-        chain, chain_by_gdma = max(self.tiu + stores, gdma), max(self.tiu_by_gdma + stores, by_gdma)
-        gdma, by_gdma = max(gdma, chain - ahead), max(by_gdma, chain_by_gdma - ahead)
+        chain = later(self.tiu + stores, gdma)
+        chain_by_gdma = later(self.tiu_by_gdma + stores, by_gdma)
+        gdma, by_gdma = later(gdma, chain - ahead), later(by_gdma, chain_by_gdma - ahead)
         return Passage(chain, chain_by_gdma, gdma, by_gdma)
 
 
-BEGIN = Course()
+BEGIN = Course(*map(np.array, (0.0, 0.0, -np.inf, -np.inf, 0.0)))
 """In front of the first op."""
 
 
@@ -214,11 +229,8 @@ class Clock:
 
     def after_straight(self, passage: Passage) -> "Clock":
         """A group whose weights are loaded while earlier ones compute."""
-        chain, gdma = self.chain, self.gdma
-        return Clock(
-            max(chain + passage.chain, gdma + passage.chain_by_gdma),
-            max(chain + passage.gdma_by_chain, gdma + passage.gdma),
-        )
+        chain, gdma = passage.after(np.array(self.chain), np.array(self.gdma))
+        return Clock(float(chain), float(gdma))
 
     def after_alone(self, cycles: float, moved: float, ahead: float) -> "Clock":
         """An op or group by itself: it takes `cycles`, in `moved` of which the GDMA is busy."""

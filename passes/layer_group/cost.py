@@ -4,10 +4,9 @@ Kernels, Loads and Stores are priced by generating their commands (see `prices`)
 they overlap.
 """
 
-import sys
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
@@ -22,7 +21,6 @@ from xdsl_tpu.passes.layer_group.clock import (
     BEGIN,
     Clock,
     Cost,
-    Course,
     Passage,
     Round,
     SlicedCost,
@@ -74,11 +72,6 @@ class _OpCost:
                     loads += price.gdma
         return Step(tiu, loads, weights, self.local_bytes, self.parts)
 
-    @property
-    def near(self) -> int:
-        """The last beginning of groups that all take the same: most begin before."""
-        return min((since for since, _, _ in self.operands if since >= 0), default=sys.maxsize)
-
 
 class CostTable:
     """Costs of the ops of a function, alone and in groups.
@@ -95,9 +88,9 @@ class CostTable:
         self.moves = find_moves(ops, is_global, prices)
         self.ring_low, self.next_low = [0] * len(ops), [0] * len(ops)
         self.whole = {kind: Part(kind, chip.lanes) for kind in GroupType}
-        self._steps: dict[Hashable, tuple[_OpCost | None, int, Step | None]] = {}
-        self._stored: dict[tuple[SSAValue, int], float] = {}
-        self._runs: dict[int, _Run] = {}
+        self._steps: dict[Hashable, _OpCost | None] = {}
+        self._marks: dict[int, list[int]] = {}
+        self._stored: dict[tuple[SSAValue, GroupType], float] = {}
         count = len(ops)
         self.first_use: dict[SSAValue, int] = {}
         self.last_use: dict[SSAValue, int] = {}
@@ -115,7 +108,6 @@ class CostTable:
         for index in reversed(range(len(self.ops))):
             lows = low_of.get(self.ops[index], (lows[1], lows[1]))
             self.ring_low[index], self.next_low[index] = lows
-        self._runs.clear()
 
     def ahead(self, index: int, local_bytes: int) -> float:
         """How many cycles it takes to fill what op `index` leaves of local memory to weights of its
@@ -152,29 +144,14 @@ class CostTable:
         ahead = self.next_ahead(self.position[group.ops[-1]], group.plan.activations)
         return clock.after_alone(cost.total, cost.moved, ahead)
 
-    def straight(self, end: int, first: int) -> Iterator[tuple[int, Passage]]:
-        """What ops[start:end] as one straight group take, for start from `end` - 1 down to `first`;
-        ranges with an op whose kernel cannot work on the whole are left out."""
-        stores, stored = 0.0, None
-        for start in range(end - 1, first - 1, -1):
-            kind, run = self.types.of(start, end), self._runs.get(start)
-            if run is None or run.end >= end:
-                run = self._runs[start] = _Run(self, start)
-            course = run.until(end, kind)
-            if kind is not stored:
-                stores, stored = self._stores(start, end, end, kind), kind
-            else:
-                stores += self._stores(start, start + 1, end, kind)
-            if course is not None:
-                yield start, course.stored(stores, self.next_ahead(end - 1))
-
     def cost(self, start: int, end: int) -> Cost | None:
         """What ops[start:end] take as one straight group; None when a kernel cannot work on the
         whole."""
         kind = self.types.of(start, end)
         steps = [self._step(index, start, end, kind) for index in range(start, end)]
         found = tuple(step for step in steps if step is not None)
-        stores = self._stores(start, end, end, kind)
+        made = (value for op in self.ops[start:end] for value in op.results if not is_none(value))
+        stores = sum(self.stored(value, kind) for value in made if self.last_use[value] >= end)
         return Cost(found, stores) if len(found) == len(steps) else None
 
     def passage(self, start: int, cost: Cost) -> Passage:
@@ -184,38 +161,41 @@ class CostTable:
             course = course.after(step, self.ahead(index, step.local_bytes))
         return course.stored(cost.stores, self.next_ahead(start + len(cost.steps) - 1))
 
-    def further(
-        self, course: Course | None, index: int, start: int, end: int, kind: GroupType
-    ) -> Course | None:
-        """The course after one more op of ops[start:end]; None when its kernel cannot work."""
-        step = self._step(index, start, end, kind) if course is not None else None
-        if course is None or step is None:
-            return None
-        return course.after(step, self.ahead(index, step.local_bytes))
+    def steps(
+        self, index: int, first: int, last: int, end: int, kind: GroupType
+    ) -> Iterator[tuple[int, int, Step | None]]:
+        """What an op takes in groups ops[start:end]: for start from a number up to another, from
+        `first` to `last`. Most that begin far before it take the same."""
+        if index not in self._marks:
+            self._marks[index] = sorted(self._breaks(index))
+        marks = [first, *(mark for mark in self._marks[index] if first < mark < last), last]
+        for low, high in pairwise(marks):
+            yield low, high, self._step(index, low, end, kind)
+
+    def _breaks(self, index: int) -> set[int]:
+        """The beginnings of groups from which on an op takes something else than from before."""
+        found: set[int] = set()
+        for place, value in enumerate(self.ops[index].operands):
+            found.add(self._since(index, place, value) + 1)
+            move = self.moves.get(value)
+            if move is not None:
+                found.add(move.first + 1)
+        return found
 
     def _step(self, index: int, start: int, end: int, kind: GroupType) -> Step | None:
         """What an op of ops[start:end] takes there."""
-        # An enum's hash is slow, and this is asked for every beginning and end of a group.
-        key = (index, id(kind), self.neighbours.of(index, start, end))
-        known = self._steps.get(key)
-        if known is None:
-            own = self._priced(index, start, end, kind)
-            known = (None, 0, None) if own is None else (own, own.near, own.step(0))
-            self._steps[key] = known
-        own, near, first = known
-        return first if own is None or start <= near else own.step(start)
+        key = (index, kind, self.neighbours.of(index, start, end))
+        if key not in self._steps:
+            self._steps[key] = self._priced(index, start, end, kind)
+        own = self._steps[key]
+        return None if own is None else own.step(start)
 
-    def _stores(self, start: int, stop: int, end: int, kind: GroupType) -> float:
-        """What is stored of the results of ops[start:stop] in a group that ends before `end`."""
-        total = 0.0
-        for index in range(start, stop):
-            for value in self.ops[index].results:
-                if self.last_use[value] >= end and not is_none(value):
-                    key = value, id(kind)
-                    if key not in self._stored:
-                        self._stored[key] = self.store(value, self.whole[kind])
-                    total += self._stored[key]
-        return total
+    def stored(self, value: SSAValue, kind: GroupType) -> float:
+        """What the Store of a whole value takes."""
+        key = value, kind
+        if key not in self._stored:
+            self._stored[key] = self.store(value, self.whole[kind])
+        return self._stored[key]
 
     def shared(
         self, ops: Sequence[Operation], kind: GroupType, secs: Secs, slicing: Slicing
@@ -367,29 +347,3 @@ def _indices(secs: Secs) -> Iterator[Index]:
     """The sections of every slice, in order of work."""
     for n, d, h, w, c in product(*(range(getattr(secs, axis)) for axis in "ndhwc")):
         yield n, c, d, h, w
-
-
-class _Run:
-    """A range that grows at its end."""
-
-    def __init__(self, table: CostTable, start: int) -> None:
-        self.table, self.start, self.end = table, start, start
-        self.kind: GroupType | None = None
-        self.course: Course | None = BEGIN
-        self.before: dict[int, Course | None] = {}
-
-    def until(self, end: int, kind: GroupType) -> Course | None:
-        """The course to the end of ops[start:end] in a group of its type; None when a kernel cannot
-        work on the whole."""
-        table, first = self.table, self.end
-        if kind is not self.kind:
-            self.kind, first, self.course = kind, self.start, BEGIN
-        elif (touched := table.neighbours.changed.get(end - 1)) and touched[-1] >= self.start:
-            first = min(op for op in touched if op >= self.start)
-            self.course = self.before[first]
-        for index in range(first, end):
-            if index in table.neighbours:
-                self.before[index] = self.course
-            self.course = table.further(self.course, index, self.start, end, kind)
-        self.end = end
-        return self.course

@@ -1,7 +1,8 @@
 """Which type a range of ops has as a group, and why not another (docs/hardware/groups.md)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 from xdsl.ir import Operation
@@ -49,6 +50,14 @@ class RangeTypes:
             for kind, test in _TESTS.items()
             if kind is not GroupType.THREE_D
         }
+
+    def stretches(self, first: int, end: int) -> Iterator[tuple[int, int, GroupType]]:
+        """What `choose_type` chooses for ops[start:end]: for start from a number up to another,
+        from `first` to `end`."""
+        lasts = (self._deep, *self._bad.values())
+        marks = {first, end - 1, *(one[end - 1] + 1 for one in lasts)}
+        for start, stop in pairwise([*sorted(at for at in marks if first <= at < end), end]):
+            yield start, stop, self.of(start, end)
 
     def of(self, start: int, end: int) -> GroupType:
         """What `choose_type` chooses for ops[start:end]."""

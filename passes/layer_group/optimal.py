@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.local.shapes import of_value
@@ -21,6 +23,7 @@ from xdsl_tpu.passes.layer_group.cost import CostTable
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits, lane_bytes
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.moves import is_kept_global
+from xdsl_tpu.passes.layer_group.passages import Passages
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
 from xdsl_tpu.passes.layer_group.slicing import entering, slice_group
@@ -87,7 +90,7 @@ class OptimalSearch:
         self._shares: dict[Hashable, list[Cost] | None] = {}
         self._cuts: dict[Hashable, tuple[Secs, SlicedCost | None] | None] = {}
         self._alike = Alikeness(self.ops, self.costs.moves, prices.signature)
-        self._passages_to: dict[int, list[tuple[int, Passage]]] = {}
+        self._passages = Passages(self.costs)
         for base in bases:
             low = len(self.low)
             self.low += [low] * len(base.ops)
@@ -102,7 +105,7 @@ class OptimalSearch:
         the ring lies, and a second one the groups.
         """
         self.costs.set_ring([part.group for part in self.planned() if part.group is not None])
-        self._passages_to.clear()
+        self._passages = Passages(self.costs)
         self.parts = self.planned()
         return [part.group for part in self.parts if part.group is not None]
 
@@ -152,14 +155,20 @@ class OptimalSearch:
 
         None is a prefix that no partition may have.
         """
-        for end in range(len(best), until + 1):
+        clocks = np.full((2, until), np.inf)
+        for end in range(1, until + 1):
+            before = best[end - 1]
+            if before is not None:
+                clocks[:, end - 1] = before.clock.chain, before.clock.gdma
+            if end < len(best):
+                continue
             options: list[_Best] = []
             if not self.is_global[end - 1]:
-                options += self._straight(end, best)
+                options += self._straight(end, clocks)
                 options += self._sliced(end, best)
                 options += self._shared(end, best)
             found = min(options, key=lambda one: self._order(one.clock, one.start), default=None)
-            best.append(self._or_alone(found, best[end - 1], end - 1))
+            best.append(self._or_alone(found, before, end - 1))
 
     def _or_alone(self, found: _Best | None, before: _Best | None, index: int) -> _Best | None:
         """The best way to be done with op `index`, given the best in which it is part of a group.
@@ -182,24 +191,21 @@ class OptimalSearch:
         busy = BUSY * clock.gdma if self.searcher.cores > 1 else 0.0
         return clock.end + busy, clock.gdma, start
 
-    def _straight(self, end: int, best: Sequence[_Best | None]) -> list[_Best]:
-        """The best straight group that ends before `end`, if there is any."""
-        found: tuple[tuple[float, float, int], Clock] | None = None
-        for start, passage in self._passages(end):
-            before = best[start]
-            if before is None or self._plans.get((start, end, Secs()), True) is None:
-                continue  # it was tried and cannot be planned
-            clock = before.clock.after_straight(passage)
-            order = self._order(clock, start)
-            if found is None or order < found[0]:
-                found = order, clock
-        return [] if found is None else [_Best(found[1], found[0][2], Secs())]
-
-    def _passages(self, end: int) -> list[tuple[int, Passage]]:
-        """What all straight groups that end before `end` take, whatever comes before them."""
-        if end not in self._passages_to:
-            self._passages_to[end] = list(self.costs.straight(end, self.reach[end - 1]))
-        return self._passages_to[end]
+    def _straight(self, end: int, clocks: npt.NDArray[np.float64]) -> Iterator[_Best]:
+        """The best straight group that ends before `end`, if there is any. `clocks`: those of all
+        prefixes before."""
+        first = self.reach[end - 1]
+        chain, gdma = self._passages.to(end, first).after(*clocks[:, first:end])
+        done = np.maximum(chain, gdma)
+        if self.searcher.cores > 1:
+            done += BUSY * gdma
+        while (least := done.min(initial=np.inf)) < np.inf:
+            ties = np.flatnonzero(done == least)
+            at = int(ties[np.argmin(gdma[ties])])
+            if self._plans.get((first + at, end, Secs()), True) is not None:
+                yield _Best(Clock(float(chain[at]), float(gdma[at])), first + at, Secs())
+                return
+            done[at] = np.inf  # it was tried and cannot be planned
 
     def _straight_from(self, ops: Sequence[Operation]) -> Iterator[int]:
         """For every end the earliest op from which a straight group reaches it."""

@@ -256,7 +256,9 @@ def least_over(search: OptimalSearch, start: int, end: int) -> float:
 
     def after(clock: Clock, group: Group, first: int, last: int) -> Clock:
         if group.secs.total == 1:
-            return clock.after_straight(dict(costs.straight(last, first))[first])
+            cost = costs.cost(first, last)
+            assert cost is not None
+            return clock.after_straight(costs.passage(first, cost))
         sliced = costs.sliced(group)
         assert sliced is not None
         return costs.after_sliced(clock, group, sliced)

@@ -66,7 +66,8 @@ def best_of_all(search: OptimalSearch) -> float:
         for first in range(end):
             if any(search.is_global[first:end]):
                 continue
-            straight = dict(costs.straight(end, first)).get(first)
+            whole = costs.cost(first, end)
+            straight = None if whole is None else costs.passage(first, whole)
             for group, cost in forms(search, first, end):
                 if cost is not None:
                     found |= {costs.after_sliced(clock, group, cost) for clock in fronts[first]}

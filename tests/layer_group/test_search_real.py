@@ -25,7 +25,9 @@ def finished(search: OptimalSearch, groups: Sequence[Group]) -> float:
             continue
         end = place + len(group.ops)
         if group.secs.total == 1:
-            clock = clock.after_straight(dict(costs.straight(end, place))[place])
+            cost = costs.cost(place, end)
+            assert cost is not None
+            clock = clock.after_straight(costs.passage(place, cost))
         else:
             cost = costs.sliced(group)
             assert cost is not None
