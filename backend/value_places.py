@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-READABLE = (Form.PLAIN, Form.ROTATED)
-"""Forms in which each element of a value has one place."""
-
 
 @dataclass(frozen=True)
 class ValuePlace:
@@ -61,7 +58,7 @@ def watch(
     left = Counter(index for engine in Engine for index in program.layer_indices(engine))
     by_layer: dict[int, list[ValuePlace]] = {}
     for place in places:
-        if left[place.layer] and (place.local is None or place.local.form in READABLE):
+        if left[place.layer] and (place.local is None or place.local.form is Form.PLAIN):
             by_layer.setdefault(place.layer, []).append(place)
     seen: dict[str, Array] = {}
     done: Counter[Engine] = Counter()

@@ -33,7 +33,6 @@ class Form(Enum):
     ROW = "row"  # all lanes hold the same values; the value has one channel
     MERGED = "merged"  # lane (c, ky, kx): the channel seen through one filter tap
     COEFFICIENTS = "coefficients"  # lane c: of channels c, c + lanes, ..., each part together
-    ROTATED = "rotated"  # lane c holds channel c - rotation (mod channels); stores undo it
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,6 @@ class LocalValue:
     start: Ncdhw
     full: Ncdhw
     form: Form = Form.PLAIN
-    rotation: int = 0
     depth: int = 1
 
     @property

@@ -1,13 +1,12 @@
 """How the values of a group are arranged on the lanes, beyond channel by channel.
 
-Four arrangements are decided by looking at the users, so that the DMA does the work:
+Three arrangements are decided by looking at the users, so that the DMA does the work:
 
 - ROW: a weight with one channel that its user needs in every lane (biases, row vectors);
 - MERGED: the operand of a convolution whose filter taps were moved into the lanes, together with
   the casts between its load and the convolution;
 - COEFFICIENTS: of the merged ones of a quantised convolution those of some channels, of which each
-  lane has all parts together;
-- ROTATED: cyclic shifts along the channels whose result is only stored.
+  lane has all parts together.
 """
 
 from collections.abc import Iterator
@@ -31,7 +30,6 @@ class Arrangement:
 
     form: Form = Form.PLAIN
     reader: MergesTaps | None = None
-    rotation: int = 0
     parameter: bool = False
 
 
@@ -51,11 +49,6 @@ def arrangements(group: tpu.GroupOp, lanes: int) -> dict[SSAValue, Arrangement]:
                 found[op.output] = Arrangement(Form.COEFFICIENTS)
         elif isinstance(op, MergesTaps):
             found |= {value: Arrangement(Form.MERGED, op) for value in _merged(op)}
-        elif (turned := _rotation(op)) is not None and _only_stored(op.results[0]):
-            before = found.get(op.operands[0], PLAIN).rotation
-            rotation = (before + turned) % of_value(op.results[0], kind, lanes).c
-            if rotation or before:
-                found[op.results[0]] = Arrangement(Form.ROTATED, rotation=rotation)
     return found
 
 
@@ -94,10 +87,6 @@ def row_form(op: Operation, index: int, kind: GroupType, lanes: int) -> Arrangem
     return Arrangement(Form.ROW) if stretched else None
 
 
-def _rotation(op: Operation) -> int | None:
-    return op.rotation() if isinstance(op, LocalGen) else None
-
-
 def _merged(op: MergesTaps) -> list[SSAValue]:
     """The operand with merged taps and what it is made from, when they serve nothing else."""
     if not any(op.merged_taps()):
@@ -112,13 +101,3 @@ def _following(value: SSAValue) -> Iterator[SSAValue]:
     while isinstance(value.owner, LocalGen) and value.owner.follows_reader():
         value = value.owner.operands[0]
         yield value
-
-
-def _only_stored(value: SSAValue) -> bool:
-    """Whether a value is only stored, perhaps after being shifted further."""
-    users: list[Operation] = [use.operation for use in value.uses]
-    return all(
-        isinstance(user, tpu.StoreOp)
-        or (_rotation(user) is not None and _only_stored(user.results[0]))
-        for user in users
-    )

@@ -22,11 +22,10 @@ def cycles_in_group(op: Operation, chip: Chip) -> int:
     if not isinstance(group, tpu.GroupOp):
         raise TpuError(f"{op.name} stands in no group")
     kind = GroupType(group.group_type.value.data)
-    only_stored = all(isinstance(use.operation, tpu.StoreOp) for use in op.results[0].uses)
     total = 0
     for index in sections(group):
         sizes, starts = partial(_sizes, index), partial(_starts, index)
-        total += measure(op, sizes, kind, chip, starts, only_stored).cycles
+        total += measure(op, sizes, kind, chip, starts).cycles
     return total
 
 

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import DdrValue, where
 from xdsl_tpu.backend.leaves import sliced_kernel
-from xdsl_tpu.backend.local.context import Form, Scratch
+from xdsl_tpu.backend.local.context import Scratch
 from xdsl_tpu.backend.local.dry import (
     NOWHERE,
     DryEmitter,
@@ -34,7 +34,7 @@ from xdsl_tpu.backend.local.transfer import load_merged, load_slice, parts_of_lo
 from xdsl_tpu.backend.tensor import GlobalTensor
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, MergesTaps, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, MergesTaps, Ncdhw
 from xdsl_tpu.dialects.top.packs import PackPlace
 
 USUAL_SCRATCH = 16384
@@ -72,13 +72,12 @@ def measure(
     kind: GroupType,
     chip: Chip,
     starts: Sizes = from_the_start,
-    only_stored: bool = False,
     merging: MergesTaps | None = None,
     offered: int = USUAL_SCRATCH,
 ) -> Measured:
     """Run the kernel of an op on a slice, with as little scratch memory as it can work in, from
-    the bytes `offered` upwards. `only_stored`: no other op of the group reads the result.
-    `merging`: the op of the group that reads with filter taps as channels what this one makes.
+    the bytes `offered` upwards. `merging`: the op of the group that reads with filter taps as
+    channels what this one makes.
 
     Raises DoesNotFit when it cannot work on such a slice at all. The op is not changed and needs
     no addresses.
@@ -91,8 +90,6 @@ def measure(
         scratch = Scratch(chip, [(base, base + min(offered, chip.local_bytes))])
         emitter = DryEmitter(chip)
         context = context_of(op, (sizes, starts), kind, emitter, scratch)
-        if only_stored and isinstance(op, LocalGen) and op.rotation() is not None:
-            context = replace(context, out=replace(context.out, form=Form.ROTATED))
         if merging is not None:
             out = merged_slice(op.results[0], merging, (sizes, starts), chip, 0)
             source = merged_slice(
@@ -155,12 +152,10 @@ def measure_store(
     kind: GroupType,
     chip: Chip,
     starts: Sizes = from_the_start,
-    rotation: int = 0,
 ) -> int:
-    """GDMA cycles of the Store of a value's slice; `rotation` as in `LocalValue`."""
-    form = Form.ROTATED if rotation else Form.PLAIN
+    """GDMA cycles of the Store of a value's slice."""
     full = of_value(value, kind, chip.lanes)
-    source = value_slice(value, (sizes, starts), full, chip, 0, form, rotation=rotation)
+    source = value_slice(value, (sizes, starts), full, chip, 0)
     emitter = DryEmitter(chip)
     scratch = Scratch(chip, [(chip.local_bytes // 2, chip.local_bytes)])
     store_slice(emitter, source, _in_ddr(value, chip), scratch)

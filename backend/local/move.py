@@ -7,7 +7,7 @@ from itertools import product
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
+from xdsl_tpu.backend.local.context import LocalContext, LocalValue
 from xdsl_tpu.backend.local.lane_shift import shift_lanes
 from xdsl_tpu.backend.local.parts import settled
 from xdsl_tpu.backend.local.rearrange import move_elements
@@ -144,18 +144,13 @@ def shuffle_channel(context: LocalContext) -> None:
 
 
 def swap_dim_inner(context: LocalContext) -> None:
-    """tpu.SwapDimInner: along each axis with an offset, the tail comes before the head.
-
-    A result that is only stored keeps its channels where they are; the store rotates them.
-    """
+    """tpu.SwapDimInner: along each axis with an offset, the tail comes before the head."""
     op, x, out = context.op, context.operand(0), context.out
     assert isinstance(op, tpu.SwapDimInnerOp)
     offsets = list(_axes(context, list(ints(op.offset)), _shape(op.input)))
     if offsets[2] or x.depth > 1 or x.start != out.start:
         raise DoesNotFit(f"a rotation by {offsets} has no local kernel")
     del offsets[2]
-    if out.form is Form.ROTATED:
-        offsets[1] = 0
     sizes = x.tensor.shape
     spans = [_spans(size, offset) for size, offset in zip(sizes, offsets, strict=True)]
     for parts in product(*spans):

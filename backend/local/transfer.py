@@ -11,7 +11,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.lanes import View, load_lanes
 from xdsl_tpu.backend.kernels.support import DdrValue
-from xdsl_tpu.backend.kernels.tiling import Piece, cut
+from xdsl_tpu.backend.kernels.tiling import cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.local.context import Form, LocalValue, Scratch
 from xdsl_tpu.backend.tensor import (
@@ -24,7 +24,6 @@ from xdsl_tpu.backend.tensor import (
     compact,
     contiguous_strides,
 )
-from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 
 STREAMED_BYTES = 65536
@@ -42,7 +41,7 @@ def load_slice(
     if target.form is Form.ROW:
         _load_row(emitter, target, source)
         return
-    for local, ddr in _planes(target, source, emitter.chip):
+    for local, ddr in slice_parts(target, source, emitter.chip):
         whole = [(local, ddr)]
         for part, box in whole if at_once else _streamed(local, ddr, emitter.chip):
             fetch(emitter, part, box)
@@ -70,14 +69,6 @@ def store_slice(emitter: Emitter, source: LocalValue, target: DdrValue, scratch:
     for part, box in slice_parts(source, target, emitter.chip):
         if not _store_as_row(emitter, part, box, scratch):
             put(emitter, box, part)
-
-
-def slice_parts(
-    source: LocalValue, target: DdrValue, chip: Chip
-) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
-    """A slice (PLAIN or ROTATED) in pieces that have one place each on both sides."""
-    for local, ddr in _planes(source, target, chip):
-        yield from _unrotated(source, local, ddr, chip)
 
 
 SHORTEST_ROW = 32
@@ -130,7 +121,7 @@ def _steps(place: DdrValue, full: Ncdhw) -> Sequence[int]:
     return n, c, 0, h, w
 
 
-def _planes(
+def slice_parts(
     value: LocalValue, place: DdrValue, chip: Chip
 ) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
     """The slice and its place in DDR, cut into equal d: in local memory d lies outside n."""
@@ -181,20 +172,3 @@ def _lanes_at_once(shape: Shape4, size: int, chip: Chip) -> int:
         pieces = max(1, round(math.sqrt(cycles / chip.load_start_cycles)))
         return ceil_div(groups, min(groups, pieces)) * chip.lanes
     return chip.lanes
-
-
-def _unrotated(
-    value: LocalValue, local: LocalTensor, ddr: GlobalTensor, chip: Chip
-) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
-    """Lane c of a rotated value holds channel c - rotation: two runs of channels."""
-    n, c, h, w = local.shape
-    if value.form is not Form.ROTATED or not value.rotation:
-        yield local, ddr
-        return
-    if c != value.full.c:
-        raise DoesNotFit(f"{c} of {value.full.c} channels cannot be rotated by a store")
-    for lanes in (Piece(0, value.rotation), Piece(value.rotation, c - value.rotation)):
-        shape: Shape4 = (n, lanes.size, h, w)
-        channel = (lanes.start - value.rotation) % c
-        part = local.window((0, lanes.start, 0, 0), shape, chip)
-        yield part, ddr.window((0, channel, 0, 0), shape)

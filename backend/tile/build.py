@@ -208,7 +208,7 @@ class _Builder:
                 f"{where(value.owner)}: slice {index} needs {high - low} bytes per lane, "
                 f"but ginfo gives it {size}"
             )
-        return LocalValue(tensor, start, full, arrangement.form, arrangement.rotation, sizes.d)
+        return LocalValue(tensor, start, full, arrangement.form, sizes.d)
 
     def _taps(self, arrangement: Arrangement, index: int) -> tuple[View, View]:
         """What a merged operand holds for a slice of its reader's result."""

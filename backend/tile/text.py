@@ -115,7 +115,6 @@ def _type(place: LocalValue) -> tile.BufferType:
         place.start,
         place.full,
         place.form.value,
-        place.rotation,
         place.depth,
     )
 
@@ -198,9 +197,7 @@ class _Reader:
         place = PLACES[Layout[kind.layout.data.upper()]]
         tensor = place(self.chip, op.address.value.data, shape, dtype_of(kind.element_type))
         start, full = Ncdhw(*plain(kind.start)), Ncdhw(*plain(kind.full))
-        local = LocalValue(
-            tensor, start, full, Form(kind.form.data), kind.rotation.data, kind.depth.data
-        )
+        local = LocalValue(tensor, start, full, Form(kind.form.data), kind.depth.data)
         return Buffer(owner.results[0], local)
 
 

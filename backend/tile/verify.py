@@ -24,8 +24,6 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.dialects.tpu.local import LocalReshape
 
-CHANNEL_BY_CHANNEL = (Form.PLAIN, Form.ROTATED)
-
 
 def check(programs: Sequence[TileProgram], chip: Chip) -> None:
     """Raise TpuError, with the first fault, unless there is none."""
@@ -79,7 +77,7 @@ class _Check:
             yield f"{_title(buffer)} ends at byte {high} of {chip.local_bytes} in a lane"
         if tensor.layout is Layout.ALIGNED and low % chip.eu_bytes:
             yield f"{_title(buffer)} is not aligned to {chip.eu_bytes}"
-        if buffer.place.form in CHANNEL_BY_CHANNEL:
+        if buffer.place.form is Form.PLAIN:
             for axis, (start, size) in _extent(buffer.place).items():
                 full = getattr(buffer.place.full, axis)
                 if start < 0 or start + size > full:
@@ -242,7 +240,7 @@ def _goes_on(step: Compute) -> Iterator[str]:
 def _missing(step: Compute, program: TileProgram) -> Iterator[str]:
     """Operands hold all that the slice of the result needs of them."""
     op, out = step.op, step.out.place
-    if not isinstance(op, LocalGen) or out.form not in CHANNEL_BY_CHANNEL:
+    if not isinstance(op, LocalGen) or out.form is not Form.PLAIN:
         return
     extent: dict[Loop, Range] = {**_extent(out)}
     if step.sum is not None:

@@ -169,11 +169,6 @@ class LocalGen(Operation):
         """Whether the result may lie where an operand did that nothing reads afterwards."""
         return False
 
-    def rotation(self) -> int | None:
-        """By how many channels the result is turned against the operand; a Store can do that
-        when nothing else reads the result. None for an op that does nothing of the kind."""
-        return None
-
     def follows_reader(self) -> bool:
         """Whether the op works on its operand wherever that lies, so that a reader of the result
         decides how both do."""

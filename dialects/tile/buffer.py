@@ -14,9 +14,9 @@ LAYOUTS = ("aligned", "compact")
 """Rows of a channel padded to the EU width, or not."""
 
 PLAIN = "plain"
-FORMS = (PLAIN, "row", "merged", "rotated")
+FORMS = (PLAIN, "row", "merged", "coefficients")
 """How the lanes are filled: lane c has channel c, all have the same, a channel seen through one
-filter tap each, or lane c has channel c - rotation."""
+filter tap each, or all coefficients of channels c, c + lanes, .."""
 
 AXES = 5
 """Of a whole value: n, c, d, h, w."""
@@ -31,7 +31,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
         !tile.buffer<1x64x7x56xf16, aligned, [0, 0, 0, 7, 0] of [1, 64, 1, 56, 56]>
 
     (depth * n, c, h, w) elements: of the whole, whose sizes along n, c, d, h, w are given last,
-    what begins at the index before. `row`, `merged` or `rotated 3` stand behind where lanes are
+    what begins at the index before. `row`, `merged` or `coefficients` stands behind where lanes are
     not filled channel by channel, and `depth 2` where it is more than 1.
     """
 
@@ -43,7 +43,6 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
     start: Ints
     full: Ints
     form: StringAttr
-    rotation: IntAttr
     depth: IntAttr
 
     @classmethod
@@ -55,7 +54,6 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
         start: Sequence[int],
         full: Sequence[int],
         form: str = PLAIN,
-        rotation: int = 0,
         depth: int = 1,
     ) -> Self:
         """Build from plain values."""
@@ -66,7 +64,6 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
             _encoded(start),
             _encoded(full),
             StringAttr(form),
-            IntAttr(rotation),
             IntAttr(depth),
         )
 
@@ -87,7 +84,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        form, rotation, depth = PLAIN, 0, 1
+        form, depth = PLAIN, 1
         with parser.in_angle_brackets():
             shape, element_type = parser.parse_ranked_shape()
             parser.parse_punctuation(",")
@@ -100,11 +97,9 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
                 word = parser.parse_identifier()
                 if word == "depth":
                     depth = parser.parse_integer()
-                    continue
-                form = word
-                if form == "rotated":
-                    rotation = parser.parse_integer()
-        built = cls.of(shape, element_type, layout, start, full, form, rotation, depth)
+                else:
+                    form = word
+        built = cls.of(shape, element_type, layout, start, full, form, depth)
         return built.parameters
 
     def print_parameters(self, printer: Printer) -> None:
@@ -116,8 +111,6 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
             printer.print_string(f", {self.layout.data}, {list(start)} of {list(full)}")
             if self.form.data != PLAIN:
                 printer.print_string(f", {self.form.data}")
-            if self.form.data == "rotated":
-                printer.print_string(f" {self.rotation.data}")
             if self.depth.data > 1:
                 printer.print_string(f", depth {self.depth.data}")
 

@@ -255,9 +255,6 @@ class SwapDimInnerOp(Moves, SameShape, LocalOp):
     def is_read_by_strides(self) -> bool:
         return True
 
-    def rotation(self) -> int | None:
-        return ints(self.offset)[1]
-
     def local_support(self, kind: GroupType) -> str | None:
         rank = len(self.shape_of(self.input))
         return None if rank == 4 else f"its rank is {rank}; only rank 4 is local"

@@ -12,7 +12,6 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.measure import Moved
-from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
@@ -92,14 +91,12 @@ class CostTable:
         self._marks: dict[int, list[int]] = {}
         self._stored: dict[tuple[SSAValue, GroupType], float] = {}
         count = len(ops)
-        self.first_use: dict[SSAValue, int] = {}
         self.last_use: dict[SSAValue, int] = {}
         for op in ops:
             for result in op.results:
                 uses = [self.position.get(use.operation, count) for use in result.uses]
-                self.first_use[result] = min(uses, default=count)
                 self.last_use[result] = max(uses, default=count)
-        self.neighbours = Neighbours(ops, self.first_use, self.moves)
+        self.neighbours = Neighbours(ops, self.moves)
 
     def set_ring(self, groups: Sequence[Group]) -> None:
         """Let weights run ahead only as far as the ring of these groups allows."""
@@ -307,7 +304,7 @@ class CostTable:
     def kernel(self, index: int, part: Part, end: int) -> float | None:
         """TIU cycles of an op in a group that ends before `end`."""
         op, merging = self.ops[index], self.neighbours.merging(self.ops[index], end)
-        return self.prices.compute(op, part, self.neighbours.is_only_stored(op, end), merging)
+        return self.prices.compute(op, part, merging)
 
     def load(
         self,
@@ -337,10 +334,7 @@ class CostTable:
 
     def store(self, value: SSAValue, part: Part) -> float:
         """GDMA cycles of a result's Store."""
-        owner = value.owner
-        turned = owner.rotation() if isinstance(owner, LocalGen) else None
-        size = of_value(value, part.kind, self.chip.lanes).c
-        return self.prices.store(value, part, (turned or 0) % size)
+        return self.prices.store(value, part)
 
 
 def _indices(secs: Secs) -> Iterator[Index]:

@@ -1,14 +1,13 @@
 """Ops whose price depends on what else is in their group.
 
 What prepares an operand with filter taps as channels is worked on with the taps apart when its
-reader is there, too; a rotation is done by the Store when nothing else reads the result; and a
-Load does movement in front of it when that has no other reader.
+reader is there, too; and a Load does movement in front of it when that has no other reader.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps, tap_reader
 from xdsl_tpu.passes.layer_group.moves import Deferred
@@ -18,20 +17,16 @@ class Neighbours:
     """Those of the ops of a function. Groups are ops[start:end].
 
     `changed[k]`: the ops before op k whose price in groups that hold them is another when they hold
-    op k, too. `first_use`: the first reader of each value.
+    op k, too.
     """
 
-    def __init__(
-        self, ops: Sequence[Operation], first_use: Mapping[SSAValue, int], moves: Deferred
-    ) -> None:
-        self.ops, self.first_use, self.moves = ops, first_use, moves
+    def __init__(self, ops: Sequence[Operation], moves: Deferred) -> None:
+        self.ops, self.moves = ops, moves
         self._position = {op: index for index, op in enumerate(ops)}
         self._readers = self._tap_readers()
         self.changed: defaultdict[int, list[int]] = defaultdict(list)
         self._depend: set[int] = set()
         for index, op in enumerate(ops):
-            if op in self._readers or (isinstance(op, LocalGen) and op.rotation() is not None):
-                self._note(index, first_use[op.results[0]])
             if op in self._readers:
                 self._note(index, self._position[self._readers[op]])
             for value in op.operands:
@@ -58,11 +53,7 @@ class Neighbours:
         moved = tuple(
             None if move is None else (start <= move.first, move.last < end) for move in moves
         )
-        return self.is_only_stored(op, end), self.merging(op, end) is not None, moved
-
-    def is_only_stored(self, op: Operation, end: int) -> bool:
-        """Whether nothing before `end` reads the result of an op."""
-        return self.first_use[op.results[0]] >= end
+        return self.merging(op, end) is not None, moved
 
     def merging(self, op: Operation, end: int) -> MergesTaps | None:
         """The op before `end` that reads with taps as channels what `op` prepares for it."""

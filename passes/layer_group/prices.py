@@ -124,21 +124,17 @@ class Prices:
         self,
         op: Operation,
         part: Part,
-        only_stored: bool = False,
         merging: MergesTaps | None = None,
     ) -> int | None:
         """TIU cycles of an op on a part; None when its kernel cannot work on it."""
         places = self._places(op, part)
         assert isinstance(op, LocalGen)
-        only_stored &= op.rotation() is not None
         conv = None if merging is None else (self.signature(merging), self._places(merging, part))
-        key = ("compute", self.signature(op), part.kind, only_stored, conv, places)
+        key = ("compute", self.signature(op), part.kind, conv, places)
 
         def made() -> int | None:
             try:
-                found = measure(
-                    op, part.sizes, part.kind, self.chip, part.starts, only_stored, merging
-                )
+                found = measure(op, part.sizes, part.kind, self.chip, part.starts, merging)
             except (DoesNotFit, NoKernel):
                 return None
             return found.cycles
@@ -185,13 +181,13 @@ class Prices:
         full = self._once(("pack",), lambda: measure_pack(PACK_BYTES, self.chip))
         return full * lane_bytes / PACK_BYTES
 
-    def store(self, value: SSAValue, part: Part, rotation: int = 0) -> int:
+    def store(self, value: SSAValue, part: Part) -> int:
         """GDMA cycles of the Store of a value."""
 
         def made() -> int:
-            return measure_store(value, part.sizes, part.kind, self.chip, part.starts, rotation)
+            return measure_store(value, part.sizes, part.kind, self.chip, part.starts)
 
-        key = ("store", value.type, part.kind, part.sizes(value), rotation)
+        key = ("store", value.type, part.kind, part.sizes(value))
         return self._once(key, made)
 
     def alone(self, op: Operation) -> Price:

@@ -26,7 +26,7 @@ tile.program core 0 {
 tile.program core 0 {
   %x = tile.alloc 0 at 0 : !tile.buffer<1x3x8x8xf16, aligned, [0, 0, 0, 0, 0] of [1, 3, 1, 8, 8], column>
 }
-// CHECK: form 'column' is none of plain, row, merged, rotated
+// CHECK: form 'column' is none of plain, row, merged, coefficients
 
 // -----
 
