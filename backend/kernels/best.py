@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work
-from xdsl_tpu.backend.kernels.reduction import RowReduction
+from xdsl_tpu.backend.kernels.reduction import Rows
 from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 from xdsl_tpu.dialects import tpu
@@ -23,7 +23,7 @@ F32 = DType.F32
 _LOWEST = -math.inf
 
 
-def describe(op: "tpu.BestOp", types: Types, plan: RowReduction) -> ElementWise:
+def describe(op: "tpu.BestOp", types: Types, plan: Rows) -> ElementWise:
     """How the best of the rows of a tensor are found; what such a plan pads with is our own, unlike
     a pool, for which no number is less than the least finite one.
 

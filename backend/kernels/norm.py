@@ -3,13 +3,13 @@ for f16 rows, else in f32."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work
-from xdsl_tpu.backend.kernels.reduction import Rows, dense_statistics
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Types, Work
+from xdsl_tpu.backend.kernels.reduction import Rows, column, dense_statistics
 from xdsl_tpu.backend.kernels.sequences import norm as narrow_form
 from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
 from xdsl_tpu.backend.kernels.sequences.row_set import rows_of
@@ -52,33 +52,44 @@ def row_size(op: RowNorm, shape: Sequence[int]) -> int:
     return math.prod(shape[axis:])
 
 
-def describe(op: RowNorm, types: Types, plan: Rows, chip: Chip) -> ElementWise:
+def describe(
+    op: RowNorm | tpu.PixelNormOp, types: Types, plan: Rows, inner: int, chip: Chip
+) -> ElementWise:
     """How a normalisation along the height or the rows of a tensor is computed.
 
-    The operands are x and whatever of weight and bias there is, in every lane and with the
-    size of the reduced axis.
+    `inner` elements lie between one and the next along the axis. The operands are x and whatever of
+    weight and bias there is, in every lane and with the size of the reduced axis.
     """
-    form, shape = Form.of(op), row_shape(plan, types, 1)
+    form, shape = Form.of(op), row_shape(plan, types, inner)
     if shape is not None and narrow_form.takes(shape, chip) and precision_of(op) is Precision.FAST:
         return _narrow(shape, form, chip)
     return in_f32(types, plan, form)
 
 
-def in_f32(types: Types, plan: Rows, form: Form) -> ElementWise:
-    """How a normalisation is computed whose numbers are all widened to f32."""
-    stages = plan.stages(F32)
+def in_f32(types: Types, plan: Rows, form: Form, flat: bool = False) -> ElementWise:
+    """How a normalisation is computed whose numbers are all widened to f32.
+
+    `flat`: all that a lane has of an image is one column for the plan, and weight and bias belong
+    to its rows.
+    """
+
+    def narrow(kind: Scratch) -> Scratch:
+        return replace(kind, width=1) if flat else kind
+
+    stages, statistic = [*map(narrow, plan.stages(F32))], narrow(plan.statistic(F32))
     widens = any(dtype is not F32 for dtype in types.operands[1:])
 
     def compute(e: Emitter, work: Work) -> None:
         x, *given = work.operands
         a, b, *rest = work.scratch
         pools, spare = rest[: len(stages)], rest[len(stages) :]
-        normalise(e, plan, (a, b), x, pools, spare, form)
+        tiles = (column(e, a), column(e, b)) if flat else (a, b)
+        _normalise(e, plan, tiles, column(e, x) if flat else x, pools, spare, form)
         _affine(e, work, (plan.inner(b), plan.inner(a)), given, form, spare[-1])
 
-    tiles = (plan.tile(F32), plan.tile(F32))
-    scratch = (*tiles, *stages, plan.statistic(F32), plan.statistic(F32))
-    return ElementWise(compute, (*scratch, plan.tile(F32)) if widens else scratch)
+    tile = plan.tile(F32)
+    scratch = (tile, tile, *stages, statistic, statistic)
+    return ElementWise(compute, (*scratch, narrow(tile)) if widens else scratch)
 
 
 def _narrow(shape: RowShape, form: Form, chip: Chip) -> ElementWise:
@@ -93,7 +104,7 @@ def _narrow(shape: RowShape, form: Form, chip: Chip) -> ElementWise:
     return ElementWise(compute, narrow_form.norm_scratch(chip, shape))
 
 
-def normalise(
+def _normalise(
     e: Emitter,
     plan: Rows,
     tiles: tuple[LocalTensor, LocalTensor],
@@ -154,13 +165,13 @@ def _affine(
     for kind, parameter in zip(form.steps, given, strict=False):
         last = parameter is given[-1]
         target = work.out if last and work.out.dtype is F32 else spare
-        e.arith(kind, target, x, widened(e, wide, parameter))
+        e.arith(kind, target, x, _widened(e, wide, parameter))
         spare, x = x, target
     if not given or work.out.dtype is not F32:
         (e.copy if work.out.dtype is F32 else e.cast)(work.out, x)
 
 
-def widened(e: Emitter, room: LocalTensor, parameter: LocalTensor) -> LocalTensor:
+def _widened(e: Emitter, room: LocalTensor, parameter: LocalTensor) -> LocalTensor:
     """A parameter in f32, using the memory of a scratch tensor if it is not."""
     if parameter.dtype is F32:
         return parameter

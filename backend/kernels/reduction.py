@@ -18,66 +18,30 @@ from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, ceil_di
 
 
 @dataclass(frozen=True, slots=True)
-class Reduction:
-    """The kernel heights that reduce `size` rows to one."""
-
-    size: int
-    steps: tuple[int, ...]
-
-    def tile(self, dtype: DType) -> Scratch:
-        """Room for a tensor that can be reduced."""
-        return Scratch(dtype)
-
-    def stages(self, dtype: DType) -> tuple[Scratch, ...]:
-        """Room for the intermediate results and the final one."""
-        return tuple(Scratch(dtype, height) for height in _rests(self.size, self.steps))
-
-    def statistic(self, dtype: DType) -> Scratch:
-        """Room for one result of the reduction."""
-        return Scratch(dtype, 1)
-
-    def inner(self, tensor: LocalTensor) -> LocalTensor:
-        """The part of a reducible tensor that is not padding."""
-        return tensor
-
-    def pad(self, emitter: Emitter, tensor: LocalTensor, value: float) -> None:
-        """Set the padding of a reducible tensor, of which there is none."""
-
-    def reduce(
-        self, emitter: Emitter, x: LocalTensor, stages: Sequence[LocalTensor], maximum: bool = False
-    ) -> LocalTensor:
-        """Reduce x (n, c, size, w) to (n, c, 1, w) by sum or maximum; returns the last stage.
-
-        `stages` are the tensors of `stages()`. A size of 1 returns x itself.
-        """
-        for step, stage in zip(self.steps, stages, strict=True):
-            _pool(emitter, stage, x, step, maximum)
-            x = stage
-        return x
-
-
-@dataclass(frozen=True, slots=True)
-class RowReduction:
-    """The kernel heights that reduce each of many rows of `size` elements per lane to one.
-
-    Rows stand `slot` elements apart, which the steps multiply to; what is between is padding.
-    """
+class Rows:
+    """The kernel heights that reduce `size` elements to one: the height of a tensor, or each of the
+    rows of a lane. Rows stand `slot` elements apart, which the steps multiply to; what is between
+    is padding. Along the height there is none."""
 
     size: int
     slot: int
     steps: tuple[int, ...]
+    along_width: bool
+
+    def _kind(self, dtype: DType, left: int) -> Scratch:
+        return Scratch(dtype, width=left) if self.along_width else Scratch(dtype, left)
 
     def tile(self, dtype: DType) -> Scratch:
         """Room for a tensor that can be reduced."""
-        return Scratch(dtype, width=self.slot)
+        return self._kind(dtype, self.slot) if self.along_width else Scratch(dtype)
 
     def stages(self, dtype: DType) -> tuple[Scratch, ...]:
         """Room for the intermediate results and the final one."""
-        return tuple(Scratch(dtype, width=rest) for rest in _rests(self.slot, self.steps))
+        return tuple(self._kind(dtype, rest) for rest in _rests(self.slot, self.steps))
 
     def statistic(self, dtype: DType) -> Scratch:
         """Room for one result of the reduction."""
-        return Scratch(dtype, width=1)
+        return self._kind(dtype, 1)
 
     def inner(self, tensor: LocalTensor) -> LocalTensor:
         """The part of a reducible tensor that is not padding."""
@@ -97,35 +61,36 @@ class RowReduction:
     def reduce(
         self, emitter: Emitter, x: LocalTensor, stages: Sequence[LocalTensor], maximum: bool = False
     ) -> LocalTensor:
-        """Reduce x (n, c, h, slot), padding included, to (n, c, h, 1)."""
+        """Reduce x, (n, c, size, w) or (n, c, h, slot) with its padding, to (n, c, 1, w) or
+        (n, c, h, 1) by sum or maximum; returns the last stage.
+
+        `stages` are the tensors of `stages()`. A size of 1 returns x itself.
+        """
         for step, stage in zip(self.steps, stages, strict=True):
-            _pool(emitter, _column(emitter, stage), _column(emitter, x), step, maximum)
+            out, rows = (column(emitter, t) if self.along_width else t for t in (stage, x))
+            _pool(emitter, out, rows, step, maximum)
             x = stage
         return x
 
 
-Rows = Reduction | RowReduction
-"""A way to reduce: along the height, or along the rows."""
-
-
-def plan_reduction(height: int, width: int, eu: int) -> Reduction:
+def plan_reduction(height: int, width: int, eu: int) -> Rows:
     """The cheapest chain of pools for `height` rows of `width` elements, `eu` of them a cycle."""
-    return Reduction(height, _steps(height, width, eu)[1])
+    return Rows(height, height, _steps(height, width, eu)[1], along_width=False)
 
 
-def plan_rows(size: int, rows: int, eu: int) -> RowReduction:
+def plan_rows(size: int, rows: int, eu: int) -> Rows:
     """The cheapest chain of pools for `rows` rows of `size` elements in each lane.
 
     Up to a third of padding is considered; every element costs some twenty passes elsewhere.
     """
-    best: tuple[int, RowReduction] | None = None
+    best: tuple[int, Rows] | None = None
     for slot in range(size, size + size // 3 + LIMITS.window_stride):
         found = _exact(slot, rows, eu)
         if found is None:
             continue
         cycles = found[0] + 20 * ceil_div(slot * rows, eu)
         if best is None or cycles < best[0]:
-            best = (cycles, RowReduction(size, slot, found[1]))
+            best = (cycles, Rows(size, slot, found[1], along_width=True))
     assert best is not None  # a product of small numbers is never far away
     return best[1]
 
@@ -171,7 +136,8 @@ def _rests(size: int, steps: Sequence[int]) -> list[int]:
     return rests
 
 
-def _column(emitter: Emitter, x: LocalTensor) -> LocalTensor:
+def column(emitter: Emitter, x: LocalTensor) -> LocalTensor:
+    """(n, c, h, w) as one column (n, c, h * w, 1), the same memory."""
     n, c, h, w = x.shape
     return aligned(emitter.chip, x.address, (n, c, h * w, 1), x.dtype)
 

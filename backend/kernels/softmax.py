@@ -4,7 +4,6 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work
 from xdsl_tpu.backend.kernels.reduction import (
-    RowReduction,
     Rows,
     dense_statistics,
 )
@@ -93,7 +92,7 @@ def row_shape(plan: Rows, types: Types, inner: int) -> RowShape | None:
     """
     if inner != 1 or any(dtype is not DType.F16 for dtype in (types.out, *types.operands)):
         return None
-    along_width = isinstance(plan, RowReduction)
+    along_width = plan.along_width
     return None if along_width and plan.size == 1 else RowShape(plan.size, along_width)
 
 

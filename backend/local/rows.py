@@ -9,7 +9,7 @@ from xdsl_tpu.backend.kernels import norm
 from xdsl_tpu.backend.kernels import reduce as reduction_kernel
 from xdsl_tpu.backend.kernels import softmax as softmax_kernel
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Types
-from xdsl_tpu.backend.kernels.reduction import RowReduction, Rows, plan_reduction, plan_rows
+from xdsl_tpu.backend.kernels.reduction import Rows, plan_reduction, plan_rows
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
 from xdsl_tpu.backend.local.elementwise import run
 from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned
@@ -66,38 +66,26 @@ def softmax(context: LocalContext) -> None:
     _run(context, found, work, [x.tensor])
 
 
-def row_norm(context: LocalContext) -> None:
-    """Emit a LayerNorm or RMSNorm over what a lane holds of each row; weight and bias are in every
-    lane."""
+def norms(context: LocalContext) -> None:
+    """Emit a norm over what a lane holds of each row, or along the height; weight and bias are in
+    every lane."""
     op = context.op
-    assert isinstance(op, norm.RowNorm)
+    assert isinstance(op, norm.RowNorm | tpu.PixelNormOp)
     x, chip = context.operand(0), context.chip
-    size = norm.row_size(op, _shape(context))
-    found = lines(x, size, 1, chip.eu(F32.bytes))
+    size, inner = x.tensor.shape[2], x.full.w
+    if not isinstance(op, tpu.PixelNormOp):
+        size, inner = norm.row_size(op, _shape(context)), 1
+    found = lines(x, size, inner, chip.eu(F32.bytes))
     given = [value for value in context.operands[1:3] if value is not None]
     types = Types(context.out.dtype, (x.dtype, *(value.dtype for value in given)))
     rows = [_parameter(context, value, found, size) for value in given]
-    _run(context, found, norm.describe(op, types, found.plan, chip), [x.tensor, *rows])
-
-
-def pixel_norm(context: LocalContext) -> None:
-    """Emit a norm along the height; weight and bias are in every lane."""
-    op = context.op
-    assert isinstance(op, tpu.PixelNormOp)
-    x = context.operand(0)
-    size = x.tensor.shape[2]
-    found = lines(x, size, x.full.w, context.chip.eu(F32.bytes))
-    given = [value for value in context.operands[1:3] if value is not None]
-    types = Types(context.out.dtype, (x.dtype, *(value.dtype for value in given)))
-    rows = [_parameter(context, value, found, size) for value in given]
-    work = norm.in_f32(types, found.plan, norm.Form.of(op))
-    _run(context, found, work, [x.tensor, *rows])
+    _run(context, found, norm.describe(op, types, found.plan, inner, chip), [x.tensor, *rows])
 
 
 def _parameter(context: LocalContext, value: LocalValue, found: Lines, size: int) -> LocalTensor:
     """A row of parameters, standing beside the lines."""
     channels = min(context.out.tensor.shape[1], context.chip.lanes)
-    h, w = (1, size) if isinstance(found.plan, RowReduction) else (size, 1)
+    h, w = (1, size) if found.plan.along_width else (size, 1)
     return aligned(context.chip, value.tensor.address, (1, channels, h, w), value.dtype)
 
 
@@ -119,7 +107,7 @@ def best(context: LocalContext) -> None:
     x, made, size = context.operand(0), op.result_shapes()[0][-1], _shape(context)[-1]
     found = lines(x, size, 1, eu := context.chip.eu(F32.bytes))
     plan, tail = found.plan, found.tail
-    if not isinstance(plan, RowReduction):
+    if not plan.along_width:
         plan, tail = plan_rows(size, 1, eu), (1, size)
     given = [value for value in context.operands if value is not None]
     types = Types(context.out.dtype, tuple(value.dtype for value in given))
@@ -146,7 +134,7 @@ def _run(
     seen as the lines want it; lines are never cut."""
     x, *others = operands
     seen = _seen(context, x, found.tail)
-    along_rows, (height, width) = isinstance(found.plan, RowReduction), found.tail
+    along_rows, (height, width) = found.plan.along_width, found.tail
     tail = found.tail
     if made is not None:
         tail = (height, made) if along_rows else (made, width)
