@@ -178,22 +178,21 @@ def ours(row: Row, offered: int) -> int:
 
 
 LARGER = {
-    ("tpu.Active", "1x96x1x1x1", "f32"): 512,
-    ("tpu.Active", "1x48x1x1x1", "f32"): 512,
-    ("tpu.Active", "1x32x1x1x1", "f32"): 512,
-    ("tpu.Active", "1x28x1x1x1", "f32"): 512,
-    ("tpu.Active", "1x20x1x1x1", "f32"): 512,
-    ("tpu.Active", "1x10x1x1x1", "f32"): 512,
-    ("tpu.Active", "1x8x1x1x1", "f32"): 512,
-    ("tpu.Active", "1x6x1x1x1", "f32"): 512,
-    ("tpu.Active", "1x4x1x1x1", "f32"): 512,
+    ("tpu.Active", "1x48x1x1x1", "f32"): 448,
+    ("tpu.Active", "1x32x1x1x1", "f32"): 384,
+    ("tpu.Active", "1x28x1x1x1", "f32"): 448,
+    ("tpu.Active", "1x20x1x1x1", "f32"): 448,
+    ("tpu.Active", "1x10x1x1x1", "f32"): 448,
+    ("tpu.Active", "1x8x1x1x1", "f32"): 448,
+    ("tpu.Active", "1x6x1x1x1", "f32"): 448,
+    ("tpu.Active", "1x4x1x1x1", "f32"): 448,
     ("tpu.LayerNorm", "1x49x1x768x1", "f32"): 6848,
     ("tpu.Softmax", "16x49x1x6x49", "f16"): 9472,
     ("tpu.Softmax", "4x49x1x12x49", "f16"): 9344,
     ("tpu.Softmax", "1x49x1x24x49", "f16"): 17984,
 }
-"""What needs more here: eight vectors of a sigmoid, of whole EU width each; sums of a LayerNorm as
-products with a matrix of ones; the numbers of an f16 softmax in f32."""
+"""What needs more here: six or seven vectors of a sigmoid, of whole EU width each; sums of a
+LayerNorm as products with a matrix of ones; the numbers of an f16 softmax in f32."""
 
 
 def key_of(row: Row) -> tuple[str, str, str]:
