@@ -208,12 +208,27 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
         left, right = self.shape_of(self.input), self.shape_of(self.right)
         if self._is_turned() or self.hdim_is_batch:
             return ()
-        of_one = Lanes(prod(left[:-2]), left[-2])
-        return (Lanes(1, of_one.rows), of_one) if prod(right[:-2]) == 1 else (of_one,)
+        if prod(right[:-2]) == 1:
+            of_one = Lanes(prod(left[:-2]), left[-2])
+            return Lanes(1, of_one.rows), of_one
+        count = self.own_right()
+        return () if count is None else (Lanes(count, prod(left[:-1]) // count),)
+
+    def own_right(self) -> int | None:
+        """Right matrices, each of which has the same number of left rows, one behind the other;
+        None where a left matrix meets several right ones, or matrices are turned."""
+        left, right = self.shape_of(self.input), self.shape_of(self.right)
+        if self._is_turned() or self.hdim_is_batch or len(left) < len(right):
+            return None
+        batch = [1] * (len(left) - len(right)) + list(right[:-2])
+        while batch and batch[-1] == 1:
+            batch.pop()
+        return prod(batch) if [*left[: len(batch)]] == batch else None
 
     def viewed(self, lanes: Lanes) -> Viewed | None:
-        """As (n, M, K) by (n, K, N), or (n, M, K) by (1, K, N), of which n and M are free; or as
-        (n, c, lines, K) by (1, K, N), several rows of a matrix in each lane."""
+        """As (n, M, K) by (n, K, N), where M are the rows of all left matrices that meet the same
+        right one, or (n, M, K) by (1, K, N), of which n and M are free; or as (n, c, lines, K) by
+        (1, K, N), several rows of a matrix in each lane."""
         left, right = self.shape_of(self.input), self.shape_of(self.right)
         result = known_shape(self.output.type)
         if result is not None and len(left) == len(right) and lanes_of(result) == lanes:
@@ -227,7 +242,7 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
             return self._seen(shapes, (*lanes, lines, right[-1]))
         if lanes.rows != prod(left[:-1]):
             return None
-        if not shared and (left[:-2] != right[:-2] or lanes not in self.lanes_wanted()):
+        if not shared and lanes not in self.lanes_wanted():
             return None
         images = 1 if shared else lanes.images
         columns = right[-2] if self.right_transpose else right[-1]

@@ -1,10 +1,10 @@
 """Products of matrices with one vector each: sums of products of elements."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects.builtin import AnyFloat
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import tpu
@@ -13,9 +13,6 @@ from xdsl_tpu.dialects.quant import stored_element
 from xdsl_tpu.passes.graph import derived_name, module_of, none_before, tensor_like
 from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.tensors import element_of, is_weight, shape_of
-
-_RANK = 3
-"""Matrices, rows, columns."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,9 @@ class ColumnProduct(RewritePattern):
 
     The matrix unit has columns of the result over its execution units, rows over the lanes: with
     one of them, all but one idle, and every matrix comes in rows of its own. Element by element all
-    of them work, and a matrix lies in a lane as it comes. MatMul(y: 128x1x9, x) is the same. Only
-    for computed floats, without bias or relu. Not in the vendor's compiler.
+    of them work, and a matrix lies in a lane as it comes. MatMul(y: 128x1x9, x) is the same, and so
+    are matrices of which several meet one column (128x4x16x9 @ 128x1x9x1). Only for floats,
+    without bias, and not for a single matrix of weights. Not in the vendor's compiler.
     """
 
     @op_type_rewrite_pattern
@@ -84,36 +82,41 @@ class ColumnProduct(RewritePattern):
             keepdims=True,
             mode="ReduceSum",
         )
+        made: list[Operation] = [*shaped, product, total]
+        if op.do_relu.value.data:
+            relu = tpu.ReluOp.make(
+                derived_name(op, "_relu"),
+                (total.output,),
+                result_types=[total.output.type],
+                relu_limit=op.relu_limit,
+            )
+            made.append(relu)
         back = tpu.ReshapeOp.make(
             op.location,
-            (total.output,),
+            (made[-1].results[0],),
             result_types=[op.output.type],
             shape=list(shape_of(op.output)),
         )
-        rewriter.replace(op, [*shaped, product, total, back])
+        rewriter.replace(op, [*made, back])
 
 
 def _with_vectors(op: tpu.MatMulOp) -> _Product | None:
     """A product of matrices with a column, or of a row with matrices; None for any other."""
-    flags = (op.left_transpose, op.output_transpose, op.hdim_is_batch, op.do_relu)
-    if any(flag.value.data for flag in flags) or not is_none(op.bias):
+    if not is_none(op.bias):
         return None
     left, right = op.input, op.right
-    if is_weight(left) or is_weight(right):
-        return None
     values = (left, right, op.output)
     elements = {stored_element(element_of(value)) for value in values}
     if len(elements) > 1 or not isinstance(elements.pop(), AnyFloat):
         return None
-    shapes: Sequence[Sequence[int]] = [shape_of(value) for value in values]
-    if any(len(shape) != _RANK for shape in shapes):
+    count = op.own_right()
+    if count is None or (count == 1 and (is_weight(left) or is_weight(right))):
         return None
-    (count, rows, depth), given, (_, _, columns) = shapes
-    turned = bool(op.right_transpose.value.data)
-    if tuple(given) != (count, *((columns, depth) if turned else (depth, columns))):
-        return None
-    if columns == 1:
+    first, second, depth = *shape_of(right)[-2:], shape_of(left)[-1]
+    rows = prod(shape_of(left)[:-1]) // count
+    if shape_of(op.output)[-1] == 1:
         return _Product(left, right, count, (rows, depth), 1)
     if rows == 1:
-        return _Product(right, left, count, (given[1], given[2]), int(turned))
+        turned = bool(op.right_transpose.value.data)
+        return _Product(right, left, count, (first, second), int(turned))
     return None

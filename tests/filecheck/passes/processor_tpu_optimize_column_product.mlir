@@ -82,3 +82,38 @@ module @row attributes {module.state = "TPU_LOWERED"} {
     return %2 : tensor<64x1x80xf16>
   }
 }
+
+// -----
+
+// Several matrices meet one column.
+// CHECK-LABEL: module @several
+// CHECK: %[[X:.*]] = "tpu.Reshape"(%{{.*}}) {{.*}}-> tensor<1x64x48x9xf16>
+// CHECK-NEXT: %[[Y:.*]] = "tpu.Reshape"(%{{.*}}) {{.*}}-> tensor<1x64x1x9xf16>
+// CHECK-NEXT: %[[P:.*]] = "tpu.Mul"(%[[X]], %[[Y]]) {{.*}}-> tensor<1x64x48x9xf16>
+// CHECK-NEXT: %[[S:.*]] = "tpu.Reduce"(%[[P]]
+// CHECK-NEXT: %[[R:.*]] = "tpu.Relu"(%[[S]])
+// CHECK-NEXT: "tpu.Reshape"(%[[R]]) {{.*}}-> tensor<64x3x16x1xf16>
+module @several attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<64x3x16x9xf16>, %arg1: tensor<64x1x9x1xf16>) -> tensor<64x3x16x1xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<64x3x16x9xf16>) -> tensor<64x3x16x9xf16> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<64x1x9x1xf16>) -> tensor<64x1x9x1xf16> loc("y")
+    %2 = "tpu.MatMul"(%0, %1, %n, %n, %n) {do_relu = true} : (tensor<64x3x16x9xf16>, tensor<64x1x9x1xf16>, none, none, none) -> tensor<64x3x16x1xf16> loc("z")
+    return %2 : tensor<64x3x16x1xf16>
+  }
+}
+
+// -----
+
+// A matrix that meets several columns comes once.
+// CHECK-LABEL: module @several_columns
+// CHECK: "tpu.MatMul"
+module @several_columns attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<64x1x16x9xf16>, %arg1: tensor<64x3x9x1xf16>) -> tensor<64x3x16x1xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<64x1x16x9xf16>) -> tensor<64x1x16x9xf16> loc("x")
+    %1 = "top.Input"(%arg1) : (tensor<64x3x9x1xf16>) -> tensor<64x3x9x1xf16> loc("y")
+    %2 = "tpu.MatMul"(%0, %1, %n, %n, %n) : (tensor<64x1x16x9xf16>, tensor<64x3x9x1xf16>, none, none, none) -> tensor<64x3x16x1xf16> loc("z")
+    return %2 : tensor<64x3x16x1xf16>
+  }
+}
