@@ -1,5 +1,6 @@
 """What is known about a module besides its text; it follows the module object, not its clones."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -45,6 +46,12 @@ class ModuleInfo:
 
     notes: list[str] = field(default_factory=list[str])
     """What passes want its user to know, a line each."""
+
+    measured: dict[Hashable, tuple[dict[Hashable, int], dict[Hashable, object]]] = field(
+        default_factory=dict[Hashable, tuple[dict[Hashable, int], dict[Hashable, object]]]
+    )
+    """By chip, what passes have found out about kinds of ops: numbers of these, and of each what
+    it costs. Modules that are made of parts of another share it."""
 
 
 _INFO: WeakKeyDictionary[ModuleOp, ModuleInfo] = WeakKeyDictionary()

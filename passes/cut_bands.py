@@ -41,7 +41,7 @@ class CutBandsPass(ModulePass):
         if cores_of(op) > 1:
             return
         for func in functions(op):
-            ops, costs = computing_ops(func.body.block), WindowCosts(chip)
+            ops, costs = computing_ops(func.body.block), WindowCosts(chip, op)
             for chain in list(chains(ops)):
                 best = best_bands(chain, (), costs.window(chain), ops, costs)
                 cut = None if best is None else cut_into(chain[: best.end], best.ends)

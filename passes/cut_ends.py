@@ -57,7 +57,7 @@ class CutEndsPass(ModulePass):
         if cores_of(op) > 1:
             return
         for func in functions(op):
-            costs = WindowCosts(chip)
+            costs = WindowCosts(chip, op)
             for value in results_of(func):
                 tail = tail_of(value)
                 if tail is not None:

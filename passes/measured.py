@@ -18,6 +18,7 @@ from xdsl_tpu.backend.timing import Timeline, simulate
 from xdsl_tpu.backend.timing.gdma_cost import Direction, direction_of
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_ranked_tensor
+from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.dialects.weights import Weights, attach, known_weights, weights_of
 from xdsl_tpu.passes.graph import module_of
@@ -59,6 +60,7 @@ def cut_out(ops: Collection[Operation], name: str, values: bool = True) -> Modul
     # What is chosen by price changes numbers, and those do not depend on how many cores take part.
     module.attributes["module.cores"] = IntegerAttr(chip_of(network).cores, i64)
     attach(module, _weights(inside, known_weights(network) if values else None))
+    module_info(module).measured = module_info(network).measured
     return module
 
 
@@ -87,6 +89,7 @@ def copied(module: ModuleOp) -> ModuleOp:
     for name, array in weights_of(module).items():
         weights[name] = array
     attach(copy, weights)
+    module_info(copy).measured = module_info(module).measured
     return copy
 
 

@@ -17,7 +17,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import LAYER, layer_of, name_loc
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
 from xdsl_tpu.passes.address_assign.views import view_of
-from xdsl_tpu.passes.graph import sole_producer, tensor_like
+from xdsl_tpu.passes.graph import module_of, sole_producer, tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.window import WindowCosts
 from xdsl_tpu.passes.module_state import chip_of, cores_of
@@ -187,7 +187,7 @@ def _order(func: FuncOp, chip: Chip) -> None:
         jobs.setdefault(part, []).append(op)
     if len(jobs) < 2:
         return
-    end, costs = ends[0] if ends else end, WindowCosts(chip)
+    end, costs = ends[0] if ends else end, WindowCosts(chip, module_of(end))
     for op in (op for part in _best_order(jobs, costs) for op in jobs[part]):
         op.detach()
         block.insert_op_before(op, end)

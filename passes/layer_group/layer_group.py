@@ -103,7 +103,7 @@ class LayerGroupPass(ModulePass):
         if self.split_weights:
             mark_split_weights(ops)
         bases = base_groups(ops, self._why_global)
-        prices = Prices(chip)
+        prices = Prices(chip, op)
         searcher = Searcher(chip, prices.scratch, cores_of(op))
         if self.opt == 1:
             runs = [base.ops for base in bases if base.why_global is None]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
@@ -31,6 +32,7 @@ from xdsl_tpu.backend.tensor import aligned
 from xdsl_tpu.dialects.base import RankedTensor, is_none
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
+from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.passes.layer_group.absorb import MOST_COMMANDS
 from xdsl_tpu.passes.layer_group.lmem_size import allows_split
 from xdsl_tpu.passes.layer_group.packs import PACK_BYTES
@@ -72,13 +74,13 @@ class Part:
 
 
 class Prices:
-    """What things cost on a chip, in cycles."""
+    """What things cost on a chip, in cycles; what passes have measured for a `module`, once."""
 
-    def __init__(self, chip: Chip) -> None:
+    def __init__(self, chip: Chip, module: ModuleOp | None = None) -> None:
         self.chip = chip
-        self._signatures: dict[Hashable, int] = {}
+        measured = {} if module is None else module_info(module).measured
+        self._signatures, self._known = measured.setdefault(chip, ({}, {}))
         self._signature_of: dict[Operation, int] = {}
-        self._known: dict[Hashable, object] = {}
 
     def signature(self, op: Operation) -> int:
         """The same number for ops that differ in nothing but values and names."""
@@ -113,7 +115,7 @@ class Prices:
             try:
                 return measure(op, sizes.__getitem__, kind, self.chip)
             except (DoesNotFit, NoKernel) as error:
-                return error
+                return error.with_traceback(None)  # which would keep the op
 
         found = self._once(key, made)
         if not isinstance(found, Measured):

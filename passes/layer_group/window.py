@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
@@ -48,9 +49,9 @@ UNSURE = 0.03
 class WindowCosts:
     """Costs of windows of ops, with everything that was measured for the ones before."""
 
-    def __init__(self, chip: Chip) -> None:
+    def __init__(self, chip: Chip, module: ModuleOp | None = None) -> None:
         self.chip = chip
-        self.prices = Prices(chip)
+        self.prices = Prices(chip, module)
 
     def window(self, ops: Sequence[Operation]) -> Taken:
         """What ops that follow each other take until others have loaded what they read of it.

@@ -19,6 +19,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interpreters.coefficients import CoefficientLayout
 from xdsl_tpu.dialects.interpreters.layouts import FilterShape, reordered_filter_shape
 from xdsl_tpu.passes.bands import best_bands, chains
+from xdsl_tpu.passes.graph import module_of
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.window import UNSURE, WindowCosts, loading
 from xdsl_tpu.passes.tensors import element_bytes, element_of, required_name, shape_of
@@ -47,7 +48,8 @@ def choose_merges(
     come count as not merged. What has no kernel without merging, such as windows farther apart than
     a command can say, is merged.
     """
-    ops, costs = computing_ops(block), WindowCosts(chip)
+    ops = computing_ops(block)
+    costs = WindowCosts(chip, module_of(ops[0]))
     trials = {conv: _Trial(conv, chip, costs) for conv in possible}
     chosen: dict[tpu.Conv2DOp, int] = {}
     for trial in trials.values():
