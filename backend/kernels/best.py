@@ -42,7 +42,7 @@ def describe(op: "tpu.BestOp", types: Types, plan: Rows) -> ElementWise:
             e.arith(Arith.SUB, plan.inner(places), -1.0, work.operands[1])
             plan.pad(e, places, _LOWEST)
         else:
-            _number(e, places)
+            numbered(e, places, -1, -1)
         for index in range(count):
             most = plan.reduce(e, x, pools, maximum=True)
             e.copy(wide, _stretched(most, wide))
@@ -61,15 +61,15 @@ def describe(op: "tpu.BestOp", types: Types, plan: Rows) -> ElementWise:
     return ElementWise(compute, (*(plan.tile(F32) for _ in range(3)), *plan.stages(F32)))
 
 
-def _number(e: Emitter, places: LocalTensor) -> None:
-    """-1, -2, .. along each row, by doubling."""
+def numbered(e: Emitter, places: LocalTensor, first: int, step: int) -> None:
+    """`first`, `first` + `step`, .. along each row, by doubling."""
     size = places.shape[3]
-    e.copy(_part(e, places, 0, 1), -1.0)
+    e.copy(_part(e, places, 0, 1), float(first))
     done = 1
     while done < size:
         count = min(done, size - done)
         target, source = (_part(e, places, start, count) for start in (done, 0))
-        e.arith(Arith.SUB, target, source, float(done))
+        e.arith(Arith.ADD, target, source, float(done * step))
         done += count
 
 

@@ -1,8 +1,8 @@
 """`tpu.Rank` and `tpu.Ranked`: comparisons of each element with all others of its row, on the chip.
 
 Each lane has some neighbouring elements (or places) of its own, and the whole row. For one of its
-own at a time it marks those of the row that count, and adds the marks up by halves. Longer rows
-come in blocks, whose sums are added up.
+own at a time it marks those of the row that count, and adds the marks up. Longer rows come in
+blocks, whose sums are added up.
 """
 
 import math
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter
+from xdsl_tpu.backend.kernels.best import numbered
+from xdsl_tpu.backend.kernels.reduction import plan_rows
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, LocalMemory, where
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import (
     DType,
     GlobalTensor,
     LocalTensor,
-    align,
     aligned,
     contiguous,
     strided,
@@ -27,10 +28,6 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import NoKernel
 
 F32 = DType.F32
-
-_UNIT, _SMALL_UNIT = 64, 4
-"""Elements that lines are made of, and shorter ones, so that they can be halved several times. Sums
-overwrite a quarter of their line, which holds none of the zeros behind it."""
 
 LONGEST_BLOCK = 8960
 """Elements of a row that are compared at a time: six lines of them are in every lane."""
@@ -45,7 +42,7 @@ def rank(context: KernelContext, op: Operation) -> None:
     own, row, mine, ahead = rows.own(), rows.line(), rows.line(), rows.line()
     marks = rows.line(), rows.line(), rows.line()
     rows.blocks[0].end_in_zeros(marks[2])
-    _count(e, mine)
+    numbered(e, mine, 0, 1)
     e.arith(Arith.SUB, ahead, mine, rows.first_places())
     for number in range(math.prod(x.shape[:-1])):
         rows.fetch(own, x, number)
@@ -58,7 +55,7 @@ def rank(context: KernelContext, op: Operation) -> None:
                 e.copy(lines[0], strided(own.at(h=place), lines[0].shape, (0, by_c, by_h, 0), F32))
                 more, less = (first, lines[0]) if op.largest.value.data else (lines[0], first)
                 _mark(e, (more, less), lines[2:], lines[1], place - block.start)
-                _total(e, block.at(place), marks[2], mine, block.padded)
+                block.total(place, marks[2])
             block.add(result)
         rows.put(out, number, result)
 
@@ -85,7 +82,7 @@ def ranked(context: KernelContext, op: Operation) -> None:
     x, ranks, out = (context.value(v) for v in (op.input, op.ranks, op.output))
     _check(op, x, ranks, out)
     e, rows = context.emitter, _Rows(context, x.shape[-1], out.shape[-1])
-    row, order, other, marks = rows.line(), rows.line(), rows.line(), rows.line()
+    row, order, other, marks = (rows.line() for _ in range(4))
     rows.blocks[0].end_in_zeros(marks)
     first = rows.first_places()
     for number in range(math.prod(x.shape[:-1])):
@@ -98,7 +95,7 @@ def ranked(context: KernelContext, op: Operation) -> None:
             for place in range(rows.each):
                 e.select(Compare.GREATER, picks, orders, place - 0.5, values, 0.0)
                 e.select(Compare.GREATER, found, orders, place + 0.5, 0.0, picks)
-                _total(e, block.at(place), marks, other, block.padded)
+                block.total(place, marks)
             block.add(result)
         rows.put(out, number, result)
 
@@ -118,7 +115,12 @@ class _Rows:
         self.each = -(-made // min(context.chip.lanes, made))
         self.lanes = -(-made // self.each)
         count = -(-size // LONGEST_BLOCK)
-        self.longest = align(-(-size // count), _UNIT) if count > 1 else size
+        self.longest = -(-size // count)
+        self.plan = plan_rows(self.longest, 1, context.chip.eu(F32.bytes))
+        self.stages = [
+            self._memory.aligned(kind.shape((1, self.lanes, 1, 1)), F32)
+            for kind in self.plan.stages(F32)
+        ]
         self._results = [self.own() for _ in range(2)]
         starts = range(0, size, self.longest)
         self.part = self.own() if len(starts) > 1 else None
@@ -126,7 +128,7 @@ class _Rows:
 
     def line(self) -> LocalTensor:
         """Room for a block of a row in every lane."""
-        line = self._memory.aligned((1, self.lanes, 1, padded(self.longest)), F32)
+        line = self._memory.aligned((1, self.lanes, 1, self.plan.slot), F32)
         return aligned(self.context.chip, line.address, (1, self.lanes, 1, self.longest), F32)
 
     def own(self) -> LocalTensor:
@@ -187,14 +189,12 @@ class _Block:
     start: int
     size: int
 
-    @property
-    def padded(self) -> int:
-        """Elements that are added up."""
-        return padded(self.size)
-
     def end_in_zeros(self, line: LocalTensor) -> None:
-        """Zeros behind the block."""
-        _clear(self.rows.context.emitter, line, self.size, self.padded)
+        """Zeros behind the block, in every lane."""
+        rest = (1, line.shape[1], 1, self.rows.plan.slot - self.size)
+        if rest[3]:
+            zeros = strided(line.at(w=self.size), rest, line.strides, F32)
+            self.rows.context.emitter.copy(zeros, 0.0)
 
     def of(self, line: LocalTensor) -> LocalTensor:
         """As much of a line as the block takes."""
@@ -212,58 +212,16 @@ class _Block:
         if sums is not None and self.size < self.rows.longest:
             self.end_in_zeros(sums)
 
-    def at(self, place: int) -> LocalTensor:
-        """Where its sum for one result in each lane belongs."""
-        sums = self.rows.part if self.start else self.rows.latest
+    def total(self, place: int, marks: LocalTensor) -> None:
+        """Add up a line of marks, for one result in each lane."""
+        rows, e = self.rows, self.rows.context.emitter
+        sums = rows.part if self.start else rows.latest
         assert sums is not None
-        chip = self.rows.context.chip
-        return sums.window((0, 0, place, 0), (1, self.rows.lanes, 1, 1), chip)
+        line = aligned(e.chip, marks.address, (1, rows.lanes, 1, rows.plan.slot), F32)
+        total = rows.plan.reduce(e, line, rows.stages)
+        e.copy(sums.window((0, 0, place, 0), (1, rows.lanes, 1, 1), e.chip), total)
 
     def add(self, result: LocalTensor) -> None:
         """Add its sums to those of the blocks before."""
         if self.start and self.rows.part is not None:
             self.rows.context.emitter.arith(Arith.ADD, result, result, self.rows.part)
-
-
-def padded(size: int) -> int:
-    """Elements of a line with what makes it a number that can be halved often."""
-    return align(size, _UNIT if size >= _UNIT else _SMALL_UNIT)
-
-
-def _clear(e: Emitter, line: LocalTensor, start: int, end: int) -> None:
-    """Zeros at elements [start, end) of a line in every lane."""
-    if start < end:
-        rest = (1, line.shape[1], 1, end - start)
-        e.copy(strided(line.at(w=start), rest, line.strides, F32), 0.0)
-
-
-def _count(e: Emitter, line: LocalTensor) -> None:
-    """0, 1, .. by doubling."""
-    _, lanes, _, size = line.shape
-    e.copy(strided(line.address, (1, lanes, 1, 1), line.strides, F32), 0.0)
-    done = 1
-    while done < size:
-        shape = (1, lanes, 1, min(done, size - done))
-        source = strided(line.address, shape, line.strides, F32)
-        target = strided(line.at(w=done), shape, line.strides, F32)
-        e.arith(Arith.ADD, target, source, float(done))
-        done += shape[3]
-
-
-def _total(e: Emitter, out: LocalTensor, marks: LocalTensor, other: LocalTensor, left: int) -> None:
-    """The sum of a line of `left` elements, halves added in turn in it and in another."""
-    lanes = marks.shape[1]
-
-    def part(line: LocalTensor, start: int, size: int) -> LocalTensor:
-        return strided(line.at(w=start), (1, lanes, 1, size), line.strides, F32)
-
-    while left % 2 == 0 and left > 2:
-        left //= 2
-        e.arith(Arith.ADD, part(other, 0, left), part(marks, 0, left), part(marks, left, left))
-        marks, other = other, marks
-    while left > 2:
-        half = left // 2
-        low = part(marks, 0, half)
-        e.arith(Arith.ADD, low, low, part(marks, left - half, half))
-        left -= half
-    e.arith(Arith.ADD, out, part(marks, 0, 1), part(marks, 1, 1))
