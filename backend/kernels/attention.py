@@ -14,7 +14,7 @@ from xdsl_tpu.backend.kernels.attention_plan import (
     Tiling,
 )
 from xdsl_tpu.backend.kernels.attention_tiles import Layer
-from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
+from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, pipelined, where
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import (
     GlobalTensor,
@@ -108,14 +108,12 @@ class _Streamed(Layer):
     def run(self) -> None:
         """Emit everything; loads of the next step stand before the store of the one before."""
         self.prepare()
-        work = self.steps
-        for index in range(len(work) + 2):
-            if index < len(work):
-                self._load(work[index])
-            if 0 <= index - 1 < len(work):
-                self.compute(work[index - 1])
-            if 0 <= index - 2 < len(work):
-                self._store(work[index - 2])
+        pipelined(
+            self.steps,
+            lambda step, _: self._load(step),
+            lambda step, _: self.compute(step),
+            lambda step, _: self._store(step),
+        )
 
     def queries(self, step: Step) -> LocalTensor:
         return self._dense(self._at.q[step.q_slot], self._rows(self.problem.q, step))

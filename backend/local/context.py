@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from xdsl.ir import Operation
 
@@ -24,6 +24,8 @@ from xdsl_tpu.backend.tensor import (
 )
 from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+
+T = TypeVar("T")
 
 
 class Form(Enum):
@@ -144,14 +146,21 @@ class Scratch:
                     return first
         return None
 
+    def enough(self, search: Callable[[], T | None], wanted: str) -> T:
+        """What `search` finds in the free memory, with the reserve if need be.
+
+        Raises DoesNotFit, naming what was `wanted`, when it finds nothing.
+        """
+        found = search()
+        if found is None and self.widen():
+            found = search()
+        if found is None:
+            raise DoesNotFit(f"{self.largest} bytes of scratch memory per lane: too few {wanted}")
+        return found
+
     def take(self, size: int) -> int:
         """As `find`, from the reserve if need be, raising TpuError when nothing fits."""
-        address = self.find(size)
-        if address is None and self.widen():
-            address = self.find(size)
-        if address is None:
-            raise DoesNotFit(f"{size} bytes per lane of scratch memory wanted, {self.largest} free")
-        return address
+        return self.enough(lambda: self.find(size), f"for {size}")
 
     def aligned(self, shape: Shape4, dtype: DType) -> LocalTensor:
         """Reserve an EU-aligned tensor on lane 0."""

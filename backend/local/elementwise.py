@@ -108,11 +108,7 @@ def run(
         if found is None and _is_chain(work, out):
             work.compute(context.emitter, Work(out, operands, (out,)))
             return
-        if found is None and scratch.widen():
-            found = divided()
-        if found is None:
-            raise DoesNotFit(f"{scratch.largest} bytes of scratch memory per lane are too few")
-        for part in found:
+        for part in found or scratch.enough(divided, "for its smallest parts"):
             with scratch.temporary():
                 _part(context, work, part, out, operands, tables, tile)
 

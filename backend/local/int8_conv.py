@@ -204,11 +204,9 @@ def _row_pieces(context: LocalContext, channels: Piece) -> Iterator[LocalValue]:
         return scratch.holds([aligned_bytes(chip, shape, x.dtype), *sums])
 
     steps = [h, *range((h - 1) // unit * unit, 0, -unit)]
-    step = next((step for step in steps if fits(step)), None)
-    if step is None and scratch.widen():
-        step = next((step for step in steps if fits(step)), None)
-    if step is None:
-        raise DoesNotFit(f"{scratch.largest} bytes per lane do not hold the sums of {unit} rows")
+    step = scratch.enough(
+        lambda: next((step for step in steps if fits(step)), None), f"for the sums of {unit} rows"
+    )
     # Equal pieces as few as possible.
     count = ceil_div(h, step)
     step = min(step, ceil_div(ceil_div(h, count), unit) * unit)

@@ -88,11 +88,4 @@ def _steps(context: LocalContext, out: LocalTensor, sums: int, turned: bool) -> 
         width = next((s for s in steps if fits(chip.lanes, s)), None) if turned else None
         return None if width is None else (chip.lanes, width)
 
-    steps = found()
-    if steps is None and scratch.widen():
-        steps = found()
-    if steps is None:
-        raise DoesNotFit(
-            f"{scratch.largest} bytes of scratch per lane do not hold the sums of a row"
-        )
-    return steps
+    return scratch.enough(found, "for the sums of a row")

@@ -1,7 +1,7 @@
 """`tpu.MatMul` on slices: rows on the lanes, image by image, or head by head."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
@@ -111,15 +111,8 @@ def _per_line(
                     rows = row(left, image, group, number)
                     multiply(emitter, row(target, image, group, number), rows, columns)
 
-    clamp = Clamp.of(op.do_relu, op.relu_limit)
-    with context.scratch.temporary():
-        size = aligned_bytes(chip, out.shape, out.dtype)
-        wanted = min(2, clamp.passes + (bias is not None))
-        found = [context.scratch.find(size) for _ in range(wanted)]
-        spare = [aligned(chip, at, out.shape, out.dtype) for at in found if at is not None]
-        spare += [out] * (wanted - len(spare))
-        added = None if bias is None else bias.row(out.shape[1], chip)
-        finish(emitter, out, spare, added, clamp, produce)
+    added = None if bias is None else bias.row(out.shape[1], chip)
+    _finish(context, out, added, Clamp.of(op.do_relu, op.relu_limit), produce)
 
 
 def check_matrices(
@@ -167,11 +160,11 @@ def _product(
     clamp: Clamp,
     total: LocalTensor | None,
 ) -> None:
-    """Rows of a product, its bias and clamp; in place when there is no scratch memory.
+    """Rows of a product, its bias and clamp.
 
     `total` is their place in the sum of which this is a part, if it is one.
     """
-    emitter, scratch, chip = context.emitter, context.scratch, context.chip
+    emitter, chip = context.emitter, context.chip
     if left.dtype is DType.F32:
         left = compact(chip, left.address, left.shape, left.dtype)
 
@@ -186,16 +179,25 @@ def _product(
         else:
             multiply(emitter, target, left, right, by_rows)
 
+    _finish(context, out, bias, clamp, produce)
+
+
+def _finish(
+    context: LocalContext,
+    out: LocalTensor,
+    bias: LocalTensor | None,
+    clamp: Clamp,
+    produce: Callable[[LocalTensor], None],
+) -> None:
+    """What `produce` makes, with bias and clamp; in place where there is no scratch memory."""
+    chip, scratch = context.chip, context.scratch
     with scratch.temporary():
         size = aligned_bytes(chip, out.shape, out.dtype)
         wanted = min(2, clamp.passes + (bias is not None))
-        spare = [
-            aligned(chip, address, out.shape, out.dtype)
-            for address in (scratch.find(size) for _ in range(wanted))
-            if address is not None
-        ]
+        found = [scratch.find(size) for _ in range(wanted)]
+        spare = [aligned(chip, at, out.shape, out.dtype) for at in found if at is not None]
         spare += [out] * (wanted - len(spare))
-        finish(emitter, out, spare, bias, clamp, produce)
+        finish(context.emitter, out, spare, bias, clamp, produce)
 
 
 def matrix_of(tensor: LocalTensor, image: int) -> LocalTensor:
@@ -258,11 +260,7 @@ def per_head(context: LocalContext, op: tpu.MatMulOp, factor: Factor | None = No
             (s for s in steps if all(scratch.holds(sizes(some)) for some in cut(count, s))), None
         )
 
-    step = fitting()
-    if step is None and scratch.widen():
-        step = fitting()
-    if step is None:
-        raise DoesNotFit(f"{scratch.largest} bytes of scratch memory per lane do not hold one head")
+    step = scratch.enough(fitting, "for one head")
     for image in range(out.shape[0]):
         for some in cut(count, step):
             with scratch.temporary():

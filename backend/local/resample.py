@@ -1,6 +1,7 @@
 """`tpu.Resample` and `tpu.Upsample` on slices."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from itertools import product
 
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.tiling import Piece, cut, steps_of
@@ -64,23 +65,20 @@ def _resize(
 
 def _parts(
     context: LocalContext, resizing: Resizing, out: Shape4
-) -> Iterator[tuple[int, Piece, Piece]]:
+) -> Iterable[tuple[int, Piece, Piece]]:
     """Images, channels and rows of the result to make at a time."""
     x, chip, kind = context.operand(0), context.chip, context.out.dtype
     n, c, h, w = out
-    while True:
-        for channels in steps_of(c, chip.lanes):
-            for rows in steps_of(h):
-                pieces = cut(h, rows)
-                reach = max(
-                    resizing.reach(Piece(p.start + context.out.start.h, p.size)).size
-                    for p in pieces
-                )
-                source = (1, channels, reach, x.tensor.shape[3])
-                shapes = scratch_shapes(source, (1, channels, rows, w), resizing)
-                if context.scratch.holds([aligned_bytes(chip, s, kind) for s in shapes]):
-                    for image in range(n):
-                        yield from ((image, part, p) for part in cut(c, channels) for p in pieces)
-                    return
-        if not context.scratch.widen():
-            raise DoesNotFit(f"{context.scratch.largest} bytes of scratch per lane are too few")
+
+    def found() -> Iterable[tuple[int, Piece, Piece]] | None:
+        for channels, rows in product(steps_of(c, chip.lanes), steps_of(h)):
+            pieces = cut(h, rows)
+            places = (Piece(p.start + context.out.start.h, p.size) for p in pieces)
+            reach = max(resizing.reach(place).size for place in places)
+            source = (1, channels, reach, x.tensor.shape[3])
+            shapes = scratch_shapes(source, (1, channels, rows, w), resizing)
+            if context.scratch.holds([aligned_bytes(chip, s, kind) for s in shapes]):
+                return product(range(n), cut(c, channels), pieces)
+        return None
+
+    return context.scratch.enough(found, "for one row")
