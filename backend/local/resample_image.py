@@ -9,7 +9,7 @@ makes these.
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
@@ -216,21 +216,23 @@ def _runs(
                 prices[kind] = sum(tiu_cycles(one, chip) for one in program.tiu[before:])
             return prices[kind]
 
-        def priced(runs: list[Run]) -> tuple[float, list[tuple[Run, Dims]]]:
-            ways = [
-                min(
-                    (price(run, dims), dims)
-                    for dims in _COMMANDS[axis]
-                    if run.length == 1 or "within" in dims
-                )
-                for run in runs
-            ]
-            dims = [dims for _, dims in ways]
-            return sum(cycles for cycles, _ in ways), list(zip(runs, dims, strict=True))
-
         apart = range(2, min(_FARTHEST, len(first)) + 1)
-        ways = [priced(runs_of(first)), *(priced(progressions_of(first, by)) for by in apart)]
-        _found[key] = min(ways, key=lambda way: (way[0], len(way[1])))[1]
+        best: tuple[float, list[tuple[Run, Dims]]] = inf, []
+        least = min(price(Run(0, 0, 1, 1, 1, 0), dims) for dims in _COMMANDS[axis])
+        for runs in (runs_of(first), *(progressions_of(first, by) for by in apart)):
+            total, found = 0.0, list[tuple[Run, Dims]]()
+            if len(runs) * least > best[0]:
+                continue
+            for run in runs:
+                usable = (d for d in _COMMANDS[axis] if run.length == 1 or "within" in d)
+                cycles, dims = min((price(run, dims), dims) for dims in usable)
+                total += cycles
+                if total > best[0]:
+                    break
+                found.append((run, dims))
+            else:
+                best = min(best, (total, found), key=lambda way: (way[0], len(way[1])))
+        _found[key] = best[1]
     return _found[key]
 
 
