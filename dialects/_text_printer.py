@@ -1,6 +1,7 @@
 """Writing modules character for character as mlir-opt does."""
 
 from collections.abc import Iterable, Mapping
+from io import StringIO
 from typing import IO, Any, cast
 
 from xdsl.dialects.builtin import (
@@ -38,6 +39,7 @@ class MlirPrinter(Printer):
         super().__init__(stream=stream, print_debuginfo=locations)
         self._module = module
         self._values = ValueNames(module)
+        self._texts: dict[Attribute, str] = {}
         self._aliases = LocationAliases(module) if locations and not inline else None
 
     def print_all(self) -> None:
@@ -127,11 +129,24 @@ class MlirPrinter(Printer):
                 self.print_string(f"loc({self._aliases.names[attribute]})")
             else:
                 super().print_attribute(attribute)
-        elif isinstance(attribute, ArrayAttr):
-            with self.in_square_brackets():
-                self.print_list(cast(ArrayAttr[Attribute], attribute).data, self._print_element)
         else:
-            super().print_attribute(attribute)
+            text = self._texts.get(attribute)
+            if text is None:
+                text = self._texts[attribute] = self._text_of(attribute)
+            self.print_string(text)
+
+    def _text_of(self, attribute: Attribute) -> str:
+        """What is printed for an attribute wherever it stands: blocks that are alike repeat it."""
+        stream, self.stream = self.stream, StringIO()
+        try:
+            if isinstance(attribute, ArrayAttr):
+                with self.in_square_brackets():
+                    self.print_list(cast(ArrayAttr[Attribute], attribute).data, self._print_element)
+            else:
+                super().print_attribute(attribute)
+            return self.stream.getvalue()
+        finally:
+            self.stream = stream
 
     def _print_element(self, attribute: Attribute) -> None:
         """An element of a list: i64 and f64 go without saying."""

@@ -54,7 +54,7 @@ class Settings:
     then runs as soon as shapes are known. `boundaries` is a file for the reasons of the layer
     groups' boundaries; without `shortfall` nothing is said of them. With `inner_io` the network
     takes and gives tensors of its inner type, but for results if `f32_results`. The program is for
-    `cores` of the chip's.
+    `cores` of the chip's; where it is `generated` next, that proves tile programs, and no pass.
     """
 
     mode: str = "F16"
@@ -68,6 +68,7 @@ class Settings:
     inner_io: bool = False
     f32_results: bool = False
     cores: int = 1
+    generated: bool = False
 
 
 Options = Callable[[Settings], OptionTexts | None]
@@ -95,6 +96,12 @@ def _grouped(settings: Settings) -> OptionTexts:
 
 
 _SILENT: OptionTexts = {"shortfall": "false"}
+
+
+def _proved(settings: Settings) -> OptionTexts:
+    """Groups, of which commands are generated or not."""
+    without: OptionTexts = {"tiles": "false"} if settings.generated else {}
+    return {**_of_chip(settings), **without}
 
 
 def _in_groups(settings: Settings) -> OptionTexts | None:
@@ -213,7 +220,7 @@ _FINAL = (
     Step("keep-lanes", _of_chip),
     Step("address-assign", _of_chip, required=True),
     Step("verify-addresses", checks=True),
-    Step("verify-layer-groups", _of_chip, checks=True),
+    Step("verify-layer-groups", _proved, checks=True),
 )
 
 STEPS = {"top": _TOP, "tpu": _LOWERING, "final": _FINAL}

@@ -32,13 +32,14 @@ class VerifyLayerGroupsPass(ModulePass):
 
     Everything is recomputed from the IR: which part of each value every slice needs and its bytes.
     Of the loads, computations and stores that will be issued, for several slices those of the
-    unrolled pipeline, everything is proved that `verify-tile-programs` does. All faults found are
-    reported.
+    unrolled pipeline, all is proved that `verify-tile-programs` does; not with `tiles=false`,
+    where commands are generated next, which proves it, too. All faults found are reported.
     """
 
     name = "verify-layer-groups"
 
     chip: str = ""
+    tiles: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         groups = [inner for inner in op.walk() if isinstance(inner, tpu.GroupOp)]
@@ -48,14 +49,14 @@ class VerifyLayerGroupsPass(ModulePass):
         faults = [
             f"group '{name_of(group)}': {fault}"
             for group in groups
-            for fault in group_faults(group, chip)
+            for fault in group_faults(group, chip, self.tiles)
         ]
         if faults:
             listed = "".join(f"\n  {fault}" for fault in faults)
             raise TpuError(f"{len(faults)} faults in layer groups:{listed}")
 
 
-def group_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
+def group_faults(group: tpu.GroupOp, chip: Chip, tiles: bool = True) -> Iterator[str]:
     """One line for everything that is wrong with a group.
 
     What is recomputed needs a sound structure, so that faults of structure come alone.
@@ -68,7 +69,7 @@ def group_faults(group: tpu.GroupOp, chip: Chip) -> Iterator[str]:
     yield from slices
     yield from _place_faults(group, chip)
     yield from _pack_faults(group, chip)
-    if slices:
+    if slices or not tiles:
         return
     cores = sorted({*ints(group.run_core_id)} or {0})
     try:

@@ -129,6 +129,7 @@ def compile_model(
             transfer_layout,
             str(scratch / _BOUNDARIES),
             cores=cores,
+            generated=True,
         )
         result = _compile(source, settings, chip, scratch, on_stage)
         new = {file.name for file in scratch.iterdir()}
