@@ -107,7 +107,9 @@ class Problem:
     @classmethod
     def of(cls, buffers: Sequence[Buffer], alignment: int) -> "Problem":
         """Sizes are rounded up, so that places are multiples of the alignment, too."""
-        rounded = tuple(replace(b, size=align(b.size, alignment)) for b in buffers)
+        rounded = tuple(
+            replace(b, size=align(b.size, alignment)) if b.size % alignment else b for b in buffers
+        )
         neighbours: list[list[int]] = [[] for _ in rounded]
         for one, other in _together(rounded):
             neighbours[one].append(other)

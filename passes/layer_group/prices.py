@@ -5,7 +5,7 @@ Equal blocks of a network ask for the same kernels on the same slices again and 
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -54,6 +54,9 @@ class Part:
     lanes: int
     slicing: Slicing | None = None
     index: Index = (0, 0, 0, 0, 0)
+    found: dict[SSAValue, tuple[Ncdhw, Ncdhw]] = field(
+        default_factory=dict[SSAValue, tuple[Ncdhw, Ncdhw]], compare=False
+    )
 
     def sizes(self, value: SSAValue) -> Ncdhw:
         """Sizes along the axes."""
@@ -67,10 +70,14 @@ class Part:
 
     def _along(self, value: SSAValue, which: int) -> Ncdhw:
         assert self.slicing is not None
-        slices = self.slicing.of[value]
-        axes = (slices.n, slices.c, slices.d, slices.h, slices.w)
-        pairs = zip(axes, self.index, strict=True)
-        return Ncdhw(*(axis[k if len(axis) > 1 else 0][which] for axis, k in pairs))
+        if value not in self.found:
+            axes = self.slicing.of[value].all
+            parts = [
+                axis[k if len(axis) > 1 else 0] for axis, k in zip(axes, self.index, strict=True)
+            ]
+            starts, sizes = zip(*parts, strict=True)
+            self.found[value] = Ncdhw(*starts), Ncdhw(*sizes)
+        return self.found[value][which]
 
 
 class Prices:

@@ -85,6 +85,7 @@ class _Slicer:
         self.ops, self.kind, self.secs, self.chip = ops, kind, secs, chip
         self.inside = set(ops)
         self.found: dict[SSAValue, ValueSlices] = {}
+        self.sizes: dict[SSAValue, Ncdhw] = {}
 
     def run(self, stored: tuple[SSAValue, ...]) -> Slicing | Refusal:
         loaded = entering(self.ops)
@@ -100,7 +101,9 @@ class _Slicer:
         return Slicing(self.found, loaded, stored)
 
     def _extent(self, value: SSAValue) -> Ncdhw:
-        return of_value(value, self.kind, self.chip.lanes)
+        if value not in self.sizes:
+            self.sizes[value] = of_value(value, self.kind, self.chip.lanes)
+        return self.sizes[value]
 
     def _cut(self, value: SSAValue) -> ValueSlices:
         """A value that leaves the group: every axis in as many parts as there are sections."""
@@ -164,14 +167,13 @@ class _Slicer:
         operand = op.operands[index]
         whole = self._extent(operand)
         axes: list[AxisSlices] = []
-        for axis in AXES:
-            size = getattr(whole, axis)
-            parts = slices.along(axis)
-            if getattr(self.secs, axis) == 1:
+        both = zip(AXES, self.secs, whole, slices.all, sizes, strict=True)
+        for axis, secs, size, parts, of in both:
+            if secs == 1:
                 axes.append(((0, size),))
                 continue
             ranges = [
-                op.backward(Part(axis, start, length, getattr(sizes, axis), self.kind), index, size)
+                op.backward(Part(axis, start, length, of, self.kind), index, size)
                 for start, length in parts
             ]
             axes.append(self._checked(op, operand, axis, ranges))

@@ -54,8 +54,12 @@ class ValueSlices:
 
     def largest(self) -> Ncdhw:
         """The largest slice along each axis."""
-        axes = (self.n, self.c, self.d, self.h, self.w)
-        return Ncdhw(*(max(length for _, length in axis) for axis in axes))
+        return Ncdhw(*[max([e[1] for e in one]) if one[1:] else one[0][1] for one in self.all])
+
+    @property
+    def all(self) -> tuple[AxisSlices, AxisSlices, AxisSlices, AxisSlices, AxisSlices]:
+        """The parts along each axis."""
+        return self.n, self.c, self.d, self.h, self.w
 
     def along(self, axis: Axis) -> AxisSlices:
         """The parts along one axis."""
