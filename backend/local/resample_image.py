@@ -218,11 +218,8 @@ def _runs(
 
         apart = range(2, min(_FARTHEST, len(first)) + 1)
         best: tuple[float, list[tuple[Run, Dims]]] = inf, []
-        least = min(price(Run(0, 0, 1, 1, 1, 0), dims) for dims in _COMMANDS[axis])
         for runs in (runs_of(first), *(progressions_of(first, by) for by in apart)):
             total, found = 0.0, list[tuple[Run, Dims]]()
-            if len(runs) * least > best[0]:
-                continue
             for run in runs:
                 usable = (d for d in _COMMANDS[axis] if run.length == 1 or "within" in d)
                 cycles, dims = min((price(run, dims), dims) for dims in usable)
