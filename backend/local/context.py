@@ -18,7 +18,6 @@ from xdsl_tpu.backend.tensor import (
     align,
     aligned,
     aligned_bytes,
-    ceil_div,
     compact,
     compact_bytes,
 )
@@ -78,8 +77,7 @@ class Scratch:
     """Free parts of local memory, handed out first fit.
 
     `reserve` are parts that nothing uses now, but that loads of what comes later may want; they
-    are opened by `widen`, when an op cannot do without. `spare` is all that is free just now, for
-    what is worth having but not worth asking for: see `apart`.
+    are opened by `widen`, when an op cannot do without.
     """
 
     def __init__(
@@ -87,10 +85,8 @@ class Scratch:
         chip: Chip,
         regions: Sequence[tuple[int, int]],
         reserve: Sequence[tuple[int, int]] = (),
-        spare: Sequence[tuple[int, int]] = (),
     ) -> None:
         self.chip = chip
-        self._spare = self._whole_units(spare)
         self._free = self._whole_units(regions)
         self._reserve = self._whole_units(reserve)
         self.taken: list[tuple[int, int]] = []
@@ -129,22 +125,6 @@ class Scratch:
         self._free[index] = (start + size, end)
         self.taken.append((start, start + size))
         return start
-
-    def apart(self, size: int, banks: set[int]) -> int | None:
-        """`size` spare bytes per lane in other banks of local memory than these, if there are any.
-
-        An op that takes nothing else may use them.
-        """
-        for bank in range(self.chip.banks):
-            low = bank * self.chip.bank_bytes
-            for start, end in self._spare:
-                first = max(start, low)
-                last = first + align(size, self.chip.eu_bytes)
-                used = set(range(bank, ceil_div(last, self.chip.bank_bytes)))
-                if last <= end and first < low + self.chip.bank_bytes and not used & banks:
-                    self.taken.append((first, last))
-                    return first
-        return None
 
     def enough(self, search: Callable[[], T | None], wanted: str) -> T:
         """What `search` finds in the free memory, with the reserve if need be.

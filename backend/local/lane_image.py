@@ -33,7 +33,6 @@ from xdsl_tpu.backend.tensor import (
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
-from xdsl_tpu.dialects.interfaces.movement import PicksRows
 
 KEEPS_ORDER = tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp
 """Ops that give a value in DDR another shape."""
@@ -49,8 +48,9 @@ class Rounds(NamedTuple):
     run: int
 
 
-def lane_map(sizes: Ncdhw, together: int, chip: Chip) -> AffineMap:
-    """Where the element (n, c, i) lies: so many rounds of lanes at a time, lane by lane.
+def lane_map(sizes: Ncdhw, width: int, chip: Chip) -> AffineMap:
+    """Where the element (n, c, i), of `width` bytes, lies: some rounds of lanes at a time, lane by
+    lane.
 
     A round is what all lanes hold of one image. What the last lanes hold of a round that is not
     whole follows behind all others, by the same rule.
@@ -58,23 +58,14 @@ def lane_map(sizes: Ncdhw, together: int, chip: Chip) -> AffineMap:
     n, c, i = (AffineDimExpr(number) for number in range(3))
     rounds = ceil_div(sizes.c, chip.lanes)
     number = n * rounds + c // chip.lanes
+    together = rounds_at_once(rounds_of(sizes, width, chip), width, chip)
     return AffineMap(3, 0, (number // together, c % chip.lanes, number % together, i))
 
 
-def together_of(order: AffineMap, sizes: Ncdhw, width: int, chip: Chip) -> int:
-    """How many rounds lie together by a map that `lane_map` gave: all, or some of them. `width` is
-    that of an element, in bytes."""
-    found = rounds_of(sizes, width, chip)
-    (n, c), rounds = divmod(found.whole - 1, max(sizes.c // chip.lanes, 1)), found.whole
-    part = order.eval((n, c * chip.lanes, 0), ())[0]
-    return rounds_at_once(found.lanes, found.run * width, chip) if part else rounds
-
-
-def rounds_at_once(lanes: int, run: int, chip: Chip) -> int:
-    """Rounds that are moved together, of `lanes` lanes and `run` bytes in each of them: no more
-    than the full rate takes when all lanes have some, so that work on what came first can begin.
-    """
-    return ceil_div(chip.lanes * chip.ddr_row_bytes, lanes * run)
+def rounds_at_once(rounds: Rounds, width: int, chip: Chip) -> int:
+    """Rounds that are moved together, of elements of `width` bytes: no more than the full rate
+    takes when all lanes have some, so that work on what came first can begin."""
+    return ceil_div(chip.lanes * chip.ddr_row_bytes, rounds.lanes * rounds.run * width)
 
 
 def lane_sizes(transfer: tpu.LoadOp | tpu.StoreOp, chip: Chip) -> Ncdhw | None:
@@ -104,26 +95,25 @@ def rounds_of(sizes: Ncdhw, width: int, chip: Chip) -> Rounds:
     return Rounds(n * (c // chip.lanes), chip.lanes, c % chip.lanes, run)
 
 
-def store_image(emitter: Emitter, source: LocalValue, target: DdrValue, order: AffineMap) -> None:
-    """Bring a value to DDR as it lies in the lanes, in the order of its Store's map."""
-    together = together_of(order, source.full, source.dtype.bytes, emitter.chip)
-    for local, ddr in image_parts(source.tensor, target, together, emitter.chip):
+def store_image(emitter: Emitter, source: LocalValue, target: DdrValue) -> None:
+    """Bring a value to DDR as it lies in the lanes, in the order of `lane_map`."""
+    for local, ddr in _parts(source.tensor, target, emitter.chip):
         put(emitter, ddr, local)
 
 
-def load_image(emitter: Emitter, target: LocalValue, source: DdrValue, order: AffineMap) -> None:
+def load_image(emitter: Emitter, target: LocalValue, source: DdrValue) -> None:
     """Bring a value back that `store_image` has stored."""
-    together = together_of(order, target.full, target.dtype.bytes, emitter.chip)
-    for local, ddr in image_parts(target.tensor, source, together, emitter.chip):
+    for local, ddr in _parts(target.tensor, source, emitter.chip):
         fetch(emitter, local, ddr)
 
 
-def image_parts(
-    local: LocalTensor, ddr: DdrValue, together: int, chip: Chip
+def _parts(
+    local: LocalTensor, ddr: DdrValue, chip: Chip
 ) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
-    """Rounds of lanes, `together` at a time, then the channels that are left."""
+    """Some rounds of lanes at a time, then the channels that are left."""
     n, c, h, w = local.shape
     found, first = rounds_of(Ncdhw(n, c, 1, h, w), local.dtype.bytes, chip), 0
+    together = rounds_at_once(found, local.dtype.bytes, chip)
     parts = (0, found.whole, found.lanes), (found.whole, min(found.left, 1), found.left)
     for start, count, lanes in parts:
         if not count:
@@ -151,29 +141,23 @@ def store_of(value: SSAValue) -> tpu.StoreOp | None:
 
 
 def whole_value(value: SSAValue) -> tuple[tpu.StoreOp, list[tpu.LoadOp]] | None:
-    """The Store of what a group gives, and the Loads of groups that are all that reads it, perhaps
-    in another order; None where anything else does."""
+    """The Store of what a group gives, and the Loads of groups that are all that reads it; None
+    where anything else does."""
     store, found = store_of(value), list(_loads(value))
     loads = [load for load in found if load is not None]
     return None if store is None or not loads or len(loads) < len(found) else (store, loads)
 
 
 def _loads(value: SSAValue) -> Iterator[tpu.LoadOp | None]:
-    """What reads a value in DDR, under its own shape or another, or moved; None for all but
-    Loads."""
+    """What reads a value in DDR, under its own shape or another; None for all but Loads."""
     for use in value.uses:
         op = use.operation
-        if (isinstance(op, KEEPS_ORDER) and not is_inside(op)) or _is_moved(op):
+        if isinstance(op, KEEPS_ORDER) and not is_inside(op) and not is_absorbed(op):
             yield from _loads(op.results[0])
         elif isinstance(op, tpu.LoadOp):
             yield op
         elif not isinstance(op, tpu.GroupOp):
             yield None
-
-
-def _is_moved(op: Operation) -> bool:
-    """Whether Loads do what an op does to the order of its operand."""
-    return is_absorbed(op) and not isinstance(op, PicksRows)
 
 
 def is_inside(op: Operation) -> bool:

@@ -19,9 +19,8 @@ from xdsl_tpu.backend.local.gather import image_of, load_gathered, reading
 from xdsl_tpu.backend.local.gather_rows import load_rows
 from xdsl_tpu.backend.local.image import load_pack, packed
 from xdsl_tpu.backend.local.int8_conv import load_coefficients, loads_in_parts
-from xdsl_tpu.backend.local.lane_image import store_image
+from xdsl_tpu.backend.local.lane_image import load_image, store_image
 from xdsl_tpu.backend.local.mapped import mapped
-from xdsl_tpu.backend.local.moved_image import load_lanes
 from xdsl_tpu.backend.local.schedule import is_held
 from xdsl_tpu.backend.local.transfer import load_merged, load_slice, store_slice
 from xdsl_tpu.backend.tensor import Layout
@@ -83,7 +82,7 @@ def _load(emitter: Emitter, step: Load) -> None:
     elif isinstance(step.op, tpu.LoadOp) and step.op.reads_elsewhere:
         load_slice(emitter, target, mapped(step.op, ddr_value(step.source)))
     elif isinstance(step.op, tpu.LoadOp) and step.op.indexing_map_s2l is not None:
-        load_lanes(emitter, target, step.op)
+        load_image(emitter, target, ddr_value(step.source))
     elif read is not None:
         load_gathered(emitter, target, ddr_value(read.source), read.moves)
     elif (memory := _room_to_turn(step, emitter.chip)) is not None:
@@ -155,7 +154,7 @@ def _store(emitter: Emitter, step: Store) -> None:
     for axis in ("h", "w"):
         source = source.behind(axis, getattr(step.start, axis), chip)
     if isinstance(op, tpu.StoreOp) and op.indexing_map_l2s is not None:
-        store_image(emitter, source, ddr_value(step.target), op.indexing_map_l2s.data)
+        store_image(emitter, source, ddr_value(step.target))
     elif all(source.tensor.shape):
         store_slice(emitter, source, ddr_value(step.target), Scratch(chip, step.free))
 
@@ -163,7 +162,7 @@ def _store(emitter: Emitter, step: Store) -> None:
 def _compute(emitter: Emitter, kind: GroupType, step: Compute) -> None:
     chip = emitter.chip
     own = step.free if step.own is None else (step.own,)
-    scratch = Scratch(chip, own, () if step.own is None else step.free, step.free)
+    scratch = Scratch(chip, own, () if step.own is None else step.free)
     operands = tuple(None if one is None else one.place for one in step.operands)
     partial = None
     if (part := step.sum) is not None:

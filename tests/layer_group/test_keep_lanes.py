@@ -117,6 +117,8 @@ ROW_MAJOR = {
     "rows of 256 bytes with their gaps": ((1, 640, 100), None, WHOLE),
     "one row a lane": ((1, 64, 32), None, WHOLE),
     "rounds of fewer lanes lie between others": ((2, 96, 32), None, WHOLE),
+    "they are read from other lanes": ((1, 640, 32), (20, 32, 32), WHOLE),
+    "they are read in parts": ((4, 64, 32), None, Secs(n=2)),
 }
 
 
@@ -129,48 +131,6 @@ def test_others_stay_row_major(why: str) -> None:
     assert_close(outcome_of(case, module))
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "secs"),
-    [
-        ((1, 640, 32), (20, 32, 32), WHOLE),
-        ((4, 64, 32), None, Secs(n=2)),
-        ((16, 64, 24), None, Secs(n=4)),
-        ((16, 64, 24), (16, 32, 48), WHOLE),
-    ],
-    ids=str,
-)
-def test_others_read_what_lies_lane_by_lane(first: Shape, second: Shape | None, secs: Secs) -> None:
-    case = pair(first, second)
-    module, plain = apart(case, secs), apart(case, secs, keep=False)
-    assert len(maps(module)) == 2
-    with_, without = outcome_of(case, module), outcome_of(case, plain)
-    assert_close(with_)
-    assert np.array_equal(with_.simulated, without.simulated)
-
-
-@pytest.mark.parametrize(
-    ("shape", "turn", "kind"),
-    [
-        ((16, 64, 24), (3, 0, 0), "f16"),
-        ((16, 64, 24), (0, 5, 0), "f16"),
-        ((16, 64, 24), (5, 37, 0), "bf16"),
-        ((16, 49, 12), (4, 21, 0), "f32"),
-        ((8, 128, 24), (3, 64, 0), "f16"),
-        ((16, 64, 32), (7, 32, 0), "f16"),
-    ],
-    ids=str,
-)
-def test_rows_that_loads_move(shape: Shape, turn: Shape, kind: str) -> None:
-    """Rows of shifted windows: those of a lane come from another, most of them side by side."""
-    case = pair(shape, turn=turn, kind=kind)
-    module, plain = apart(case), apart(case, keep=False)
-    assert len(maps(module)) == 2
-    with_, without = outcome_of(case, module), outcome_of(case, plain)
-    assert_close(with_)
-    assert np.array_equal(with_.simulated, without.simulated)
-    assert with_.cycles < without.cycles
-
-
 def test_gaps_have_room_in_ddr() -> None:
     """Nothing else lies where the gaps are, which the Store writes."""
     module = apart(pair((1, 640, 24)))
@@ -179,6 +139,13 @@ def test_gaps_have_room_in_ddr() -> None:
     _, _, function = divided_parts(module)
     live = lifetimes(function, room=partial(room_in_ddr, chip=load_chip()))
     assert {buffer.size for buffer in live.buffers} == {640 * 24 * 2, 640 * 64}
+
+
+def test_rows_that_loads_move_stay_row_major() -> None:
+    case = pair((16, 64, 24), turn=(0, 5, 0))
+    module = apart(case)
+    assert not maps(module)
+    assert_close(outcome_of(case, module))
 
 
 def test_what_an_op_in_ddr_reads_stays_row_major() -> None:

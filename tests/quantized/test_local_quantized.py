@@ -20,15 +20,10 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
-from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.isa import Engine
-from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
-from xdsl_tpu.backend.local.int8_lookup import lookup
-from xdsl_tpu.backend.program import Program
-from xdsl_tpu.backend.tensor import DType, aligned
 from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.layer_group.values import Secs
 
@@ -286,30 +281,3 @@ def test_a_ramp_less_a_polynomial(secs: Secs, scale: float) -> None:
     attributes["terms"] = "[0.01 : f64, 0.5 : f64, -0.01 : f64]"
     case.op("tpu.SoftRamp", [x], attributes, "y", shape, S8)
     run(case, secs=secs)
-
-
-@pytest.mark.parametrize("free", [True, False])
-def test_tables_are_looked_up_apart(free: bool) -> None:
-    """Operand and result in one bank: the operand is copied elsewhere, where there is room."""
-    chip = load_chip()
-    case = QuantCase(seed=11)
-    shape = (2, 100, 70)
-    x = case.integers("x", shape)
-    case.op("tpu.Lut", [x, case.constants("t", (1, 1, 1, 256))], {}, "y", shape, S8)
-    op = next(op for op in case.module().walk() if op.name == "tpu.Lut")
-    program = Program("lut", chip.name, "INT8")
-    emitter = Emitter(chip, program)
-    sizes = Ncdhw(2, 100, 1, 1, 70)
-
-    def value(address: int, form: Form = Form.PLAIN) -> LocalValue:
-        wide = (1, chip.lanes, 1, 256) if form is Form.ROW else (2, 100, 1, 70)
-        return LocalValue(aligned(chip, address, wide, DType.I8), Ncdhw(0, 0, 0, 0, 0), sizes, form)
-
-    spare = [(chip.bank_bytes, 2 * chip.bank_bytes)] if free else []
-    scratch = Scratch(chip, [], spare=spare)
-    operands = (value(0), value(2 * chip.bank_bytes, Form.ROW))
-    lookup(LocalContext(chip, emitter, op, operands, value(4096), scratch, GroupType.MM))
-    emitter.finish()
-    names = [(c.form.name, c.function_name) for c in program.tiu[:-1]]
-    plain = [("sAR", "copy"), ("sSG", "pe_s_gather_d1coor")]
-    assert names == (plain if free else [("sSG", "pe_s_gather_hzd")])
