@@ -185,7 +185,6 @@ def value_slice(
     full: Ncdhw,
     chip: Chip,
     address: int,
-    form: Form = Form.PLAIN,
     eu_align: bool = True,
 ) -> LocalValue:
     """A slice of a value at an address."""
@@ -193,7 +192,7 @@ def value_slice(
     shape: Shape4 = (size.n * size.d, size.c, size.h, size.w)
     place = aligned if eu_align else compact
     tensor = place(chip, address, shape, element_of(value))
-    return LocalValue(tensor, places[1](value), full, form, size.d)
+    return LocalValue(tensor, places[1](value), full, depth=size.d)
 
 
 def element_of(value: SSAValue) -> DType:

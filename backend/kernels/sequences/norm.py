@@ -5,8 +5,6 @@ multiplied by the power of two that brings its largest difference from the mean 
 factor cancels, but for epsilon, which is multiplied by its square:
 
     t = s (x - mean)        y = t / sqrt(mean(t t) + s s epsilon)
-
-For rows that are known to stay below 255 the factor can be left out.
 """
 
 from collections.abc import Sequence
@@ -55,14 +53,13 @@ def layer_norm_f16(
     x: RowSet,
     scratch: Sequence[LocalTensor],
     epsilon: float,
-    given: Sequence[tuple[Arith, LocalTensor]] = (),
-    bounded: bool = False,
+    given: Sequence[tuple[Arith, LocalTensor]],
 ) -> None:
     """out = (x - mean) / sqrt(variance + epsilon) for each row, then the steps in `given`.
 
-    These are (MUL, weight), (ADD, bias), vectors of a row's length in every lane. `bounded`
-    says that |x - mean| stays below 255. x keeps its rows, but lanes without rows are written.
-    8 cycles per 32 elements, 5 if bounded, and about 5 per row and lane.
+    These are (MUL, weight), (ADD, bias), vectors of a row's length in every lane. x keeps its
+    rows, but lanes without rows are written. 8 cycles per 32 elements, and about 5 per row and
+    lane.
     """
     chip = e.chip
     room = RowRoom(chip, x, len(_TILES), scratch)
@@ -74,10 +71,6 @@ def layer_norm_f16(
     narrow = room.dense(0, F16)
     e.cast(narrow, mean)
     e.arith(Arith.SUB, a.grid(chip), x.grid(chip), x.beside(narrow))
-    if bounded:
-        fill_gaps(e, a, 0.0)
-        _finish(e, room, out, (a, b, a), None, epsilon, given)
-        return
     scale = _scale(e, room, a, b)
     e.arith(Arith.MUL, b.grid(chip), a.grid(chip), x.beside(scale))
     fill_gaps(e, b, 0.0)
@@ -90,18 +83,13 @@ def rms_norm_f16(
     x: RowSet,
     scratch: Sequence[LocalTensor],
     epsilon: float,
-    given: Sequence[tuple[Arith, LocalTensor]] = (),
-    bounded: bool = False,
+    given: Sequence[tuple[Arith, LocalTensor]],
 ) -> None:
-    """out = x / sqrt(mean(x x) + epsilon), otherwise as `layer_norm_f16`: 6 cycles, 3 bounded."""
+    """out = x / sqrt(mean(x x) + epsilon), otherwise as `layer_norm_f16`: 6 cycles."""
     chip = e.chip
     room = RowRoom(chip, x, len(_TILES), scratch)
     a, b = (x.placed(t.address, F16) for t in room.tiles)
     fill_tail(e, x, 0.0)
-    if bounded:
-        fill_gaps(e, x, 0.0)
-        _finish(e, room, out, (x, a, b), None, epsilon, given)
-        return
     scale = _scale(e, room, x, b)
     e.arith(Arith.MUL, a.grid(chip), x.grid(chip), x.beside(scale))
     fill_gaps(e, a, 0.0)
@@ -128,7 +116,7 @@ def _finish(
     room: RowRoom,
     out: RowSet,
     tiles: tuple[RowSet, RowSet, RowSet],
-    scale: LocalTensor | None,
+    scale: LocalTensor,
     epsilon: float,
     given: Sequence[tuple[Arith, LocalTensor]],
 ) -> None:
@@ -139,13 +127,10 @@ def _finish(
     total, mean, root = room.dense(0, F32), room.dense(1, F32), room.dense(2, F32)
     sum_rows(e, other, room.ones, room.sums, total)
     e.arith(Arith.MUL, mean, total, 1.0 / t.length)
-    if scale is None:
-        e.arith(Arith.ADD, total, mean, epsilon)
-    else:
-        e.cast(root, scale)
-        e.arith(Arith.MUL, total, root, root)
-        e.arith(Arith.MUL, root, total, max(epsilon, LEAST_EPSILON))
-        e.arith(Arith.ADD, total, mean, root)
+    e.cast(root, scale)
+    e.arith(Arith.MUL, total, root, root)
+    e.arith(Arith.MUL, root, total, max(epsilon, LEAST_EPSILON))
+    e.arith(Arith.ADD, total, mean, root)
     e.rsqrt(root, total)
     factor = room.dense(0, F16)
     e.cast(factor, root)
