@@ -40,6 +40,9 @@ class Quantization:
     symmetric: bool = False
 
 
+ENDS = ("cut-bands", "cut-ends")
+"""What is done for the first and last ops of a network, which those of its parts are not."""
+
 FLOAT = Quantization()
 """No tables: every op in the one number format."""
 

@@ -19,7 +19,7 @@ from xdsl_tpu.passes.fold_rows.regions import Region, computes, folds_within, re
 from xdsl_tpu.passes.fold_rows.rewriting import Rewriting
 from xdsl_tpu.passes.measured import copied, cut_out, measured
 from xdsl_tpu.passes.module_state import State, chip_of, float_format, require_state
-from xdsl_tpu.passes.pipelines import Settings, passes_behind
+from xdsl_tpu.passes.pipelines import ENDS, Settings, passes_behind
 from xdsl_tpu.passes.tensors import functions
 
 GAIN, SURE = 0.97, 0.8
@@ -99,7 +99,7 @@ class _Measuring:
         part = cut_out(region.ops, "region", values=False)
         key = module_text(part, locations=False)
         if key not in self._known:
-            settings = replace(self._settings, inner_io=True)
+            settings = replace(self._settings, inner_io=True, disable=ENDS)
             self._known[key] = self._left(part, network, region, settings)
         return self._known[key]
 

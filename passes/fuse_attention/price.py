@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.text import module_text
 from xdsl_tpu.passes.fuse_attention.match import Attention
 from xdsl_tpu.passes.measured import copied, cut_out, measured
-from xdsl_tpu.passes.pipelines import Settings, passes_behind
+from xdsl_tpu.passes.pipelines import ENDS, Settings, passes_behind
 from xdsl_tpu.passes.tensors import (
     element_bytes,
     is_weight,
@@ -23,16 +23,13 @@ from xdsl_tpu.passes.tensors import (
 
 Change = Callable[[ModuleOp], None]
 
-_ENDS = ("cut-bands", "cut-ends")
-"""What is done for the first and last ops of a network, which those of its parts are not."""
-
 
 class Prices:
     """Measures attentions of a network, each kind of them once."""
 
     def __init__(self, ctx: Context, chip: Chip, description: str, fuse: Change) -> None:
         self._ctx, self._chip, self._fuse = ctx, chip, fuse
-        self._settings = Settings(description=description, shortfall=False, disable=_ENDS)
+        self._settings = Settings(description=description, shortfall=False, disable=ENDS)
         self._known: dict[str, bool] = {}
 
     def is_faster(self, found: Attention) -> bool:
