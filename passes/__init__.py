@@ -62,6 +62,7 @@ PASSES: dict[str, PassLoader] = {
     "init": _lazy("without_effect", "InitPass"),
     "join-heads": _lazy("join_heads", "JoinHeadsPass"),
     "keep-lanes": _lazy("layer_group.keep_lanes", "KeepLanesPass"),
+    "keep-planes": _lazy("keep_planes", "KeepPlanesPass"),
     "lane-moves": _lazy("lane_moves", "LaneMovesPass"),
     "layer-group": _lazy("layer_group.layer_group", "LayerGroupPass"),
     "lower-to-tile": _lazy("tile_programs", "LowerToTilePass"),

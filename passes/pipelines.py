@@ -201,6 +201,7 @@ _LOWERING = (
 _FINAL = (
     Step("strip-io-quant", _stripped),
     Step("append-in-place"),
+    Step("keep-planes", _of_chip),
     Step("fuse-attention", _of_chip),
     Step("processor-tpu-optimize", _of_chip),
     Step("fuse-mlp", _of_chip),

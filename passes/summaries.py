@@ -69,6 +69,9 @@ SUMMARIES: dict[str, str] = {
         "Compute the products of narrow heads without softmax between them in one for all heads"
     ),
     "keep-lanes": "Store what only other groups load lane by lane",
+    "keep-planes": (
+        "Leave volumes plane behind plane, the order in which convolutions give and take them"
+    ),
     "lane-moves": "Let elements change their order without leaving local memory",
     "layer-group": (
         "Put ops that follow each other into groups that keep their values in local memory"

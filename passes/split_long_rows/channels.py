@@ -37,13 +37,19 @@ Image = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class ChannelNorm:
-    """A normalisation of `groups` groups of channels of an image (n, c, h, w), by position."""
+    """A normalisation of `groups` groups of channels of an image (n, c, h, w), by position.
 
+    `value` are its elements, however shaped. The channels may be those of several `planes`, one
+    behind the other: a group has the same ones of each.
+    """
+
+    value: SSAValue
     image: Image
     groups: int
     epsilon: float
     weight: SSAValue
     bias: SSAValue
+    planes: int = 1
 
 
 def image_of(shape: Shape, rows: Rows) -> Image | None:
@@ -128,7 +134,8 @@ def normalised_channels(do: Steps, norm: ChannelNorm) -> SSAValue:
     """x * a + b in f32, with a and b of every channel from the moments of its group."""
     n, c, h, _ = norm.image
     each: Image = (n, c, 1, 1)
-    means, squares = _moments(do, norm.image)
+    given = ImageRows(norm.value, norm.image)
+    means, squares = _moments(do, given)
     mean = _averaged(do, "mean", _over_rows(do, "mean_of_rows", means), norm)
     mean = _spread(do, "mean_of_group", mean, norm)
     off = do.step("off", tpu.SubOp, [means, mean], (n, c, h, 1))
@@ -147,7 +154,7 @@ def normalised_channels(do: Steps, norm: ChannelNorm) -> SSAValue:
     if (bias := parameter(do, norm.bias, own)) is not None:
         shift = do.step("shifted", tpu.AddOp, [shift, bias], each)
     # Cast again: the wide image must not have to be kept until the moments are known.
-    x = _image(do, "x_again", ImageRows(do.op.operands[0], norm.image))
+    x = _image(do, "x_again", given)
     value = do.step("weighted", tpu.MulOp, [x, scale], norm.image)
     return do.step("normal", tpu.AddOp, [value, shift], norm.image)
 
@@ -162,9 +169,9 @@ def _image(do: Steps, label: str, given: ImageRows) -> SSAValue:
     return in_f32(do, label, x, given.image)
 
 
-def _moments(do: Steps, image: Image) -> tuple[SSAValue, SSAValue]:
+def _moments(do: Steps, given: ImageRows) -> tuple[SSAValue, SSAValue]:
     """Mean and variance of every row, (n, c, h, 1)."""
-    x = _image(do, "x", ImageRows(do.op.operands[0], image))
+    x, image = _image(do, "x", given), given.image
     means = do.reduced("means", x, 3, "ReduceMean")
     apart = do.step("apart", tpu.SubOp, [x, means], image)
     apart = do.step("apart_square", tpu.MulOp, [apart, apart], image)
@@ -194,7 +201,9 @@ def _spread(do: Steps, label: str, value: SSAValue, norm: ChannelNorm) -> SSAVal
 
 def _members(norm: ChannelNorm) -> npt.NDArray[np.float32]:
     """(groups, c): 1 where a channel is of a group."""
-    return np.repeat(np.eye(norm.groups, dtype=np.float32), norm.image[1] // norm.groups, axis=1)
+    size = norm.image[1] // (norm.planes * norm.groups)
+    of_plane = np.repeat(np.eye(norm.groups, dtype=np.float32), size, axis=1)
+    return np.tile(of_plane, norm.planes)
 
 
 def _pointwise(

@@ -71,7 +71,8 @@ def in_f32(do: Steps, label: str, value: SSAValue, shape: Sequence[int]) -> SSAV
 
 
 def parameter(do: Steps, value: SSAValue, shape: Sequence[int]) -> SSAValue | None:
-    """A norm's weight or bias in f32 in a shape that broadcasts; None when there is none."""
+    """A norm's weight or bias in f32 in a shape that broadcasts, a constant over and over until it
+    is full; None when there is none."""
     if is_none(value):
         return None
     if not is_weight(value):
@@ -80,7 +81,7 @@ def parameter(do: Steps, value: SSAValue, shape: Sequence[int]) -> SSAValue | No
         numbers = np.zeros(shape, np.float32)  # only types count without weights
     else:
         numbers = as_float32(do.ctx.weights[required_name(value)], element_of(value))
-    return do.weight(f"{required_name(value)}_rows", numbers.reshape(shape))
+    return do.weight(f"{required_name(value)}_rows", np.resize(numbers, tuple(shape)))
 
 
 def reduced_rows(

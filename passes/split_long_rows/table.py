@@ -144,7 +144,7 @@ def _group_norm(op: Operation, rows: Rows) -> SSAValue | None:
         return None
     if not (is_long or pays_off(image, groups, element_bytes(op.input), rows.chip)):
         return None
-    by_channel = ChannelNorm(image, groups, norm.epsilon, norm.weight, op.bias)
+    by_channel = ChannelNorm(op.input, image, groups, norm.epsilon, norm.weight, op.bias)
     do = Steps(op, rows.ctx)
     return finished(do, normalised_channels(do, by_channel))
 

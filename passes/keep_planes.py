@@ -1,0 +1,226 @@
+"""The pass `keep-planes`."""
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import get_args
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.names import name_loc
+from xdsl_tpu.dialects.quant import stored_element
+from xdsl_tpu.dialects.tpu.local import EachElement, LocalBroadcast
+from xdsl_tpu.dialects.weights import Weights, known_weights
+from xdsl_tpu.passes.graph import derived_name, rebuilt, tensor_like, users
+from xdsl_tpu.passes.lowering.context import F32, LoweringContext
+from xdsl_tpu.passes.lowering.steps import Steps
+from xdsl_tpu.passes.module_state import State, chip_of, require_state
+from xdsl_tpu.passes.split_long_rows.channels import ChannelNorm, image_of, normalised_channels
+from xdsl_tpu.passes.split_long_rows.rows import Rows
+from xdsl_tpu.passes.tensors import element_of, functions, is_weight, shape_of
+
+SWAP = (0, 2, 1, 3)
+"""Exchanges channels and planes of (n, channels, planes, positions)."""
+
+VOLUME = 5
+"""Dimensions of a tensor of planes: N, C, D, H, W."""
+
+Norm = tpu.GroupNormOp | tpu.InstanceNormOp
+
+MOVABLE = (tpu.ReshapeOp, EachElement, LocalBroadcast, tpu.Pool2DOp, *get_args(Norm))
+"""Ops that may give by planes what they take so."""
+
+
+@dataclass(frozen=True)
+class KeepPlanesPass(ModulePass):
+    """Leave volumes plane behind plane, the order in which convolutions give and take them.
+
+    A convolution over three dimensions has planes as channels of an image. What is between two of
+    them need not be by channel, then by plane:
+
+        %1 = Permute(%0) {order = [0, 2, 1, 3]} : 1x32x5x4096
+        %2 = Reshape(%1) : 1x32x5x64x64
+        %3 = LeakyRelu(%2) : 1x32x5x64x64                       ->   %5 = LeakyRelu(%0)
+        %4 = Reshape(%3) : 1x32x5x4096
+        %5 = Permute(%4) {order = [0, 2, 1, 3]} : 1x5x32x4096
+
+    So for all that is done to each element, sums of volumes, pools within planes, and norms of
+    channels: a group's moments are those of its channels in all planes. Only where what comes of
+    it is taken by planes again, behind more such ops or at once.
+
+    `chip`, a name or a `.toml` description, says what a lane holds; by default `module.chip`.
+    """
+
+    name = "keep-planes"
+
+    chip: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_state(op, State.TPU_LOWERED, self.name)
+        chip, weights = chip_of(op, self.chip), known_weights(op)
+        for func in functions(op):
+            _Planes(func, chip, weights).keep()
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A volume (n, c, planes, positions) that `value` holds plane by plane."""
+
+    value: SSAValue
+    n: int
+    c: int
+    planes: int
+    positions: int
+
+
+@dataclass
+class _Planes:
+    func: FuncOp
+    chip: Chip
+    weights: Weights | None
+    seen: dict[SSAValue, _Seen] = field(default_factory=dict[SSAValue, _Seen])
+
+    def keep(self) -> None:
+        """Do so in all of the function."""
+        for op in list(self.func.body.block.ops):
+            match op:
+                case tpu.ReshapeOp():
+                    self._reshape(op)
+                case tpu.PermuteOp():
+                    self._permute(op)
+                case _ if op.results and op.operands and op.operands[0] in self.seen:
+                    self._move(op)
+                case _:
+                    pass
+        for op in reversed(list(self.func.body.block.ops)):
+            if isinstance(op, tpu.ReshapeOp | tpu.PermuteOp) and op.output.first_use is None:
+                op.detach()
+                op.erase()
+
+    def _reshape(self, op: tpu.ReshapeOp) -> None:
+        maker, shape = op.input.owner, shape_of(op.output)
+        if op.input in self.seen:
+            self.seen[op.output] = self.seen[op.input]
+        elif isinstance(maker, tpu.PermuteOp) and ints(maker.order) == SWAP:
+            n, c, planes, positions = shape_of(maker.output)
+            if len(shape) == VOLUME and shape[:3] == (n, c, planes):
+                self.seen[op.output] = _Seen(maker.input, n, c, planes, positions)
+
+    def _permute(self, op: tpu.PermuteOp) -> None:
+        """What takes a volume by planes takes it as it is."""
+        seen = self.seen.get(op.input)
+        if seen is None or not _takes_planes(op, seen):
+            return
+        value, shape = seen.value, shape_of(op.output)
+        if shape_of(value) != shape:
+            seen_so = tpu.ReshapeOp.make(
+                op.location, (value,), result_types=(op.output.type,), shape=list(shape)
+            )
+            value = Builder(InsertPoint.before(op)).insert(seen_so).output
+        op.output.replace_all_uses_with(value)
+
+    def _move(self, op: Operation) -> None:
+        """Compute by planes, and go back by channel for whom wants that."""
+        seen = self.seen[op.operands[0]]
+        if not self._is_movable(op) or not self._is_taken(op.results[0], seen):
+            return
+        context = LoweringContext(
+            element_of(op.results[0]),
+            self.weights,
+            self.func.body.block,
+            Builder(InsertPoint.before(op)),
+            self.chip,
+        )
+        do = Steps(op, context)
+        made = self._made(op, seen, do)
+        if made is None:
+            return
+        element = context.element
+        apart = made.n, made.planes, made.c, made.positions
+        value = do.reshaped("by_planes", made.value, apart, element)
+        shape = made.n, made.c, made.planes, made.positions
+        value = do.step("by_channel", tpu.PermuteOp, [value], shape, element, order=list(SWAP))
+        whole = do.last(tpu.ReshapeOp, [value], element, shape=list(shape_of(op.results[0])))
+        op.results[0].replace_all_uses_with(whole)
+        op.detach()
+        op.erase()
+        self.seen[whole] = made
+
+    def _is_movable(self, op: Operation) -> bool:
+        """Whether an op of volumes, all of them here by planes, may compute so."""
+        match op:
+            case EachElement():
+                return all(is_none(value) for value in op.operands[1:])
+            case LocalBroadcast():
+                given = [value for value in op.operands if not is_none(value)]
+                alike = {shape_of(value) for value in given} == {shape_of(op.results[0])}
+                return alike and all(value in self.seen for value in given)
+            case tpu.Pool2DOp():
+                seen = self.seen[op.input]
+                n, c, h, w = shape_of(op.input)
+                return (n, c, h * w) == (seen.n, seen.c * seen.planes, seen.positions)
+            case tpu.GroupNormOp() | tpu.InstanceNormOp():
+                return all(is_none(one) or is_weight(one) for one in (op.weight, op.bias))
+            case _:
+                return False
+
+    def _is_taken(self, value: SSAValue, seen: _Seen) -> bool:
+        """Whether someone takes a value by planes, perhaps behind others that may compute so."""
+        return any(
+            _takes_planes(user, seen)
+            if isinstance(user, tpu.PermuteOp)
+            else isinstance(user, MOVABLE) and self._is_taken(user.results[0], seen)
+            for user in users(value)
+        )
+
+    def _made(self, op: Operation, seen: _Seen, do: Steps) -> _Seen | None:
+        if isinstance(op, Norm):
+            return self._norm(op, seen, do)
+        pooled = isinstance(op, tpu.Pool2DOp)
+        shape = shape_of(op.operands[0]) if pooled else shape_of(seen.value)
+        operands = [
+            value if is_none(value) else self._shaped(do, value, shape) for value in op.operands
+        ]
+        result = tensor_like(op.results[0], shape_of(op.results[0]) if pooled else shape)
+        name = name_loc(derived_name(op, "_in_planes"))
+        made = rebuilt(op, operands=operands, result_types=[result], location=name)
+        (value,) = do.ctx.add(made)
+        positions = prod(shape_of(value)) // (seen.n * seen.c * seen.planes)
+        return _Seen(value, seen.n, seen.c, seen.planes, positions)
+
+    def _shaped(self, do: Steps, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+        """A volume by planes in a shape."""
+        by_planes = self.seen[value].value
+        label = f"{derived_name(by_planes, '')}_seen"
+        return do.reshaped(label, by_planes, shape, element_of(by_planes))
+
+    def _norm(self, op: Norm, seen: _Seen, do: Steps) -> _Seen | None:
+        n, c, *rest = shape_of(op.input)
+        if (n, c, prod(rest)) != (seen.n, seen.c, seen.planes * seen.positions):
+            return None
+        image = image_of((n, seen.planes * c, *rest[1:]), Rows(self.chip, do.ctx))
+        if image is None or len(rest) != VOLUME - 2:
+            return None
+        groups = op.num_groups.value.data if isinstance(op, tpu.GroupNormOp) else c
+        norm = ChannelNorm(
+            seen.value, image, groups, op.eps.value.data, op.weight, op.bias, seen.planes
+        )
+        value = normalised_channels(do, norm)
+        if stored_element(do.ctx.element) != F32:
+            value = do.step("narrow", tpu.CastOp, [value], image, do.ctx.element)
+        return _Seen(value, n, c, seen.planes, seen.positions)
+
+
+def _takes_planes(op: tpu.PermuteOp, seen: _Seen) -> bool:
+    """Whether this is where a volume comes to be by planes."""
+    shape = shape_of(op.input)
+    return ints(op.order) == SWAP and (shape[0], shape[2]) == (seen.n, seen.planes)

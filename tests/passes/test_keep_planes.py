@@ -1,0 +1,150 @@
+"""Volumes that stay in the order of convolutions, plane behind plane: the same numbers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper, numpy_helper
+from tests.passes.semantics import Net, assert_same_numbers, ops_of
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import SSAValue
+
+from xdsl_tpu.backend.checks import check_program
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.execute import run_program
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.tpu import ActiveMode
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.frontend.onnx import import_onnx
+from xdsl_tpu.passes.pipelines import lower
+from xdsl_tpu.passes.tensors import shape_of
+
+C, D, H, W = 6, 5, 4, 8
+PASSES = "shape-infer,keep-planes"
+
+
+class Volumes(Net):
+    """Ops of volumes between what gives planes and what takes them."""
+
+    def shaped(self, name: str, value: SSAValue, *shape: int) -> SSAValue:
+        """A value in another shape."""
+        kind = TensorType(f32, shape)
+        made = tpu.ReshapeOp.make(name, (value,), result_types=[kind], shape=list(shape))
+        return self.add(made)
+
+    def by_channel(self, name: str, n: int = 1) -> SSAValue:
+        """An input plane by plane, as a volume."""
+        x = self.input(name, n, D * C, H, W)
+        x = self.shaped(f"{name}_a", x, n, D, C, H * W)
+        x = self.op(tpu.PermuteOp, f"{name}_b", (x, self.none), order=[0, 2, 1, 3])
+        return self.shaped(f"{name}_c", x, n, C, D, H, W)
+
+    def by_plane(self, value: SSAValue, n: int = 1, positions: int = H * W) -> SSAValue:
+        """A volume plane by plane."""
+        value = self.shaped("flat", value, n, C, D, positions)
+        return self.op(tpu.PermuteOp, "planes", (value, self.none), order=[0, 2, 1, 3])
+
+
+def permutes(net: Volumes, *outputs: SSAValue) -> int:
+    """Permutes that are left, which were all there are."""
+    module = net.module(*outputs)
+    return len(ops_of(assert_same_numbers(module, PASSES), tpu.PermuteOp))
+
+
+ELEMENT: list[tuple[type[NamedOp], dict[str, Any]]] = [
+    (tpu.LeakyReluOp, {"alpha": 0.1}),
+    (tpu.ReluOp, {}),
+    (tpu.MulConstOp, {"const_val": 3.0}),
+    (tpu.ActiveOp, {"mode": ActiveMode.SILU}),
+]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize(("kind", "attributes"), ELEMENT)
+def test_element_by_element(kind: type[NamedOp], attributes: dict[str, Any], n: int) -> None:
+    net = Volumes()
+    y = net.op(kind, "y", (net.by_channel("x", n),), **attributes)
+    assert permutes(net, net.by_plane(y, n)) == 0
+
+
+@pytest.mark.parametrize("kind", [tpu.AddOp, tpu.MulOp, tpu.SubOp])
+def test_two_volumes(kind: type[NamedOp]) -> None:
+    """Both by planes; where one is not, the other goes back, too."""
+    net = Volumes()
+    a, b = net.by_channel("a"), net.by_channel("b")
+    assert permutes(net, net.by_plane(net.op(kind, "y", (a, b)))) == 0
+    net = Volumes()
+    a, b = net.by_channel("a"), net.input("b", 1, C, D, H, W)
+    assert permutes(net, net.by_plane(net.op(kind, "y", (a, b)))) == 2
+
+
+@pytest.mark.parametrize("groups", [1, 2, C, 0])
+@pytest.mark.parametrize("given", [True, False])
+def test_norms(groups: int, given: bool) -> None:
+    """0 groups: one of each channel, by an InstanceNorm."""
+    net = Volumes()
+    own = [net.weight(name, 1, C, 1, 1, 1) if given else net.none for name in "wb"]
+    operands = (net.by_channel("x"), *own, net.none, net.none)
+    if groups:
+        y = net.op(tpu.GroupNormOp, "y", operands, num_groups=groups, eps=1e-5)
+    else:
+        y = net.op(tpu.InstanceNormOp, "y", operands, eps=1e-5)
+    assert permutes(net, net.by_plane(y)) == 0
+
+
+def test_pools_within_planes() -> None:
+    net = Volumes()
+    x = net.shaped("images", net.by_channel("x"), 1, C * D, H, W)
+    window = {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [0] * 4}
+    y = net.op(tpu.Pool2DOp, "y", (x,), pool_mode=tpu.PoolMode.Max, **window)
+    assert permutes(net, net.by_plane(y, positions=H * W // 4)) == 0
+
+
+def test_others_get_their_channels() -> None:
+    """One reader takes planes, one the volume, which is put together once behind both ops."""
+    net = Volumes()
+    y = net.op(tpu.ReluOp, "y", (net.by_channel("x"),))
+    assert permutes(net, y, net.by_plane(y)) == 1
+
+
+def test_nothing_is_done_for_those_who_want_channels() -> None:
+    net = Volumes()
+    module = net.module(net.op(tpu.ReluOp, "y", (net.by_channel("x"),)))
+    (relu,) = ops_of(assert_same_numbers(module, PASSES), tpu.ReluOp)
+    assert shape_of(relu.output) == (1, C, D, H, W)
+
+
+def test_between_convolutions_on_the_machine() -> None:
+    """Two of them, a norm, an activation and a sum; nothing is moved from plane to channel."""
+    rng, shape = np.random.default_rng(0), (1, 8, 4, 12, 12)
+    filters = [
+        numpy_helper.from_array((rng.standard_normal((8, 8, 3, 3, 3)) / 15).astype(np.float32), n)
+        for n in "ab"
+    ]
+    own = [numpy_helper.from_array(rng.random(8).astype(np.float32), name) for name in "sz"]
+    nodes = [
+        helper.make_node("Conv", ["x", "a"], ["c"], pads=[1] * 6, name="c"),
+        helper.make_node("InstanceNormalization", ["c", "s", "z"], ["n"], name="n"),
+        helper.make_node("LeakyRelu", ["n"], ["l"], alpha=0.1, name="l"),
+        helper.make_node("Add", ["l", "c"], ["t"], name="t"),
+        helper.make_node("Conv", ["t", "b"], ["y"], pads=[1] * 6, name="y"),
+    ]
+    given, result = (helper.make_tensor_value_info(name, 1, shape) for name in "xy")
+    graph = helper.make_graph(nodes, "volumes", [given], [result], [*filters, *own])
+    opset = [helper.make_opsetid("", 17)]
+    module = import_onnx(helper.make_model(graph, opset_imports=opset, ir_version=9))
+    inputs = {"x": rng.standard_normal(shape).astype(np.float32)}
+    (expected,) = run_module(module, inputs).values()
+    chip = load_chip("bm1684x")
+    lower(module, "F16", chip.instruction_set)
+    orders = [tuple(ints(op.order)) for op in ops_of(module, tpu.PermuteOp)]
+    assert len(orders) <= 2  # the input's, the result's
+    program = generate(module, weights_of(module), chip)
+    assert check_program(program, chip) == []
+    (got,) = run_program(program, chip, inputs).values()
+    scale = float(np.abs(expected).max())
+    assert float(np.abs(np.asarray(got, np.float32) - expected).max()) < 4e-3 * scale
