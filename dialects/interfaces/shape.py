@@ -135,8 +135,8 @@ def known_shape(type: Attribute) -> Shape | None:
     """The shape of a ranked tensor type without dynamic dimensions, None of anything else."""
     if not isinstance(type, ShapedType):
         return None
-    shape = type.get_shape()
-    return tuple(shape) if all(size >= 0 for size in shape) else None
+    shape = tuple(type.get_shape())
+    return shape if min(shape, default=0) >= 0 else None
 
 
 def with_shape(type: Attribute, shape: Shape) -> Attribute:

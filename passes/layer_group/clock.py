@@ -6,6 +6,7 @@ it, so those transfers wait for each other; weights come before, as far ahead as
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -141,7 +142,7 @@ class Round:
     stores: tuple[Transfer, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SlicedCost:
     """Cycles of a group of several slices: for each slice, and the weights that all share."""
 
@@ -163,7 +164,7 @@ class SlicedCost:
         """All stores."""
         return sum(transfer.cycles for one in self.rounds for transfer in one.stores)
 
-    @property
+    @cached_property
     def moved(self) -> float:
         """All transfers."""
         return self.weights + self.loads + self.stores
@@ -171,9 +172,14 @@ class SlicedCost:
     @property
     def exposed(self) -> float:
         """What is neither all computing nor all transfers."""
-        return self.total - max(self.moved, self.tiu)
+        return self.total - self.least
 
     @property
+    def least(self) -> float:
+        """All computing, or all transfers."""
+        return max(self.moved, self.tiu)
+
+    @cached_property
     def total(self) -> float:
         """From an idle machine to the last store: in a round the slice before is stored, this one
         computed and the next one loaded, each as early as memory allows."""

@@ -136,10 +136,14 @@ class CostTable:
         ahead = self.next_ahead(index, own.local_bytes)
         return clock.after_alone(debts + cycles, debts + own.gdma, ahead)
 
-    def after_sliced(self, clock: Clock, group: Group, cost: SlicedCost) -> Clock:
-        """The clock after a group of several slices."""
+    def after_sliced(
+        self, clock: Clock, group: Group, cost: SlicedCost, at_least: bool = False
+    ) -> Clock:
+        """The clock after a group of several slices; `at_least`: where one of the GDMA and the TIU
+        never waits for the other."""
         ahead = self.next_ahead(self.position[group.ops[-1]], group.plan.activations)
-        return clock.after_alone(cost.total, cost.moved, ahead)
+        total = cost.least if at_least else cost.total
+        return clock.after_alone(total, cost.moved, ahead)
 
     def cost(self, start: int, end: int) -> Cost | None:
         """What ops[start:end] take as one straight group; None when a kernel cannot work on the

@@ -6,8 +6,9 @@ the store and the load of what crosses it, and, around parts that need much loca
 that cannot be loaded ahead.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -32,6 +33,9 @@ from xdsl_tpu.passes.tensors import is_weight, required_name
 
 _Slices: TypeAlias = tuple[Group, SlicedCost | None]
 """A group of several slices and its cost; None where a kernel cannot work on one of them."""
+
+_Cuts: TypeAlias = dict[Hashable, tuple[Secs, SlicedCost | None] | None]
+"""Into how many slices ranges are cut, and what that costs, for all that are alike."""
 
 EXPOSED = 0.05
 """The share of a sliced group's time that is neither all computing nor all moving from which on
@@ -88,7 +92,9 @@ class OptimalSearch:
         self._slices: dict[tuple[int, int], _Slices | None] = {}
         self._plans: dict[tuple[int, int, Secs], Group | None] = {}
         self._shares: dict[Hashable, list[Cost] | None] = {}
-        self._cuts: dict[Hashable, tuple[Secs, SlicedCost | None] | None] = {}
+        self._finest: set[tuple[int, int]] = set()
+        self._cuts: _Cuts = {}
+        self._finer_cuts: _Cuts = {}
         self._alike = Alikeness(self.ops, self.costs.moves, prices.signature)
         self._passages = Passages(self.costs)
         for base in bases:
@@ -165,7 +171,7 @@ class OptimalSearch:
             options: list[_Best] = []
             if not self.is_global[end - 1]:
                 options += self._straight(end, clocks)
-                options += self._sliced(end, best)
+                options += self._sliced(end, best, options)
                 options += self._shared(end, best)
             found = min(options, key=lambda one: self._order(one.clock, one.start), default=None)
             best.append(self._or_alone(found, before, end - 1))
@@ -243,34 +249,62 @@ class OptimalSearch:
                 high, step = trial - 1, max(1, step // 4)
         return low
 
-    def _sliced(self, end: int, best: Sequence[_Best | None]) -> Iterator[_Best]:
-        """Groups of several slices that reach further back than a straight one."""
-        earliest = max(self.low[end - 1], end - SLICED_OPS)
+    def _sliced(
+        self, end: int, best: Sequence[_Best | None], others: Sequence[_Best]
+    ) -> list[_Best]:
+        """Groups of several slices that reach further back than a straight one, each in more slices
+        where these could be faster than the best group there is by then, of these and `others`."""
+        earliest, found = max(self.low[end - 1], end - SLICED_OPS), list[_Best]()
+        least = min((self._order(one.clock, one.start) for one in others), default=None)
         for start in range(self.reach[end - 1] - 1, earliest - 1, -1):
             if (start, end) not in self._slices:
-                self._slices[start, end] = self._known_slices(start, end)
-            known = self._slices[start, end]
+                shorter = self._cuts.get(self._alike.of(start + 1, end))
+                fewest = 1 if shorter is None else shorter[0].total - 1
+                find = partial(self._fewest_slices, self.ops[start:end], fewest)
+                self._slices[start, end] = self._found_once(self._cuts, start, end, find)
+            known, before = self._slices[start, end], best[start]
             if known is None:
-                return
-            before, (group, cost) = best[start], known
-            if before is not None and cost is not None:
-                clock = self.costs.after_sliced(before.clock, group, cost)
-                yield _Best(clock, start, group=group)
+                break
+            group, cost = known
+            if before is None or cost is None:
+                continue
+            if (start, end) not in self._finest:
+                clock = self.costs.after_sliced(before.clock, group, cost, at_least=True)
+                if least is None or self._order(clock, start) < least:
+                    group, cost = self._in_finer_slices(start, end, group, cost)
+            clock = self.costs.after_sliced(before.clock, group, cost)
+            order = self._order(clock, start)
+            least = order if least is None else min(least, order)
+            found.append(_Best(clock, start, group=group))
+        return found
 
-    def _known_slices(self, start: int, end: int) -> _Slices | None:
-        """`in_slices` of ops[start:end]; into how many, and what that costs, is found once for
-        ranges that are alike."""
-        ops, key = self.ops[start:end], self._alike.of(start, end)
-        if key not in self._cuts:
-            found = self.in_slices(ops)
-            self._cuts[key] = None if found is None else (found[0].secs, found[1])
+    def _in_finer_slices(
+        self, start: int, end: int, group: Group, cost: SlicedCost
+    ) -> tuple[Group, SlicedCost]:
+        """ops[start:end], which have been sliced, in as many slices as is fastest."""
+        find = partial(self._finer, self.ops[start:end], group, cost)
+        finer = self._found_once(self._finer_cuts, start, end, find)
+        assert finer is not None
+        assert finer[1] is not None
+        self._finest.add((start, end))
+        self._slices[start, end] = finer
+        return finer[0], finer[1]
+
+    def _found_once(
+        self, known: _Cuts, start: int, end: int, find: Callable[[], _Slices | None]
+    ) -> _Slices | None:
+        """Slices of ops[start:end]; into how many, and what that costs, is found once for ranges
+        that are alike."""
+        key = self._alike.of(start, end)
+        if key not in known:
+            found = find()
+            known[key] = None if found is None else (found[0].secs, found[1])
             return found
-        known = self._cuts[key]
-        if known is None:
+        if (cut := known[key]) is None:
             return None
-        group = self.searcher.plan(ops, known[0])
+        group = self.searcher.plan(self.ops[start:end], cut[0])
         assert isinstance(group, Group), "it could be planned where it was alike"
-        return group, known[1]
+        return group, cut[1]
 
     def _shared(self, end: int, best: Sequence[_Best | None]) -> Iterator[_Best]:
         """Straight groups of which each core has a part."""
@@ -306,15 +340,22 @@ class OptimalSearch:
     def in_slices(self, part: Sequence[Operation]) -> _Slices | None:
         """A range in slices, and what they cost: the fewest that fit, or up to twice as many as
         long as that is faster, as it may be where time is neither all computing nor all moving."""
+        fewest = self._fewest_slices(part)
+        if fewest is None or fewest[1] is None:
+            return fewest
+        return self._finer(part, fewest[0], fewest[1])
+
+    def _fewest_slices(self, part: Sequence[Operation], more_than: int = 1) -> _Slices | None:
         if self._held_bytes(part) > self.chip.local_bytes:
             return None
-        group = self.searcher.in_slices(part)
-        if group is None:
-            return None
-        cost, tried = self.costs.sliced(group), group
-        while cost is not None and cost.exposed > EXPOSED * cost.total:
+        group = self.searcher.in_slices(part, more_than)
+        return None if group is None else (group, self.costs.sliced(group))
+
+    def _finer(self, part: Sequence[Operation], group: Group, cost: SlicedCost) -> _Slices:
+        fewest, tried = group, group
+        while cost.exposed > EXPOSED * cost.total:
             finer = self.searcher.in_slices(part, more_than=tried.secs.total)
-            if finer is None or finer.secs.total > 2 * group.secs.total:
+            if finer is None or finer.secs.total > 2 * fewest.secs.total:
                 break
             finer_cost = self.costs.sliced(finer)
             if finer_cost is not None and finer_cost.total < cost.total:

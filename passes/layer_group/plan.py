@@ -286,6 +286,8 @@ def _beside(
     beside how many."""
     problem = Problem.of(buffers, room.unit)
     plain = problem.first_fit()
+    if plain.used > room.size:
+        return plain, 0
     most = _ends(buffers, plain.of(buffers), room.unit, steps)
     for others in before:
         found = problem.first_fit(others)
@@ -381,11 +383,11 @@ def _sliced(
         through = start == end + 1 or (start == last and end == 0)
         buffers.append(Buffer(key, item.size, start, end, always=through))
     found = first_fit(buffers, room.unit)
+    if (needed := found.used) > room.size:
+        return Refusal(f"a slice needs {needed} bytes per lane of {room.size}", needed - room.size)
     limits, results = [found.used] * (last + 1), _results(ops, items, buffers)
     placement = in_other_banks(buffers, found, results, room.bank, limits, _reach(items, room))
     places = placement.of(buffers)
-    if (needed := placement.used) > room.size:
-        return Refusal(f"a slice needs {needed} bytes per lane of {room.size}", needed - room.size)
     return Plan(
         steps=last + 1,
         op_step={op.key: index + 1 for index, op in enumerate(ops)},
