@@ -15,13 +15,12 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import Scratch
-from xdsl_tpu.backend.program import Program
+from xdsl_tpu.backend.local.dry import DryEmitter
 from xdsl_tpu.backend.tensor import (
     LocalTensor,
     Shape4,
     strided,
 )
-from xdsl_tpu.backend.timing.tiu_cost import tiu_cycles
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.resampling import Run, progressions_of, runs_of
@@ -204,16 +203,14 @@ def _runs(
     """The runs, and the dimensions of their commands, that take the fewest cycles."""
     key = chip, axis, first, out.shape, out.strides, out.dtype, x.strides, blending is None
     if key not in _found:
-        program = Program(name="", chip=chip.name, quantize="")
-        emitter = Emitter(chip, program)
         prices: dict[Hashable, float] = {}
 
         def price(run: Run, dims: Dims) -> float:
             kind = run.count, run.length, run.by, run.step, dims
             if kind not in prices:
-                before = len(program.tiu)
+                emitter = DryEmitter(chip)
                 _emit(emitter, axis, run, dims, out, x, blending)
-                prices[kind] = sum(tiu_cycles(one, chip) for one in program.tiu[before:])
+                prices[kind] = emitter.tiu_cycles
             return prices[kind]
 
         apart = range(2, min(_FARTHEST, len(first)) + 1)
