@@ -6,40 +6,27 @@ the store and the load of what crosses it, and, around parts that need much loca
 that cannot be loaded ahead.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.passes.layer_group.alike import Alikeness
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
-from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Passage, SlicedCost
+from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Passage
 from xdsl_tpu.passes.layer_group.cost import CostTable
-from xdsl_tpu.passes.layer_group.lmem_size import element_bits, lane_bytes
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.moves import is_kept_global
 from xdsl_tpu.passes.layer_group.passages import Passages
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
-from xdsl_tpu.passes.layer_group.slicing import entering, slice_group
-from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs
-from xdsl_tpu.passes.tensors import is_weight, required_name
-
-_Slices: TypeAlias = tuple[Group, SlicedCost | None]
-"""A group of several slices and its cost; None where a kernel cannot work on one of them."""
-
-_Cuts: TypeAlias = dict[Hashable, tuple[Secs, SlicedCost | None] | None]
-"""Into how many slices ranges are cut, and what that costs, for all that are alike."""
-
-EXPOSED = 0.05
-"""The share of a sliced group's time that is neither all computing nor all moving from which on
-more slices are tried."""
+from xdsl_tpu.passes.layer_group.slices import Slices
+from xdsl_tpu.passes.layer_group.slicing import slice_group
+from xdsl_tpu.passes.layer_group.values import Refusal, Secs
+from xdsl_tpu.passes.tensors import required_name
 
 BUSY = 0.1
 """How much of the GDMA's time counts beside when all is done, where several cores share DDR: their
@@ -89,13 +76,10 @@ class OptimalSearch:
         self.reach: list[int] = []
         self.parts: list[Part] = []
         self._prefixes: list[_Best | None] = []
-        self._slices: dict[tuple[int, int], _Slices | None] = {}
         self._plans: dict[tuple[int, int, Secs], Group | None] = {}
         self._shares: dict[Hashable, list[Cost] | None] = {}
-        self._finest: set[tuple[int, int]] = set()
-        self._cuts: _Cuts = {}
-        self._finer_cuts: _Cuts = {}
         self._alike = Alikeness(self.ops, self.costs.moves, prices.signature)
+        self.slices = Slices(self.ops, searcher, self.costs, self._alike)
         self._passages = Passages(self.costs)
         for base in bases:
             low = len(self.low)
@@ -257,54 +241,21 @@ class OptimalSearch:
         earliest, found = max(self.low[end - 1], end - SLICED_OPS), list[_Best]()
         least = min((self._order(one.clock, one.start) for one in others), default=None)
         for start in range(self.reach[end - 1] - 1, earliest - 1, -1):
-            if (start, end) not in self._slices:
-                shorter = self._cuts.get(self._alike.of(start + 1, end))
-                fewest = 1 if shorter is None else shorter[0].total - 1
-                find = partial(self._fewest_slices, self.ops[start:end], fewest)
-                self._slices[start, end] = self._found_once(self._cuts, start, end, find)
-            known, before = self._slices[start, end], best[start]
+            known, before = self.slices.fewest(start, end), best[start]
             if known is None:
                 break
             group, cost = known
             if before is None or cost is None:
                 continue
-            if (start, end) not in self._finest:
+            if not self.slices.are_finest(start, end):
                 clock = self.costs.after_sliced(before.clock, group, cost, at_least=True)
                 if least is None or self._order(clock, start) < least:
-                    group, cost = self._in_finer_slices(start, end, group, cost)
+                    group, cost = self.slices.finest(start, end, group, cost)
             clock = self.costs.after_sliced(before.clock, group, cost)
             order = self._order(clock, start)
             least = order if least is None else min(least, order)
             found.append(_Best(clock, start, group=group))
         return found
-
-    def _in_finer_slices(
-        self, start: int, end: int, group: Group, cost: SlicedCost
-    ) -> tuple[Group, SlicedCost]:
-        """ops[start:end], which have been sliced, in as many slices as is fastest."""
-        find = partial(self._finer, self.ops[start:end], group, cost)
-        finer = self._found_once(self._finer_cuts, start, end, find)
-        assert finer is not None
-        assert finer[1] is not None
-        self._finest.add((start, end))
-        self._slices[start, end] = finer
-        return finer[0], finer[1]
-
-    def _found_once(
-        self, known: _Cuts, start: int, end: int, find: Callable[[], _Slices | None]
-    ) -> _Slices | None:
-        """Slices of ops[start:end]; into how many, and what that costs, is found once for ranges
-        that are alike."""
-        key = self._alike.of(start, end)
-        if key not in known:
-            found = find()
-            known[key] = None if found is None else (found[0].secs, found[1])
-            return found
-        if (cut := known[key]) is None:
-            return None
-        group = self.searcher.plan(self.ops[start:end], cut[0])
-        assert isinstance(group, Group), "it could be planned where it was alike"
-        return group, cut[1]
 
     def _shared(self, end: int, best: Sequence[_Best | None]) -> Iterator[_Best]:
         """Straight groups of which each core has a part."""
@@ -336,41 +287,6 @@ class OptimalSearch:
         if start < self.reach[end - 1] and self._planned_straight(start, end, secs) is None:
             return None
         return self.costs.shared(ops, kind, secs, slicing)
-
-    def in_slices(self, part: Sequence[Operation]) -> _Slices | None:
-        """A range in slices, and what they cost: the fewest that fit, or up to twice as many as
-        long as that is faster, as it may be where time is neither all computing nor all moving."""
-        fewest = self._fewest_slices(part)
-        if fewest is None or fewest[1] is None:
-            return fewest
-        return self._finer(part, fewest[0], fewest[1])
-
-    def _fewest_slices(self, part: Sequence[Operation], more_than: int = 1) -> _Slices | None:
-        if self._held_bytes(part) > self.chip.local_bytes:
-            return None
-        group = self.searcher.in_slices(part, more_than)
-        return None if group is None else (group, self.costs.sliced(group))
-
-    def _finer(self, part: Sequence[Operation], group: Group, cost: SlicedCost) -> _Slices:
-        fewest, tried = group, group
-        while cost.exposed > EXPOSED * cost.total:
-            finer = self.searcher.in_slices(part, more_than=tried.secs.total)
-            if finer is None or finer.secs.total > 2 * fewest.secs.total:
-                break
-            finer_cost = self.costs.sliced(finer)
-            if finer_cost is not None and finer_cost.total < cost.total:
-                group, cost = finer, finer_cost
-            tried = finer
-        return group, cost
-
-    def _held_bytes(self, ops: Sequence[Operation]) -> int:
-        """Local memory that the weights of ops need if all are held."""
-        normal = GroupType.NORMAL
-        return sum(
-            lane_bytes(of_value(v, normal, self.chip.lanes), element_bits(v), False, self.chip)
-            for v in entering(ops)
-            if is_weight(v)
-        )
 
     def note_boundaries(self) -> None:
         """Note with the searcher why a group begins or ends, but for where a base group does."""

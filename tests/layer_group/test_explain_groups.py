@@ -251,8 +251,10 @@ def least_over(search: OptimalSearch, start: int, end: int) -> float:
         group = searcher.plan(ops[first:last], Secs())
         if isinstance(group, Group):
             return group
-        sliced = search.in_slices(ops[first:last])
-        return None if sliced is None else sliced[0]
+        sliced = search.slices.fewest(first, last)
+        if sliced is None or sliced[1] is None:
+            return None if sliced is None else sliced[0]
+        return search.slices.finest(first, last, sliced[0], sliced[1])[0]
 
     def after(clock: Clock, group: Group, first: int, last: int) -> Clock:
         if group.secs.total == 1:
