@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.ir import Operation
 
 from xdsl_tpu.passes.layer_group.alike import Alikeness
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
@@ -78,6 +77,7 @@ class OptimalSearch:
         self._prefixes: list[_Best | None] = []
         self._plans: dict[tuple[int, int, Secs], Group | None] = {}
         self._shares: dict[Hashable, list[Cost] | None] = {}
+        self._fitting: dict[Hashable, bool] = {}
         self._alike = Alikeness(self.ops, self.costs.moves, prices.signature)
         self.slices = Slices(self.ops, searcher, self.costs, self._alike)
         self._passages = Passages(self.costs)
@@ -85,8 +85,8 @@ class OptimalSearch:
             low = len(self.low)
             self.low += [low] * len(base.ops)
             alone = is_kept_global(base)
-            reach = range(len(base.ops)) if alone else self._straight_from(base.ops)
-            self.reach += [low + first for first in reach]
+            until = low + len(base.ops)
+            self.reach += range(low, until) if alone else self._straight_from(low, until)
 
     def run(self) -> list[Group]:
         """The groups, in order.
@@ -197,41 +197,49 @@ class OptimalSearch:
                 return
             done[at] = np.inf  # it was tried and cannot be planned
 
-    def _straight_from(self, ops: Sequence[Operation]) -> Iterator[int]:
-        """For every end the earliest op from which a straight group reaches it."""
-        start, until = 0, 0
-        for end in range(1, len(ops) + 1):
+    def _straight_from(self, low: int, high: int) -> Iterator[int]:
+        """For every end in ops[low:high] the earliest op from which a straight group reaches it."""
+        start, until = low, low
+        for end in range(low + 1, high + 1):
             if end > until:
-                until = self._reach(ops, start, until)
+                until = self._reach(start, until, high)
             if end > until:
-                start, until = self._first(ops, start + 1, end), end
+                start, until = self._first(start + 1, end), end
             yield start
 
-    def _first(self, ops: Sequence[Operation], start: int, end: int) -> int:
+    def _first(self, start: int, end: int) -> int:
         """The earliest op, at least `start`, from which a straight group reaches `end`; `end` if
         there is none. What follows one from which none does is looked at in growing steps."""
         low, high, step = start, end, 1
         while low < high:
             trial = min(low + step - 1, (low + high) // 2)
-            if isinstance(self.searcher.plan(ops[trial:end], Secs()), Group):
+            if self._fits(trial, end):
                 high = trial
             else:
                 low, step = trial + 1, step * 2
         return low
 
-    def _reach(self, ops: Sequence[Operation], start: int, known: int) -> int:
-        """How far a straight group that begins at `start` can go; at least to `known`."""
-        low, high = known, len(ops)
-        step = 4
+    def _reach(self, start: int, known: int, high: int) -> int:
+        """How far a straight group that begins at `start` can go, up to `high`; at least to
+        `known`."""
+        low, step = known, 4
         while low < high:
             trial = min(high, low + step)
-            if isinstance(self.searcher.plan(ops[start:trial], Secs()), Group):
+            if self._fits(start, trial):
                 low, step = trial, step * 2
             elif step == 1:
                 break
             else:
                 high, step = trial - 1, max(1, step // 4)
         return low
+
+    def _fits(self, start: int, end: int) -> bool:
+        """Whether ops[start:end] are a straight group, found once for ranges that are alike."""
+        key = self._alike.of(start, end)
+        if key not in self._fitting:
+            planned = self.searcher.plan(self.ops[start:end], Secs())
+            self._fitting[key] = isinstance(planned, Group)
+        return self._fitting[key]
 
     def _sliced(
         self, end: int, best: Sequence[_Best | None], others: Sequence[_Best]

@@ -183,11 +183,16 @@ def plan_straight(
         if i.role is Role.INPUT and key in uses.first
     }
     *early, late = input_steps(first)
+    last: Plan | Refusal | None = None
     for loads in early[lazy:]:
         plan = _straight(ops, items, uses, loads, room, ring, before, wait)
         if isinstance(plan, Plan):
             return plan
-    return _straight(ops, items, uses, late, room, ring, before, wait)
+        if last is None:  # what has no room for late loads has none for any
+            last = _straight(ops, items, uses, late, room, ring, before, wait)
+        if isinstance(last, Refusal):
+            return last
+    return last or _straight(ops, items, uses, late, room, ring, before, wait)
 
 
 def _straight(
