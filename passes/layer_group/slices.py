@@ -28,8 +28,8 @@ EXPOSED = 0.05
 more slices are tried."""
 
 FINER = 3
-"""How many times as many as the fewest are tried at most. The SD decoder takes 1 % more cycles in F32
-with twice as many, and a tenth more of the search's time without a limit."""
+"""How many times as many as the fewest are tried at most. With twice as many the SD decoder takes
+1 % more cycles in F32, and without a limit its groups a tenth more time to find."""
 
 
 class Slices:
@@ -62,9 +62,8 @@ class Slices:
     def finest(
         self, start: int, end: int, group: Group, cost: SlicedCost
     ) -> tuple[Group, SlicedCost]:
-        """ops[start:end], of which the fewest slices are known, in as many as is fastest: more
-        as long as that is faster, as it may be where time is neither all computing
-        nor all moving."""
+        """ops[start:end], of which the fewest slices are known, in as many as is fastest: more as
+        long as that is faster, as it may be where time is neither all computing nor all moving."""
         find = partial(self._finer, self.ops[start:end], group, cost)
         finer = self._found_once(self._finer_cuts, start, end, find)
         assert finer is not None
