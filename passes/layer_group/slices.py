@@ -27,10 +27,6 @@ EXPOSED = 0.05
 """The share of a sliced group's time that is neither all computing nor all moving from which on
 more slices are tried."""
 
-FINER = 3
-"""How many times as many as the fewest are tried at most. With twice as many the SD decoder takes
-1 % more cycles in F32, and without a limit its groups a tenth more time to find."""
-
 
 class Slices:
     """What is known of ranges of a function's ops as groups of several slices."""
@@ -62,8 +58,9 @@ class Slices:
     def finest(
         self, start: int, end: int, group: Group, cost: SlicedCost
     ) -> tuple[Group, SlicedCost]:
-        """ops[start:end], of which the fewest slices are known, in as many as is fastest: more as
-        long as that is faster, as it may be where time is neither all computing nor all moving."""
+        """ops[start:end], of which the fewest slices are known, in as many as is fastest: up to
+        twice as many, and twice as many as those where these are faster, as they may be where time
+        is neither all computing nor all moving."""
         find = partial(self._finer, self.ops[start:end], group, cost)
         finer = self._found_once(self._finer_cuts, start, end, find)
         assert finer is not None
@@ -95,10 +92,10 @@ class Slices:
         return None if group is None else (group, self.costs.sliced(group))
 
     def _finer(self, part: Sequence[Operation], group: Group, cost: SlicedCost) -> Sliced:
-        fewest, tried = group, group
+        tried = group
         while cost.exposed > EXPOSED * cost.total:
             finer = self.searcher.in_slices(part, more_than=tried.secs.total)
-            if finer is None or finer.secs.total > FINER * fewest.secs.total:
+            if finer is None or finer.secs.total > 2 * group.secs.total:
                 break
             finer_cost = self.costs.sliced(finer)
             if finer_cost is not None and finer_cost.total < cost.total:
