@@ -6,8 +6,20 @@ which gives everything its place, knows nothing of banks and puts scratch memory
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from xdsl_tpu.backend.first_fit import Buffer, Placement, Span, gaps
+from xdsl_tpu.backend.tensor import align
+
+
+def ends_of(
+    buffers: Sequence[Buffer], places: Mapping[object, int], unit: int, steps: int
+) -> list[int]:
+    """Where what is needed in a time step or in later ones ends, a multiple of `unit`."""
+    ends = [0] * (steps + 1)
+    for buffer in buffers:
+        ends[buffer.last] = max(ends[buffer.last], align(places[buffer.key] + buffer.size, unit))
+    return list(accumulate(reversed(ends), max))[::-1]
 
 
 def in_other_banks(

@@ -14,11 +14,10 @@ is loaded, slice k - 1 computed and slice k - 2 stored. Weights are loaded once 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import accumulate
 
 from xdsl_tpu.backend.first_fit import Buffer, Placement, Problem, first_fit
 from xdsl_tpu.backend.tensor import align
-from xdsl_tpu.passes.layer_group.banks import in_other_banks
+from xdsl_tpu.passes.layer_group.banks import ends_of, in_other_banks
 from xdsl_tpu.passes.layer_group.input_steps import input_steps, inputs_by
 from xdsl_tpu.passes.layer_group.ring import Stream, next_head, no_room, schedule
 from xdsl_tpu.passes.layer_group.values import Refusal
@@ -230,7 +229,7 @@ def _straight(
         Stream(item.key, align(item.size, room.unit), uses.first[item.key] - 1, uses.last[item.key])
         for item in weights
     ]
-    ends = _ends(buffers, places, room.unit, steps)
+    ends = ends_of(buffers, places, room.unit, steps)
     lower = [max(ring.from_step(step), end) for step, end in enumerate(ends)]
     slots = schedule(streams, low, room.size, head, lower.__getitem__)
     if slots is None:
@@ -293,10 +292,10 @@ def _beside(
     plain = problem.first_fit()
     if plain.used > room.size:
         return plain, 0
-    most = _ends(buffers, plain.of(buffers), room.unit, steps)
+    most = ends_of(buffers, plain.of(buffers), room.unit, steps)
     for others in before:
         found = problem.first_fit(others)
-        ends = _ends(buffers, found.of(buffers), room.unit, steps)
+        ends = ends_of(buffers, found.of(buffers), room.unit, steps)
         if all(end <= limit for end, limit in zip(ends, most, strict=True)):
             fixed, places = zip(*others, strict=True)
             all_of_them = Placement((*found.offsets, *places), found.used)
@@ -318,16 +317,6 @@ def _results(
     numbers = {buffer.key: number for number, buffer in enumerate(buffers)}
     roots = {op.key: items[op.makes[0]].root for op in ops if op.scratch and op.makes}
     return {numbers["scratch", o]: numbers[root] for o, root in roots.items() if root in numbers}
-
-
-def _ends(
-    buffers: Sequence[Buffer], places: Mapping[object, int], unit: int, steps: int
-) -> list[int]:
-    """Where what is needed in a time step or in later ones ends, a multiple of `unit`."""
-    ends = [0] * (steps + 1)
-    for buffer in buffers:
-        ends[buffer.last] = max(ends[buffer.last], align(places[buffer.key] + buffer.size, unit))
-    return list(accumulate(reversed(ends), max))[::-1]
 
 
 def plan_sliced(ops: Sequence[Step], items: Mapping[object, Item], room: Room) -> Plan | Refusal:
