@@ -1,6 +1,6 @@
 """The pass `keep-planes`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import get_args
 
@@ -162,8 +162,11 @@ class _Planes:
                 return all(is_none(value) for value in op.operands[1:])
             case LocalBroadcast():
                 given = [value for value in op.operands if not is_none(value)]
+                if any(value not in self.seen for value in given):
+                    return False
+                volumes = {replace(self.seen[value], value=given[0]) for value in given}
                 alike = {shape_of(value) for value in given} == {shape_of(op.results[0])}
-                return alike and all(value in self.seen for value in given)
+                return alike and len(volumes) == 1
             case tpu.Pool2DOp():
                 seen = self.seen[op.input]
                 n, c, h, w = shape_of(op.input)
@@ -222,5 +225,4 @@ class _Planes:
 
 def _takes_planes(op: tpu.PermuteOp, seen: _Seen) -> bool:
     """Whether this is where a volume comes to be by planes."""
-    shape = shape_of(op.input)
-    return ints(op.order) == SWAP and (shape[0], shape[2]) == (seen.n, seen.planes)
+    return ints(op.order) == SWAP and shape_of(op.input)[:3] == (seen.n, seen.c, seen.planes)

@@ -82,6 +82,25 @@ def test_two_volumes(kind: type[NamedOp]) -> None:
     assert permutes(net, net.by_plane(net.op(kind, "y", (a, b)))) == 2
 
 
+def test_volumes_of_other_channels() -> None:
+    """As images they have one shape, but their channels lie elsewhere."""
+    net = Volumes()
+    images = [net.shaped("one", net.by_channel("a"), 1, C * D, H, W)]
+    x = net.shaped("b_a", net.input("b", 1, C * D, H, W), 1, C, D, H * W)
+    x = net.op(tpu.PermuteOp, "b_b", (x, net.none), order=[0, 2, 1, 3])
+    x = net.shaped("b_c", x, 1, D, C, H, W)
+    images.append(net.shaped("other", x, 1, C * D, H, W))
+    assert permutes(net, net.by_plane(net.op(tpu.AddOp, "y", images))) == 3
+
+
+def test_what_is_no_plane_of_the_volume() -> None:
+    """Twice as many channels of half as many positions are other planes."""
+    net = Volumes()
+    x = net.shaped("x", net.op(tpu.ReluOp, "r", (net.by_channel("v"),)), 1, 2 * C, D, H * W // 2)
+    y = net.op(tpu.PermuteOp, "y", (x, net.none), order=[0, 2, 1, 3])
+    assert permutes(net, y) == 2
+
+
 @pytest.mark.parametrize("groups", [1, 2, C, 0])
 @pytest.mark.parametrize("given", [True, False])
 def test_norms(groups: int, given: bool) -> None:

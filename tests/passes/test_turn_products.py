@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.kernels.harness import Case, Outcome, check_encoding, execute
+from tests.kernels.harness import Case, Outcome, check_encoding, execute, final
 from tests.local.groups import assert_close
 from tests.local.test_local_transformer import linear, mlp
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 
 from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
@@ -17,7 +17,6 @@ from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.pipeline import make_pass
-from xdsl_tpu.passes.pipelines import STAGES
 
 
 def integer_mlp(rows: int, sizes: tuple[int, int], images: int = 1) -> Case:
@@ -50,14 +49,6 @@ def integer_mlp(rows: int, sizes: tuple[int, int], images: int = 1) -> Case:
     y = product(h, "down", many, few, False)
     case.op("tpu.Cast", [y], {"with_scale": "true"}, "y", shape)
     return case
-
-
-def final(case: Case, off: str = "") -> ModuleOp:
-    module = case.module()
-    for step in STAGES["final"]:
-        if step != off:
-            make_pass(step, "").apply(make_context(), module)
-    return module
 
 
 def outcome(case: Case, off: str = "") -> Outcome:
