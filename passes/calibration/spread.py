@@ -120,7 +120,7 @@ def _each(ops: Iterable[Operation], rule: Callable[[Operation], None]) -> None:
 def _forward(ops: Iterable[Operation]) -> None:
     for op in ops:
         source = range_of(op.operands[0])
-        if source is None:
+        if source is None or not _holds_constant(op, source):
             continue
         if isinstance(op, top.MulConstOp):
             factor = op.const_val.value.data
@@ -130,6 +130,19 @@ def _forward(ops: Iterable[Operation]) -> None:
         for result in list(op.results):
             if range_of(result) is not None:
                 set_range(result, source)
+
+
+def _holds_constant(op: Operation, source: Range) -> bool:
+    """Whether a constant that an op puts beside its operand's numbers is within their range."""
+    match op:
+        case top.MinConstOp():
+            return op.const_val.value.data >= source.min
+        case top.MaxConstOp():
+            return op.const_val.value.data <= source.max
+        case top.PadOp():
+            return source.min <= op.val.value.data <= source.max
+        case _:
+            return True
 
 
 def _keep_sign(op: Operation) -> None:

@@ -8,7 +8,7 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
@@ -92,7 +92,17 @@ def insert_casts(func: FuncOp, asymmetric: bool = False) -> list[Narrowed]:
             if element_of(value) == F32 or is_integer_tensor(value):
                 narrowed.append(Narrowed(required_name(value), element))
             op.operands[place] = casts.cast(value, element, name)
+    _forget_ranges_of_results(func)
     return narrowed
+
+
+def _forget_ranges_of_results(func: FuncOp) -> None:
+    """Floats that are returned are f32 and no more: nobody reads their range, and an op that is
+    written anew for another has not always one."""
+    end = func.get_return_op()
+    for value in dict.fromkeys(end.operands if end is not None else ()):
+        if isinstance(value.type, TensorType) and isinstance(element_of(value), CalibratedType):
+            Rewriter.replace_value_with_new_type(value, TensorType(F32, shape_of(value)))
 
 
 def _cast_to(

@@ -181,4 +181,64 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         (),
         "INT8",
     ),
+    "a result of integer steps beside an op that reads its range": (
+        Recipe(
+            ((1, 2, 4),),
+            (
+                Step("CumSum", (0, Weight((), "ints", (0,))), (1, 2, 4)),
+                Step("Expand", (1, Weight((3,), "ints", (1, 2, 4))), (1, 2, 4)),
+                Step(
+                    "Slice",
+                    (1, *(Weight((1,), "ints", (n,)) for n in (0, 2, 1))),
+                    (1, 2, 4),
+                ),
+                Step("Relu", (3,), (1, 2, 4)),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
+    "a minimum with less than all there is": (
+        Recipe(
+            ((1, 1, 1, 1),),
+            (
+                Step("Relu", (0,), (1, 1, 1, 1)),
+                Step("Min", (1, Weight((1, 1, 1, 1))), (1, 1, 1, 1)),
+                Step("Mul", (2, Weight((1, 1, 1, 1))), (1, 1, 1, 1)),
+                Step("Relu", (3,), (1, 1, 1, 1)),
+                Step("Relu", (4,), (1, 1, 1, 1)),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
+    "a maximum with more than all there is": (
+        Recipe(
+            (PLANES,),
+            (
+                Step("Relu", (0,), PLANES),
+                Step("Max", (1, Weight((), "floats", (9.0,))), PLANES),
+                Step("MatMul", (2, Weight((4, 4))), PLANES),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
+    "a pad of numbers beyond what it pads": (
+        Recipe(
+            ((4, 8),),
+            (
+                Step("Relu", (0,), (4, 8)),
+                Step(
+                    "Pad",
+                    (1, Weight((4,), "ints", (0, 2, 0, 2)), Weight((), "floats", (9.0,))),
+                    (4, 12),
+                    {"mode": "constant"},
+                ),
+                Step("MatMul", (2, Weight((12, 8))), (4, 8)),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
 }
