@@ -9,11 +9,12 @@ from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.lanes import View, load_lanes
+from xdsl_tpu.backend.kernels.lanes import View
 from xdsl_tpu.backend.kernels.support import DdrValue
 from xdsl_tpu.backend.kernels.tiling import cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.local.context import Form, LocalValue, Scratch
+from xdsl_tpu.backend.local.taps import load_taps
 from xdsl_tpu.backend.tensor import (
     GlobalTensor,
     Layout,
@@ -61,7 +62,7 @@ def load_merged(
     the whole."""
     n, (_, c, h, w) = target.tensor.shape[0], source.shape
     image = source.window((target.start.n, 0, 0, 0), (n, c, h, w))
-    load_lanes(emitter, target.tensor, image, *views)
+    load_taps(emitter, target.tensor, image, *views)
 
 
 def store_slice(emitter: Emitter, source: LocalValue, target: DdrValue, scratch: Scratch) -> None:
