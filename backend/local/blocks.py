@@ -6,27 +6,16 @@ one place in the block are picked, and back. Values are the same to the bit.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.tiling import Piece, cut, steps_of
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
-from xdsl_tpu.backend.tensor import LocalTensor, aligned, aligned_bytes, ceil_div, strided
+from xdsl_tpu.backend.local.exchange import SCRATCH_BYTES, exchange
+from xdsl_tpu.backend.tensor import LocalTensor, aligned_bytes, ceil_div, strided
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
-
-
-class _Turned(NamedTuple):
-    """Pixels of a tile and a lane group of its channels: as the image has them, and turned.
-
-    Whole lane groups of pixels are the lines of one command, what is left is one line.
-    """
-
-    flat: LocalTensor
-    turned: LocalTensor
 
 
 @dataclass(frozen=True)
@@ -156,132 +145,69 @@ def _across(work: _Work, image: int, places: Sequence[tuple[int, int]]) -> None:
 
 
 def _bytes(work: _Work, rows: int) -> list[int]:
-    """Bytes of a lane for a tile: turned channels, those of one place, and these as an image."""
+    """Bytes of a lane for a tile: all its channels turned, those of one place as an image, and
+    turned in parts."""
     chip, dtype = work.context.chip, work.deep.dtype
-    deep, wide = work.deep.tensor.shape, work.wide.tensor.shape
-    pixels = rows * deep[3]
-    turned = [
-        _turned_bytes(chip, pixels, part.size, dtype.bytes) for part in cut(deep[1], chip.lanes)
+    (_, deep, _, width), wide = work.deep.tensor.shape, work.wide.tensor.shape[1]
+    lines = ceil_div(rows * width, chip.lanes)
+    one = aligned_bytes(chip, (1, chip.lanes, lines, min(wide, chip.lanes)), dtype)
+    return [
+        aligned_bytes(chip, (1, chip.lanes, lines, deep), dtype),
+        aligned_bytes(chip, (1, wide, rows, width), dtype),
+        min(one, SCRATCH_BYTES),
     ]
-    one = min(wide[1], chip.lanes)
-    image = aligned_bytes(chip, (1, one, 1, pixels), dtype)
-    return [*turned, _turned_bytes(chip, pixels, one, dtype.bytes), image]
-
-
-def _turned_bytes(chip: Chip, pixels: int, channels: int, size: int) -> int:
-    lines, rest = divmod(pixels, chip.lanes)
-    return sum(
-        ceil_div(count * channels * size, chip.eu_bytes) * chip.eu_bytes
-        for count in (lines, min(rest, 1))
-    )
 
 
 def _tile(work: _Work, image: int, rows: Piece, places: Sequence[tuple[int, int]]) -> None:
     """Some rows of the deep slice, counted from its first."""
-    context = work.context
-    chip, deep, scratch = context.chip, work.deep.tensor, context.scratch
-    pixels = rows.size * deep.shape[3]
-    turned_at = partial(_views, chip, pixels)
-    groups: list[list[_Turned]] = []
-    for part in cut(deep.shape[1], chip.lanes):
-        place = scratch.take(_turned_bytes(chip, pixels, part.size, deep.dtype.bytes))
-        flat = deep.at(image, part.start // chip.lanes, rows.start)
-        groups.append(list(turned_at(flat, place, part.size, deep)))
+    context, deep, scratch = work.context, work.deep.tensor, work.context.scratch
+    wide, (_, channels, _, width) = work.wide.tensor.shape[1], deep.shape
+    part = deep.window((image, 0, rows.start, 0), (1, channels, rows.size, width), context.chip)
+    flat = _in_lines(part, context.chip)
+    turned = [
+        scratch.aligned((1, line.shape[3], line.shape[2], channels), line.dtype) for line in flat
+    ]
+    lined = scratch.aligned((1, wide, rows.size, width), deep.dtype)
+    pixels = _in_lines(lined, context.chip)
     if work.to_wide:
-        for group in groups:
-            for flat, turned in group:
-                context.emitter.transpose_cw(turned, flat)
+        for source, target in zip(flat, turned, strict=True):
+            exchange(context, source, target)
     for row, column in places:
         lines = work.lines(row)
         start = max(lines.start - work.deep.start.h, rows.start)
         end = min(lines.start + lines.size - work.deep.start.h, rows.start + rows.size)
         if end <= start:
             continue
-        for channels in cut(work.wide.tensor.shape[1], chip.lanes):
-            with scratch.temporary():
-                _place(
-                    work, image, rows, Piece(start, end - start), channels, (row, column), groups
-                )
+        shape = (1, wide, end - start, width)
+        here = lined.window((0, 0, start - rows.start, 0), shape, context.chip)
+        absolute = Piece(start + work.deep.start.h, end - start)
+        spread = work.spread(image, Piece(0, wide), absolute, row, column)
+        if not work.to_wide:
+            context.emitter.copy(here, spread)
+        for all_, own in zip(turned, pixels, strict=True):
+            picked = _columns(all_, wide, *work.channel(row, column))
+            exchange(context, *((picked, own) if work.to_wide else (own, picked)))
+        if work.to_wide:
+            context.emitter.copy(spread, here)
     if not work.to_wide:
-        for group in groups:
-            for flat, turned in group:
-                context.emitter.transpose_cw(flat, turned)
+        for target, source in zip(flat, turned, strict=True):
+            exchange(context, source, target)
 
 
-def _place(
-    work: _Work,
-    image: int,
-    tile: Piece,
-    rows: Piece,
-    channels: Piece,
-    place: tuple[int, int],
-    groups: Sequence[Sequence[_Turned]],
-) -> None:
-    """One lane group of the wide value's channels at one place of the blocks; `rows` of a tile,
-    both counted from the deep slice's first row."""
-    context, dtype = work.context, work.deep.dtype
-    chip, scratch, emitter = context.chip, context.scratch, context.emitter
-    width = work.deep.tensor.shape[3]
-    pixels = tile.size * width
-    size = _turned_bytes(chip, pixels, channels.size, dtype.bytes)
-    picked_at = scratch.take(size)
-    lined = scratch.aligned((1, channels.size, tile.size, width), dtype)
-    views = list(_views(chip, pixels, lined.address, picked_at, channels.size, lined))
-    part = lined.window(
-        (0, 0, rows.start - tile.start, 0), (1, channels.size, rows.size, width), chip
-    )
-    absolute = Piece(rows.start + work.deep.start.h, rows.size)
-    spread = work.spread(image, channels, absolute, *place)
-    if not work.to_wide:
-        emitter.copy(part, spread)
-        for flat, turned in views:
-            emitter.transpose_cw(turned, flat)
-    first, step = work.channel(*place)
-    for to, source, count in _runs(first + channels.start * step, step, channels.size, chip.lanes):
-        group, column = divmod(source, chip.lanes)
-        for own, all_ in zip(views, groups[group], strict=True):
-            work.copy(
-                _columns(own.turned, Piece(to, count), 1),
-                _columns(all_.turned, Piece(column, count), step),
-            )
-    if work.to_wide:
-        for flat, turned in views:
-            emitter.transpose_cw(flat, turned)
-        emitter.copy(spread, part)
+def _in_lines(image: LocalTensor, chip: Chip) -> list[LocalTensor]:
+    """The pixels of an image without gaps, as lines of a lane group and one of what is left."""
+    (_, channels, height, width), (by_n, by_group, *_) = image.shape, image.strides
+    count, rest = divmod(height * width, chip.lanes)
+    found: list[LocalTensor] = []
+    for start, lines, size in ((0, count, chip.lanes), (count * chip.lanes, min(rest, 1), rest)):
+        if lines:
+            address = image.address + start * image.dtype.bytes
+            shape, strides = (1, channels, lines, size), (by_n, by_group, size, 1)
+            found.append(strided(address, shape, strides, image.dtype))
+    return found
 
 
-def _views(
-    chip: Chip, pixels: int, flat: int, turned: int, channels: int, like: LocalTensor
-) -> Iterator[_Turned]:
-    """Pixels from addresses on, as lines of a lane group and what is left."""
-    dtype, lanes = like.dtype, chip.lanes
-    lines, rest = divmod(pixels, lanes)
-    if lines:
-        yield _Turned(
-            aligned(chip, flat, (1, channels, lines, lanes), dtype),
-            aligned(chip, turned, (1, lanes, lines, channels), dtype),
-        )
-    if rest:
-        behind = _turned_bytes(chip, lines * lanes, channels, dtype.bytes)
-        yield _Turned(
-            aligned(chip, flat + lines * lanes * dtype.bytes, (1, channels, 1, rest), dtype),
-            aligned(chip, turned + behind, (1, rest, 1, channels), dtype),
-        )
-
-
-def _runs(first: int, step: int, count: int, lanes: int) -> Iterator[tuple[int, int, int]]:
-    """(place, channel, number) of channels `step` apart that lie in one lane group."""
-    done = 0
-    while done < count:
-        channel = first + done * step
-        here = min(count - done, ceil_div(lanes - channel % lanes, step))
-        yield done, channel, here
-        done += here
-
-
-def _columns(turned: LocalTensor, part: Piece, step: int) -> LocalTensor:
-    n, c, h, _ = turned.shape
-    by_n, by_group, by_h, _ = turned.strides
-    return strided(
-        turned.at(w=part.start), (n, c, h, part.size), (by_n, by_group, by_h, step), turned.dtype
-    )
+def _columns(turned: LocalTensor, count: int, first: int, step: int) -> LocalTensor:
+    """Every `step`th column from the first on."""
+    (n, c, h, _), (by_n, by_group, by_h, _) = turned.shape, turned.strides
+    return strided(turned.at(w=first), (n, c, h, count), (by_n, by_group, by_h, step), turned.dtype)

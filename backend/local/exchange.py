@@ -6,7 +6,7 @@ from typing import NamedTuple
 from xdsl_tpu.backend.local.context import LocalContext
 from xdsl_tpu.backend.tensor import LocalTensor, aligned, strided
 
-_SCRATCH_BYTES = 16384
+SCRATCH_BYTES = 16384
 """Bytes per lane of what one command exchanges, where it could be more."""
 
 
@@ -60,7 +60,7 @@ def _tiles(context: LocalContext, x: LocalTensor, out: LocalTensor) -> Iterator[
     lanes, (count, channels, height, width) = context.chip.lanes, x.shape
     units = context.chip.eu(x.dtype.bytes)
     is_one = max(channels, width) <= lanes and _lies(context, x) and _lies(context, out)
-    most = max(1, _SCRATCH_BYTES // (lanes * x.dtype.bytes) // units) * units
+    most = max(1, SCRATCH_BYTES // (lanes * x.dtype.bytes) // units) * units
     step = height if is_one else most
     for n in range(count):
         for c in range(0, channels, lanes):
