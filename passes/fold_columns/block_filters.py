@@ -1,7 +1,7 @@
-"""Blocks of pixels as channels of a convolution: which there are, their price, their filters."""
+"""Blocks of pixels as channels of a convolution: which there are, and their price."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,8 @@ from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.fold_columns.choice import Prices
-from xdsl_tpu.passes.fold_columns.filters import Array
+from xdsl_tpu.passes.fold_columns.filters import Array, FoldedSlide, folded
+from xdsl_tpu.passes.fold_columns.network import Sliding, slide_along
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -26,60 +27,49 @@ class Block(NamedTuple):
         return self.rows * self.columns
 
 
-def blocks_of(op: top.ConvOp, channels: int, prices: Prices) -> Iterator[Block]:
-    """Blocks that so many outputs of a convolution can have."""
-    _, _, height, width = shape_of(op.output)
+def blocks_of(op: Sliding, channels: int, prices: Prices) -> Iterator[Block]:
+    """Blocks that so many outputs of a filter can have: they fill one round of the lanes at most,
+    or are the pixels that one of the input makes."""
     strides = ints(op.strides)
-    most = [LIMITS.window_stride // stride for stride in strides]
-    for rows in range(1, most[0] + 1):
-        for columns in range(1, most[1] + 1):
-            block = Block(rows, columns)
+    least = Block(strides[0], strides[1]) if isinstance(op, top.DeconvOp) else None
+    rows, columns = (_sizes(op, axis) for axis in (2, 3))
+    for one in rows:
+        for other in columns:
+            block = Block(one, other)
             fits = 1 < block.size <= prices.chip.lanes // channels
-            if fits and height % rows == width % columns == 0:
+            if fits or block == least:
                 yield block
 
 
-def kernel_of(op: top.ConvOp, block: Block) -> tuple[int, int]:
-    """Rows and columns that a block's filter sees."""
-    (height, width), (down, across) = ints(op.kernel_shape), ints(op.strides)
-    return height + (block.rows - 1) * down, width + (block.columns - 1) * across
+def _sizes(op: Sliding, axis: int) -> list[int]:
+    """So many places of the result in one dimension can be one."""
+    slide, most = slide_along(op, axis), LIMITS.window_stride
+    sizes = range(1, min(slide.result, most * (slide.stride if slide.transposed else 1)) + 1)
+    ways = ((size, folded(slide, 1, size, slides=True)) for size in sizes)
+    return [size for size, how in ways if how is not None and how.slide.stride <= most]
 
 
-def price_of(op: top.ConvOp, channels: int, block: Block, prices: Prices) -> float:
+def ways_of(op: Sliding, block: Block) -> tuple[FoldedSlide, FoldedSlide]:
+    """How the filter of a block goes over rows and columns."""
+    rows, columns = (
+        folded(slide_along(op, axis), 1, size, slides=True) for axis, size in enumerate(block, 2)
+    )
+    assert rows is not None
+    assert columns is not None
+    return rows, columns
+
+
+def price_of(op: Sliding, channels: int, block: Block, prices: Prices) -> float:
     """Cycles of the array for so many outputs, of loading the filter, and of spreading the blocks:
     each place of them is turned, picked, turned back, and written to every so many columns."""
     chip, (images, _, height, width) = prices.chip, shape_of(op.output)
-    inputs, taps = shape_of(op.input)[1], math.prod(kernel_of(op, block))
+    inputs, taps = shape_of(op.input)[1], math.prod(how.slide.kernel for how in ways_of(op, block))
     places, outputs = images * height * width // block.size, channels * block.size
     work = prices.array(inputs, outputs, taps, places)
-    lines, eu = -(-places // chip.lanes), chip.eu(prices.width)
+    lines, eu = -(-places // chip.lanes) * -(-channels // chip.lanes), chip.eu(prices.width)
     turning = 2 * lines * (chip.lanes // eu)
     spread = block.size * (turning + lines + lines * (chip.lanes // eu) * block.columns)
     return prices.loaded(work, prices.load((inputs, outputs, taps))) + spread
-
-
-def pads_of(op: top.ConvOp) -> list[int]:
-    """Those in front as they are, those behind up to what the last window sees."""
-    windows, sizes = op.windows(), shape_of(op.input)[2:]
-    behind: list[int] = []
-    for window, size, count in zip(windows, sizes, shape_of(op.output)[2:], strict=True):
-        end = (count - 1) * window.stride + window.extent - window.before
-        behind.append(max(0, end - size))
-    return [*(window.before for window in windows), *behind]
-
-
-def beside(filters: Array, strides: Sequence[int], block: Block) -> Array:
-    """(outputs, inputs, kh, kw) for each pixel of a block, one behind the other, in a filter that
-    sees the whole block."""
-    outputs, inputs, height, width = filters.shape
-    down, across = strides
-    size = height + (block.rows - 1) * down, width + (block.columns - 1) * across
-    wide = np.zeros((block.rows, block.columns, outputs, inputs, *size), filters.dtype)
-    for row in range(block.rows):
-        for column in range(block.columns):
-            y, x = row * down, column * across
-            wide[row, column, :, :, y : y + height, x : x + width] = filters
-    return wide.reshape(block.size * outputs, inputs, *size)
 
 
 def repeated(bias: Array, block: Block) -> Array:

@@ -13,25 +13,23 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
 from xdsl_tpu.dialects.weights import known_weights
 from xdsl_tpu.passes.fold_columns.block_filters import (
     Block,
-    beside,
     blocks_of,
-    kernel_of,
-    pads_of,
     price_of,
     repeated,
+    ways_of,
 )
-from xdsl_tpu.passes.fold_columns.building import Building
+from xdsl_tpu.passes.fold_columns.building import Building, as_convolution, set_window
 from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds, prices_for
-from xdsl_tpu.passes.fold_columns.filters import Array
+from xdsl_tpu.passes.fold_columns.filters import Array, beside
 from xdsl_tpu.passes.fold_columns.fold import BYTES
-from xdsl_tpu.passes.fold_columns.network import Edge, network_of
+from xdsl_tpu.passes.fold_columns.network import Edge, Sliding, network_of
 from xdsl_tpu.passes.graph import rebuilt, tensor_like
 from xdsl_tpu.passes.module_state import State, chip_of, float_format, require_state
 from xdsl_tpu.passes.tensors import element_of, functions, required_name, shape_of
@@ -63,6 +61,13 @@ class FoldBlocksPass(ModulePass):
 
     Ops behind that work element by element do so on the blocks. Where outputs fill all lanes and
     at most half of them once more, those last ones become blocks in the same way.
+
+        %y = Deconv(%x) : (1x64x32x32) -> 1x32x64x64, 2x2, strides 2
+    ->
+        %b = Conv(%x) : (1x64x32x32) -> 1x128x32x32, 1x1
+        %y = Depth2Space(%b) : 1x128x32x32 -> 1x32x64x64
+
+    The blocks of a transposed convolution are whole strides, and have no zeros to multiply.
     """
 
     name = "fold-blocks"
@@ -83,21 +88,27 @@ class FoldBlocksPass(ModulePass):
             folds = choose_folds(network, prices) if some else None
             for edge in some:
                 block = _best(edge, folds or {}, prices)
-                if block is not None and isinstance(edge.op, top.ConvOp):
+                if block is not None and isinstance(edge.op, Sliding):
                     _Spreading(func, weights).run(edge.op, _whole(edge.op, prices), block)
 
 
 def _may_have_blocks(edge: Edge, prices: Prices) -> bool:
     op = edge.op
-    if not isinstance(op, top.ConvOp) or len(op.kernel_shape) != 2 or edge.slide.dilation > 1:
+    if isinstance(op, top.MaxPoolOp) or len(op.kernel_shape) != 2 or edge.slide.dilation > 1:
         return False
-    plain = len(shape_of(op.output)) == 4 and set(ints(op.dilations or ())) <= {1}
+    if len(shape_of(op.output)) != 4 or not set(ints(op.dilations or ())) <= {1}:
+        return False
+    if isinstance(op, top.DeconvOp):
+        return max(ints(op.strides)) > 1
     last = shape_of(op.output)[1] - _whole(op, prices)
-    return plain and 0 < last <= prices.chip.lanes // 2 and max(ints(op.kernel_shape)) > 1
+    return 0 < last <= prices.chip.lanes // 2 and max(ints(op.kernel_shape)) > 1
 
 
-def _whole(op: top.ConvOp, prices: Prices) -> int:
-    """Outputs that fill all lanes."""
+def _whole(op: Sliding, prices: Prices) -> int:
+    """Outputs that fill all lanes without blocks; none of a transposed convolution, which
+    multiplies zeros then."""
+    if isinstance(op, top.DeconvOp):
+        return 0
     lanes = prices.chip.lanes
     return shape_of(op.output)[1] // lanes * lanes
 
@@ -105,7 +116,7 @@ def _whole(op: top.ConvOp, prices: Prices) -> int:
 def _best(edge: Edge, folds: Folds, prices: Prices) -> Block | None:
     """The block of the lowest estimate; None where columns, or nothing at all, are as good."""
     source, target = folds.get(edge.source, 1), folds.get(edge.target, 1)
-    assert isinstance(edge.op, top.ConvOp)
+    assert isinstance(edge.op, Sliding)
     whole = _whole(edge.op, prices)
     if source > 1 or (whole and target > 1):
         return None
@@ -120,7 +131,7 @@ def _best(edge: Edge, folds: Folds, prices: Prices) -> Block | None:
     return block if price < GAIN * otherwise else None
 
 
-def _beside_blocks(op: top.ConvOp, whole: int, prices: Prices) -> float:
+def _beside_blocks(op: Sliding, whole: int, prices: Prices) -> float:
     """Cycles of the outputs that fill all lanes, and of putting the others behind them."""
     if not whole:
         return 0
@@ -134,7 +145,7 @@ def _beside_blocks(op: top.ConvOp, whole: int, prices: Prices) -> float:
 class _Spreading(Building):
     """One convolution on its way to blocks."""
 
-    def run(self, op: top.ConvOp, whole: int, block: Block) -> None:
+    def run(self, op: Sliding, whole: int, block: Block) -> None:
         """Put new convolutions and what spreads channels in the place of the old one: of all its
         outputs, or of those behind the `whole` lane groups."""
         behind = list(_behind(op))
@@ -173,7 +184,7 @@ class _Spreading(Building):
         new = rebuilt(op, operands=operands, result_types=[kind], location=name_loc(name))
         return self._builder.insert(new).results[0]
 
-    def _first(self, op: top.ConvOp, whole: int) -> SSAValue:
+    def _first(self, op: Sliding, whole: int) -> SSAValue:
         """The outputs that fill all lanes."""
         name, shape = required_name(op), list(shape_of(op.output))
         shape[1] = whole
@@ -186,28 +197,23 @@ class _Spreading(Building):
         )
         return self._builder.insert(conv).output
 
-    def _in_blocks(self, op: top.ConvOp, start: int, block: Block) -> SSAValue:
+    def _in_blocks(self, op: Sliding, start: int, block: Block) -> SSAValue:
         """The outputs from `start` on, of all pixels of a block."""
         images, channels, height, width = shape_of(op.output)
-        strides = ints(op.strides)
+        ways = ways_of(op, block)
         count = (channels - start) * block.size
         shape = (images, count, height // block.rows, width // block.columns)
-        change = partial(beside, strides=strides, block=block)
+        change = partial(beside, ways=ways)
         operands = [op.input, *self._tables(op, slice(start, None), "in_blocks", change, block)]
-        conv = rebuilt(
-            op,
-            operands=operands,
-            result_types=[TensorType(element_of(op.output), shape)],
-            location=name_loc(f"{required_name(op)}_in_blocks"),
-        )
-        conv.kernel_shape = I64_ARRAY.encode(kernel_of(op, block))
-        conv.strides = I64_ARRAY.encode([strides[0] * block.rows, strides[1] * block.columns])
-        conv.pads = I64_ARRAY.encode(pads_of(op))
+        kind = TensorType(element_of(op.output), shape)
+        conv = as_convolution(op, operands, kind, name_loc(f"{required_name(op)}_in_blocks"))
+        for axis, how in enumerate(ways):
+            set_window(conv, how, axis)
         return self._builder.insert(conv).output
 
     def _tables(
         self,
-        op: top.ConvOp,
+        op: Sliding,
         outputs: slice,
         label: str,
         change: Callable[[Array], Array],
@@ -215,7 +221,7 @@ class _Spreading(Building):
     ) -> Sequence[SSAValue]:
         """Filter and bias of some outputs, in blocks where there is one."""
         block = block or Block(1, 1)
-        kernel, name = kernel_of(op, block), required_name(op)
+        kernel, name = [how.slide.kernel for how in ways_of(op, block)], required_name(op)
         count = len(range(*outputs.indices(shape_of(op.output)[1]))) * block.size
 
         def filters(data: Array) -> Array:
@@ -240,7 +246,7 @@ class _Spreading(Building):
         return self._new_weight(name, shape, element_of(old), data)
 
 
-def _behind(op: top.ConvOp) -> Iterator[Operation]:
+def _behind(op: Sliding) -> Iterator[Operation]:
     """The ops behind a convolution that work on each element of what the one before gives alone."""
     value = op.output
     while (use := value.get_unique_use()) is not None and use.index == 0:

@@ -5,14 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import NoneType, TensorType, UnknownLoc
+from xdsl.dialects.builtin import LocationAttr, NoneType, TensorType, UnknownLoc
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.weights import Weights
-from xdsl_tpu.passes.fold_columns.filters import Array
+from xdsl_tpu.passes.fold_columns.filters import Array, FoldedSlide
 from xdsl_tpu.passes.fold_columns.network import Sliding, columns_axis
 from xdsl_tpu.passes.tensors import element_of, number_type, shape_of
 
@@ -134,3 +135,30 @@ class Folding(Building, ABC, Generic[_Edge]):
     @abstractmethod
     def _in(self, value: SSAValue, fold: int) -> SSAValue:
         """A value in some fold: as it was made, or moved to where it is read."""
+
+
+def as_convolution(
+    op: Sliding, operands: Sequence[SSAValue], kind: TensorType[Any], location: LocationAttr
+) -> top.ConvOp:
+    """A filter with other operands and another result, which slides over its input; its window is
+    still to be set in all dimensions of a transposed one."""
+    attributes = {name: one for name, one in op.attributes.items() if name != "output_padding"}
+    return top.ConvOp.create(
+        operands=operands, result_types=[kind], attributes=attributes, location=location
+    )
+
+
+def set_window(op: Sliding, how: FoldedSlide, axis: int) -> None:
+    """Write the folded window of one dimension of the kernel."""
+    slide, rank = how.slide, len(op.kernel_shape)
+
+    def with_entry(values: Sequence[int], place: int, entry: int) -> Any:
+        return I64_ARRAY.encode([entry if i == place else v for i, v in enumerate(values)])
+
+    op.kernel_shape = with_entry(ints(op.kernel_shape), axis, slide.kernel)
+    op.strides = with_entry(ints(op.strides), axis, slide.stride)
+    op.dilations = with_entry(ints(op.dilations or ()) or (1,) * rank, axis, 1)
+    pads = with_entry(ints(op.pads) or (0,) * 2 * rank, axis, slide.before)
+    op.pads = with_entry(ints(pads), rank + axis, slide.after)
+    if isinstance(op, top.DeconvOp):
+        op.output_padding = with_entry(ints(op.output_padding or ()) or (0,) * rank, axis, 0)

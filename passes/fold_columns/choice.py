@@ -21,6 +21,7 @@ from xdsl_tpu.passes.fold_columns.network import (
     Values,
     columns_axis,
     is_given,
+    rows_together,
 )
 from xdsl_tpu.passes.fold_search import Estimate
 from xdsl_tpu.passes.tensors import shape_of
@@ -141,12 +142,13 @@ class Prices:
     def _rows(self, edge: Edge, given: int) -> Iterator[int]:
         """How many rows may become channels of a result whose columns are, in a fold."""
         op, shape = edge.op, shape_of(edge.op.output)
-        if not isinstance(op, top.ConvOp) or len(shape) != RANKS[1] or columns_axis(shape) != 3:
+        if isinstance(op, top.MaxPoolOp) or len(shape) != RANKS[1] or columns_axis(shape) != 3:
             return
-        dilated = len(op.kernel_shape) != 2 or (ints(op.dilations or ()) or (1,))[0] > 1
-        for rows in range(2, LIMITS.window_stride // ints(op.strides)[0] + 1):
-            fits = shape[1] * given * rows <= self.chip.lanes
-            if fits and not dilated and shape[2] % rows == 0:
+        if len(op.kernel_shape) != 2 or (ints(op.dilations or ()) or (1,))[0] > 1:
+            return
+        for rows in range(2, self.chip.lanes // (shape[1] * given) + 1):
+            how = rows_together(op, rows)
+            if how is not None and how.slide.stride <= LIMITS.window_stride:
                 yield rows
 
     def _filter(self, edge: Edge, taken: int, given: int, rows: int) -> float:
@@ -157,7 +159,7 @@ class Prices:
         if edge.pooled:
             return self._pool(edge, taken, given)
         if (taken, given) != (1, 1):
-            how = shortest(slide, taken, given)
+            how = shortest(slide, taken, given, slides=rows > 1)
             if how is None or how.slide.stride > LIMITS.window_stride:
                 return float("inf")
             slide = how.slide
@@ -166,8 +168,10 @@ class Prices:
         taps, places = edge.rest
         inputs, outputs = shape[1] * taken, shape_of(edge.op.output)[1] * given
         if rows > 1:
-            taps += (rows - 1) * ints(edge.op.strides)[0]
-            places, outputs = places // rows, outputs * rows
+            assert not isinstance(edge.op, top.MaxPoolOp)
+            down = rows_together(edge.op, rows)
+            assert down is not None
+            taps, places, outputs = down.slide.kernel, places // rows, outputs * rows
         weights, loads = self.load((inputs, outputs, taps, slide.kernel)), 0.0
         limit = most_merged_rows(self.width, self.chip.weight_lanes)
         merges = 1 < taps <= limit // inputs

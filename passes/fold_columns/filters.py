@@ -10,8 +10,9 @@ more, neighbours lie together that the filter sees together: two taps do. Column
 k then, the channels that move.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ Array = npt.NDArray[Any]
 class Slide:
     """How a filter of `kernel` taps goes over one dimension, from `size` columns to `result`.
 
-    A `transposed` one stamps its taps on the result instead.
+    A `transposed` one stamps its taps on the result instead, `stride` columns apart.
     """
 
     kernel: int
@@ -53,28 +54,41 @@ class FoldedSlide:
 
     def taps(self) -> Iterator[tuple[int, int, int, int]]:
         """(old tap, column of the result, column of the input, new tap), both within their fold."""
-        for tap, out, into, at in _meetings(self.old, self.taken, self.given, self.stagger):
+        meetings = _stamping if self.slide.transposed else _sliding
+        for tap, out, into, at in meetings(self.old, self.taken, self.given, self.stagger):
             yield tap, out, into, at - self.first
 
 
-def folded(slide: Slide, taken: int, given: int, stagger: int = 0) -> FoldedSlide | None:
+@cache
+def folded(
+    slide: Slide, taken: int, given: int, stagger: int = 0, *, slides: bool = False
+) -> FoldedSlide | None:
     """`slide` with its input folded by `taken` and staggered, and its result folded by `given`;
-    None when that is no filter that slides, or one that reads before its input."""
+    None when that is no filter that slides, or one that reads before its input.
+
+    A transposed one of which a column of the result has whole strides also `slides`.
+    """
     if slide.size % taken or slide.result % given or (stagger and slide.transposed):
         return None
-    if slide.transposed:
+    stamps = slide.transposed and not slides
+    if stamps:
         if given != taken * slide.stride:
             return None
         stride = 1
+    elif slide.transposed:
+        if given % (taken * slide.stride):
+            return None
+        stride = given // (taken * slide.stride)
     elif slide.stride * given % taken:
         return None
     else:
         stride = slide.stride * given // taken
-    places = [at for *_, at in _meetings(slide, taken, given, stagger)]
+    meetings = _stamping if stamps else _sliding
+    places = [at for *_, at in meetings(slide, taken, given, stagger)]
     first, last = min(*places, 0), max(*places, 0)
     size, result = slide.size // taken + bool(stagger), slide.result // given
     kernel = last - first + 1
-    if slide.transposed:
+    if stamps:
         # Output J takes tap q from column J - q: as a filter that stamps, q columns further on.
         after = size - 1 + kernel + first - result
         kernel += max(0, -after)
@@ -83,13 +97,13 @@ def folded(slide: Slide, taken: int, given: int, stagger: int = 0) -> FoldedSlid
         after = max(0, (result - 1) * stride + last + 1 - size)
         if (size - first + after - kernel) // stride + 1 != result:
             return None
-    new = Slide(kernel, stride, 1, -first, after, size, result, slide.transposed)
+    new = Slide(kernel, stride, 1, -first, after, size, result, stamps)
     return FoldedSlide(new, first, taken, given, slide, stagger)
 
 
-def shortest(slide: Slide, taken: int, given: int) -> FoldedSlide | None:
+def shortest(slide: Slide, taken: int, given: int, *, slides: bool = False) -> FoldedSlide | None:
     """`folded` with the stagger that leaves fewest taps, the smallest of these."""
-    found = [folded(slide, taken, given, stagger) for stagger in range(taken)]
+    found = [folded(slide, taken, given, stagger, slides=slides) for stagger in range(taken)]
     return min((how for how in found if how), key=lambda how: how.slide.kernel, default=None)
 
 
@@ -102,19 +116,31 @@ def staggering(channels: int, fold: int, stagger: int) -> Array:
     return taps.reshape(channels * fold, 1, 2)
 
 
-def _meetings(
+def _stamping(
     slide: Slide, taken: int, given: int, stagger: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Every (tap, column of the result, column of the input, folded column) that meet."""
-    if slide.transposed:
-        for tap in range(slide.kernel):
-            for into in range(taken):
-                at = slide.stride * into + tap * slide.dilation - slide.before
-                yield tap, at % given, into, at // given
-        return
+    """Every (tap, column of the result, column of the input, folded column) of a transposed filter
+    that meet, the folded column being that of the result."""
+    assert not stagger
+    for tap in range(slide.kernel):
+        for into in range(taken):
+            at = slide.stride * into + tap * slide.dilation - slide.before
+            yield tap, at % given, into, at // given
+
+
+def _sliding(
+    slide: Slide, taken: int, given: int, stagger: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """The same with the folded column of the input; of a transposed filter a column of the result
+    meets each of its strides' taps alone."""
     for tap in range(slide.kernel):
         for out in range(given):
-            at = slide.stride * out + tap * slide.dilation - slide.before
+            if slide.transposed:
+                at, between = divmod(out + slide.before - tap * slide.dilation, slide.stride)
+                if between:
+                    continue
+            else:
+                at = slide.stride * out + tap * slide.dilation - slide.before
             into = at % taken
             yield tap, out, into, at // taken + (into >= taken - stagger)
 
@@ -133,3 +159,13 @@ def folded_filter(filters: Array, axis: int, how: FoldedSlide) -> Array:
         new[:, out, :, into, ..., at] = moved[..., tap]
     flat = new.reshape(oc * how.given, ic * how.taken, *rest, how.slide.kernel)
     return np.ascontiguousarray(np.moveaxis(flat, -1, 2 + axis))
+
+
+def beside(filters: Array, ways: Sequence[FoldedSlide]) -> Array:
+    """Filters [oc, ic, *kernel] for each of the places that the first dimensions have folded into
+    one, as [places * oc, ic, *kernel]: all outputs of a place one behind the other."""
+    outputs = len(filters)
+    for axis, how in enumerate(ways):
+        filters = folded_filter(filters, axis, how)
+    split = filters.reshape(outputs, -1, *filters.shape[1:])
+    return np.ascontiguousarray(split.swapaxes(0, 1)).reshape(filters.shape)

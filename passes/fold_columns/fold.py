@@ -19,13 +19,13 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.channels import AlongChannels
 from xdsl_tpu.dialects.names import fused_loc, name_loc
 from xdsl_tpu.dialects.weights import Weights, known_weights
-from xdsl_tpu.passes.fold_columns.block_filters import Block, beside
-from xdsl_tpu.passes.fold_columns.building import Folding
+from xdsl_tpu.passes.fold_columns.building import Folding, as_convolution, set_window
 from xdsl_tpu.passes.fold_columns.choice import Folds, Prices, choose_folds, prices_for
 from xdsl_tpu.passes.fold_columns.filters import (
     Array,
     FoldedSlide,
     Slide,
+    beside,
     folded,
     folded_filter,
     shortest,
@@ -39,6 +39,7 @@ from xdsl_tpu.passes.fold_columns.network import (
     in_step,
     is_given,
     network_of,
+    rows_together,
 )
 from xdsl_tpu.passes.graph import rebuilt
 from xdsl_tpu.passes.module_state import State, chip_of, float_format, require_state
@@ -206,7 +207,7 @@ class _Rewriting(Folding[Edge]):
             return False
         if isinstance(op, top.MaxPoolOp):
             self._made[op.output] = {target: self._pool(op, edge, source, target)}
-        elif rows > 1 and isinstance(op, top.ConvOp):
+        elif rows > 1:
             made = self._slide(op, edge, source, target, rows)
             self._made[op.output] = {1: self._unblocked(op.output, made, rows, target)}
         else:
@@ -257,38 +258,38 @@ class _Rewriting(Folding[Edge]):
 
     def _slide(self, op: Sliding, edge: Edge, source: int, target: int, rows: int = 1) -> SSAValue:
         """A filter between folded values; so many rows of its result are channels, too."""
-        how = shortest(edge.slide, source, target)
+        how = shortest(edge.slide, source, target, slides=rows > 1)
         assert how is not None
         x = self._in(op.input, source)
         if how.stagger:
             x = self._staggered(op.input, source, how.stagger)
         operands = [x, self._filter(op, how, rows), self._bias(op, target, rows)]
         shape = list(_folded_shape(shape_of(op.output), target))
-        if rows > 1:
+        element, axis = element_of(op.output), columns_axis(shape_of(op.input)) - 2
+        location = name_loc(f"{required_name(op)}_folded") if target * rows > 1 else op.location
+        down = rows_together(op, rows) if rows > 1 else None
+        if down is None:
+            kinds = [TensorType(element, shape)]
+            new = rebuilt(op, operands=operands, result_types=kinds, location=location)
+        else:
             shape[1:3] = shape[1] * rows, shape[2] // rows
-        new = rebuilt(
-            op,
-            operands=operands,
-            result_types=[TensorType(element_of(op.output), shape)],
-            location=name_loc(f"{required_name(op)}_folded") if target * rows > 1 else None,
-        )
-        _set_window(new, how, columns_axis(shape_of(op.input)) - 2)
-        if rows > 1:
-            _see_rows(new, op, rows)
+            new = as_convolution(op, operands, TensorType(element, shape), location)
+            set_window(new, down, 0)
+        set_window(new, how, axis)
         return self._builder.insert(new).results[0]
 
     def _filter(self, op: Sliding, how: FoldedSlide, rows: int) -> SSAValue:
         axis = columns_axis(shape_of(op.input)) - 2
         oc, ic, *kernel = shape_of(op.filter)
         kernel[axis] = how.slide.kernel
-        strides, block = ints(op.strides), Block(rows, 1)
-        if rows > 1:
-            kernel[0] += (rows - 1) * strides[0]
+        down = rows_together(op, rows) if rows > 1 else None
+        if down is not None:
+            kernel[0] = down.slide.kernel
         shape = (oc * how.given * rows, ic * how.taken, *kernel)
 
         def filters(data: Array) -> Array:
             columns = folded_filter(data, axis, how)
-            return beside(columns, strides, block) if rows > 1 else columns
+            return beside(columns, [down]) if down is not None else columns
 
         return self._weight(op, op.filter, "filter", shape, filters)
 
@@ -356,30 +357,3 @@ def _folded_shape(shape: Sequence[int], fold: int) -> tuple[int, ...]:
 
 def _folded_type(value: SSAValue, fold: int) -> TensorType[Any]:
     return TensorType(element_of(value), _folded_shape(shape_of(value), fold))
-
-
-def _see_rows(op: Sliding, old: Sliding, rows: int) -> None:
-    """Let windows see what so many rows of the result of another op see."""
-    (kernel, *others), (stride, *_) = ints(op.kernel_shape), ints(old.strides)
-    window, pads = old.windows()[0], list(ints(op.pads))
-    size, count = shape_of(old.input)[2], shape_of(old.output)[2]
-    op.kernel_shape = I64_ARRAY.encode([kernel + (rows - 1) * stride, *others])
-    op.strides = I64_ARRAY.encode([rows * stride, *ints(op.strides)[1:]])
-    pads[2] = max(0, (count - 1) * stride + window.extent - window.before - size)
-    op.pads = I64_ARRAY.encode(pads)
-
-
-def _set_window(op: Sliding, how: FoldedSlide, axis: int) -> None:
-    """Write the folded window of one dimension."""
-    slide, rank = how.slide, len(op.kernel_shape)
-
-    def with_entry(values: Sequence[int], place: int, entry: int) -> Any:
-        return I64_ARRAY.encode([entry if i == place else v for i, v in enumerate(values)])
-
-    op.kernel_shape = with_entry(ints(op.kernel_shape), axis, slide.kernel)
-    op.strides = with_entry(ints(op.strides), axis, slide.stride)
-    op.dilations = with_entry(ints(op.dilations or ()) or (1,) * rank, axis, 1)
-    pads = with_entry(ints(op.pads) or (0,) * 2 * rank, axis, slide.before)
-    op.pads = with_entry(ints(pads), rank + axis, slide.after)
-    if isinstance(op, top.DeconvOp):
-        op.output_padding = with_entry(ints(op.output_padding or ()) or (0,) * rank, axis, 0)

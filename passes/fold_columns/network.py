@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.base import is_none, is_ranked_tensor
 from xdsl_tpu.dialects.interfaces.channels import AlongChannels, ChannelAlike
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.traits import SupportElementwise
-from xdsl_tpu.passes.fold_columns.filters import Slide
+from xdsl_tpu.passes.fold_columns.filters import FoldedSlide, Slide, folded
 from xdsl_tpu.passes.joined_sets import JoinedSets
 from xdsl_tpu.passes.tensors import is_weight, number_type, shape_of
 
@@ -142,6 +142,12 @@ def slide_of(op: Sliding) -> Slide | None:
     window = op.windows()[axis - 2]
     if isinstance(op, top.ConvOp) and 1 < window.extent <= window.stride:
         return None  # patches that do not overlap are rows of a product
+    return slide_along(op, axis)
+
+
+def slide_along(op: Sliding, axis: int) -> Slide:
+    """How the op's filter goes over one dimension of its input."""
+    window = op.windows()[axis - 2]
     return Slide(
         ints(op.kernel_shape)[axis - 2],
         window.stride,
@@ -152,6 +158,12 @@ def slide_of(op: Sliding) -> Slide | None:
         shape_of(op.output)[axis],
         isinstance(op, top.DeconvOp),
     )
+
+
+def rows_together(op: Sliding, rows: int) -> FoldedSlide | None:
+    """How the op's filter goes over its input so that so many rows of the result are one; None when
+    it does not."""
+    return folded(slide_along(op, 2), 1, rows, slides=True)
 
 
 def pool_of(op: top.MaxPoolOp) -> Slide | None:

@@ -117,6 +117,49 @@ def test_left_alone(window: dict[str, Any]) -> None:
     assert kinds(assert_same_numbers(last(**window), PASS)) == ["Relu", "Conv", "Abs"]
 
 
+def transposed(outputs: int, **window: Any) -> ModuleOp:
+    """An image of many channels, and a transposed filter."""
+    net = Net()
+    how: dict[str, Any] = {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [0, 0, 0, 0]}
+    how |= window
+    x = net.op(top.ReluOp, "x", (net.input("i", 2, 64, 24, 32),))
+    tables = net.weight("w", outputs, 64, *how["kernel_shape"]), net.weight("b", outputs)
+    return net.module(net.op(top.AbsOp, "z", (net.op(top.DeconvOp, "y", (x, *tables), **how),)))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "window", "kernel"),
+    [
+        (96, {}, (1, 1)),
+        (32, {"kernel_shape": [4, 4], "pads": [1, 1, 1, 1], "do_relu": True}, (3, 3)),
+        (64, {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "output_padding": [1, 1]}, (2, 2)),
+        (64, {"kernel_shape": [2, 5], "pads": [0, 2, 0, 2], "strides": [2, 1]}, (1, 5)),
+    ],
+)
+def test_strides_of_a_transposed_convolution_are_blocks(
+    outputs: int, window: dict[str, Any], kernel: tuple[int, int]
+) -> None:
+    after = assert_same_numbers(transposed(outputs, **window), PASS, tolerance=1e-4)
+    assert kinds(after) == ["Relu", "Conv", "Abs", "Depth2Space"]
+    (conv,) = ops_of(after, top.ConvOp)
+    assert (ints(conv.kernel_shape), ints(conv.strides)) == (kernel, (1, 1))
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        {"strides": [1, 1], "kernel_shape": [3, 3]},
+        {"dilations": [2, 2], "kernel_shape": [3, 3]},
+        {"pads": [1, 0, 0, 0]},
+    ],
+    ids=str,
+)
+def test_transposed_convolutions_left_alone(window: dict[str, Any]) -> None:
+    """No zeros to multiply, taps that are apart, sizes that are no whole strides."""
+    after = assert_same_numbers(transposed(64, **window), PASS)
+    assert kinds(after) == ["Relu", "Deconv", "Abs"]
+
+
 def test_left_to_columns_that_are_folded_already() -> None:
     net = Net()
     x = net.input("i", 1, 8, 32, 256)

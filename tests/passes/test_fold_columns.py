@@ -1,6 +1,7 @@
 """Folding columns into channels: the filters, the choice, and that networks compute the same."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,30 @@ def test_a_folded_filter_computes_the_same(slide: Slide, taken: int, given: int)
         moved = staggered(fold(x, taken), taken, stagger)
         found = slid(moved, folded_filter(filters, 0, how), how.slide)
         np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("slide", "taken", "given"),
+    [
+        (Slide(9, 2, 1, 4, 3, 12, 24, True), 1, 8),
+        (Slide(9, 2, 1, 4, 3, 12, 24, True), 3, 12),
+        (Slide(4, 2, 1, 1, 1, 12, 24, True), 1, 2),
+        (Slide(2, 2, 1, 0, 0, 6, 12, True), 2, 4),
+        (Slide(3, 2, 2, 2, 1, 12, 24, True), 2, 8),
+        (Slide(2, 3, 1, 0, 0, 8, 24, True), 1, 6),
+    ],
+)
+def test_a_transposed_filter_slides_over_its_input_too(
+    slide: Slide, taken: int, given: int
+) -> None:
+    rng = np.random.default_rng(3)
+    x, filters = rng.standard_normal((2, slide.size)), rng.standard_normal((3, 2, slide.kernel))
+    how = folded(slide, taken, given, slides=True)
+    assert how is not None
+    assert not how.slide.transposed
+    found = slid(fold(x, taken), folded_filter(filters, 0, how), how.slide)
+    np.testing.assert_allclose(found, fold(slid(x, filters, slide), given), atol=1e-12)
+    assert folded(replace(slide, stride=5), taken, given, slides=True) is None
 
 
 @pytest.mark.parametrize(
@@ -243,6 +268,30 @@ def test_rows_become_channels_where_a_result_is_unfolded(
     conv = ops_of(after, top.ConvOp)[-1]
     assert ints(conv.strides)[0] == stride * rows
     assert shape_of(conv.output)[2] == -(-height // stride) // rows
+
+
+def test_rows_of_a_transposed_convolution_become_channels() -> None:
+    """One output of several columns, and rows of whole strides."""
+    net = Net()
+    window: dict[str, Any] = {"kernel_shape": (3, 3), "pads": (1,) * 4, "strides": (1, 1)}
+    x = net.input("i", 1, 12, 32, 64)
+    for name in ("a", "b", "c", "d"):
+        weights = net.weight(f"{name}_w", 12, 12, 3, 3), net.weight(f"{name}_b", 12)
+        x = net.op(top.TanhOp, f"{name}_t", (net.op(top.ConvOp, name, (x, *weights), **window),))
+    last = net.op(
+        top.DeconvOp,
+        "z",
+        (x, net.weight("v", 1, 12, 9, 9), net.weight("c", 1)),
+        kernel_shape=(9, 9),
+        strides=(2, 2),
+        pads=(4, 4, 4, 4),
+        output_padding=(1, 1),
+    )
+    after = assert_same_numbers(net.module(last), "fold-columns", tolerance=1e-4)
+    assert "Deconv" not in kinds(after)
+    conv = ops_of(after, top.ConvOp)[-1]
+    assert shape_of(conv.output)[1] >= 32
+    assert ints(conv.strides)[0] == 32 // shape_of(conv.output)[2]
 
 
 def test_functions_that_take_long_count_more() -> None:

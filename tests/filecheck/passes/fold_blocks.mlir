@@ -94,3 +94,24 @@ module @enough attributes {module.state = "TOP_F32", module.mode = "F16"} {
     return %1, %2 : tensor<1x97x80x80xf32>, tensor<1x80x80x80xf32>
   }
 }
+
+// -----
+
+// The four pixels that each of the input makes are computed by points; an odd number of rows has no
+// such blocks.
+// CHECK-LABEL: module @transposed
+// CHECK: [[X:%.+]] = "top.Input"
+// CHECK: [[A:%.+]] = "top.Conv"([[X]], {{.*}}kernel_shape = [1, 1], pads = [0, 0, 0, 0]{{.*}}strides = [1, 1]{{.*}} -> tensor<1x256x32x32xf32>
+// CHECK-NEXT: [[Y:%.+]] = "top.Depth2Space"([[A]]) {{.*}} -> tensor<1x64x64x64xf32>
+// CHECK: [[Z:%.+]] = "top.Deconv"([[X]]
+// CHECK-NEXT: return [[Y]], [[Z]]
+module @transposed attributes {module.state = "TOP_F32", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x64x32x32xf32>) -> (tensor<1x64x64x64xf32>, tensor<1x64x63x64xf32>) {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x64x32x32xf32>) -> tensor<1x64x32x32xf32> loc("x")
+    %w = "top.Weight"() : () -> tensor<64x64x2x2xf32> loc("w")
+    %1 = "top.Deconv"(%0, %w, %n) {kernel_shape = [2, 2], pads = [0, 0, 0, 0], strides = [2, 2]} : (tensor<1x64x32x32xf32>, tensor<64x64x2x2xf32>, none) -> tensor<1x64x64x64xf32> loc("y")
+    %2 = "top.Deconv"(%0, %w, %n) {kernel_shape = [2, 2], pads = [1, 0, 0, 0], strides = [2, 2]} : (tensor<1x64x32x32xf32>, tensor<64x64x2x2xf32>, none) -> tensor<1x64x63x64xf32> loc("z")
+    return %1, %2 : tensor<1x64x64x64xf32>, tensor<1x64x63x64xf32>
+  }
+}
