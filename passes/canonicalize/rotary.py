@@ -46,7 +46,8 @@ class RotaryEmbedding(RewritePattern):
         Mul     1x3x256x64 by 1x1x256x64           ->   Permute  1x3x256x64
         Add     1x3x256x64
 
-    Turned is (-second half, first half) of a row, or (-odd, even) of each pair. Sine and cosine are
+    Turned is (-second half, first half) of a row, or (-odd, even) of each pair, taken of the row or
+    of one with an axis for them. Sine and cosine are
     weights, or computed: a step of a decoder is given its positions. Tokens in front that are left
     as they are, and joined with the others behind, turn by an angle of 0, if all are known.
     """
@@ -175,10 +176,16 @@ def _mode(turned: SSAValue, x: SSAValue) -> str | None:
     joined = None if flat is None else producer(flat.input, top.ConcatOp)
     if joined is None or len(joined.inputs) != 2 or not has_shapes(joined.output):
         return None
-    pairs = (*shape_of(x)[:-1], size // 2, 2)
-    if shape_of(joined.output) != pairs or joined.axis.value.data % 5 != 4:
+    *outer, first, second = shape_of(joined.output)
+    if tuple(outer) != shape_of(x)[:-1] or {first, second} != {size // 2, 2}:
         return None
-    return "interleaved_pairs" if _are_parts(joined, x, ((1, 2), (0, 2))) else None
+    axis = joined.axis.value.data % 5
+    if (second, axis) == (2, 4) and _are_parts(joined, x, ((1, 2), (0, 2))):
+        return "interleaved_pairs"
+    halves = (size // 2, 1), (0, 1)
+    if (first, axis) == (2, 3) and _are_parts(joined, x, halves):
+        return "contiguous_halves"
+    return None
 
 
 def _are_parts(
@@ -188,22 +195,38 @@ def _are_parts(
     negative = producer(_unshaped(joined.inputs[0]), top.MulConstOp)
     if negative is None or negative.const_val.value.data != -1 or has_relu(negative):
         return False
-    values = negative.input, _unshaped(joined.inputs[1])
+    values = negative.input, joined.inputs[1]
     return all(_is_part(value, x, *part) for value, part in zip(values, parts, strict=True))
 
 
 def _unshaped(value: SSAValue) -> SSAValue:
-    op = value.owner
-    return op.operands[0] if isinstance(op, top.UnsqueezeOp | top.ReshapeOp) else value
+    """A value whose elements are the same ones in the same order, before all changes of shape."""
+    while isinstance(value.owner, top.UnsqueezeOp | top.SqueezeOp | top.ReshapeOp):
+        value = value.owner.operands[0]
+    return value
 
 
 def _is_part(value: SSAValue, x: SSAValue, first: int, step: int) -> bool:
-    part = producer(value, top.SliceOp)
-    if part is None or part.input is not x or not is_static(part):
+    part = producer(_unshaped(value), top.SliceOp)
+    if part is None or not is_static(part) or not has_shapes(part.input):
         return False
-    *others, last = part.cuts()
-    whole = all(c.count == size for c, size in zip(others, shape_of(x)[:-1], strict=True))
-    return whole and (last.first, last.count, last.step) == (first, shape_of(x)[-1] // 2, step)
+    if _unshaped(part.input) is not _unshaped(x):
+        return False
+    size, shape, cuts = shape_of(x)[-1], shape_of(part.input), part.cuts()
+    split = 1 if shape[-1] == size else 2
+    if shape[:-split] != shape_of(x)[:-1]:
+        return False
+    if any(c.count != n for c, n in zip(cuts[:-split], shape[:-split], strict=True)):
+        return False
+    cut = cuts[-1]
+    if split == 1:
+        return (cut.first, cut.count, cut.step) == (first, size // 2, step)
+    if shape[-2:] == (size // 2, 2) and step == 2:  # a row of pairs
+        return cuts[-2].count == size // 2 and (cut.first, cut.count) == (first, 1)
+    if shape[-2:] == (2, size // 2) and step == 1:  # a row of halves
+        half = cuts[-2]
+        return cut.count == size // 2 and (half.first * cut.count, half.count) == (first, 1)
+    return False
 
 
 def _with_first_tokens(op: top.AddOp, x: SSAValue, axis: int) -> _Place:

@@ -58,6 +58,42 @@ def test_all_tokens(paired: bool) -> None:
     assert kinds(after) == ["Abs", "Permute", "Rope", "Permute"]
 
 
+def unbound(net: Net, x: SSAValue, paired: bool, swapped: bool = False) -> SSAValue:
+    """Turned by way of an axis for the two elements of a pair, or the two halves."""
+    axis = 4 if paired else 3
+    split = [1, HEADS, TOKENS, SIZE // 2, 2] if paired else [1, HEADS, TOKENS, 2, SIZE // 2]
+    apart = net.op(top.ReshapeOp, "split", (x,), shape=split)
+    parts: list[SSAValue] = []
+    for name, first in (("first", 0), ("second", 1)):
+        options = {
+            "offset": [first if a == axis else 0 for a in range(5)],
+            "ends": [first + 1 if a == axis else 1 << 30 for a in range(5)],
+            "steps": [1] * 5,
+        }
+        one = net.op(top.SliceOp, name, (apart, net.none, net.none, net.none), axes=[], **options)
+        parts.append(net.op(top.SqueezeOp, f"{name}_s", (one,), axes=[axis]))
+    even, odd = reversed(parts) if swapped else parts
+    negative = net.op(top.MulConstOp, "negative", (odd,), const_val=-1.0)
+    ends = [
+        net.op(top.UnsqueezeOp, f"u{i}", (v,), axes=[axis]) for i, v in enumerate((negative, even))
+    ]
+    both = net.op(top.ConcatOp, "both", ends, axis=axis)
+    return net.op(top.ReshapeOp, "turned", (both,), shape=[1, HEADS, TOKENS, SIZE])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("paired", [True, False])
+def test_pairs_and_halves_with_an_axis_of_their_own(paired: bool, swapped: bool) -> None:
+    """The other one of each pair negated is no rotation by these angles."""
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 1, HEADS, TOKENS, SIZE),))
+    angles = net.weight("cos", 1, 1, TOKENS, SIZE), net.weight("sin", 1, 1, TOKENS, SIZE)
+    module = net.module(joined(net, x, angles, unbound(net, x, paired, swapped)))
+    after = assert_same_numbers(module, CANONICALIZE)
+    modes = [rope.rope_mode.data for rope in ops_of(after, top.RopeOp)]
+    assert modes == ([] if swapped else ["interleaved_pairs" if paired else "contiguous_halves"])
+
+
 def computed(batch: int, angles: int) -> ModuleOp:
     """Halves of rows turned by angles that are computed of an input."""
     net = Net()

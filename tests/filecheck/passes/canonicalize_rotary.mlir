@@ -95,3 +95,53 @@ func.func @one_for_two(%arg_x: tensor<2x3x2x4xf32>, %arg_p: tensor<1x1x2x4xf32>)
 // CHECK-LABEL: func.func @one_for_two
 // CHECK-NOT: top.Rope
 // CHECK: "top.Add"
+
+// -----
+
+// Pairs that have an axis of their own.
+func.func @unbound(%arg_x: tensor<1x3x2x4xf32>, %arg_p: tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("x")
+  %p = "top.Input"(%arg_p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("p")
+  %c = "top.Cos"(%p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("c")
+  %s = "top.Sin"(%p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("s")
+  %a = "top.Mul"(%x, %c) : (tensor<1x3x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> loc("a")
+  %q = "top.Reshape"(%x) {shape = [1, 3, 2, 2, 2]} : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x2x2xf32> loc("q")
+  %h1 = "top.Slice"(%q, %none, %none, %none) {offset = [0, 0, 0, 0, 1], ends = [1, 3, 2, 2, 2], steps = [1, 1, 1, 1, 1], axes = []} : (tensor<1x3x2x2x2xf32>, none, none, none) -> tensor<1x3x2x2x1xf32> loc("h1")
+  %n = "top.MulConst"(%h1) {const_val = -1.0 : f64} : (tensor<1x3x2x2x1xf32>) -> tensor<1x3x2x2x1xf32> loc("n")
+  %h0 = "top.Slice"(%q, %none, %none, %none) {offset = [0, 0, 0, 0, 0], ends = [1, 3, 2, 2, 1], steps = [1, 1, 1, 1, 1], axes = []} : (tensor<1x3x2x2x2xf32>, none, none, none) -> tensor<1x3x2x2x1xf32> loc("h0")
+  %u = "top.Concat"(%n, %h0) {axis = 4 : si32} : (tensor<1x3x2x2x1xf32>, tensor<1x3x2x2x1xf32>) -> tensor<1x3x2x2x2xf32> loc("u")
+  %t = "top.Reshape"(%u) {shape = [1, 3, 2, 4]} : (tensor<1x3x2x2x2xf32>) -> tensor<1x3x2x4xf32> loc("t")
+  %b = "top.Mul"(%t, %s) : (tensor<1x3x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> loc("b")
+  %y = "top.Add"(%a, %b) : (tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("y")
+  return %y : tensor<1x3x2x4xf32>
+}
+
+// CHECK-LABEL: func.func @unbound
+// CHECK: "top.Rope"({{.*}}rope_mode = "interleaved_pairs"{{.*}} : (tensor<1x2x3x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>)
+// CHECK-NOT: top.Add
+
+// -----
+
+// The even one of each pair is negated, and stays in front.
+func.func @even_negated(%arg_x: tensor<1x3x2x4xf32>, %arg_p: tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("x")
+  %p = "top.Input"(%arg_p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("p")
+  %c = "top.Cos"(%p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("c")
+  %s = "top.Sin"(%p) : (tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> loc("s")
+  %a = "top.Mul"(%x, %c) : (tensor<1x3x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> loc("a")
+  %q = "top.Reshape"(%x) {shape = [1, 3, 2, 2, 2]} : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x2x2xf32> loc("q")
+  %h1 = "top.Slice"(%q, %none, %none, %none) {offset = [0, 0, 0, 0, 0], ends = [1, 3, 2, 2, 1], steps = [1, 1, 1, 1, 1], axes = []} : (tensor<1x3x2x2x2xf32>, none, none, none) -> tensor<1x3x2x2x1xf32> loc("h1")
+  %n = "top.MulConst"(%h1) {const_val = -1.0 : f64} : (tensor<1x3x2x2x1xf32>) -> tensor<1x3x2x2x1xf32> loc("n")
+  %h0 = "top.Slice"(%q, %none, %none, %none) {offset = [0, 0, 0, 0, 1], ends = [1, 3, 2, 2, 2], steps = [1, 1, 1, 1, 1], axes = []} : (tensor<1x3x2x2x2xf32>, none, none, none) -> tensor<1x3x2x2x1xf32> loc("h0")
+  %u = "top.Concat"(%n, %h0) {axis = 4 : si32} : (tensor<1x3x2x2x1xf32>, tensor<1x3x2x2x1xf32>) -> tensor<1x3x2x2x2xf32> loc("u")
+  %t = "top.Reshape"(%u) {shape = [1, 3, 2, 4]} : (tensor<1x3x2x2x2xf32>) -> tensor<1x3x2x4xf32> loc("t")
+  %b = "top.Mul"(%t, %s) : (tensor<1x3x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<1x3x2x4xf32> loc("b")
+  %y = "top.Add"(%a, %b) : (tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("y")
+  return %y : tensor<1x3x2x4xf32>
+}
+
+// CHECK-LABEL: func.func @even_negated
+// CHECK-NOT: top.Rope
+// CHECK: "top.Add"
