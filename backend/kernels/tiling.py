@@ -40,6 +40,19 @@ def steps_of(total: int, unit: int = 1) -> tuple[int, ...]:
     return tuple(sorted({min(size, total) for size in sizes}, reverse=True))
 
 
+def halved(steps: Sequence[int], unit: int) -> list[int]:
+    """Of sizes, largest first, those that are each about half the one before, and the last one.
+
+    >>> halved(steps_of(200, 64), 64)
+    [200, 128, 64]
+    """
+    found = [steps[0]]
+    for step in steps[1:]:
+        if 2 * step <= found[-1] + unit or step == steps[-1] < found[-1]:
+            found.append(step)
+    return found
+
+
 def chunks_of(total: int, unit: int) -> Iterator[int]:
     """Sizes of chunks of `total`, by growing numbers of chunks that are alike in whole units."""
     units, before = ceil_div(total, unit), 0

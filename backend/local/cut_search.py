@@ -4,17 +4,14 @@ from functools import lru_cache
 from itertools import product
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.tiling import steps_of
+from xdsl_tpu.backend.kernels.tiling import halved, steps_of
 from xdsl_tpu.backend.local.cut_price import Choice, price_of
 from xdsl_tpu.backend.local.cuts import CUT, KIND, Way, cut_into
 from xdsl_tpu.backend.local.problem import Problem
-from xdsl_tpu.backend.local.product_cuts import cheapest_product
+from xdsl_tpu.backend.local.product_cuts import WORSE, cheapest_product
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, LocalGen, MergesTaps
-
-WORSE = 1.1
-"""Fewer rows are not looked at once some take this many times the best."""
 
 GAIN = 0.995
 """Nor fewer channels or images with all their rows once some take more than this share of what
@@ -91,10 +88,4 @@ def _steps(op: LocalGen, axis: Axis, size: int, chip: Chip) -> list[int]:
         return [size]
     unit = chip.lanes if axis == "c" else 1
     steps = steps_of(size, unit)
-    if axis == "h":
-        return list(steps)
-    found = [size]
-    for step in steps[1:]:
-        if 2 * step <= found[-1] + unit or step == steps[-1] < found[-1]:
-            found.append(step)
-    return found
+    return list(steps) if axis == "h" else halved(steps, unit)
