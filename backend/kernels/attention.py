@@ -11,7 +11,6 @@ from xdsl_tpu.backend.kernels.attention_plan import (
     Mix,
     Problem,
     Step,
-    Tiling,
 )
 from xdsl_tpu.backend.kernels.attention_tiles import Layer
 from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, pipelined, where
@@ -36,13 +35,20 @@ def attention(context: KernelContext, op: Operation) -> None:
     """
     assert isinstance(op, tpu.FAttentionOp)
     problem = describe(context, op)
-    tiling = choose(problem, context.chip)
+    tiling = choose(problem, context.chip, _Streamed)
     if tiling is None:
         raise DoesNotFit(
             f"{where(op)}: one row of queries and 64 keys of {problem.k.columns} elements do not "
             f"fit the local memory of {context.chip.name}"
         )
-    _Streamed(context, problem, tiling).run()
+    layer = _Streamed(context.emitter, context.memory(), problem, tiling)
+    layer.prepare()
+    pipelined(
+        layer.steps,
+        lambda step, _: layer.load(step),
+        lambda step, _: layer.compute(step),
+        lambda step, _: layer.store(step),
+    )
 
 
 def describe(context: KernelContext, op: "tpu.FAttentionOp") -> Problem:
@@ -102,19 +108,6 @@ def _mask(value: DdrValue, full: Shape4, place: str) -> Mask:
 class _Streamed(Layer):
     """Tiles that come from DDR and go there: a step is loaded while the one before is computed."""
 
-    def __init__(self, context: KernelContext, problem: Problem, tiling: Tiling) -> None:
-        super().__init__(context.emitter, context.memory(), problem, tiling)
-
-    def run(self) -> None:
-        """Emit everything; loads of the next step stand before the store of the one before."""
-        self.prepare()
-        pipelined(
-            self.steps,
-            lambda step, _: self._load(step),
-            lambda step, _: self.compute(step),
-            lambda step, _: self._store(step),
-        )
-
     def queries(self, step: Step) -> LocalTensor:
         return self._dense(self._at.q[step.q_slot], self._rows(self.problem.q, step))
 
@@ -147,7 +140,7 @@ class _Streamed(Layer):
     def _dense(self, address: int, source: GlobalTensor) -> LocalTensor:
         return aligned(self.chip, address, source.shape, source.dtype)
 
-    def _load(self, step: Step) -> None:
+    def load(self, step: Step) -> None:
         """Keys and values unless they are there, queries, and the mask."""
         p, e = self.problem, self.e
         if step.load_kv:
@@ -163,7 +156,7 @@ class _Streamed(Layer):
             else:
                 e.load_broadcast(self.mask(step), source)
 
-    def _store(self, step: Step) -> None:
+    def store(self, step: Step) -> None:
         """Finished rows."""
         if step.last:
             put(self.e, self._rows(self.problem.out, step), self.result(step))

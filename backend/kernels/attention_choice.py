@@ -1,38 +1,43 @@
-"""Which tiling of a fused attention is done first."""
+"""Which tiling of a fused attention is done first, by the cycles of its commands."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.attention_plan import Problem, Step, Tiling, room_bytes, steps
-from xdsl_tpu.backend.kernels.sequences.score_rows import scores_cycles
-from xdsl_tpu.backend.kernels.tiling import Piece, pipeline_cycles
-from xdsl_tpu.backend.kernels.transfer import load_cycles, store_cycles
-from xdsl_tpu.backend.tensor import DType, GlobalTensor, aligned, ceil_div
+from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.attention_plan import Problem, Step, Tiling, room_bytes
+from xdsl_tpu.backend.kernels.attention_tiles import Layer
+from xdsl_tpu.backend.kernels.support import LocalMemory
+from xdsl_tpu.backend.kernels.tiling import pipeline_cycles
+from xdsl_tpu.backend.local.dry import DryEmitter
+
+Make = Callable[[Emitter, LocalMemory, Problem, Tiling], Layer]
+"""The tiles of an attention, with its operands in DDR or in local memory."""
 
 
-def choose(problem: Problem, chip: Chip) -> Tiling | None:
+@lru_cache(maxsize=256)
+def choose(problem: Problem, chip: Chip, make: Make) -> Tiling | None:
     """The tiling that should be done first; None when not even the smallest fits."""
-    priced = [(estimate(problem, one, chip), one) for one in _candidates(problem, chip)]
+    priced = [(_cycles(problem, one, chip, make), one) for one in _candidates(problem, chip)]
     return min(priced, key=lambda pair: pair[0], default=(0, None))[1]
 
 
 HALF = 2
 """What is computed of values that stay in local memory may take this part of it."""
 
-AS_FAST = 1.02
+AS_FAST = 1.005
 """Of two tilings the smaller one is better unless it takes this many times as long."""
 
 
 @lru_cache(maxsize=256)
-def choose_small(problem: Problem, chip: Chip) -> Tiling | None:
+def choose_small(problem: Problem, chip: Chip, make: Make) -> Tiling | None:
     """The tiling that takes the least memory of those that are about the fastest; None when no
     tiling fits what operands leave of local memory."""
     priced: list[tuple[float, int, Tiling]] = []
     for tiling in _candidates(problem, chip):
         size = room_bytes(problem, tiling, chip)
         if size is not None and HALF * size <= chip.local_bytes:
-            priced.append((estimate(problem, tiling, chip), size, tiling))
+            priced.append((_cycles(problem, tiling, chip, make), size, tiling))
     if not priced:
         return None
     enough = AS_FAST * min(cycles for cycles, *_ in priced)
@@ -73,57 +78,25 @@ def _candidates(problem: Problem, chip: Chip) -> Iterator[Tiling]:
             return
 
 
-_MOST_STEPS = 64
+def _cycles(problem: Problem, tiling: Tiling, chip: Chip, make: Make) -> float:
+    """What all steps take, by the commands of one of each kind."""
+    layer = make(DryEmitter(chip), LocalMemory(chip), problem, tiling)
+    known: dict[object, tuple[int, int, int]] = {}
 
+    def dry(part: Callable[[Step], None], step: Step) -> DryEmitter:
+        layer.e = emitter = DryEmitter(chip)
+        part(step)
+        return emitter
 
-def estimate(problem: Problem, tiling: Tiling, chip: Chip) -> float:
-    """Cycles of all tiles, by the costs of the first ones."""
-    every = list(steps(problem, tiling, chip.lanes))
-    per = ceil_div(len(every), problem.q.batches * ceil_div(problem.k.heads, tiling.heads))
-    some = every[: max(_MOST_STEPS, min(per, 4 * _MOST_STEPS))]
-    costs = [_cost(problem, tiling, step, chip) for step in some]
-    return pipeline_cycles(costs, len(every))
+    def cycles(step: Step) -> tuple[int, int, int]:
+        parts = step.heads, step.rows, step.block, step.keys, step.masked
+        kind = step.first, step.last, step.load_kv, *(part.size for part in parts)
+        if kind not in known:
+            known[kind] = (
+                dry(layer.load, step).gdma_cycles,
+                dry(layer.compute, step).tiu_cycles,
+                dry(layer.store, step).gdma_cycles,
+            )
+        return known[kind]
 
-
-def _cost(problem: Problem, tiling: Tiling, step: Step, chip: Chip) -> tuple[int, int, int]:
-    queries = Piece(step.heads.start * problem.group, step.heads.size * problem.group)
-    place = step.batch, step.rows, queries, chip.lanes
-    if problem.held:
-        return 0, _compute(problem, tiling, step, chip), 0
-    load = _load(problem.streamed(problem.q, *place), chip) if step.first else 0
-    if step.load_kv:
-        load += _load(problem.k.tile(step.batch, step.block, step.heads), chip)
-        load += _load(problem.v.tile(step.batch, step.block, step.heads), chip)
-    if problem.mask is not None and step.masked.size:
-        load += _load(problem.mask.tile(step.batch, queries, step.rows, step.masked), chip)
-    target = problem.streamed(problem.out, *place)
-    local = aligned(chip, 0, target.shape, target.dtype)
-    store = store_cycles(target, local, chip) if step.last else 0
-    return load, _compute(problem, tiling, step, chip), store
-
-
-def _load(source: GlobalTensor, chip: Chip) -> int:
-    return load_cycles(aligned(chip, 0, source.shape, source.dtype), source, chip)
-
-
-def _compute(problem: Problem, tiling: Tiling, step: Step, chip: Chip) -> int:
-    size = problem.dtype.bytes
-    groups = ceil_div(step.rows.size, chip.lanes)
-    queries = step.heads.size * problem.group
-    outputs, channels = chip.cube_outputs[size], chip.cube_channels[size]
-    depth, width, keys = problem.k.columns, problem.v.columns, step.keys.size
-    product = ceil_div(keys, outputs) * ceil_div(depth, channels)
-    product += ceil_div(width, outputs) * ceil_div(keys, channels)
-    total = queries * groups * product
-    lines = tiling.together * groups
-    masked = step.masked.size if problem.mask else 0
-    per = scores_cycles(chip, lines, keys, masked, problem.scores, problem.powers)
-    mixes = (problem.mix_scores, problem.scores), (problem.mix_shares, problem.powers)
-    for mix, dtype in mixes:
-        if mix is not None:
-            per += 2 * queries * lines * ceil_div(keys, chip.eu(dtype.bytes))
-    per += lines * 8 * ceil_div(width, chip.eu(DType.F32.bytes)) // 2
-    total += ceil_div(queries, tiling.together) * per
-    if step.load_kv:
-        total += 2 * ceil_div(step.block.size, chip.lanes) * step.heads.size * ceil_div(depth, 32)
-    return total + (queries * groups * ceil_div(depth, 32) if step.first else 0)
+    return pipeline_cycles(map(cycles, layer.steps), len(layer.steps))

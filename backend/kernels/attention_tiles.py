@@ -120,6 +120,14 @@ class Layer(ABC):
             return mask
         return aligned(self.chip, self._at.wide_mask, mask.shape, self._score)
 
+    @abstractmethod
+    def load(self, step: Step) -> None:
+        """Bring what a step needs."""
+
+    @abstractmethod
+    def store(self, step: Step) -> None:
+        """Bring away what is finished."""
+
     def compute(self, step: Step) -> None:
         """Scores, powers, sums."""
         if step.load_kv:
@@ -133,7 +141,8 @@ class Layer(ABC):
                 self.e.cast(mask, self.mask(step))
             self.e.arith(Arith.MAX, mask, mask, _LOWEST_MASK[self._score])
             self.e.arith(Arith.MUL, mask, mask, LOG2_E)
-        for number, heads in enumerate(cut(self.heads(step).size, self.tiling.together)):
+        together = cut(self.heads(step).size, self.tiling.together)
+        for number, heads in self.e.alike(list(enumerate(together))):
             self._heads(step, heads, number)
 
     def _spread_keys(self, step: Step) -> None:
@@ -255,7 +264,7 @@ class Layer(ABC):
         keys = self._at.k_slots
         if kind is F32:
             keys, k_step = self._at.turned, turned_bytes(chip, depth, step.block.size)
-        for index in range(heads.size):
+        for index in self.e.alike(range(heads.size)):
             head = heads.start + index
             left, right = self._at.q_slots + head * q_step, keys + head // p.group * k_step
             target = aligned(chip, out.at(index), (1, *out.shape[1:]), out.dtype)
@@ -327,7 +336,7 @@ class Layer(ABC):
         left_shape = (heads.size, step.rows.size, 1, step.keys.size)
         left = left_slots(chip, powers, left_shape, self._kind)
         which = Keys(step.block, step.keys)
-        for index in range(heads.size):
+        for index in self.e.alike(range(heads.size)):
             head = (heads.start + index) // p.group
             right = base + head * slots.strides[0] * self._kind.bytes
             target = aligned(chip, out.at(index), (1, *out.shape[1:]), F32)

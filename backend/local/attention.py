@@ -1,5 +1,6 @@
 """`tpu.FAttention` in a layer group: queries, keys, values and result stay in local memory."""
 
+from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.attention import mixes_of
 from xdsl_tpu.backend.kernels.attention_choice import choose_small
 from xdsl_tpu.backend.kernels.attention_plan import Heads, Problem, Step, Tiling, room_bytes
@@ -7,7 +8,7 @@ from xdsl_tpu.backend.kernels.attention_tiles import Layer
 from xdsl_tpu.backend.kernels.support import LocalMemory, where
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import LocalContext
-from xdsl_tpu.backend.tensor import LocalTensor, strided
+from xdsl_tpu.backend.tensor import LocalTensor, aligned, strided
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.precision import precision_of
@@ -21,13 +22,15 @@ def attention(context: LocalContext) -> None:
     op = context.op
     assert isinstance(op, tpu.FAttentionOp)
     problem = _describe(context, op)
-    tiling = choose_small(problem, context.chip)
+    tiling = choose_small(problem, context.chip, _Held)
     if tiling is None:
         raise DoesNotFit(f"{where(op)}: no scores of it fit local memory beside its operands")
     size = room_bytes(problem, tiling, context.chip)
     assert size is not None
     start = context.scratch.take(size)
-    layer = _Held(context, problem, tiling, LocalMemory(context.chip, start))
+    memory = LocalMemory(context.chip, start)
+    layer = _Held(context.emitter, memory, problem, tiling)
+    layer.lies = (*(context.operand(index).tensor for index in range(3)), context.out.tensor)
     layer.prepare()
     for step in layer.steps:
         layer.compute(step)
@@ -60,26 +63,34 @@ class _Held(Layer):
     """Tiles that are parts of what is in local memory anyway."""
 
     def __init__(
-        self, context: LocalContext, problem: Problem, tiling: Tiling, memory: LocalMemory
+        self, emitter: Emitter, memory: LocalMemory, problem: Problem, tiling: Tiling
     ) -> None:
-        super().__init__(context.emitter, memory, problem, tiling)
-        self._operands = [context.operand(index).tensor for index in range(3)]
-        self._out = context.out.tensor
+        super().__init__(emitter, memory, problem, tiling)
+        of = problem.q, problem.k, problem.v, problem.out
+        shapes = ((one.batches, one.rows, 1, one.heads * one.columns) for one in of)
+        self.lies = tuple(aligned(self.chip, 0, shape, problem.dtype) for shape in shapes)
+        """Queries, keys, values and result; until it is said elsewhere, all at the beginning."""
 
     def queries(self, step: Step) -> LocalTensor:
-        return self._part(self._operands[0], self.problem.q, step, step.rows)
+        return self._part(self.lies[0], self.problem.q, step, step.rows)
 
     def keys(self, step: Step) -> LocalTensor:
-        return self._part(self._operands[1], self.problem.k, step, step.block)
+        return self._part(self.lies[1], self.problem.k, step, step.block)
 
     def values(self, step: Step) -> LocalTensor:
-        return self._part(self._operands[2], self.problem.v, step, step.block)
+        return self._part(self.lies[2], self.problem.v, step, step.block)
 
     def result(self, step: Step) -> LocalTensor:
-        return self._part(self._out, self.problem.out, step, step.rows)
+        return self._part(self.lies[3], self.problem.out, step, step.rows)
 
     def mask(self, step: Step) -> LocalTensor:
         raise NoKernel(f"a mask of {step.masked.size} keys has no form in local memory")
+
+    def load(self, step: Step) -> None:
+        """Everything is there."""
+
+    def store(self, step: Step) -> None:
+        """The result stays."""
 
     def _part(self, whole: LocalTensor, part: Heads, step: Step, rows: Piece) -> LocalTensor:
         """Some rows, from a lane group on, of the heads of a step."""

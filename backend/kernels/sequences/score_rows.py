@@ -17,7 +17,7 @@ from xdsl_tpu.backend.kernels.sequences.row_set import (
     reduce_rows,
     rests_of,
 )
-from xdsl_tpu.backend.tensor import DType, LocalTensor, align, aligned, ceil_div, strided
+from xdsl_tpu.backend.tensor import DType, LocalTensor, align, aligned, strided
 
 F16, F32, I8 = DType.F16, DType.F32, DType.I8
 
@@ -36,22 +36,6 @@ def scores_bytes(
     sums = lines * chip.eu_bytes
     exponents = align(lines * pitch * dtype.bytes // 2, chip.eu_bytes)
     return full, full, max(full, stages, sums), exponents
-
-
-def scores_cycles(
-    chip: Chip, lines: int, keys: int, masked: int, dtype: DType = F16, powers: DType = F16
-) -> int:
-    """About what a softmax of so many rows costs, its mask included."""
-    eu = chip.eu(dtype.bytes)
-    full = ceil_div(lines * align(keys, eu), eu)
-    sums = lines * ceil_div(keys, eu)
-    mask = 2 * lines * ceil_div(masked, eu)
-    steps = 12 if dtype is F16 else 15
-    both = steps * full
-    if dtype is not powers:
-        narrow = chip.eu(powers.bytes)
-        both = 3 * full + 11 * ceil_div(lines * align(keys, narrow), narrow)
-    return both + full // 8 + sums + mask + 3 * lines + 40 * ceil_div(lines, 16) + 20
 
 
 @dataclass(frozen=True, slots=True)
