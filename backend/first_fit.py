@@ -7,10 +7,11 @@ with it and have their places already; which order is best nobody knows, so seve
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from xdsl_tpu.backend.tensor import align
+from xdsl_tpu.dialects.records import record
 
 Span = tuple[int, int]
 """Bytes [start, end)."""
@@ -24,7 +25,7 @@ Order = tuple[int, ...]
 """Numbers of buffers, those that are placed first in front."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Buffer:
     """`size` bytes in one piece, needed in steps `first` to `last`; first > last wraps around.
 
@@ -50,7 +51,7 @@ class Buffer:
         return (0, self.last), (self.first, end)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Placement:
     """Where every buffer starts (`offsets[i]` bytes for buffer i) and the bytes needed in all."""
 
@@ -96,7 +97,7 @@ Choice = Callable[[Iterator[Span]], int]
 """Which of the gaps a buffer gets: the last one has no end, so that there always is one."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Problem:
     """Buffers with sizes that are multiples of an alignment, and who lives together with whom."""
 

@@ -11,9 +11,10 @@ from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.input_ranges import InputRange
 from xdsl_tpu.dialects.random_masks import RandomMask
+from xdsl_tpu.dialects.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class IoTensor:
     """A network input or output: row-major in DDR at `address`."""
 
@@ -28,7 +29,7 @@ class IoTensor:
         return math.prod(self.shape) * self.dtype.bytes
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Layer:
     """The IR op that a run of commands comes from: its tensor name and op name, and what part of
     the weights that it multiplies by is zero."""

@@ -6,13 +6,14 @@ docs/hardware/machine.md#placement.
 
 import math
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.dialects.records import record
 
 Shape4 = tuple[int, int, int, int]
 """(n, c, h, w)."""
@@ -100,7 +101,7 @@ def ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LocalTensor:
     """A tensor in local memory.
 
@@ -181,7 +182,7 @@ def compact_bytes(chip: Chip, shape: Shape4, dtype: DType) -> int:
     return align(n * ceil_div(c, chip.lanes) * h * w * dtype.bytes, chip.eu_bytes)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GlobalTensor:
     """A tensor in DDR: absolute byte address, element strides for n, c, h, w."""
 

@@ -1,10 +1,11 @@
 """Resizing along one axis, where what many results are made of can be said at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from xdsl_tpu.dialects.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Run:
     """Results start + i * by + k are made at first + i * step, for i < count, k < length <= by."""
 
@@ -24,7 +25,7 @@ class Run:
         expected = self.start + self.count * by, self.first + self.count * step
         if step <= 0 or by < self.length or (start, first) != expected:
             return None
-        return replace(self, count=self.count + 1, by=by, step=step)
+        return Run(self.start, self.first, self.count + 1, self.length, by, step)
 
 
 def runs_of(first: Sequence[int]) -> list[Run]:
@@ -57,13 +58,14 @@ def progressions_of(first: Sequence[int], by: int) -> list[Run]:
     """
     runs: list[Run] = []
     for offset in range(min(by, len(first))):
-        run = Run(offset, first[offset], 1, 1, by, 0)
-        for start in range(offset + by, len(first), by):
-            longer = run.next(start, first[start])
-            if longer is None:
-                runs.append(run)
-                run = Run(start, first[start], 1, 1, by, 0)
-            else:
-                run = longer
-        runs.append(run)
+        values = first[offset::by]
+        start = 0
+        while start < len(values):
+            step, end = 0, start + 1
+            if end < len(values) and values[end] > values[start]:
+                step = values[end] - values[start]
+                while end < len(values) and values[end] - values[end - 1] == step:
+                    end += 1
+            runs.append(Run(offset + start * by, values[start], end - start, 1, by, step))
+            start = end
     return runs

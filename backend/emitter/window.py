@@ -1,15 +1,16 @@
 """Sliding windows, and the part of a tensor that they read."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.tensor import Layout, LocalTensor, align
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Window:
     """A sliding window: kernel and stride (y, x), pads (top, bottom, left, right), dilation, the
     zeros that it sees between neighbouring elements, and the integer that it sees as padding."""
@@ -106,7 +107,7 @@ def _laid_out_alike(part: LocalTensor, chip: Chip) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Piece:
     """Result and operand of a pool, and its tensors (1, c, h, w) of parameters by their names."""
 

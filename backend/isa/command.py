@@ -1,15 +1,15 @@
 """A command, and its bytes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import chain
 
 from xdsl_tpu.backend.isa.forms import Engine, Form
 from xdsl_tpu.backend.isa.instruction import Instruction
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Command:
     """One instruction: a form and the values of its fields (absent fields are zero)."""
 

@@ -5,7 +5,6 @@ some heads, rows and keys. Keys and values stay while the rows of their heads st
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl_tpu.backend.chip import Chip
@@ -23,12 +22,13 @@ from xdsl_tpu.backend.tensor import (
 )
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.precision import Precision
+from xdsl_tpu.dialects.records import record
 
 RANGE_ROWS = 64
 """Rows that one entry of `ranges` stands for."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Heads:
     """Matrices [batches, rows, heads, columns], dense in DDR; [batches, heads, rows, columns] if
     `head_major`."""
@@ -66,7 +66,7 @@ class Heads:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Mask:
     """Numbers added to the scores; a stride of 0 repeats them over batches, heads or rows."""
 
@@ -90,7 +90,7 @@ class Mask:
         return GlobalTensor(self.address + start * self.dtype.bytes, shape, strides, self.dtype)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Mix:
     """New matrices of all heads: of[g] times weights[g][h] summed over g, plus bias[h]."""
 
@@ -104,7 +104,7 @@ class Mix:
         return cls(tuple(rows[:-1]), rows[-1])
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Problem:
     """out[b, :, h] = softmax(scale * q[b, :, h] k[b, :, h / group]^T + mask) v[b, :, h / group].
 
@@ -185,7 +185,7 @@ class Problem:
         return Piece(first, last - first), Piece(begin, min(max(ends), last) - begin)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Tiling:
     """How many heads of keys, rows of queries and keys a tile has, and how many heads of queries
     are computed together."""
@@ -196,7 +196,7 @@ class Tiling:
     together: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Step:
     """One tile: which rows meet which keys, what to load for that, and into which buffers.
 

@@ -10,15 +10,14 @@ image are zero.
                                               kernel 1x4, stride (1, 4)
 """
 
-from dataclasses import dataclass
-
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Window
 from xdsl_tpu.backend.kernels.tiling import Axis, Piece
 from xdsl_tpu.backend.tensor import LocalTensor, aligned, ceil_div
+from xdsl_tpu.dialects.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class View:
     """One axis of an input tile.
 

@@ -39,12 +39,13 @@ from xdsl_tpu.dialects.base import is_integer_attr, is_ranked_tensor
 from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.quant import stored_element
+from xdsl_tpu.dialects.records import record
 
 T = TypeVar("T")
 B = TypeVar("B")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DdrValue:
     """An IR value in DDR: row-major at `address`, any rank, or 4-D with `strides` in elements."""
 
@@ -122,7 +123,7 @@ class Cursor:
         self.next = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ring:
     """Local memory [start, end) that is used in turn, again and again.
 

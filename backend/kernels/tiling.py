@@ -1,18 +1,18 @@
 """Cutting work into tiles: pieces of an axis, windows over an axis, cost."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.tensor import ceil_div
 from xdsl_tpu.dialects.errors import NoKernel
+from xdsl_tpu.dialects.records import record
 
 _PIECES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of pieces tried for an axis."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Piece:
     """Indices [start, start + size) of an axis."""
 
@@ -63,7 +63,7 @@ def chunks_of(total: int, unit: int) -> Iterator[int]:
         before = size
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Axis:
     """A window sliding over one axis: sizes before and after, kernel, stride, pads, dilation.
 

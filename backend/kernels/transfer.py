@@ -8,7 +8,6 @@ channels, is a tensor whose channels lie one behind the other in DDR.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -35,6 +34,7 @@ from xdsl_tpu.backend.timing.gdma_cost import (
     rate_of,
     tensor_cycles,
 )
+from xdsl_tpu.dialects.records import record
 
 _Part: TypeAlias = tuple[LocalTensor, GlobalTensor]
 
@@ -126,7 +126,7 @@ def _cycles(local: LocalTensor, ddr: GlobalTensor, chip: Chip, direction: Direct
     return _way(*as_words(local, ddr), chip, direction).cycles
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Way:
     """The commands of a transfer, all of one form: what they move in local memory and in DDR, and
     their cycles."""

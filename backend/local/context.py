@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple, TypeVar
 
@@ -23,6 +23,7 @@ from xdsl_tpu.backend.tensor import (
 )
 from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.records import record
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ class Form(Enum):
     COEFFICIENTS = "coefficients"  # lane c: of channels c, c + lanes, ..., each part together
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LocalValue:
     """A slice of a tensor in local memory.
 
@@ -172,7 +173,7 @@ class Partial(NamedTuple):
     is_last: bool
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class LocalContext:
     """Passed to a local kernel together with the op it must emit for one slice; `partial` to one
     that can sum in parts (`LocalGen.summed`), `before`, the slice of the result before this one, to

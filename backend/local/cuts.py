@@ -1,7 +1,6 @@
 """A result in parts along n, c, h and w, and what each slice of it needs of the operands."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise, product
 
 from xdsl.dialects.builtin import TensorType
@@ -21,6 +20,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import (
     Part,
     Range,
 )
+from xdsl_tpu.dialects.records import record
 
 KIND = GroupType.NORMAL
 CUT: tuple[Axis, ...] = ("n", "c", "h", "w")
@@ -36,7 +36,7 @@ Place = tuple[int, ...]
 """Numbers, or sizes, of the parts along `LOOPS`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Way:
     """How an op is cut: sizes along `LOOPS`, whether weights are cut, too, the order of the loops,
     and among how many cores the outermost one that is cut is shared first."""
@@ -47,7 +47,7 @@ class Way:
     cores: int = 1
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Cut:
     """Which parts of every value there are along n, c, h and w, and of the sum; sizes along all
     axes.

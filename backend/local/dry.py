@@ -2,7 +2,8 @@
 that only counts.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
@@ -37,6 +38,10 @@ Places = tuple[Sizes, Sizes]
 """Sizes and starts of slices."""
 
 
+_NONE = Program(name="", chip="", quantize="")
+"""The program of emitters that only count, which stays empty."""
+
+
 class DryEmitter(Emitter):
     """Collects commands without the ids and dependencies that a program needs.
 
@@ -44,11 +49,16 @@ class DryEmitter(Emitter):
     """
 
     def __init__(self, chip: Chip) -> None:
-        super().__init__(chip, Program(name="", chip=chip.name, quantize=""))
+        super().__init__(chip, _NONE)
         self._commands: list[tuple[Command, int]] = []
         self._times = 1
         self.local_bytes = 0
         """Of every lane, from the start on, up to where the TIU has written."""
+
+    @contextmanager
+    def layer(self, name: str, op: str, zeros: float = 0.0) -> Generator[None]:
+        """Layers are of programs."""
+        yield
 
     def alike(self, places: Sequence[T]) -> Iterator[T]:
         """The first place, for which commands count as often as there are places."""

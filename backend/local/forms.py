@@ -10,7 +10,6 @@ Three arrangements are decided by looking at the users, so that the DMA does the
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
@@ -18,10 +17,11 @@ from xdsl_tpu.backend.local.context import Form
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, MergesTaps
+from xdsl_tpu.dialects.records import record
 from xdsl_tpu.dialects.tpu.local import is_weight
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Arrangement:
     """The form of a value; `reader` is the op that a MERGED value is for.
 

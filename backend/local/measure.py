@@ -5,7 +5,7 @@ and the cycle model says how long each takes.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from xdsl.ir import Operation, SSAValue
@@ -35,6 +35,7 @@ from xdsl_tpu.backend.tensor import GlobalTensor
 from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, MergesTaps, Ncdhw
+from xdsl_tpu.dialects.records import record
 from xdsl_tpu.dialects.top.packs import PackPlace
 
 USUAL_SCRATCH = 16384
@@ -46,7 +47,7 @@ def from_the_start(value: SSAValue) -> Ncdhw:
     return NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Measured:
     """Scratch bytes per lane and TIU cycles of an op on one slice."""
 
@@ -54,7 +55,7 @@ class Measured:
     cycles: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Moved:
     """GDMA cycles of a Load, and TIU cycles of what it fills itself (the pads of filter taps).
 

@@ -8,7 +8,7 @@ makes these.
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import replace
 from math import inf, prod
 
 from xdsl_tpu.backend.chip import Chip
@@ -23,15 +23,18 @@ from xdsl_tpu.backend.tensor import (
 )
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.records import record
 from xdsl_tpu.dialects.resampling import Run, progressions_of, runs_of
 
 Dims = tuple[str, str, str, str]
 """The dimensions of a command: those of the image, groups of results, and results of a group."""
 
 _found: dict[Hashable, list[tuple[Run, Dims]]] = {}
+_prices: dict[Hashable, int] = {}
+"""Cycles of a run's commands for each number of their first dimension."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Blend:
     """One axis of a tile: the first neighbour of each result, counted from the tile's operand,
     and the row of shares in every lane, if neighbours are blended."""
@@ -40,7 +43,7 @@ class Blend:
     shares: LocalTensor | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Resizing:
     """What an op does to whole images; an axis without `first` stays as it is."""
 
@@ -203,15 +206,9 @@ def _runs(
     """The runs, and the dimensions of their commands, that take the fewest cycles."""
     key = chip, axis, first, out.shape, out.strides, out.dtype, x.strides, blending is None
     if key not in _found:
-        prices: dict[Hashable, float] = {}
 
-        def price(run: Run, dims: Dims) -> float:
-            kind = run.count, run.length, run.by, run.step, dims
-            if kind not in prices:
-                emitter = DryEmitter(chip)
-                _emit(emitter, axis, run, dims, out, x, blending)
-                prices[kind] = emitter.tiu_cycles
-            return prices[kind]
+        def price(run: Run, dims: Dims) -> int:
+            return _price(chip, axis, run, dims, out, x, blending)
 
         apart = range(2, min(_FARTHEST, len(first)) + 1)
         best: tuple[float, list[tuple[Run, Dims]]] = inf, []
@@ -228,6 +225,37 @@ def _runs(
                 best = min(best, (total, found), key=lambda way: (way[0], len(way[1])))
         _found[key] = best[1]
     return _found[key]
+
+
+def _price(
+    chip: Chip,
+    axis: int,
+    run: Run,
+    dims: Dims,
+    out: LocalTensor,
+    x: LocalTensor,
+    blending: Blending | None,
+) -> int:
+    """Cycles of a run's commands. They take as long for each number of their first dimension, which
+    need not be near each other: so images of all heights have their columns priced once, and groups
+    of rows wherever they are."""
+    _, c, h, w = out.shape
+    if dims[0] == "group":
+        one = run.length, out.strides[2:], x.strides[2:], c, w
+        times, run = run.count, Run(run.start, run.first, 1, run.length, run.length, 0)
+    else:
+        one = run.count, run.length, run.by, run.step, out.strides[3], x.strides[3], c, w
+        times = h
+        if dims[0] != "h":
+            one, times = (one, h, out.strides[2], x.strides[2]), 1
+        else:
+            out = replace(out, shape=(1, c, 1, w))
+    key = chip, axis, dims, out.dtype, blending is None, one
+    if key not in _prices:
+        emitter = DryEmitter(chip)
+        _emit(emitter, axis, run, dims, out, x, blending)
+        _prices[key] = emitter.tiu_cycles
+    return times * _prices[key]
 
 
 def _differences(emitter: Emitter, x: LocalTensor, axis: int, scratch: Scratch) -> LocalTensor:

@@ -1,6 +1,6 @@
 """Windows that slide over slices: which part of an operand's slice an output slice reads."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl_tpu.backend.emitter import Emitter, Window
 from xdsl_tpu.backend.kernels.lanes import View, view_columns, view_rows, window_of
@@ -13,6 +13,7 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, MergesTaps, Ncdhw
+from xdsl_tpu.dialects.records import record
 
 
 def merged_views(reader: MergesTaps, start: Ncdhw, sizes: Ncdhw, lanes: int) -> tuple[View, View]:
@@ -44,7 +45,7 @@ def conv_axes(conv: tpu.Conv2DOp, lanes: int) -> tuple[Axis, Axis]:
     return rows, columns
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sliding:
     """A window over the rows and columns of one operand slice, for one output slice."""
 

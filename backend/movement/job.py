@@ -8,14 +8,15 @@ region of two elements; a padded image is a loop over its channels, with rows an
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
+from xdsl_tpu.dialects.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Source:
     """Boxes that read the source of this number."""
 
@@ -23,7 +24,7 @@ class Source:
     boxes: tuple[Box, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Loop:
     """`extent` rounds, `to` elements of the result apart; `at` says how far apart in each part's
     source."""
@@ -33,7 +34,7 @@ class Loop:
     at: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Part:
     """What one round takes from a source: elements at `to` in the region, from `at` on there."""
 
@@ -48,7 +49,7 @@ class Part:
         return prod(digit.extent for digit in self.digits)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Job:
     """Elements `to` + sum(i * loop.to) + (0 .. region - 1) of a result, of `width` bytes each.
 
@@ -100,7 +101,7 @@ def _alone(number: int, box: Box, width: int) -> Job:
     return Job(width, box.to, loops, (Part(number, 0, box.at),))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Split:
     """A box as loops outside and inside of regions."""
 

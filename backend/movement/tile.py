@@ -9,7 +9,6 @@ transposition, another one goes over them afterwards. Steps that would change no
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
@@ -26,12 +25,13 @@ from xdsl_tpu.backend.movement.within import (
     transposed,
 )
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
+from xdsl_tpu.dialects.records import record
 
 Extents = tuple[int, ...]
 """Of every loop of a job: how many rounds a tile has."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Way:
     """How a job goes through local memory.
 
@@ -49,7 +49,7 @@ class Way:
     late: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Step:
     """A computation between two buffers of a tile."""
 
@@ -58,7 +58,7 @@ class Step:
     source: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Tile:
     """Commands of a tile. Buffers: one for each part, those between, the last one."""
 
@@ -89,7 +89,7 @@ class Tile:
         return sum(self.rooms) + ends
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Image:
     """Where elements lie in a lane: a stride for every loop, and how many there are."""
 
@@ -97,7 +97,7 @@ class _Image:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Fetched:
     """The image of a part: strides of loops and inner digits, and the box that loads it."""
 
@@ -108,7 +108,7 @@ class _Fetched:
     box: Box
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Ends:
     """How a tile comes and goes: images of the parts and of the result, and what moves them."""
 

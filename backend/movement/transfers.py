@@ -6,7 +6,7 @@ a command for each step; which loops stay is what takes the fewest cycles.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, permutations
 from math import prod
@@ -34,6 +34,7 @@ from xdsl_tpu.backend.timing.gdma_cost import (
     tensor_cycles,
 )
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
+from xdsl_tpu.dialects.records import record
 
 RAW = {1: DType.U8, 2: DType.U16, 4: DType.U32}
 """By which type elements of so many bytes are moved."""
@@ -49,7 +50,7 @@ _FARTHEST = 1 << 32  # no stride of a command says so much
 _NO_LOOP = Digit(1, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Lanes:
     """The loop over the lanes: channels, their distance in DDR, that of lane groups in a lane."""
 
@@ -58,7 +59,7 @@ class Lanes:
     group: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Transfers:
     """Commands between a buffer in local memory and DDR, addresses counted from both starts."""
 
@@ -168,7 +169,7 @@ def short(digit: Digit) -> Iterator[Digit]:
     yield Digit(inner, digit.to, digit.at)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Copies:
     """Commands from DDR to DDR: (target, source), addresses counted from both starts."""
 

@@ -1,6 +1,5 @@
 """A tile program as plain values: making an xDSL op takes as long as emitting several commands."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
@@ -8,12 +7,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.kernels.lanes import View
 from xdsl_tpu.backend.local.context import LocalKernel, LocalValue
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw, Range
+from xdsl_tpu.dialects.records import record
 
 Region: TypeAlias = tuple[int, int]
 """Bytes [start, end) of every lane."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Buffer:
     """A slice of a value in local memory; two that lie alike are still two."""
 
@@ -21,7 +21,7 @@ class Buffer:
     place: LocalValue
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Load:
     """The GDMA brings a slice of `source` in, or all weights of a pack at once.
 
@@ -38,7 +38,7 @@ class Load:
     free: tuple[Region, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Store:
     """The GDMA takes a slice to its place in `target`, from index `start` on: what is before it
     another core stores.
@@ -55,7 +55,7 @@ class Store:
     free: tuple[Region, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sum:
     """One of the parts, in order, of a sum over `whole` elements, which comes together in f32."""
 
@@ -74,7 +74,7 @@ class Sum:
         return sum(self.part) == self.whole
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Compute:
     """The TIU computes a slice of an op by its `kernel`; operands that are absent are None.
 
@@ -97,7 +97,7 @@ class Compute:
 Step: TypeAlias = Load | Store | Compute
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TileProgram:
     """What one core does for a `tpu.Group`, or for an op by itself, in order of emission."""
 

@@ -7,7 +7,6 @@ Everything that is not local memory counts as DDR, L2 memory, too.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -21,6 +20,7 @@ from xdsl_tpu.backend.isa.costs import Broadcast, EvenRate, Free, MatrixCopy, Te
 from xdsl_tpu.backend.isa.terms import value_of
 from xdsl_tpu.backend.tensor import Shape4
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.records import record
 
 
 class Direction(Enum):
@@ -34,7 +34,7 @@ class Direction(Enum):
     __hash__ = object.__hash__  # that of Enum is a function in Python, and keys are many
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Side:
     """One side of a tensor transfer: sizes and element strides (n, c, h, w)."""
 
@@ -43,7 +43,7 @@ class Side:
     strides: Shape4
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Transfer:
     """What a GDMA command moves, as far as its cost needs it."""
 
@@ -70,7 +70,7 @@ def transfer(command: Command, chip: Chip) -> Transfer:
     return formula(command, chip, cost)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Rate:
     """Bytes per cycle of transfers one way, and the cycles before the first byte."""
 
@@ -146,7 +146,7 @@ def _side(command: Command, side: str, chip: Chip) -> Side:
     return Side(local, sizes, (n_stride, c_stride, h_stride, w_stride))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DdrLayout:
     """How consecutive bytes spread over the DDR channels; `window` bytes decide the share."""
 

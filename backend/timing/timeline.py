@@ -15,9 +15,10 @@ from xdsl_tpu.backend.isa.costs import Free
 from xdsl_tpu.backend.timing.gdma_cost import Direction, transfer
 from xdsl_tpu.backend.timing.tiu_cost import tiu_cycles
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Event:
     """One command's place in time; `position` is its index in its queue.
 

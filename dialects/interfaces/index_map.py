@@ -14,12 +14,13 @@ CuTe's layouts (arXiv 2603.02298) for the same without offsets and pieces, and t
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from math import gcd, prod
 
+from xdsl_tpu.dialects.records import record
 
-@dataclass(frozen=True, slots=True, order=True)
+
+@record(frozen=True, slots=True, order=True)
 class Digit:
     """One loop of a box: `extent` steps of `to` elements in the result, of `at` in the source."""
 
@@ -28,7 +29,7 @@ class Digit:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Box:
     """Elements `to` + sum(i * digit.to) of the result are `at` + sum(i * digit.at) of the source.
 
@@ -77,7 +78,7 @@ class Box:
         return Box(to, at, tuple(merged))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class IndexMap:
     """Boxes that together give every element of a result once."""
 

@@ -5,11 +5,12 @@ axes its result may be cut, and which part of an operand a part of its result ne
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from xdsl.ir import Operation, SSAValue
+
+from xdsl_tpu.dialects.records import record
 
 Axis: TypeAlias = Literal["n", "c", "d", "h", "w"]
 AXES: tuple[Axis, ...] = ("n", "c", "d", "h", "w")
@@ -41,7 +42,7 @@ class Ncdhw(NamedTuple):
     w: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Part:
     """`length` elements from `start` of an op's result, along one axis that has `whole`."""
 

@@ -5,10 +5,10 @@ adds which one it was.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, dims
+from xdsl_tpu.dialects.records import record
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -44,7 +44,7 @@ def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Window:
     """A window sliding along one dimension, with the padding it may enter; it sees elements `apart`
     positions from each other, zeros between them."""
@@ -127,7 +127,7 @@ def reshaped(source: Shape, target: Sequence[int]) -> Shape:
     return tuple(sizes)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Cut:
     """A slice of one dimension: `count` elements from index `first`, `step` apart."""
 

@@ -16,6 +16,9 @@ from xdsl_tpu.passes.tensors import shape_of
 _LARGEST_GROWTH = 20
 """Merged filters that are more times larger than the two they replace are not worth it."""
 
+_TILE = 1 << 16
+"""Numbers of a merged filter that are summed up at a time: so many stay in a processor's cache."""
+
 
 class Conv1dTo2d(RewritePattern):
     """Conv(x: NxCxW, W: OxCxk) {kernel = [k]} -> Conv(x, W: OxCxkx1) {kernel = [k, 1]}.
@@ -134,10 +137,14 @@ def _merged_kernels(outer: Floats, inner: Floats) -> Floats:
     the same as tpu-mlir's. A product by BLAS differs in last bits from machine to machine.
     """
     merged = np.zeros((outer.shape[0], inner.shape[1], *outer.shape[2:]), np.float32)
-    column = (..., *[np.newaxis] * (outer.ndim - 2))
-    for total, kernel in zip(merged, outer, strict=True):
-        for weights, factors in zip(kernel, inner, strict=True):
-            total += weights * factors[column]
+    rows = max(1, _TILE // merged[0].size)
+    for start in range(0, len(merged), rows):
+        total = merged[start : start + rows]
+        product = np.empty_like(total)
+        for weights, factors in zip(outer[start : start + rows].swapaxes(0, 1), inner, strict=True):
+            factors = factors.reshape(-1, *[1] * (outer.ndim - 2))
+            np.multiply(weights[:, np.newaxis], factors, out=product)
+            total += product
     return merged
 
 

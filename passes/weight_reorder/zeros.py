@@ -5,6 +5,7 @@ where these do not meet, and the array multiplies them like all others.
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.weights import Weights
@@ -22,6 +23,14 @@ def count_zeros(op: tpu.Conv2DOp | tpu.MatMulOp, weights: Weights) -> None:
     data = next((weights[required_name(value)] for value in places if is_weight(value)), None)
     if data is None or not data.size:
         return
-    share = 1 - np.count_nonzero(data) / data.size
+    share = 1 - np.count_nonzero(_magnitudes(data)) / data.size
     if LEAST <= share < 1:
         note_zeros(op, share)
+
+
+def _magnitudes(data: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    """Floats as their bits but for the sign, which are counted in a tenth of the time."""
+    if data.dtype.kind != "f":
+        return data
+    bits = data.view(f"u{data.itemsize}")
+    return bits & bits.dtype.type((1 << 8 * data.itemsize - 1) - 1)
