@@ -5,12 +5,13 @@ it, so those transfers wait for each other; weights come before, as far ahead as
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from xdsl_tpu.dialects.records import record
 
 
 class Step(NamedTuple):
@@ -27,7 +28,7 @@ class Step(NamedTuple):
     parts: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Cost:
     """Cycles of a straight group: of its ops in order, and of storing results."""
 
@@ -119,7 +120,7 @@ BEGIN = Course(*map(np.array, (0.0, 0.0, -np.inf, -np.inf, 0.0)))
 """In front of the first op."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Transfer:
     """A load or store of one slice: `cycles` of the GDMA between steps of its group.
 
@@ -133,7 +134,7 @@ class Transfer:
     until: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Round:
     """Cycles of what one slice takes: of each op in order, of loads and stores in theirs."""
 
@@ -142,7 +143,7 @@ class Round:
     stores: tuple[Transfer, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SlicedCost:
     """Cycles of a group of several slices: for each slice, and the weights that all share."""
 
@@ -205,6 +206,39 @@ class SlicedCost:
         return max(done, gdma)
 
 
+class Transfers(NamedTuple):
+    """The loads or stores of a value: `cycles` for each slice, of a weight that all share for the
+    first, and of the TIU for what it fills itself. `after`, `until`: as in `Transfer`."""
+
+    cycles: Sequence[float]
+    after: int
+    until: int
+    tiu: Sequence[float] = ()
+
+
+def sliced_cost(
+    slices: Sequence[int],
+    computed: Sequence[Sequence[float]],
+    held: Sequence[Transfers],
+    loads: Sequence[Transfers],
+    stores: Sequence[Transfers],
+) -> SlicedCost:
+    """The cost of some slices of a group, one after the other. `computed`: cycles of each op for
+    each slice; `held`: weights that are loaded once."""
+    rounds: list[Round] = []
+    for number in slices:
+        ops = [cycles[number] for cycles in computed]
+        for one in held if number == slices[0] else ():
+            ops[one.until - 1] += one.tiu[0]
+        for one in loads:
+            ops[one.until - 1] += one.tiu[number]
+        moved = [Transfer(one.cycles[number], one.after, one.until) for one in loads]
+        moved.sort(key=lambda load: load.after)
+        away = (Transfer(one.cycles[number], one.after, one.until) for one in stores)
+        rounds.append(Round(tuple(ops), tuple(moved), tuple(away)))
+    return SlicedCost(tuple(rounds), sum(one.cycles[0] for one in held))
+
+
 def _transferred(
     gdma: float, transfers: Sequence[Transfer], ends: Sequence[float]
 ) -> tuple[float, dict[int, float]]:
@@ -217,7 +251,7 @@ def _transferred(
     return gdma, until
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Clock:
     """When the last result is stored, and when the GDMA has done all that was asked of it.
 

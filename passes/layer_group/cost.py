@@ -5,8 +5,9 @@ they overlap.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, product
+from typing import cast
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
@@ -15,16 +16,17 @@ from xdsl_tpu.backend.local.measure import Moved
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
+from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.layer_group.clock import (
     BEGIN,
     Clock,
     Cost,
     Passage,
-    Round,
     SlicedCost,
     Step,
-    Transfer,
+    Transfers,
+    sliced_cost,
 )
 from xdsl_tpu.passes.layer_group.group_type import RangeTypes
 from xdsl_tpu.passes.layer_group.lmem_size import (
@@ -35,7 +37,7 @@ from xdsl_tpu.passes.layer_group.lmem_size import (
     lane_bytes,
     op_bytes,
 )
-from xdsl_tpu.passes.layer_group.model import Group, rings
+from xdsl_tpu.passes.layer_group.model import Cut, Group, rings
 from xdsl_tpu.passes.layer_group.moves import find_moves
 from xdsl_tpu.passes.layer_group.neighbours import Neighbours
 from xdsl_tpu.passes.layer_group.packs import may_pack
@@ -49,7 +51,7 @@ NEVER = 10**12
 what remains is refused when commands are generated."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _OpCost:
     """One op in straight groups of one type. Operands: groups that begin behind an op load them; is
     it a weight; what the Load takes."""
@@ -90,6 +92,8 @@ class CostTable:
         self._steps: dict[Hashable, _OpCost | None] = {}
         self._marks: dict[int, list[int]] = {}
         self._stored: dict[tuple[SSAValue, GroupType], float] = {}
+        self._sliced: dict[Hashable, object] = {}
+        self._values_of: dict[Operation, tuple[SSAValue, ...]] = {}
         count = len(ops)
         self.last_use: dict[SSAValue, int] = {}
         for op in ops:
@@ -137,13 +141,11 @@ class CostTable:
         return clock.after_alone(debts + cycles, debts + own.gdma, ahead)
 
     def after_sliced(
-        self, clock: Clock, group: Group, cost: SlicedCost, at_least: bool = False
+        self, clock: Clock, last: int, total: float, moved: float, local_bytes: int
     ) -> Clock:
-        """The clock after a group of several slices; `at_least`: where one of the GDMA and the TIU
-        never waits for the other."""
-        ahead = self.next_ahead(self.position[group.ops[-1]], group.plan.activations)
-        total = cost.least if at_least else cost.total
-        return clock.after_alone(total, cost.moved, ahead)
+        """The clock after a group of several slices, of which op `last` is the last: it takes
+        `total` cycles, in `moved` of which the GDMA is busy, and so many bytes of a lane."""
+        return clock.after_alone(total, moved, self.next_ahead(last, local_bytes))
 
     def cost(self, start: int, end: int) -> Cost | None:
         """What ops[start:end] take as one straight group; None when a kernel cannot work on the
@@ -230,54 +232,92 @@ class CostTable:
             steps.append(Step(tiu, loads, weights, op_bytes(op, part.sizes, self.chip)))
         return Cost(tuple(steps), sum(self.store(value, part) for value in slicing.stored))
 
-    def sliced(self, group: Group) -> SlicedCost | None:
+    def sliced(self, cut: Cut) -> SlicedCost | None:
         """The cost of a group of several slices, of the core that takes longest; None when a
         kernel cannot work on one."""
-        indices = list(_indices(group.secs))
-        found: list[SlicedCost] = []
-        for core in range(group.cores):
-            mine = [index for index, one in zip(indices, group.core_of, strict=True) if one == core]
-            cost = self._sliced(group, mine)
-            if cost is None:
+        start, end = self.position[cut.ops[0]], self.position[cut.ops[-1]] + 1
+        parts = [Part(cut.kind, self.chip.lanes, cut.slicing, i) for i in _indices(cut.secs)]
+        computed: list[Sequence[float]] = []
+        for op in cut.ops:
+            cycles = self._computed(op, cut, parts, end)
+            if cycles is None:
                 return None
-            found.append(cost)
+            computed.append(cycles)
+        user = {v: (o, i) for o in reversed(cut.ops) for i, v in enumerate(o.operands)}
+        loads: list[Transfers] = []
+        held: list[Transfers] = []
+        for value in cut.slicing.loaded:
+            op, place = user[value]
+            hold = cut.slicing.of[value].hold
+            prices = self._loaded(op, place, cut, parts, (start, end), hold)
+            after = 0 if hold else cut.times.load[value]
+            gdma, tiu = [one.gdma for one in prices], [one.tiu for one in prices]
+            one = Transfers(gdma, after, self.position[op] - start + 1, tiu)
+            (held if hold else loads).append(one)
+        stores = [self._stores(value, cut, parts, start) for value in cut.slicing.stored]
+        slices = [
+            [number for number, one in enumerate(cut.core_of) if one == core]
+            for core in range(cut.cores)
+        ]
+        found = (sliced_cost(mine, computed, held, loads, stores) for mine in slices)
         return max(found, key=lambda cost: cost.total)
 
-    def _sliced(self, group: Group, indices: Sequence[Index]) -> SlicedCost | None:
-        start, end = self.position[group.ops[0]], self.position[group.ops[-1]] + 1
-        rounds: list[Round] = []
-        weights = 0.0
-        user = {v: (o, i) for o in reversed(group.ops) for i, v in enumerate(o.operands)}
-        for number, index in enumerate(indices):
-            part = Part(group.kind, self.chip.lanes, group.slicing, index)
-            ops: list[float] = []
-            for op in group.ops:
-                cycles = self.kernel(self.position[op], part, end)
-                if cycles is None:
-                    return None
-                ops.append(cycles)
-            loads: list[Transfer] = []
-            for value in group.slicing.loaded:
-                held = group.slicing.of[value].hold
-                if held and number:
-                    continue
-                op, place = user[value]
-                price = self.load(op, place, part, (start, end), held)
-                first = group.plan.op_step[op]
-                ops[first - 1] += price.tiu
-                if held:
-                    weights += price.gdma
-                else:
-                    loads.append(Transfer(price.gdma, group.plan.load_step[value], first))
-            loads.sort(key=lambda load: load.after)
-            stores = (self._sliced_store(value, part, group) for value in group.slicing.stored)
-            rounds.append(Round(tuple(ops), tuple(loads), tuple(stores)))
-        return SlicedCost(tuple(rounds), weights)
+    def _computed(
+        self, op: Operation, cut: Cut, parts: Sequence[Part], end: int
+    ) -> Sequence[float] | None:
+        """TIU cycles of an op on each slice; None when its kernel cannot work on one."""
+        index = self.position[op]
+        merging = self.neighbours.merging(op, end)
+        values = self._values(op) if merging is None else self._values(op) + self._values(merging)
+        key = ("op", op, merging, cut.kind, cut.secs, *map(cut.slicing.of.get, values))
+        if key not in self._sliced:
+            cycles: list[float] = []
+            for part in parts:
+                one = self.kernel(index, part, end)
+                if one is None:
+                    break
+                cycles.append(one)
+            self._sliced[key] = cycles if len(cycles) == len(parts) else None
+        return cast(Sequence[float] | None, self._sliced[key])
 
-    def _sliced_store(self, value: SSAValue, part: Part, group: Group) -> Transfer:
-        steps, owner = group.plan.op_step, value.owner
+    def _loaded(
+        self,
+        op: Operation,
+        place: int,
+        cut: Cut,
+        parts: Sequence[Part],
+        span: tuple[int, int],
+        held: bool,
+    ) -> Sequence[Moved]:
+        """What the Load of an operand takes for each slice, or, of what is held, for the first."""
+        value, move = op.operands[place], self.moves.get(op.operands[place])
+        moved = None if move is None else (span[0] <= move.first, move.last < span[1])
+        merging = self.neighbours.merging(op, span[1])
+        out = op.results[0] if merging is None else merging.results[0]
+        of = cut.slicing.of
+        key = ("load", op, place, merging, cut.kind, cut.secs, held, of[value], of[out], moved)
+        if key not in self._sliced:
+            wanted = parts[:1] if held else parts
+            self._sliced[key] = [self.load(op, place, part, span, held) for part in wanted]
+        return cast(Sequence[Moved], self._sliced[key])
+
+    def _stores(self, value: SSAValue, cut: Cut, parts: Sequence[Part], start: int) -> Transfers:
+        """What the Store of a value takes for each slice."""
+        key = ("store", value, cut.kind, cut.secs, cut.slicing.of[value])
+        if key not in self._sliced:
+            self._sliced[key] = [self.store(value, part) for part in parts]
+        owner = value.owner
         assert isinstance(owner, Operation)
-        return Transfer(self.store(value, part), steps[owner] + 1, group.plan.clear_step[value])
+        cycles = cast(Sequence[float], self._sliced[key])
+        return Transfers(cycles, self.position[owner] - start + 2, cut.times.clear[value])
+
+    def _values(self, op: Operation) -> tuple[SSAValue, ...]:
+        """What an op reads and makes."""
+        found = self._values_of.get(op)
+        if found is None:
+            found = tuple(v for v in (*op.operands, *op.results) if not is_none(v))
+            self._values_of[op] = found
+        return found
 
     def _priced(self, index: int, start: int, end: int, kind: GroupType) -> _OpCost | None:
         op, part = self.ops[index], self.whole[kind]

@@ -1,7 +1,6 @@
 """From ops of the IR to the plain values that the planner works on, and back to a group."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeGuard
 
@@ -10,8 +9,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
+from xdsl_tpu.dialects.records import record
 from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.passes.layer_group.lmem_size import alignment, slice_bytes
+from xdsl_tpu.passes.layer_group.pipeline import Times, earliest, plan_sliced
 from xdsl_tpu.passes.layer_group.plan import (
     WHOLE,
     Item,
@@ -21,10 +22,9 @@ from xdsl_tpu.passes.layer_group.plan import (
     Role,
     Room,
     Step,
-    plan_sliced,
     plan_straight,
 )
-from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
+from xdsl_tpu.passes.layer_group.slicing import KnownNeeds, Slicing, slice_group
 from xdsl_tpu.passes.layer_group.values import GroupType, Refusal, Secs, ValueSlices
 from xdsl_tpu.passes.tensors import is_weight
 
@@ -32,7 +32,25 @@ ScratchOf = Callable[[Operation, GroupType, Slicing], int]
 """Scratch bytes per lane of an op on its slices in a group of this type."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
+class Cut:
+    """Ops of one block, in order, worked on slice by slice, and when each value is moved; `cores`
+    share out the slices."""
+
+    ops: tuple[Operation, ...]
+    kind: GroupType
+    secs: Secs
+    slicing: Slicing
+    times: Times
+    cores: int = 1
+
+    @property
+    def core_of(self) -> tuple[int, ...]:
+        """The core of each slice: neighbours have the same."""
+        return tuple(number * self.cores // self.secs.total for number in range(self.secs.total))
+
+
+@record(frozen=True)
 class Group:
     """Ops of one block, in order, planned as one group, whose slices `cores` share out."""
 
@@ -49,9 +67,33 @@ class Group:
         return self.secs.total <= self.cores
 
     @property
+    def cut(self) -> Cut:
+        """The same without places."""
+        times = Times(self.plan.load_step, self.plan.clear_step)
+        return Cut(self.ops, self.kind, self.secs, self.slicing, times, self.cores)
+
+    @property
     def core_of(self) -> tuple[int, ...]:
-        """The core of each slice: neighbours have the same."""
-        return tuple(number * self.cores // self.secs.total for number in range(self.secs.total))
+        """The core of each slice."""
+        return self.cut.core_of
+
+
+def cut_group(
+    ops: Sequence[Operation],
+    kind: GroupType,
+    secs: Secs,
+    chip: Chip,
+    cores: int,
+    known: KnownNeeds | None = None,
+) -> Cut | Refusal:
+    """A range of ops in several slices as it were if everything fitted; no plan that `plan_group`
+    makes is faster."""
+    slicing = slice_group(ops, kind, secs, chip, known=known)
+    if isinstance(slicing, Refusal):
+        return slicing
+    items = _items(ops, slicing, True, lambda value: 0)
+    times = earliest([_step(op, 0) for op in ops], items)
+    return Cut(tuple(ops), kind, secs, slicing, times, cores)
 
 
 def plan_group(
@@ -65,6 +107,7 @@ def plan_group(
     before: Sequence[Late] = (),
     wait: int = 0,
     lazy: int = 0,
+    known: KnownNeeds | None = None,
 ) -> Group | Refusal:
     """Slice, size and place a range of ops, or say why that is impossible.
 
@@ -73,11 +116,14 @@ def plan_group(
     and its weights go to the `ring`; otherwise it is a pipeline over slices. `wait`, `lazy`: see
     `plan_straight`.
     """
-    slicing = slice_group(ops, kind, secs, chip)
+    slicing = slice_group(ops, kind, secs, chip, known=known)
     if isinstance(slicing, Refusal):
         return slicing
     is_straight = secs.total <= cores
-    items = _items(ops, slicing, chip, not is_straight)
+    inside = set(ops)
+    items = _items(
+        ops, slicing, not is_straight, lambda value: slice_bytes(value, slicing.of, inside, chip)
+    )
     try:
         steps = [_step(op, scratch(op, kind, slicing)) for op in ops]
     except (DoesNotFit, NoKernel) as error:
@@ -93,19 +139,18 @@ def plan_group(
 
 
 def _items(
-    ops: Sequence[Operation], slicing: Slicing, chip: Chip, sliced: bool
+    ops: Sequence[Operation], slicing: Slicing, sliced: bool, size_of: Callable[[SSAValue], int]
 ) -> dict[object, Item]:
     stored, loaded = set(slicing.stored), set(slicing.loaded)
     roots = _roots(ops, slicing, stored if sliced else set())
-    inside = set(ops)
     items: dict[object, Item] = {}
     for value, slices in slicing.of.items():
         role = Role.INTERNAL
         if value in loaded:
             held = slices.hold if sliced else is_weight(value)
             role = Role.WEIGHT if held else Role.INPUT
-        size = slice_bytes(value, slicing.of, inside, chip)
-        items[value] = Item(value, role, size, roots.get(value, value), value in stored)
+        root = roots.get(value, value)
+        items[value] = Item(value, role, size_of(value), root, value in stored)
     return items
 
 

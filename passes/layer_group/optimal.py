@@ -7,12 +7,14 @@ that cannot be loaded ahead.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
+from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.alike import Alikeness
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
 from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Passage
@@ -22,7 +24,7 @@ from xdsl_tpu.passes.layer_group.moves import is_kept_global
 from xdsl_tpu.passes.layer_group.passages import Passages
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
-from xdsl_tpu.passes.layer_group.slices import Slices
+from xdsl_tpu.passes.layer_group.slices import Sliced, Slices
 from xdsl_tpu.passes.layer_group.slicing import slice_group
 from xdsl_tpu.passes.layer_group.values import Refusal, Secs
 from xdsl_tpu.passes.tensors import required_name
@@ -37,22 +39,24 @@ SHARED_OPS = 24
 SLICED_OPS = 16
 """Groups of several slices hold at most this many ops."""
 
+_NEVER = (inf, inf, 0)
+"""The order of what takes longer than anything."""
 
-@dataclass(frozen=True)
+
+@record(frozen=True)
 class _Best:
     """The fastest partition of a prefix: when it is done, where its last part begins, the part.
 
-    `group` is None for a global op and for a straight group, which is planned when it is chosen:
-    `secs` says how cores share it.
+    `secs`: into how many slices it is cut, or how cores share it; None for a global op. A group is
+    planned when it is chosen.
     """
 
     clock: Clock
     start: int
     secs: Secs | None = None
-    group: Group | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Part:
     """ops[start:end] as one group, or one op that works from DDR; the clock around it."""
 
@@ -121,9 +125,9 @@ class OptimalSearch:
             end = len(self.ops)
             while end:
                 chosen = _known(best[end])
-                group = chosen.group
+                group = None
                 if chosen.secs is not None:
-                    group = self._planned_straight(chosen.start, end, chosen.secs)
+                    group = self._planned(chosen.start, end, chosen.secs)
                     if group is None:
                         del best[end:]
                         break
@@ -133,7 +137,7 @@ class OptimalSearch:
             if not end:
                 return parts[::-1]
 
-    def _planned_straight(self, start: int, end: int, secs: Secs) -> Group | None:
+    def _planned(self, start: int, end: int, secs: Secs) -> Group | None:
         key = (start, end, secs)
         if key not in self._plans:
             planned = self.searcher.plan(self.ops[start:end], secs)
@@ -245,25 +249,45 @@ class OptimalSearch:
         self, end: int, best: Sequence[_Best | None], others: Sequence[_Best]
     ) -> list[_Best]:
         """Groups of several slices that reach further back than a straight one, each in more slices
-        where these could be faster than the best group there is by then, of these and `others`."""
-        earliest, found = max(self.low[end - 1], end - SLICED_OPS), list[_Best]()
-        least = min((self._order(one.clock, one.start) for one in others), default=None)
+        where these could be faster than the best group there is by then, of these and `others`;
+        first those that could be fastest."""
+        earliest, found = max(self.low[end - 1], end - SLICED_OPS), dict[int, _Best]()
+        least = min((self._order(one.clock, one.start) for one in others), default=_NEVER)
+        promising: list[tuple[tuple[float, float, int], Sliced]] = []
         for start in range(self.reach[end - 1] - 1, earliest - 1, -1):
-            known, before = self.slices.fewest(start, end), best[start]
-            if known is None:
+            one, before = self.slices.of(start, end), best[start]
+            if one is None:
                 break
-            group, cost = known
-            if before is None or cost is None:
+            if before is None or one.cost is None:
                 continue
-            if not self.slices.are_finest(start, end):
-                clock = self.costs.after_sliced(before.clock, group, cost, at_least=True)
-                if least is None or self._order(clock, start) < least:
-                    group, cost = self.slices.finest(start, end, group, cost)
-            clock = self.costs.after_sliced(before.clock, group, cost)
-            order = self._order(clock, start)
-            least = order if least is None else min(least, order)
-            found.append(_Best(clock, start, group=group))
-        return found
+            found[start] = self._after_sliced(before.clock, start, end, one)
+            least = min(least, self._order(found[start].clock, start))
+            promising.append((self._promise(before.clock, start, end, one), one))
+        heapify(promising)
+        while promising and promising[0][0] < least:
+            (*_, start), one = heappop(promising)
+            if one.may_be_faster:
+                one.try_more()
+                before = _known(best[start]).clock
+                found[start] = self._after_sliced(before, start, end, one)
+                least = min(least, self._order(found[start].clock, start))
+                heappush(promising, (self._promise(before, start, end, one), one))
+        return list(found.values())
+
+    def _after_sliced(self, before: Clock, start: int, end: int, one: Sliced) -> _Best:
+        """The clock after ops[start:end] in slices."""
+        assert one.cost is not None
+        total, moved = one.cost.total, one.cost.moved
+        clock = self.costs.after_sliced(before, end - 1, total, moved, one.local_bytes)
+        return _Best(clock, start, one.secs)
+
+    def _promise(
+        self, before: Clock, start: int, end: int, one: Sliced
+    ) -> tuple[float, float, int]:
+        """The order of what more slices could be."""
+        least, moved = one.least, one.moved
+        clock = self.costs.after_sliced(before, end - 1, least, moved, one.local_bytes)
+        return self._order(clock, start)
 
     def _shared(self, end: int, best: Sequence[_Best | None]) -> Iterator[_Best]:
         """Straight groups of which each core has a part."""
@@ -292,7 +316,7 @@ class OptimalSearch:
         slicing = slice_group(ops, kind, secs, self.chip)
         if isinstance(slicing, Refusal):
             return None
-        if start < self.reach[end - 1] and self._planned_straight(start, end, secs) is None:
+        if start < self.reach[end - 1] and self._planned(start, end, secs) is None:
             return None
         return self.costs.shared(ops, kind, secs, slicing)
 
@@ -318,7 +342,7 @@ class OptimalSearch:
         cycles = max(0, round(over.clock.end - part.after.end))
         while over.start > part.start:
             end, over = over.start, _known(best[over.start])
-        slices = over.group.secs.total if over.group is not None else 1
+        slices = 1 if over.secs is None else over.secs.total
         first, last = (required_name(self.ops[index]) for index in (over.start, end - 1))
         form = f"in {slices} slices" if slices > 1 else "straight"
         reason = f"the best group over it, '{first}' .. '{last}' {form}, gives that away"

@@ -5,25 +5,23 @@ there for the loads of the first op, the step after the last for its store.
 
 *Straight* groups have one slice. Their weights stream through a ring (see `ring`); loads of
 activations are issued in the same order, by first use, so that nothing overtakes what is needed
-earlier.
-
-*Sliced* groups repeat their steps for every slice as a software pipeline: in one round slice k
-is loaded, slice k - 1 computed and slice k - 2 stored. Weights are loaded once and held.
+earlier. Groups of several slices: `pipeline`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
-from xdsl_tpu.backend.first_fit import Buffer, Placement, Problem, first_fit
+from xdsl_tpu.backend.first_fit import Buffer, Placement, Problem
 from xdsl_tpu.backend.tensor import align
+from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.banks import ends_of, in_other_banks
 from xdsl_tpu.passes.layer_group.input_steps import input_steps, inputs_by
 from xdsl_tpu.passes.layer_group.ring import Stream, next_head, no_room, schedule
 from xdsl_tpu.passes.layer_group.values import Refusal
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Room:
     """Bytes of every lane that a group may use; addresses are multiples of `unit`. Scratch memory
     had better be in another bank, of so many bytes, than a result; none are known if that is 0."""
@@ -33,7 +31,7 @@ class Room:
     bank: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ring:
     """What other groups leave of the ring of weights: it begins at `low`, and at `later` once the
     group before is done, and is filled from `head` on."""
@@ -52,7 +50,7 @@ WHOLE = Ring()
 """No other groups."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Late:
     """Bytes [start, end) of a lane that a group needs; `left`: how many steps it has left when it
     does no longer, 0 of what is stored at the end."""
@@ -70,7 +68,7 @@ class Role(Enum):
     INTERNAL = "internal"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Item:
     """A value as the planner sees it: bytes per lane of its largest slice.
 
@@ -85,7 +83,7 @@ class Item:
     stored: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Step:
     """An op as the planner sees it: values read, values made, scratch bytes per lane."""
 
@@ -95,7 +93,7 @@ class Step:
     scratch: int = 0
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Plan:
     """A planned group. Time steps are 0 to `steps` - 1; addresses are bytes within a lane.
 
@@ -119,15 +117,15 @@ class Plan:
     beside: int = 0
 
 
-@dataclass(frozen=True)
-class _Uses:
+@record(frozen=True)
+class Uses:
     """First and last time step that touches each root value."""
 
     first: dict[object, int]
     last: dict[object, int]
 
 
-def _uses(ops: Sequence[Step], items: Mapping[object, Item]) -> _Uses:
+def uses_of(ops: Sequence[Step], items: Mapping[object, Item]) -> Uses:
     first: dict[object, int] = {}
     last: dict[object, int] = {}
     for index, op in enumerate(ops):
@@ -135,14 +133,14 @@ def _uses(ops: Sequence[Step], items: Mapping[object, Item]) -> _Uses:
             root = items[key].root
             first.setdefault(root, index + 1)
             last[root] = index + 1
-    return _Uses(first, last)
+    return Uses(first, last)
 
 
-def _stored_roots(items: Mapping[object, Item]) -> set[object]:
+def stored_roots(items: Mapping[object, Item]) -> set[object]:
     return {item.root for item in items.values() if item.stored}
 
 
-def _scratch_buffers(ops: Sequence[Step]) -> list[Buffer]:
+def scratch_buffers(ops: Sequence[Step]) -> list[Buffer]:
     return [
         Buffer(("scratch", op.key), op.scratch, index + 1, index + 1)
         for index, op in enumerate(ops)
@@ -150,11 +148,11 @@ def _scratch_buffers(ops: Sequence[Step]) -> list[Buffer]:
     ]
 
 
-def _addresses(items: Mapping[object, Item], roots: Mapping[object, int]) -> dict[object, int]:
+def addresses_of(items: Mapping[object, Item], roots: Mapping[object, int]) -> dict[object, int]:
     return {key: roots[i.root] for key, i in items.items() if i.root in roots}
 
 
-def _scratch(ops: Sequence[Step], placed: Mapping[object, int]) -> dict[object, int]:
+def scratch_of(ops: Sequence[Step], placed: Mapping[object, int]) -> dict[object, int]:
     return {op.key: placed[("scratch", op.key)] for op in ops if op.scratch}
 
 
@@ -175,7 +173,7 @@ def plan_straight(
     is higher. Inputs are loaded when the weights that are needed before them have been issued, if
     memory allows, otherwise each while the one before is worked on, or just before their use.
     """
-    uses = _uses(ops, items)
+    uses = uses_of(ops, items)
     first = {
         key: uses.first[key]
         for key, i in items.items()
@@ -197,7 +195,7 @@ def plan_straight(
 def _straight(
     ops: Sequence[Step],
     items: Mapping[object, Item],
-    uses: _Uses,
+    uses: Uses,
     loads: Mapping[object, int],
     room: Room,
     ring: Ring,
@@ -205,8 +203,8 @@ def _straight(
     wait: int,
 ) -> Plan | Refusal:
     steps = len(ops) + 2
-    stored = _stored_roots(items)
-    buffers = _scratch_buffers(ops)
+    stored = stored_roots(items)
+    buffers = scratch_buffers(ops)
     for key, item in items.items():
         if item.role is Role.WEIGHT or item.root != key or key not in uses.first:
             continue
@@ -215,7 +213,7 @@ def _straight(
         buffers.append(Buffer(key, item.size, start, min(end, steps - 1)))
     made = (n for n, op in enumerate(ops) if any(items[key].root == key for key in op.makes))
     fixed = _fixed(before, next(made, 0) + 1)
-    results, reach = _results(ops, items, buffers), _reach(items, room)
+    results, reach = results_of(ops, items, buffers), reach_of(items, room)
     placement, beside = _beside(buffers, room, results, steps, fixed, reach)
     places = placement.of(buffers)
     if (needed := placement.used) > room.size:
@@ -252,8 +250,8 @@ def _straight(
         op_step={op.key: index + 1 for index, op in enumerate(ops)},
         load_step=dict(loads) | behind,
         store_step={k: uses.last[i.root] + 1 for k, i in items.items() if i.stored},
-        address=_addresses(items, address),
-        scratch=_scratch(ops, places),
+        address=addresses_of(items, address),
+        scratch=scratch_of(ops, places),
         scratch_bytes={op.key: op.scratch for op in ops if op.scratch},
         activations=placement.used,
         head=next_head(streams, slots, low, head),
@@ -304,93 +302,16 @@ def _beside(
     return in_other_banks(buffers, plain, results, room.bank, most, reach), 0
 
 
-def _reach(items: Mapping[object, Item], room: Room) -> int:
+def reach_of(items: Mapping[object, Item], room: Room) -> int:
     """The end of the second bank, where that leaves room for all weights at once; else 0."""
     weights = (align(i.size, room.unit) for i in items.values() if i.role is Role.WEIGHT)
     return 2 * room.bank if 2 * room.bank + sum(weights) <= room.size else 0
 
 
-def _results(
+def results_of(
     ops: Sequence[Step], items: Mapping[object, Item], buffers: Sequence[Buffer]
 ) -> dict[int, int]:
     """The buffer of an op's first result by that of its scratch memory."""
     numbers = {buffer.key: number for number, buffer in enumerate(buffers)}
     roots = {op.key: items[op.makes[0]].root for op in ops if op.scratch and op.makes}
     return {numbers["scratch", o]: numbers[root] for o, root in roots.items() if root in numbers}
-
-
-def plan_sliced(ops: Sequence[Step], items: Mapping[object, Item], room: Room) -> Plan | Refusal:
-    """Plan a group of several slices: everything has one buffer, held weights for all slices.
-
-    The next slice of an input is loaded as soon as this one has been read, and nothing is put
-    over a result until it is made again, as far as there is room; otherwise inputs are loaded in
-    the last step and results are stored before the next slice is computed.
-    """
-    uses = _uses(ops, items)
-    plan = _sliced(ops, items, uses, room, _Apart(True, True))
-    for apart in _LESS_APART:
-        if isinstance(plan, Plan):
-            break
-        plan = _sliced(ops, items, uses, room, apart)
-    return plan
-
-
-@dataclass(frozen=True, slots=True)
-class _Apart:
-    """Whether memory of inputs, and of results, serves nothing else while it is transferred."""
-
-    inputs: bool
-    results: bool
-
-
-_LESS_APART = (_Apart(True, False), _Apart(False, True), _Apart(False, False))
-
-
-def _sliced(
-    ops: Sequence[Step],
-    items: Mapping[object, Item],
-    uses: _Uses,
-    room: Room,
-    apart: _Apart,
-) -> Plan | Refusal:
-    last = len(ops) + 1
-    stored = _stored_roots(items)
-    buffers = _scratch_buffers(ops)
-    loads: dict[object, int] = {}
-    clear: dict[object, int] = {}
-    for key, item in items.items():
-        if key not in uses.first:
-            continue
-        if item.role is Role.WEIGHT:
-            loads[key] = last
-        elif item.role is Role.INPUT:
-            loads[key] = uses.last[item.root] + 1 if apart.inputs and key not in stored else last
-        if item.root != key:
-            continue
-        if item.role is Role.WEIGHT:
-            buffers.append(Buffer(key, item.size, 0, last, always=True))
-            continue
-        start, end = loads.get(key, uses.first[key]), uses.last[key]
-        if key in stored:
-            end = uses.first[key] - 1 if apart.results and key not in loads else 0
-            clear[key] = end + 1
-        through = start == end + 1 or (start == last and end == 0)
-        buffers.append(Buffer(key, item.size, start, end, always=through))
-    found = first_fit(buffers, room.unit)
-    if (needed := found.used) > room.size:
-        return Refusal(f"a slice needs {needed} bytes per lane of {room.size}", needed - room.size)
-    limits, results = [found.used] * (last + 1), _results(ops, items, buffers)
-    placement = in_other_banks(buffers, found, results, room.bank, limits, _reach(items, room))
-    places = placement.of(buffers)
-    return Plan(
-        steps=last + 1,
-        op_step={op.key: index + 1 for index, op in enumerate(ops)},
-        load_step=loads,
-        store_step={k: 0 for k, i in items.items() if i.stored},
-        address=_addresses(items, places),
-        scratch=_scratch(ops, places),
-        scratch_bytes={op.key: op.scratch for op in ops if op.scratch},
-        activations=placement.used,
-        head=0,
-        clear_step={k: clear[i.root] for k, i in items.items() if i.stored},
-    )

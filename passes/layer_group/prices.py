@@ -5,7 +5,7 @@ Equal blocks of a network ask for the same kernels on the same slices again and 
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -33,6 +33,7 @@ from xdsl_tpu.dialects.base import RankedTensor, is_none
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
 from xdsl_tpu.dialects.module_info import module_info
+from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.absorb import MOST_COMMANDS
 from xdsl_tpu.passes.layer_group.lmem_size import allows_split
 from xdsl_tpu.passes.layer_group.packs import PACK_BYTES
@@ -46,7 +47,7 @@ Index = tuple[int, int, int, int, int]
 """The section along n, c, d, h, w."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Part:
     """Which part of every value is looked at: all of it, or one slice."""
 

@@ -8,11 +8,12 @@ the ring begins lower the next time round.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from xdsl_tpu.dialects.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record(frozen=True, slots=True)
 class Stream:
     """One weight: its bytes per lane, a multiple of the alignment, and the first and last time step
     that reads it.
@@ -24,7 +25,7 @@ class Stream:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Slot:
     """Where a weight goes and the earliest time step in which it may be loaded.
 

@@ -14,7 +14,7 @@ from xdsl_tpu.passes.layer_group.group_type import choose_type, type_problem
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits
 from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, plan_group
 from xdsl_tpu.passes.layer_group.sections import max_sections
-from xdsl_tpu.passes.layer_group.slicing import entering, leaving
+from xdsl_tpu.passes.layer_group.slicing import KnownNeeds, entering, leaving
 from xdsl_tpu.passes.layer_group.values import AXES, GroupType, Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight, required_name
 
@@ -48,6 +48,7 @@ class Searcher:
     scratch: ScratchOf
     cores: int = 1
     boundaries: list[Boundary] = field(default_factory=list[Boundary])
+    known: KnownNeeds = field(default_factory=KnownNeeds, init=False)
 
     def greedy(self, ops: Sequence[Operation]) -> list[Group]:
         """From the end, each time the longest range that is a group; the rest stay global ops."""
@@ -102,7 +103,7 @@ class Searcher:
         What is refused is refused in every form; the reason is of the form that comes nearest.
         """
         nearest = Refusal("")
-        for secs in (Secs(), *self._sections(ops)):
+        for secs in (Secs(), *self.sections(ops)):
             planned = self.plan(ops, secs)
             if isinstance(planned, Group):
                 return planned
@@ -113,7 +114,7 @@ class Searcher:
     def in_slices(self, ops: Sequence[Operation], more_than: int = 1) -> Group | None:
         """A range as one group in as few slices as fit, but `more_than` that, and more than one
         for each core."""
-        for secs in self._sections(ops):
+        for secs in self.sections(ops):
             enough = secs.total > max(more_than, self.cores)
             planned = self.plan(ops, secs) if enough else None
             if isinstance(planned, Group):
@@ -127,9 +128,9 @@ class Searcher:
         if problem is not None:
             return Refusal(problem)
         cores = self.cores if secs.total > 1 else 1
-        return plan_group(ops, kind, secs, self.chip, self.scratch, cores=cores)
+        return plan_group(ops, kind, secs, self.chip, self.scratch, cores=cores, known=self.known)
 
-    def _sections(self, ops: Sequence[Operation]) -> Iterator[Secs]:
+    def sections(self, ops: Sequence[Operation]) -> Iterator[Secs]:
         """Section counts worth trying, powers of two and half as many more: n first, then rows in
         the lanes where there are such, then h."""
         kind = choose_type(ops, self.chip.lanes).kind

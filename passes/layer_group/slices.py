@@ -1,31 +1,77 @@
 """Groups of several slices: into how many a range of ops is cut."""
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import partial
-from typing import TypeAlias
+from collections.abc import Hashable, Sequence
 
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.passes.layer_group.alike import Alikeness
-from xdsl_tpu.passes.layer_group.clock import SlicedCost
 from xdsl_tpu.passes.layer_group.cost import CostTable
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits, lane_bytes
-from xdsl_tpu.passes.layer_group.model import Group
+from xdsl_tpu.passes.layer_group.model import Group, cut_group
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.slicing import entering
-from xdsl_tpu.passes.layer_group.values import GroupType, Secs
+from xdsl_tpu.passes.layer_group.values import GroupType, Refusal
 from xdsl_tpu.passes.tensors import is_weight
-
-Sliced: TypeAlias = tuple[Group, SlicedCost | None]
-"""A group of several slices and its cost; None where a kernel cannot work on one of them."""
-
-_Cuts: TypeAlias = dict[Hashable, tuple[Secs, SlicedCost | None] | None]
-"""Into how many slices ranges are cut, and what that costs, for all that are alike."""
 
 EXPOSED = 0.05
 """The share of a sliced group's time that is neither all computing nor all moving from which on
 more slices are tried."""
+
+
+class Sliced:
+    """A range of ops, and all that are alike, as a group of several slices: in the fewest that fit,
+    or in more of those that were tried, whichever is fastest.
+
+    `local_bytes`: what it needs of every lane. `least`, `moved`: no more slices take less in all,
+    or of the GDMA, as borders are worked on and moved twice.
+    """
+
+    def __init__(
+        self, ops: Sequence[Operation], searcher: Searcher, costs: CostTable, group: Group
+    ) -> None:
+        self._ops, self._searcher, self._costs, self._kind = ops, searcher, costs, group.kind
+        self._fewest = self._tried = group.secs.total
+        self._sections = [s for s in searcher.sections(ops) if s.total > self._tried]
+        self.secs, self.local_bytes = group.secs, group.plan.activations
+        self.cost = costs.sliced(group.cut)
+        self.least = self.moved = 0.0
+        if self.cost is not None:
+            self.least, self.moved = self.cost.least, self.cost.moved
+
+    @property
+    def fewest(self) -> int:
+        """The fewest slices that fit."""
+        return self._fewest
+
+    @property
+    def may_be_faster(self) -> bool:
+        """Whether more slices may be: up to twice as many as the fastest that are known, where time
+        is neither all computing nor all moving."""
+        if self.cost is None or not self._sections:
+            return False
+        few_enough = self._sections[0].total <= 2 * self.secs.total
+        return few_enough and self.cost.exposed > EXPOSED * self.cost.total
+
+    def try_more(self) -> None:
+        """Look at the next number of slices. They are only planned if they are faster where
+        everything fits."""
+        assert self.cost is not None
+        secs, searcher = self._sections.pop(0), self._searcher
+        cut = cut_group(self._ops, self._kind, secs, searcher.chip, searcher.cores, searcher.known)
+        if isinstance(cut, Refusal):
+            return
+        cost = self._costs.sliced(cut)
+        if cost is not None and cost.total < self.cost.total:
+            group = self._searcher.plan(self._ops, secs)
+            if isinstance(group, Refusal):
+                return
+            if group.cut.times != cut.times:
+                cost = self._costs.sliced(group.cut)
+            if cost is not None and cost.total < self.cost.total:
+                self.secs, self.cost = secs, cost
+                self.local_bytes = group.plan.activations
+        self._sections = [more for more in self._sections if more.total > secs.total]
 
 
 class Slices:
@@ -36,72 +82,23 @@ class Slices:
     ) -> None:
         self.ops, self.searcher, self.costs = ops, searcher, costs
         self._alike = alike
-        self._known: dict[tuple[int, int], Sliced | None] = {}
-        self._finest: set[tuple[int, int]] = set()
-        self._cuts: _Cuts = {}
-        self._finer_cuts: _Cuts = {}
+        self._known: dict[Hashable, Sliced | None] = {}
 
-    def fewest(self, start: int, end: int) -> Sliced | None:
-        """ops[start:end] in as few slices as fit, no fewer than what they are longer than by one
-        op; or what is known to be faster. None where there is no way."""
-        if (start, end) not in self._known:
-            shorter = self._cuts.get(self._alike.of(start + 1, end))
-            more_than = 1 if shorter is None else shorter[0].total - 1
-            find = partial(self._fewest, self.ops[start:end], more_than)
-            self._known[start, end] = self._found_once(self._cuts, start, end, find)
-        return self._known[start, end]
-
-    def are_finest(self, start: int, end: int) -> bool:
-        """Whether those that are known are."""
-        return (start, end) in self._finest
-
-    def finest(
-        self, start: int, end: int, group: Group, cost: SlicedCost
-    ) -> tuple[Group, SlicedCost]:
-        """ops[start:end], of which the fewest slices are known, in as many as is fastest: up to
-        twice as many, and twice as many as those where these are faster, as they may be where time
-        is neither all computing nor all moving."""
-        find = partial(self._finer, self.ops[start:end], group, cost)
-        finer = self._found_once(self._finer_cuts, start, end, find)
-        assert finer is not None
-        assert finer[1] is not None
-        self._finest.add((start, end))
-        self._known[start, end] = finer
-        return finer[0], finer[1]
-
-    def _found_once(
-        self, known: _Cuts, start: int, end: int, find: Callable[[], Sliced | None]
-    ) -> Sliced | None:
-        """Slices of ops[start:end]; into how many, and what that costs, is found once for ranges
-        that are alike."""
+    def of(self, start: int, end: int) -> Sliced | None:
+        """ops[start:end] in no fewer slices than what they are longer than by one op must have;
+        None where there is no way."""
         key = self._alike.of(start, end)
-        if key not in known:
-            found = find()
-            known[key] = None if found is None else (found[0].secs, found[1])
-            return found
-        if (cut := known[key]) is None:
-            return None
-        group = self.searcher.plan(self.ops[start:end], cut[0])
-        assert isinstance(group, Group), "it could be planned where it was alike"
-        return group, cut[1]
+        if key not in self._known:
+            shorter = self._known.get(self._alike.of(start + 1, end))
+            more_than = 1 if shorter is None else shorter.fewest - 1
+            self._known[key] = self._found(self.ops[start:end], more_than)
+        return self._known[key]
 
-    def _fewest(self, part: Sequence[Operation], more_than: int = 1) -> Sliced | None:
+    def _found(self, part: Sequence[Operation], more_than: int) -> Sliced | None:
         if self._held_bytes(part) > self.searcher.chip.local_bytes:
             return None
         group = self.searcher.in_slices(part, more_than)
-        return None if group is None else (group, self.costs.sliced(group))
-
-    def _finer(self, part: Sequence[Operation], group: Group, cost: SlicedCost) -> Sliced:
-        tried = group
-        while cost.exposed > EXPOSED * cost.total:
-            finer = self.searcher.in_slices(part, more_than=tried.secs.total)
-            if finer is None or finer.secs.total > 2 * group.secs.total:
-                break
-            finer_cost = self.costs.sliced(finer)
-            if finer_cost is not None and finer_cost.total < cost.total:
-                group, cost = finer, finer_cost
-            tried = finer
-        return group, cost
+        return None if group is None else Sliced(part, self.searcher, self.costs, group)
 
     def _held_bytes(self, ops: Sequence[Operation]) -> int:
         """Local memory that the weights of ops need if all are held."""

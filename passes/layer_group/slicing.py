@@ -5,7 +5,7 @@ says which part of its operands a part of its result needs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
@@ -16,6 +16,7 @@ from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Ncdhw, Part, Range
+from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.lmem_size import allows_split, eu_aligned
 from xdsl_tpu.passes.layer_group.sections import cut_axis
 from xdsl_tpu.passes.layer_group.values import (
@@ -30,7 +31,7 @@ from xdsl_tpu.passes.layer_group.values import (
 from xdsl_tpu.passes.tensors import is_weight, required_name
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Slicing:
     """The slices of every value that a group touches, from outside, inside and weights alike."""
 
@@ -39,12 +40,21 @@ class Slicing:
     stored: tuple[SSAValue, ...]
 
 
+Needed = tuple[tuple[SSAValue, ValueSlices], ...] | str
+"""The slices of its operands that an op needs, or why there are none."""
+
+KnownNeeds = dict[tuple[Operation, GroupType, Secs, ValueSlices], Needed]
+"""What ops need for slices of their results, found once as long as they stay as they are: ranges
+that end at the same place, cut alike, share most of their ops."""
+
+
 def slice_group(
     ops: Sequence[Operation],
     kind: GroupType,
     secs: Secs,
     chip: Chip,
     stored: tuple[SSAValue, ...] | None = None,
+    known: KnownNeeds | None = None,
 ) -> Slicing | Refusal:
     """Slices for ops in the order of their block, cut into `secs`.
 
@@ -52,7 +62,8 @@ def slice_group(
     used outside, unless others are given. Absent operands and results have no slices. All ops have
     a local form.
     """
-    return _Slicer(ops, kind, secs, chip).run(leaving(ops) if stored is None else stored)
+    slicer = _Slicer(ops, kind, secs, chip, {} if known is None else known)
+    return slicer.run(leaving(ops) if stored is None else stored)
 
 
 def leaving(ops: Sequence[Operation]) -> tuple[SSAValue, ...]:
@@ -81,8 +92,16 @@ class _Refused(Exception):
 class _Slicer:
     """One walk over a group, from its last op to its first."""
 
-    def __init__(self, ops: Sequence[Operation], kind: GroupType, secs: Secs, chip: Chip):
+    def __init__(
+        self,
+        ops: Sequence[Operation],
+        kind: GroupType,
+        secs: Secs,
+        chip: Chip,
+        known: KnownNeeds,
+    ) -> None:
         self.ops, self.kind, self.secs, self.chip = ops, kind, secs, chip
+        self.known = known
         self.inside = set(ops)
         self.found: dict[SSAValue, ValueSlices] = {}
         self.sizes: dict[SSAValue, Ncdhw] = {}
@@ -119,24 +138,41 @@ class _Slicer:
 
     def _visit(self, op: Operation) -> None:
         assert isinstance(op, LocalGen)
-        result = next((r for r in op.results if r in self.found), None)
+        results = op.results
+        result = next((r for r in results if r in self.found), None)
         assert result is not None, f"{op.name} comes after its users"
-        slices, sizes = self.found[result], self._extent(result)
-        for axis in AXES:
-            if len(slices.along(axis)) > 1 and not self._may_cut(op, axis):
-                raise _Refused(f"'{required_name(op)}' ({op.name}) cannot be cut along {axis}")
-        for other in op.results:
-            if not is_none(other):
-                self.found.setdefault(other, slices)
-        for index, operand in enumerate(op.operands):
-            if is_none(operand):
-                continue
-            aligned = eu_aligned(op, index)
-            if is_weight(operand) and not allows_split(operand):
-                wanted = self._weight(op, index, slices, aligned)
-            else:
-                wanted = self._needed(op, index, slices, sizes)
+        slices = self.found[result]
+        key = op, self.kind, self.secs, slices
+        needed = self.known.get(key)
+        if needed is None:
+            needed = self.known[key] = self._all_needed(op, slices, self._extent(result))
+        if isinstance(needed, str):
+            raise _Refused(needed)
+        if len(results) > 1:
+            for other in results:
+                if not is_none(other):
+                    self.found.setdefault(other, slices)
+        for operand, wanted in needed:
             self._merge(operand, wanted)
+
+    def _all_needed(self, op: LocalGen, slices: ValueSlices, sizes: Ncdhw) -> Needed:
+        """What an op needs of all its operands, in their order."""
+        try:
+            for axis in AXES:
+                if len(slices.along(axis)) > 1 and not self._may_cut(op, axis):
+                    raise _Refused(f"'{required_name(op)}' ({op.name}) cannot be cut along {axis}")
+            found: list[tuple[SSAValue, ValueSlices]] = []
+            for index, operand in enumerate(op.operands):
+                if is_none(operand):
+                    continue
+                if is_weight(operand) and not allows_split(operand):
+                    wanted = self._weight(op, index, slices, eu_aligned(op, index))
+                else:
+                    wanted = self._needed(op, index, slices, sizes)
+                found.append((operand, wanted))
+        except _Refused as refused:
+            return str(refused)
+        return tuple(found)
 
     def _may_cut(self, op: LocalGen, axis: Axis) -> bool:
         second = self.kind in (GroupType.NORMAL, GroupType.THREE_D)
@@ -232,8 +268,9 @@ class _Slicer:
     def _as_loaded(self, value: SSAValue) -> ValueSlices:
         """A value from outside that is the same in every slice is loaded once."""
         slices = self.found[value]
-        constant = all(len(slices.along(axis)) == 1 for axis in AXES)
-        return replace(slices, hold=slices.hold or (constant and self.secs.total > 1))
+        if slices.hold or self.secs.total == 1 or any(len(axis) > 1 for axis in slices.all):
+            return slices
+        return replace(slices, hold=True)
 
 
 def _of_axes(axes: Iterable[AxisSlices]) -> ValueSlices:

@@ -1,9 +1,9 @@
 """Plain values that the layer-group algorithms pass to each other."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from xdsl_tpu.dialects.interfaces.local_gen import AXES, Axis, GroupType, Ncdhw
+from xdsl_tpu.dialects.records import record
 
 __all__ = ["AXES", "Axis", "AxisSlices", "GroupType", "Ncdhw", "Refusal", "Secs", "ValueSlices"]
 
@@ -27,7 +27,7 @@ AxisSlices = tuple[tuple[int, int], ...]
 """(start, length) of every section along one axis, in the whole tensor."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Refusal:
     """Why a range of ops is not one group; `over` is by how many bytes per lane it does not fit."""
 
@@ -35,7 +35,7 @@ class Refusal:
     over: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ValueSlices:
     """The slices of one value; an axis with one entry has the same part in every slice.
 

@@ -251,19 +251,23 @@ def least_over(search: OptimalSearch, start: int, end: int) -> float:
         group = searcher.plan(ops[first:last], Secs())
         if isinstance(group, Group):
             return group
-        sliced = search.slices.fewest(first, last)
-        if sliced is None or sliced[1] is None:
-            return None if sliced is None else sliced[0]
-        return search.slices.finest(first, last, sliced[0], sliced[1])[0]
+        sliced = search.slices.of(first, last)
+        if sliced is None:
+            return None
+        while sliced.may_be_faster:
+            sliced.try_more()
+        group = searcher.plan(ops[first:last], sliced.secs)
+        return group if isinstance(group, Group) else None
 
     def after(clock: Clock, group: Group, first: int, last: int) -> Clock:
         if group.secs.total == 1:
             cost = costs.cost(first, last)
             assert cost is not None
             return clock.after_straight(costs.passage(first, cost))
-        sliced = costs.sliced(group)
+        sliced = costs.sliced(group.cut)
         assert sliced is not None
-        return costs.after_sliced(clock, group, sliced)
+        used = group.plan.activations
+        return costs.after_sliced(clock, last - 1, sliced.total, sliced.moved, used)
 
     def done(clock: Clock, first: int) -> Iterator[float]:
         if first == end:

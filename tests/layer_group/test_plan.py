@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from xdsl_tpu.backend.first_fit import Buffer, clashes
+from xdsl_tpu.passes.layer_group.pipeline import plan_sliced
 from xdsl_tpu.passes.layer_group.plan import (
     Item,
     Plan,
@@ -13,7 +14,6 @@ from xdsl_tpu.passes.layer_group.plan import (
     Role,
     Room,
     Step,
-    plan_sliced,
     plan_straight,
 )
 from xdsl_tpu.passes.layer_group.values import Refusal

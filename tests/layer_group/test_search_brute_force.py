@@ -44,7 +44,7 @@ def forms(search: OptimalSearch, first: int, end: int) -> Iterator[Form]:
         group = search.searcher.plan(ops, secs) if secs.total <= MOST_SLICES else None
         if not isinstance(group, Group):
             continue
-        cost = search.costs.sliced(group) if secs.total > 1 else None
+        cost = search.costs.sliced(group.cut) if secs.total > 1 else None
         if secs.total == 1 or cost is not None:
             yield group, cost
 
@@ -70,7 +70,8 @@ def best_of_all(search: OptimalSearch) -> float:
             straight = None if whole is None else costs.passage(first, whole)
             for group, cost in forms(search, first, end):
                 if cost is not None:
-                    found |= {costs.after_sliced(clock, group, cost) for clock in fronts[first]}
+                    taken = end - 1, cost.total, cost.moved, group.plan.activations
+                    found |= {costs.after_sliced(clock, *taken) for clock in fronts[first]}
                 elif straight is not None:
                     found |= {clock.after_straight(straight) for clock in fronts[first]}
         fronts.append({clock for clock in found if not any(_beats(one, clock) for one in found)})

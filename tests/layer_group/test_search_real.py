@@ -29,9 +29,10 @@ def finished(search: OptimalSearch, groups: Sequence[Group]) -> float:
             assert cost is not None
             clock = clock.after_straight(costs.passage(place, cost))
         else:
-            cost = costs.sliced(group)
+            cost = costs.sliced(group.cut)
             assert cost is not None
-            clock = costs.after_sliced(clock, group, cost)
+            used = group.plan.activations
+            clock = costs.after_sliced(clock, end - 1, cost.total, cost.moved, used)
         place = end
     return clock.end
 
