@@ -13,7 +13,6 @@ from xdsl_tpu.backend.tensor import (
     Shape4,
     align,
     aligned_bytes,
-    compact_bytes,
 )
 from xdsl_tpu.dialects.errors import DoesNotFit
 
@@ -157,13 +156,3 @@ def _is_cuttable(tensor: LocalTensor, out: LocalTensor, chip: Chip, lines: bool)
 def _unit(out: LocalTensor, operands: Sequence[LocalTensor], chip: Chip) -> int:
     """Elements in the smallest range that is EU-aligned in every type involved."""
     return chip.eu(min(tensor.dtype.bytes for tensor in (out, *operands)))
-
-
-def scratch_bytes(work: ElementWise, shape: Shape4, chip: Chip) -> int:
-    """What an op wants for a slice of this shape: enough for its tables and large parts."""
-    tables = sum(
-        compact_bytes(chip, (1, chip.lanes, 1, len(values)), work.table_dtype)
-        for values in work.tables
-    )
-    whole = sum(aligned_bytes(chip, kind.shape(shape), kind.dtype) for kind in work.scratch)
-    return tables + min(whole, SCRATCH_BYTES)

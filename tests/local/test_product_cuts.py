@@ -13,11 +13,11 @@ from tests.kernels.test_kernel_matmul import MatMul
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.kernels.matmul import matmul
 from xdsl_tpu.backend.kernels.tiling import Piece, steps_of
-from xdsl_tpu.backend.local import cut_search
+from xdsl_tpu.backend.local import alone, cut_search
 from xdsl_tpu.backend.local.cut_price import Choice, Price, price_of
+from xdsl_tpu.backend.local.cut_search import COLUMNS_FIRST
 from xdsl_tpu.backend.local.cuts import LOOPS, Order, Way, cut_into
 from xdsl_tpu.backend.local.problem import Problem
-from xdsl_tpu.backend.local.product_cuts import COLUMNS_FIRST, cheapest_product
 from xdsl_tpu.backend.local.slices import Slices
 from xdsl_tpu.backend.tile.program import Compute, Sum, TileProgram
 from xdsl_tpu.backend.tile.verify import faults
@@ -43,7 +43,7 @@ def forced(monkeypatch: pytest.MonkeyPatch, way: Way) -> None:
     def choose(*_: object) -> Choice:
         return Choice(way, Price(0, 0, CHIP.local_bytes))
 
-    monkeypatch.setattr(cut_search, "cheapest_product", choose)
+    monkeypatch.setattr(alone, "chosen", choose)
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
@@ -94,7 +94,7 @@ def problem_of(product: MatMul, kind: str) -> Problem:
 def test_what_is_found_is_nearly_the_best(product: MatMul) -> None:
     problem = problem_of(product, "f16")
     op = problem.op([CHIP.ddr_base] * len(problem.types))
-    found = cheapest_product(op, problem.kernel, CHIP, 1)
+    found = cut_search.chosen(problem, CHIP, 1)
     (rows, depth), (_, columns) = product.left, product.right
     parts = product_of(steps_of(rows, 64), steps_of(columns, 64), steps_of(depth, 64))
     prices: list[int] = []
