@@ -15,8 +15,8 @@ Shape: TypeAlias = tuple[int, ...]
 class Weight:
     """A constant operand: seeded values of a `kind`, or the integers themselves.
 
-    Kinds: `normal` (small), `positive` (0.5 to 1.5), `bits` (booleans), `ints` (exactly
-    `values`), `floats` (the same as float32).
+    Kinds: `normal` (small), `positive` (0.5 to 1.5), `far` (of larger magnitude than most tensors),
+    `bits` (booleans), `ints` (exactly `values`), `floats` (the same as float32).
     """
 
     shape: Shape
@@ -30,6 +30,9 @@ class Weight:
                 return (0.4 * random.standard_normal(self.shape)).astype(np.float32)
             case "positive":
                 return random.uniform(0.5, 1.5, self.shape).astype(np.float32)
+            case "far":
+                signs = np.where(random.random(self.shape) < 0.5, -1.0, 1.0)
+                return (9 * signs).astype(np.float32)
             case "bits":
                 return random.random(self.shape) < 0.5
             case "ints":

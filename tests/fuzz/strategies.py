@@ -35,13 +35,13 @@ UNARY = ("Relu", "Sigmoid", "Tanh", "Abs", "Neg", "Erf", "Softplus", "Softsign",
 def unary(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
     kind = _choice(draw, *UNARY, "LeakyRelu", "Elu", "Clip", "Pow")
     if kind == "Clip":
-        limits = (Weight((), "floats", (-0.75,)), Weight((), "floats", (0.5,)))
-        return Step(kind, (at, *limits), shapes[at])
+        limits = _choice(draw, (-0.75, 0.5), (0.0, 6.0), (-9.0, -8.0), (8.0, 9.0))
+        return Step(kind, (at, *(Weight((), "floats", (one,)) for one in limits)), shapes[at])
     if kind == "Pow":
         return Step(kind, (at, Weight((), "floats", (2.0,))), shapes[at])
     if kind == "Sign" and at >= 1:
         kind = "Abs"  # a jump at 0 would turn a rounding error into a difference
-    attributes = {"alpha": _choice(draw, 0.125, 0.75)} if kind in ("LeakyRelu", "Elu") else {}
+    attributes = {"alpha": _choice(draw, 0.125, 0.75, 3.0)} if kind in ("LeakyRelu", "Elu") else {}
     return Step(kind, (at,), shapes[at], attributes)
 
 
@@ -51,7 +51,8 @@ def constant_arithmetic(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | 
     dims = tuple(size if draw(st.booleans()) else 1 for size in shape)
     cut = _whole(draw, 0, len(dims))
     kind = _choice(draw, "Add", "Sub", "Mul", "Div", "Max", "Min", "PRelu")
-    weight = Weight(dims[cut:], "positive" if kind == "Div" else "normal")
+    kinds = ("positive",) if kind == "Div" else ("normal", "far")
+    weight = Weight(dims[cut:], _choice(draw, *kinds))
     if kind in ("Div", "PRelu") or draw(st.booleans()):
         return Step(kind, (at, weight), shape)
     return Step(kind, (weight, at), shape)
@@ -283,7 +284,8 @@ def padding(draw: Draw, shapes: Sequence[Shape], at: int) -> Step | None:
     result = tuple(size + pads[n] + pads[n + 4] for n, size in enumerate(shape))
     if prod(result) > LARGEST:
         return None
-    weights = (Weight((8,), "ints", tuple(pads)), Weight((), "floats", (0.5,)))
+    value = Weight((), "floats", (_choice(draw, 0.5, -9.0, 9.0),))
+    weights = (Weight((8,), "ints", tuple(pads)), value)
     return Step("Pad", (at, *weights), result, {"mode": "constant"})
 
 
