@@ -43,7 +43,7 @@ from xdsl_tpu.backend.local import (
 )
 from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
-from xdsl_tpu.backend.local.alone import Cheapest, InSlices
+from xdsl_tpu.backend.local.alone import Cheapest, InSlices, in_planes
 from xdsl_tpu.backend.local.context import LocalKernel
 from xdsl_tpu.backend.local.problem import View, as_it_stands
 from xdsl_tpu.dialects import tpu
@@ -86,7 +86,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.MlpOp: Leaf(mlp.mlp),
     tpu.PadOp: Leaf(moves.moves, pad.pad),
     tpu.PermuteOp: Leaf(moves.moves, transpose.permute),
-    tpu.PixelNormOp: Leaf(InSlices(rows.norms, row_views.pixel_norm)),
+    tpu.PixelNormOp: Leaf(in_planes(rows.norms, row_views.pixel_norm)),
     tpu.Pool1DOp: _in_slices(pool.pool),
     tpu.Pool2DOp: _in_slices(pool.pool),
     tpu.RMSNormOp: _in_slices(rows.norms, row_views.row_norm),
@@ -101,7 +101,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.ScatterNDOp: Leaf(index.scatter_rows),
     tpu.ShuffleChannelOp: Leaf(moves.moves, move.shuffle_channel),
     tpu.SliceOp: Leaf(moves.moves, move.slice_),
-    tpu.SoftmaxOp: _in_slices(rows.softmax, row_views.softmax),
+    tpu.SoftmaxOp: Leaf(in_planes(rows.softmax, row_views.softmax), rows.softmax),
     tpu.SqueezeOp: Leaf(moves.moves, move.reshape),
     tpu.SwapDimInnerOp: Leaf(moves.moves, move.swap_dim_inner),
     tpu.TileOp: Leaf(moves.moves),

@@ -27,29 +27,30 @@ class Plane(NamedTuple):
     strides: Shape | None = None
 
 
-def softmax(op: Operation, chip: Chip) -> tuple[Viewed]:
+def softmax(op: Operation, chip: Chip) -> list[Viewed]:
     """A softmax along the rows of planes."""
     assert isinstance(op, tpu.SoftmaxOp)
     shape = shape_of(op)
     axis = op.axis.value.data % len(shape)
-    plane = planes((math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])), chip)
-    return (_seen(op, plane, plane, {"axis": SI32.convert(2)}),)
+    extent = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+    attributes = {"axis": SI32.convert(2)}
+    return [_seen(op, plane, plane, attributes) for plane in planes(extent, chip)]
 
 
-def reduction(op: Operation, chip: Chip) -> tuple[Viewed]:
+def reduction(op: Operation, chip: Chip) -> list[Viewed]:
     """A reduction of the rows of planes to one."""
     assert isinstance(op, tpu.ReduceOp)
     outer, size, inner = reduced_extent(op, shape_of(op))
-    plane, result = (planes((outer, rows, inner), chip) for rows in (size, 1))
+    given, made = (planes((outer, rows, inner), chip) for rows in (size, 1))
     attributes = {"axes": I64_ARRAY.convert([2]), "keepdims": BOOL.convert(True)}
-    return (_seen(op, plane, result, attributes),)
+    return [_seen(op, x, out, attributes) for x, out in zip(given, made, strict=True)]
 
 
-def pixel_norm(op: Operation, chip: Chip) -> tuple[Viewed]:
+def pixel_norm(op: Operation, chip: Chip) -> list[Viewed]:
     """A norm over the channels of N, C, .., which are rows of planes."""
     shape = shape_of(op)
-    plane = planes((shape[0], shape[1], math.prod(shape[2:])), chip)
-    return (_seen(op, plane, plane, {}),)
+    extent = shape[0], shape[1], math.prod(shape[2:])
+    return [_seen(op, plane, plane, {}) for plane in planes(extent, chip)]
 
 
 def row_norm(op: Operation, chip: Chip) -> tuple[Viewed]:
@@ -71,14 +72,17 @@ def best(op: Operation, chip: Chip) -> tuple[Viewed]:
     return (view,)
 
 
-def planes(extent: Extent, chip: Chip) -> Plane:
-    """With what is outside over the lanes, or, where it fills fewer, parts of what is inside."""
+def planes(extent: Extent, chip: Chip) -> list[Plane]:
+    """With what is outside over the lanes; where it fills fewer, also with equal parts of what is
+    inside over them. The more parts, the fewer elements of one lie together in DDR."""
     outer, size, inner = extent
-    lanes = max(n for n in range(1, chip.lanes + 1) if inner % n == 0)
-    if min(outer, chip.lanes) >= lanes:
-        return Plane((1, outer, size, inner))
-    width = inner // lanes
-    return Plane((outer, lanes, size, width), (size * inner, width, inner, 1))
+    found = [Plane((1, outer, size, inner))]
+    for lanes in range(chip.lanes, min(outer, chip.lanes), -1):
+        if inner % lanes == 0:
+            width = inner // lanes
+            strides = (size * inner, width, inner, 1)
+            found.append(Plane((outer, lanes, size, width), strides))
+    return found
 
 
 def shape_of(op: Operation) -> Sequence[int]:

@@ -32,10 +32,8 @@ def over_channels(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue] 
     match op.mode.data:
         case "ReduceSum" | "ReduceMean":
             return _sum(op, ctx)
-        case "ReduceMax" | "ReduceMin":
-            return _extreme(op, ctx)
         case _:
-            return None
+            return _turned(op, ctx)
 
 
 def _sum(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue]:
@@ -59,14 +57,14 @@ def _sum(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue]:
     return [do.last(tpu.ReshapeOp, [summed], ctx.element, shape=shape_of(op.output))]
 
 
-def _extreme(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue]:
+def _turned(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue]:
     """Reduce(x: NxCxHxW) {ReduceMax, axes = [1]} -> Permute(Reduce(Permute(x)) {axes = [3]}).
 
                                              Permute  1x64x56x48 -> 1x48x56x64
         Reduce  1x64x56x48 -> 1x1x56x48  ->  Reduce   1x48x56x64 -> 1x48x56x1
                                              Permute  1x48x56x1 -> 1x1x56x48
 
-    A row of a lane then has all channels. ReduceMin does the same.
+    A row of a lane then has all channels. Smallest elements and lengths are found likewise.
     """
     do, element = Steps(op, ctx), ctx.element
     batch, channels, height, width = shape_of(op.input)

@@ -15,6 +15,10 @@ from xdsl_tpu.passes.tensors import shape_of
 BYTES = 2
 """Of the numbers that products, softmaxes and transpositions are priced with."""
 
+PASSES = 28
+"""Over numbers of f32, by a softmax down columns (`backend/kernels/softmax.py`), which is no part
+of a layer group."""
+
 
 def is_across(op: top.SoftmaxOp) -> bool:
     """Whether a softmax goes down the columns of matrices, along the last dimension but one."""
@@ -31,14 +35,36 @@ def there_and_back(elements: int, chip: Chip) -> int:
     return sum(round(elements * BYTES / rate) for rate in rates)
 
 
+def transposed(shape: Sequence[int], chip: Chip) -> int:
+    """Cycles of transposing matrices of shape (.., rows, columns), which come and go whole."""
+    return _in_runs(prod(shape), prod(shape[-2:]), chip)
+
+
 def down_columns(shape: Sequence[int], chip: Chip) -> int:
     """Cycles of a softmax down the columns of matrices, of shape (.., rows, columns).
 
-    What a lane has of the columns is all that lies together in DDR.
+    Lanes have whole matrices, or, where these are fewer, parts of their columns, each of which lies
+    by itself in DDR: the better of the two, as `backend/local/row_views.py` has them. Ops beside it
+    end their layer groups: one of two is taken to be in one.
     """
-    *images, _, columns = shape
-    run = BYTES * min(columns, -(-prod(images) * columns // chip.lanes))
-    return round(there_and_back(prod(shape), chip) * max(1.0, chip.ddr_row_bytes / run))
+    *images, rows, columns = shape
+    outer, eu = prod(images), chip.eu(4)
+
+    def cycles(lanes: int) -> int:
+        """With each matrix shared by so many lanes."""
+        share = columns // lanes
+        rounds = outer if lanes > 1 else -(-outer // chip.lanes)
+        run = share if lanes > 1 else rows * columns
+        return _in_runs(prod(shape), run, chip) + PASSES * rounds * -(-rows * share // eu)
+
+    shared = (n for n in range(min(outer, chip.lanes) + 1, chip.lanes + 1) if columns % n == 0)
+    parted = there_and_back(prod(shape), chip) // 2
+    return parted + min(cycles(lanes) for lanes in (1, *shared))
+
+
+def _in_runs(elements: int, run: int, chip: Chip) -> int:
+    """Cycles of numbers of which so many lie together in DDR, there and back."""
+    return round(there_and_back(elements, chip) * max(1.0, chip.ddr_row_bytes / (BYTES * run)))
 
 
 @dataclass(frozen=True)
@@ -65,7 +91,7 @@ class SoftmaxToColumns(RewritePattern):
         if inner == 1 or shape[axis] == 1:
             return
         matrices = prod(shape[:axis]), shape[axis], inner
-        if down_columns(matrices, self.chip) <= 2 * there_and_back(prod(shape), self.chip):
+        if down_columns(matrices, self.chip) <= 2 * transposed(matrices, self.chip):
             return
         flat = top.ReshapeOp.make(
             derived_name(op.input, f"_as_{'x'.join(map(str, matrices))}"),

@@ -31,7 +31,7 @@ from xdsl_tpu.passes.orient_products.columns import (
     BYTES,
     down_columns,
     is_across,
-    there_and_back,
+    transposed,
 )
 from xdsl_tpu.passes.orient_products.labels import Labelling, Pair, Table, added
 from xdsl_tpu.passes.tensors import shape_of, tensor_type
@@ -258,7 +258,7 @@ class Network:
             return 0
         if not moves_data(shape, order):
             return 1
-        return there_and_back(prod(shape), self.chip) + 1
+        return transposed(shape, self.chip) + 1
 
     def _alone(self, op: Operation) -> Pair:
         """What the labels cost in themselves: products that fill the array badly take longer, and
