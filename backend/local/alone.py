@@ -120,11 +120,11 @@ class Cheapest:
         return ways[0] if len(ways) == 1 else min(ways, key=cycles)
 
 
-def seen(kernel: LocalKernel, views: Sequence[Viewed]) -> list[InSlices]:
+def in_slices(kernel: LocalKernel, views: Sequence[Viewed]) -> list[InSlices]:
     """The ways that a kernel has with each of some views of its op."""
     return [InSlices(kernel, lambda op, chip, view=view: (view,)) for view in views]
 
 
 def in_planes(kernel: LocalKernel, views: Callable[[Operation, Chip], list[Viewed]]) -> Cheapest:
     """The cheapest of the ways that a kernel has with views of its op."""
-    return Cheapest(lambda op, chip: seen(kernel, views(op, chip)))
+    return Cheapest(lambda op, chip: in_slices(kernel, views(op, chip)))

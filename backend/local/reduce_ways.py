@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.reduce import SUMS, reduced_extent
 from xdsl_tpu.backend.local import column_sums, row_views, rows
-from xdsl_tpu.backend.local.alone import InSlices, seen
+from xdsl_tpu.backend.local.alone import InSlices, in_slices
 from xdsl_tpu.backend.local.dry import element_of
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY
@@ -19,7 +19,7 @@ def ways(op: Operation, chip: Chip) -> Sequence[InSlices]:
     lane stores as one run; sums of columns are taken along the lanes where that is better."""
     assert isinstance(op, tpu.ReduceOp)
     extent = reduced_extent(op, row_views.shape_of(op))
-    found = seen(rows.reduce, row_views.reduction(op, chip))
+    found = in_slices(rows.reduce, row_views.reduction(op, chip))
     if extent[2] > 1 and op.mode.data in SUMS:
         found.append(_along_lanes)
     if _height(extent, chip) > 1 and element_of(op.output) is element_of(op.input):

@@ -11,8 +11,8 @@ from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.reduction import plan_reduction
 from xdsl_tpu.backend.leaves import LEAVES, Leaf
-from xdsl_tpu.backend.local import column_sums, reduce_ways
-from xdsl_tpu.backend.local.alone import Cheapest, InSlices
+from xdsl_tpu.backend.local import column_sums, reduce_ways, row_views, rows
+from xdsl_tpu.backend.local.alone import Cheapest, InSlices, in_slices
 from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.backend.timing import simulate_program
 from xdsl_tpu.dialects import tpu
@@ -156,6 +156,44 @@ def test_rows_lane_by_lane(
     attributes = {"axes": f"[{len(shape) - 1}]", "keepdims": "true", "mode": f'"{mode}"'}
     case.op("tpu.Reduce", operands, attributes, "y", (*shape[:-1], 1))
     check(case)
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_share_of_columns(kind: str, place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """3 matrices of 16 columns, each whole in a lane or shared by 16, 8 or 4: the same numbers."""
+    shape = (3, 5, 16)
+
+    def softmax(op: Operation, chip: Chip) -> Sequence[InSlices]:
+        return in_slices(rows.softmax, row_views.softmax(op, chip)[place : place + 1])
+
+    def largest(op: Operation, chip: Chip) -> Sequence[InSlices]:
+        return in_slices(rows.reduce, row_views.reduction(op, chip)[place : place + 1])
+
+    monkeypatch.setitem(LEAVES, tpu.SoftmaxOp, Leaf(Cheapest(softmax)))
+    monkeypatch.setitem(LEAVES, tpu.ReduceOp, Leaf(Cheapest(largest)))
+    case = Case(kind)
+    operands = [case.input("x", shape, 3.0), *["none"] * 5]
+    y = case.op("tpu.Softmax", operands, {"axis": "1 : si32"}, "y", shape)
+    attributes = {"axes": "[1]", "keepdims": "true", "mode": '"ReduceMax"'}
+    case.op("tpu.Reduce", [y, "none", "none"], attributes, "z", (3, 1, 16))
+    check(case)
+
+
+@pytest.mark.parametrize("shape", [(8, 16, 1024), (3, 64, 64), (1, 21, 4096), (12, 64, 64)])
+def test_softmax_down_columns_takes_the_cheapest_view(shape: tuple[int, ...]) -> None:
+    """No view of it takes less."""
+    case = Case("f16")
+    operands = [case.input("x", shape), *["none"] * 5]
+    case.op("tpu.Softmax", operands, {"axis": "1 : si32"}, "y", shape)
+    op = next(op for op in case.module().walk() if isinstance(op, tpu.SoftmaxOp))
+    chip = load_chip("bm1684x")
+    ways = in_slices(rows.softmax, row_views.softmax(op, chip))
+    prices = [way.price(op, chip).cycles for way in ways]
+    leaf = LEAVES[tpu.SoftmaxOp].alone
+    assert isinstance(leaf, Cheapest)
+    assert leaf.price(op, chip).cycles == min(prices)
+    assert max(prices) > 1.5 * min(prices)
 
 
 def test_results_of_single_elements_are_stored_in_runs() -> None:
