@@ -6,19 +6,16 @@ behind one another.
 """
 
 import math
-from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work
 from xdsl_tpu.backend.kernels.support import where
-from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import LocalContext
-from xdsl_tpu.backend.local.elementwise import aligned_operand
-from xdsl_tpu.backend.local.parts import Part
-from xdsl_tpu.backend.local.views import group_pieces
-from xdsl_tpu.backend.tensor import LocalTensor, aligned_bytes, strided
+from xdsl_tpu.backend.local.elementwise import aligned_operand, run
+from xdsl_tpu.backend.tensor import LocalTensor, strided
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.interfaces.lane_view import Viewed
@@ -49,36 +46,26 @@ def view(op: Operation, chip: Chip) -> tuple[Viewed]:
 
 
 def rope(context: LocalContext) -> None:
-    """Emit the rotation of x (n, tokens, heads, size); a group of lanes at a time where scratch
-    memory asks for it."""
-    op, out, scratch, chip = context.op, context.out.tensor, context.scratch, context.chip
+    """Emit the rotation of x (n, tokens, heads, size), in as large parts as scratch memory asks
+    for."""
+    op, out = context.op, context.out.tensor
     assert isinstance(op, tpu.RopeOp)
-    x, sine, cosine = (aligned_operand(context, context.operand(index)) for index in range(3))
     if op.force_f32.value.data or out.shape[3] % 2:
         raise DoesNotFit(f"a rotation of rows of {out.shape[3]} has no local kernel")
     paired = op.rope_mode.data is RopeMode.interleaved_pairs
-    if scratch.holds([aligned_bytes(chip, out.shape, out.dtype)] * 2):
-        pieces = [Part(Piece(0, out.shape[0]), Piece(0, out.shape[1]))]
-    else:
-        pieces = [
-            Part(Piece(image, 1), channels)
-            for image in range(out.shape[0])
-            for channels in group_pieces(out.shape[1], 1, chip.lanes)
-        ]
-    for piece in pieces:
-        with scratch.temporary():
-            tensors = [piece.of(tensor, chip) for tensor in (out, x, sine, cosine)]
-            spare = [scratch.aligned(tensors[0].shape, out.dtype) for _ in range(2)]
-            _rotate(context.emitter, tensors, spare, paired)
+
+    def compute(e: Emitter, work: Work) -> None:
+        _rotate(e, work, paired)
+
+    operands = [aligned_operand(context, context.operand(index)) for index in range(3)]
+    work = ElementWise(compute, (Scratch(out.dtype), Scratch(out.dtype)))
+    run(context, work, out, operands, whole=out.shape, line=out.shape[3])
 
 
-def _rotate(
-    e: Emitter, tensors: Sequence[LocalTensor], spare: Sequence[LocalTensor], paired: bool
-) -> None:
-    """out, x, sine and cosine in local memory, of which the angles may be stretched; two tensors
-    like `out` to spare."""
-    out, x, sine, cosine = tensors
-    straight, turned = spare
+def _rotate(e: Emitter, work: Work, paired: bool) -> None:
+    """Operands are x, sine and cosine, of which the angles may be stretched; two tensors are like
+    the result."""
+    out, (x, sine, cosine), (straight, turned) = work.out, work.operands, work.scratch
 
     def half(tensor: LocalTensor, which: int) -> LocalTensor:
         """The first or second elements of all pairs."""
