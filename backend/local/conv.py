@@ -8,10 +8,12 @@ from xdsl_tpu.backend.emitter import Arith, Emitter, Window
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.clamp import Clamp
 from xdsl_tpu.backend.kernels.lanes import one_window_a_row
+from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work
 from xdsl_tpu.backend.kernels.tiling import Piece
-from xdsl_tpu.backend.local.context import LocalContext, LocalValue, Scratch
+from xdsl_tpu.backend.local.context import LocalContext, LocalValue
+from xdsl_tpu.backend.local.elementwise import run
 from xdsl_tpu.backend.local.move import copy_channels
-from xdsl_tpu.backend.local.parts import Part, parts, settled
+from xdsl_tpu.backend.local.parts import Part, settled
 from xdsl_tpu.backend.local.views import conv_operand, group_pieces
 from xdsl_tpu.backend.tensor import Layout, LocalTensor, aligned_bytes, compact
 from xdsl_tpu.dialects import tpu
@@ -154,25 +156,12 @@ def clamped(
             clamp.apply(emitter, out, spare, produce)
             return
         produce(out)
-        if clamp.limit <= 0:
-            emitter.arith(Arith.MAX, out, out, 0.0)
-            return
-        _clamp_parts(emitter, clamp, out, scratch)
-
-
-def _clamp_parts(emitter: Emitter, clamp: Clamp, out: LocalTensor, scratch: Scratch) -> None:
-    chip = emitter.chip
-
-    def fits(shape: tuple[int, int, int, int]) -> bool:
-        return scratch.holds([aligned_bytes(chip, shape, out.dtype)])
-
-    pieces = parts(out.shape, fits, chip, chip.eu(out.dtype.bytes)) or ()
-    if not pieces:
-        emitter.arith(Arith.MIN, out, out, clamp.limit)
+    if clamp.limit <= 0:
         emitter.arith(Arith.MAX, out, out, 0.0)
-    for piece in pieces:
-        with scratch.temporary():
-            part = piece.of(out, chip)
-            spare = scratch.aligned(part.shape, part.dtype)
-            emitter.arith(Arith.MIN, spare, part, clamp.limit)
-            emitter.arith(Arith.MAX, part, spare, 0.0)
+        return
+
+    def limited(e: Emitter, work: Work) -> None:
+        e.arith(Arith.MIN, work.scratch[0], work.operands[0], clamp.limit)
+        e.arith(Arith.MAX, work.out, work.scratch[0], 0.0)
+
+    run(context, ElementWise(limited, (Scratch(out.dtype),)), out, [out])
