@@ -54,6 +54,7 @@ from xdsl_tpu.passes.module_state import (
     text_attribute,
 )
 from xdsl_tpu.passes.pack_weights import GROUPS, USUAL_GROUP, PackWeightsPass, pack_marked
+from xdsl_tpu.passes.processor_top_optimize.far_conv import bring_nearer
 from xdsl_tpu.passes.tensors import functions, required_name, shape_of, size_in_bytes
 
 
@@ -122,6 +123,8 @@ class ConvertTopToTpuPass(ModulePass):
             op_modes(func, mode, table, weights, one.wide, wide_attention(func, description), free)
             for func, one in zip(functions(op), reach, strict=True)
         ]
+        for func, one in zip(functions(op), modes, strict=True):
+            bring_nearer(func, one)
         for one in reach:
             notes += beyond_f16(one.constants, one.saturated)
         if int8:

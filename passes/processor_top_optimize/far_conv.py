@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -25,6 +26,8 @@ from xdsl_tpu.passes.tensors import shape_of
 
 _BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
 
+FLOATS = ("F32", "F16", "BF16")
+
 
 class FarConv(RewritePattern):
     """Conv(x: NxCxHxW) {k, stride s} -> Conv(NxsCx(H/s)xW) {k/s rounded up, stride 1}.
@@ -44,27 +47,49 @@ class FarConv(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.ConvOp, rewriter: PatternRewriter) -> None:
-        if not has_shapes(op.input, op.filter, op.output) or any(ints(op.inserts or ())):
-            return
-        strides = ints(op.strides)
-        far = [axis for axis, stride in enumerate(strides) if stride > LIMITS.window_stride]
-        if not far or _are_rows(op):
-            return
-        filters = values_of(op.filter)
-        if filters is not None:
-            axis = 0 if _become_rows(op) else far[0]
-            along = _Along(op, axis, none_for(op, rewriter))
-            rewriter.replace(op, list(along.rewritten(filters)))
+        made = _nearer(op, float_format(module_of(op)) or "F16", rewriter)
+        if made:
+            rewriter.replace(op, made)
 
 
-def _are_rows(op: top.ConvOp) -> bool:
+def bring_nearer(func: FuncOp, modes: dict[Operation, str]) -> None:
+    """The same for convolutions that are lowered to other floats than the network as a whole, of
+    which other rows can be merged; `modes` then has the new ops."""
+    mode = float_format(module_of(func)) or "F16"
+    for op in [op for op in func.body.block.ops if isinstance(op, top.ConvOp)]:
+        own, conv = modes.get(op, mode), op
+        while own in FLOATS and own != mode and (made := _nearer(conv, own, PatternRewriter(conv))):
+            modes.update((one, own) for one in made if not isinstance(one, top.WeightOp))
+            modes.pop(conv, None)
+            PatternRewriter(conv).replace(conv, made)
+            conv = made[-1]
+            assert isinstance(conv, top.ConvOp)
+
+
+def _nearer(op: top.ConvOp, mode: str, rewriter: PatternRewriter) -> list[Operation]:
+    """What stands for a convolution one of whose strides no command can say, itself the last; none
+    where there is no such stride, or in vain."""
+    if not has_shapes(op.input, op.filter, op.output) or any(ints(op.inserts or ())):
+        return []
+    strides = ints(op.strides)
+    far = [axis for axis, stride in enumerate(strides) if stride > LIMITS.window_stride]
+    if not far or _are_rows(op, mode):
+        return []
+    filters = values_of(op.filter)
+    if filters is None:
+        return []
+    axis = 0 if _become_rows(op) else far[0]
+    return list(_Along(op, axis, none_for(op, rewriter)).rewritten(filters))
+
+
+def _are_rows(op: top.ConvOp, mode: str) -> bool:
     """Whether every window is a row of its own, once rows that can be are merged."""
     kernel, strides, shape = ints(op.kernel_shape), ints(op.strides), shape_of(op.input)
     if len(kernel) != 2 or op.group.value.data != 1 or any(ints(op.pads)):
         return False
     if set(ints(op.dilations or ())) - {1}:
         return False
-    size = _BYTES[float_format(module_of(op)) or "F16"]
+    size = _BYTES[mode]
     lanes = chip_of(module_of(op)).weight_lanes
     merge = choose_3ic(shape_of(op.filter)[1], *kernel, size, lanes)
     one_row = kernel[0] == strides[0] == 1 and merge == MERGE_NOTHING

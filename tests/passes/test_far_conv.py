@@ -1,0 +1,43 @@
+"""Convolutions at strides beyond what a command can say, in another format than their network."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.passes.semantics import Net, random_inputs
+
+from xdsl_tpu.backend.checks import check_program
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.execute import run_program
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.pipelines import lower
+
+TINY = np.float32(1e-9)
+"""Of weights that f16 does not hold: what multiplies by them is computed in f32."""
+
+
+@pytest.mark.parametrize(
+    ("size", "window"),
+    [
+        ((64, 48), {"kernel_shape": (16, 16), "strides": (16, 16), "pads": (0,) * 4}),
+        ((64, 48), {"kernel_shape": (7, 3), "strides": (16, 3), "pads": (0,) * 4}),
+    ],
+)
+def test_patches_in_f32_among_f16(size: tuple[int, int], window: dict[str, Any]) -> None:
+    """Rows of three channels can be merged as they are loaded in 16 bits alone."""
+    net = Net()
+    x = net.input("x", 1, 3, *size)
+    tables = net.weight("w", 32, 3, *window["kernel_shape"]), net.none
+    module, chip = net.module(net.op(top.ConvOp, "y", (x, *tables), **window)), load_chip("bm1684x")
+    weights = weights_of(module)
+    weights["w"] = weights["w"] * TINY
+    inputs = random_inputs(module, 0)
+    (expected,) = run_module(module, inputs).values()
+    lower(module, "F16", chip.instruction_set)
+    program = generate(module, weights_of(module), chip)
+    assert check_program(program, chip) == []
+    (got,) = run_program(program, chip, inputs).values()
+    np.testing.assert_allclose(got.reshape(expected.shape), expected, rtol=1e-4, atol=1e-6 * TINY)
