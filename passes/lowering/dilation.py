@@ -124,8 +124,8 @@ def in_rows(
     none, size, window, columns = [do.ctx.none()] * 4, prod(spatial), line.window, line.columns
     rows = -(-size // columns)
     if rows * columns > size:
-        x = do.reshaped("line", x, (n, c, size), element)
-        paddings, whole = [0, 0, 0, 0, 0, rows * columns - size], (n, c, rows * columns)
+        x = do.reshaped("line", x, (n, c, 1, size), element)
+        paddings, whole = [0] * 7 + [rows * columns - size], (n, c, 1, rows * columns)
         x = do.step("filled", tpu.PadOp, [x, *none], whole, element, paddings=paddings, val=0.0)
     x = do.reshaped("rows", x, (n, c, rows, columns), element)
     inner = replace(

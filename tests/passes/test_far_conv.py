@@ -10,7 +10,7 @@ from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
-from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.pipelines import lower
@@ -41,3 +41,21 @@ def test_patches_in_f32_among_f16(size: tuple[int, int], window: dict[str, Any])
     assert check_program(program, chip) == []
     (got,) = run_program(program, chip, inputs).values()
     np.testing.assert_allclose(got.reshape(expected.shape), expected, rtol=1e-4, atol=1e-6 * TINY)
+
+
+def test_taps_far_apart_along_a_line_are_reached_on_the_chip() -> None:
+    """A line that rows do not divide is filled as an image, in its group."""
+    net, chip = Net(), load_chip("bm1684x")
+    window = {"kernel_shape": (3, 1), "strides": (1, 1), "pads": (32, 0, 32, 0)}
+    window["dilations"] = (32, 1)
+    x = net.op(top.TanhOp, "t", (net.input("x", 1, 32, 99, 1),))
+    y = net.op(top.ConvOp, "y", (x, net.weight("w", 32, 32, 3, 1), net.none), **window)
+    module = net.module(net.op(top.TanhOp, "z", (y,)))
+    inputs = random_inputs(module, 0)
+    (expected,) = run_module(module, inputs).values()
+    lower(module, "F16", chip.instruction_set)
+    pads = [op for op in module.walk() if isinstance(op, tpu.PadOp)]
+    assert pads
+    assert all(isinstance(op.parent_op(), tpu.GroupOp) for op in pads)
+    (got,) = run_program(generate(module, weights_of(module), chip), chip, inputs).values()
+    np.testing.assert_allclose(got.reshape(expected.shape), expected, atol=5e-3)
