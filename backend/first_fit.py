@@ -74,6 +74,17 @@ def gaps(taken: Iterable[Span], size: int = 1, end: int = FOREVER) -> Iterator[S
         yield start, end
 
 
+def first_gap(taken: Iterable[Span], size: int) -> int:
+    """Where the first of the gaps begins, found without the others."""
+    start = 0
+    for low, high in taken:
+        if low - start >= size:
+            break
+        if high > start:
+            start = high
+    return start
+
+
 def fitting(free: Iterable[Span], size: int) -> int | None:
     """The number of the first of some free ranges that has so many bytes."""
     for number, (start, end) in enumerate(free):
@@ -125,18 +136,18 @@ class Problem:
     ) -> Placement:
         """Place the buffers one after the other, each in a gap between its placed neighbours and
         what `fixed` says of it."""
-        buffers = self.buffers
+        sizes = [buffer.size for buffer in self.buffers]
         offsets = [-1] * len(order)
         used = 0
         for i in order:
-            size = buffers[i].size
-            taken = [
-                (offsets[j], offsets[j] + buffers[j].size)
-                for j in self.neighbours[i]
-                if offsets[j] >= 0
-            ]
-            offsets[i] = choose(gaps(sorted([*taken, *fixed.get(i, ())]), size))
-            used = max(used, offsets[i] + size)
+            size = sizes[i]
+            taken = [(at, at + sizes[j]) for j in self.neighbours[i] if (at := offsets[j]) >= 0]
+            if i in fixed:
+                taken += fixed[i]
+            taken.sort()
+            at = first_gap(taken, size) if choose is lowest else choose(gaps(taken, size))
+            offsets[i] = at
+            used = max(used, at + size)
         return Placement(tuple(offsets), used)
 
     def first_fit(self, beside: Sequence[tuple[Buffer, int]] = ()) -> Placement:

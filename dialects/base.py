@@ -141,5 +141,5 @@ def registered(names: Mapping[str, object]) -> tuple[list[type[Operation]], list
     Classes that ops share have no name in IR, and are left out.
     """
     kinds = [value for value in names.values() if isinstance(value, type)]
-    ops = [kind for kind in kinds if issubclass(kind, Operation) and "name" in vars(kind)]
-    return ops, [kind for kind in kinds if issubclass(kind, Attribute)]
+    ops = [kind for kind in kinds if Operation in kind.__mro__ and "name" in vars(kind)]
+    return ops, [kind for kind in kinds if Attribute in kind.__mro__]

@@ -45,7 +45,7 @@ def number_type(value: SSAValue) -> Attribute:
 
 def is_weight(value: SSAValue) -> bool:
     """Whether `value` is a constant of the weight file."""
-    return isinstance(value.owner, top.WeightOp)
+    return value.owner.__class__ is top.WeightOp
 
 
 def required_name(thing: Operation | SSAValue) -> str:

@@ -78,10 +78,12 @@ def row_form(op: Operation, index: int, kind: GroupType, lanes: int) -> Arrangem
         return None
     if index in op.row_operands():
         return Arrangement(Form.ROW, parameter=True)
+    if not op.stretches_channels():
+        return None
     operand = op.operands[index]
     loaded = operand.owner
     source = loaded.input if isinstance(loaded, tpu.LoadOp) else operand
-    if not op.stretches_channels() or not is_weight(source) or of_value(operand, kind, lanes).c > 1:
+    if not is_weight(source) or of_value(operand, kind, lanes).c > 1:
         return None
     stretched = of_value(op.results[0], kind, lanes).c > 1
     return Arrangement(Form.ROW) if stretched else None

@@ -133,9 +133,12 @@ class ShapeInference(Operation, ABC):
 
 def known_shape(type: Attribute) -> Shape | None:
     """The shape of a ranked tensor type without dynamic dimensions, None of anything else."""
-    if not isinstance(type, ShapedType):
+    if type.__class__ is TensorType:  # asked for more often than anything else
+        shape = tuple([size.data for size in cast(TensorType[Attribute], type).shape.data])
+    elif isinstance(type, ShapedType):
+        shape = tuple(type.get_shape())
+    else:
         return None
-    shape = tuple(type.get_shape())
     return shape if min(shape, default=0) >= 0 else None
 
 

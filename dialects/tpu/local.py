@@ -115,10 +115,10 @@ class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
         return None
 
     def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+        if kind is not GroupType.SMALL_C:
+            return None
         shapes = [known_shape(operand.type) or () for operand in self._present()]
-        if kind is GroupType.SMALL_C and len(set(shapes)) > 1:
-            return f"{' and '.join(map(dims, shapes))} differ"
-        return None
+        return f"{' and '.join(map(dims, shapes))} differ" if len(set(shapes)) > 1 else None
 
     def shares_channels(self, kind: GroupType) -> bool:
         return True

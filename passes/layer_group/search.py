@@ -49,6 +49,11 @@ class Searcher:
     cores: int = 1
     boundaries: list[Boundary] = field(default_factory=list[Boundary])
     known: KnownNeeds = field(default_factory=KnownNeeds, init=False)
+    _asked: tuple[Sequence[Operation], GroupType, str | None] | None = field(
+        default=None, init=False
+    )
+    """The range that was asked for last, its type and why it cannot be of that: most are asked for
+    again in more slices."""
 
     def greedy(self, ops: Sequence[Operation]) -> list[Group]:
         """From the end, each time the longest range that is a group; the rest stay global ops."""
@@ -123,8 +128,11 @@ class Searcher:
 
     def plan(self, ops: Sequence[Operation], secs: Secs) -> Group | Refusal:
         """A range as one group of the type that suits it, cut into `secs`."""
-        kind = choose_type(ops, self.chip.lanes).kind
-        problem = type_problem(ops, kind) or spread_problem(ops, kind, self.chip.lanes)
+        if self._asked is None or self._asked[0] is not ops:
+            kind = choose_type(ops, self.chip.lanes).kind
+            problem = type_problem(ops, kind) or spread_problem(ops, kind, self.chip.lanes)
+            self._asked = ops, kind, problem
+        _, kind, problem = self._asked
         if problem is not None:
             return Refusal(problem)
         cores = self.cores if secs.total > 1 else 1
