@@ -63,6 +63,7 @@ def boxes(chip: Chip, out: Shape, tensors: Sequence[Shape], element_bytes: int) 
     sizes, steps = _merged(out, [_strides(shape, out) for shape in tensors])
     if len(sizes) == 1:
         return _flat(chip, sizes[0], [step for (step,) in steps], element_bytes)
+    sizes, steps = _parted(chip, sizes, steps, element_bytes)
     lanes = _lane_axis(chip, sizes)
     others = [axis for axis in range(len(sizes)) if axis != lanes]
     outer, inner = others[:-3], others[-3:]
@@ -108,14 +109,29 @@ def _merged(out: Shape, strides: Sequence[Shape]) -> tuple[list[int], list[list[
     return [size for size, _ in columns], [list(row) for row in rows]
 
 
+def _parted(
+    chip: Chip, sizes: list[int], steps: list[list[int]], element_bytes: int
+) -> tuple[list[int], list[list[int]]]:
+    """The innermost dimension as parts of good length, where these fill the lanes twice as well as
+    any other dimension does."""
+    *outer, last = sizes
+    most = min(chip.lanes, last * element_bytes // MIN_RUN_BYTES)
+    parts = next((n for n in range(most, 1, -1) if last % n == 0), 1)
+    if parts == 1 or min(_idle(chip, size) for size in outer) < 2 * _idle(chip, parts):
+        return sizes, steps
+    length = last // parts
+    return [*outer, parts, length], [[*own[:-1], own[-1] * length, own[-1]] for own in steps]
+
+
 def _lane_axis(chip: Chip, sizes: Sequence[int]) -> int:
     """The dimension over the lanes: the one that fills them best, outer ones first; never the
     innermost, because its elements would be runs of one."""
+    return min(range(len(sizes) - 1), key=lambda axis: (_idle(chip, sizes[axis]), axis))
 
-    def idle(axis: int) -> float:
-        return ceil_div(sizes[axis], chip.lanes) * chip.lanes / sizes[axis]
 
-    return min(range(len(sizes) - 1), key=lambda axis: (idle(axis), axis))
+def _idle(chip: Chip, size: int) -> float:
+    """How many times as long as over all lanes it takes over so many, in turns."""
+    return ceil_div(size, chip.lanes) * chip.lanes / size
 
 
 def _flat(chip: Chip, size: int, steps: Sequence[int], element_bytes: int) -> Iterator[Box]:
