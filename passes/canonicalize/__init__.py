@@ -96,6 +96,7 @@ PATTERNS: PatternTable = {
     top.GatherElementsOp: (indexed_rows.GatherOfRows(),),
     top.GatherOp: (gather.GatherToSlice(),),
     top.GroupNormOp: (norm.AlignGroupNormWeights(),),
+    top.InstanceNormOp: (norm.InstanceNormToGroupNorm(),),
     top.InterpOp: (resize.RemoveInterp(), resize.InterpToUpsample()),
     top.LayerNormOp: (norm.AlignLayerNormWeights(),),
     top.MatMulOp: (

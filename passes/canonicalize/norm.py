@@ -1,4 +1,4 @@
-"""Normalisations: weights of the rank that broadcasts."""
+"""Normalisations: weights of the rank that broadcasts, and what is a special case of another."""
 
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -31,6 +31,26 @@ class AlignGroupNormWeights(RewritePattern):
             shape = shape_of(op.input)
             wanted = (1, shape[1], *(1 for _ in shape[2:]))
             _align(op, (op.weight, op.bias), wanted, rewriter)
+
+
+class InstanceNormToGroupNorm(RewritePattern):
+    """InstanceNorm(x: 1x32x8x8, w, b) -> GroupNorm(x, w, b) {num_groups = 32}.
+
+    Statistics are in f32 in either case; a GroupNorm's channels may be columns of an image, too.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.InstanceNormOp, rewriter: PatternRewriter) -> None:
+        if not has_shapes(op.input):
+            return
+        norm = top.GroupNormOp.make(
+            op.location,
+            (op.input, op.weight, op.bias),
+            result_types=[op.output.type],
+            num_groups=shape_of(op.input)[1],
+            eps=op.eps.value.data,
+        )
+        rewriter.replace(op, norm)
 
 
 class PReluToLeakyRelu(RewritePattern):

@@ -375,3 +375,13 @@ def test_weights_of_norms_get_the_rank_of_the_input() -> None:
     )
     (op,) = ops_of(assert_same_numbers(net.module(y), CANONICALIZE), top.GroupNormOp)
     assert op.bias.type.get_shape() == (1, 4, 1, 1)
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 12), (1, 4, 6, 7), (2, 3, 2, 5, 4)])
+def test_an_instance_norm_is_a_group_norm(shape: tuple[int, ...]) -> None:
+    net = Net()
+    operands = (net.input("x", *shape), net.weight("w", shape[1]), net.weight("b", shape[1]))
+    y = net.op(top.InstanceNormOp, "y", operands, eps=1e-5)
+    (op,) = ops_of(assert_same_numbers(net.module(y), CANONICALIZE), top.GroupNormOp)
+    assert op.num_groups.value.data == shape[1]
+    assert shape_of(op.weight) == (1, shape[1], *(1 for _ in shape[2:]))

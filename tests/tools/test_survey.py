@@ -128,7 +128,7 @@ def test_the_memory_of_the_chip_that_is_given_counts(call: Run, tmp_path: Path) 
     compared = ("--compare", model, "--report", file)
     assert call("tpu-run", out, "--chip", chip, "--check", *compared, "--quiet").status == 0
     (figures,) = json.loads(file.read_text())["comparison"]["tensors"].values()
-    assert figures["max_abs_error"] < 1e-4
+    assert figures["max_abs_error"] < 1e-2  # of numbers up to 8, in F16
     assert (out / "final.mlir").read_text().count("tpu.Reduce") >= 4
     done = call("tpu-compile", "--check", model, "--disable-pass", "split-long-rows", "--quiet")
     assert done.status == 0  # on the BM1684X
