@@ -43,6 +43,11 @@ def _rounds(size: int, at_once: int) -> int:
     return -(-size // at_once)
 
 
+def _is_loaded(edge: Edge) -> bool:
+    """Whether a filter's input comes from DDR, so that rows can be merged on the way."""
+    return is_given(edge.op.input) or not edge.source.worked
+
+
 class Prices:
     """Cycles of filters and moves, for elements of so many bytes.
 
@@ -105,7 +110,7 @@ class Prices:
         inputs, outputs = (shape_of(value)[1] for value in (edge.op.input, edge.op.output))
         taps, places = edge.rest
         limit = most_merged_rows(self.width, self.chip.weight_lanes)
-        if 1 < taps <= limit // inputs and not edge.source.worked:
+        if 1 < taps <= limit // inputs and _is_loaded(edge):
             inputs, taps = inputs * taps, 1
         slide = edge.slide
         return self.array(inputs, outputs, taps * slide.kernel, places * slide.result)
@@ -175,7 +180,7 @@ class Prices:
         weights, loads = self.load((inputs, outputs, taps, slide.kernel)), 0.0
         limit = most_merged_rows(self.width, self.chip.weight_lanes)
         merges = 1 < taps <= limit // inputs
-        if merges and not staggering and not edge.source.worked:
+        if merges and not staggering and _is_loaded(edge):
             # Rows of the kernel will become channels, for an image that is loaded as often.
             inputs, taps, loads = inputs * taps, 1, taps * self.load(shape)
         work = self.array(inputs, outputs, taps * slide.kernel, places * slide.result)

@@ -294,6 +294,21 @@ def test_rows_of_a_transposed_convolution_become_channels() -> None:
     assert ints(conv.strides)[0] == 32 // shape_of(conv.output)[2]
 
 
+@pytest.mark.parametrize("residual", [False, True])
+def test_rows_of_an_image_of_the_host_are_merged_whatever_else_reads_it(residual: bool) -> None:
+    """Nine channels and three taps, not nine taps of three channels: it comes from DDR anyway."""
+    net = Net()
+    window: dict[str, Any] = {"kernel_shape": (3, 3), "pads": (1,) * 4, "strides": (1, 1)}
+    x = net.input("i", 1, 3, 64, 64)
+    y = net.op(top.ConvOp, "y", (x, net.weight("w", 16, 3, 3, 3), net.none), **window)
+    z = net.op(top.ConvOp, "z", (y, net.weight("v", 3, 16, 3, 3), net.none), **window)
+    module = net.module(net.op(top.AddOp, "a", (x, z)) if residual else z)
+    (func,) = functions(module)
+    first = network_of(func).edges[0]
+    prices = Prices(load_chip("bm1684x"), 2, True)
+    assert prices.plain(first) == prices.array(9, 16, 3, 64 * 64)
+
+
 def test_functions_that_take_long_count_more() -> None:
     """SiLU takes fourteen passes where ReLU takes a few; in bytes both are tables."""
     costs: dict[str, list[float]] = {}
