@@ -122,10 +122,10 @@ def transfers(lanes: Lanes, box: Box, width: int, chip: Chip, stores: bool) -> T
 def _choices(others: Sequence[Digit], unit: Digit | None) -> Iterator[tuple[Digit, ...]]:
     """(n, h, w) of a command: all ways to keep two loops beside the run, or three without one."""
     if unit is not None:
-        for n, h in permutations((*others, _NO_LOOP, _NO_LOOP), 2):
+        for n, h in dict.fromkeys(permutations((*others, _NO_LOOP, _NO_LOOP), 2)):
             yield n, h, unit
         return
-    for kept in permutations((*others, _NO_LOOP, _NO_LOOP, _NO_LOOP), 3):
+    for kept in dict.fromkeys(permutations((*others, _NO_LOOP, _NO_LOOP, _NO_LOOP), 3)):
         if kept[2].at or kept[2] is _NO_LOOP:
             yield kept
 
