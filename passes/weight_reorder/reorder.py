@@ -71,7 +71,7 @@ class WeightReorderPass(ModulePass):
                 else:
                     _reorder(inner, weights, chip, 0)
             elif isinstance(inner, tpu.MatMulOp):
-                reorder_matmul(inner, weights)
+                reorder_matmul(inner, weights, chip)
             elif isinstance(inner, tpu.ScaleOp):
                 reorder_scale(inner, weights)
             elif isinstance(inner, tpu.A16MatMulOp | tpu.MlpOp):

@@ -198,6 +198,33 @@ def test_right_operand_takes_the_rank_of_a_rank_3_left(
     np.testing.assert_array_equal(before, after)
 
 
+@pytest.mark.parametrize(
+    ("left", "mode", "turned"),
+    [
+        ((1, 512), "F16", True),
+        ((1, 3, 512), "F16", True),
+        ((1, 512), "F32", False),
+        ((80, 512), "F16", False),
+    ],
+)
+def test_short_rows_of_a_few_classes_are_loaded_as_columns(
+    left: tuple[int, ...], mode: str, turned: bool
+) -> None:
+    """Ten classes: 512 runs of 20 bytes, or ten of 1,024; many rows need more than that."""
+    module, inputs = module_of(
+        Sample(top.MatMulOp, [X(normal(*left)), W(normal(512, 10)), W(normal(10))])
+    )
+    apply(module, ("convert-top-to-tpu", f"mode={mode} chip=bm1684x"))
+    (before,) = run_module(module, inputs).values()
+    apply(module, ("weight-reorder", ""))
+    (after,) = run_module(module, inputs).values()
+    op = next(op for op in module.walk() if isinstance(op, tpu.MatMulOp))
+    right = (10, 512) if turned else (512, 10)
+    assert bool(op.right_transpose.value.data) is turned
+    assert shape_of(op.right) == ((1, *right) if len(left) == 3 else right)
+    np.testing.assert_allclose(before, after, rtol=1e-5)
+
+
 def test_a_shared_bias_gets_one_copy_for_each_user() -> None:
     """One user reshapes it to [1, 6, 1, 1], the other needs it as it is."""
     module, inputs = module_of(conv(40, (6, 40, 1, 1)))

@@ -96,6 +96,24 @@ module @matmul attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
+// Rows of ten numbers are loaded as columns, which takes far less; those of 128 stay.
+// CHECK-LABEL: module @classes
+// CHECK: "tpu.MatMul"({{.*}}right_transpose = true{{.*}} : (tensor<1x512xf16>, tensor<10x512xf16>, none, none, none)
+// CHECK: "tpu.MatMul"({{.*}}) : (tensor<1x512xf16>, tensor<512x128xf16>, none, none, none)
+module @classes attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x512xf16>) -> (tensor<1x10xf16>, tensor<1x128xf16>) {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x512xf16>) -> tensor<1x512xf16> loc("x")
+    %1 = "top.Weight"() : () -> tensor<512x10xf16> loc("w")
+    %2 = "top.Weight"() : () -> tensor<512x128xf16> loc("v")
+    %3 = "tpu.MatMul"(%0, %1, %n, %n, %n) : (tensor<1x512xf16>, tensor<512x10xf16>, none, none, none) -> tensor<1x10xf16> loc("few")
+    %4 = "tpu.MatMul"(%0, %2, %n, %n, %n) : (tensor<1x512xf16>, tensor<512x128xf16>, none, none, none) -> tensor<1x128xf16> loc("many")
+    return %3, %4 : tensor<1x10xf16>, tensor<1x128xf16>
+  }
+}
+
+// -----
+
 // Requantisation, bias and filter of a quantised convolution become one weight: 12 bytes of factors
 // and 4 of bias, then the filter from byte 64 on (7 columns of 3 * 7 channels, in blocks of 64).
 // CHECK-LABEL: module @quantised
