@@ -56,7 +56,10 @@ class Chooser:
             return None
         elements = math.prod(shape_of(component.values[0]))
         wanted = component.wanted()
-        if any(map(self._is_short, component.values)):
+        # An op by itself sees its values as it likes.
+        in_company = sum(not isinstance(op, LocalReshape) for op in component.ops) > 1
+        idle = in_company and any(map(self._is_idle, component.values))
+        if idle or any(map(self._is_short, component.values)):
             wanted += component.even(self.chip.lanes)
         options = [lanes for lanes in dict.fromkeys(wanted) if elements % max(1, lanes.rows) == 0]
         costs = {lanes: self.cost(component, lanes) for lanes in options}
@@ -85,6 +88,10 @@ class Chooser:
         """Whether a value comes from DDR or goes there at half the rate or less as it stands."""
         run = size_in_bytes(value) / max(lanes_of(shape_of(value)).rows, 1)
         return 2 * run <= self.chip.ddr_row_bytes
+
+    def _is_idle(self, value: SSAValue) -> bool:
+        """Whether a value leaves at least half of the lanes empty as it stands."""
+        return 2 * lanes_of(shape_of(value)).channels <= self.chip.lanes
 
     def _crossing(self, port: Port, lanes: Lanes | None) -> float:
         """What is lost where a value comes from DDR or goes there in runs shorter than a row of
