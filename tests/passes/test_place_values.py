@@ -264,3 +264,20 @@ def test_lanes_that_stay_empty_make_changes_dear() -> None:
     assert changes.is_local(empty, Lanes(384, 7), Lanes(1, 64))
     assert changes.price(empty, Lanes(384, 7), Lanes(1, 64)) == changes.transfer(empty)
     assert not Changes(chip).is_local(full, Lanes(8, 128), Lanes(1, 1024))
+
+
+@pytest.mark.parametrize(
+    ("channels", "ops", "lanes"),
+    [(16, 2, (1, 64)), (32, 2, (1, 64)), (33, 2, (8, 33)), (16, 1, (8, 16))],
+)
+def test_images_of_few_channels_lie_over_all_lanes(
+    channels: int, ops: int, lanes: tuple[int, int]
+) -> None:
+    """Where they would leave half of these empty; an op by itself sees them as it likes."""
+    net = Net()
+    value = net.input("x", 8, channels, 16, 16)
+    for number in range(ops):
+        value = net.op(top.AbsOp, f"abs{number}", (value,))
+    after = assert_same_numbers(net.module(value), PASSES)
+    found = {lanes_of(shape_of(op.output)) for op in ops_of(after, tpu.ActiveOp)}
+    assert found == {Lanes(*lanes)}
