@@ -20,7 +20,7 @@ module @line attributes {module.state = "TOP_F32"} {
 
 // 100 elements do not fill rows of 17: the last row is filled, and what it adds is left out.
 // CHECK-LABEL: module @rest
-// CHECK: "tpu.Pad"({{.*}}) {{.*}} -> tensor<1x4x102xf16>
+// CHECK: "tpu.Pad"({{.*}}) {{.*}} -> tensor<1x4x1x102xf16>
 // CHECK: "tpu.Conv2D"({{.*}}) {{.*}}dilations = [2, 1]{{.*}}pads = [2, 0, 2, 0]{{.*}} -> tensor<1x4x6x17xf16>
 // CHECK: "tpu.Slice"({{.*}}) {{.*}} -> tensor<1x4x100x1xf16>
 module @rest attributes {module.state = "TOP_F32"} {
