@@ -71,7 +71,7 @@ def test_numbers_beyond_a_format(
     model, out = files / "net.onnx", tmp_path / "out"
     done = call("tpu-compile", model, "--quantize", quantize, "-o", out, "--quiet")
     assert done.status == 0
-    said = "note: constants that F16 cannot hold keep ops in F32: 'Mul_Mul' (1e+06), "
+    said = "note: constants that F16 cannot hold keep ops in F32: 'Mul_Mul_in_rows' (1e+06), "
     assert done.err.startswith(said) if quantize == "F16" else not done.err
     assert done.err.count("\n") == (quantize == "F16")
     for inputs in ("plain", "huge"):
