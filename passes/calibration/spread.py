@@ -70,6 +70,8 @@ def complete_ranges(func: FuncOp) -> None:
         sources = _ranges(op.operands)
         if sources is not None:
             low, high = min(one.min for one in sources), max(one.max for one in sources)
+            if not _holds_constant(op, Range(low, high)):
+                low, high = min(low, _constant(op)), max(high, _constant(op))
             for place in range(len(op.results)):
                 set_range(op.results[place], Range(low, high))
 
@@ -132,17 +134,23 @@ def _forward(ops: Iterable[Operation]) -> None:
                 set_range(result, source)
 
 
-def _holds_constant(op: Operation, source: Range) -> bool:
-    """Whether a constant that an op puts beside its operand's numbers is within their range."""
+def _constant(op: Operation) -> float:
+    """What an op puts beside its operand's numbers, or limits them to; 0, which all ranges hold,
+    of other ops."""
     match op:
-        case top.MinConstOp():
-            return op.const_val.value.data >= source.min
-        case top.MaxConstOp():
-            return op.const_val.value.data <= source.max
+        case top.MinConstOp() | top.MaxConstOp():
+            return op.const_val.value.data
         case top.PadOp():
-            return source.min <= op.val.value.data <= source.max
+            return op.val.value.data
         case _:
-            return True
+            return 0.0
+
+
+def _holds_constant(op: Operation, source: Range) -> bool:
+    """Whether what an op does with its constant stays within the range of its operand."""
+    constant = _constant(op)
+    low = isinstance(op, top.MaxConstOp) or constant >= source.min
+    return low and (isinstance(op, top.MinConstOp) or constant <= source.max)
 
 
 def _keep_sign(op: Operation) -> None:

@@ -171,3 +171,30 @@ def test_integers_used_as_they_are_are_refused() -> None:
     model.graph.output.append(helper.make_tensor_value_info("xq", TensorProto.INT8, (1, 4)))
     with pytest.raises(TpuError, match="only pairs are supported"):
         import_onnx(model)
+
+
+@pytest.mark.parametrize("kind", ["Max", "Min", "Pad"])
+def test_constants_beyond_the_range_of_what_they_meet(kind: str) -> None:
+    """Results without a pair of their own hold them all the same."""
+    least = -99.0 if kind == "Min" else 99.0
+    constants = [
+        numpy_helper.from_array(np.array(0.01, np.float32), "s"),
+        numpy_helper.from_array(np.array(0, np.int8), "z"),
+        numpy_helper.from_array(np.array(least, np.float32), "c"),
+        numpy_helper.from_array(np.array([0, 1, 0, 1], np.int64), "pads"),
+    ]
+    given = ["xd", "pads", "c"] if kind == "Pad" else ["xd", "c"]
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["xq"], "quantize"),
+        helper.make_node("DequantizeLinear", ["xq", "s", "z"], ["xd"]),
+        helper.make_node(kind, given, ["yd"]),
+        helper.make_node("Abs", ["yd"], ["y"]),
+    ]
+    sizes = {"x": (1, 4), "y": (1, 6) if kind == "Pad" else (1, 4)}
+    values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in sizes.items()]
+    graph = helper.make_graph(nodes, "beyond", values[:1], values[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    x = np.array([[-1.0, -0.25, 0.5, 1.0]], np.float32)
+    (expected,) = reference(model, {"x": x})
+    (found,) = run_module(lowered(model), [x]).values()
+    assert np.abs(found - expected).max() < 99 / 127
