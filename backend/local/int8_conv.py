@@ -184,7 +184,8 @@ def _piece(
 def _row_pieces(context: LocalContext, channels: Piece) -> Iterator[LocalValue]:
     """The result, or as many of its rows at a time as scratch memory has room for.
 
-    A piece begins on an EU boundary.
+    A piece begins on an EU boundary; those of several images would lie as far apart as whole images
+    do, which nothing gives a new scale: they are computed at once.
     """
     out, chip, scratch = context.out, context.chip, context.scratch
     n, _, h, w = out.tensor.shape
@@ -203,7 +204,7 @@ def _row_pieces(context: LocalContext, channels: Piece) -> Iterator[LocalValue]:
         shape: Shape4 = (n, x.tensor.shape[1], reach, x.tensor.shape[3])
         return scratch.holds([aligned_bytes(chip, shape, x.dtype), *sums])
 
-    steps = [h, *range((h - 1) // unit * unit, 0, -unit)]
+    steps = [h] if n > 1 else [h, *range((h - 1) // unit * unit, 0, -unit)]
     step = scratch.enough(
         lambda: next((step for step in steps if fits(step)), None), f"for the sums of {unit} rows"
     )

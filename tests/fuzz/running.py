@@ -55,6 +55,12 @@ def expected(model: onnx.ModelProto, recipe: Recipe) -> list[Any]:
     return list(session.run(None, feeds(recipe)))
 
 
+def largest(recipe: Recipe) -> float:
+    """The largest magnitude of any result on the way, by onnxruntime."""
+    every = expected(recipe.model(every=True), recipe)
+    return max((float(np.abs(value).max(initial=0)) for value in every), default=0.0)
+
+
 def simulated(recipe: Recipe, mode: str, disable: tuple[str, ...] = ()) -> list[Any]:
     """The outputs of the compiled program on the machine model.
 

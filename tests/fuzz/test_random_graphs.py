@@ -8,12 +8,12 @@ to try as many as it says, with other random numbers each time. What failed once
 import os
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
 from tests.fuzz.kept import KEPT
 from tests.fuzz.limits import limited
 from tests.fuzz.recipes import Recipe
-from tests.fuzz.running import check
+from tests.fuzz.running import check, largest
 from tests.fuzz.strategies import recipes
 
 GRAPHS = int(os.environ.get("XDSL_TPU_FUZZ", "0"))
@@ -21,6 +21,10 @@ SEED = int.from_bytes(os.urandom(4)) if GRAPHS else 1
 
 
 PASSES = st.sampled_from(((), (), ("layer-group",)))
+
+
+MOST = 60000
+"""What F16 holds, with room for rounding; INT8 computes some ops in it."""
 
 
 def settings_of(graphs: int) -> settings:
@@ -45,6 +49,7 @@ def test_like_onnxruntime(recipe: Recipe, disable: tuple[str, ...]) -> None:
 @settings_of(60)
 @given(recipes(), PASSES)
 def test_close_in_f16(recipe: Recipe, disable: tuple[str, ...]) -> None:
+    assume(largest(recipe) < MOST)
     with limited():
         check(recipe, disable, "F16")
 
@@ -61,6 +66,7 @@ def test_close_in_bf16(recipe: Recipe, disable: tuple[str, ...]) -> None:
 @settings_of(20)
 @given(recipes(), PASSES)
 def test_close_in_int8(recipe: Recipe, disable: tuple[str, ...]) -> None:
+    assume(largest(recipe) < MOST)
     with limited():
         check(recipe, disable, "INT8")
 
