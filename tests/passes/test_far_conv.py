@@ -40,7 +40,9 @@ def test_patches_in_f32_among_f16(size: tuple[int, int], window: dict[str, Any])
     program = generate(module, weights_of(module), chip)
     assert check_program(program, chip) == []
     (got,) = run_program(program, chip, inputs).values()
-    np.testing.assert_allclose(got.reshape(expected.shape), expected, rtol=1e-4, atol=1e-6 * TINY)
+    np.testing.assert_allclose(
+        got.reshape(expected.shape), expected, rtol=1e-4, atol=float(1e-6 * TINY)
+    )
 
 
 def test_taps_far_apart_along_a_line_are_reached_on_the_chip() -> None:
