@@ -77,8 +77,9 @@ class _Work:
 def depth_to_space(context: LocalContext) -> None:
     """tpu.Depth2Space, both ways, of images that are whole along w.
 
-    Raises DoesNotFit for slices that do not hold what the result needs, and where channels cannot
-    change lanes: in elements of one byte, and where lane groups are not a multiple of the EU width.
+    Raises DoesNotFit for slices that do not hold what the result needs, and where channels have to
+    change lanes and cannot: in elements of one byte, and where lane groups are not a multiple of
+    the EU width.
     """
     op, x, out = context.op, context.operand(0), context.out
     assert isinstance(op, tpu.Depth2SpaceOp)
@@ -90,6 +91,9 @@ def depth_to_space(context: LocalContext) -> None:
     others = [place for place in places if place not in there]
     if inverse and others:  # turning back writes all channels of a lane group
         there, others = [], places
+    size = x.dtype.bytes
+    if others and (size < 2 or context.chip.lanes % context.chip.eu(size)):
+        raise DoesNotFit(f"{size}-byte elements do not change lanes where they lie")
     for image in range(out.tensor.shape[0]):
         for row, column in there:
             _in_lanes(work, image, row, column)
@@ -99,7 +103,7 @@ def depth_to_space(context: LocalContext) -> None:
 
 def _check(work: _Work) -> None:
     height, width = work.block
-    deep, wide, chip = work.deep, work.wide, work.context.chip
+    deep, wide = work.deep, work.wide
     images = deep.tensor.shape[0], deep.start.n, deep.start.w, wide.start.w
     whole = images == (wide.tensor.shape[0], wide.start.n, 0, 0)
     columns = deep.tensor.shape[3] * width == wide.tensor.shape[3]
@@ -110,9 +114,6 @@ def _check(work: _Work) -> None:
     wanted = wide.tensor.shape[2] if work.to_wide else deep.tensor.shape[2] * height
     if found != wanted:
         raise DoesNotFit(f"the operand's slice holds {found} of {wanted} rows of blocks")
-    size = deep.dtype.bytes
-    if size < 2 or chip.lanes % chip.eu(size):
-        raise DoesNotFit(f"{size}-byte elements do not change lanes where they lie")
 
 
 def _stays(work: _Work, row: int, column: int) -> bool:

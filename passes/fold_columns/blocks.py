@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
@@ -23,6 +23,7 @@ from xdsl_tpu.passes.fold_columns.block_filters import (
     blocks_of,
     price_of,
     repeated,
+    stays_in_lanes,
     ways_of,
 )
 from xdsl_tpu.passes.fold_columns.building import Building, as_convolution, set_window
@@ -67,7 +68,8 @@ class FoldBlocksPass(ModulePass):
         %b = Conv(%x) : (1x64x32x32) -> 1x128x32x32, 1x1
         %y = Depth2Space(%b) : 1x128x32x32 -> 1x32x64x64
 
-    The blocks of a transposed convolution are whole strides, and have no zeros to multiply.
+    The blocks of a transposed convolution are whole strides, and have no zeros to multiply. A line
+    is an image of one column.
     """
 
     name = "fold-blocks"
@@ -77,8 +79,6 @@ class FoldBlocksPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
         mode = float_format(op) or "F16"
-        if BYTES[mode] < BYTES["F16"]:
-            return  # bytes do not change lanes where they lie
         chip = chip_of(op, self.chip)
         weights = known_weights(op)
         for func in functions(op):
@@ -94,13 +94,16 @@ class FoldBlocksPass(ModulePass):
 
 def _may_have_blocks(edge: Edge, prices: Prices) -> bool:
     op = edge.op
-    if isinstance(op, top.MaxPoolOp) or len(op.kernel_shape) != 2 or edge.slide.dilation > 1:
+    if isinstance(op, top.MaxPoolOp) or edge.slide.dilation > 1:
         return False
-    if len(shape_of(op.output)) != 4 or not set(ints(op.dilations or ())) <= {1}:
+    outputs, rank = shape_of(op.output)[1], len(shape_of(op.output))
+    if rank != len(op.kernel_shape) + 2 or not set(ints(op.dilations or ())) <= {1}:
         return False
+    if prices.width < BYTES["F16"] and not stays_in_lanes(outputs, prices.chip):
+        return False  # bytes do not change lanes where they lie
     if isinstance(op, top.DeconvOp):
         return max(ints(op.strides)) > 1
-    last = shape_of(op.output)[1] - _whole(op, prices)
+    last = outputs - _whole(op, prices)
     return 0 < last <= prices.chip.lanes // 2 and max(ints(op.kernel_shape)) > 1
 
 
@@ -148,6 +151,8 @@ class _Spreading(Building):
     def run(self, op: Sliding, whole: int, block: Block) -> None:
         """Put new convolutions and what spreads channels in the place of the old one: of all its
         outputs, or of those behind the `whole` lane groups."""
+        if len(op.kernel_shape) == 1:
+            op = self._widened(op)
         behind = list(_behind(op))
         last = behind[-1] if behind else op
         self._builder = Builder(InsertPoint.before(last))
@@ -177,6 +182,36 @@ class _Spreading(Building):
         for old in (*reversed(behind), op):
             old.detach()
             old.erase()
+
+    def _widened(self, op: Sliding) -> Sliding:
+        """A filter over lines as one over images of one column."""
+        self._builder = Builder(InsertPoint.before(op))
+        name, shape = required_name(op), (*shape_of(op.output), 1)
+        image = self._reshape(op.input, (*shape_of(op.input), 1), f"{name}_image")
+        kernel = (*shape_of(op.filter), 1)
+        filters = self._changed(op.filter, f"{name}_wide_filter", kernel, lambda data: data)
+        wide = rebuilt(
+            op,
+            operands=[image, filters, op.bias],
+            result_types=[tensor_like(op.output, shape)],
+            location=name_loc(f"{name}_wide"),
+        )
+        wide.kernel_shape, wide.strides = (
+            I64_ARRAY.encode((*ints(one), 1)) for one in (op.kernel_shape, op.strides)
+        )
+        before, after = ints(op.pads) or (0, 0)
+        wide.pads, wide.dilations = (
+            I64_ARRAY.encode((before, 0, after, 0)),
+            I64_ARRAY.encode((1, 1)),
+        )
+        if isinstance(wide, top.DeconvOp) and wide.output_padding is not None:
+            wide.output_padding = I64_ARRAY.encode((*ints(wide.output_padding), 0))
+        result = self._builder.insert(wide).output
+        line = self._reshape(result, shape[:-1], name)
+        op.output.replace_all_uses_with(line)
+        op.detach()
+        op.erase()
+        return wide
 
     def _follow(self, op: Operation, value: SSAValue, name: str) -> SSAValue:
         kind = tensor_like(op.results[0], shape_of(value))

@@ -160,6 +160,51 @@ def test_transposed_convolutions_left_alone(window: dict[str, Any]) -> None:
     assert kinds(after) == ["Relu", "Deconv", "Abs"]
 
 
+def line(outputs: int, mode: str = "F16", **window: Any) -> ModuleOp:
+    """A line of many channels, and a transposed filter that makes it longer."""
+    net = Net()
+    how: dict[str, Any] = {"kernel_shape": [16], "strides": [8], "pads": [4, 4]}
+    how |= window
+    x = net.op(top.ReluOp, "x", (net.input("i", 2, 128, 50),))
+    tables = net.weight("w", outputs, 128, *how["kernel_shape"]), net.weight("b", outputs)
+    module = net.module(net.op(top.AbsOp, "z", (net.op(top.DeconvOp, "y", (x, *tables), **how),)))
+    module.attributes["module.mode"] = StringAttr(mode)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("outputs", "mode", "window", "taps"),
+    [
+        (64, "F16", {}, 3),
+        (32, "F16", {"do_relu": True}, 3),
+        (64, "INT8", {"kernel_shape": [8], "pads": [0, 0], "dilations": [1]}, 1),
+        (96, "F16", {"kernel_shape": [15], "output_padding": [1]}, 3),
+    ],
+)
+def test_strides_of_lines_are_blocks(
+    outputs: int, mode: str, window: dict[str, Any], taps: int
+) -> None:
+    """Of bytes too, where blocks fill whole lane groups."""
+    after = assert_same_numbers(line(outputs, mode, **window), PASS, tolerance=1e-4)
+    assert kinds(after) == ["Relu", "Reshape", "Conv", "Depth2Space", "Reshape", "Abs"]
+    (conv,) = ops_of(after, top.ConvOp)
+    assert (ints(conv.kernel_shape), ints(conv.strides)) == ((taps, 1), (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "mode", "window"),
+    [
+        (64, "F16", {"pads": [4, 3]}),
+        (64, "F16", {"dilations": [2]}),
+        (65, "INT8", {}),
+    ],
+)
+def test_lines_left_alone(outputs: int, mode: str, window: dict[str, Any]) -> None:
+    """No whole strides, taps that are apart, bytes that would change lanes."""
+    after = assert_same_numbers(line(outputs, mode, **window), PASS)
+    assert kinds(after) == ["Relu", "Deconv", "Abs"]
+
+
 def test_left_to_columns_that_are_folded_already() -> None:
     net = Net()
     x = net.input("i", 1, 8, 32, 256)

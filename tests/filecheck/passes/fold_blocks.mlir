@@ -115,3 +115,22 @@ module @transposed attributes {module.state = "TOP_F32", module.mode = "F16"} {
     return %1, %2 : tensor<1x64x64x64xf32>, tensor<1x64x63x64xf32>
   }
 }
+
+// -----
+
+// Of a line, too: each step of eight is computed from two or three of the input.
+// CHECK-LABEL: module @line
+// CHECK: [[X:%.+]] = "top.Input"
+// CHECK: [[I:%.+]] = "top.Reshape"([[X]]) {{.*}} -> tensor<1x128x50x1xf32>
+// CHECK: [[A:%.+]] = "top.Conv"([[I]], {{.*}}kernel_shape = [3, 1], pads = [1, 0, 1, 0]{{.*}}strides = [1, 1]{{.*}} -> tensor<1x512x50x1xf32>
+// CHECK-NEXT: [[Y:%.+]] = "top.Depth2Space"([[A]]) {block_h = 8 : i64, block_w = 1 : i64, {{.*}} -> tensor<1x64x400x1xf32>
+// CHECK-NEXT: "top.Reshape"([[Y]]) {{.*}} -> tensor<1x64x400xf32>
+module @line attributes {module.state = "TOP_F32", module.mode = "INT8"} {
+  func.func @main(%arg0: tensor<1x128x50xf32>) -> tensor<1x64x400xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x128x50xf32>) -> tensor<1x128x50xf32> loc("x")
+    %w = "top.Weight"() : () -> tensor<64x128x16xf32> loc("w")
+    %1 = "top.Deconv"(%0, %w, %n) {kernel_shape = [16], pads = [4, 4], strides = [8]} : (tensor<1x128x50xf32>, tensor<64x128x16xf32>, none) -> tensor<1x64x400xf32> loc("y")
+    return %1 : tensor<1x64x400xf32>
+  }
+}
