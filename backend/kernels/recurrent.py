@@ -9,7 +9,7 @@ through DDR but inputs, weights and results.
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.recurrent_cells import gru, lstm
+from xdsl_tpu.backend.kernels.recurrent_cells import EXACT, SHORT, gru, lstm
 from xdsl_tpu.backend.kernels.recurrent_layer import Layer
 from xdsl_tpu.backend.kernels.recurrent_plan import Plan, Sizes, plans
 from xdsl_tpu.backend.kernels.recurrent_steps import Steps
@@ -19,6 +19,7 @@ from xdsl_tpu.backend.tensor import DType, ceil_div
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
+from xdsl_tpu.dialects.precision import Precision, precision_of
 
 
 def recurrent(context: KernelContext, op: Operation) -> None:
@@ -70,6 +71,7 @@ def describe(context: KernelContext, op: Operation) -> Layer:
     return Layer(
         sizes,
         lstm if is_lstm else gru,
+        SHORT if x.dtype is not DType.F32 and precision_of(op) is Precision.FAST else EXACT,
         batch_first,
         linear,
         x,

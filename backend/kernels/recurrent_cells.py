@@ -9,15 +9,19 @@ from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
-from xdsl_tpu.backend.kernels.activation import LOGISTIC_SCRATCH, logistic
+from xdsl_tpu.backend.kernels.activation import RECIPES
 from xdsl_tpu.backend.kernels.mapping import TABLE_BYTES, write_table
-from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6
+from xdsl_tpu.backend.kernels.sequences.logistic import SIGMOID_F32_SHORT
+from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.backend.kernels.support import LocalMemory
 from xdsl_tpu.backend.tensor import DType, LocalTensor, aligned, compact, strided
 
 F32 = DType.F32
 
-SCRATCH = len(LOGISTIC_SCRATCH)
+EXACT, SHORT = RECIPES["SIGMOID"], SIGMOID_F32_SHORT
+"""The sigmoid of layers in f32, and of 16-bit ones, whose numbers are rounded at every step."""
+
+SCRATCH = max(len(one.scratch) for one in (EXACT, SHORT))
 """Tensors of the size of all gates that a sigmoid works in."""
 
 STATES = 7
@@ -33,18 +37,20 @@ class Room:
     wide: Sequence[LocalTensor]
     narrow: Sequence[LocalTensor]
     """Of one gate; the first two are the states h and c."""
+    sigmoid: Unary
     table: LocalTensor
     chip: Chip
 
     @classmethod
-    def take(cls, memory: LocalMemory, slots: int, units: int) -> "Room":
+    def take(cls, memory: LocalMemory, slots: int, units: int, sigmoid: Unary) -> "Room":
         """`slots` of all gates, `units` of one, each times the batch."""
         lanes = memory.chip.lanes
         wide = [memory.aligned((1, lanes, 1, slots), F32) for _ in range(SCRATCH + 2)]
         narrow = [memory.aligned((1, lanes, 1, units), F32) for _ in range(STATES)]
         place = memory.take(TABLE_BYTES)
-        table = compact(memory.chip, place, (1, lanes, 1, len(EXP2_6)), F32)
-        return cls(wide[0], wide[1], wide[2:], narrow, table, memory.chip)
+        (terms,) = sigmoid.tables
+        table = compact(memory.chip, place, (1, lanes, 1, len(terms)), F32)
+        return cls(wide[0], wide[1], wide[2:], narrow, sigmoid, table, memory.chip)
 
     def of(self, slots: int, units: int) -> "Room":
         """The same memory for fewer sequences."""
@@ -81,17 +87,17 @@ class Room:
         return strided(of.at(w=index * width), shape, of.strides, F32)
 
     def write_tables(self, e: Emitter) -> None:
-        """The coefficients of the exponential."""
-        write_table(e, self.table, EXP2_6)
+        """The coefficients of the sigmoid."""
+        write_table(e, self.table, *self.sigmoid.tables)
 
 
 def sigmoid(
     e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Sequence[LocalTensor], room: Room
 ) -> None:
     """out = 1 / (1 + exp(-x)); scratch are aligned tensors at least as long as x."""
-    kinds = zip(scratch, LOGISTIC_SCRATCH, strict=True)
+    kinds = zip(scratch, room.sigmoid.scratch, strict=False)
     shorter = [aligned(e.chip, one.address, x.shape, kind) for one, kind in kinds]
-    logistic(e, out, x, shorter, (room.table,))
+    room.sigmoid.compute(e, out, x, shorter, (room.table,))
 
 
 def tanh(e: Emitter, out: LocalTensor, x: LocalTensor, free: LocalTensor, room: Room) -> None:

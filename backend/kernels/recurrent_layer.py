@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from xdsl_tpu.backend.kernels.recurrent_cells import Cell
 from xdsl_tpu.backend.kernels.recurrent_plan import Sizes
+from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.backend.kernels.support import DdrValue
 from xdsl_tpu.backend.kernels.tiling import Piece
 
@@ -15,6 +16,7 @@ class Layer:
 
     sizes: Sizes
     cell: Cell
+    sigmoid: Unary
     batch_first: bool
     linear_before_reset: bool
     x: DdrValue

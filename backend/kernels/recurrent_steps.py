@@ -56,7 +56,8 @@ class Steps:
         self._state, self._other = take(units, batch, kind), take(units, batch, kind)
         self._rows = take(batch, sizes.units, kind)
         self._bias = memory.take(sizes.bias_slots * F32.bytes)
-        self._whole_room = Room.take(memory, self._slots * batch, self._per_gate * batch)
+        wide, narrow = self._slots * batch, self._per_gate * batch
+        self._whole_room = Room.take(memory, wide, narrow, layer.sigmoid)
         self._room = self._whole_room
         self._biases = self._bias_memory(memory)
         self._weights = [self._weights_of(way) for way in range(sizes.directions)]

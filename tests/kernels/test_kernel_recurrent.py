@@ -14,7 +14,7 @@ from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.backend.kernels.recurrent import choose
-from xdsl_tpu.backend.kernels.recurrent_cells import lstm
+from xdsl_tpu.backend.kernels.recurrent_cells import SHORT, lstm
 from xdsl_tpu.backend.kernels.recurrent_layer import Layer
 from xdsl_tpu.backend.kernels.recurrent_plan import Plan, Sizes
 from xdsl_tpu.backend.kernels.recurrent_rows import pays
@@ -145,7 +145,7 @@ def chosen(sizes: Sizes) -> Plan | None:
     chip, weights = load_chip("bm1684x"), DdrValue(0, (), sizes.dtype)
     values = weights, weights, weights, None, (), None, ()
     emitter = Emitter(chip, Program("", chip.name, ""))
-    steps = choose(emitter, Layer(sizes, lstm, False, False, *values))
+    steps = choose(emitter, Layer(sizes, lstm, SHORT, False, False, *values))
     return None if steps is None else steps.plan
 
 
