@@ -129,10 +129,13 @@ class Steps:
     def _columns(
         self, tensor: LocalTensor, slots: Piece, first: int, count: int, step: int
     ) -> LocalTensor:
-        """Some columns of some slots of (1, rows, 1, columns)."""
+        """Some columns of some slots of (1, rows, 1, columns).
+
+        A single column has no step: elements that lie apart take a line each, rows one for all.
+        """
         pitch = tensor.strides[1]
         shape = (1, self._lanes, slots.size, count)
-        strides = (pitch, pitch, pitch, step)
+        strides = (pitch, pitch, pitch, step if count > 1 else 1)
         return strided(tensor.at(g=slots.start, w=first), shape, strides, tensor.dtype)
 
     def _convert(self, out: LocalTensor, a: LocalTensor) -> None:
