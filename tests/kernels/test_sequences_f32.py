@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 from tests.kernels.sequence_bench import measure
 
-from xdsl_tpu.backend.kernels.sequences import hyperbolic, log, trigonometric
+from xdsl_tpu.backend.kernels.sequences import hyperbolic, log, logistic, trigonometric
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.backend.tensor import DType
 
@@ -88,3 +88,11 @@ def test_ends_of_the_range(unary: Unary, x: tuple[float, ...], y: tuple[float, .
     values = np.resize(np.array(x, np.float32), _LANES_OF_WIDTH)
     got = measure(unary, values, DType.F32).values[:3]
     np.testing.assert_allclose(got, np.array(y, np.float32), rtol=3e-7, atol=1e-30)
+
+
+def test_a_short_sigmoid() -> None:
+    short = logistic.SIGMOID_F32_SHORT
+    x = np.linspace(-60, 60, 4 * _LANES_OF_WIDTH).astype(np.float32)
+    got = measure(short, x, DType.F32)
+    np.testing.assert_allclose(got.values, 1 / (1 + np.exp(-x.astype(float))), rtol=0, atol=3.1e-5)
+    assert measure(short, x[:_LANES_OF_WIDTH], DType.F32).cycles == short.cycles
