@@ -79,14 +79,9 @@ class LocalGen(Operation):
         """
         return self.WHY_GLOBAL
 
-    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
-        """Why a group with the op is not of a type, in words; None when it may be.
-
-        By default it may be of those that leave the dimensions where they are.
-        """
-        if kind in (GroupType.NORMAL, GroupType.THREE_D):
-            return None
-        return f"it has no form in groups of type {kind.name}"
+    def type_problem(self, kind: GroupType) -> str | None:
+        """Why a group with the op cannot be of a type, in words; None when it can."""
+        return None
 
     def is_deep(self) -> bool:
         """Whether a group with the op has a depth of its own, that is type THREE_D."""

@@ -230,9 +230,6 @@ class RopeOp(RopeArithmetic, LocalOp):
             return None
         return f"only tokens of heads, and angles of tokens, are local, not {dims(shape)}"
 
-    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
-        return None if kind is GroupType.MM else super().type_problem(kind, lanes)
-
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis != "w"
 

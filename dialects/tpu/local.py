@@ -61,9 +61,6 @@ class AlikeEverywhere(LocalGen):
 class EachElement(AlikeEverywhere, LocalAnyShape, LaneView):
     """Element by element on one tensor, whatever its shape; other operands are parameters."""
 
-    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
-        return None
-
     def shares_channels(self, kind: GroupType) -> bool:
         return True
 
@@ -113,12 +110,6 @@ class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
             if (why := _broadcast_problem(first, shape, operand)) is not None:
                 return why
         return None
-
-    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
-        if kind is not GroupType.SMALL_C:
-            return None
-        shapes = [known_shape(operand.type) or () for operand in self._present()]
-        return f"{' and '.join(map(dims, shapes))} differ" if len(set(shapes)) > 1 else None
 
     def shares_channels(self, kind: GroupType) -> bool:
         return True

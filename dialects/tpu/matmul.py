@@ -136,25 +136,16 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
             return f"{dims(left)} by {dims(right)} has only dimension 1 different"
         return None
 
-    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
+    def type_problem(self, kind: GroupType) -> str | None:
         left, right = self.shape_of(self.input), self.shape_of(self.right)
-        if (len(left), len(right)) == (4, 3):
-            return super().type_problem(kind, lanes)
-        if kind is GroupType.SMALL_C:
-            return "its batch is in dimensions 0 and 2" if self.hdim_is_batch else None
-        if kind is GroupType.MM and self.left_transpose and self.right_transpose:
-            return "both matrices are transposed"
-        if len(left) in (4, 5) and len(right) == 2:  # its rows lie in the lanes nowhere else
-            return f"{dims(left)} by {dims(right)} works in a group of type SMALL_C only"
+        if len(left) in (4, 5) and len(right) == 2:
+            return f"rows of {dims(left)} in several dimensions are no rows over the lanes"
         return None
 
     def lane_weights(self) -> tuple[int, ...]:
         return (1,)
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        rows = axis == "c" and len(self.shape_of(self.input)) > 2
-        if rows and kind in (GroupType.MM, GroupType.SMALL_C):
-            return not (self.left_transpose or self.output_transpose)
         return axis == "n" or (axis == "h" and (bool(self.hdim_is_batch) or self._has_lines()))
 
     def shares_channels(self, kind: GroupType) -> bool:

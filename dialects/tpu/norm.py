@@ -23,7 +23,6 @@ from xdsl_tpu.dialects.tpu.kinds import ROUND_MODE
 from xdsl_tpu.dialects.tpu.local import (
     AlikeEverywhere,
     as_it_stands,
-    last_axis_problem,
     splits_before,
 )
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
@@ -65,11 +64,6 @@ class LayerNormOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
     def local_support(self, kind: GroupType) -> str | None:
         axis = self._first_axis()
         return None if 0 < axis <= 4 else f"it is over axis {axis}; only axes 1 to 4 are local"
-
-    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
-        if kind in (GroupType.NORMAL, GroupType.THREE_D):
-            return None
-        return last_axis_problem(self.shape_of(self.input), self._first_axis())
 
     def is_deep(self) -> bool:
         return len(self.shape_of(self.input)) == 5
@@ -229,9 +223,6 @@ class RMSNormOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
     def local_support(self, kind: GroupType) -> str | None:
         rank = len(self.shape_of(self.input))
         return None if 2 <= rank <= 5 else f"its rank is {rank}; only ranks 2 to 5 are local"
-
-    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
-        return None
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return splits_before(axis, kind, len(self.shape_of(self.input)) - 1)

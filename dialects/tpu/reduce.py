@@ -81,9 +81,6 @@ class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
             return f"it makes {target} of {source}"
         return None
 
-    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
-        return None if kind is GroupType.MM else super().type_problem(kind, lanes)
-
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         rank = len(self.shape_of(self.input))
         axes = axes_of(ints(self.axes), rank)

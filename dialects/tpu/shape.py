@@ -59,24 +59,6 @@ class ReshapeOp(LocalReshape, KeepsOrder, ShapeInference, LocalOp):
             return f"{dims(source)} to {dims(target)} goes across the border of rank 4"
         return super().local_support(kind)
 
-    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
-        """Rows may be in the lanes when no element changes its row."""
-        source, target = self.shape_of(self.input), declared_shape(self.output)
-        both, ranks = f"{dims(source)} to {dims(target)}", (len(source), len(target))
-        if kind in (GroupType.NORMAL, GroupType.THREE_D):
-            return None
-        if source[:2] != target[:2]:
-            return f"{both} changes dimension 0 or 1"
-        if kind is GroupType.MM:
-            return f"{both} has a rank below 3" if min(ranks) < 3 else None
-        if not all(3 <= rank <= 5 for rank in ranks):
-            return f"{both} has a rank other than 3 to 5"
-        if prod(source[:-1]) % lanes == 0:
-            return f"{both} would move data between lanes, which the input fills evenly"
-        if len(source) == 4 and source[2:3] != target[2:3]:
-            return f"{both} changes dimension 2"
-        return None
-
 
 @irdl_op_definition
 class SqueezeOp(LocalReshape, KeepsOrder, ShapeInference, LocalOp):

@@ -190,9 +190,6 @@ class ConcatOp(Moves, TakesMargins, ShapeInference, LocalOp):
         total = sum(shape[axis] for shape in shapes)
         return ((*shapes[0][:axis], total, *shapes[0][axis + 1 :]),)
 
-    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
-        return None if kind is GroupType.MM else super().type_problem(kind, lanes)
-
     def movement(self) -> Movement | None:
         (target,), axis = self.result_shapes(), self._position()
         parts: list[Moved] = []

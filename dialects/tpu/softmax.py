@@ -23,7 +23,6 @@ from xdsl_tpu.dialects.tpu.kinds import ROUND_MODE
 from xdsl_tpu.dialects.tpu.local import (
     AlikeEverywhere,
     as_it_stands,
-    last_axis_problem,
     splits_beside,
 )
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
@@ -65,12 +64,6 @@ class SoftmaxOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
         if rank in (3, 4) and axis >= 2:
             return None
         return f"it is over axis {axis} of rank {rank}; only axes 2 and 3 of rank 3 and 4 are local"
-
-    def type_problem(self, kind: GroupType, lanes: int) -> str | None:
-        if kind in (GroupType.NORMAL, GroupType.THREE_D):
-            return None
-        shape = self.shape_of(self.input)
-        return last_axis_problem(shape, axis_of(self.axis.value.data, len(shape)))
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         rank = len(self.shape_of(self.input))

@@ -84,7 +84,7 @@ class CostTable:
         self, ops: Sequence[Operation], is_global: Sequence[bool], chip: Chip, prices: Prices
     ) -> None:
         self.ops, self.chip, self.prices = ops, chip, prices
-        self.types = RangeTypes(ops, chip.lanes)
+        self.types = RangeTypes(ops)
         self.position = {op: index for index, op in enumerate(ops)}
         self.moves = find_moves(ops, is_global, prices)
         self.ring_low, self.next_low = [0] * len(ops), [0] * len(ops)

@@ -10,7 +10,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.forms import row_form
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.passes.layer_group.group_type import choose_type, type_problem
+from xdsl_tpu.passes.layer_group.group_type import group_type, type_problem
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits
 from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, plan_group
 from xdsl_tpu.passes.layer_group.sections import max_sections
@@ -129,7 +129,7 @@ class Searcher:
     def plan(self, ops: Sequence[Operation], secs: Secs) -> Group | Refusal:
         """A range as one group of the type that suits it, cut into `secs`."""
         if self._asked is None or self._asked[0] is not ops:
-            kind = choose_type(ops, self.chip.lanes).kind
+            kind = group_type(ops)
             problem = type_problem(ops, kind) or spread_problem(ops, kind, self.chip.lanes)
             self._asked = ops, kind, problem
         _, kind, problem = self._asked
@@ -141,7 +141,7 @@ class Searcher:
     def sections(self, ops: Sequence[Operation]) -> Iterator[Secs]:
         """Section counts worth trying, powers of two and half as many more: n first, then rows in
         the lanes where there are such, then h."""
-        kind = choose_type(ops, self.chip.lanes).kind
+        kind = group_type(ops)
         most = max_sections(ops, kind, self.chip)
         rows = most.c if self._has_long_rows(ops, kind) else 1
         for count in SLICES:
@@ -154,7 +154,7 @@ class Searcher:
 
     def shares(self, ops: Sequence[Operation]) -> Iterator[Secs]:
         """One section for each core, along each axis along which the results may be cut."""
-        kind = choose_type(ops, self.chip.lanes).kind
+        kind = group_type(ops)
         sizes = [of_value(value, kind, self.chip.lanes) for value in leaving(ops)]
         for axis in AXES:
             unit = self.chip.lanes if axis == "c" else 1

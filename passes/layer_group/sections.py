@@ -50,9 +50,14 @@ def _result_sections(op: Operation, result: SSAValue, kind: GroupType, chip: Chi
     size, bits = of_value(result, kind, chip.lanes), element_bits(result)
     possible = {
         "n": size.n,
-        "c": -(-size.c // chip.lanes) if kind in (GroupType.MM, GroupType.SMALL_C) else 1,
+        "c": -(-size.c // chip.lanes) if _cuts_channels(op, kind) else 1,
         "d": size.d if kind is GroupType.THREE_D and bits > 4 else 1,
         "h": size.h,
         "w": size.w if bits > 4 and size.w * bits > MIN_ROW_BYTES * 8 else 1,
     }
-    return Secs(**{a: possible[a] if op.may_split(a, kind) else 1 for a in AXES})
+    return Secs(**{a: possible[a] if a == "c" or op.may_split(a, kind) else 1 for a in AXES})
+
+
+def _cuts_channels(op: LocalGen, kind: GroupType) -> bool:
+    """Whether parts of the channels take parts of the operands, and of no weights."""
+    return op.shares_channels(kind) and not op.channel_weights()

@@ -175,28 +175,17 @@ class _Slicer:
         return tuple(found)
 
     def _may_cut(self, op: LocalGen, axis: Axis) -> bool:
-        second = self.kind in (GroupType.NORMAL, GroupType.THREE_D)
-        if axis == "c" and second:
-            return op.shares_channels(self.kind)
-        return op.may_split(axis, self.kind)
+        return op.shares_channels(self.kind) if axis == "c" else op.may_split(axis, self.kind)
 
     def _weight(self, op: LocalGen, index: int, slices: ValueSlices, aligned: bool) -> ValueSlices:
         """All of a weight, or the result's channels of one that has a part for each."""
-        operand = op.operands[index]
-        sizes = self._extent(operand)
-        if len(slices.c) == 1 or self.kind not in (GroupType.NORMAL, GroupType.THREE_D):
+        sizes = self._extent(op.operands[index])
+        if len(slices.c) == 1 or index not in op.channel_weights():
             return replace(_whole(sizes), eu_align=aligned, hold=True)
-        if index in op.channel_weights():
-            if has_coefficients(op, index):
-                each = max(coefficient_bytes(op, size, self.chip) for _, size in slices.c)
-                sizes = Ncdhw(1, sizes.c, 1, 1, each)
-            return replace(_whole(sizes), c=slices.c, eu_align=aligned)
-        if index in op.split_weights() and sizes.c > 1:
-            raise _Refused(
-                f"'{required_name(op)}' ({op.name}) cannot be cut along c: all of its weight "
-                f"'{required_name(operand)}' is loaded"
-            )
-        return replace(_whole(sizes), eu_align=aligned, hold=True)
+        if has_coefficients(op, index):
+            each = max(coefficient_bytes(op, size, self.chip) for _, size in slices.c)
+            sizes = Ncdhw(1, sizes.c, 1, 1, each)
+        return replace(_whole(sizes), c=slices.c, eu_align=aligned)
 
     def _needed(self, op: LocalGen, index: int, slices: ValueSlices, sizes: Ncdhw) -> ValueSlices:
         """What an op needs of an operand for the slices of its result."""

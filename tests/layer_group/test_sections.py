@@ -100,25 +100,21 @@ SPLITS: list[tuple[NamedOp, GroupType, str]] = [
     (concat(2, (2, 2, 2, 2), (2, 2, 2, 2)), NORMAL, "ncw"),
     (concat(3, (2, 2, 2, 2), (2, 2, 2, 2)), NORMAL, "ncdh"),
     (conv((1, 3, 8, 8), 8, 3), NORMAL, "ncdhw"),
-    (layer_norm((1, 49, 96), 2), MM, "nc"),
-    (layer_norm((1, 49, 8, 96), 3), MM, "ncdh"),
+    (layer_norm((1, 49, 96), 2), NORMAL, "nc"),
+    (layer_norm((1, 49, 8, 96), 3), NORMAL, "ncdh"),
     (layer_norm((1, 56, 56, 96), 3), SMALL_C, "nc"),
     (layer_norm((1, 4, 8, 8, 8), 4), THREE_D, "ncdh"),
     (layer_norm((1, 4, 8, 8), 1), NORMAL, "n"),
-    (softmax((64, 49, 3, 49), 3), MM, "ncdh"),
-    (softmax((64, 49, 3, 49), 2), MM, "nc"),
-    (unary(tpu.RMSNormOp, (4, 49, 96), nones=1, eps=1e-5), MM, "nc"),
-    (matmul((64, 49, 96), (1, 96, 96)), MM, "nc"),
+    (softmax((64, 49, 3, 49), 3), NORMAL, "ncdh"),
+    (softmax((64, 49, 3, 49), 2), NORMAL, "ncw"),
+    (unary(tpu.RMSNormOp, (4, 49, 96), nones=1, eps=1e-5), NORMAL, "nc"),
     (matmul((64, 49, 96), (1, 96, 96)), NORMAL, "n"),
-    (matmul((64, 49, 3, 49), value((64, 49, 3, 32)), hdim_is_batch=True), MM, "nch"),
     (matmul((64, 49, 3, 49), value((64, 49, 3, 32)), hdim_is_batch=True), NORMAL, "nh"),
-    (matmul((4, 49, 49), (4, 49, 49), left_transpose=True), MM, "n"),
-    (matmul((4, 49, 49), (4, 49, 49), output_transpose=True), MM, "n"),
     (reduce((1, 4, 5, 6), (3,), "ReduceMax"), NORMAL, "ncdh"),
     (reduce((1, 4, 5, 6), (2,), "ReduceMax"), NORMAL, "ncw"),
     (reduce((1, 4, 5, 6), (2, 3), "ReduceMax"), NORMAL, "nc"),
     (softmax((1, 4, 5, 6), 2), NORMAL, "ncw"),
-    (reshape((64, 49, 96), (64, 49, 3, 32)), MM, "nc"),
+    (reshape((64, 49, 96), (64, 49, 3, 32)), NORMAL, "nc"),
     (slice_op((1, 8, 4, 4), (1, 4, 4, 4)), NORMAL, "ndhw"),
     (slice_op((1, 8, 4, 4), (1, 8, 2, 4)), NORMAL, "ncdhw"),
     (unary(tpu.SwapDimInnerOp, (1, 56, 1, 56), offset=[0, 3, 0, 0]), NORMAL, "n"),
@@ -147,10 +143,14 @@ def test_rows_of_more_than_512_bytes_may_be_cut() -> None:
     assert max_sections([relu((1, 4, 8, 257))], NORMAL, CHIP).w == 257
 
 
-def test_c_may_be_cut_where_rows_of_matrices_lie_in_it() -> None:
+def test_c_may_be_cut_where_parts_take_parts_and_no_weights() -> None:
     norm = layer_norm((1, 3136, 96), 2)
-    assert max_sections([norm], MM, CHIP) == Secs(c=49)
-    assert max_sections([norm], NORMAL, CHIP) == Secs()
+    assert max_sections([norm], NORMAL, CHIP) == Secs(c=49)
+    assert max_sections([pool((1, 256, 8, 8), 2, 2)], NORMAL, CHIP).c == 4
+    assert max_sections([conv((1, 256, 8, 8), 256, 3, 1, 1)], NORMAL, CHIP).c == 1
+    assert max_sections([matmul((4, 256, 96), (1, 96, 96))], NORMAL, CHIP) == Secs(n=4, c=4)
+    turned = matmul((4, 256, 256), (4, 256, 256), left_transpose=True)
+    assert max_sections([turned], NORMAL, CHIP).c == 1
 
 
 def test_d_may_be_cut_in_3d_groups() -> None:
@@ -164,7 +164,7 @@ def test_elements_of_4_bits_are_not_cut_along_w() -> None:
 
 def test_batch_of_the_first_op_counts() -> None:
     product = matmul((4, 49, 96), (1, 96, 96))
-    assert max_sections([product], MM, CHIP).n == 4
+    assert max_sections([product], NORMAL, CHIP).n == 4
     assert max_sections([binary(tpu.AddOp, (1, 8), (4, 8))], NORMAL, CHIP).n == 4
 
 
