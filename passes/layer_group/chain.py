@@ -81,8 +81,7 @@ def _lazier(group: Group, chip: Chip, scratch: ScratchOf, most: int) -> Iterator
         return
     least = group.plan.activations
     for lazy in range(1, most + 1):
-        ops, kind, secs = group.ops, group.kind, group.secs
-        way = plan_group(ops, kind, secs, chip, scratch, cores=group.cores, lazy=lazy)
+        way = plan_group(group, chip, scratch, lazy=lazy)
         if not isinstance(way, Group):
             return
         if way.plan.activations < least - CROWD * chip.local_bytes:
@@ -98,8 +97,7 @@ def _patient(
     when that does not work."""
 
     def planned(wait: int) -> Group | None:
-        ops, kind, secs = group.ops, group.kind, group.secs
-        found = plan_group(ops, kind, secs, chip, scratch, ring, group.cores, before, wait, lazy)
+        found = plan_group(group, chip, scratch, ring, before, wait, lazy)
         return found if isinstance(found, Group) else None
 
     plain = planned(0)

@@ -200,15 +200,15 @@ class CostTable:
             self._stored[key] = self.store(value, self.whole[kind])
         return self._stored[key]
 
-    def shared(
-        self, ops: Sequence[Operation], kind: GroupType, secs: Secs, slicing: Slicing
-    ) -> list[Cost] | None:
+    def shared(self, cut: Cut) -> list[Cost] | None:
         """The costs of a group in which each core has one slice. None when a kernel cannot work on
         one."""
-        parts = (Part(kind, self.chip.lanes, slicing, index) for index in _indices(secs))
-        costs = [self._share(ops, part, slicing) for part in parts]
+        costs = [self._share(cut.ops, part, cut.slicing) for part in self._parts(cut)]
         found = [cost for cost in costs if cost is not None]
         return found if len(found) == len(costs) else None
+
+    def _parts(self, cut: Cut) -> list[Part]:
+        return [Part(cut.kind, self.chip.lanes, cut.slicing, i) for i in _indices(cut.secs)]
 
     def _share(self, ops: Sequence[Operation], part: Part, slicing: Slicing) -> Cost | None:
         start, end = self.position[ops[0]], self.position[ops[-1]] + 1
@@ -236,7 +236,7 @@ class CostTable:
         """The cost of a group of several slices, of the core that takes longest; None when a
         kernel cannot work on one."""
         start, end = self.position[cut.ops[0]], self.position[cut.ops[-1]] + 1
-        parts = [Part(cut.kind, self.chip.lanes, cut.slicing, i) for i in _indices(cut.secs)]
+        parts, times = self._parts(cut), cut.times
         computed: list[Sequence[float]] = []
         for op in cut.ops:
             cycles = self._computed(op, cut, parts, end)
@@ -250,11 +250,17 @@ class CostTable:
             op, place = user[value]
             hold = cut.slicing.of[value].hold
             prices = self._loaded(op, place, cut, parts, (start, end), hold)
-            after = 0 if hold else cut.times.load[value]
+            after = 0 if hold else times.load[value]
             gdma, tiu = [one.gdma for one in prices], [one.tiu for one in prices]
             one = Transfers(gdma, after, self.position[op] - start + 1, tiu)
             (held if hold else loads).append(one)
-        stores = [self._stores(value, cut, parts, start) for value in cut.slicing.stored]
+        stores: list[Transfers] = []
+        for value in cut.slicing.stored:
+            cycles, made = (
+                self._stores(value, cut, parts),
+                self.position[cast(Operation, value.owner)],
+            )
+            stores.append(Transfers(cycles, made - start + 2, times.clear[value]))
         slices = [
             [number for number, one in enumerate(cut.core_of) if one == core]
             for core in range(cut.cores)
@@ -301,15 +307,12 @@ class CostTable:
             self._sliced[key] = [self.load(op, place, part, span, held) for part in wanted]
         return cast(Sequence[Moved], self._sliced[key])
 
-    def _stores(self, value: SSAValue, cut: Cut, parts: Sequence[Part], start: int) -> Transfers:
+    def _stores(self, value: SSAValue, cut: Cut, parts: Sequence[Part]) -> Sequence[float]:
         """What the Store of a value takes for each slice."""
         key = ("store", value, cut.kind, cut.secs, cut.slicing.of[value])
         if key not in self._sliced:
             self._sliced[key] = [self.store(value, part) for part in parts]
-        owner = value.owner
-        assert isinstance(owner, Operation)
-        cycles = cast(Sequence[float], self._sliced[key])
-        return Transfers(cycles, self.position[owner] - start + 2, cut.times.clear[value])
+        return cast(Sequence[float], self._sliced[key])
 
     def _values(self, op: Operation) -> tuple[SSAValue, ...]:
         """What an op reads and makes."""

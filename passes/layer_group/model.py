@@ -34,32 +34,13 @@ ScratchOf = Callable[[Operation, GroupType, Slicing], int]
 
 @record(frozen=True)
 class Cut:
-    """Ops of one block, in order, worked on slice by slice, and when each value is moved; `cores`
-    share out the slices."""
+    """Ops of one block, in order, worked on slice by slice; `cores` share out the slices."""
 
     ops: tuple[Operation, ...]
     kind: GroupType
     secs: Secs
     slicing: Slicing
-    times: Times
-    cores: int = 1
-
-    @property
-    def core_of(self) -> tuple[int, ...]:
-        """The core of each slice: neighbours have the same."""
-        return tuple(number * self.cores // self.secs.total for number in range(self.secs.total))
-
-
-@record(frozen=True)
-class Group:
-    """Ops of one block, in order, planned as one group, whose slices `cores` share out."""
-
-    ops: tuple[Operation, ...]
-    kind: GroupType
-    secs: Secs
-    slicing: Slicing
-    plan: Plan
-    cores: int = 1
+    cores: int
 
     @property
     def is_straight(self) -> bool:
@@ -67,15 +48,27 @@ class Group:
         return self.secs.total <= self.cores
 
     @property
-    def cut(self) -> Cut:
-        """The same without places."""
-        times = Times(self.plan.load_step, self.plan.clear_step)
-        return Cut(self.ops, self.kind, self.secs, self.slicing, times, self.cores)
+    def core_of(self) -> tuple[int, ...]:
+        """The core of each slice: neighbours have the same."""
+        return tuple(number * self.cores // self.secs.total for number in range(self.secs.total))
 
     @property
-    def core_of(self) -> tuple[int, ...]:
-        """The core of each slice."""
-        return self.cut.core_of
+    def times(self) -> Times:
+        """When each value were moved if everything fitted; no plan is faster."""
+        items = _items(self, lambda value: 0)
+        return earliest([_step(op, 0) for op in self.ops], items)
+
+
+@record(frozen=True)
+class Group(Cut):
+    """The same with a place for everything."""
+
+    plan: Plan
+
+    @property
+    def times(self) -> Times:
+        """When each value is moved."""
+        return Times(self.plan.load_step, self.plan.clear_step)
 
 
 def cut_group(
@@ -83,66 +76,52 @@ def cut_group(
     kind: GroupType,
     secs: Secs,
     chip: Chip,
-    cores: int,
+    cores: int = 1,
     known: KnownNeeds | None = None,
 ) -> Cut | Refusal:
-    """A range of ops in several slices as it were if everything fitted; no plan that `plan_group`
-    makes is faster."""
+    """A range of ops in slices, or why there are none."""
     slicing = slice_group(ops, kind, secs, chip, known=known)
-    if isinstance(slicing, Refusal):
-        return slicing
-    items = _items(ops, slicing, True, lambda value: 0)
-    times = earliest([_step(op, 0) for op in ops], items)
-    return Cut(tuple(ops), kind, secs, slicing, times, cores)
+    return slicing if isinstance(slicing, Refusal) else Cut(tuple(ops), kind, secs, slicing, cores)
 
 
 def plan_group(
-    ops: Sequence[Operation],
-    kind: GroupType,
-    secs: Secs,
+    cut: Cut | Refusal,
     chip: Chip,
     scratch: ScratchOf,
     ring: Ring = WHOLE,
-    cores: int = 1,
     before: Sequence[Late] = (),
     wait: int = 0,
     lazy: int = 0,
-    known: KnownNeeds | None = None,
 ) -> Group | Refusal:
-    """Slice, size and place a range of ops, or say why that is impossible.
+    """Size and place a range of ops, or say why that is impossible.
 
     `scratch` gives an op's scratch bytes per lane, or raises DoesNotFit when its kernel cannot work
     on such slices. With one section for each of the `cores` the group is straight
     and its weights go to the `ring`; otherwise it is a pipeline over slices. `wait`, `lazy`: see
     `plan_straight`.
     """
-    slicing = slice_group(ops, kind, secs, chip, known=known)
-    if isinstance(slicing, Refusal):
-        return slicing
-    is_straight = secs.total <= cores
-    inside = set(ops)
-    items = _items(
-        ops, slicing, not is_straight, lambda value: slice_bytes(value, slicing.of, inside, chip)
-    )
+    if isinstance(cut, Refusal):
+        return cut
+    inside = set(cut.ops)
+    items = _items(cut, lambda value: slice_bytes(value, cut.slicing.of, inside, chip))
     try:
-        steps = [_step(op, scratch(op, kind, slicing)) for op in ops]
+        steps = [_step(op, scratch(op, cut.kind, cut.slicing)) for op in cut.ops]
     except (DoesNotFit, NoKernel) as error:
         return Refusal(str(error))
     room = Room(chip.local_bytes, alignment(chip), chip.bank_bytes)
-    if is_straight:
+    if cut.is_straight:
         plan = plan_straight(steps, items, room, ring, before, wait, lazy)
     else:
         plan = plan_sliced(steps, items, room)
     if isinstance(plan, Refusal):
         return plan
-    return Group(tuple(ops), kind, secs, slicing, plan, cores)
+    return Group(cut.ops, cut.kind, cut.secs, cut.slicing, cut.cores, plan)
 
 
-def _items(
-    ops: Sequence[Operation], slicing: Slicing, sliced: bool, size_of: Callable[[SSAValue], int]
-) -> dict[object, Item]:
+def _items(cut: Cut, size_of: Callable[[SSAValue], int]) -> dict[object, Item]:
+    slicing, sliced = cut.slicing, not cut.is_straight
     stored, loaded = set(slicing.stored), set(slicing.loaded)
-    roots = _roots(ops, slicing, stored if sliced else set())
+    roots = _roots(cut.ops, slicing, stored if sliced else set())
     items: dict[object, Item] = {}
     for value, slices in slicing.of.items():
         role = Role.INTERNAL

@@ -19,13 +19,12 @@ from xdsl_tpu.passes.layer_group.alike import Alikeness
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
 from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Passage
 from xdsl_tpu.passes.layer_group.cost import CostTable
-from xdsl_tpu.passes.layer_group.model import Group
+from xdsl_tpu.passes.layer_group.model import Group, cut_group
 from xdsl_tpu.passes.layer_group.moves import is_kept_global
 from xdsl_tpu.passes.layer_group.passages import Passages
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
 from xdsl_tpu.passes.layer_group.slices import Sliced, Slices
-from xdsl_tpu.passes.layer_group.slicing import slice_group
 from xdsl_tpu.passes.layer_group.values import Refusal, Secs
 from xdsl_tpu.passes.tensors import required_name
 
@@ -311,14 +310,13 @@ class OptimalSearch:
 
     def _share(self, start: int, end: int, secs: Secs) -> list[Cost] | None:
         """What each core takes when it has one section of a range; None when it cannot."""
-        ops = self.ops[start:end]
         kind = self.costs.types.of(start, end)
-        slicing = slice_group(ops, kind, secs, self.chip)
-        if isinstance(slicing, Refusal):
+        cut = cut_group(self.ops[start:end], kind, secs, self.chip)
+        if isinstance(cut, Refusal):
             return None
         if start < self.reach[end - 1] and self._planned(start, end, secs) is None:
             return None
-        return self.costs.shared(ops, kind, secs, slicing)
+        return self.costs.shared(cut)
 
     def note_boundaries(self) -> None:
         """Note with the searcher why a group begins or ends, but for where a base group does."""

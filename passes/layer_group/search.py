@@ -12,7 +12,7 @@ from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.layer_group.group_type import group_type, type_problem
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits
-from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, plan_group
+from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, cut_group, plan_group
 from xdsl_tpu.passes.layer_group.sections import max_sections
 from xdsl_tpu.passes.layer_group.slicing import KnownNeeds, entering, leaving
 from xdsl_tpu.passes.layer_group.values import AXES, GroupType, Refusal, Secs
@@ -136,7 +136,8 @@ class Searcher:
         if problem is not None:
             return Refusal(problem)
         cores = self.cores if secs.total > 1 else 1
-        return plan_group(ops, kind, secs, self.chip, self.scratch, cores=cores, known=self.known)
+        cut = cut_group(ops, kind, secs, self.chip, cores, self.known)
+        return plan_group(cut, self.chip, self.scratch)
 
     def sections(self, ops: Sequence[Operation]) -> Iterator[Secs]:
         """Section counts worth trying, powers of two and half as many more: n first, then rows in

@@ -34,7 +34,7 @@ class Sliced:
         self._fewest = self._tried = group.secs.total
         self._sections = [s for s in searcher.sections(ops) if s.total > self._tried]
         self.secs, self.local_bytes = group.secs, group.plan.activations
-        self.cost = costs.sliced(group.cut)
+        self.cost = costs.sliced(group)
         self.least = self.moved = 0.0
         if self.cost is not None:
             self.least, self.moved = self.cost.least, self.cost.moved
@@ -66,8 +66,8 @@ class Sliced:
             group = self._searcher.plan(self._ops, secs)
             if isinstance(group, Refusal):
                 return
-            if group.cut.times != cut.times:
-                cost = self._costs.sliced(group.cut)
+            if group.times != cut.times:
+                cost = self._costs.sliced(group)
             if cost is not None and cost.total < self.cost.total:
                 self.secs, self.cost = secs, cost
                 self.local_bytes = group.plan.activations

@@ -72,7 +72,7 @@ class WindowCosts:
                 cost = search.costs.cost(part.start, part.end)
                 moved += cost.moved if cost is not None else 0
             else:
-                sliced = search.costs.sliced(part.group.cut)
+                sliced = search.costs.sliced(part.group)
                 moved += sliced.moved if sliced is not None else 0
         loads = sum(self._loads(value) for value in _stored(search.ops, parts))
         end = parts[-1].after

@@ -27,7 +27,7 @@ from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.address_assign.assign import address_of, divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.build import build_group
-from xdsl_tpu.passes.layer_group.model import plan_group
+from xdsl_tpu.passes.layer_group.model import cut_group, plan_group
 from xdsl_tpu.passes.layer_group.values import Refusal, Secs
 
 CHANNELS = 256
@@ -83,7 +83,7 @@ def absorbed(case: Case, secs: Secs = WHOLE, kind: GroupType = GroupType.NORMAL)
     _, _, function = divided_parts(module)
     inside = ("tpu.Relu", "tpu.Add")
     ops = [op for op in computing_ops(function.body.block) if op.name in inside]
-    group = plan_group(ops, kind, secs, chip, _scratch)
+    group = plan_group(cut_group(ops, kind, secs, chip), chip, _scratch)
     assert not isinstance(group, Refusal), f"the group was refused: {group}"
     none = next(op for op in function.body.block.ops if isinstance(op, top.NoneOp))
     build_group(group, none, chip)

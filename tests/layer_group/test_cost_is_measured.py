@@ -77,7 +77,7 @@ def believed(search: OptimalSearch, start: int, group: Group) -> Believed:
     """The search's cost of one of its groups."""
     end = start + len(group.ops)
     straight = group.secs.total == 1
-    cost = search.costs.cost(start, end) if straight else search.costs.sliced(group.cut)
+    cost = search.costs.cost(start, end) if straight else search.costs.sliced(group)
     assert cost is not None
     return Believed(list(dict.fromkeys(map(layer_of, group.ops))), cost)
 

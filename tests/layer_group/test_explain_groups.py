@@ -264,7 +264,7 @@ def least_over(search: OptimalSearch, start: int, end: int) -> float:
             cost = costs.cost(first, last)
             assert cost is not None
             return clock.after_straight(costs.passage(first, cost))
-        sliced = costs.sliced(group.cut)
+        sliced = costs.sliced(group)
         assert sliced is not None
         used = group.plan.activations
         return costs.after_sliced(clock, last - 1, sliced.total, sliced.moved, used)

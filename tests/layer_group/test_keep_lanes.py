@@ -21,7 +21,7 @@ from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.build import build_group
 from xdsl_tpu.passes.layer_group.image_rooms import room_in_ddr
-from xdsl_tpu.passes.layer_group.model import plan_group
+from xdsl_tpu.passes.layer_group.model import cut_group, plan_group
 from xdsl_tpu.passes.layer_group.values import Refusal, Secs
 
 Shape = tuple[int, ...]
@@ -58,7 +58,7 @@ def apart(case: Case, secs: Secs = WHOLE, keep: bool = True) -> ModuleOp:
             op for op in computing_ops(function.body.block)
             if str(name_of(op)) in (letter, f"{letter}_relu")
         ]  # fmt: skip
-        group = plan_group(ops, GroupType.NORMAL, own, chip, _scratch)
+        group = plan_group(cut_group(ops, GroupType.NORMAL, own, chip), chip, _scratch)
         assert not isinstance(group, Refusal), f"the group was refused: {group}"
         build_group(group, none, chip)
     PASSES["absorb-moves"]()().apply(make_context(), module)

@@ -12,7 +12,7 @@ from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, computing_ops, why_not_local
 from xdsl_tpu.passes.layer_group.clock import Clock, SlicedCost
-from xdsl_tpu.passes.layer_group.group_type import choose_type
+from xdsl_tpu.passes.layer_group.group_type import group_type
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.prices import Prices
@@ -37,14 +37,14 @@ def search_of(case: Case, local_bytes: int) -> OptimalSearch:
 def forms(search: OptimalSearch, first: int, end: int) -> Iterator[Form]:
     """Every way to have ops[first:end] as one group: straight, or in any slices of n, c and h."""
     ops = search.ops[first:end]
-    most = max_sections(ops, choose_type(ops, search.chip.lanes).kind, search.chip)
+    most = max_sections(ops, group_type(ops), search.chip)
     counts = [range(1, min(getattr(most, axis), MOST_SLICES) + 1) for axis in "nch"]
     for n, c, h in product(*counts):
         secs = Secs(n=n, c=c, h=h)
         group = search.searcher.plan(ops, secs) if secs.total <= MOST_SLICES else None
         if not isinstance(group, Group):
             continue
-        cost = search.costs.sliced(group.cut) if secs.total > 1 else None
+        cost = search.costs.sliced(group) if secs.total > 1 else None
         if secs.total == 1 or cost is not None:
             yield group, cost
 

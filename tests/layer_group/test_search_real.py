@@ -29,7 +29,7 @@ def finished(search: OptimalSearch, groups: Sequence[Group]) -> float:
             assert cost is not None
             clock = clock.after_straight(costs.passage(place, cost))
         else:
-            cost = costs.sliced(group.cut)
+            cost = costs.sliced(group)
             assert cost is not None
             used = group.plan.activations
             clock = costs.after_sliced(clock, end - 1, cost.total, cost.moved, used)

@@ -27,7 +27,7 @@ from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.build import build_group
-from xdsl_tpu.passes.layer_group.model import plan_group
+from xdsl_tpu.passes.layer_group.model import cut_group, plan_group
 from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.layer_group.values import Refusal, Secs
@@ -56,7 +56,7 @@ def grouped(
     def wanted(op: Operation, kind: GroupType, slicing: Slicing) -> int:
         return scratch(op)
 
-    group = plan_group(ops, kind, secs, chip, wanted)
+    group = plan_group(cut_group(ops, kind, secs, chip), chip, wanted)
     assert not isinstance(group, Refusal), f"the group was refused: {group}"
     none = next(op for op in function.body.block.ops if isinstance(op, top.NoneOp))
     build_group(group, none, chip)
