@@ -118,16 +118,6 @@ def _hard_swish(
     e.arith(Arith.MUL, out, x, scratch[1])
 
 
-def _square(
-    e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors
-) -> None:
-    e.arith(Arith.MUL, out, x, x)
-
-
-def _rsqrt(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors) -> None:
-    e.rsqrt(out, x)
-
-
 def _sqrt(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors) -> None:
     """x * rsqrt(x); 0 for 0, NaN below it."""
     root, product, other = scratch
@@ -135,16 +125,6 @@ def _sqrt(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables
     e.arith(Arith.MUL, product, x, root)
     e.select(Compare.EQUAL, other, x, 0.0, 0.0, math.nan)
     e.select(Compare.GREATER, out, x, 0.0, product, other)
-
-
-def _absolute(
-    e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors
-) -> None:
-    e.absolute(out, x)
-
-
-def _relu(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables: Tensors) -> None:
-    e.arith(Arith.MAX, out, x, 0.0)
 
 
 def _soft_sign(
@@ -163,15 +143,8 @@ def _sign(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables
     e.select(Compare.GREATER, out, negated, 0.0, -1.0, positive)
 
 
-def _rounded(
-    e: Emitter,
-    out: LocalTensor,
-    x: LocalTensor,
-    scratch: Tensors,
-    tables: Tensors,
-    rounding: Rounding,
-) -> None:
-    e.cast(out, x, rounding)
+def _rounded(rounding: Rounding) -> Unary:
+    return _f32(lambda e, out, x, scratch, tables: e.cast(out, x, rounding))
 
 
 FIT_TANH_6 = (1.0, -0.333332986, 0.133319244, -0.0537838228, 0.0207959488, -0.00589513127)
@@ -192,16 +165,16 @@ LOGISTIC_SCRATCH = (F32, *_POWER)
 _LOGISTIC = ((F32, *LOGISTIC_SCRATCH), (EXP2_6,))
 
 RECIPES: dict[str, Unary] = {
-    "ABSVAL": _f32(_absolute),
+    "ABSVAL": _f32(lambda e, out, x, scratch, tables: e.absolute(out, x)),
     "ARCCOS": trigonometric.ARCCOS_F32,
     "ARCTANH": hyperbolic.ARCTANH_F32,
-    "CEIL": _f32(partial(_rounded, rounding=Rounding.CEIL)),
+    "CEIL": _rounded(Rounding.CEIL),
     "COS": trigonometric.COS_F32,
     "COSH": hyperbolic.COSH_F32,
     "ELU": _f32(partial(_elu, alpha=1.0), LOGISTIC_SCRATCH, (EXP2_6,)),
     "ERF": _f32(_erf, (F32,) * 4, (gelu.FIT_ERF_14,)),
     "EXP": _f32(_exp, _POWER, (EXP2_6,)),
-    "FLOOR": _f32(partial(_rounded, rounding=Rounding.FLOOR)),
+    "FLOOR": _rounded(Rounding.FLOOR),
     "GELU": gelu.GELU_F32,
     "HSIGMOID": _f32(partial(_hard_sigmoid, alpha=1 / 6, beta=0.5), (F32, F32)),
     "HSWISH": _f32(_hard_swish, (F32, F32)),
@@ -209,9 +182,9 @@ RECIPES: dict[str, Unary] = {
     "LOG_SIGMOID": hyperbolic.LOG_SIGMOID_F32,
     "MISH": hyperbolic.MISH_F32,
     "QGELU": _f32(partial(_swish, slope=1.702), *_LOGISTIC),
-    "RELU": _f32(_relu),
-    "ROUND": _f32(partial(_rounded, rounding=Rounding.HALF_EVEN)),
-    "RSQRT": _f32(_rsqrt),
+    "RELU": _f32(lambda e, out, x, scratch, tables: e.arith(Arith.MAX, out, x, 0.0)),
+    "ROUND": _rounded(Rounding.HALF_EVEN),
+    "RSQRT": _f32(lambda e, out, x, scratch, tables: e.rsqrt(out, x)),
     "SIGMOID": _f32(logistic, LOGISTIC_SCRATCH, (EXP2_6,)),
     "SIGN": _f32(_sign, (F32, F32)),
     "SILU": _f32(_swish, *_LOGISTIC),
@@ -220,7 +193,7 @@ RECIPES: dict[str, Unary] = {
     "SOFT_PLUS": hyperbolic.SOFT_PLUS_F32,
     "SOFT_SIGN": _f32(_soft_sign, (F32, F32)),
     "SQRT": _f32(_sqrt, (F32, F32, F32)),
-    "SQUARE": _f32(_square),
+    "SQUARE": _f32(lambda e, out, x, scratch, tables: e.arith(Arith.MUL, out, x, x)),
     "SWISH": _f32(_swish, *_LOGISTIC),
     "TAN": trigonometric.TAN_F32,
     "TANH": _f32(_tanh, (F32, *LOGISTIC_SCRATCH), (EXP2_6, FIT_TANH_6)),

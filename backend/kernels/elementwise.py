@@ -25,11 +25,20 @@ Step = Callable[[Emitter, LocalTensor, LocalTensor], None]
 """(emitter, out, in): one instruction of a chain."""
 
 
-def with_constant(kind: Arith, constant: float) -> Step:
-    """out = in (op) constant."""
+def _arith(kind: Arith, operand: Operand, swap: bool = False) -> Step:
+    """out = in (op) operand, or operand (op) in."""
 
     def step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
-        emitter.arith(kind, out, x, constant)
+        emitter.arith(kind, out, *((operand, x) if swap else (x, operand)))
+
+    return step
+
+
+def _divide(operand: Operand, swap: bool = False) -> Step:
+    """out = in / operand, or operand / in."""
+
+    def step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
+        emitter.div(out, *((operand, x) if swap else (x, operand)))
 
     return step
 
@@ -38,8 +47,8 @@ def relu_steps(do_relu: bool, limit: float) -> list[Step]:
     """max(x, 0) and, for a limit that is not negative, min(x, limit)."""
     if not do_relu:
         return []
-    steps = [with_constant(Arith.MAX, 0.0)]
-    return steps if limit < 0 else [*steps, with_constant(Arith.MIN, limit)]
+    steps = [_arith(Arith.MAX, 0.0)]
+    return steps if limit < 0 else [*steps, _arith(Arith.MIN, limit)]
 
 
 def run_chain(emitter: Emitter, steps: Sequence[Step], work: Work, x: LocalTensor) -> None:
@@ -86,27 +95,12 @@ _COMMUTATIVE = (tpu.AddOp, tpu.MulOp, tpu.MaxOp, tpu.MinOp)
 
 def _unary(steps: Sequence[Step], types: Types) -> ElementWise:
     """A chain of single instructions on one operand."""
-    steps = steps or [_copy]
+    steps = steps or [lambda emitter, out, x: emitter.copy(out, x)]
 
     def compute(emitter: Emitter, work: Work) -> None:
         run_chain(emitter, steps, work, work.operands[0])
 
     return ElementWise(compute, (Scratch(types.out),) if len(steps) > 1 else ())
-
-
-def _copy(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
-    emitter.copy(out, x)
-
-
-def _constant_step(kind: Arith, op: Operation, constant: float) -> Step:
-    """x (op) constant, or constant (op) x for a reversed op."""
-    if not _is_reverse(op):
-        return with_constant(kind, constant)
-
-    def step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
-        emitter.arith(kind, out, constant, x)
-
-    return step
 
 
 def _is_reverse(op: Operation) -> bool:
@@ -119,7 +113,7 @@ def _constant(kind: Arith, op: Operation, types: Types) -> ElementWise:
     assert isinstance(
         op, tpu.AddConstOp | tpu.SubConstOp | tpu.MulConstOp | tpu.MaxConstOp | tpu.MinConstOp
     )
-    step = _constant_step(kind, op, op.const_val.value.data)
+    step = _arith(kind, op.const_val.value.data, _is_reverse(op))
     return _unary([step, *_fused_relu(op)], types)
 
 
@@ -131,8 +125,8 @@ def _relu(op: Operation, types: Types) -> ElementWise:
 def _clip(op: Operation, types: Types) -> ElementWise:
     assert isinstance(op, tpu.ClipOp)
     steps = [
-        with_constant(Arith.MAX, op.min.value.data),
-        with_constant(Arith.MIN, op.max.value.data),
+        _arith(Arith.MAX, op.min.value.data),
+        _arith(Arith.MIN, op.max.value.data),
     ]
     return _unary(steps, types)
 
@@ -170,28 +164,14 @@ def _several(kind: Arith, op: Operation, types: Types) -> ElementWise:
     tail = _fused_relu(op)
     if any(c != 1 for c in _coefficients(op)):
         raise NoKernel(f"{where(op)}: coefficients other than 1 have no kernel; multiply before it")
-    combine = _combine_reversed if _is_reverse(op) else _combine
+    swap = _is_reverse(op)
 
     def compute(emitter: Emitter, work: Work) -> None:
-        steps = [combine(kind, operand) for operand in work.operands[1:]]
+        steps = [_arith(kind, operand, swap) for operand in work.operands[1:]]
         run_chain(emitter, [*steps, *tail], work, work.operands[0])
 
     several = len(types.operands) > 2 or bool(tail)
     return ElementWise(compute, (Scratch(types.out),) if several else ())
-
-
-def _combine(kind: Arith, operand: Operand) -> Step:
-    def step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
-        emitter.arith(kind, out, x, operand)
-
-    return step
-
-
-def _combine_reversed(kind: Arith, operand: Operand) -> Step:
-    def step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
-        emitter.arith(kind, out, operand, x)
-
-    return step
 
 
 def _coefficients(op: Operation) -> tuple[float, ...]:
@@ -206,7 +186,7 @@ def _scale(op: Operation, types: Types) -> ElementWise:
 
     def compute(emitter: Emitter, work: Work) -> None:
         x, factor, term = work.operands
-        steps = [_combine(Arith.MUL, factor), _combine(Arith.ADD, term)]
+        steps = [_arith(Arith.MUL, factor), _arith(Arith.ADD, term)]
         run_chain(emitter, [*steps, *tail], work, x)
 
     return ElementWise(compute, (Scratch(types.out),))
@@ -224,22 +204,10 @@ def _div(op: Operation, types: Types) -> ElementWise:
     return ElementWise(compute, (Scratch(types.out),) if tail else ())
 
 
-def _divide(divisor: Operand) -> Step:
-    def step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
-        emitter.div(out, x, divisor)
-
-    return step
-
-
 def _reciprocal(op: Operation, types: Types) -> ElementWise:
     """tpu.Reciprocal: const_val / x in f32."""
     assert isinstance(op, tpu.ReciprocalOp)
-    constant = op.const_val.value.data
-
-    def step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
-        emitter.div(out, constant, x)
-
-    return _unary([step, *_fused_relu(op)], types)
+    return _unary([_divide(op.const_val.value.data, swap=True), *_fused_relu(op)], types)
 
 
 WHOLE: dict[str, Rounding] = {
@@ -262,24 +230,20 @@ def _cast(op: Operation, types: Types) -> ElementWise:
     out, x = types.out, types.operands[0]
     mode = op.round_mode.data.value
     if out is x:
-        return _unary([_copy], types)
+        return _unary([], types)
     if any(not kind.is_float and kind is not DType.I32 for kind in (out, x)):
         raise NoKernel(f"{where(op)}: a cast {x.label} to {out.label} has no kernel")
     if out is DType.I32 and mode not in WHOLE:
         raise NoKernel(f"{where(op)}: rounding mode {mode} has no kernel; use {', '.join(WHOLE)}")
     rounding = WHOLE[mode] if out is DType.I32 else Rounding.HALF_EVEN
     if DType.I32 not in (out, x) or DType.F32 in (out, x):
-        return _unary([partial(_cast_step, rounding)], types)
+        return _unary([lambda emitter, out, x: emitter.cast(out, x, rounding)], types)
 
     def compute(emitter: Emitter, work: Work) -> None:
         emitter.cast(work.scratch[0], work.operands[0])
         emitter.cast(work.out, work.scratch[0], rounding)
 
     return ElementWise(compute, (Scratch(DType.F32),))
-
-
-def _cast_step(rounding: Rounding, emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
-    emitter.cast(out, x, rounding)
 
 
 DESCRIPTIONS: dict[type[Operation], Describe] = {

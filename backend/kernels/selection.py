@@ -32,21 +32,11 @@ def _above(
     yes: Operand,
     no: Operand,
 ) -> None:
-    """out = yes where a > b, else no; a constant a is compared as -b > -a."""
-    if isinstance(a, LocalTensor):
-        e.select(Compare.GREATER, out, a, b, yes, no)
-        return
-    assert isinstance(b, LocalTensor)
-    if not b.dtype.is_float:  # the lowest integer has no negative
+    """out = yes where a > b, else no; a constant a is written out."""
+    if not isinstance(a, LocalTensor):
         e.copy(spare, a)
-        e.select(Compare.GREATER, out, spare, b, yes, no)
-        return
-    _negate(e, spare, b)
-    e.select(Compare.GREATER, out, spare, -a, yes, no)
-
-
-def _negate(e: Emitter, out: LocalTensor, x: LocalTensor) -> None:
-    e.arith(Arith.MUL, out, x, -1.0)
+        a = spare
+    e.select(Compare.GREATER, out, a, b, yes, no)
 
 
 def _ordered(swap: bool, yes: float, no: float) -> Step:
