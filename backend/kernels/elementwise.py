@@ -25,7 +25,7 @@ Step = Callable[[Emitter, LocalTensor, LocalTensor], None]
 """(emitter, out, in): one instruction of a chain."""
 
 
-def _arith(kind: Arith, operand: Operand, swap: bool = False) -> Step:
+def arith_step(kind: Arith, operand: Operand, swap: bool = False) -> Step:
     """out = in (op) operand, or operand (op) in."""
 
     def step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
@@ -47,8 +47,8 @@ def relu_steps(do_relu: bool, limit: float) -> list[Step]:
     """max(x, 0) and, for a limit that is not negative, min(x, limit)."""
     if not do_relu:
         return []
-    steps = [_arith(Arith.MAX, 0.0)]
-    return steps if limit < 0 else [*steps, _arith(Arith.MIN, limit)]
+    steps = [arith_step(Arith.MAX, 0.0)]
+    return steps if limit < 0 else [*steps, arith_step(Arith.MIN, limit)]
 
 
 def run_chain(emitter: Emitter, steps: Sequence[Step], work: Work, x: LocalTensor) -> None:
@@ -64,7 +64,8 @@ def run_chain(emitter: Emitter, steps: Sequence[Step], work: Work, x: LocalTenso
         x = target
 
 
-def _fused_relu(op: Operation) -> list[Step]:
+def fused_relu(op: Operation) -> list[Step]:
+    """The steps of the relu that an op carries."""
     do_relu, limit = getattr(op, "do_relu", None), getattr(op, "relu_limit", None)
     if do_relu is None or limit is None:
         return []
@@ -93,8 +94,8 @@ def operand_order(op: Operation, elements: Sequence[int]) -> list[int]:
 _COMMUTATIVE = (tpu.AddOp, tpu.MulOp, tpu.MaxOp, tpu.MinOp)
 
 
-def _unary(steps: Sequence[Step], types: Types) -> ElementWise:
-    """A chain of single instructions on one operand."""
+def chain(steps: Sequence[Step], types: Types) -> ElementWise:
+    """Single instructions on one operand, one after the other; a copy if there are none."""
     steps = steps or [lambda emitter, out, x: emitter.copy(out, x)]
 
     def compute(emitter: Emitter, work: Work) -> None:
@@ -113,22 +114,22 @@ def _constant(kind: Arith, op: Operation, types: Types) -> ElementWise:
     assert isinstance(
         op, tpu.AddConstOp | tpu.SubConstOp | tpu.MulConstOp | tpu.MaxConstOp | tpu.MinConstOp
     )
-    step = _arith(kind, op.const_val.value.data, _is_reverse(op))
-    return _unary([step, *_fused_relu(op)], types)
+    step = arith_step(kind, op.const_val.value.data, _is_reverse(op))
+    return chain([step, *fused_relu(op)], types)
 
 
 def _relu(op: Operation, types: Types) -> ElementWise:
     assert isinstance(op, tpu.ReluOp)
-    return _unary(relu_steps(True, op.relu_limit.value.data), types)
+    return chain(relu_steps(True, op.relu_limit.value.data), types)
 
 
 def _clip(op: Operation, types: Types) -> ElementWise:
     assert isinstance(op, tpu.ClipOp)
     steps = [
-        _arith(Arith.MAX, op.min.value.data),
-        _arith(Arith.MIN, op.max.value.data),
+        arith_step(Arith.MAX, op.min.value.data),
+        arith_step(Arith.MIN, op.max.value.data),
     ]
-    return _unary(steps, types)
+    return chain(steps, types)
 
 
 def _leaky_relu(op: Operation, types: Types) -> ElementWise:
@@ -161,13 +162,13 @@ def _p_relu(op: Operation, types: Types) -> ElementWise:
 
 def _several(kind: Arith, op: Operation, types: Types) -> ElementWise:
     """tpu.Add, Sub, Mul, Max, Min of any number of broadcasting operands."""
-    tail = _fused_relu(op)
+    tail = fused_relu(op)
     if any(c != 1 for c in _coefficients(op)):
         raise NoKernel(f"{where(op)}: coefficients other than 1 have no kernel; multiply before it")
     swap = _is_reverse(op)
 
     def compute(emitter: Emitter, work: Work) -> None:
-        steps = [_arith(kind, operand, swap) for operand in work.operands[1:]]
+        steps = [arith_step(kind, operand, swap) for operand in work.operands[1:]]
         run_chain(emitter, [*steps, *tail], work, work.operands[0])
 
     several = len(types.operands) > 2 or bool(tail)
@@ -182,11 +183,11 @@ def _coefficients(op: Operation) -> tuple[float, ...]:
 def _scale(op: Operation, types: Types) -> ElementWise:
     """tpu.Scale: x times a factor plus a term, which broadcast."""
     assert isinstance(op, tpu.ScaleOp)
-    tail = _fused_relu(op)
+    tail = fused_relu(op)
 
     def compute(emitter: Emitter, work: Work) -> None:
         x, factor, term = work.operands
-        steps = [_arith(Arith.MUL, factor), _arith(Arith.ADD, term)]
+        steps = [arith_step(Arith.MUL, factor), arith_step(Arith.ADD, term)]
         run_chain(emitter, [*steps, *tail], work, x)
 
     return ElementWise(compute, (Scratch(types.out),))
@@ -195,7 +196,7 @@ def _scale(op: Operation, types: Types) -> ElementWise:
 def _div(op: Operation, types: Types) -> ElementWise:
     """tpu.Div in f32: Newton's reciprocal square root, 3 steps."""
     assert isinstance(op, tpu.DivOp)
-    tail = _fused_relu(op)
+    tail = fused_relu(op)
 
     def compute(emitter: Emitter, work: Work) -> None:
         a, b = reversed(work.operands) if _is_reverse(op) else work.operands
@@ -207,7 +208,7 @@ def _div(op: Operation, types: Types) -> ElementWise:
 def _reciprocal(op: Operation, types: Types) -> ElementWise:
     """tpu.Reciprocal: const_val / x in f32."""
     assert isinstance(op, tpu.ReciprocalOp)
-    return _unary([_divide(op.const_val.value.data, swap=True), *_fused_relu(op)], types)
+    return chain([_divide(op.const_val.value.data, swap=True), *fused_relu(op)], types)
 
 
 WHOLE: dict[str, Rounding] = {
@@ -230,14 +231,14 @@ def _cast(op: Operation, types: Types) -> ElementWise:
     out, x = types.out, types.operands[0]
     mode = op.round_mode.data.value
     if out is x:
-        return _unary([], types)
+        return chain([], types)
     if any(not kind.is_float and kind is not DType.I32 for kind in (out, x)):
         raise NoKernel(f"{where(op)}: a cast {x.label} to {out.label} has no kernel")
     if out is DType.I32 and mode not in WHOLE:
         raise NoKernel(f"{where(op)}: rounding mode {mode} has no kernel; use {', '.join(WHOLE)}")
     rounding = WHOLE[mode] if out is DType.I32 else Rounding.HALF_EVEN
     if DType.I32 not in (out, x) or DType.F32 in (out, x):
-        return _unary([lambda emitter, out, x: emitter.cast(out, x, rounding)], types)
+        return chain([lambda emitter, out, x: emitter.cast(out, x, rounding)], types)
 
     def compute(emitter: Emitter, work: Work) -> None:
         emitter.cast(work.scratch[0], work.operands[0])

@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.elementwise import fused_relu
 from xdsl_tpu.backend.kernels.int8.products import factor_of
 from xdsl_tpu.backend.kernels.support import dtype_of, where
 from xdsl_tpu.backend.local import by_type
@@ -69,7 +69,7 @@ def _is_bundle(op: "tpu.MatMulOp") -> bool:
     starts = [of.starts for of in _matrices(op)]
     different = {len(set(each)) for each in starts}
     is_float = dtype_of(stored_type(op.input)).is_float  # the factor of integers is their relu
-    clamps = is_float and Clamp.of(op.do_relu, op.relu_limit).active
+    clamps = is_float and bool(fused_relu(op))
     more = op.left_transpose or not is_none(op.bias) or clamps
     return len(starts[2]) > 1 and not more and (bool(op.hdim_is_batch) or len(different) == 1)
 

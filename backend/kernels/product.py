@@ -5,11 +5,8 @@ operand has K on the lanes, or N when it is transposed. f32 uses the convolution
 matrix is the filter (rows = output channels), the right one an image of K channels and one row.
 """
 
-from collections.abc import Callable
-
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.emitter import Arith, Emitter, Window
-from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.emitter import Emitter, Window
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.tensor import DType, LocalTensor
 
@@ -39,25 +36,9 @@ def bias_columns(bias: LocalTensor, columns: Piece, rows: int, chip: Chip) -> Lo
     return bias.window((0, 0, 0, columns.start), shape, chip)
 
 
-def finish(
-    emitter: Emitter,
-    out: LocalTensor,
-    scratch: list[LocalTensor],
-    bias: LocalTensor | None,
-    clamp: Clamp,
-    produce: Callable[[LocalTensor], None],
-) -> None:
-    """Bias and clamp after a product, never in place.
-
-    `scratch` holds as many tensors like `out` as there are element-wise commands, at most two.
-    """
-
-    def biased(target: LocalTensor) -> None:
-        if bias is None:
-            produce(target)
-            return
-        raw = scratch[-1] if target is not scratch[-1] else out
-        produce(raw)
-        emitter.arith(Arith.ADD, target, raw, bias)
-
-    clamp.apply(emitter, out, scratch[0] if scratch else None, biased)
+def narrow(emitter: Emitter, out: LocalTensor, total: LocalTensor) -> None:
+    """out = an f32 sum in the element type of `out`."""
+    if out.dtype is total.dtype:
+        emitter.copy(out, total)  # a cast from f32 to f32 would round to whole numbers
+    else:
+        emitter.cast(out, total)

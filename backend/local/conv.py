@@ -1,21 +1,20 @@
 """`tpu.Conv2D` on slices: on the cube, or on the pooling unit when it is depthwise."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.emitter import Arith, Emitter, Window
+from xdsl_tpu.backend.emitter import Window
 from xdsl_tpu.backend.isa.common import LIMITS
-from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.elementwise import Step, fused_relu
 from xdsl_tpu.backend.kernels.lanes import one_window_a_row
-from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Work
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
-from xdsl_tpu.backend.local.elementwise import run
+from xdsl_tpu.backend.local.elementwise import finish
 from xdsl_tpu.backend.local.move import copy_channels
 from xdsl_tpu.backend.local.parts import Part, settled
 from xdsl_tpu.backend.local.views import conv_operand, group_pieces
-from xdsl_tpu.backend.tensor import Layout, LocalTensor, aligned_bytes, compact
+from xdsl_tpu.backend.tensor import Layout, LocalTensor, compact
 from xdsl_tpu.dialects import tpu
 
 
@@ -32,12 +31,12 @@ def conv2d(context: LocalContext) -> None:
     groups = op.group.value.data
     depthwise = groups > 1 and groups == x.full.c == context.out.full.c
     source, window = conv_operand(context, op, context.out)
-    clamp = Clamp.of(op.do_relu, op.relu_limit)
+    relu = fused_relu(op)
     out = context.out.tensor
     if groups > 1 and not depthwise and x.tensor.shape[1] == x.full.c:
         for group in range(groups):
             with context.scratch.temporary():
-                _grouped(context, (group, groups), source, (filters, bias), window, clamp)
+                _grouped(context, (group, groups), source, (filters, bias), window, relu)
         return
     for channels in group_pieces(out.shape[1], out.shape[0], context.chip.lanes):
         tables = [
@@ -50,7 +49,7 @@ def conv2d(context: LocalContext) -> None:
         operand = source
         if depthwise:
             operand = Part(Piece(0, out.shape[0]), channels).of(source, context.chip)
-        _piece(context, depthwise, target, operand, tables, window, clamp)
+        _piece(context, depthwise, target, operand, tables, window, relu)
 
 
 def _grouped(
@@ -59,7 +58,7 @@ def _grouped(
     x: LocalTensor,
     tables: tuple[LocalValue, LocalValue | None],
     window: Window,
-    clamp: Clamp,
+    relu: Sequence[Step],
 ) -> None:
     """One group of `place` (number, of how many): commands begin on lane 0, so what does not is
     moved there and back.
@@ -78,7 +77,7 @@ def _grouped(
         moved = context.scratch.aligned(operand.shape, operand.dtype)
         copy_channels(context, moved, operand)
         operand = moved
-    _piece(context, False, result, operand, [filters, bias], window, clamp)
+    _piece(context, False, result, operand, [filters, bias], window, relu)
     if not begins:
         copy_channels(context, target, result)
 
@@ -121,47 +120,20 @@ def _piece(
     x: LocalTensor,
     tables: list[LocalTensor | None],
     window: Window,
-    clamp: Clamp,
+    relu: Sequence[Step],
 ) -> None:
     emitter = context.emitter
     weight, bias = tables
     assert weight is not None
     if window.stride[1] > LIMITS.window_stride:
         out, x, window = one_window_a_row(context.chip, out, x, window)
-    relu, rest = (False, clamp) if depthwise else clamp.after_conv(emitter)
+    fused = len(relu) == 1 and not depthwise and emitter.convolves_with_relu
+    rest = () if fused else relu
 
     def produce(target: LocalTensor) -> None:
         if depthwise:
             emitter.depthwise(target, x, weight, window, bias)
         else:
-            emitter.conv(target, x, weight, window, bias, relu=relu)
+            emitter.conv(target, x, weight, window, bias, relu=fused)
 
-    clamped(context, rest, out, produce)
-
-
-def clamped(
-    context: LocalContext,
-    clamp: Clamp,
-    out: LocalTensor,
-    produce: Callable[[LocalTensor], None],
-) -> None:
-    """Produce a result and clamp it, using as much scratch memory as there is.
-
-    With none, the clamp works in place, which takes twice its cycles.
-    """
-    emitter, scratch, chip = context.emitter, context.scratch, context.chip
-    with scratch.temporary():
-        if not clamp.active or scratch.holds([aligned_bytes(chip, out.shape, out.dtype)]):
-            spare = scratch.aligned(out.shape, out.dtype) if clamp.active else None
-            clamp.apply(emitter, out, spare, produce)
-            return
-        produce(out)
-    if clamp.limit <= 0:
-        emitter.arith(Arith.MAX, out, out, 0.0)
-        return
-
-    def limited(e: Emitter, work: Work) -> None:
-        e.arith(Arith.MIN, work.scratch[0], work.operands[0], clamp.limit)
-        e.arith(Arith.MAX, work.out, work.scratch[0], 0.0)
-
-    run(context, ElementWise(limited, (Scratch(out.dtype),)), out, [out])
+    finish(context, out, rest, produce)

@@ -1,10 +1,18 @@
 """Element-wise ops on slices: any scratch they need covers a part of the slice at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.elementwise import describe, operand_order
+from xdsl_tpu.backend.emitter import Arith
+from xdsl_tpu.backend.kernels.elementwise import (
+    Step,
+    arith_step,
+    chain,
+    describe,
+    operand_order,
+    run_chain,
+)
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Types, Work, write_table
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.parts import Part, parts
@@ -12,6 +20,7 @@ from xdsl_tpu.backend.tensor import (
     LocalTensor,
     Shape4,
     align,
+    aligned,
     aligned_bytes,
 )
 from xdsl_tpu.dialects.errors import DoesNotFit
@@ -110,6 +119,36 @@ def run(
         for part in found or scratch.enough(divided, "for its smallest parts"):
             with scratch.temporary():
                 _part(context, work, part, out, operands, tables, tile)
+
+
+def finish(
+    context: LocalContext,
+    out: LocalTensor,
+    steps: Sequence[Step],
+    produce: Callable[[LocalTensor], None],
+    bias: LocalTensor | None = None,
+) -> None:
+    """Have `produce` write its result, add a bias and do the steps with it, none in place.
+
+    Without scratch memory for that they work in place, which takes twice the cycles, or what
+    follows the bias part by part.
+    """
+    emitter, scratch, chip = context.emitter, context.scratch, context.chip
+    added = [] if bias is None else [arith_step(Arith.ADD, bias)]
+    with scratch.temporary():
+        every = [*added, *steps]
+        address = scratch.find(aligned_bytes(chip, out.shape, out.dtype)) if every else None
+        if address is not None or not every:
+            spare = out if address is None else aligned(chip, address, out.shape, out.dtype)
+            first = spare if len(every) % 2 else out
+            produce(first)
+            run_chain(emitter, every, Work(out, (), (spare,)), first)
+            return
+    produce(out)
+    for step in added:
+        step(emitter, out, out)
+    if steps:
+        run(context, chain(steps, Types(out.dtype, (out.dtype,))), out, [out])
 
 
 def _tables(context: LocalContext, work: ElementWise) -> list[LocalTensor]:

@@ -1,10 +1,10 @@
 """`tpu.MatMul` on slices: rows on the lanes, image by image, or head by head."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.clamp import Clamp, narrow
+from xdsl_tpu.backend.kernels.elementwise import Step, fused_relu
 from xdsl_tpu.backend.kernels.heads import (
     Slots,
     multiply_heads,
@@ -14,10 +14,11 @@ from xdsl_tpu.backend.kernels.heads import (
     turned_bytes,
 )
 from xdsl_tpu.backend.kernels.int8.requant import Factor
-from xdsl_tpu.backend.kernels.product import bias_columns, finish, multiply
+from xdsl_tpu.backend.kernels.product import bias_columns, multiply, narrow
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
+from xdsl_tpu.backend.local.elementwise import finish
 from xdsl_tpu.backend.local.parts import settled
 from xdsl_tpu.backend.tensor import (
     DType,
@@ -57,17 +58,17 @@ def _per_image(
     """One matrix per image."""
     chip, out = context.chip, context.out.tensor
     bias = context.optional(2)
-    clamp = Clamp.of(op.do_relu, op.relu_limit)
+    relu = fused_relu(op)
     by_rows = bool(op.right_transpose.value.data) and left.dtype is not DType.F32
     for image, rows, columns in operands_of_images(context, op, left, right):
         target = matrix_of(out, image)
-        for group in cut(target.shape[1], _rows_at_once(context, target, bias, clamp)):
+        for group in cut(target.shape[1], _rows_at_once(context, target, bool(relu or bias))):
             row = None if bias is None else bias_of(context, bias, group.size)
             part, some = part_of(chip, target, group), part_of(chip, rows, group)
             total = context.partial and part_of(
                 chip, matrix_of(context.partial.total, image), group
             )
-            _product(context, part, some, columns, by_rows, row, clamp, total)
+            _product(context, part, some, columns, by_rows, row, relu, total)
 
 
 def operands_of_images(
@@ -112,7 +113,7 @@ def _per_line(
                     multiply(emitter, row(target, image, group, number), rows, columns)
 
     added = None if bias is None else bias.row(out.shape[1], chip)
-    _finish(context, out, added, Clamp.of(op.do_relu, op.relu_limit), produce)
+    finish(context, out, fused_relu(op), produce, added)
 
 
 def check_matrices(
@@ -134,18 +135,16 @@ def check_matrices(
         raise DoesNotFit("rows in several dimensions are no matrix whose rows are lanes")
 
 
-def _rows_at_once(
-    context: LocalContext, out: LocalTensor, bias: LocalValue | None, clamp: Clamp
-) -> int:
-    """Rows of a product whose intermediate results fit scratch memory, in lane groups."""
+def _rows_at_once(context: LocalContext, out: LocalTensor, goes_on: bool) -> int:
+    """Rows of a product, in lane groups, for which scratch memory has room if more is done with
+    them."""
     chip = context.chip
-    extra = min(2, clamp.passes + (bias is not None))
     if out.dtype is DType.F32:
         return chip.lanes  # the filters of a convolution must be dense within a command
     groups = ceil_div(out.shape[1], chip.lanes)
     for count in range(groups, 1, -1):
         shape = (1, count * chip.lanes, 1, out.shape[3])
-        if context.scratch.holds([aligned_bytes(chip, shape, out.dtype)] * extra):
+        if context.scratch.holds([aligned_bytes(chip, shape, out.dtype)] * goes_on):
             return count * chip.lanes
     return chip.lanes
 
@@ -157,7 +156,7 @@ def _product(
     right: LocalTensor,
     by_rows: bool,
     bias: LocalTensor | None,
-    clamp: Clamp,
+    relu: Sequence[Step],
     total: LocalTensor | None,
 ) -> None:
     """Rows of a product, its bias and clamp.
@@ -179,25 +178,7 @@ def _product(
         else:
             multiply(emitter, target, left, right, by_rows)
 
-    _finish(context, out, bias, clamp, produce)
-
-
-def _finish(
-    context: LocalContext,
-    out: LocalTensor,
-    bias: LocalTensor | None,
-    clamp: Clamp,
-    produce: Callable[[LocalTensor], None],
-) -> None:
-    """What `produce` makes, with bias and clamp; in place where there is no scratch memory."""
-    chip, scratch = context.chip, context.scratch
-    with scratch.temporary():
-        size = aligned_bytes(chip, out.shape, out.dtype)
-        wanted = min(2, clamp.passes + (bias is not None))
-        found = [scratch.find(size) for _ in range(wanted)]
-        spare = [aligned(chip, at, out.shape, out.dtype) for at in found if at is not None]
-        spare += [out] * (wanted - len(spare))
-        finish(context.emitter, out, spare, bias, clamp, produce)
+    finish(context, out, relu, produce, bias)
 
 
 def matrix_of(tensor: LocalTensor, image: int) -> LocalTensor:
@@ -241,7 +222,7 @@ def per_head(context: LocalContext, op: tpu.MatMulOp, factor: Factor | None = No
     """
     chip, scratch, out = context.chip, context.scratch, context.out.tensor
     turned = bool(op.right_transpose.value.data)
-    clamps = factor is None and Clamp.of(op.do_relu, op.relu_limit).active
+    clamps = factor is None and bool(fused_relu(op))
     if clamps or context.optional(2) is not None or op.left_transpose.value.data:
         raise DoesNotFit(
             "a product per head with bias, relu or transposed left has no local kernel"

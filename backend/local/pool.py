@@ -1,11 +1,11 @@
 """`tpu.Pool2D` on slices."""
 
-from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.elementwise import fused_relu
 from xdsl_tpu.backend.kernels.int8.pool import pooling
 from xdsl_tpu.backend.kernels.pool import scale_borders, window_axes
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import LocalContext
-from xdsl_tpu.backend.local.conv import clamped
+from xdsl_tpu.backend.local.elementwise import finish
 from xdsl_tpu.backend.local.views import covered, sliding
 from xdsl_tpu.backend.tensor import LocalTensor
 from xdsl_tpu.dialects import tpu
@@ -37,4 +37,4 @@ def pool(context: LocalContext) -> None:
             counted = bool(op.count_include_pad.value.data)
             scale_borders(emitter, target, down, rows, columns, counted, context.chip, across)
 
-        clamped(context, Clamp.of(op.do_relu, op.relu_limit), out.tensor, produce)
+        finish(context, out.tensor, fused_relu(op), produce)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from itertools import product
 
-from xdsl_tpu.backend.kernels.clamp import Clamp
+from xdsl_tpu.backend.kernels.elementwise import fused_relu
 from xdsl_tpu.backend.kernels.tiling import Piece, cut, steps_of
 from xdsl_tpu.backend.local.context import LocalContext
-from xdsl_tpu.backend.local.conv import clamped
+from xdsl_tpu.backend.local.elementwise import finish
 from xdsl_tpu.backend.local.resample_image import Resizing, resample_tile, scratch_shapes
 from xdsl_tpu.backend.tensor import LocalTensor, Shape4, aligned_bytes
 from xdsl_tpu.dialects import tpu
@@ -31,8 +31,8 @@ def upsample(context: LocalContext) -> None:
         for size, scale in sizes
     )
     resizing = Resizing(rows, columns, (False, False))
-    clamp = Clamp.of(op.do_relu, op.relu_limit)
-    clamped(context, clamp, context.out.tensor, lambda out: _resize(context, resizing, None, out))
+    out = context.out.tensor
+    finish(context, out, fused_relu(op), lambda made: _resize(context, resizing, None, made))
 
 
 def _resize(
