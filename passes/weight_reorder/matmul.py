@@ -7,15 +7,13 @@ has rank 3; a bias of rank 1 as `[1, 1, 1, N]`, others as they are.
 
 from math import prod
 
-from xdsl.dialects.builtin import AnyFloat
-
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.timing.gdma_cost import Direction, matrix_cycles, rate_of
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import BOOL
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.weights import Weights
-from xdsl_tpu.passes.tensors import element_bytes, is_weight, number_type, shape_of
+from xdsl_tpu.passes.tensors import element_bytes, is_weight, shape_of
 from xdsl_tpu.passes.weight_data import change_weight
 
 RIGHT, BIAS = 1, 2
@@ -32,8 +30,8 @@ def reorder_matmul(op: tpu.MatMulOp, weights: Weights | None, chip: Chip) -> Non
         right = shape_of(op.right)
         leading = (1,) if len(right) == 2 and len(shape_of(op.input)) == 3 else ()
         if _loads_by_columns(op, chip):
-            turned = (*leading, *reversed(right))
-            change_weight(op, RIGHT, turned, lambda data: data.T.copy(), weights)
+            turned = (*leading, *right[:-2], *reversed(right[-2:]))
+            change_weight(op, RIGHT, turned, lambda data: data.swapaxes(-1, -2).copy(), weights)
             op.right_transpose = BOOL.convert(True)
         elif leading:
             change_weight(op, RIGHT, (1, *right), lambda data: data, weights)
@@ -44,14 +42,14 @@ def reorder_matmul(op: tpu.MatMulOp, weights: Weights | None, chip: Chip) -> Non
 
 
 def _loads_by_columns(op: tpu.MatMulOp, chip: Chip) -> bool:
-    """Whether a matrix of 16-bit floats that few rows are multiplied by has rows so short that its
-    columns load in far less time: those of a last layer, of a few classes."""
+    """Whether a matrix that few rows are multiplied by has rows so short that its columns load in
+    far less time: those of a last layer, of a few classes."""
     right, width = shape_of(op.right), element_bytes(op.right)
     flags = op.right_transpose, op.left_transpose, op.output_transpose, op.hdim_is_batch
-    is_float = isinstance(number_type(op.right), AnyFloat) and width == 2
     few = prod(shape_of(op.input)[:-1]) <= chip.lanes
-    if not is_float or not few or len(right) != 2 or any(flag.value.data for flag in flags):
+    several = prod(right[:-2]) > 1
+    if not few or several or any(flag.value.data for flag in flags):
         return False
     rate, size = rate_of(Direction.LOAD, chip), prod(right) * width
-    plain, turned = (matrix_cycles(size, rate, n * width, chip) for n in reversed(right))
+    plain, turned = (matrix_cycles(size, rate, n * width, chip) for n in reversed(right[-2:]))
     return turned < FAR_LESS * plain

@@ -203,7 +203,7 @@ def test_right_operand_takes_the_rank_of_a_rank_3_left(
     [
         ((1, 512), "F16", True),
         ((1, 3, 512), "F16", True),
-        ((1, 512), "F32", False),
+        ((1, 512), "F32", True),
         ((80, 512), "F16", False),
     ],
 )
@@ -222,6 +222,19 @@ def test_short_rows_of_a_few_classes_are_loaded_as_columns(
     right = (10, 512) if turned else (512, 10)
     assert bool(op.right_transpose.value.data) is turned
     assert shape_of(op.right) == ((1, *right) if len(left) == 3 else right)
+    np.testing.assert_allclose(before, after, rtol=1e-5)
+
+
+def test_a_matrix_of_rank_3_is_loaded_as_columns() -> None:
+    sample = Sample(top.MatMulOp, [X(normal(1, 1, 512)), W(normal(1, 512, 10)), W(normal(10))])
+    module, inputs = module_of(sample)
+    apply(module, ("convert-top-to-tpu", "mode=F16 chip=bm1684x"))
+    (before,) = run_module(module, inputs).values()
+    apply(module, ("weight-reorder", ""))
+    (after,) = run_module(module, inputs).values()
+    op = next(op for op in module.walk() if isinstance(op, tpu.MatMulOp))
+    assert shape_of(op.right) == (1, 10, 512)
+    assert stored(module, op.right).shape == (1, 10, 512)
     np.testing.assert_allclose(before, after, rtol=1e-5)
 
 

@@ -130,6 +130,13 @@ def test_a_limit_of_a_relu_that_the_scale_does_not_keep_makes_it_f16(tmp_path: P
     assert np.abs(found - expected).max() < 0.01
 
 
+@pytest.mark.parametrize(("depth", "whole"), [(65535, True), (65536, False)])
+def test_sums_of_more_than_a_command_holds_are_f16(depth: int, whole: bool, tmp_path: Path) -> None:
+    sample = Sample(top.MatMulOp, [X(normal(1, depth)), W(normal(depth, 2)), W(normal(2))])
+    module, _, _ = int8_module(sample, tmp_path)
+    assert kinds(module) == ({"tpu.MatMul"} if whole else set())
+
+
 def test_operands_of_one_weight_share_a_quantised_copy(tmp_path: Path) -> None:
     sample = Sample(top.AddOp, [X(normal(2, 3, 4, 5)), W(positive(1, 3, 1, 5))])
     module, _, _ = int8_module(sample, tmp_path)

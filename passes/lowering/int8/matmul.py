@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, result_element, step_of
@@ -33,11 +34,14 @@ def matmul(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
 
     The right matrix is a weight, which is quantised to +-127, or an activation, which already is.
     The left one's zero point, times the sum of a column of weights, is taken from the bias; two
-    activations with zero points, and stacks of weights beside one, have no 8-bit form.
+    activations with zero points, stacks of weights beside one, and sums of more products than one
+    command holds, have no 8-bit form.
     """
     assert isinstance(op, top.MatMulOp)
     left = step_of(op.input, ctx.asymmetric)
     if is_weight(op.input) or left is None or not (is_none(op.bias) or is_weight(op.bias)):
+        return None
+    if shape_of(op.input)[-2 if op.left_transpose.value.data else -1] > LIMITS.extent:
         return None
     name, right, bias = required_name(op), op.right, op.bias
     sums: Array | None = None
