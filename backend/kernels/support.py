@@ -5,7 +5,8 @@ A *global layer* loads slices from DDR, computes them in local memory and stores
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ from xdsl.utils.hints import isa
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.first_fit import fitting
 from xdsl_tpu.backend.tensor import (
     DType,
     GlobalTensor,
@@ -67,40 +69,98 @@ class DdrValue:
 
 
 class LocalMemory:
-    """A bump allocator over the bytes of a lane; a kernel starts with all of it."""
+    """Free parts of local memory, handed out first fit; all of it unless they are given.
 
-    def __init__(self, chip: Chip, start: int = 0) -> None:
+    `reserve` are parts that nothing uses now, but that loads of what comes later may want; they
+    are opened by `widen`, when an op cannot do without.
+    """
+
+    def __init__(
+        self,
+        chip: Chip,
+        regions: Sequence[tuple[int, int]] | None = None,
+        reserve: Sequence[tuple[int, int]] = (),
+    ) -> None:
         self.chip = chip
-        self.next = start
+        self._free = self._whole_units([(0, chip.local_bytes)] if regions is None else regions)
+        self._reserve = self._whole_units(reserve)
+        self.taken: list[tuple[int, int]] = []
+
+    def _whole_units(self, regions: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        unit = self.chip.eu_bytes
+        return [(align(low, unit), high // unit * unit) for low, high in regions]
+
+    def widen(self) -> bool:
+        """Open the reserve; False when there is none (any more)."""
+        more, self._reserve = self._reserve, []
+        self._free += more
+        return bool(more)
 
     @property
-    def left(self) -> int:
-        """Bytes per lane still free."""
-        return self.chip.local_bytes - self.next
+    def largest(self) -> int:
+        """Bytes per lane of the largest free piece."""
+        return max((end - start for start, end in self._free), default=0)
 
-    def take(self, size: int, unit: int | None = None) -> int:
-        """Reserve `size` bytes per lane at a multiple of `unit`, by default the EU width.
+    @property
+    def next(self) -> int:
+        """Where the first free piece begins."""
+        return self._free[0][0]
 
-        Raises TpuError when they do not fit.
+    @contextmanager
+    def temporary(self) -> Generator[None]:
+        """What is taken within is free again afterwards."""
+        free, reserve = list(self._free), list(self._reserve)
+        try:
+            yield
+        finally:
+            self._free, self._reserve = free, reserve
+
+    def find(self, size: int) -> int | None:
+        """Reserve `size` bytes per lane; None when no piece is large enough."""
+        size = align(size, self.chip.eu_bytes)
+        index = fitting(self._free, size)
+        if index is None:
+            return None
+        start, end = self._free[index]
+        self._free[index] = (start + size, end)
+        self.taken.append((start, start + size))
+        return start
+
+    def enough(self, search: Callable[[], T | None], wanted: str) -> T:
+        """What `search` finds in the free memory, with the reserve if need be.
+
+        Raises DoesNotFit, naming what was `wanted`, when it finds nothing.
         """
-        address = align(self.next, unit or self.chip.eu_bytes)
-        if address + size > self.chip.local_bytes:
-            raise DoesNotFit(
-                f"local memory: {size} bytes per lane wanted, "
-                f"{self.chip.local_bytes - address} free"
-            )
-        self.next = address + size
-        return address
+        found = search()
+        if found is None and self.widen():
+            found = search()
+        if found is None:
+            raise DoesNotFit(f"{self.largest} bytes of memory per lane: too few {wanted}")
+        return found
+
+    def take(self, size: int) -> int:
+        """As `find`, from the reserve if need be, raising TpuError when nothing fits."""
+        return self.enough(lambda: self.find(size), f"for {size}")
 
     def aligned(self, shape: Shape4, dtype: DType) -> LocalTensor:
         """Reserve an EU-aligned tensor on lane 0."""
-        size = aligned_bytes(self.chip, shape, dtype)
-        return aligned(self.chip, self.take(size, self.chip.eu_bytes), shape, dtype)
+        return aligned(self.chip, self.take(aligned_bytes(self.chip, shape, dtype)), shape, dtype)
 
     def compact(self, shape: Shape4, dtype: DType) -> LocalTensor:
         """Reserve a compact tensor on lane 0."""
-        size = compact_bytes(self.chip, shape, dtype)
-        return compact(self.chip, self.take(size, self.chip.eu_bytes), shape, dtype)
+        return compact(self.chip, self.take(compact_bytes(self.chip, shape, dtype)), shape, dtype)
+
+    def holds(self, sizes: Sequence[int]) -> bool:
+        """Whether buffers of these sizes could all be taken now.
+
+        If so they count as taken: who asks works in as much memory, taken later or not.
+        """
+        taken = len(self.taken)
+        with self.temporary():
+            fit = all(self.find(size) is not None for size in sizes)
+        if not fit:
+            del self.taken[taken:]
+        return fit
 
 
 def first_that_fits(

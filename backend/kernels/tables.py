@@ -32,9 +32,9 @@ def load_table(emitter: Emitter, memory: LocalMemory, address: int, source: Glob
     arbitrary numbers behind its channels.
     """
     chip, (_, c, _, _), kind = emitter.chip, source.shape, source.dtype
-    groups, free = ceil_div(c, chip.lanes), memory.next
-    row = memory.aligned((1, 1, groups, chip.lanes), kind)
-    flat = aligned(chip, row.address, (1, 1, 1, c), kind)
-    fetch(emitter, flat, source.view((1, 1, 1, c), (c, c, c, 1)))
-    emitter.transpose_cw(aligned(chip, address, (1, chip.lanes, groups, 1), kind), row)
-    memory.next = free
+    groups = ceil_div(c, chip.lanes)
+    with memory.temporary():
+        row = memory.aligned((1, 1, groups, chip.lanes), kind)
+        flat = aligned(chip, row.address, (1, 1, 1, c), kind)
+        fetch(emitter, flat, source.view((1, 1, 1, c), (c, c, c, 1)))
+        emitter.transpose_cw(aligned(chip, address, (1, chip.lanes, groups, 1), kind), row)

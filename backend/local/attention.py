@@ -28,7 +28,7 @@ def attention(context: LocalContext) -> None:
     size = room_bytes(problem, tiling, context.chip)
     assert size is not None
     start = context.scratch.take(size)
-    memory = LocalMemory(context.chip, start)
+    memory = LocalMemory(context.chip, [(start, start + size)])
     layer = _Held(context.emitter, memory, problem, tiling)
     layer.lies = (*(context.operand(index).tensor for index in range(3)), context.out.tensor)
     layer.prepare()

@@ -1,7 +1,6 @@
 """What a local kernel gets: its slices in local memory, the op, scratch memory."""
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple, TypeVar
@@ -10,18 +9,12 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.first_fit import fitting
+from xdsl_tpu.backend.kernels.support import LocalMemory
 from xdsl_tpu.backend.tensor import (
     DType,
     LocalTensor,
-    Shape4,
-    align,
-    aligned,
-    aligned_bytes,
-    compact,
-    compact_bytes,
 )
-from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
+from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.records import record
 
@@ -74,96 +67,6 @@ class LocalValue:
         return replace(self.tensor, shape=(n, min(channels, chip.lanes), h, w))
 
 
-class Scratch:
-    """Free parts of local memory, handed out first fit.
-
-    `reserve` are parts that nothing uses now, but that loads of what comes later may want; they
-    are opened by `widen`, when an op cannot do without.
-    """
-
-    def __init__(
-        self,
-        chip: Chip,
-        regions: Sequence[tuple[int, int]],
-        reserve: Sequence[tuple[int, int]] = (),
-    ) -> None:
-        self.chip = chip
-        self._free = self._whole_units(regions)
-        self._reserve = self._whole_units(reserve)
-        self.taken: list[tuple[int, int]] = []
-
-    def _whole_units(self, regions: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        unit = self.chip.eu_bytes
-        return [(align(low, unit), high // unit * unit) for low, high in regions]
-
-    def widen(self) -> bool:
-        """Open the reserve; False when there is none (any more)."""
-        more, self._reserve = self._reserve, []
-        self._free += more
-        return bool(more)
-
-    @property
-    def largest(self) -> int:
-        """Bytes per lane of the largest free piece."""
-        return max((end - start for start, end in self._free), default=0)
-
-    @contextmanager
-    def temporary(self) -> Generator[None]:
-        """What is taken within is free again afterwards."""
-        free, reserve = list(self._free), list(self._reserve)
-        try:
-            yield
-        finally:
-            self._free, self._reserve = free, reserve
-
-    def find(self, size: int) -> int | None:
-        """Reserve `size` bytes per lane; None when no piece is large enough."""
-        size = align(size, self.chip.eu_bytes)
-        index = fitting(self._free, size)
-        if index is None:
-            return None
-        start, end = self._free[index]
-        self._free[index] = (start + size, end)
-        self.taken.append((start, start + size))
-        return start
-
-    def enough(self, search: Callable[[], T | None], wanted: str) -> T:
-        """What `search` finds in the free memory, with the reserve if need be.
-
-        Raises DoesNotFit, naming what was `wanted`, when it finds nothing.
-        """
-        found = search()
-        if found is None and self.widen():
-            found = search()
-        if found is None:
-            raise DoesNotFit(f"{self.largest} bytes of scratch memory per lane: too few {wanted}")
-        return found
-
-    def take(self, size: int) -> int:
-        """As `find`, from the reserve if need be, raising TpuError when nothing fits."""
-        return self.enough(lambda: self.find(size), f"for {size}")
-
-    def aligned(self, shape: Shape4, dtype: DType) -> LocalTensor:
-        """Reserve an EU-aligned tensor on lane 0."""
-        return aligned(self.chip, self.take(aligned_bytes(self.chip, shape, dtype)), shape, dtype)
-
-    def compact(self, shape: Shape4, dtype: DType) -> LocalTensor:
-        """Reserve a compact tensor on lane 0."""
-        return compact(self.chip, self.take(compact_bytes(self.chip, shape, dtype)), shape, dtype)
-
-    def holds(self, sizes: Sequence[int]) -> bool:
-        """Whether buffers of these sizes could all be taken now.
-
-        If so they count as taken: who asks works in as much memory, taken later or not.
-        """
-        taken = len(self.taken)
-        with self.temporary():
-            fit = all(self.find(size) is not None for size in sizes)
-        if not fit:
-            del self.taken[taken:]
-        return fit
-
-
 class Partial(NamedTuple):
     """A part of a sum: `total` (f32, like the result) holds what has been summed up so far, unless
     it is the first; the result is complete with the last."""
@@ -184,7 +87,7 @@ class LocalContext:
     op: Operation
     operands: tuple[LocalValue | None, ...]
     out: LocalValue
-    scratch: Scratch
+    scratch: LocalMemory
     group_type: GroupType
     partial: Partial | None = None
     before: LocalValue | None = None

@@ -16,8 +16,8 @@ from xdsl_tpu.backend.emitter.queues import Span, T
 from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.kernels.int8.coefficients import layout_of
 from xdsl_tpu.backend.kernels.lanes import View
-from xdsl_tpu.backend.kernels.support import dtype_of
-from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
+from xdsl_tpu.backend.kernels.support import LocalMemory, dtype_of
+from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.forms import Arrangement, has_coefficients, row_form
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.local.views import merged_views
@@ -97,7 +97,7 @@ def context_of(
     places: Places,
     kind: GroupType,
     emitter: Emitter,
-    scratch: Scratch,
+    scratch: LocalMemory,
 ) -> LocalContext:
     """The op on slices at addresses that only differ; views share theirs."""
     chip = emitter.chip

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
+from xdsl_tpu.backend.kernels.support import LocalMemory
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
-from xdsl_tpu.backend.local.context import Scratch
 from xdsl_tpu.backend.tensor import (
     DType,
     LocalTensor,
@@ -38,7 +38,7 @@ NARROWEST = 2
 """Bytes of the smallest elements that are transposed."""
 
 
-def shift_lanes(e: Emitter, scratch: Scratch, out: LocalTensor, x: LocalTensor) -> None:
+def shift_lanes(e: Emitter, scratch: LocalMemory, out: LocalTensor, x: LocalTensor) -> None:
     """out = x, both EU-aligned, where they begin on different lanes."""
     copied = _copied(e.chip, out)
     with scratch.temporary():
@@ -53,7 +53,7 @@ def shift_lanes(e: Emitter, scratch: Scratch, out: LocalTensor, x: LocalTensor) 
     e.lane_copy(out, x)
 
 
-def _room(e: Emitter, scratch: Scratch, move: "_Move", copied: int) -> tuple[int, int] | None:
+def _room(e: Emitter, scratch: LocalMemory, move: "_Move", copied: int) -> tuple[int, int] | None:
     """Memory for a move and how many pixels at a time have room there; what many channels need is
     asked for. None where copies one by one have to do, which take `copied` cycles."""
     sizes = tuple(dict.fromkeys(min(size, move.pixels) for size in PIXELS))
@@ -79,7 +79,9 @@ class _Wide:
     narrow: tuple[LocalTensor, LocalTensor] | None = None
 
     @classmethod
-    def of(cls, e: Emitter, scratch: Scratch, out: LocalTensor, x: LocalTensor) -> "_Wide | None":
+    def of(
+        cls, e: Emitter, scratch: LocalMemory, out: LocalTensor, x: LocalTensor
+    ) -> "_Wide | None":
         """None where scratch memory has no room for copies of single bytes."""
         if x.dtype.bytes >= NARROWEST:
             return cls(out, x)

@@ -11,9 +11,8 @@ from typing import cast
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.support import DdrValue, where
+from xdsl_tpu.backend.kernels.support import DdrValue, LocalMemory, where
 from xdsl_tpu.backend.leaves import sliced_kernel
-from xdsl_tpu.backend.local.context import Scratch
 from xdsl_tpu.backend.local.dry import (
     NOWHERE,
     DryEmitter,
@@ -39,7 +38,7 @@ from xdsl_tpu.dialects.records import record
 from xdsl_tpu.dialects.top.packs import PackPlace
 
 USUAL_SCRATCH = 16384
-"""Scratch per lane that is offered first; kernels that can do with less take less."""
+"""LocalMemory per lane that is offered first; kernels that can do with less take less."""
 
 
 def from_the_start(value: SSAValue) -> Ncdhw:
@@ -49,7 +48,7 @@ def from_the_start(value: SSAValue) -> Ncdhw:
 
 @record(frozen=True, slots=True)
 class Measured:
-    """Scratch bytes per lane and TIU cycles of an op on one slice."""
+    """LocalMemory bytes per lane and TIU cycles of an op on one slice."""
 
     scratch: int
     cycles: int
@@ -88,7 +87,7 @@ def measure(
         raise NoKernel(f"no kernel on slices for {where(op)}")
     base = chip.local_bytes // 2
     while True:
-        scratch = Scratch(chip, [(base, base + min(offered, chip.local_bytes))])
+        scratch = LocalMemory(chip, [(base, base + min(offered, chip.local_bytes))])
         emitter = DryEmitter(chip)
         context = context_of(op, (sizes, starts), kind, emitter, scratch)
         if merging is not None:
@@ -158,7 +157,7 @@ def measure_store(
     full = of_value(value, kind, chip.lanes)
     source = value_slice(value, (sizes, starts), full, chip, 0)
     emitter = DryEmitter(chip)
-    scratch = Scratch(chip, [(chip.local_bytes // 2, chip.local_bytes)])
+    scratch = LocalMemory(chip, [(chip.local_bytes // 2, chip.local_bytes)])
     store_slice(emitter, source, _in_ddr(value, chip), scratch)
     return emitter.gdma_cycles
 

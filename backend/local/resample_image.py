@@ -13,8 +13,8 @@ from math import inf, prod
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
+from xdsl_tpu.backend.kernels.support import LocalMemory
 from xdsl_tpu.backend.kernels.tiling import Piece
-from xdsl_tpu.backend.local.context import Scratch
 from xdsl_tpu.backend.local.dry import DryEmitter
 from xdsl_tpu.backend.tensor import (
     LocalTensor,
@@ -113,7 +113,7 @@ def resample_tile(
     out: LocalTensor,
     x: LocalTensor,
     blends: tuple[Blend | None, Blend | None],
-    scratch: Scratch,
+    scratch: LocalMemory,
 ) -> None:
     """Emit one image; `x` and `out` (1, c, h, w) may be parts of larger tensors."""
     steps = [(axis, blend) for axis, blend in zip((2, 3), blends, strict=True) if blend is not None]
@@ -147,7 +147,12 @@ _FARTHEST = 16
 
 
 def _along(
-    emitter: Emitter, axis: int, out: LocalTensor, x: LocalTensor, blend: Blend, scratch: Scratch
+    emitter: Emitter,
+    axis: int,
+    out: LocalTensor,
+    x: LocalTensor,
+    blend: Blend,
+    scratch: LocalMemory,
 ) -> None:
     """New rows (axis 2) or columns (3) of an image."""
     blending = None
@@ -258,7 +263,7 @@ def _price(
     return times * _prices[key]
 
 
-def _differences(emitter: Emitter, x: LocalTensor, axis: int, scratch: Scratch) -> LocalTensor:
+def _differences(emitter: Emitter, x: LocalTensor, axis: int, scratch: LocalMemory) -> LocalTensor:
     """Of each element to the one before it along the axis."""
     n, c, h, w = x.shape
     shape: Shape4 = (n, c, h - 1, w) if axis == 2 else (n, c, h, w - 1)

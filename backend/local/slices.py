@@ -33,7 +33,7 @@ class Slices:
         self._buffers: dict[tuple[int, int], Buffer] = {}
         self._made: dict[int, Buffer] = {}
         self._at: dict[int, Sequence[int]] = {}
-        memory = LocalMemory(chip, start)
+        memory = LocalMemory(chip, [(start, chip.local_bytes)])
         for index, operand in enumerate(op.operands):
             if operand not in found.parts:
                 continue
@@ -46,7 +46,7 @@ class Slices:
         if self.sums > 1:
             shape = self._result(self._largest, 0).tensor.shape
             self._sum_at = memory.take(aligned_bytes(chip, shape, DType.F32))
-        self.local_bytes = memory.take(0)
+        self.local_bytes = memory.next
         self._free = ((self.local_bytes, chip.local_bytes), (0, start))[: 2 if start else 1]
         self._turns = {index: found.turns(op.operands[index]) for index in self._at}
         self.held = tuple(index for index, turns in self._turns.items() if turns[-1] == 0)

@@ -10,10 +10,10 @@ from dataclasses import replace
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.lanes import View
-from xdsl_tpu.backend.kernels.support import DdrValue
+from xdsl_tpu.backend.kernels.support import DdrValue, LocalMemory
 from xdsl_tpu.backend.kernels.tiling import cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
-from xdsl_tpu.backend.local.context import Form, LocalValue, Scratch
+from xdsl_tpu.backend.local.context import Form, LocalValue
 from xdsl_tpu.backend.local.taps import load_taps
 from xdsl_tpu.backend.tensor import (
     GlobalTensor,
@@ -65,7 +65,9 @@ def load_merged(
     load_taps(emitter, target.tensor, image, *views)
 
 
-def store_slice(emitter: Emitter, source: LocalValue, target: DdrValue, scratch: Scratch) -> None:
+def store_slice(
+    emitter: Emitter, source: LocalValue, target: DdrValue, scratch: LocalMemory
+) -> None:
     """Bring a slice from local memory to its place in DDR."""
     for part, box in slice_parts(source, target, emitter.chip):
         if not _store_as_row(emitter, part, box, scratch):
@@ -77,7 +79,7 @@ SHORTEST_ROW = 32
 
 
 def _store_as_row(
-    emitter: Emitter, column: LocalTensor, ddr: GlobalTensor, scratch: Scratch
+    emitter: Emitter, column: LocalTensor, ddr: GlobalTensor, scratch: LocalMemory
 ) -> bool:
     """Store channels of a single element, as a pool over the whole image leaves them.
 

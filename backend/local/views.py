@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from xdsl_tpu.backend.emitter import Emitter, Window
 from xdsl_tpu.backend.kernels.lanes import View, view_columns, view_rows, window_of
-from xdsl_tpu.backend.kernels.support import where
+from xdsl_tpu.backend.kernels.support import LocalMemory, where
 from xdsl_tpu.backend.kernels.tiling import Axis, Piece, check_window
-from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue, Scratch
+from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import LocalTensor, Shape4, ceil_div
 from xdsl_tpu.dialects import tpu
@@ -84,7 +84,7 @@ def sliding(x: LocalValue, out: LocalValue, rows: Axis, columns: Axis) -> Slidin
     return Sliding(window, pieces[0], pieces[1])
 
 
-def covered(emitter: Emitter, x: LocalTensor, place: Sliding, scratch: Scratch) -> LocalTensor:
+def covered(emitter: Emitter, x: LocalTensor, place: Sliding, scratch: LocalMemory) -> LocalTensor:
     """The rows and columns of an EU-aligned tensor that a window covers, EU-aligned.
 
     Rows and columns behind the window do no harm; when there are some before it, the part is

@@ -13,7 +13,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, ddr_value, where
 from xdsl_tpu.backend.kernels.tables import is_turned, load_table
-from xdsl_tpu.backend.local.context import LocalContext, LocalValue, Partial, Scratch
+from xdsl_tpu.backend.local.context import LocalContext, LocalValue, Partial
 from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.gather import image_of, load_gathered, reading
 from xdsl_tpu.backend.local.gather_rows import load_rows
@@ -105,9 +105,9 @@ def _room_to_turn(step: Load, chip: Chip) -> LocalMemory | None:
     target = step.targets[0].place
     if target.tensor.layout is not Layout.COMPACT or not step.free or not _is_whole(target):
         return None
-    memory = LocalMemory(chip, step.free[0][0])
+    memory = LocalMemory(chip, [(step.free[0][0], chip.local_bytes)])
     table = ddr_value(step.source).as4(target.tensor.shape)
-    return memory if is_turned(chip, table, memory.left) else None
+    return memory if is_turned(chip, table, memory.largest) else None
 
 
 def _is_whole(target: LocalValue) -> bool:
@@ -156,13 +156,13 @@ def _store(emitter: Emitter, step: Store) -> None:
     if isinstance(op, tpu.StoreOp) and op.indexing_map_l2s is not None:
         store_image(emitter, source, ddr_value(step.target))
     elif all(source.tensor.shape):
-        store_slice(emitter, source, ddr_value(step.target), Scratch(chip, step.free))
+        store_slice(emitter, source, ddr_value(step.target), LocalMemory(chip, step.free))
 
 
 def _compute(emitter: Emitter, kind: GroupType, step: Compute) -> None:
     chip = emitter.chip
     own = step.free if step.own is None else (step.own,)
-    scratch = Scratch(chip, own, () if step.own is None else step.free)
+    scratch = LocalMemory(chip, own, () if step.own is None else step.free)
     operands = tuple(None if one is None else one.place for one in step.operands)
     partial = None
     if (part := step.sum) is not None:

@@ -6,7 +6,7 @@ import pytest
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.isa.codes import TransBc
-from xdsl_tpu.backend.local.context import Scratch
+from xdsl_tpu.backend.kernels.support import LocalMemory
 from xdsl_tpu.backend.local.lane_shift import shift_lanes
 from xdsl_tpu.backend.machine import Machine
 from xdsl_tpu.backend.program import Program
@@ -45,7 +45,7 @@ def moved(
     part = aligned(CHIP, x.address | first << CHIP.lane_shift, shape, dtype)
     target = aligned(CHIP, out.address | to << CHIP.lane_shift, shape, dtype)
     start = len(program.tiu)
-    shift_lanes(e, Scratch(CHIP, [(2 * ROOM, 2 * ROOM + free)]), target, part)
+    shift_lanes(e, LocalMemory(CHIP, [(2 * ROOM, 2 * ROOM + free)]), target, part)
     commands = list(program.tiu[start:])
     e.store(contiguous(places[2], wholes[1], dtype), out)
     e.finish()
@@ -102,7 +102,7 @@ def test_many_channels_ask_for_room(first: int, to: int) -> None:
     cycles, is_copy = moved(DType.F16, shape, first, to, 19072)
     assert not is_copy
     assert cycles < 60_000, "with the loads and stores of the test"
-    with pytest.raises(DoesNotFit, match="scratch memory per lane: too few for"):
+    with pytest.raises(DoesNotFit, match="memory per lane: too few for"):
         moved(DType.F16, shape, first, to, 16384)
 
 
