@@ -1,15 +1,16 @@
 """What an op takes where it stands in a built group, over all slices."""
 
-from functools import partial
+from typing import cast
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.local.dry import Places, Sizes
 from xdsl_tpu.backend.local.measure import measure
 from xdsl_tpu.backend.local.schedule import Sections, ginfo, sections, slice_of
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 
 
 def cycles_in_group(op: Operation, chip: Chip) -> int:
@@ -22,23 +23,14 @@ def cycles_in_group(op: Operation, chip: Chip) -> int:
     if not isinstance(group, tpu.GroupOp):
         raise TpuError(f"{op.name} stands in no group")
     kind = GroupType(group.group_type.value.data)
-    total = 0
-    for index in sections(group):
-        sizes, starts = partial(_sizes, index), partial(_starts, index)
-        total += measure(op, sizes, kind, chip, starts).cycles
-    return total
+    every = (places_in(index) for index in sections(group))
+    return sum(measure(op, sizes, kind, chip, starts).cycles for sizes, starts in every)
 
 
-def _sizes(index: Sections, value: SSAValue) -> Ncdhw:
-    return _slice(index, value)[0]
+def places_in(index: Sections) -> Places:
+    """Sizes and starts of the slices of what ops of a group make."""
 
+    def along(which: int) -> Sizes:
+        return lambda value: slice_of(ginfo(cast(Operation, value.owner)), index)[which]
 
-def _starts(index: Sections, value: SSAValue) -> Ncdhw:
-    return _slice(index, value)[1]
-
-
-def _slice(index: Sections, value: SSAValue) -> tuple[Ncdhw, Ncdhw]:
-    """Sizes and start of the slice of a value that an op of the group makes."""
-    if not isinstance(value.owner, Operation):
-        raise TpuError("a value of the group comes from no op")
-    return slice_of(ginfo(value.owner), index)
+    return along(0), along(1)

@@ -59,29 +59,17 @@ def sliding(x: LocalValue, out: LocalValue, rows: Axis, columns: Axis) -> Slidin
 
     Raises TpuError when the slice does not hold all that the output slice reads.
     """
+    whole = Piece(out.start.h, out.tensor.shape[2]), Piece(out.start.w, out.tensor.shape[3])
+    views = view_rows(rows, whole[0], False), view_columns(columns, whole[1], False)
     pieces: list[Piece] = []
-    pads: list[int] = []
-    for axis, low, size, place in (
-        (rows, x.start.h, x.tensor.shape[2], Piece(out.start.h, out.tensor.shape[2])),
-        (columns, x.start.w, x.tensor.shape[3], Piece(out.start.w, out.tensor.shape[3])),
-    ):
-        reach, before, after = axis.reach(place)
-        inside = Piece(reach.start - low, reach.size)
-        if inside.start < 0 or inside.end > size:
+    for view, low, size in zip(views, x.start[3:], x.tensor.shape[2:], strict=True):
+        if view.first < low or view.first + view.count > low + size:
             raise DoesNotFit(
-                f"outputs {place.start} to {place.end} read inputs {reach.start} to {reach.end}, "
-                f"but the slice holds {low} to {low + size}"
+                f"inputs {view.first} to {view.first + view.count} are read, but the slice holds "
+                f"{low} to {low + size}"
             )
-        pieces.append(inside)
-        pads += [before, after]
-    window = Window(
-        (rows.kernel, columns.kernel),
-        (rows.stride, columns.stride),
-        (pads[0], pads[1], pads[2], pads[3]),
-        (rows.dilation, columns.dilation),
-        (rows.insert, columns.insert),
-    )
-    return Sliding(window, pieces[0], pieces[1])
+        pieces.append(Piece(view.first - low, view.count))
+    return Sliding(window_of(*views), *pieces)
 
 
 def covered(emitter: Emitter, x: LocalTensor, place: Sliding, scratch: LocalMemory) -> LocalTensor:

@@ -1,10 +1,8 @@
 """The pass `absorb-moves`."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -14,19 +12,19 @@ from xdsl.passes import ModulePass
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import DdrValue, dtype_of
 from xdsl_tpu.backend.local.context import LocalValue
-from xdsl_tpu.backend.local.dry import Places
+from xdsl_tpu.backend.local.dry import value_slice
 from xdsl_tpu.backend.local.forms import arrangements
 from xdsl_tpu.backend.local.gather import gather_cost, reading, strided
 from xdsl_tpu.backend.local.gather_rows import rows_cost
+from xdsl_tpu.backend.local.in_group import places_in
 from xdsl_tpu.backend.local.measure import measure_taps
-from xdsl_tpu.backend.local.schedule import Sections, ginfo, sections, slice_of
+from xdsl_tpu.backend.local.schedule import ginfo, sections
 from xdsl_tpu.backend.local.shapes import of_value
-from xdsl_tpu.backend.tensor import DType, Shape4, aligned, compact
+from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.absorbed import is_absorbed, set_absorbed
-from xdsl_tpu.dialects.attrs import I64Array, ints
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, MergesTaps, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType, MergesTaps
 from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves, PicksRows
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.module_state import chip_of
@@ -190,31 +188,15 @@ def _taps_cycles(load: tpu.LoadOp, reader: MergesTaps, moves: IndexMap, chip: Ch
         return None
     total = 0.0
     for index in sections(group):
-        places = _slices({value: load, reader.results[0]: reader}, index)
-        total += measure_taps(value, reader, image, places, chip).gdma
+        total += measure_taps(value, reader, image, places_in(index), chip).gdma
     return round(total)
-
-
-def _slices(owners: Mapping[SSAValue, Operation], index: Sections) -> Places:
-    """Sizes and starts of values in a slice, from the ginfo of their ops."""
-    found = {value: slice_of(ginfo(owner), index) for value, owner in owners.items()}
-    sizes = {value: size for value, (size, _) in found.items()}
-    starts = {value: start for value, (_, start) in found.items()}
-    return sizes.__getitem__, starts.__getitem__
 
 
 def targets(load: tpu.LoadOp, chip: Chip) -> Iterator[LocalValue]:
     """What the Load brings in, slice by slice."""
-    info = ginfo(load)
-    full = of_value(load.output, GroupType(info.group_type.value.data), chip.lanes)
-    dtype = dtype_of(load.output.type.element_type)
-    place = aligned if bool(info.eu_align.value.data) else compact
-    fields = [(f"{axis}_idx", f"{axis}_slice") for axis in "ncdhw"]
-    axes = [
-        zip(*(ints(cast(I64Array, getattr(info, name))) for name in pair), strict=True)
-        for pair in fields
-    ]
-    for n, c, d, h, w in product(*axes):
-        shape: Shape4 = (d[1] * n[1], c[1], h[1], w[1])
-        start = Ncdhw(n[0], c[0], d[0], h[0], w[0])
-        yield LocalValue(place(chip, 0, shape, dtype), start, full, depth=d[1])
+    group, info, value = load.parent_op(), ginfo(load), load.output
+    assert isinstance(group, tpu.GroupOp)
+    full = of_value(value, GroupType(info.group_type.value.data), chip.lanes)
+    aligned = bool(info.eu_align.value.data)
+    every = map(places_in, sections(group))
+    yield from dict.fromkeys(value_slice(value, one, full, chip, 0, aligned) for one in every)

@@ -12,11 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.support import dtype_of
 from xdsl_tpu.backend.layer_cost import least_alone, price_alone
-from xdsl_tpu.backend.local.context import LocalValue
 from xdsl_tpu.backend.local.cut_price import Price
-from xdsl_tpu.backend.local.dry import NOWHERE
+from xdsl_tpu.backend.local.dry import NOWHERE, value_slice
 from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.gather import gather_cost, reading
 from xdsl_tpu.backend.local.measure import (
@@ -28,8 +26,7 @@ from xdsl_tpu.backend.local.measure import (
     measure_store,
 )
 from xdsl_tpu.backend.local.shapes import of_value
-from xdsl_tpu.backend.tensor import aligned
-from xdsl_tpu.dialects.base import RankedTensor, is_none
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
 from xdsl_tpu.dialects.module_info import module_info
@@ -234,12 +231,8 @@ class Prices:
         def made() -> int | None:
             read = reading(value)
             assert read is not None
-            sizes = part.sizes(value)
-            shape = (sizes.d * sizes.n, sizes.c, sizes.h, sizes.w)
-            dtype = dtype_of(cast(RankedTensor, value.type).element_type)
-            tensor = aligned(self.chip, 0, shape, dtype)
             full = of_value(value, part.kind, part.lanes)
-            target = LocalValue(tensor, part.starts(value), full, depth=sizes.d)
+            target = value_slice(value, (part.sizes, part.starts), full, self.chip, 0)
             found = gather_cost(target, read.moves, self.chip)
             return None if found is None or found[1] > MOST_COMMANDS else found[0]
 
