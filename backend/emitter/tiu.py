@@ -95,6 +95,13 @@ class TiuEmitter(CommandQueues):
         """out = a, within each lane; strides of both sides are free; a constant fills."""
         self._element_wise(AR.COPY, out, a)
 
+    def convert(self, out: LocalTensor, a: LocalTensor) -> None:
+        """out = a in the element type of out."""
+        if out.dtype is a.dtype:
+            self.copy(out, a)  # a cast from f32 to f32 would round to whole numbers
+        else:
+            self.cast(out, a)
+
     def absolute(self, out: LocalTensor, a: LocalTensor) -> None:
         """out = |a|."""
         self._element_wise(AR.ABS, out, a)

@@ -38,7 +38,6 @@ from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.tensor import (
     DType,
     LocalTensor,
-    Shape4,
     aligned,
     compact,
     strided,
@@ -150,7 +149,7 @@ class Layer(ABC):
         self._spread(self.keys(step), self._at.k_slots, p.k, self._factors[1])
         if self._kind is F32:
             shape = (step.heads.size, step.block.size, 1, p.k.columns)
-            turn_keys(self.e, self._at.turned, self._slots(self._at.k_slots, shape, F32))
+            turn_keys(self.e, self._at.turned, aligned(self.chip, self._at.k_slots, shape, F32))
         if spreads_values(p, self.tiling):
             self._spread(self.values(step), self._at.v_slots, p.v, 1.0)
 
@@ -173,10 +172,6 @@ class Layer(ABC):
         shape = (count, lanes * groups, 1, heads.columns)
         strides = (by_head, by_row if groups > 1 else by_group, heads.columns, 1)
         return strided(tile.address, shape, strides, tile.dtype)
-
-    def _slots(self, address: int, shape: Shape4, dtype: DType) -> LocalTensor:
-        """Matrices (heads, rows, 1, columns), each EU-aligned, one behind the other."""
-        return aligned(self.chip, address, shape, dtype)
 
     def _heads(self, step: Step, heads: Piece, number: int) -> None:
         """Some heads' rows against the keys of a step."""
@@ -260,7 +255,7 @@ class Layer(ABC):
         which, depth, kind = Keys(step.block, step.keys), p.q.columns, self._kind
         q_shape = (1, step.rows.size, 1, depth)
         q_step = left_slots(chip, 0, q_shape, kind).strides[0] * kind.bytes
-        k_step = self._slots(0, (1, step.block.size, 1, depth), kind).strides[0] * kind.bytes
+        k_step = aligned(self.chip, 0, (1, step.block.size, 1, depth), kind).strides[0] * kind.bytes
         keys = self._at.k_slots
         if kind is F32:
             keys, k_step = self._at.turned, turned_bytes(chip, depth, step.block.size)
@@ -330,7 +325,7 @@ class Layer(ABC):
         """Powers times values, added to the sums."""
         chip, p = self.chip, self.problem
         base = self._at.v_slots if spreads_values(p, self.tiling) else self.values(step).address
-        slots = self._slots(base, (1, step.block.size, 1, p.v.columns), self._kind)
+        slots = aligned(self.chip, base, (1, step.block.size, 1, p.v.columns), self._kind)
         out = self._sum_tensor(self._at.sums[now], step, heads.size)
         # Of f32 they are packed.
         left_shape = (heads.size, step.rows.size, 1, step.keys.size)
@@ -353,7 +348,4 @@ class Layer(ABC):
             e.arith(Arith.MUL, result, sums, self._beside(inverse, step, heads.size))
         every = self._by_head(self.result(step), p.out)
         target = every.window((heads.start, 0, 0, 0), sums.shape, self.chip)
-        if target.dtype is F32:
-            e.copy(target, result)
-        else:
-            e.cast(target, result)
+        e.convert(target, result)

@@ -116,14 +116,8 @@ def _normalise(
     """(x - mean) / sqrt(variance + epsilon), into the second tile; the mean is 0 if not centred."""
     a, b = tiles
     mean = spare[0]
-    if x.dtype is not F32:
-        e.cast(plan.inner(b), x)
-        x = b
-    elif plan.inner(b) is not b:
-        e.copy(plan.inner(b), x)
-        x = b
+    x = plan.widened(e, b, x, 0.0 if form.centred else None)
     if form.centred:
-        plan.pad(e, b, 0.0)
         total = plan.reduce(e, x, pools)
         e.arith(Arith.MUL, mean, total, 1.0 / plan.size)
         e.arith(Arith.SUB, a, x, mean)
@@ -168,7 +162,7 @@ def _affine(
         e.arith(kind, target, x, _widened(e, wide, parameter))
         spare, x = x, target
     if not given or work.out.dtype is not F32:
-        (e.copy if work.out.dtype is F32 else e.cast)(work.out, x)
+        e.convert(work.out, x)
 
 
 def _widened(e: Emitter, room: LocalTensor, parameter: LocalTensor) -> LocalTensor:

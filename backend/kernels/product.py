@@ -34,11 +34,3 @@ def bias_columns(bias: LocalTensor, columns: Piece, rows: int, chip: Chip) -> Lo
     """Columns of a bias that lies on every lane, for adding to `rows` rows."""
     shape = (1, min(rows, chip.lanes), 1, columns.size)
     return bias.window((0, 0, 0, columns.start), shape, chip)
-
-
-def narrow(emitter: Emitter, out: LocalTensor, total: LocalTensor) -> None:
-    """out = an f32 sum in the element type of `out`."""
-    if out.dtype is total.dtype:
-        emitter.copy(out, total)  # a cast from f32 to f32 would round to whole numbers
-    else:
-        emitter.cast(out, total)

@@ -138,12 +138,6 @@ class Steps:
         strides = (pitch, pitch, pitch, step if count > 1 else 1)
         return strided(tensor.at(g=slots.start, w=first), shape, strides, tensor.dtype)
 
-    def _convert(self, out: LocalTensor, a: LocalTensor) -> None:
-        if out.dtype is a.dtype:
-            self.e.copy(out, a)
-        else:
-            self.e.cast(out, a)
-
     # --- What is loaded and stored ---------------------------------------------------------------
 
     def _load_bias(self, way: int) -> None:
@@ -209,7 +203,7 @@ class Steps:
                 rows = self._tensor(self._rows, columns, sizes.units, self._kind)
                 fetch(self.e, rows, self._state_in_ddr(value, way, batch))
                 transpose(self.e, self._tensor(place, sizes.units, columns, self._kind), rows)
-            self._convert(self._dense(target, self._per_gate, columns), source)
+            self.e.convert(self._dense(target, self._per_gate, columns), source)
         if self._by_rows is not None:
             self._by_rows.give(self._dense(self._room.h, self._per_gate, columns))
 
@@ -221,7 +215,7 @@ class Steps:
             if value is None:
                 continue
             _, target = self._units(place, columns)
-            self._convert(target, self._dense(source, self._per_gate, columns))
+            self.e.convert(target, self._dense(source, self._per_gate, columns))
             rows = self._tensor(self._rows, columns, sizes.units, self._kind)
             transpose(self.e, rows, self._tensor(place, sizes.units, columns, self._kind))
             put(self.e, self._state_in_ddr(value, way, batch), rows)
@@ -367,7 +361,7 @@ class Steps:
             y = self._tensor(self._y, self._per_gate * self._lanes, block.pixels, self._kind)
             every = Piece(0, self._per_gate)
             target = self._columns(y, every, step, columns, block.steps.size)
-            self._convert(target, self._dense(self._room.h, self._per_gate, columns))
+            self.e.convert(target, self._dense(self._room.h, self._per_gate, columns))
 
     def _give(self, columns: int, value: LocalTensor) -> None:
         """Put a state where the next product reads it."""
@@ -376,4 +370,4 @@ class Steps:
             self._by_rows.give(dense)
             return
         _, target = self._units(self._state, columns)
-        self._convert(target, dense)
+        self.e.convert(target, dense)

@@ -49,15 +49,7 @@ def describe(op: "tpu.ReduceOp", types: Types, plan: Rows) -> ElementWise:
 
     def compute(e: Emitter, work: Work) -> None:
         a, b, s, *pools = work.scratch
-        x = work.operands[0]
-        if x.dtype is not F32:
-            e.cast(plan.inner(a), x)
-            x = a
-        elif plan.inner(a) is not a:
-            e.copy(plan.inner(a), x)
-            x = a
-        if x is not work.operands[0]:
-            plan.pad(e, x, LAST.get(mode, 0.0))
+        x = plan.widened(e, a, work.operands[0], LAST.get(mode, 0.0))
         x = prepared(e, mode, b, x)
         total = plan.reduce(e, x, pools, maximum=mode in LAST)
         finished(e, mode, work.out, s, total, plan.size)

@@ -58,6 +58,19 @@ class Rows:
         shape = (n, c, h, self.slot - self.size)
         emitter.copy(tensor.window((0, 0, 0, self.size), shape, emitter.chip), value)
 
+    def widened(
+        self, emitter: Emitter, room: LocalTensor, x: LocalTensor, padding: float | None
+    ) -> LocalTensor:
+        """x in f32 as a reducible tensor: in `room`, where any padding is set that is given, or
+        where it lies."""
+        inner = self.inner(room)
+        if x.dtype is DType.F32 and inner is room:
+            return x
+        emitter.convert(inner, x)
+        if padding is not None:
+            self.pad(emitter, room, padding)
+        return room
+
     def reduce(
         self, emitter: Emitter, x: LocalTensor, stages: Sequence[LocalTensor], maximum: bool = False
     ) -> LocalTensor:

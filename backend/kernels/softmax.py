@@ -58,17 +58,12 @@ def _reducible(
 ) -> LocalTensor:
     """x, or -x, in f32 with padding that is never the largest; x itself where that is so."""
     a, b = spare
-    if negative:
-        if x.dtype is not F32:
-            e.cast(plan.inner(a), x)
-            x = plan.inner(a)
-        e.arith(Arith.MUL, plan.inner(b), x, -1.0)
-    elif x.dtype is not F32:
-        e.cast(plan.inner(b), x)
-    elif plan.inner(b) is b:
-        return x
-    else:
-        e.copy(plan.inner(b), x)
+    if not negative:
+        return plan.widened(e, b, x, FAR_BELOW)
+    if x.dtype is not F32:
+        e.cast(plan.inner(a), x)
+        x = plan.inner(a)
+    e.arith(Arith.MUL, plan.inner(b), x, -1.0)
     plan.pad(e, b, FAR_BELOW)
     return b
 

@@ -14,7 +14,7 @@ from xdsl_tpu.backend.kernels.heads import (
     turned_bytes,
 )
 from xdsl_tpu.backend.kernels.int8.requant import Factor
-from xdsl_tpu.backend.kernels.product import bias_columns, multiply, narrow
+from xdsl_tpu.backend.kernels.product import bias_columns, multiply
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
@@ -174,7 +174,7 @@ def _product(
 
     def produce(target: LocalTensor) -> None:
         if total is not None:
-            narrow(emitter, target, total)
+            emitter.convert(target, total)
         else:
             multiply(emitter, target, left, right, by_rows)
 

@@ -16,7 +16,6 @@ from xdsl_tpu.backend.first_fit import Buffer, Placement, Problem
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.banks import ends_of, in_other_banks
-from xdsl_tpu.passes.layer_group.input_steps import input_steps, inputs_by
 from xdsl_tpu.passes.layer_group.ring import Stream, next_head, no_room, schedule
 from xdsl_tpu.passes.layer_group.values import Refusal
 
@@ -179,7 +178,7 @@ def plan_straight(
         for key, i in items.items()
         if i.role is Role.INPUT and key in uses.first
     }
-    *early, late = input_steps(first)
+    *early, late = _input_steps(first)
     last: Plan | Refusal | None = None
     for loads in early[lazy:]:
         plan = _straight(ops, items, uses, loads, room, ring, before, wait)
@@ -190,6 +189,24 @@ def plan_straight(
         if isinstance(last, Refusal):
             return last
     return last or _straight(ops, items, uses, late, room, ring, before, wait)
+
+
+def _input_steps(first: Mapping[object, int]) -> Iterator[dict[object, int]]:
+    """Load steps of all inputs, by when each is used `first`: 0; that in which the input before is
+    first used; the one before their first use. The first that there is room for loads earliest."""
+    inputs = sorted(first, key=first.__getitem__)
+    firsts = [first[key] for key in inputs]
+    yield dict.fromkeys(inputs, 0)
+    if len(inputs) > 1:
+        before = [0, *firsts[:-1]]
+        steps = [min(one, first - 1) for one, first in zip(before, firsts, strict=True)]
+        yield dict(zip(inputs, steps, strict=True))
+    yield {key: first - 1 for key, first in zip(inputs, firsts, strict=True)}
+
+
+def _inputs_by(step: int, loads: Mapping[object, int], first: Mapping[object, int]) -> int:
+    """The load step of the last input that is needed by a time step."""
+    return max((load for key, load in loads.items() if first[key] <= step), default=0)
 
 
 def _straight(
@@ -243,7 +260,7 @@ def _straight(
     until = {key: min(uses.last[key] + 1, steps - 1) for key in stored}
     address = places | {key: slot.address for key, slot in slots.items()}
     behind = {
-        s.key: max(slots[s.key].load, inputs_by(s.first + 1, loads, uses.first)) for s in streams
+        s.key: max(slots[s.key].load, _inputs_by(s.first + 1, loads, uses.first)) for s in streams
     }
     return Plan(
         steps=steps,

@@ -23,26 +23,21 @@ class Sliced:
     """A range of ops, and all that are alike, as a group of several slices: in the fewest that fit,
     or in more of those that were tried, whichever is fastest.
 
-    `local_bytes`: what it needs of every lane. `least`, `moved`: no more slices take less in all,
-    or of the GDMA, as borders are worked on and moved twice.
+    `fewest`: as few slices as fit. `local_bytes`: what it needs of every lane. `least`, `moved`: no
+    more slices take less in all, or of the GDMA, as borders are worked on and moved twice.
     """
 
     def __init__(
         self, ops: Sequence[Operation], searcher: Searcher, costs: CostTable, group: Group
     ) -> None:
         self._ops, self._searcher, self._costs, self._kind = ops, searcher, costs, group.kind
-        self._fewest = self._tried = group.secs.total
-        self._sections = [s for s in searcher.sections(ops) if s.total > self._tried]
+        self.fewest = group.secs.total
+        self._sections = [s for s in searcher.sections(ops) if s.total > self.fewest]
         self.secs, self.local_bytes = group.secs, group.plan.activations
         self.cost = costs.sliced(group)
         self.least = self.moved = 0.0
         if self.cost is not None:
             self.least, self.moved = self.cost.least, self.cost.moved
-
-    @property
-    def fewest(self) -> int:
-        """The fewest slices that fit."""
-        return self._fewest
 
     @property
     def may_be_faster(self) -> bool:
