@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.attention_products import turned_bytes
 from xdsl_tpu.backend.kernels.mapping import TABLE_BYTES
 from xdsl_tpu.backend.kernels.sequences.score_rows import scores_bytes
 from xdsl_tpu.backend.kernels.support import LocalMemory
@@ -265,7 +264,7 @@ class Room:
 
     def __init__(self, memory: LocalMemory, problem: Problem, tiling: Tiling) -> None:
         """Raises DoesNotFit."""
-        chip, size, queries = memory.chip, problem.dtype.bytes, tiling.heads * problem.group
+        chip, queries = memory.chip, tiling.heads * problem.group
         rows, keys = min(tiling.rows, problem.q.rows), min(tiling.keys, problem.k.rows)
         groups, depth, width = ceil_div(rows, chip.lanes), problem.k.columns, problem.v.columns
 
@@ -273,7 +272,7 @@ class Room:
             return [memory.take(size) for _ in range(count)]
 
         def dense(count: int, columns: int) -> int:
-            return ceil_div(count, chip.lanes) * align(columns * size, chip.eu_bytes)
+            return aligned_bytes(chip, (1, count, 1, columns), problem.dtype)
 
         def tiles(count: int, part: Heads, rows: int, some: int) -> list[int]:
             shape = part.tile(0, Piece(0, rows), Piece(0, some)).shape
@@ -302,7 +301,8 @@ class Room:
         self.scores_bytes = scores_bytes(chip, lines, keys, problem.scores)
         self.scores = [memory.take(size) for size in self.scores_bytes]
         f32 = problem.dtype is DType.F32
-        self.turned = memory.take(tiling.heads * turned_bytes(chip, depth, keys) if f32 else 0)
+        turned = aligned_bytes(chip, (tiling.heads, depth, 1, keys), DType.F32)
+        self.turned = memory.take(turned if f32 else 0)
         wide = mask_bytes(problem, tiling, chip, DType.F32) if widens_mask(problem) else 0
         self.wide_mask = memory.take(wide)
         self.tables = several(2, TABLE_BYTES)

@@ -20,6 +20,7 @@ from xdsl_tpu.backend.tensor import (
     Shape4,
     align,
     aligned,
+    aligned_bytes,
     ceil_div,
     compact,
     strided,
@@ -28,15 +29,10 @@ from xdsl_tpu.backend.tensor import (
 F16, F32 = DType.F16, DType.F32
 
 
-def turned_bytes(chip: Chip, depth: int, keys: int) -> int:
-    """Bytes per lane of one head's keys in f32, turned."""
-    return ceil_div(depth, chip.lanes) * align(keys * F32.bytes, chip.eu_bytes)
-
-
 def turn_keys(e: Emitter, target: int, keys: LocalTensor) -> None:
     """Turn the keys (heads, rows, 1, columns) of each head."""
     heads, rows, _, columns = keys.shape
-    size = turned_bytes(e.chip, columns, rows)
+    size = aligned_bytes(e.chip, (1, columns, 1, rows), F32)
     for head in range(heads):
         matrix = aligned(e.chip, keys.at(head), (1, rows, 1, columns), F32)
         turned = aligned(e.chip, target + head * size, (1, columns, 1, rows), F32)

@@ -21,7 +21,6 @@ from xdsl_tpu.backend.kernels.attention_products import (
     times_keys,
     times_values,
     turn_keys,
-    turned_bytes,
 )
 from xdsl_tpu.backend.kernels.mapping import write_table
 from xdsl_tpu.backend.kernels.sequences.exp import (
@@ -39,6 +38,7 @@ from xdsl_tpu.backend.tensor import (
     DType,
     LocalTensor,
     aligned,
+    aligned_bytes,
     compact,
     strided,
 )
@@ -258,7 +258,8 @@ class Layer(ABC):
         k_step = aligned(self.chip, 0, (1, step.block.size, 1, depth), kind).strides[0] * kind.bytes
         keys = self._at.k_slots
         if kind is F32:
-            keys, k_step = self._at.turned, turned_bytes(chip, depth, step.block.size)
+            keys = self._at.turned
+            k_step = aligned_bytes(chip, (1, depth, 1, step.block.size), F32)
         for index in self.e.alike(range(heads.size)):
             head = heads.start + index
             left, right = self._at.q_slots + head * q_step, keys + head // p.group * k_step

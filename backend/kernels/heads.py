@@ -10,7 +10,7 @@ from functools import partial
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.int8.requant import Factor, scaled_product, sums_needed
+from xdsl_tpu.backend.kernels.int8.requant import Factor, scaled_product
 from xdsl_tpu.backend.kernels.product import multiply
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
@@ -184,17 +184,6 @@ def slot_bytes(chip: Chip, tensor: LocalTensor, whole: bool = False) -> int:
         return 0
     layout = head_slots(chip, 0, tensor.shape, tensor.dtype, whole)
     return align(layout.span(chip)[1], chip.eu_bytes)
-
-
-def turned_bytes(chip: Chip, right: Shape4, dtype: DType) -> int:
-    """Bytes per lane of one transposed right matrix of a tile."""
-    _, rows, _, columns = right
-    return ceil_div(columns, chip.lanes) * align(rows * dtype.bytes, chip.eu_bytes)
-
-
-def total_bytes(chip: Chip, columns: int) -> int:
-    """Bytes per lane of the 32-bit sums of one lane group of a product of integers."""
-    return sums_needed(chip, False) * align(columns * DType.I32.bytes, chip.eu_bytes)
 
 
 def is_slotted(chip: Chip, tensor: LocalTensor, whole: bool = False) -> bool:

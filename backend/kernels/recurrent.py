@@ -10,8 +10,7 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.recurrent_cells import EXACT, SHORT, gru, lstm
-from xdsl_tpu.backend.kernels.recurrent_layer import Layer
-from xdsl_tpu.backend.kernels.recurrent_plan import Plan, Sizes, plans
+from xdsl_tpu.backend.kernels.recurrent_plan import Layer, Plan, Sizes, plans
 from xdsl_tpu.backend.kernels.recurrent_steps import Steps
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, first_that_fits, where
 from xdsl_tpu.backend.kernels.tiling import cut

@@ -9,8 +9,7 @@ from functools import partial
 
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.recurrent_cells import Room, Step
-from xdsl_tpu.backend.kernels.recurrent_layer import Block, Layer
-from xdsl_tpu.backend.kernels.recurrent_plan import Plan
+from xdsl_tpu.backend.kernels.recurrent_plan import Block, Layer, Plan
 from xdsl_tpu.backend.kernels.recurrent_rows import RowWeights, StateRows, pays
 from xdsl_tpu.backend.kernels.recurrent_weights import GateWeights
 from xdsl_tpu.backend.kernels.support import DdrValue, LocalMemory

@@ -32,11 +32,16 @@ def _above(
     yes: Operand,
     no: Operand,
 ) -> None:
-    """out = yes where a > b, else no; a constant a is written out."""
-    if not isinstance(a, LocalTensor):
-        e.copy(spare, a)
-        a = spare
-    e.select(Compare.GREATER, out, a, b, yes, no)
+    """out = yes where a > b, else no."""
+    e.select(Compare.GREATER, out, _tensor(e, a, spare), b, yes, no)
+
+
+def _tensor(e: Emitter, x: Operand, room: LocalTensor) -> LocalTensor:
+    """A constant written out."""
+    if not isinstance(x, LocalTensor):
+        e.copy(room, x)
+        x = room
+    return x
 
 
 def _ordered(swap: bool, yes: float, no: float) -> Step:
@@ -59,31 +64,23 @@ def _alike(yes: float, no: float) -> Step:
 
 def _both(e: Emitter, out: LocalTensor, a: Operand, b: Operand, room: Room) -> None:
     """1 where neither is 0."""
-    if not isinstance(a, LocalTensor):
-        a, b = b, a
-    assert isinstance(a, LocalTensor)
-    if isinstance(b, LocalTensor):
-        e.absolute(room[0], b)
-        e.select(Compare.GREATER, room[1], room[0], 0.0, 1.0, 0.0)
-    e.absolute(room[0], a)
-    other: Operand = room[1] if isinstance(b, LocalTensor) else float(b != 0)
-    e.select(Compare.GREATER, out, room[0], 0.0, other, 0.0)
+    _true(e, room[1], b, room[0])
+    e.absolute(room[0], _tensor(e, a, room[0]))
+    e.select(Compare.GREATER, out, room[0], 0.0, room[1], 0.0)
 
 
 def _either_alone(e: Emitter, out: LocalTensor, a: Operand, b: Operand, room: Room) -> None:
     """1 where exactly one is 0: where the sum of two truths is 1."""
-    if not isinstance(a, LocalTensor):
-        a, b = b, a
-    assert isinstance(a, LocalTensor)
-    e.absolute(room[0], a)
-    if not isinstance(b, LocalTensor):
-        e.select(Compare.GREATER, out, room[0], 0.0, float(b == 0), float(b != 0))
-        return
-    e.select(Compare.GREATER, room[1], room[0], 0.0, 1.0, 0.0)
-    e.absolute(room[0], b)
-    e.select(Compare.GREATER, out, room[0], 0.0, 1.0, 0.0)
+    _true(e, room[1], a, room[0])
+    _true(e, out, b, room[0])
     e.arith(Arith.SUB, room[0], out, room[1])
     e.absolute(out, room[0])
+
+
+def _true(e: Emitter, out: LocalTensor, x: Operand, spare: LocalTensor) -> None:
+    """1 where x is not 0."""
+    e.absolute(spare, _tensor(e, x, spare))
+    e.select(Compare.GREATER, out, spare, 0.0, 1.0, 0.0)
 
 
 COMPARISONS: dict[str, Step] = {

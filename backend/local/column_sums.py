@@ -12,8 +12,9 @@ from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.product import multiply
 from xdsl_tpu.backend.kernels.reduce import finished, prepared, reduced_extent
 from xdsl_tpu.backend.local.context import LocalContext
+from xdsl_tpu.backend.local.matmul import matrix_of
 from xdsl_tpu.backend.local.row_views import shape_of
-from xdsl_tpu.backend.tensor import DType, LocalTensor
+from xdsl_tpu.backend.tensor import DType
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY
 from xdsl_tpu.dialects.errors import DoesNotFit
@@ -46,7 +47,7 @@ def column_sums(context: LocalContext) -> None:
     sums, spare = (scratch.aligned(shape, F32) for _ in range(2))
     e.copy(ones, 1.0)
     for image in range(n):
-        source = _image(x, image)
+        source = matrix_of(x, image)
         if wide is not None:
             if x.dtype is not F32:
                 e.cast(wide, source)
@@ -54,10 +55,4 @@ def column_sums(context: LocalContext) -> None:
             prepared(e, mode, wide, source)
             source = wide
         multiply(e, sums, ones, source)
-        finished(e, mode, _image(out, image), spare, sums, rows)
-
-
-def _image(tensor: LocalTensor, number: int) -> LocalTensor:
-    """One image of an EU-aligned tensor, which is one, too."""
-    shape = (1, *tensor.shape[1:])
-    return LocalTensor(tensor.at(n=number), shape, tensor.strides, tensor.dtype, tensor.layout)
+        finished(e, mode, matrix_of(out, image), spare, sums, rows)

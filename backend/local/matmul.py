@@ -10,10 +10,8 @@ from xdsl_tpu.backend.kernels.heads import (
     multiply_heads,
     needs_whole_right,
     slot_bytes,
-    total_bytes,
-    turned_bytes,
 )
-from xdsl_tpu.backend.kernels.int8.requant import Factor
+from xdsl_tpu.backend.kernels.int8.requant import Factor, sums_needed
 from xdsl_tpu.backend.kernels.product import bias_columns, multiply
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transpose import transpose
@@ -209,10 +207,14 @@ def part_of(
 
 def turned_matrix(context: LocalContext, matrix: LocalTensor) -> LocalTensor:
     """A matrix transposed in scratch memory."""
-    _, rows, _, columns = matrix.shape
-    target = context.scratch.aligned((1, columns, 1, rows), matrix.dtype)
+    target = context.scratch.aligned(_turned(matrix.shape), matrix.dtype)
     transpose(context.emitter, target, matrix)
     return target
+
+
+def _turned(shape: Shape4) -> Shape4:
+    _, rows, _, columns = shape
+    return 1, columns, 1, rows
 
 
 def per_head(context: LocalContext, op: tpu.MatMulOp, factor: Factor | None = None) -> None:
@@ -228,7 +230,10 @@ def per_head(context: LocalContext, op: tpu.MatMulOp, factor: Factor | None = No
             "a product per head with bias, relu or transposed left has no local kernel"
         )
     whole = (out, context.operand(0).tensor, context.operand(1).tensor)
-    total = 0 if factor is None else total_bytes(chip, out.shape[3])
+    total = 0
+    if factor is not None:
+        sums = (sums_needed(chip, False), 1, 1, out.shape[3])
+        total = aligned_bytes(chip, sums, DType.I32)
 
     def sizes(heads: Piece) -> list[int]:
         return [*slot_sizes(chip, [_heads(chip, t, 0, heads) for t in whole], turned), total]
@@ -265,5 +270,5 @@ def slot_sizes(chip: Chip, parts: Sequence[LocalTensor], turned: bool) -> list[i
         slot_bytes(chip, left),
         slot_bytes(chip, right, needs_whole_right(chip, right.dtype, turned)),
         slot_bytes(chip, out),
-        turned_bytes(chip, right.shape, right.dtype) if turned and wide else 0,
+        aligned_bytes(chip, _turned(right.shape), right.dtype) if turned and wide else 0,
     ]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.tiling import Piece, cut
+from xdsl_tpu.backend.kernels.tiling import Piece, chunks_of, cut
 from xdsl_tpu.backend.tensor import Layout, LocalTensor, Shape4, aligned, ceil_div
 
 
@@ -76,11 +76,11 @@ def parts(
     and of whole lines (None: never).
     """
     n, c, h, w = shape
-    for images in _sizes(n):
+    for images in chunks_of(n, 1):
         if fits((images, c, h, w)):
             return [Part(some, Piece(0, c)) for some in cut(n, images)]
     groups = ceil_div(c, chip.lanes)
-    for count in _sizes(groups):
+    for count in chunks_of(groups, 1):
         channels = min(c, count * chip.lanes)
         if fits((1, channels, h, w)):
             return [Part(Piece(i, 1), some) for i in range(n) for some in cut(c, channels)]
@@ -92,7 +92,7 @@ def _runs(
 ) -> Sequence[Part] | None:
     n, c, h, w = shape
     first = Part(Piece(0, 1), Piece(0, min(c, chip.lanes)))
-    for units in _sizes(ceil_div(h * w, unit)):
+    for units in chunks_of(ceil_div(h * w, unit), 1):
         size = min(units * unit, h * w)
         if fits(replace(first, run=Piece(0, size), line=line).shape(shape)):
             return [
@@ -102,8 +102,3 @@ def _runs(
                 for run in cut(h * w, units * unit)
             ]
     return None
-
-
-def _sizes(total: int) -> list[int]:
-    """Sizes of equal pieces of `total`, largest first."""
-    return sorted({ceil_div(total, count) for count in range(1, total + 1)}, reverse=True)

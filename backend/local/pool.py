@@ -19,19 +19,19 @@ def pool(context: LocalContext) -> None:
     x, out, emitter = context.operand(0), context.out, context.emitter
     sizes = [(v.full.n, v.full.c, v.full.h, v.full.w) for v in (x, out)]
     rows, columns = window_axes(op, sizes[0], sizes[1])
-    place = sliding(x, out, rows, columns)
+    place = window, *_ = sliding(x, out, rows, columns)
     averaging = op.pool_mode.data is PoolMode.Avg
     with context.scratch.temporary():
-        source = covered(emitter, x.tensor, place, context.scratch)
+        source = covered(context, x.tensor, *place)
         if not x.dtype.is_float:
-            pooling(op)(emitter, out.tensor, source, place.window)
+            pooling(op)(emitter, out.tensor, source, window)
             return
 
         def produce(target: LocalTensor) -> None:
             if not averaging:
-                emitter.max_pool(target, source, place.window)
+                emitter.max_pool(target, source, window)
                 return
-            emitter.avg_pool(target, source, place.window, 1 / (rows.kernel * columns.kernel))
+            emitter.avg_pool(target, source, window, 1 / (rows.kernel * columns.kernel))
             down = Piece(out.start.h, target.shape[2])
             across = Piece(out.start.w, target.shape[3])
             counted = bool(op.count_include_pad.value.data)

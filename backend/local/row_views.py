@@ -10,7 +10,7 @@ from typing import NamedTuple
 from xdsl.ir import Attribute, Operation
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.kernels.norm import RowNorm
+from xdsl_tpu.backend.kernels.norm import RowNorm, row_size
 from xdsl_tpu.backend.kernels.reduce import reduced_extent
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, SI32
@@ -57,8 +57,7 @@ def row_norm(op: Operation, chip: Chip) -> tuple[Viewed]:
     """A norm of rows with one over each lane, in turn."""
     assert isinstance(op, RowNorm)
     shape = shape_of(op)
-    first = op.axis.value.data % len(shape) if isinstance(op, tpu.LayerNormOp) else -1
-    view = op.viewed(Lanes(1, math.prod(shape[:first])))
+    view = op.viewed(Lanes(1, math.prod(shape) // row_size(op, shape)))
     assert view is not None
     return (view,)
 

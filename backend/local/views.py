@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from xdsl_tpu.backend.emitter import Emitter, Window
+from xdsl_tpu.backend.emitter import Window
 from xdsl_tpu.backend.kernels.lanes import View, view_columns, view_rows, window_of
-from xdsl_tpu.backend.kernels.support import LocalMemory, where
+from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.kernels.tiling import Axis, Piece, check_window
 from xdsl_tpu.backend.local.context import Form, LocalContext, LocalValue
 from xdsl_tpu.backend.local.shapes import of_value
@@ -13,7 +13,6 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, MergesTaps, Ncdhw
-from xdsl_tpu.dialects.records import record
 
 
 def merged_views(reader: MergesTaps, start: Ncdhw, sizes: Ncdhw, lanes: int) -> tuple[View, View]:
@@ -45,16 +44,9 @@ def conv_axes(conv: tpu.Conv2DOp, lanes: int) -> tuple[Axis, Axis]:
     return rows, columns
 
 
-@record(frozen=True, slots=True)
-class Sliding:
-    """A window over the rows and columns of one operand slice, for one output slice."""
-
-    window: Window
-    rows: Piece
-    columns: Piece
-
-
-def sliding(x: LocalValue, out: LocalValue, rows: Axis, columns: Axis) -> Sliding:
+def sliding(
+    x: LocalValue, out: LocalValue, rows: Axis, columns: Axis
+) -> tuple[Window, Piece, Piece]:
     """The window, and the rows and columns of the slice `x` that it covers.
 
     Raises TpuError when the slice does not hold all that the output slice reads.
@@ -69,19 +61,19 @@ def sliding(x: LocalValue, out: LocalValue, rows: Axis, columns: Axis) -> Slidin
                 f"{low} to {low + size}"
             )
         pieces.append(Piece(view.first - low, view.count))
-    return Sliding(window_of(*views), *pieces)
+    return window_of(*views), pieces[0], pieces[1]
 
 
-def covered(emitter: Emitter, x: LocalTensor, place: Sliding, scratch: LocalMemory) -> LocalTensor:
+def covered(
+    context: LocalContext, x: LocalTensor, window: Window, rows: Piece, columns: Piece
+) -> LocalTensor:
     """The rows and columns of an EU-aligned tensor that a window covers, EU-aligned.
 
     Rows and columns behind the window do no harm; when there are some before it, the part is
     copied to scratch memory, unless it happens to be aligned as it is.
     """
-    chip = emitter.chip
+    chip, pads = context.chip, window.pads
     n, c, h, w = x.shape
-    rows, columns = place.rows, place.columns
-    pads = place.window.pads
     whole_rows = rows.end == h or not pads[1]
     whole_columns = columns.start == 0 and (columns.end == w or not pads[3])
     if whole_columns and whole_rows and rows.start == 0:
@@ -91,8 +83,8 @@ def covered(emitter: Emitter, x: LocalTensor, place: Sliding, scratch: LocalMemo
         shape: Shape4 = (1, c, h - rows.start if whole_rows else rows.size, w)
         return replace(x, address=x.address + offset, shape=shape)
     part = x.window((0, 0, rows.start, columns.start), (n, c, rows.size, columns.size), chip)
-    copy = scratch.aligned(part.shape, x.dtype)
-    emitter.copy(copy, part)
+    copy = context.scratch.aligned(part.shape, x.dtype)
+    context.emitter.copy(copy, part)
     return copy
 
 
@@ -113,7 +105,7 @@ def conv_operand(
         n, c, h, w = out.tensor.shape
         return x.tensor, window_of(*merged_views(conv, out.start, Ncdhw(n, c, 1, h, w), chip.lanes))
     place = sliding(x, out, *conv_axes(conv, chip.lanes))
-    return covered(context.emitter, x.tensor, place, context.scratch), place.window
+    return covered(context, x.tensor, *place), place[0]
 
 
 def group_pieces(channels: int, images: int, lanes: int) -> list[Piece]:

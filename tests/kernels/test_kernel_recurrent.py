@@ -15,8 +15,7 @@ from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.backend.kernels.recurrent import choose
 from xdsl_tpu.backend.kernels.recurrent_cells import SHORT, lstm
-from xdsl_tpu.backend.kernels.recurrent_layer import Layer
-from xdsl_tpu.backend.kernels.recurrent_plan import Plan, Sizes
+from xdsl_tpu.backend.kernels.recurrent_plan import Layer, Plan, Sizes
 from xdsl_tpu.backend.kernels.recurrent_rows import pays
 from xdsl_tpu.backend.kernels.support import DdrValue
 from xdsl_tpu.backend.needs import needs_of
