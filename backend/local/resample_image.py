@@ -10,6 +10,7 @@ makes these.
 from collections.abc import Hashable
 from dataclasses import replace
 from math import inf, prod
+from typing import NamedTuple
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
@@ -157,110 +158,91 @@ def _along(
     """New rows (axis 2) or columns (3) of an image."""
     blending = None
     if blend.shares is not None:
-        blending = (
-            blend.shares,
-            _differences(emitter, x, axis, scratch),
-            scratch.aligned(out.shape, out.dtype),
-        )
-    for run, dims in _runs(emitter.chip, axis, out, x, blend.first, blending):
-        _emit(emitter, axis, run, dims, out, x, blending)
+        differences = _differences(emitter, x, axis, scratch)
+        blending = blend.shares, differences, scratch.aligned(out.shape, out.dtype)
+    work = _Work(axis, out, x, blending)
+    for run, dims in work.runs(emitter.chip, blend.first):
+        work.emit(emitter, run, dims)
 
 
-def _emit(
-    emitter: Emitter,
-    axis: int,
-    run: Run,
-    dims: Dims,
-    out: LocalTensor,
-    x: LocalTensor,
-    blending: Blending | None,
-) -> None:
-    sizes = dict(zip("nchw", (1, *out.shape[1:]), strict=True))
-    sizes |= {"group": run.count, "within": run.length}
-    n, c, h, w = (sizes[dim] for dim in dims)
+class _Work(NamedTuple):
+    """What is made along an axis of what."""
 
-    def seen(tensor: LocalTensor, place: int, by: int, within: int) -> LocalTensor:
-        """From a place on, so many elements of the axis from group to group, and within one."""
-        steps = dict(zip("nchw", tensor.strides, strict=True))
-        steps |= {"group": by * tensor.strides[axis], "within": within * tensor.strides[axis]}
-        by_n, by_c, by_h, by_w = (steps[dim] for dim in dims)
-        address = tensor.at(h=place) if axis == 2 else tensor.at(w=place)
-        return strided(address, (n, c, h, w), (by_n, by_c, by_h, by_w), tensor.dtype)
+    axis: int
+    out: LocalTensor
+    x: LocalTensor
+    blending: Blending | None
 
-    made, read = seen(out, run.start, run.by, 1), seen(x, run.first, run.step, 0)
-    if blending is None:
-        emitter.copy(made, read)
-        return
-    shares, differences, room = blending
-    along: Shape4 = (0, 0, 1, 0) if axis == 2 else (0, 0, 0, 1)
-    shares = strided(shares.address, (1, 1, *out.shape[2:]), along, shares.dtype)
-    share = seen(shares, run.start, run.by, 1)
-    part = strided(room.address, made.shape, (h * w, room.strides[1], w, 1), room.dtype)
-    emitter.arith(Arith.MUL, part, seen(differences, run.first, run.step, 0), share)
-    emitter.arith(Arith.ADD, made, part, read)
+    def emit(self, emitter: Emitter, run: Run, dims: Dims) -> None:
+        """The commands of a run."""
+        axis, out, x, blending = self
+        sizes = dict(zip("nchw", (1, *out.shape[1:]), strict=True))
+        sizes |= {"group": run.count, "within": run.length}
+        n, c, h, w = (sizes[dim] for dim in dims)
 
+        def seen(tensor: LocalTensor, place: int, by: int, within: int) -> LocalTensor:
+            """From a place on, so many elements of the axis from group to group, and within one."""
+            steps = dict(zip("nchw", tensor.strides, strict=True))
+            steps |= {"group": by * tensor.strides[axis], "within": within * tensor.strides[axis]}
+            by_n, by_c, by_h, by_w = (steps[dim] for dim in dims)
+            address = tensor.at(h=place) if axis == 2 else tensor.at(w=place)
+            return strided(address, (n, c, h, w), (by_n, by_c, by_h, by_w), tensor.dtype)
 
-def _runs(
-    chip: Chip,
-    axis: int,
-    out: LocalTensor,
-    x: LocalTensor,
-    first: tuple[int, ...],
-    blending: Blending | None,
-) -> list[tuple[Run, Dims]]:
-    """The runs, and the dimensions of their commands, that take the fewest cycles."""
-    key = chip, axis, first, out.shape, out.strides, out.dtype, x.strides, blending is None
-    if key not in _found:
+        made, read = seen(out, run.start, run.by, 1), seen(x, run.first, run.step, 0)
+        if blending is None:
+            emitter.copy(made, read)
+            return
+        shares, differences, room = blending
+        along: Shape4 = (0, 0, 1, 0) if axis == 2 else (0, 0, 0, 1)
+        shares = strided(shares.address, (1, 1, *out.shape[2:]), along, shares.dtype)
+        share = seen(shares, run.start, run.by, 1)
+        part = strided(room.address, made.shape, (h * w, room.strides[1], w, 1), room.dtype)
+        emitter.arith(Arith.MUL, part, seen(differences, run.first, run.step, 0), share)
+        emitter.arith(Arith.ADD, made, part, read)
 
-        def price(run: Run, dims: Dims) -> int:
-            return _price(chip, axis, run, dims, out, x, blending)
+    def runs(self, chip: Chip, first: tuple[int, ...]) -> list[tuple[Run, Dims]]:
+        """The runs, and the dimensions of their commands, that take the fewest cycles."""
+        axis, out, x, blending = self
+        key = chip, axis, first, out.shape, out.strides, out.dtype, x.strides, blending is None
+        if key not in _found:
+            apart = range(2, min(_FARTHEST, len(first)) + 1)
+            best: tuple[float, list[tuple[Run, Dims]]] = inf, []
+            for runs in (runs_of(first), *(progressions_of(first, by) for by in apart)):
+                total, found = 0.0, list[tuple[Run, Dims]]()
+                for run in runs:
+                    usable = (d for d in _COMMANDS[axis] if run.length == 1 or "within" in d)
+                    cycles, dims = min((self.price(chip, run, dims), dims) for dims in usable)
+                    total += cycles
+                    if total > best[0]:
+                        break
+                    found.append((run, dims))
+                else:
+                    best = min(best, (total, found), key=lambda way: (way[0], len(way[1])))
+            _found[key] = best[1]
+        return _found[key]
 
-        apart = range(2, min(_FARTHEST, len(first)) + 1)
-        best: tuple[float, list[tuple[Run, Dims]]] = inf, []
-        for runs in (runs_of(first), *(progressions_of(first, by) for by in apart)):
-            total, found = 0.0, list[tuple[Run, Dims]]()
-            for run in runs:
-                usable = (d for d in _COMMANDS[axis] if run.length == 1 or "within" in d)
-                cycles, dims = min((price(run, dims), dims) for dims in usable)
-                total += cycles
-                if total > best[0]:
-                    break
-                found.append((run, dims))
-            else:
-                best = min(best, (total, found), key=lambda way: (way[0], len(way[1])))
-        _found[key] = best[1]
-    return _found[key]
-
-
-def _price(
-    chip: Chip,
-    axis: int,
-    run: Run,
-    dims: Dims,
-    out: LocalTensor,
-    x: LocalTensor,
-    blending: Blending | None,
-) -> int:
-    """Cycles of a run's commands. They take as long for each number of their first dimension, which
-    need not be near each other: so images of all heights have their columns priced once, and groups
-    of rows wherever they are."""
-    _, c, h, w = out.shape
-    if dims[0] == "group":
-        one = run.length, out.strides[2:], x.strides[2:], c, w
-        times, run = run.count, Run(run.start, run.first, 1, run.length, run.length, 0)
-    else:
-        one = run.count, run.length, run.by, run.step, out.strides[3], x.strides[3], c, w
-        times = h
-        if dims[0] != "h":
-            one, times = (one, h, out.strides[2], x.strides[2]), 1
+    def price(self, chip: Chip, run: Run, dims: Dims) -> int:
+        """Cycles of a run's commands. They take as long for each number of their first dimension,
+        which need not be near each other: so images of all heights have their columns priced once,
+        and groups of rows wherever they are."""
+        axis, out, x, blending = self
+        _, c, h, w = out.shape
+        if dims[0] == "group":
+            one = run.length, out.strides[2:], x.strides[2:], c, w
+            times, run = run.count, Run(run.start, run.first, 1, run.length, run.length, 0)
         else:
-            out = replace(out, shape=(1, c, 1, w))
-    key = chip, axis, dims, out.dtype, blending is None, one
-    if key not in _prices:
-        emitter = DryEmitter(chip)
-        _emit(emitter, axis, run, dims, out, x, blending)
-        _prices[key] = emitter.tiu_cycles
-    return times * _prices[key]
+            one = run.count, run.length, run.by, run.step, out.strides[3], x.strides[3], c, w
+            times = h
+            if dims[0] != "h":
+                one, times = (one, h, out.strides[2], x.strides[2]), 1
+            else:
+                out = replace(out, shape=(1, c, 1, w))
+        key = chip, axis, dims, out.dtype, blending is None, one
+        if key not in _prices:
+            emitter = DryEmitter(chip)
+            self._replace(out=out).emit(emitter, run, dims)
+            _prices[key] = emitter.tiu_cycles
+        return times * _prices[key]
 
 
 def _differences(emitter: Emitter, x: LocalTensor, axis: int, scratch: LocalMemory) -> LocalTensor:
