@@ -7,7 +7,7 @@ multiplied and stored at the same time, in pieces, and every piece of the result
 from dataclasses import dataclass
 
 from xdsl_tpu.backend.emitter import Arith
-from xdsl_tpu.backend.kernels.packed_stream import FEW_TILES, Cut, PackedStream
+from xdsl_tpu.backend.kernels.packed_stream import Cut, PackedStream, rings_of
 from xdsl_tpu.backend.kernels.packed_weight import PackedWeight, unpack_bytes
 from xdsl_tpu.backend.kernels.support import (
     KernelContext,
@@ -103,11 +103,8 @@ class _Layer:
         self._bias = memory.take(0 if problem.bias is None else weight.outputs * wide.bytes)
         self._by_round = align(weight.depth * self._kind.bytes, chip.eu_bytes)
         self._matrix = memory.take(weight.rounds * self._by_round)
-        first, factors = memory.next, 3 * how.factor_bytes(chip, weight)
-        memory.take(FEW_TILES * how.tile_bytes(chip, weight.row_bytes))
-        memory.take(factors)
-        self._factors = context.top_ring(factors)
-        self._tiles = context.ring(first, self._factors.start)
+        tile, factors = how.tile_bytes(chip, weight.row_bytes), how.factor_bytes(chip, weight)
+        self._tiles, self._factors = rings_of(context, memory, tile, factors)
 
     def run(self) -> None:
         """Emit all: the matrix, then rows."""

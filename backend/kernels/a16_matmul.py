@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith
 from xdsl_tpu.backend.kernels.a16_held import Problem, multiply_held
-from xdsl_tpu.backend.kernels.packed_stream import FEW_TILES, Cut, PackedStream
+from xdsl_tpu.backend.kernels.packed_stream import Cut, PackedStream, rings_of
 from xdsl_tpu.backend.kernels.packed_weight import packed_weight, unpack_bytes
 from xdsl_tpu.backend.kernels.shares import parts_of, take
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, first_that_fits, where
@@ -151,13 +151,11 @@ class _Layer(ABC):
         places = [memory.aligned(shape, kind).address for _ in range(count)]
         self._out, self._residual = places[:2], places[-2:]
         self._raw = places[2 if problem.sums else 0]
-        first, how = memory.next, self.plan.cut
+        how = self.plan.cut
         bias = 0 if problem.bias is None else self._together() * kind.bytes
-        factors = 3 * max(how.factor_bytes(chip, problem.weight), align(bias, chip.eu_bytes))
-        memory.take(FEW_TILES * how.tile_bytes(chip, problem.weight.row_bytes))
-        memory.take(factors)
-        self._factors = self._context.top_ring(factors)
-        self._tiles = self._context.ring(first, self._factors.start)
+        factors = max(how.factor_bytes(chip, problem.weight), align(bias, chip.eu_bytes))
+        tile = how.tile_bytes(chip, problem.weight.row_bytes)
+        self._tiles, self._factors = rings_of(self._context, memory, tile, factors)
 
     def _together(self) -> int:
         """Outputs whose results, scales and zero points come together."""

@@ -24,6 +24,9 @@ from xdsl_tpu.dialects.errors import NoKernel
 Step = Callable[[Emitter, LocalTensor, LocalTensor], None]
 """(emitter, out, in): one instruction of a chain."""
 
+StepWith = Callable[[Operand, bool], Step]
+"""That on an operand, too, which comes first or second."""
+
 
 def arith_step(kind: Arith, operand: Operand, swap: bool = False) -> Step:
     """out = in (op) operand, or operand (op) in."""
@@ -34,8 +37,12 @@ def arith_step(kind: Arith, operand: Operand, swap: bool = False) -> Step:
     return step
 
 
-def _divide(operand: Operand, swap: bool = False) -> Step:
-    """out = in / operand, or operand / in."""
+def _with(kind: Arith) -> StepWith:
+    return partial(arith_step, kind)
+
+
+def _divide(operand: Operand, swap: bool) -> Step:
+    """out = in / operand, or operand / in, in f32: Newton's reciprocal square root, 3 steps."""
 
     def step(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
         emitter.div(out, *((operand, x) if swap else (x, operand)))
@@ -109,13 +116,13 @@ def _is_reverse(op: Operation) -> bool:
     return flag is not None and bool(flag.value.data)
 
 
-def _constant(kind: Arith, op: Operation, types: Types) -> ElementWise:
+def _constant(step: StepWith, op: Operation, types: Types) -> ElementWise:
     """tpu.AddConst, SubConst, MulConst, MaxConst, MinConst."""
     assert isinstance(
         op, tpu.AddConstOp | tpu.SubConstOp | tpu.MulConstOp | tpu.MaxConstOp | tpu.MinConstOp
     )
-    step = arith_step(kind, op.const_val.value.data, _is_reverse(op))
-    return chain([step, *fused_relu(op)], types)
+    steps = [step(op.const_val.value.data, _is_reverse(op)), *fused_relu(op)]
+    return chain(steps, types)
 
 
 def _relu(op: Operation, types: Types) -> ElementWise:
@@ -160,15 +167,15 @@ def _p_relu(op: Operation, types: Types) -> ElementWise:
     return ElementWise(compute, (Scratch(types.out), Scratch(types.out)))
 
 
-def _several(kind: Arith, op: Operation, types: Types) -> ElementWise:
-    """tpu.Add, Sub, Mul, Max, Min of any number of broadcasting operands."""
+def _several(step: StepWith, op: Operation, types: Types) -> ElementWise:
+    """tpu.Add, Sub, Mul, Div, Max, Min of any number of broadcasting operands."""
     tail = fused_relu(op)
     if any(c != 1 for c in _coefficients(op)):
         raise NoKernel(f"{where(op)}: coefficients other than 1 have no kernel; multiply before it")
     swap = _is_reverse(op)
 
     def compute(emitter: Emitter, work: Work) -> None:
-        steps = [arith_step(kind, operand, swap) for operand in work.operands[1:]]
+        steps = [step(operand, swap) for operand in work.operands[1:]]
         run_chain(emitter, [*steps, *tail], work, work.operands[0])
 
     several = len(types.operands) > 2 or bool(tail)
@@ -191,18 +198,6 @@ def _scale(op: Operation, types: Types) -> ElementWise:
         run_chain(emitter, [*steps, *tail], work, x)
 
     return ElementWise(compute, (Scratch(types.out),))
-
-
-def _div(op: Operation, types: Types) -> ElementWise:
-    """tpu.Div in f32: Newton's reciprocal square root, 3 steps."""
-    assert isinstance(op, tpu.DivOp)
-    tail = fused_relu(op)
-
-    def compute(emitter: Emitter, work: Work) -> None:
-        a, b = reversed(work.operands) if _is_reverse(op) else work.operands
-        run_chain(emitter, [_divide(b), *tail], work, a)
-
-    return ElementWise(compute, (Scratch(types.out),) if tail else ())
 
 
 def _reciprocal(op: Operation, types: Types) -> ElementWise:
@@ -250,24 +245,24 @@ def _cast(op: Operation, types: Types) -> ElementWise:
 DESCRIPTIONS: dict[type[Operation], Describe] = {
     **selection.DESCRIPTIONS,
     tpu.ActiveOp: activation.describe,
-    tpu.AddOp: partial(_several, Arith.ADD),
-    tpu.AddConstOp: partial(_constant, Arith.ADD),
+    tpu.AddOp: partial(_several, _with(Arith.ADD)),
+    tpu.AddConstOp: partial(_constant, _with(Arith.ADD)),
     tpu.CastOp: _cast,
     tpu.ClipOp: _clip,
-    tpu.DivOp: _div,
+    tpu.DivOp: partial(_several, _divide),
     tpu.LeakyReluOp: _leaky_relu,
-    tpu.MaxOp: partial(_several, Arith.MAX),
-    tpu.MaxConstOp: partial(_constant, Arith.MAX),
-    tpu.MinOp: partial(_several, Arith.MIN),
-    tpu.MinConstOp: partial(_constant, Arith.MIN),
+    tpu.MaxOp: partial(_several, _with(Arith.MAX)),
+    tpu.MaxConstOp: partial(_constant, _with(Arith.MAX)),
+    tpu.MinOp: partial(_several, _with(Arith.MIN)),
+    tpu.MinConstOp: partial(_constant, _with(Arith.MIN)),
     tpu.PReluOp: _p_relu,
-    tpu.MulOp: partial(_several, Arith.MUL),
-    tpu.MulConstOp: partial(_constant, Arith.MUL),
+    tpu.MulOp: partial(_several, _with(Arith.MUL)),
+    tpu.MulConstOp: partial(_constant, _with(Arith.MUL)),
     tpu.ReciprocalOp: _reciprocal,
     tpu.ReluOp: _relu,
     tpu.ScaleOp: _scale,
-    tpu.SubOp: partial(_several, Arith.SUB),
-    tpu.SubConstOp: partial(_constant, Arith.SUB),
+    tpu.SubOp: partial(_several, _with(Arith.SUB)),
+    tpu.SubConstOp: partial(_constant, _with(Arith.SUB)),
 }
 """How ops are computed element by element, of one or several tensors."""
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.emitter import Arith
 from xdsl_tpu.backend.kernels.mapping import TABLE_BYTES, write_table
 from xdsl_tpu.backend.kernels.mlp_plan import Linear, Plan, Problem, describe, plans
-from xdsl_tpu.backend.kernels.packed_stream import FEW_TILES, Cut, PackedStream
+from xdsl_tpu.backend.kernels.packed_stream import Cut, PackedStream, rings_of
 from xdsl_tpu.backend.kernels.packed_weight import unpack_bytes
 from xdsl_tpu.backend.kernels.product import bias_columns
 from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, first_that_fits, where
@@ -83,13 +83,9 @@ class _Layer:
         self._biases = {
             id(linear): self._bias(linear, memory) for linear in (*problem.first, problem.down)
         }
-        first = memory.next
-        factors = 3 * max(how.factor_bytes(self.chip, weight) for weight, how in pairs)
+        factors = max(how.factor_bytes(self.chip, weight) for weight, how in pairs)
         tile = max(how.tile_bytes(self.chip, weight.row_bytes) for weight, how in pairs)
-        memory.take(FEW_TILES * tile)
-        memory.take(factors)
-        self._factors = context.top_ring(factors)
-        self._tiles = context.ring(first, self._factors.start)
+        self._tiles, self._factors = rings_of(context, memory, tile, factors)
         self._stores = 0
 
     def _bias(self, linear: Linear, memory: LocalMemory) -> LocalTensor | None:

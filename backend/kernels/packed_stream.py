@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.packed_weight import Factors, PackedWeight, unpack
-from xdsl_tpu.backend.kernels.support import Ring
+from xdsl_tpu.backend.kernels.support import KernelContext, LocalMemory, Ring
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.kernels.transfer import fetch
 from xdsl_tpu.backend.tensor import LocalTensor, align, aligned, aligned_bytes, ceil_div
@@ -41,6 +41,18 @@ class Cut:
     def tile_bytes(self, chip: Chip, row_bytes: int) -> int:
         """Bytes of a lane of a tile as it is in DDR, from those of a row."""
         return align(row_bytes, chip.eu_bytes) * self.rounds
+
+
+def rings_of(
+    context: KernelContext, memory: LocalMemory, tile: int, factors: int
+) -> tuple[Ring, Ring]:
+    """All the memory that is left for tiles of so many bytes of a lane, but for the end of it: that
+    is for scales and zero points, of which so many bytes come together."""
+    first = memory.next
+    memory.take(FEW_TILES * tile)
+    memory.take(3 * factors)
+    top = context.top_ring(3 * factors)
+    return context.ring(first, top.start), top
 
 
 class PackedStream:

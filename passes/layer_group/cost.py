@@ -4,7 +4,7 @@ Kernels, Loads and Stores are priced by generating their commands (see `prices`)
 they overlap.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import cast
@@ -63,15 +63,22 @@ class _OpCost:
 
     def step(self, start: int) -> Step:
         """What it takes in groups that begin with op `start`."""
-        tiu, loads, weights = self.tiu, 0.0, 0.0
-        for since, is_weight_, price in self.operands:
-            if start > since:
-                tiu += price.tiu
-                if is_weight_:
-                    weights += price.gdma
-                else:
-                    loads += price.gdma
-        return Step(tiu, loads, weights, self.local_bytes, self.parts)
+        moved = ((held, price) for since, held, price in self.operands if start > since)
+        return _step(self.tiu, moved, self.local_bytes, self.parts)
+
+
+def _step(
+    tiu: float, moved: Iterable[tuple[bool, Moved]], local_bytes: int, parts: int = 1
+) -> Step:
+    """What an op takes with Loads of weights and of others."""
+    loads = weights = 0.0
+    for is_weight_, price in moved:
+        tiu += price.tiu
+        if is_weight_:
+            weights += price.gdma
+        else:
+            loads += price.gdma
+    return Step(tiu, loads, weights, local_bytes, parts)
 
 
 class CostTable:
@@ -197,7 +204,7 @@ class CostTable:
         """What the Store of a whole value takes."""
         key = value, kind
         if key not in self._stored:
-            self._stored[key] = self.store(value, self.whole[kind])
+            self._stored[key] = self.prices.store(value, self.whole[kind])
         return self._stored[key]
 
     def shared(self, cut: Cut) -> list[Cost] | None:
@@ -217,20 +224,15 @@ class CostTable:
             tiu = self.kernel(self.position[op], part, end)
             if tiu is None:
                 return None
-            loads = weights = 0.0
+            moved: list[tuple[bool, Moved]] = []
             for place, value in enumerate(op.operands):
-                if value not in waiting:
-                    continue
-                waiting.remove(value)
-                held = is_weight(value) and slicing.of[value].hold
-                price = self.load(op, place, part, (start, end), held)
-                tiu += price.tiu
-                if is_weight(value):
-                    weights += price.gdma
-                else:
-                    loads += price.gdma
-            steps.append(Step(tiu, loads, weights, op_bytes(op, part.sizes, self.chip)))
-        return Cost(tuple(steps), sum(self.store(value, part) for value in slicing.stored))
+                if value in waiting:
+                    waiting.remove(value)
+                    hold, held = slicing.of[value].hold, is_weight(value)
+                    price = self.load(op, place, part, (start, end), held and hold)
+                    moved.append((held, price))
+            steps.append(_step(tiu, moved, op_bytes(op, part.sizes, self.chip)))
+        return Cost(tuple(steps), sum(self.prices.store(value, part) for value in slicing.stored))
 
     def sliced(self, cut: Cut) -> SlicedCost | None:
         """The cost of a group of several slices, of the core that takes longest; None when a
@@ -311,7 +313,7 @@ class CostTable:
         """What the Store of a value takes for each slice."""
         key = ("store", value, cut.kind, cut.secs, cut.slicing.of[value])
         if key not in self._sliced:
-            self._sliced[key] = [self.store(value, part) for part in parts]
+            self._sliced[key] = [self.prices.store(value, part) for part in parts]
         return cast(Sequence[float], self._sliced[key])
 
     def _values(self, op: Operation) -> tuple[SSAValue, ...]:
@@ -378,10 +380,6 @@ class CostTable:
             if self.moves.in_strides(move, value):
                 return plain
         return replace(plain, gdma=plain.gdma + move.cycles)
-
-    def store(self, value: SSAValue, part: Part) -> float:
-        """GDMA cycles of a result's Store."""
-        return self.prices.store(value, part)
 
 
 def _indices(secs: Secs) -> Iterator[Index]:

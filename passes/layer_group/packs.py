@@ -11,7 +11,7 @@ own Loads; an attribute `pack` on each says where in the image it is.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
@@ -33,14 +33,6 @@ More lanes take several transfers, each to some of them.
 """
 
 
-@dataclass(frozen=True)
-class Pack:
-    """Weights in the order of their addresses, and the time step that loads them."""
-
-    weights: tuple[SSAValue, ...]
-    load: int
-
-
 def pack_weights(group: Group, chip: Chip, first: int) -> tuple[Group, int]:
     """Mark the packs of a planned group, numbered from `first`, and align their loads.
 
@@ -49,12 +41,12 @@ def pack_weights(group: Group, chip: Chip, first: int) -> tuple[Group, int]:
     steps = dict(group.plan.load_step)
     number = first
     for pack in _packs(group, chip):
-        base = group.plan.address[pack.weights[0]]
-        last = pack.weights[-1]
+        base, last = group.plan.address[pack[0]], pack[-1]
         end = group.plan.address[last] + _size(group, last, chip)
         lane_bytes = align(end - base, alignment(chip))
-        for weight in pack.weights:
-            steps[weight] = pack.load
+        load = max(group.plan.load_step[weight] for weight in pack)
+        for weight in pack:
+            steps[weight] = load
             offset = group.plan.address[weight] - base
             place = [number, offset, lane_bytes, lane_bytes * chip.lanes]
             assert isinstance(weight.owner, top.WeightOp)
@@ -63,20 +55,16 @@ def pack_weights(group: Group, chip: Chip, first: int) -> tuple[Group, int]:
     return replace(group, plan=replace(group.plan, load_step=steps)), number
 
 
-def _packs(group: Group, chip: Chip) -> Iterator[Pack]:
-    """Runs of weights that can be loaded together."""
+def _packs(group: Group, chip: Chip) -> Iterator[list[SSAValue]]:
+    """Runs of weights that can be loaded together, in the order of their addresses."""
     run: list[SSAValue] = []
     for weight in sorted(_candidates(group, chip), key=lambda w: _order(group, w)):
         if run and not _joins(group, run, weight, chip):
-            yield _pack(group, run)
+            yield run
             run = []
         run.append(weight)
     if run:
-        yield _pack(group, run)
-
-
-def _pack(group: Group, run: list[SSAValue]) -> Pack:
-    return Pack(tuple(run), max(group.plan.load_step[w] for w in run))
+        yield run
 
 
 def _order(group: Group, weight: SSAValue) -> tuple[int, int, int]:
