@@ -44,6 +44,7 @@ from xdsl_tpu.passes.lowering.notes import (
 from xdsl_tpu.passes.lowering.op_modes import float_mode, op_modes, refuse_unknown_names
 from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
 from xdsl_tpu.passes.lowering.reach import Reach, f16_reach
+from xdsl_tpu.passes.lowering.score_products import score_products
 from xdsl_tpu.passes.lowering.table import LOWERINGS
 from xdsl_tpu.passes.module_state import (
     ANY_CHIP,
@@ -120,7 +121,7 @@ class ConvertTopToTpuPass(ModulePass):
         kept = self.by_tables or self.by_need or self.asymmetric
         free = None if kept else description
         modes = [
-            op_modes(func, mode, table, weights, one.wide, wide_attention(func, description), free)
+            op_modes(func, mode, table, weights, one.wide, _in_f16(func, description, free), free)
             for func, one in zip(functions(op), reach, strict=True)
         ]
         for func, one in zip(functions(op), modes, strict=True):
@@ -220,6 +221,12 @@ class ConvertTopToTpuPass(ModulePass):
             "module.q_group_size": IntegerAttr(self.q_group_size, i64),
             "module.q_symmetric": BoolAttr.from_bool(self.q_symmetric),
         }
+
+
+def _in_f16(func: FuncOp, chip: Chip, free: Chip | None) -> set[Operation]:
+    """The ops of attentions that are faster in F16; of their products on the chip where formats
+    are `free`."""
+    return wide_attention(func, chip) | (score_products(func, free) if free else set())
 
 
 def _corrections(file: str) -> dict[str, list[float]]:
