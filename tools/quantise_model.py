@@ -17,7 +17,7 @@ from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.passes.lowering.quantize_table import quantize_table_text
 from xdsl_tpu.tools.calibrate_model import Samples, count_samples, header, observe
 from xdsl_tpu.tools.engines import Engine
-from xdsl_tpu.tools.mixing.automatic import Quantised, Wanted, quantise
+from xdsl_tpu.tools.mixing.automatic import AUTO, Quantised, Wanted, quantise
 from xdsl_tpu.tools.mixing.floats import find_float_mixture
 from xdsl_tpu.tools.mixing.journal import Journal, Subject, digest
 from xdsl_tpu.tools.mixing.mixture import Mixture
@@ -57,7 +57,7 @@ def quantise_model(
         return observe(module, engine, samples, limit)[0]
 
     def tables(method: str, percentile: float) -> CalibrationTable:
-        return observed().table(method, percentile)
+        return observed().table(method, percentile, roomy=wanted.method == AUTO)
 
     known = [inputs for _, inputs in samples.samples(min(VERIFIED, count))]
     judged, others = known[:EVALUATED], known[EVALUATED:]

@@ -20,10 +20,23 @@ BINS = 2048
 LEAST = 1e-5
 """The smallest threshold: that of tensors that are always zero."""
 
+FEWEST, ENOUGH = 16, 4096
+"""Numbers of a tensor: of fewer nothing can be said, so many show how far it reaches."""
+
+
+def headroom(count: int) -> float:
+    """How much farther `ENOUGH` numbers of a tensor are expected to reach than `count` of them.
+
+    The largest of n numbers of a bell curve is about sqrt(2 ln n) times its width: a dozen logits
+    of eight samples leave it to the next input to be a third larger than any of them.
+    """
+    return math.sqrt(math.log(ENOUGH) / math.log(min(max(count, FEWEST), ENOUGH)))
+
 
 @dataclass
 class Extremes:
-    """The smallest and largest number seen of every tensor, in the order they came in.
+    """The smallest and largest number seen of every tensor, in the order they came in, and how many
+    numbers that were.
 
     In tensors of `bounded` an infinity is a number as good as the largest f16: those that only
     functions read which have no use for large ones, as a Softmax does scores with a mask.
@@ -32,6 +45,7 @@ class Extremes:
     bounded: Set[str] = frozenset()
     low: dict[str, float] = field(default_factory=dict[str, float])
     high: dict[str, float] = field(default_factory=dict[str, float])
+    count: dict[str, int] = field(default_factory=dict[str, int])
 
     def add(self, name: str, values: Array) -> None:
         """Take one tensor of one sample; TpuError when a number is infinite or none at all."""
@@ -46,10 +60,15 @@ class Extremes:
             )
         self.low[name] = min(low, self.low.get(name, low))
         self.high[name] = max(high, self.high.get(name, high))
+        self.count[name] = values.size + self.count.get(name, 0)
 
     def magnitude(self, name: str) -> float:
         """The largest magnitude seen."""
         return max(abs(self.low[name]), abs(self.high[name]))
+
+    def headroom(self, name: str) -> float:
+        """How much farther a tensor may reach than was seen; no farther where it is bounded."""
+        return 1.0 if name in self.bounded else headroom(self.count[name])
 
 
 @dataclass
@@ -95,10 +114,13 @@ class Observation:
         run(extremes.add)
         return cls(run, extremes)
 
-    def table(self, method: str, percentile: float = 99.99) -> CalibrationTable:
+    def table(
+        self, method: str, percentile: float = 99.99, roomy: bool = False
+    ) -> CalibrationTable:
         """The thresholds of a method; the first other than `max` runs the network once more.
 
-        `percentile` is the part of the numbers, in percent, that method percentile keeps.
+        `percentile` is the part of the numbers, in percent, that method percentile keeps. `roomy`
+        leaves tensors of which few numbers were seen the `headroom` that these ask for.
         """
         names, magnitude = self.extremes.low, self.extremes.magnitude
         if method == "max":
@@ -109,6 +131,10 @@ class Observation:
                 self.run(self.histograms.add)
             seen, choose = self.histograms, METHODS[method]
             thresholds = {name: choose(seen.of(name), percentile) for name in names}
+        if roomy:
+            thresholds = {
+                name: value * self.extremes.headroom(name) for name, value in thresholds.items()
+            }
         return CalibrationTable(
             {name: _entry(self.extremes, name, value) for name, value in thresholds.items()}
         )

@@ -59,8 +59,8 @@ def op_modes(
     positions that ends in an angle or an integer runs in F32 in every mode (`exact`).
     `module.high_precision` keeps means and Softmax in F32. What F16 is too narrow for because of
     its constants (`wide`, from `reach`) runs in F32 instead. Attentions that are faster in F16
-    (`attention`, from `attention_parts`) run in it, and so does what else is (`faster_in_floats`)
-    on `chip`, where one is given.
+    (`attention`, from `attention_parts` and `score_products`) run in it, and so does what else is
+    (`faster_in_floats`) on `chip`, where one is given.
     """
     precise = _high_precision(func)
     modes: dict[Operation, str] = {}

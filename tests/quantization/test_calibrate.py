@@ -71,6 +71,24 @@ def test_clipping_methods_drop_a_lone_outlier_and_keep_the_rest(method: str) -> 
     assert one.max == 100.0
 
 
+def test_few_numbers_leave_room_for_larger_ones_where_it_is_asked_for() -> None:
+    many = np.random.default_rng(2).standard_normal(4096).astype(np.float32)
+    few = many[:96]
+
+    def run(show: Callable[[str, Array], None]) -> None:
+        for name, values in (("many", many), ("few", few), ("scores", few), ("one", few[:1])):
+            show(name, values)
+
+    seen = Observation.of(run, frozenset({"scores"}))
+    plain, roomy = (seen.table("max", roomy=one).thresholds for one in (False, True))
+    assert plain["few"].threshold == np.abs(few).max() < np.abs(many).max()
+    assert plain["few"].threshold * 1.3 < roomy["few"].threshold < 1.4 * plain["few"].threshold
+    assert roomy["few"].max == plain["few"].max
+    for name in ("many", "scores"):
+        assert roomy[name] == plain[name]
+    assert roomy["one"].threshold < 2 * plain["one"].threshold
+
+
 @pytest.mark.parametrize("method", ["percentile", "mse"])
 def test_uniform_numbers_are_not_clipped(method: str) -> None:
     values = np.linspace(-1, 1, 100_001, dtype=np.float32)
