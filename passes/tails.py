@@ -28,7 +28,6 @@ from xdsl_tpu.passes.bands import (
 from xdsl_tpu.passes.graph import none_before, tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import why_not_local
 from xdsl_tpu.passes.layer_group.prices import Part
-from xdsl_tpu.passes.layer_group.values import GroupType
 from xdsl_tpu.passes.layer_group.window import WindowCosts
 from xdsl_tpu.passes.tensors import required_name, shape_of
 
@@ -254,7 +253,7 @@ class CutTail:
 
     def hidden(self, costs: WindowCosts) -> float:
         """Cycles of the stores of bands while the next ones are computed."""
-        whole = Part(GroupType.NORMAL, costs.chip.lanes)
+        whole = Part(costs.chip.lanes)
         stores = [costs.prices.store(part, whole) for part in self.parts]
         computed = costs.computed(self.computing) / self.tail.rows
         done = stored = 0.0

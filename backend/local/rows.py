@@ -40,8 +40,8 @@ def lines(x: LocalValue, size: int, inner: int, eu: int) -> Lines:
     if x.depth == x.full.d == 1 and (h, w) == (x.full.h, x.full.w):
         if size * inner == h * w:
             return Lines(plan_reduction(size, inner, eu), (size, inner))
-        if size == w and inner == 1:
-            return Lines(plan_rows(size, h, eu), (h, w))
+        if inner == 1 and h * w % size == 0:
+            return Lines(plan_rows(size, h * w // size, eu), (h * w // size, size))
     elif size == h == x.full.h and inner == x.full.w and x.depth == x.full.d == 1:
         return Lines(plan_reduction(size, w, eu), (h, w))
     elif size == w == x.full.w and inner == 1 and x.depth == 1:

@@ -79,14 +79,6 @@ class LocalGen(Operation):
         """
         return self.WHY_GLOBAL
 
-    def type_problem(self, kind: GroupType) -> str | None:
-        """Why a group with the op cannot be of a type, in words; None when it can."""
-        return None
-
-    def is_deep(self) -> bool:
-        """Whether a group with the op has a depth of its own, that is type THREE_D."""
-        return False
-
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         """Whether the result may be made in several parts along the axis."""
         return True

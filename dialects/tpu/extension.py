@@ -88,9 +88,6 @@ class RearrangeOp(Moves, LocalOp):
         way = lane_way(movement.parts[0].map, *map(rows_of, shapes)) if is_whole else None
         return "elements leave their lanes in no way that has a kernel" if way is None else None
 
-    def type_problem(self, kind: GroupType) -> str | None:
-        return None if kind is GroupType.NORMAL else "elements leave their lanes"
-
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return False
 

@@ -136,12 +136,6 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
             return f"{dims(left)} by {dims(right)} has only dimension 1 different"
         return None
 
-    def type_problem(self, kind: GroupType) -> str | None:
-        left, right = self.shape_of(self.input), self.shape_of(self.right)
-        if len(left) in (4, 5) and len(right) == 2:
-            return f"rows of {dims(left)} in several dimensions are no rows over the lanes"
-        return None
-
     def lane_weights(self) -> tuple[int, ...]:
         return (1,)
 

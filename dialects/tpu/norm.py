@@ -65,9 +65,6 @@ class LayerNormOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
         axis = self._first_axis()
         return None if 0 < axis <= 4 else f"it is over axis {axis}; only axes 1 to 4 are local"
 
-    def is_deep(self) -> bool:
-        return len(self.shape_of(self.input)) == 5
-
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return splits_before(axis, kind, self._first_axis())
 

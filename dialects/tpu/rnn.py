@@ -96,11 +96,6 @@ class LinearScanOp(AlikeEverywhere, TakesMargins, ShapeInference, LocalOp):
             return None
         return f"its steps along axis {axis} of {dims(shape)} are not those of n, h or w"
 
-    def type_problem(self, kind: GroupType) -> str | None:
-        shape = known_shape(self.output.type) or ()
-        deep = kind is GroupType.THREE_D and len(shape) > 4
-        return f"{dims(shape)} has a depth of its own" if deep else None
-
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis_number(axis, kind) != self.axis.value.data
 

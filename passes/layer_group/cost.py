@@ -28,7 +28,6 @@ from xdsl_tpu.passes.layer_group.clock import (
     Transfers,
     sliced_cost,
 )
-from xdsl_tpu.passes.layer_group.group_type import RangeTypes
 from xdsl_tpu.passes.layer_group.lmem_size import (
     alignment,
     cycles_to_fill,
@@ -43,7 +42,7 @@ from xdsl_tpu.passes.layer_group.neighbours import Neighbours
 from xdsl_tpu.passes.layer_group.packs import may_pack
 from xdsl_tpu.passes.layer_group.prices import Index, Part, Prices
 from xdsl_tpu.passes.layer_group.slicing import Slicing
-from xdsl_tpu.passes.layer_group.values import GroupType, Secs
+from xdsl_tpu.passes.layer_group.values import Secs
 from xdsl_tpu.passes.tensors import is_weight
 
 NEVER = 10**12
@@ -53,7 +52,7 @@ what remains is refused when commands are generated."""
 
 @record(frozen=True, slots=True)
 class _OpCost:
-    """One op in straight groups of one type. Operands: groups that begin behind an op load them; is
+    """One op in straight groups. Operands: groups that begin behind an op load them; is
     it a weight; what the Load takes."""
 
     tiu: float
@@ -91,14 +90,13 @@ class CostTable:
         self, ops: Sequence[Operation], is_global: Sequence[bool], chip: Chip, prices: Prices
     ) -> None:
         self.ops, self.chip, self.prices = ops, chip, prices
-        self.types = RangeTypes(ops)
         self.position = {op: index for index, op in enumerate(ops)}
         self.moves = find_moves(ops, is_global, prices)
         self.ring_low, self.next_low = [0] * len(ops), [0] * len(ops)
-        self.whole = {kind: Part(kind, chip.lanes) for kind in GroupType}
+        self.whole = Part(chip.lanes)
         self._steps: dict[Hashable, _OpCost | None] = {}
         self._marks: dict[int, list[int]] = {}
-        self._stored: dict[tuple[SSAValue, GroupType], float] = {}
+        self._stored: dict[SSAValue, float] = {}
         self._sliced: dict[Hashable, object] = {}
         self._values_of: dict[Operation, tuple[SSAValue, ...]] = {}
         count = len(ops)
@@ -157,11 +155,10 @@ class CostTable:
     def cost(self, start: int, end: int) -> Cost | None:
         """What ops[start:end] take as one straight group; None when a kernel cannot work on the
         whole."""
-        kind = self.types.of(start, end)
-        steps = [self._step(index, start, end, kind) for index in range(start, end)]
+        steps = [self._step(index, start, end) for index in range(start, end)]
         found = tuple(step for step in steps if step is not None)
         made = (value for op in self.ops[start:end] for value in op.results if not is_none(value))
-        stores = sum(self.stored(value, kind) for value in made if self.last_use[value] >= end)
+        stores = sum(self.stored(value) for value in made if self.last_use[value] >= end)
         return Cost(found, stores) if len(found) == len(steps) else None
 
     def passage(self, start: int, cost: Cost) -> Passage:
@@ -172,7 +169,7 @@ class CostTable:
         return course.stored(cost.stores, self.next_ahead(start + len(cost.steps) - 1))
 
     def steps(
-        self, index: int, first: int, last: int, end: int, kind: GroupType
+        self, index: int, first: int, last: int, end: int
     ) -> Iterator[tuple[int, int, Step | None]]:
         """What an op takes in groups ops[start:end]: for start from a number up to another, from
         `first` to `last`. Most that begin far before it take the same."""
@@ -180,7 +177,7 @@ class CostTable:
             self._marks[index] = sorted(self._breaks(index))
         marks = [first, *(mark for mark in self._marks[index] if first < mark < last), last]
         for low, high in pairwise(marks):
-            yield low, high, self._step(index, low, end, kind)
+            yield low, high, self._step(index, low, end)
 
     def _breaks(self, index: int) -> set[int]:
         """The beginnings of groups from which on an op takes something else than from before."""
@@ -192,20 +189,19 @@ class CostTable:
                 found.add(move.first + 1)
         return found
 
-    def _step(self, index: int, start: int, end: int, kind: GroupType) -> Step | None:
+    def _step(self, index: int, start: int, end: int) -> Step | None:
         """What an op of ops[start:end] takes there."""
-        key = (index, kind, self.neighbours.of(index, start, end))
+        key = (index, self.neighbours.of(index, start, end))
         if key not in self._steps:
-            self._steps[key] = self._priced(index, start, end, kind)
+            self._steps[key] = self._priced(index, start, end)
         own = self._steps[key]
         return None if own is None else own.step(start)
 
-    def stored(self, value: SSAValue, kind: GroupType) -> float:
+    def stored(self, value: SSAValue) -> float:
         """What the Store of a whole value takes."""
-        key = value, kind
-        if key not in self._stored:
-            self._stored[key] = self.prices.store(value, self.whole[kind])
-        return self._stored[key]
+        if value not in self._stored:
+            self._stored[value] = self.prices.store(value, self.whole)
+        return self._stored[value]
 
     def shared(self, cut: Cut) -> list[Cost] | None:
         """The costs of a group in which each core has one slice. None when a kernel cannot work on
@@ -215,7 +211,7 @@ class CostTable:
         return found if len(found) == len(costs) else None
 
     def _parts(self, cut: Cut) -> list[Part]:
-        return [Part(cut.kind, self.chip.lanes, cut.slicing, i) for i in _indices(cut.secs)]
+        return [Part(self.chip.lanes, cut.slicing, i) for i in _indices(cut.secs)]
 
     def _share(self, ops: Sequence[Operation], part: Part, slicing: Slicing) -> Cost | None:
         start, end = self.position[ops[0]], self.position[ops[-1]] + 1
@@ -277,7 +273,7 @@ class CostTable:
         index = self.position[op]
         merging = self.neighbours.merging(op, end)
         values = self._values(op) if merging is None else self._values(op) + self._values(merging)
-        key = ("op", op, merging, cut.kind, cut.secs, *map(cut.slicing.of.get, values))
+        key = ("op", op, merging, cut.secs, *map(cut.slicing.of.get, values))
         if key not in self._sliced:
             cycles: list[float] = []
             for part in parts:
@@ -303,7 +299,7 @@ class CostTable:
         merging = self.neighbours.merging(op, span[1])
         out = op.results[0] if merging is None else merging.results[0]
         of = cut.slicing.of
-        key = ("load", op, place, merging, cut.kind, cut.secs, held, of[value], of[out], moved)
+        key = ("load", op, place, merging, cut.secs, held, of[value], of[out], moved)
         if key not in self._sliced:
             wanted = parts[:1] if held else parts
             self._sliced[key] = [self.load(op, place, part, span, held) for part in wanted]
@@ -311,7 +307,7 @@ class CostTable:
 
     def _stores(self, value: SSAValue, cut: Cut, parts: Sequence[Part]) -> Sequence[float]:
         """What the Store of a value takes for each slice."""
-        key = ("store", value, cut.kind, cut.secs, cut.slicing.of[value])
+        key = ("store", value, cut.secs, cut.slicing.of[value])
         if key not in self._sliced:
             self._sliced[key] = [self.prices.store(value, part) for part in parts]
         return cast(Sequence[float], self._sliced[key])
@@ -324,8 +320,8 @@ class CostTable:
             self._values_of[op] = found
         return found
 
-    def _priced(self, index: int, start: int, end: int, kind: GroupType) -> _OpCost | None:
-        op, part = self.ops[index], self.whole[kind]
+    def _priced(self, index: int, start: int, end: int) -> _OpCost | None:
+        op, part = self.ops[index], self.whole
         tiu = self.kernel(index, part, end)
         if tiu is None:
             return None
@@ -366,7 +362,7 @@ class CostTable:
         """An operand's Load in the group `span`, absorbed movement included."""
         value = op.operands[index]
         size = lane_bytes(part.sizes(value), element_bits(value), eu_aligned(op, index), self.chip)
-        if held and may_pack(value, part.kind, size, self.chip):
+        if held and may_pack(value, size, self.chip):
             return Moved(self.prices.packed(align(size, alignment(self.chip))))
         merging = self.neighbours.merging(op, span[1]) if span is not None else None
         plain = self.prices.load(op, index, part, merging)

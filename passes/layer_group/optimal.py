@@ -14,6 +14,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
+from xdsl_tpu.backend.local.cuts import KIND
 from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.alike import Alikeness
 from xdsl_tpu.passes.layer_group.base_groups import BaseGroup
@@ -310,8 +311,7 @@ class OptimalSearch:
 
     def _share(self, start: int, end: int, secs: Secs) -> list[Cost] | None:
         """What each core takes when it has one section of a range; None when it cannot."""
-        kind = self.costs.types.of(start, end)
-        cut = cut_group(self.ops[start:end], kind, secs, self.chip)
+        cut = cut_group(self.ops[start:end], KIND, secs, self.chip)
         if isinstance(cut, Refusal):
             return None
         if start < self.reach[end - 1] and self._planned(start, end, secs) is None:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.local.cuts import KIND
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects import top
@@ -23,7 +24,6 @@ from xdsl_tpu.dialects.attrs import I64_ARRAY
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.layer_group.lmem_size import alignment, value_bytes
 from xdsl_tpu.passes.layer_group.model import Group
-from xdsl_tpu.passes.layer_group.values import GroupType
 from xdsl_tpu.passes.tensors import is_weight
 
 PACK_BYTES = 4032
@@ -95,11 +95,11 @@ def _size(group: Group, weight: SSAValue, chip: Chip) -> int:
 def _candidates(group: Group, chip: Chip) -> Iterator[SSAValue]:
     for value in group.slicing.loaded:
         held = group.slicing.of[value].hold or group.secs.total == 1
-        if held and may_pack(value, group.kind, _size(group, value, chip), chip):
+        if held and may_pack(value, _size(group, value, chip), chip):
             yield value
 
 
-def may_pack(value: SSAValue, kind: GroupType, lane_bytes: int, chip: Chip) -> bool:
+def may_pack(value: SSAValue, lane_bytes: int, chip: Chip) -> bool:
     """Whether a value is a weight of one use that lies over the lanes and is small enough."""
     if not is_weight(value) or lane_bytes > PACK_BYTES // 2:
         return False
@@ -107,5 +107,5 @@ def may_pack(value: SSAValue, kind: GroupType, lane_bytes: int, chip: Chip) -> b
     user = uses[0].operation
     if len(uses) != 1 or not isinstance(user, LocalGen) or uses[0].index not in user.lane_weights():
         return False
-    sizes = of_value(value, kind, chip.lanes)
+    sizes = of_value(value, KIND, chip.lanes)
     return sizes.n == sizes.d == 1 and sizes.c > 1

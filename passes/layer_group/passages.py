@@ -11,20 +11,19 @@ from xdsl.ir import SSAValue
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.layer_group.clock import BEGIN, Course, Passage
 from xdsl_tpu.passes.layer_group.cost import CostTable
-from xdsl_tpu.passes.layer_group.values import GroupType
 
 
 class Passages:
     """Those of a function, for ends that are asked for in order, or have been before.
 
-    Column k of `_courses` is how far a group that begins with op k has come, one of type
-    `_kinds[k]`; `_before` has what it was in front of ops whose prices may change.
+    Column k of `_courses` is how far a group that begins with op k has come, of those that have
+    `_begun`; `_before` has what it was in front of ops whose prices may change.
     """
 
     def __init__(self, table: CostTable) -> None:
         self.table = table
         count = len(table.ops)
-        self._kinds = np.full(count, -1)
+        self._begun = 0
         self._courses = np.empty((len(BEGIN), count))
         self._before: dict[int, npt.NDArray[np.float64]] = {}
         self._wanted: list[tuple[int, SSAValue]] = []
@@ -45,32 +44,28 @@ class Passages:
             for at, v in wanted
             if at >= first and not is_none(v) and table.last_use[v] >= end
         ]
-        for start, stop, kind in table.types.stretches(first, end):
-            self._extend(start, stop, end, kind)
-            for at, value in self._wanted:
-                if at >= start:
-                    stores[start - first : min(stop, at + 1) - first] += table.stored(value, kind)
+        if first < end:
+            self._extend(first, end)
+        for at, value in self._wanted:
+            stores[: at + 1 - first] += table.stored(value)
         course = Course(*self._courses[:, first:end])
         return course.stored(stores, table.next_ahead(end - 1))
 
-    def _extend(self, start: int, stop: int, end: int, kind: GroupType) -> None:
-        """One op more for groups of one type that begin with ops[start:stop]."""
-        low = start
+    def _extend(self, first: int, end: int) -> None:
+        """One op more for groups that begin with ops[first:end]."""
+        low = first
         for touched in self.table.neighbours.changed.get(end - 1, ()):
             if low <= touched:
-                high = min(stop, touched + 1)
+                high = touched + 1
                 self._courses[:, low:high] = self._before[touched][:, low:high]
-                self._run(low, high, range(touched, end - 1), end, kind)
+                self._run(low, high, range(touched, end - 1), end)
                 low = high
-        others = start + np.flatnonzero(self._kinds[start:stop] != kind)
-        if len(others):
-            low, high = int(others[0]), int(others[-1]) + 1
-            self._kinds[low:high] = kind
-            self._courses[:, low:high] = np.array(BEGIN)[:, None]
-            self._run(low, high, range(low, end - 1), end, kind)
-        self._run(start, stop, range(end - 1, end), end, kind)
+        new, self._begun = max(first, self._begun), end
+        self._courses[:, new:end] = np.array(BEGIN)[:, None]
+        self._run(new, end, range(new, end - 1), end)
+        self._run(first, end, range(end - 1, end), end)
 
-    def _run(self, start: int, stop: int, ops: range, end: int, kind: GroupType) -> None:
+    def _run(self, start: int, stop: int, ops: range, end: int) -> None:
         """Some ops more for groups that begin with ops[start:stop] and end before `end`."""
         table = self.table
         for index in ops:
@@ -78,7 +73,7 @@ class Passages:
             if index in table.neighbours:
                 before = self._before.setdefault(index, np.empty_like(self._courses))
                 before[:, start:last] = self._courses[:, start:last]
-            for low, high, step in table.steps(index, start, last, end, kind):
+            for low, high, step in table.steps(index, start, last, end):
                 here = self._courses[:, low:high]
                 if step is None:
                     here[:] = np.inf

@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.layer_cost import least_alone, price_alone
 from xdsl_tpu.backend.local.cut_price import Price
+from xdsl_tpu.backend.local.cuts import KIND
 from xdsl_tpu.backend.local.dry import NOWHERE, value_slice
 from xdsl_tpu.backend.local.forms import has_coefficients
 from xdsl_tpu.backend.local.gather import gather_cost, reading
@@ -48,7 +49,6 @@ Index = tuple[int, int, int, int, int]
 class Part:
     """Which part of every value is looked at: all of it, or one slice."""
 
-    kind: GroupType
     lanes: int
     slicing: Slicing | None = None
     index: Index = (0, 0, 0, 0, 0)
@@ -59,7 +59,7 @@ class Part:
     def sizes(self, value: SSAValue) -> Ncdhw:
         """Sizes along the axes."""
         if self.slicing is None:
-            return of_value(value, self.kind, self.lanes)
+            return of_value(value, KIND, self.lanes)
         return self._along(value, 1)
 
     def starts(self, value: SSAValue) -> Ncdhw:
@@ -137,11 +137,11 @@ class Prices:
         places = self._places(op, part)
         assert isinstance(op, LocalGen)
         conv = None if merging is None else (self.signature(merging), self._places(merging, part))
-        key = ("compute", self.signature(op), part.kind, conv, places)
+        key = ("compute", self.signature(op), conv, places)
 
         def made() -> int | None:
             try:
-                found = measure(op, part.sizes, part.kind, self.chip, part.starts, merging)
+                found = measure(op, part.sizes, KIND, self.chip, part.starts, merging)
             except (DoesNotFit, NoKernel):
                 return None
             return found.cycles
@@ -175,11 +175,11 @@ class Prices:
         if has_coefficients(user, index) and part.slicing is not None:
             own = (self.signature(user),)
         form = (user.name, index) if own is None else own
-        key = ("load", value.type, user.results[0].type, form, part.kind, part.sizes(value))
+        key = ("load", value.type, user.results[0].type, form, part.sizes(value))
         key = (*key, _weight_kind(value))
 
         def made() -> Moved:
-            return measure_load(user, index, part.sizes, part.kind, self.chip, part.starts, merging)
+            return measure_load(user, index, part.sizes, KIND, self.chip, part.starts, merging)
 
         return self._once(key, made)
 
@@ -192,9 +192,9 @@ class Prices:
         """GDMA cycles of the Store of a value."""
 
         def made() -> int:
-            return measure_store(value, part.sizes, part.kind, self.chip, part.starts)
+            return measure_store(value, part.sizes, KIND, self.chip, part.starts)
 
-        key = ("store", value.type, part.kind, part.sizes(value))
+        key = ("store", value.type, part.sizes(value))
         return self._once(key, made)
 
     def alone(self, op: Operation) -> Price:
@@ -226,12 +226,12 @@ class Prices:
 
         None when it takes too many transfers. The ops must be marked as absorbed.
         """
-        key = ("gathered", value.type, chain, part.kind, part.sizes(value), part.starts(value))
+        key = ("gathered", value.type, chain, part.sizes(value), part.starts(value))
 
         def made() -> int | None:
             read = reading(value)
             assert read is not None
-            full = of_value(value, part.kind, part.lanes)
+            full = of_value(value, KIND, part.lanes)
             target = value_slice(value, (part.sizes, part.starts), full, self.chip, 0)
             found = gather_cost(target, read.moves, self.chip)
             return None if found is None or found[1] > MOST_COMMANDS else found[0]

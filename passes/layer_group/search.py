@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.local.cuts import KIND
 from xdsl_tpu.backend.local.forms import row_form
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.passes.layer_group.group_type import group_type, type_problem
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits
 from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, cut_group, plan_group
 from xdsl_tpu.passes.layer_group.sections import max_sections
 from xdsl_tpu.passes.layer_group.slicing import KnownNeeds, entering, leaving
-from xdsl_tpu.passes.layer_group.values import AXES, GroupType, Refusal, Secs
+from xdsl_tpu.passes.layer_group.values import AXES, Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight, required_name
 
 SLICES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -49,11 +50,9 @@ class Searcher:
     cores: int = 1
     boundaries: list[Boundary] = field(default_factory=list[Boundary])
     known: KnownNeeds = field(default_factory=KnownNeeds, init=False)
-    _asked: tuple[Sequence[Operation], GroupType, str | None] | None = field(
-        default=None, init=False
-    )
-    """The range that was asked for last, its type and why it cannot be of that: most are asked for
-    again in more slices."""
+    _asked: tuple[Sequence[Operation], str | None] | None = field(default=None, init=False)
+    """The range that was asked for last, and why it cannot be a group: most are asked for again in
+    more slices."""
 
     def greedy(self, ops: Sequence[Operation]) -> list[Group]:
         """From the end, each time the longest range that is a group; the rest stay global ops."""
@@ -127,24 +126,21 @@ class Searcher:
         return None
 
     def plan(self, ops: Sequence[Operation], secs: Secs) -> Group | Refusal:
-        """A range as one group of the type that suits it, cut into `secs`."""
+        """A range as one group, cut into `secs`."""
         if self._asked is None or self._asked[0] is not ops:
-            kind = group_type(ops)
-            problem = type_problem(ops, kind) or spread_problem(ops, kind, self.chip.lanes)
-            self._asked = ops, kind, problem
-        _, kind, problem = self._asked
+            self._asked = ops, range_problem(ops, self.chip.lanes)
+        _, problem = self._asked
         if problem is not None:
             return Refusal(problem)
         cores = self.cores if secs.total > 1 else 1
-        cut = cut_group(ops, kind, secs, self.chip, cores, self.known)
+        cut = cut_group(ops, KIND, secs, self.chip, cores, self.known)
         return plan_group(cut, self.chip, self.scratch)
 
     def sections(self, ops: Sequence[Operation]) -> Iterator[Secs]:
         """Section counts worth trying, powers of two and half as many more: n first, then rows in
         the lanes where there are such, then h."""
-        kind = group_type(ops)
-        most = max_sections(ops, kind, self.chip)
-        rows = most.c if self._has_long_rows(ops, kind) else 1
+        most = max_sections(ops, KIND, self.chip)
+        rows = most.c if self._has_long_rows(ops) else 1
         for count in SLICES:
             n = min(count, most.n)
             left = -(-count // n)
@@ -155,33 +151,54 @@ class Searcher:
 
     def shares(self, ops: Sequence[Operation]) -> Iterator[Secs]:
         """One section for each core, along each axis along which the results may be cut."""
-        kind = group_type(ops)
-        sizes = [of_value(value, kind, self.chip.lanes) for value in leaving(ops)]
+        sizes = [of_value(value, KIND, self.chip.lanes) for value in leaving(ops)]
         for axis in AXES:
             unit = self.chip.lanes if axis == "c" else 1
             if self.cores > 1 and all(getattr(one, axis) > unit for one in sizes):
                 yield Secs(**{axis: self.cores})
 
-    def _has_long_rows(self, ops: Sequence[Operation], kind: GroupType) -> bool:
+    def _has_long_rows(self, ops: Sequence[Operation]) -> bool:
         """Whether every row that moves is at least as long as what DDR moves at a time."""
         moved = (*(v for v in entering(ops) if not is_weight(v)), *leaving(ops))
-        sizes = ((of_value(value, kind, self.chip.lanes), element_bits(value)) for value in moved)
+        sizes = ((of_value(value, KIND, self.chip.lanes), element_bits(value)) for value in moved)
         return all(one.h * one.w * bits >= 8 * self.chip.ddr_row_bytes for one, bits in sizes)
 
 
-def spread_problem(ops: Sequence[Operation], kind: GroupType, lanes: int) -> str | None:
-    """Why a group cannot be because an op needs a value in every lane that lies in one; None when
-    all those are loaded, and for nothing else."""
+def range_problem(ops: Sequence[Operation], lanes: int) -> str | None:
+    """Why a range of ops cannot be a group: what an op needs with filter taps as channels, or in
+    every lane where it lies in one, is not loaded, or not for it alone. None when it can."""
     inside = set(ops)
     for op in ops:
+        which = f"'{required_name(op)}' ({op.name})"
+        if isinstance(op, MergesTaps) and not _can_merge_taps(op, inside):
+            return f"{which} merges filter taps into channels, so it needs a load of its own"
         for index, value in enumerate(op.operands):
-            if is_none(value) or row_form(op, index, kind, lanes) is None:
+            if is_none(value) or row_form(op, index, KIND, lanes) is None:
                 continue
             uses = [use for use in value.uses if use.operation in inside]
-            plain = any(row_form(u.operation, u.index, kind, lanes) is None for u in uses)
+            plain = any(row_form(u.operation, u.index, KIND, lanes) is None for u in uses)
             if value.owner in inside or plain:
                 return (
-                    f"'{required_name(op)}' ({op.name}) needs its operand {index} in every lane, "
+                    f"{which} needs its operand {index} in every lane, "
                     "so it must be loaded for it alone"
                 )
     return None
+
+
+def _can_merge_taps(op: MergesTaps, inside: set[Operation]) -> bool:
+    """Whether an operand can be loaded with taps side by side, if it is to be.
+
+    It enters the group, perhaps through ops that follow their reader, and nothing else there or
+    behind reads it.
+    """
+    if not any(op.merged_taps()):
+        return True
+    value = op.operands[0]
+    while isinstance(value.owner, LocalGen) and value.owner.follows_reader():
+        if value.owner not in inside:
+            break
+        if len(list(value.uses)) > 1:
+            return False
+        value = value.owner.operands[0]
+    readers = {use.operation for use in value.uses} & inside
+    return value.owner not in inside and len(readers) == 1

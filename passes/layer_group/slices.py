@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.local.cuts import KIND
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.passes.layer_group.alike import Alikeness
 from xdsl_tpu.passes.layer_group.cost import CostTable
@@ -11,7 +12,7 @@ from xdsl_tpu.passes.layer_group.lmem_size import element_bits, lane_bytes
 from xdsl_tpu.passes.layer_group.model import Group, cut_group
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.slicing import entering
-from xdsl_tpu.passes.layer_group.values import GroupType, Refusal
+from xdsl_tpu.passes.layer_group.values import Refusal
 from xdsl_tpu.passes.tensors import is_weight
 
 EXPOSED = 0.05
@@ -30,7 +31,7 @@ class Sliced:
     def __init__(
         self, ops: Sequence[Operation], searcher: Searcher, costs: CostTable, group: Group
     ) -> None:
-        self._ops, self._searcher, self._costs, self._kind = ops, searcher, costs, group.kind
+        self._ops, self._searcher, self._costs = ops, searcher, costs
         self.fewest = group.secs.total
         self._sections = [s for s in searcher.sections(ops) if s.total > self.fewest]
         self.secs, self.local_bytes = group.secs, group.plan.activations
@@ -53,7 +54,7 @@ class Sliced:
         everything fits."""
         assert self.cost is not None
         secs, searcher = self._sections.pop(0), self._searcher
-        cut = cut_group(self._ops, self._kind, secs, searcher.chip, searcher.cores, searcher.known)
+        cut = cut_group(self._ops, KIND, secs, searcher.chip, searcher.cores, searcher.known)
         if isinstance(cut, Refusal):
             return
         cost = self._costs.sliced(cut)
@@ -97,10 +98,9 @@ class Slices:
 
     def _held_bytes(self, ops: Sequence[Operation]) -> int:
         """Local memory that the weights of ops need if all are held."""
-        normal = GroupType.NORMAL
         return sum(
             lane_bytes(
-                of_value(v, normal, self.searcher.chip.lanes),
+                of_value(v, KIND, self.searcher.chip.lanes),
                 element_bits(v),
                 False,
                 self.searcher.chip,

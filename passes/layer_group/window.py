@@ -24,7 +24,7 @@ from xdsl_tpu.passes.layer_group.optimal import Part as Planned
 from xdsl_tpu.passes.layer_group.prices import Part, Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.slicing import leaving
-from xdsl_tpu.passes.layer_group.values import GroupType, Secs
+from xdsl_tpu.passes.layer_group.values import Secs
 from xdsl_tpu.passes.tensors import is_weight, size_in_bytes
 
 
@@ -98,7 +98,7 @@ class WindowCosts:
 
     def computed(self, ops: Sequence[Operation]) -> float:
         """TIU cycles of ops, wherever their values lie."""
-        whole = Part(GroupType.NORMAL, self.chip.lanes)
+        whole = Part(self.chip.lanes)
         local = (op for op in ops if why_not_local(op) is None)
         return sum(self.prices.compute(op, whole) or self.prices.alone(op).cycles for op in local)
 
@@ -114,7 +114,7 @@ class WindowCosts:
         never left local memory.
         """
         clock, inside = Clock(), set(window)
-        whole, seen = Part(GroupType.NORMAL, self.chip.lanes), set[SSAValue]()
+        whole, seen = Part(self.chip.lanes), set[SSAValue]()
         for op in ops:
             if op is window[0]:
                 clock = clock.after_alone(taken.cycles, taken.moved, taken.ahead)
@@ -138,7 +138,7 @@ class WindowCosts:
         user = next((user for user in users if why_not_local(user[0]) is None), None)
         if user is None:
             return 0
-        return self.prices.load(*user, Part(GroupType.NORMAL, self.chip.lanes)).gdma
+        return self.prices.load(*user, Part(self.chip.lanes)).gdma
 
     def _has_commands(self, op: Operation) -> bool:
         is_view = all(view_of(result) is not None for result in op.results)

@@ -19,11 +19,11 @@ from xdsl.ir import Operation
 
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_global
-from xdsl_tpu.passes.layer_group.group_type import group_type, type_problem
 from xdsl_tpu.passes.layer_group.lmem_size import lane_bytes, value_bytes
+from xdsl_tpu.passes.layer_group.search import range_problem
 from xdsl_tpu.passes.layer_group.sections import max_sections
 from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
-from xdsl_tpu.passes.layer_group.values import AXES, GroupType, Ncdhw
+from xdsl_tpu.passes.layer_group.values import AXES, Ncdhw
 
 EVERY_GROUP = [
     pytest.param(group, id=f"{model}-{index}")
@@ -60,10 +60,8 @@ def test_loads_and_stores_are_what_crosses_the_border(group: RealGroup) -> None:
 
 
 @pytest.mark.parametrize("group", EVERY_GROUP)
-def test_types_that_only_move_axes_are_normal_here(group: RealGroup) -> None:
-    assert group_type(group.ops) is GroupType.NORMAL
-    if group.kind is not GroupType.SMALL_C:
-        assert type_problem(group.ops, GroupType.NORMAL) is None
+def test_ranges_may_be_groups_here(group: RealGroup) -> None:
+    assert range_problem(group.ops, CHIP.lanes) is None
 
 
 @pytest.mark.parametrize("group", EVERY_GROUP)

@@ -12,13 +12,12 @@ from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, computing_ops, why_not_local
 from xdsl_tpu.passes.layer_group.clock import Clock, SlicedCost
-from xdsl_tpu.passes.layer_group.group_type import group_type
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.sections import max_sections
-from xdsl_tpu.passes.layer_group.values import Secs
+from xdsl_tpu.passes.layer_group.values import GroupType, Secs
 
 MOST_SLICES = 16
 
@@ -37,7 +36,7 @@ def search_of(case: Case, local_bytes: int) -> OptimalSearch:
 def forms(search: OptimalSearch, first: int, end: int) -> Iterator[Form]:
     """Every way to have ops[first:end] as one group: straight, or in any slices of n, c and h."""
     ops = search.ops[first:end]
-    most = max_sections(ops, group_type(ops), search.chip)
+    most = max_sections(ops, GroupType.NORMAL, search.chip)
     counts = [range(1, min(getattr(most, axis), MOST_SLICES) + 1) for axis in "nch"]
     for n, c, h in product(*counts):
         secs = Secs(n=n, c=c, h=h)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.layer_group.op_samples import binary, layer_norm, matmul, out, relu, value, weight
 from tests.layer_group.small_nets import (
     chain,
     find,
@@ -29,7 +30,8 @@ from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.chain import rechained
 from xdsl_tpu.passes.layer_group.model import Group
-from xdsl_tpu.passes.layer_group.search import Searcher
+from xdsl_tpu.passes.layer_group.prices import Prices
+from xdsl_tpu.passes.layer_group.search import Searcher, range_problem
 from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.values import GroupType, Secs
 
@@ -166,3 +168,23 @@ def test_a_group_has_no_more_slices_than_it_must() -> None:
     slices = [group.secs.total for group in groups if group is not None]
     assert slices == sorted(slices)
     assert list(dict.fromkeys(slices))[:3] == [2, 3, 4]
+
+
+def test_one_channel_that_the_group_computes_reaches_all_lanes() -> None:
+    narrow = relu(value((2, 1, 8, 8)))
+    total = binary(tpu.AddOp, value((2, 16, 8, 8)), out(narrow))
+    assert range_problem([narrow, total], CHIP.lanes) is None
+
+
+def test_rows_in_several_dimensions_are_in_no_group() -> None:
+    rows = matmul((1, 28, 28, 16), weight((16, 8)))
+    searcher = Searcher(CHIP, Prices(CHIP).scratch)
+    assert not isinstance(searcher.fit([rows, relu(out(rows))]), Group)
+    flat = matmul((1, 784, 16), (1, 16, 8))
+    assert isinstance(searcher.fit([flat, relu(out(flat))]), Group)
+
+
+def test_rows_of_five_dimensions_are_in_groups_as_others_are() -> None:
+    norm = layer_norm((1, 4, 8, 8, 16), 4)
+    searcher = Searcher(CHIP, Prices(CHIP).scratch)
+    assert isinstance(searcher.fit([norm, relu(out(norm))]), Group)

@@ -12,7 +12,6 @@ from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_not_local
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.prices import Part, Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
-from xdsl_tpu.passes.layer_group.values import GroupType
 from xdsl_tpu.passes.layer_group.window import WindowCosts
 from xdsl_tpu.passes.pipeline import make_pass
 
@@ -39,7 +38,7 @@ def test_only_what_slices_store_is_loaded_again(size: int, is_straight: bool) ->
     bases = base_groups(window, why_not_local)
     part = OptimalSearch(Searcher(chip, prices.scratch), prices, bases).planned()[-1]
     assert (part.group is not None and part.group.is_straight) == is_straight
-    again = prices.load(reader, 0, Part(GroupType.NORMAL, chip.lanes)).gdma
+    again = prices.load(reader, 0, Part(chip.lanes)).gdma
     assert again > 0
     expected = part.after.end + (0 if is_straight else again)
     assert WindowCosts(chip).window(window).cycles == expected

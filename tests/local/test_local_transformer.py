@@ -231,3 +231,14 @@ def test_stretched_weights_are_cut_with_the_slices() -> None:
     a = case.op("tpu.MulConst", [x], {"const_val": "0.5 : f64"}, "a", shape)
     case.op("tpu.Add", [a, w], {}, "y", shape)
     run_grouped(case, GroupType.MM, Secs(n=2))
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+def test_rows_of_five_dimensions(kind: str) -> None:
+    """Three times five rows of 24 lie in each lane."""
+    case = Case(kind, 12)
+    shape = (2, 70, 3, 5, 24)
+    x = case.input("x", shape)
+    a = case.op("tpu.MulConst", [x], {"const_val": "0.5 : f64"}, "a", shape)
+    layer_norm(case, a, "y", shape, [case.weight(name, (24,)) for name in ("w", "b")])
+    run_grouped(case, GroupType.NORMAL, Secs(n=2))
