@@ -135,7 +135,7 @@ class LocalMemory:
         if found is None and self.widen():
             found = search()
         if found is None:
-            raise DoesNotFit(f"{self.largest} bytes of memory per lane: too few {wanted}")
+            raise DoesNotFit(f"{self.largest} bytes of scratch memory per lane: too few {wanted}")
         return found
 
     def take(self, size: int) -> int:

@@ -102,7 +102,7 @@ def test_many_channels_ask_for_room(first: int, to: int) -> None:
     cycles, is_copy = moved(DType.F16, shape, first, to, 19072)
     assert not is_copy
     assert cycles < 60_000, "with the loads and stores of the test"
-    with pytest.raises(DoesNotFit, match="memory per lane: too few for"):
+    with pytest.raises(DoesNotFit, match="scratch memory per lane: too few for"):
         moved(DType.F16, shape, first, to, 16384)
 
 
