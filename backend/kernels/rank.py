@@ -7,14 +7,14 @@ blocks, whose sums are added up.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter
 from xdsl_tpu.backend.kernels.best import numbered
 from xdsl_tpu.backend.kernels.reduction import plan_rows
-from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, LocalMemory, where
+from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
+from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import (
     DType,
@@ -41,23 +41,21 @@ def rank(context: KernelContext, op: Operation) -> None:
     e, rows = context.emitter, _Rows(context, x.shape[-1], x.shape[-1])
     own, row, mine, ahead = rows.own(), rows.line(), rows.line(), rows.line()
     marks = rows.line(), rows.line(), rows.line()
-    rows.blocks[0].end_in_zeros(marks[2])
+    rows.end_in_zeros(marks[2], rows.blocks[0])
     numbered(e, mine, 0, 1)
     e.arith(Arith.SUB, ahead, mine, rows.first_places())
     for number in range(math.prod(x.shape[:-1])):
-        rows.fetch(own, x, number)
-        result = rows.result()
-        for block in rows.blocks:
-            first, *lines = (block.of(line) for line in (row, mine, ahead, *marks))
-            block.load(first, x, number, marks[2])
+        for local, ddr in rows.parts(own, x, number):
+            fetch(e, local, ddr)
+        for block, sums in rows.summed(out, number, marks[2]):
+            first, *lines = (rows.of(line, block) for line in (row, mine, ahead, *marks))
+            rows.load(first, x, number, block)
             for place in range(rows.each):
                 _, by_c, by_h, _ = own.strides
                 e.copy(lines[0], strided(own.at(h=place), lines[0].shape, (0, by_c, by_h, 0), F32))
                 more, less = (first, lines[0]) if op.largest.value.data else (lines[0], first)
                 _mark(e, (more, less), lines[2:], lines[1], place - block.start)
-                block.total(place, marks[2])
-            block.add(result)
-        rows.put(out, number, result)
+                rows.total(sums, place, marks[2])
 
 
 def _mark(
@@ -83,21 +81,20 @@ def ranked(context: KernelContext, op: Operation) -> None:
     _check(op, x, ranks, out)
     e, rows = context.emitter, _Rows(context, x.shape[-1], out.shape[-1])
     row, order, other, marks = (rows.line() for _ in range(4))
-    rows.blocks[0].end_in_zeros(marks)
+    rows.end_in_zeros(marks, rows.blocks[0])
     first = rows.first_places()
     for number in range(math.prod(x.shape[:-1])):
-        result = rows.result()
-        for block in rows.blocks:
-            values, orders, picks, found = (block.of(line) for line in (row, order, other, marks))
-            block.load(values, x, number, marks)
-            block.load(picks, ranks, number)
+        for block, sums in rows.summed(out, number, marks):
+            values, orders, picks, found = (
+                rows.of(line, block) for line in (row, order, other, marks)
+            )
+            rows.load(values, x, number, block)
+            rows.load(picks, ranks, number, block)
             e.arith(Arith.SUB, orders, picks, first)
             for place in range(rows.each):
                 e.select(Compare.GREATER, picks, orders, place - 0.5, values, 0.0)
                 e.select(Compare.GREATER, found, orders, place + 0.5, 0.0, picks)
-                block.total(place, marks)
-            block.add(result)
-        rows.put(out, number, result)
+                rows.total(sums, place, marks)
 
 
 def _check(op: Operation, *values: DdrValue) -> None:
@@ -110,52 +107,30 @@ class _Rows:
     lanes."""
 
     def __init__(self, context: KernelContext, size: int, made: int) -> None:
-        self.context, self.size, self.made = context, size, made
-        self._memory: LocalMemory = context.memory()
-        self.each = -(-made // min(context.chip.lanes, made))
+        self.e, self.size, self.made = context.emitter, size, made
+        self._memory, chip = context.memory(), context.chip
+        self.each = -(-made // min(chip.lanes, made))
         self.lanes = -(-made // self.each)
-        count = -(-size // LONGEST_BLOCK)
-        self.longest = -(-size // count)
-        self.plan = plan_rows(self.longest, 1, context.chip.eu(F32.bytes))
+        self.blocks = cut(size, -(-size // -(-size // LONGEST_BLOCK)))
+        self.plan = plan_rows(self.blocks[0].size, 1, chip.eu(F32.bytes))
         self.stages = [
             self._memory.aligned(kind.shape((1, self.lanes, 1, 1)), F32)
             for kind in self.plan.stages(F32)
         ]
         self._results = [self.own() for _ in range(2)]
-        starts = range(0, size, self.longest)
-        self.part = self.own() if len(starts) > 1 else None
-        self.blocks = [_Block(self, at, min(self.longest, size - at)) for at in starts]
+        self._part = self.own() if len(self.blocks) > 1 else self._results[0]
 
     def line(self) -> LocalTensor:
         """Room for a block of a row in every lane."""
         line = self._memory.aligned((1, self.lanes, 1, self.plan.slot), F32)
-        return aligned(self.context.chip, line.address, (1, self.lanes, 1, self.longest), F32)
+        shape = (1, self.lanes, 1, self.blocks[0].size)
+        return aligned(self.e.chip, line.address, shape, F32)
 
     def own(self) -> LocalTensor:
         """Room for a number for each result."""
         return self._memory.aligned((1, self.lanes, self.each, 1), F32)
 
-    def result(self) -> LocalTensor:
-        """Room for the results of a row, while those of the row before are stored."""
-        self._results.reverse()
-        return self._results[0]
-
-    @property
-    def latest(self) -> LocalTensor:
-        """What `result` gave last."""
-        return self._results[0]
-
-    def fetch(self, own: LocalTensor, source: DdrValue, number: int) -> None:
-        """Bring each lane its own elements of row `number`."""
-        for local, ddr in self._parts(own, source, number):
-            fetch(self.context.emitter, local, ddr)
-
-    def put(self, target: DdrValue, number: int, result: LocalTensor) -> None:
-        """Store the results of row `number`."""
-        for local, ddr in self._parts(result, target, number):
-            put(self.context.emitter, ddr, local)
-
-    def _parts(
+    def parts(
         self, own: LocalTensor, value: DdrValue, number: int
     ) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
         """Row `number` in DDR, a part for each lane. Where they are not even the last lane has the
@@ -167,61 +142,50 @@ class _Rows:
             ends.append((whole, 1, start + (self.made - self.each) * F32.bytes))
         for lane, lanes, address in ends:
             shape = (1, lanes, self.each, 1)
-            local = own.window((0, lane, 0, 0), shape, self.context.chip)
-            yield local, contiguous(address, shape, F32)
+            yield own.window((0, lane, 0, 0), shape, self.e.chip), contiguous(address, shape, F32)
 
     def first_places(self) -> LocalTensor:
         """The number of the first result of each lane."""
         first = self._memory.aligned((1, self.lanes, 1, 1), F32)
         for lane in range(self.lanes):
-            address = lane << self.context.chip.lane_shift | first.address
+            address = lane << self.e.chip.lane_shift | first.address
             one = strided(address, (1, 1, 1, 1), (1, 1, 1, 1), F32)
-            place = min(lane * self.each, self.made - self.each)
-            self.context.emitter.copy(one, float(place))
+            self.e.copy(one, float(min(lane * self.each, self.made - self.each)))
         return first
 
+    def summed(
+        self, out: DdrValue, number: int, marks: LocalTensor
+    ) -> Iterator[tuple[Piece, LocalTensor]]:
+        """Each block, and where its sums of `marks` go, which are added to those of the blocks
+        before; then results are stored, as row `number`, while the next row is worked on."""
+        self._results.reverse()
+        result = self._results[0]
+        for block in self.blocks:
+            if block.size < self.blocks[0].size:
+                self.end_in_zeros(marks, block)
+            yield block, self._part if block.start else result
+            if block.start:
+                self.e.arith(Arith.ADD, result, result, self._part)
+        for local, ddr in self.parts(result, out, number):
+            put(self.e, ddr, local)
 
-@dataclass(frozen=True)
-class _Block:
-    """Elements [start, start + size) of rows."""
-
-    rows: _Rows
-    start: int
-    size: int
-
-    def end_in_zeros(self, line: LocalTensor) -> None:
-        """Zeros behind the block, in every lane."""
-        rest = (1, line.shape[1], 1, self.rows.plan.slot - self.size)
+    def end_in_zeros(self, line: LocalTensor, block: Piece) -> None:
+        """Zeros behind a block, in every lane."""
+        rest = (1, self.lanes, 1, self.plan.slot - block.size)
         if rest[3]:
-            zeros = strided(line.at(w=self.size), rest, line.strides, F32)
-            self.rows.context.emitter.copy(zeros, 0.0)
+            self.e.copy(strided(line.at(w=block.size), rest, line.strides, F32), 0.0)
 
-    def of(self, line: LocalTensor) -> LocalTensor:
-        """As much of a line as the block takes."""
-        lanes = line.shape[1]
-        return strided(line.address, (1, lanes, 1, self.size), line.strides, F32)
+    def of(self, line: LocalTensor, block: Piece) -> LocalTensor:
+        """As much of a line as a block takes."""
+        return strided(line.address, (1, self.lanes, 1, block.size), line.strides, F32)
 
-    def load(
-        self, target: LocalTensor, source: DdrValue, number: int, sums: LocalTensor | None = None
-    ) -> None:
-        """Bring its part of row `number` to every lane, and zeros behind what will be added up in
-        the line `sums` where blocks are not all as long."""
-        emitter = self.rows.context.emitter
-        start = source.address + (number * self.rows.size + self.start) * F32.bytes
-        emitter.load_broadcast(target, contiguous(start, (1, 1, 1, self.size), F32))
-        if sums is not None and self.size < self.rows.longest:
-            self.end_in_zeros(sums)
+    def load(self, target: LocalTensor, source: DdrValue, number: int, block: Piece) -> None:
+        """Bring a block of row `number` to every lane."""
+        start = source.address + (number * self.size + block.start) * F32.bytes
+        self.e.load_broadcast(target, contiguous(start, (1, 1, 1, block.size), F32))
 
-    def total(self, place: int, marks: LocalTensor) -> None:
+    def total(self, sums: LocalTensor, place: int, marks: LocalTensor) -> None:
         """Add up a line of marks, for one result in each lane."""
-        rows, e = self.rows, self.rows.context.emitter
-        sums = rows.part if self.start else rows.latest
-        assert sums is not None
-        line = aligned(e.chip, marks.address, (1, rows.lanes, 1, rows.plan.slot), F32)
-        total = rows.plan.reduce(e, line, rows.stages)
-        e.copy(sums.window((0, 0, place, 0), (1, rows.lanes, 1, 1), e.chip), total)
-
-    def add(self, result: LocalTensor) -> None:
-        """Add its sums to those of the blocks before."""
-        if self.start and self.rows.part is not None:
-            self.rows.context.emitter.arith(Arith.ADD, result, result, self.rows.part)
+        line = aligned(self.e.chip, marks.address, (1, self.lanes, 1, self.plan.slot), F32)
+        total = self.plan.reduce(self.e, line, self.stages)
+        self.e.copy(sums.window((0, 0, place, 0), (1, self.lanes, 1, 1), self.e.chip), total)

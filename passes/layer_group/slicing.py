@@ -234,7 +234,7 @@ class _Slicer:
         for axis in AXES:
             ours, theirs = known.along(axis), wanted.along(axis)
             axes[axis] = ours if ours == theirs else self._union(value, axis, ours, theirs)
-        self.found[value] = replace(known, **axes, margins=True)
+        self.found[value] = replace(known, **axes)
 
     def _union(
         self, value: SSAValue, axis: Axis, ours: AxisSlices, theirs: AxisSlices

@@ -39,8 +39,7 @@ class Refusal:
 class ValueSlices:
     """The slices of one value; an axis with one entry has the same part in every slice.
 
-    `hold`: loaded once and kept for all slices. `margins`: users need different h or w ranges
-    and the slices are their union.
+    `hold`: loaded once and kept for all slices.
     """
 
     n: AxisSlices
@@ -50,7 +49,6 @@ class ValueSlices:
     w: AxisSlices
     eu_align: bool = True
     hold: bool = False
-    margins: bool = False
 
     def largest(self) -> Ncdhw:
         """The largest slice along each axis."""
