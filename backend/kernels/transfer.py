@@ -151,8 +151,26 @@ def _way(local: LocalTensor, ddr: GlobalTensor, chip: Chip, direction: Direction
 
 
 def _as_tensor(local: LocalTensor, ddr: GlobalTensor, rate: Rate, chip: Chip) -> _Way:
-    parts = _in_groups(local, ddr, chip)
+    parts = [part for one in _in_groups(local, ddr, chip) for part in _within_fields(*one, chip)]
     return _Way(False, parts, sum(_tensor_cycles(*part, rate, chip) for part in parts))
+
+
+def _within_fields(
+    local: LocalTensor, ddr: GlobalTensor, chip: Chip
+) -> Iterator[tuple[LocalTensor, GlobalTensor]]:
+    """A transfer in parts whose sizes the fields of a command hold."""
+    if max(local.shape) <= LIMITS.extent:
+        yield local, ddr
+        return
+    axis = next(axis for axis, size in enumerate(local.shape) if size > LIMITS.extent)
+    size, step = local.shape[axis], LIMITS.extent // chip.lanes * chip.lanes
+    for first in range(0, size, step):
+        n, c, h, w = (first if other == axis else 0 for other in range(4))
+        count = min(step, size - first)
+        sizes = (count if other == axis else one for other, one in enumerate(local.shape))
+        start, shape = (n, c, h, w), (next(sizes), next(sizes), next(sizes), next(sizes))
+        part = local.window(start, shape, chip), ddr.window(start, shape)
+        yield from _within_fields(*part, chip)
 
 
 def _in_groups(

@@ -44,6 +44,29 @@ def test_columns_of_a_wide_matrix_arrive_and_leave(rows: int, columns: int) -> N
     assert not moved[:, columns:].any()
 
 
+@pytest.mark.parametrize(("lines", "commands"), [(65535, 1), (65536, 2), (75264, 2)])
+def test_lines_that_no_field_holds_come_in_parts(lines: int, commands: int) -> None:
+    """Apart from those beside them in DDR, so that they are no matrix."""
+    program = Program("lines", CHIP.name, "F16")
+    emitter, apart = Emitter(CHIP, program), 1 << 17
+
+    def lies(address: int) -> GlobalTensor:
+        return GlobalTensor(address, (1, 3, lines, 1), (3 * apart, apart, 1, 1), DType.F16)
+
+    source, target = lies(CHIP.ddr_base), lies(CHIP.ddr_base + (1 << 23))
+    tile = aligned(CHIP, 4096, source.shape, DType.F16)
+    fetch(emitter, tile, source)
+    assert len(program.gdma) == commands
+    put(emitter, target, tile)
+    emitter.finish()
+    values = np.random.default_rng(lines).integers(0, 1 << 16, (3, apart)).astype(np.uint16)
+    machine = Machine(CHIP)
+    machine.memory.write(source.address, values)
+    machine.run(program.tiu, program.gdma)
+    moved = machine.memory.read(target.address, values.shape, "uint16")
+    assert np.array_equal(moved[:, :lines], values[:, :lines])
+
+
 def test_rows_of_a_lane_spread_over_all_channels_of_ddr() -> None:
     far, near = _columns(0, 512, 128), contiguous(0, (1, 512, 1, 128), DType.F16)
     tile = aligned(CHIP, 0, far.shape, DType.F16)
