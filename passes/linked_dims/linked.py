@@ -1,6 +1,6 @@
 """Values that lose an axis together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -47,8 +47,9 @@ class Linked:
                         return None
         return self
 
-    def rewrite(self) -> None:
-        """Write the ops anew; who reads their results otherwise finds a Reshape."""
+    def rewrite(self) -> Mapping[SSAValue, SSAValue]:
+        """Write the ops anew; who reads their results otherwise finds a Reshape. What each value
+        has become."""
         block = cast(Block, next(iter(self.ops)).parent)
         old = [op for op in block.ops if op in self.ops]
         for op in old:
@@ -65,6 +66,7 @@ class Linked:
         for op in reversed(old):
             op.detach()
             op.erase()
+        return self._new
 
     def _type(self, value: SSAValue) -> Attribute:
         shape = shape_of(value)

@@ -1,6 +1,6 @@
 """The pass `merge-stretched`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -8,6 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.top.abstract import BroadcastOp
 from xdsl_tpu.passes.graph import has_shapes
@@ -31,9 +33,11 @@ class MergeStretchedPass(ModulePass):
         %2 = "top.Mul"(%1, %anchors) : (1x3x400x2, 1x3x1x2) -> 1x3x400x2
 
     Commands have four dimensions: of five, the last two must be stretched alike to be done at once,
-    and where they are not every number of DDR is moved for itself. Dimensions are merged in all
-    values that hand them on to such an op: through element-wise ops, norms, Softmax, Permute,
-    Slice, Split and Concat along others. Around those stand Reshapes.
+    and where they are not every number of DDR is moved for itself. A Permute of more than four
+    dimensions loses all that it keeps side by side, so that `orient-products` sees the matrices it
+    transposes. Dimensions are merged in all values that hand them on to such an op: through
+    element-wise ops, norms, Softmax, Permute, Slice, Split and Concat along others. Around those
+    stand Reshapes.
     """
 
     name = "merge-stretched"
@@ -46,9 +50,17 @@ class MergeStretchedPass(ModulePass):
 
 
 def _stretching(block: Block) -> Iterator[Operation]:
-    """Element-wise ops of more dimensions than commands have, whose operands differ in shape."""
+    """Element-wise ops of more dimensions than commands have, whose operands differ in shape, and
+    transpositions of as many."""
     for op in list(block.ops):
-        if not isinstance(op, BroadcastOp) or op.parent is not block or len(op.results) != 1:
+        if op.parent is not block or len(op.results) != 1:
+            continue
+        if isinstance(op, top.PermuteOp):
+            many = has_shapes(op.output) and len(shape_of(op.output)) > LANE_RANK
+            if many and _turns_matrices(ints(op.order)):
+                yield op
+            continue
+        if not isinstance(op, BroadcastOp):
             continue
         given = [operand for operand in op.operands if not is_none(operand)]
         if not has_shapes(*given, *op.results) or len(shape_of(op.results[0])) <= LANE_RANK:
@@ -57,18 +69,38 @@ def _stretching(block: Block) -> Iterator[Operation]:
             yield op
 
 
+def _turns_matrices(order: Sequence[int]) -> bool:
+    """Whether an order exchanges the last two of what it keeps side by side, behind the first."""
+    starts = [axis for axis, before in zip(order, (-1, *order), strict=False) if axis != before + 1]
+    return len(starts) == 2 and order[0] == 0
+
+
 def _merge(op: Operation) -> bool:
     """Merge two dimensions of an op and of what is linked with it; whether there are such.
 
-    Of several pairs the one that most ops have in common, so that they stay in one shape.
+    Of several pairs the one that most ops have in common, so that they stay in one shape. Of a
+    transposition all that can be, images too: what is left are matrices.
     """
+    whole = isinstance(op, top.PermuteOp)
+    found = _most_common(op, 0 if whole else 1)
+    if found is None:
+        return False
+    out = found.rewrite()[op.results[0]]
+    while whole and isinstance(out.owner, Operation):
+        more = _most_common(out.owner, 0)
+        if more is None:
+            break
+        out = more.rewrite()[out]
+    return True
+
+
+def _most_common(op: Operation, first: int) -> Linked | None:
+    """Two dimensions, from the `first` on, that can be one in an op and most others."""
     out = op.results[0]
     axes = [
         axis
-        for axis in range(1, len(shape_of(out)) - 1)
+        for axis in range(first, len(shape_of(out)) - 1)
         if carried_by(op, out, axis, MERGED) is not None
     ]
     found = [one for axis in axes if (one := Linked.to(out, axis, MERGED)) is not None]
-    if found:
-        max(found, key=lambda one: len(one.ops)).rewrite()
-    return bool(found)
+    return max(found, key=lambda one: len(one.ops), default=None)

@@ -37,7 +37,7 @@ def there_and_back(elements: int, chip: Chip) -> int:
 
 def transposed(shape: Sequence[int], chip: Chip) -> int:
     """Cycles of transposing matrices of shape (.., rows, columns), which come and go whole."""
-    return _in_runs(prod(shape), prod(shape[-2:]), chip)
+    return in_runs(prod(shape), prod(shape[-2:]), chip)
 
 
 def down_columns(shape: Sequence[int], chip: Chip) -> int:
@@ -55,14 +55,14 @@ def down_columns(shape: Sequence[int], chip: Chip) -> int:
         share = columns // lanes
         rounds = outer if lanes > 1 else -(-outer // chip.lanes)
         run = share if lanes > 1 else rows * columns
-        return _in_runs(prod(shape), run, chip) + PASSES * rounds * -(-rows * share // eu)
+        return in_runs(prod(shape), run, chip) + PASSES * rounds * -(-rows * share // eu)
 
     shared = (n for n in range(min(outer, chip.lanes) + 1, chip.lanes + 1) if columns % n == 0)
     parted = there_and_back(prod(shape), chip) // 2
     return parted + min(cycles(lanes) for lanes in (1, *shared))
 
 
-def _in_runs(elements: int, run: int, chip: Chip) -> int:
+def in_runs(elements: int, run: int, chip: Chip) -> int:
     """Cycles of numbers of which so many lie together in DDR, there and back."""
     return round(there_and_back(elements, chip) * max(1.0, chip.ddr_row_bytes / (BYTES * run)))
 

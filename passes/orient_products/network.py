@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
@@ -30,6 +31,7 @@ from xdsl_tpu.passes.graph import has_shapes
 from xdsl_tpu.passes.orient_products.columns import (
     BYTES,
     down_columns,
+    in_runs,
     is_across,
     transposed,
 )
@@ -265,6 +267,8 @@ class Network:
         a softmax down columns lies across what DDR and the lanes hold together."""
         if _is_across(op):
             return down_columns(shape_of(op.results[0]), self.chip), 0
+        if isinstance(op, top.SliceOp | top.ConcatOp) and op not in self._into_products:
+            return self._in_runs(op, 0), self._in_runs(op, 1)
         if not isinstance(op, top.MatMulOp):
             return 0, 0
         *batch, rows, inner = shape_of(op.input)
@@ -273,6 +277,37 @@ class Network:
             prod(batch) * self._products(m, inner, n) for m, n in ((rows, columns), (columns, rows))
         )
         return plain, turned
+
+    @cached_property
+    def _into_products(self) -> set[Operation]:
+        """Ops whose results become matrices of products, which read parts as they lie."""
+        found = set[Operation]()
+        block = self.ops[0].parent
+        assert block is not None
+        for op in reversed(block.ops):
+            hands_on = op in self.numbers or isinstance(op, top.PermuteOp)
+            readers = _readers(op) if hands_on else []
+            if any(isinstance(one, top.MatMulOp) or one in found for one in readers):
+                found.add(op)
+        return found
+
+    def _in_runs(self, op: "top.SliceOp | top.ConcatOp", label: int) -> int:
+        """What parts of a value take longer than they would together, since the elements of each
+        that lie side by side in DDR are few: at most as long again, by way of local memory."""
+        whole, parts = op.results[0], [value for value in op.operands if not is_none(value)]
+        if isinstance(op, top.SliceOp):
+            whole, parts = parts[0], [whole]
+        cycles = 0
+        for part in parts:
+            sizes = list(zip(shape_of(part), shape_of(whole), strict=True))
+            if label:
+                sizes = [sizes[axis] for axis in self.exchange.of(part)]
+            cut = max((axis for axis, (some, all_) in enumerate(sizes) if some != all_), default=0)
+            run = prod(some for some, _ in sizes[cut:])
+            elements = prod(some for some, _ in sizes)
+            least = in_runs(elements, elements, self.chip)
+            cycles += min(in_runs(elements, run, self.chip) - least, least)
+        return cycles
 
     def _products(self, rows: int, inner: int, columns: int) -> int:
         """Cycles of a product, with rows over the lanes (docs/hardware/cycles.md)."""

@@ -1,6 +1,6 @@
 """Random graphs: compiled and simulated, they give what onnxruntime gives.
 
-The suite tries 300 in F32, 60 in F16, 20 each in BF16 and INT8; `make fuzz` sets XDSL_TPU_FUZZ
+The suite tries 150 in F32, 60 in F16, 20 each in BF16 and INT8; `make fuzz` sets XDSL_TPU_FUZZ
 to try as many as it says, with other random numbers each time. What failed once is kept in
 `kept.py`.
 """
@@ -38,7 +38,7 @@ def settings_of(graphs: int) -> settings:
 
 
 @seed(SEED)
-@settings_of(300)
+@settings_of(150)
 @given(recipes(), PASSES)
 def test_like_onnxruntime(recipe: Recipe, disable: tuple[str, ...]) -> None:
     with limited():

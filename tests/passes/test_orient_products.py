@@ -65,6 +65,28 @@ def test_linear_attention_needs_no_transposition() -> None:
     assert shape_of(ops_of(after, top.DivOp)[0].output) == (1, HEADS, SIZE, TOKENS)
 
 
+@pytest.mark.parametrize(("size", "turned"), [(SIZE, True), (128, False)])
+def test_short_parts_are_cut_and_joined_as_rows(size: int, turned: bool) -> None:
+    """Parts of few columns lie in short pieces; of those of 256 bytes one order is as good as the
+    other, and the transposition stays where it is."""
+    net = Net()
+    image = net.op(top.AbsOp, "conv", (net.input("x", 1, HEADS, 2 * size, 640),))
+    rows = net.op(top.SigmoidOp, "shares", (swapped(net, "rows", image),))
+
+    def half(name: str, first: int) -> SSAValue:
+        ends = [1, HEADS, 640, first + size]
+        given = (rows, net.none, net.none, net.none)
+        return net.op(
+            top.SliceOp, name, given, offset=[0, 0, 0, first], ends=ends, steps=[1] * 4, axes=[]
+        )
+
+    scaled = net.op(top.MulConstOp, "scaled", (half("a", 0),), const_val=2.0)
+    joined = net.op(top.ConcatOp, "joined", (scaled, half("b", size)), axis=3)
+    after = assert_same_numbers(net.module(joined), ORIENT)
+    order = kinds(after)
+    assert order.index("Permute") == (len(order) - 1 if turned else 1)
+
+
 def test_what_is_returned_keeps_its_form_and_its_name() -> None:
     after = assert_same_numbers(linear_attention(True), ORIENT)
     (permute,) = ops_of(after, top.PermuteOp)

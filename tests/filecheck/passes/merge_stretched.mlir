@@ -48,3 +48,17 @@ func.func @few(%a: tensor<3x4x5x6xf32>, %b: tensor<3x1x1x6xf32>, %c: tensor<2x3x
   %z = "top.Mul"(%c, %c) : (tensor<2x3x4x5x6xf32>, tensor<2x3x4x5x6xf32>) -> tensor<*xf32> loc("z")
   return %y, %z : tensor<*xf32>, tensor<*xf32>
 }
+
+// -----
+
+// What a transposition keeps side by side is one dimension, images too.
+// CHECK-LABEL: func.func @transposed
+// CHECK: [[X:%.+]] = "top.Reshape"({{.*}}-> tensor<3x85x400xf32>
+// CHECK-NEXT: [[P:%.+]] = "top.Permute"([[X]]) {order = [0, 2, 1]} : (tensor<3x85x400xf32>) -> tensor<3x400x85xf32>
+// CHECK-NEXT: [[S:%.+]] = "top.Sigmoid"([[P]]) : (tensor<3x400x85xf32>) -> tensor<3x400x85xf32>
+func.func @transposed(%arg: tensor<1x3x85x20x20xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg) : (tensor<1x3x85x20x20xf32>) -> tensor<1x3x85x20x20xf32> loc("x")
+  %p = "top.Permute"(%x) {order = [0, 1, 3, 4, 2]} : (tensor<1x3x85x20x20xf32>) -> tensor<*xf32> loc("p")
+  %s = "top.Sigmoid"(%p) : (tensor<*xf32>) -> tensor<*xf32> loc("s")
+  return %s : tensor<*xf32>
+}
