@@ -13,7 +13,13 @@ from xdsl_tpu.backend.kernels.attention_plan import (
     Step,
 )
 from xdsl_tpu.backend.kernels.attention_tiles import Layer
-from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, pipelined, where
+from xdsl_tpu.backend.kernels.support import (
+    DdrValue,
+    KernelContext,
+    LocalMemory,
+    pipelined,
+    where,
+)
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import (
     GlobalTensor,
@@ -41,7 +47,7 @@ def attention(context: KernelContext, op: Operation) -> None:
             f"{where(op)}: one row of queries and 64 keys of {problem.k.columns} elements do not "
             f"fit the local memory of {context.chip.name}"
         )
-    layer = _Streamed(context.emitter, context.memory(), problem, tiling)
+    layer = _Streamed(context.emitter, LocalMemory(context.chip), problem, tiling)
     layer.prepare()
     pipelined(
         layer.steps,

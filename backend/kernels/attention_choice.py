@@ -15,34 +15,28 @@ Make = Callable[[Emitter, LocalMemory, Problem, Tiling], Layer]
 """The tiles of an attention, with its operands in DDR or in local memory."""
 
 
-@lru_cache(maxsize=256)
-def choose(problem: Problem, chip: Chip, make: Make) -> Tiling | None:
-    """The tiling that should be done first; None when not even the smallest fits."""
-    priced = [(_cycles(problem, one, chip, make), one) for one in _candidates(problem, chip)]
-    return min(priced, key=lambda pair: pair[0], default=(0, None))[1]
-
-
 HALF = 2
 """What is computed of values that stay in local memory may take this part of it."""
 
 AS_FAST = 1.005
-"""Of two tilings the smaller one is better unless it takes this many times as long."""
+"""Of two tilings of such the smaller one is better unless it takes this many times as long."""
 
 
 @lru_cache(maxsize=256)
-def choose_small(problem: Problem, chip: Chip, make: Make) -> Tiling | None:
-    """The tiling that takes the least memory of those that are about the fastest; None when no
-    tiling fits what operands leave of local memory."""
-    priced: list[tuple[float, int, Tiling]] = []
-    for tiling in _candidates(problem, chip):
-        size = room_bytes(problem, tiling, chip)
-        if size is not None and HALF * size <= chip.local_bytes:
-            priced.append((_cycles(problem, tiling, chip, make), size, tiling))
-    if not priced:
-        return None
-    enough = AS_FAST * min(cycles for cycles, *_ in priced)
-    fast = [(size, cycles, tiling) for cycles, size, tiling in priced if cycles <= enough]
-    return min(fast, key=lambda one: one[:2])[2]
+def choose(problem: Problem, chip: Chip, make: Make) -> Tiling | None:
+    """The tiling that should be done first; where operands stay in local memory the one that takes
+    the least of it of those that are about the fastest. None when not even the smallest fits."""
+    most = chip.local_bytes // HALF if problem.held else chip.local_bytes
+    priced = [
+        (_cycles(problem, tiling, chip, make), size, tiling)
+        for tiling, size in _candidates(problem, chip)
+        if size <= most
+    ]
+    enough = (AS_FAST if problem.held else 1) * min((one[0] for one in priced), default=0)
+    fast = [one for one in priced if one[0] <= enough]
+    if problem.held:
+        fast.sort(key=lambda one: (one[1], one[0]))
+    return fast[0][2] if fast else None
 
 
 _MOST_LINES = 16
@@ -51,7 +45,8 @@ _MOST_LINES = 16
 _LONGEST_BLOCK = 16384
 
 
-def _candidates(problem: Problem, chip: Chip) -> Iterator[Tiling]:
+def _candidates(problem: Problem, chip: Chip) -> Iterator[tuple[Tiling, int]]:
+    """Tilings, and how many bytes of a lane they need."""
     lanes, heads = chip.lanes, problem.k.heads
     rows = [n * lanes for n in (1, 2, 4, 8, 16) if (n - 1) * lanes < problem.q.rows]
     keys = [problem.k.rows]
@@ -70,9 +65,10 @@ def _candidates(problem: Problem, chip: Chip) -> Iterator[Tiling]:
                     if together > 1 and lines > _MOST_LINES and not problem.mixes:
                         break
                     tiling = Tiling(few, tall, block, together)
-                    if room_bytes(problem, tiling, chip) is not None:
+                    size = room_bytes(problem, tiling, chip)
+                    if size is not None:
                         found = True
-                        yield tiling
+                        yield tiling, size
         if found and block < _LONGEST_BLOCK:
             # Shorter blocks only add work.
             return

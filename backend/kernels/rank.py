@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from xdsl_tpu.backend.emitter import Arith, Compare, Emitter
 from xdsl_tpu.backend.kernels.best import numbered
 from xdsl_tpu.backend.kernels.reduction import plan_rows
-from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, where
+from xdsl_tpu.backend.kernels.support import DdrValue, KernelContext, LocalMemory, where
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
 from xdsl_tpu.backend.kernels.transfer import fetch, put
 from xdsl_tpu.backend.tensor import (
@@ -108,7 +108,7 @@ class _Rows:
 
     def __init__(self, context: KernelContext, size: int, made: int) -> None:
         self.e, self.size, self.made = context.emitter, size, made
-        self._memory, chip = context.memory(), context.chip
+        self._memory, chip = LocalMemory(context.chip), context.chip
         self.each = -(-made // min(chip.lanes, made))
         self.lanes = -(-made // self.each)
         self.blocks = cut(size, -(-size // -(-size // LONGEST_BLOCK)))

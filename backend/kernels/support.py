@@ -247,10 +247,6 @@ class KernelContext:
         """As `value`, or None for an absent (`none`) operand."""
         return None if isinstance(value.type, NoneType) else ddr_value(value)
 
-    def memory(self) -> LocalMemory:
-        """All of the local memory, free."""
-        return LocalMemory(self.chip)
-
 
 def ddr_value(value: SSAValue) -> DdrValue:
     """The place of an addressed IR value; raises TpuError without an address."""

@@ -2,7 +2,7 @@
 
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.attention import mixes_of
-from xdsl_tpu.backend.kernels.attention_choice import choose_small
+from xdsl_tpu.backend.kernels.attention_choice import choose
 from xdsl_tpu.backend.kernels.attention_plan import Heads, Problem, Step, Tiling, room_bytes
 from xdsl_tpu.backend.kernels.attention_tiles import Layer
 from xdsl_tpu.backend.kernels.support import LocalMemory, where
@@ -22,7 +22,7 @@ def attention(context: LocalContext) -> None:
     op = context.op
     assert isinstance(op, tpu.FAttentionOp)
     problem = _describe(context, op)
-    tiling = choose_small(problem, context.chip, _Held)
+    tiling = choose(problem, context.chip, _Held)
     if tiling is None:
         raise DoesNotFit(f"{where(op)}: no scores of it fit local memory beside its operands")
     size = room_bytes(problem, tiling, context.chip)

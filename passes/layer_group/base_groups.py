@@ -38,11 +38,8 @@ def computing_ops(block: Block) -> list[Operation]:
 def ordered_ops(block: Block) -> list[Operation]:
     """Those of them that may change places: what is behind a Join is how the result is seen, and
     stays there (`part-results`)."""
-    return [op for op in takewhile(_is_no_join, block.ops) if not isinstance(op, _NOT_COMPUTED)]
-
-
-def _is_no_join(op: Operation) -> bool:
-    return not isinstance(op, tpu.JoinOp)
+    before = takewhile(lambda op: not isinstance(op, tpu.JoinOp), block.ops)
+    return [op for op in before if not isinstance(op, _NOT_COMPUTED)]
 
 
 def why_global(op: Operation) -> str | None:

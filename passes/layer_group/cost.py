@@ -145,13 +145,6 @@ class CostTable:
         ahead = self.next_ahead(index, own.local_bytes)
         return clock.after_alone(debts + cycles, debts + own.gdma, ahead)
 
-    def after_sliced(
-        self, clock: Clock, last: int, total: float, moved: float, local_bytes: int
-    ) -> Clock:
-        """The clock after a group of several slices, of which op `last` is the last: it takes
-        `total` cycles, in `moved` of which the GDMA is busy, and so many bytes of a lane."""
-        return clock.after_alone(total, moved, self.next_ahead(last, local_bytes))
-
     def cost(self, start: int, end: int) -> Cost | None:
         """What ops[start:end] take as one straight group; None when a kernel cannot work on the
         whole."""

@@ -277,17 +277,15 @@ class OptimalSearch:
     def _after_sliced(self, before: Clock, start: int, end: int, one: Sliced) -> _Best:
         """The clock after ops[start:end] in slices."""
         assert one.cost is not None
-        total, moved = one.cost.total, one.cost.moved
-        clock = self.costs.after_sliced(before, end - 1, total, moved, one.local_bytes)
-        return _Best(clock, start, one.secs)
+        ahead = self.costs.next_ahead(end - 1, one.local_bytes)
+        return _Best(before.after_alone(one.cost.total, one.cost.moved, ahead), start, one.secs)
 
     def _promise(
         self, before: Clock, start: int, end: int, one: Sliced
     ) -> tuple[float, float, int]:
         """The order of what more slices could be."""
-        least, moved = one.least, one.moved
-        clock = self.costs.after_sliced(before, end - 1, least, moved, one.local_bytes)
-        return self._order(clock, start)
+        ahead = self.costs.next_ahead(end - 1, one.local_bytes)
+        return self._order(before.after_alone(one.least, one.moved, ahead), start)
 
     def _shared(self, end: int, best: Sequence[_Best | None]) -> Iterator[_Best]:
         """Straight groups of which each core has a part."""

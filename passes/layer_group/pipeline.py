@@ -6,6 +6,8 @@ held.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import TypeAlias
 
 from xdsl_tpu.backend.first_fit import Buffer, first_fit
 from xdsl_tpu.dialects.records import record
@@ -27,16 +29,10 @@ from xdsl_tpu.passes.layer_group.plan import (
 )
 from xdsl_tpu.passes.layer_group.values import Refusal
 
+_Apart: TypeAlias = tuple[bool, bool]
+"""Whether memory of inputs, and of results, serves nothing else while it is transferred."""
 
-@record(frozen=True, slots=True)
-class _Apart:
-    """Whether memory of inputs, and of results, serves nothing else while it is transferred."""
-
-    inputs: bool
-    results: bool
-
-
-_APART = (_Apart(True, True), _Apart(True, False), _Apart(False, True), _Apart(False, False))
+_APART: tuple[_Apart, ...] = tuple(product((True, False), (True, False)))
 """In the order in which they are tried."""
 
 
@@ -71,7 +67,7 @@ def plan_sliced(ops: Sequence[Step], items: Mapping[object, Item], room: Room) -
 
 
 def _times(ops: Sequence[Step], items: Mapping[object, Item], uses: Uses, apart: _Apart) -> Times:
-    last, stored = len(ops) + 1, stored_roots(items)
+    last, stored, (inputs, results) = len(ops) + 1, stored_roots(items), apart
     loads: dict[object, int] = {}
     clear: dict[object, int] = {}
     for key, item in items.items():
@@ -80,9 +76,9 @@ def _times(ops: Sequence[Step], items: Mapping[object, Item], uses: Uses, apart:
         if item.role is Role.WEIGHT:
             loads[key] = last
         elif item.role is Role.INPUT:
-            loads[key] = uses.last[item.root] + 1 if apart.inputs and key not in stored else last
+            loads[key] = uses.last[item.root] + 1 if inputs and key not in stored else last
         if item.root == key and item.role is not Role.WEIGHT and key in stored:
-            clear[key] = uses.first[key] if apart.results and key not in loads else 1
+            clear[key] = uses.first[key] if results and key not in loads else 1
     return Times(loads, {k: clear[i.root] for k, i in items.items() if i.stored})
 
 
@@ -104,7 +100,7 @@ def _sliced(
             continue
         start, end = times.load.get(key, uses.first[key]), uses.last[key]
         if key in stored:
-            end = uses.first[key] - 1 if apart.results and key not in times.load else 0
+            end = uses.first[key] - 1 if apart[1] and key not in times.load else 0
         through = start == end + 1 or (start == last and end == 0)
         buffers.append(Buffer(key, item.size, start, end, always=through))
     found = first_fit(buffers, room.unit)
