@@ -57,9 +57,8 @@ class _Builder:
         return ids, flow
 
     def build(self) -> tpu.GroupOp:
-        stored = self.group.slicing.stored
+        stored, inside = self.group.slicing.stored, self.inside
         names = [required_name(value) for value in stored]
-        inside = set(self.group.ops)
         loads = [self._load(value) for value in self.group.slicing.loaded]
         for load in loads:
             load.input.replace_uses_with_if(load.output, lambda use: use.operation in inside)

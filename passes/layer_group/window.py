@@ -144,10 +144,6 @@ class WindowCosts:
         is_view = all(view_of(result) is not None for result in op.results)
         return is_view or self.prices.has_kernel(op)
 
-    def changed(self, op: Operation) -> None:
-        """Measure an op anew, because its attributes or types are no longer what they were."""
-        self.prices.forget(op)
-
 
 def loading(ops: Sequence[Operation], chip: Chip) -> float:
     """Cycles in which all weights of some ops are loaded."""

@@ -153,7 +153,7 @@ class _Trial:
         for place, value in enumerate(self.operands):
             self.op.operands[place] = value
         self.op.attributes = dict(self.attributes)
-        self.costs.changed(self.op)
+        self.costs.prices.forget(self.op)
 
     def lay_out(self, mode: int) -> None:
         """Give the op types and attributes of the merge `mode`; its filter has no data."""
