@@ -99,7 +99,7 @@ def _product(
         for columns in cut(out.shape[3], chip.lanes) if by_columns else (all_columns,):
             if by_columns:
                 b = _matrix(emitter, right, place, columns)
-            target = _columns(emitter, out, place, rows, columns)
+            target = _matrix(emitter, out, place, rows, columns)
             if factor is None:
                 multiply(emitter, target, a, b, by_rows)
                 continue
@@ -130,22 +130,14 @@ def _matrix(
     tile: LocalTensor,
     place: tuple[int, int],
     rows: Piece,
+    columns: Piece | None = None,
     filters: bool = False,
 ) -> LocalTensor:
-    """Rows of one head's matrix, from a lane group's first on, as an operand."""
-    chip = emitter.chip
-    address = tile.at(place[0], rows.start // chip.lanes, place[1])
-    make = compact if filters else aligned
-    return make(chip, address, (1, rows.size, 1, tile.shape[3]), tile.dtype)
-
-
-def _columns(
-    emitter: Emitter, tile: LocalTensor, place: tuple[int, int], rows: Piece, columns: Piece
-) -> LocalTensor:
-    """A lane group's rows and some columns of one head's matrix."""
-    chip = emitter.chip
+    """Rows of one head's matrix, from a lane group's first on, and some or all of their columns."""
+    chip, columns = emitter.chip, columns or Piece(0, tile.shape[3])
     address = tile.at(place[0], rows.start // chip.lanes, place[1], columns.start)
-    return aligned(chip, address, (1, rows.size, 1, columns.size), tile.dtype)
+    make = compact if filters else aligned
+    return make(chip, address, (1, rows.size, 1, columns.size), tile.dtype)
 
 
 def needs_whole_right(chip: Chip, right: DType, right_transpose: bool) -> bool:
