@@ -120,6 +120,9 @@ class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
     def split_weights(self) -> tuple[int, ...]:
         return tuple(range(len(self.operands)))
 
+    def lane_weights(self) -> tuple[int, ...]:
+        return tuple(range(len(self.operands)))
+
     def stretches_channels(self) -> bool:
         return True
 

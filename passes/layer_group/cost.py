@@ -39,7 +39,7 @@ from xdsl_tpu.passes.layer_group.lmem_size import (
 from xdsl_tpu.passes.layer_group.model import Cut, Group, rings
 from xdsl_tpu.passes.layer_group.moves import find_moves
 from xdsl_tpu.passes.layer_group.neighbours import Neighbours
-from xdsl_tpu.passes.layer_group.packs import may_pack
+from xdsl_tpu.passes.layer_group.packable import may_pack
 from xdsl_tpu.passes.layer_group.prices import Index, Part, Prices
 from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.values import Secs

@@ -12,6 +12,7 @@ from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.records import record
 from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.passes.layer_group.lmem_size import alignment, slice_bytes
+from xdsl_tpu.passes.layer_group.packable import may_pack
 from xdsl_tpu.passes.layer_group.pipeline import Times, earliest, plan_sliced
 from xdsl_tpu.passes.layer_group.plan import (
     WHOLE,
@@ -103,12 +104,16 @@ def plan_group(
     if isinstance(cut, Refusal):
         return cut
     inside = set(cut.ops)
-    items = _items(cut, lambda value: slice_bytes(value, cut.slicing.of, inside, chip))
+    items = _items(
+        cut,
+        lambda value: slice_bytes(value, cut.slicing.of, inside, chip),
+        lambda value, size: may_pack(value, size, chip),
+    )
     try:
         steps = [_step(op, scratch(op, cut.kind, cut.slicing)) for op in cut.ops]
     except (DoesNotFit, NoKernel) as error:
         return Refusal(str(error))
-    room = Room(chip.local_bytes, alignment(chip), chip.bank_bytes)
+    room = Room(chip.local_bytes, alignment(chip), chip.bank_bytes, chip.ddr_row_bytes)
     if cut.is_straight:
         plan = plan_straight(steps, items, room, ring, before, wait, lazy)
     else:
@@ -118,7 +123,11 @@ def plan_group(
     return Group(cut.ops, cut.kind, cut.secs, cut.slicing, cut.cores, plan)
 
 
-def _items(cut: Cut, size_of: Callable[[SSAValue], int]) -> dict[object, Item]:
+def _items(
+    cut: Cut,
+    size_of: Callable[[SSAValue], int],
+    packs: Callable[[SSAValue, int], bool] = lambda value, size: False,
+) -> dict[object, Item]:
     slicing, sliced = cut.slicing, not cut.is_straight
     stored, loaded = set(slicing.stored), set(slicing.loaded)
     roots = _roots(cut.ops, slicing, stored if sliced else set())
@@ -129,7 +138,9 @@ def _items(cut: Cut, size_of: Callable[[SSAValue], int]) -> dict[object, Item]:
             held = slices.hold if sliced else is_weight(value)
             role = Role.WEIGHT if held else Role.INPUT
         root = roots.get(value, value)
-        items[value] = Item(value, role, size_of(value), root, value in stored)
+        size = size_of(value)
+        packed = role is Role.WEIGHT and not sliced and packs(value, size)
+        items[value] = Item(value, role, size, root, value in stored, packed)
     return items
 
 

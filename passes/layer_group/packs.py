@@ -16,21 +16,15 @@ from dataclasses import replace
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.local.cuts import KIND
-from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY
-from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.passes.layer_group.lmem_size import alignment, value_bytes
 from xdsl_tpu.passes.layer_group.model import Group
-from xdsl_tpu.passes.tensors import is_weight
+from xdsl_tpu.passes.layer_group.packable import PACK_BYTES, channel_bytes, may_pack
 
-PACK_BYTES = 4032
-"""Most bytes per lane in a pack: what one matrix transfer of 32-bit columns brings to 64 lanes.
-
-More lanes take several transfers, each to some of them.
-"""
+_ROWS = 4
+"""Rows of DDR in each lane behind which no other op's weights join a run."""
 
 
 def pack_weights(group: Group, chip: Chip, first: int) -> tuple[Group, int]:
@@ -57,14 +51,16 @@ def pack_weights(group: Group, chip: Chip, first: int) -> tuple[Group, int]:
 
 def _packs(group: Group, chip: Chip) -> Iterator[list[SSAValue]]:
     """Runs of weights that can be loaded together, in the order of their addresses."""
-    run: list[SSAValue] = []
+    runs: list[list[SSAValue]] = []
     for weight in sorted(_candidates(group, chip), key=lambda w: _order(group, w)):
-        if run and not _joins(group, run, weight, chip):
+        if runs and _joins(group, runs[-1], weight, chip):
+            runs[-1].append(weight)
+        else:
+            runs.append([weight])
+    for run in runs:
+        image = chip.lanes * _size(group, run[0], chip)
+        if len(run) > 1 or image <= channel_bytes(run[0], chip):
             yield run
-            run = []
-        run.append(weight)
-    if run:
-        yield run
 
 
 def _order(group: Group, weight: SSAValue) -> tuple[int, int, int]:
@@ -73,14 +69,22 @@ def _order(group: Group, weight: SSAValue) -> tuple[int, int, int]:
 
 
 def _joins(group: Group, run: list[SSAValue], weight: SSAValue, chip: Chip) -> bool:
-    """Whether a weight follows the run in memory and may be loaded with it in time."""
+    """Whether a weight follows the run in memory and may be loaded with it in time.
+
+    Once a run fills some rows of DDR in each lane, weights of further ops gain little by it, but
+    the first of its ops would wait for them.
+    """
     address = group.plan.address
     end = address[run[-1]] + align(_size(group, run[-1], chip), alignment(chip))
     if address[weight] != end:
         return False
-    if end + _size(group, weight, chip) - address[run[0]] > PACK_BYTES:
+    first = _first_use(group, run[0])
+    taken = end - address[run[0]]
+    if _first_use(group, weight) != first and (
+        taken >= _ROWS * chip.ddr_row_bytes or taken + _size(group, weight, chip) > PACK_BYTES
+    ):
         return False
-    return group.plan.load_step[weight] < _first_use(group, run[0])
+    return group.plan.load_step[weight] < first
 
 
 def _first_use(group: Group, weight: SSAValue) -> int:
@@ -97,15 +101,3 @@ def _candidates(group: Group, chip: Chip) -> Iterator[SSAValue]:
         held = group.slicing.of[value].hold or group.secs.total == 1
         if held and may_pack(value, _size(group, value, chip), chip):
             yield value
-
-
-def may_pack(value: SSAValue, lane_bytes: int, chip: Chip) -> bool:
-    """Whether a value is a weight of one use that lies over the lanes and is small enough."""
-    if not is_weight(value) or lane_bytes > PACK_BYTES // 2:
-        return False
-    uses = list(value.uses)
-    user = uses[0].operation
-    if len(uses) != 1 or not isinstance(user, LocalGen) or uses[0].index not in user.lane_weights():
-        return False
-    sizes = of_value(value, KIND, chip.lanes)
-    return sizes.n == sizes.d == 1 and sizes.c > 1

@@ -23,11 +23,13 @@ from xdsl_tpu.passes.layer_group.values import Refusal
 @record(frozen=True, slots=True)
 class Room:
     """Bytes of every lane that a group may use; addresses are multiples of `unit`. Scratch memory
-    had better be in another bank, of so many bytes, than a result; none are known if that is 0."""
+    had better be in another bank, of so many bytes, than a result; none are known if that is 0.
+    Weights of which a lane has `row` bytes are loaded at the full rate."""
 
     size: int
     unit: int
     bank: int = 0
+    row: int = 0
 
 
 @record(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Item:
     """A value as the planner sees it: bytes per lane of its largest slice.
 
     `root` is the value whose memory it shares (itself, but for views). `stored`: it leaves the
-    group.
+    group. `packs`: it is a weight that may be loaded in one transfer with those beside it.
     """
 
     key: object
@@ -80,6 +82,7 @@ class Item:
     size: int
     root: object
     stored: bool = False
+    packs: bool = False
 
 
 @record(frozen=True, slots=True)
@@ -238,12 +241,7 @@ def _straight(
             f"activations need {needed} bytes per lane of {room.size}", needed - room.size
         )
     low, head = max(ring.low, placement.used), ring.head
-    weights = [item for item in items.values() if item.role is Role.WEIGHT]
-    weights.sort(key=lambda item: uses.first[item.key])
-    streams = [
-        Stream(item.key, align(item.size, room.unit), uses.first[item.key] - 1, uses.last[item.key])
-        for item in weights
-    ]
+    streams = _streams(items, uses, room, room.size - low)
     ends = ends_of(buffers, places, room.unit, steps)
     lower = [max(ring.from_step(step), end) for step, end in enumerate(ends)]
     slots = schedule(streams, low, room.size, head, lower.__getitem__)
@@ -279,6 +277,26 @@ def _straight(
         lows=lower,
         beside=beside,
     )
+
+
+def _streams(items: Mapping[object, Item], uses: Uses, room: Room, left: int) -> list[Stream]:
+    """Weights in the order of their first use. Where all of them fit side by side, those that may
+    be loaded together come in front of what lies between them: of as many ops as fill a row."""
+    weights = [item for item in items.values() if item.role is Role.WEIGHT]
+    weights.sort(key=lambda item: uses.first[item.key])
+    streams = [
+        Stream(item.key, align(item.size, room.unit), uses.first[item.key] - 1, uses.last[item.key])
+        for item in weights
+    ]
+    if sum(stream.size for stream in streams) > left:
+        return streams
+    order, between, taken, first = list[Stream](), list[Stream](), 0, -1
+    for item, stream in zip(weights, streams, strict=True):
+        if taken >= room.row and stream.first > first:
+            order, between, taken = order + between, [], 0
+        first, taken = stream.first, taken + (stream.size if item.packs else 0)
+        (order if item.packs else between).append(stream)
+    return order + between
 
 
 def _fixed(before: Sequence[Late], first: int) -> Iterator[list[tuple[Buffer, int]]]:

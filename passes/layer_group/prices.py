@@ -34,7 +34,7 @@ from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.absorb import MOST_COMMANDS
 from xdsl_tpu.passes.layer_group.lmem_size import allows_split
-from xdsl_tpu.passes.layer_group.packs import PACK_BYTES
+from xdsl_tpu.passes.layer_group.packable import PACK_BYTES
 from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.values import GroupType, Ncdhw
 from xdsl_tpu.passes.tensors import is_weight, required_name

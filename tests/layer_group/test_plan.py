@@ -182,6 +182,29 @@ def test_the_ring_goes_on_from_group_to_group() -> None:
     assert second.address["w"] == 384
 
 
+def test_small_weights_fill_a_row_side_by_side() -> None:
+    """Those of four ops, which rows for all lanes would part; not where they do not all fit."""
+    items: dict[object, Item] = {"v0": Item("v0", Role.INPUT, 64, "v0")}
+    for k in range(6):
+        items[f"v{k + 1}"] = Item(f"v{k + 1}", Role.INTERNAL, 64, f"v{k + 1}", stored=k == 5)
+        items[f"w{k}"] = Item(f"w{k}", Role.WEIGHT, 64, f"w{k}", packs=True)
+        items[f"b{k}"] = Item(f"b{k}", Role.WEIGHT, 64, f"b{k}")
+    ops = [Step(f"op{k}", (f"v{k}", f"w{k}", f"b{k}"), (f"v{k + 1}",)) for k in range(6)]
+
+    def order(room: Room) -> list[object]:
+        plan = plan_straight(ops, items, room)
+        assert isinstance(plan, Plan)
+        return sorted(
+            (key for key, item in items.items() if item.role is Role.WEIGHT),
+            key=lambda key: plan.address[key],
+        )
+
+    by_use = [f"{letter}{k}" for k in range(6) for letter in "wb"]
+    first = ["w0", "w1", "w2", "w3", "b0", "b1", "b2", "b3"]
+    assert order(Room(4096, UNIT, row=256)) == [*first, "w4", "w5", "b4", "b5"]
+    assert order(Room(4096, UNIT)) == by_use
+
+
 def test_weights_lie_where_activations_were() -> None:
     """The first value is the largest; the group before and those to come leave more than it."""
     items: dict[object, Item] = {"v0": Item("v0", Role.INPUT, 512, "v0")}

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.kernels.harness import Case, check
 from tests.layer_group.op_samples import binary, layer_norm, matmul, out, relu, value, weight
 from tests.layer_group.small_nets import (
     chain,
@@ -16,6 +17,7 @@ from tests.layer_group.small_nets import (
     prepared,
     residual,
 )
+from tests.local.test_local_cnn import conv
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -25,6 +27,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
@@ -135,6 +138,27 @@ def test_a_pack_writes_its_weights_and_nothing_behind_them(count: int) -> None:
             ends.append(pack.offset + place.out_size.value.data)
             assert pack.total_bytes == pack.lane_bytes * CHIP.lanes
         assert {pack.lane_bytes for _, pack in places if pack} == {-(-max(ends) // 64) * 64}
+
+
+def channels_scaled() -> Case:
+    """Few positions: a convolution of short rows, factors and addends of the channels, a table."""
+    case = Case("f16")
+    x = case.input("x", (1, 20, 8, 4))
+    value = conv(case, x, "c", ((1, 20, 8, 4), (1, 1536, 8, 4)), (1, 1))
+    for name, kind, channels in (("s", "Mul", 1536), ("t", "Add", 1536), ("u", "Add", 1)):
+        weight = case.weight(f"{name}_w", (1, channels, 8 if channels == 1 else 1, 1))
+        attributes = {"do_relu": "false"}
+        value = case.op(f"tpu.{kind}", [value, weight], attributes, name, (1, 1536, 8, 4))
+    return case
+
+
+def test_weights_that_have_a_part_for_each_channel_come_in_packs() -> None:
+    check(channels_scaled())
+    packs = pack_members(grouped_by_pass(channels_scaled()))
+    packed = {name_of(weight) for pack in packs.values() for _, weight in pack}
+    assert packed >= {"s_w", "t_w"}
+    assert "u_w" not in packed
+    assert any("c_filter" in (name or "") for name in packed)
 
 
 def test_time_steps_of_a_straight_group() -> None:
