@@ -24,7 +24,7 @@ from xdsl_tpu.passes.pipelines import STAGES, Settings, run_stage
 CHIP = load_chip()
 
 LATER = {
-    "mobilenetv2_100": 0.008,
+    "mobilenetv2_100": 0.009,
     "resnet50": 0.01,
     "swin_t": 0.01,
     "vit_small_patch16_224": 0.002,
