@@ -2,22 +2,25 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, lane_steps, rows_of
-from xdsl_tpu.dialects.interfaces.movement import single_map
+from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, single_map
+from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.passes.graph import tensor_like
 from xdsl_tpu.passes.lane_prices import cycles_of_steps, rearranged
 from xdsl_tpu.passes.lane_reductions import reduce_in_lanes
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
 from xdsl_tpu.passes.module_state import chip_of, cores_of
-from xdsl_tpu.passes.tensors import functions, number_type, required_name, shape_of, tensor_type
+from xdsl_tpu.passes.tensors import element_bytes, functions, number_type, required_name, shape_of
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class LaneMovesPass(ModulePass):
     may be in a layer group, or two: of an image whose channels are heads, pixels become rows
     first. Where there is no way for all of a chain, a part of it between ops that have a local form
     may have one: rows of an image become channels, of which blocks become pixels. What has no
-    room for it stays as it is. A reduction over what lies over the lanes is made between two of
+    room for it stays as it is. What is returned may be stored in equal parts of all lanes, a view
+    of short rows too. A reduction over what lies over the lanes is made between two of
     these (`reduce_in_lanes`). For several cores nothing is joined: they share the slices of a
     group, and what is moved here is never cut.
     """
@@ -86,13 +90,44 @@ def _users(op: Operation) -> list[Operation]:
 
 
 def _is_wanted(chain: Sequence[Operation]) -> bool:
-    """Whether a chain parts ops that have a local form."""
+    """Whether a chain parts ops that have a local form, or one from what is returned."""
     maker = chain[-1].operands[0].owner
     if not isinstance(maker, Operation) or why_not_local(maker) is not None:
         return False
-    if all(why_not_local(user) is not None for user in _users(chain[0])):
+    if not _is_returned(chain[0]) and all(
+        why_not_local(user) is not None for user in _users(chain[0])
+    ):
         return False
     return any(why_not_local(op) is not None for op in chain)
+
+
+def _is_returned(op: Operation) -> bool:
+    """Whether nothing but the function's caller reads a result."""
+    users = _users(op)
+    return bool(users) and all(isinstance(user, ReturnOp) for user in users)
+
+
+def _read_as(last: Operation, chip: Chip) -> Shape:
+    """The shape in which the result of a chain is read: what is returned may be stored in equal
+    parts of all lanes."""
+    shape = shape_of(last.results[0])
+    size = prod(shape)
+    if _is_returned(last) and size % chip.lanes == 0:
+        return 1, chip.lanes, size // chip.lanes
+    return shape
+
+
+def _saved(chain: Sequence[Operation], chip: Chip) -> float:
+    """Cycles of storing a value that is returned as it lies in its lanes, and of what moves it in
+    DDR behind that, less those of storing it in equal parts of all lanes."""
+    value = chain[-1].operands[0]
+    width = element_bytes(value)
+    size, run = prod(shape_of(value)) * width, prod(shape_of(value)[2:]) * width
+    stored = size / chip.store_bytes_per_cycle
+    saved = stored * (max(1, chip.ddr_row_bytes / run) - 1)
+    if not all(isinstance(op, KeepsOrder) for op in chain):
+        saved += stored + size / chip.load_bytes_per_cycle
+    return saved
 
 
 def _join(chain: Sequence[Operation], block: Block, chip: Chip) -> bool:
@@ -104,15 +139,17 @@ def _join(chain: Sequence[Operation], block: Block, chip: Chip) -> bool:
         assert inner is not None
         moves = moves.after(inner)
     assert moves is not None
-    value = chain[-1].operands[0]
-    ends = rows_of(shape_of(value)), rows_of(shape_of(last.results[0]))
+    value, read = chain[-1].operands[0], _read_as(last, chip)
+    ends = rows_of(shape_of(value)), rows_of(read)
     steps = lane_steps(moves, *ends)
     if steps is None:
         return False
-    if cycles_of_steps(number_type(value), ends[0], tuple(steps), chip) is None:
+    cycles = cycles_of_steps(number_type(value), ends[0], tuple(steps), chip)
+    if cycles is None or (_is_returned(last) and cycles > _saved(chain, chip)):
         return False
-    new = list(_rearranged(value, last, steps))
-    if any(why_not_local(op) is not None for op in new):
+    new = list[Operation](_rearranged(value, last, steps, read))
+    moved = (op for op in new if isinstance(op, tpu.RearrangeOp))
+    if any(why_not_local(op) is not None for op in moved):
         for op in reversed(new):
             op.erase()
         return False
@@ -127,13 +164,21 @@ def _join(chain: Sequence[Operation], block: Block, chip: Chip) -> bool:
 
 
 def _rearranged(
-    value: SSAValue, last: Operation, steps: Sequence[LaneStep]
-) -> Iterator[tpu.RearrangeOp]:
-    """An op for each step; the last one has the name and type of `last`."""
-    name, kind = required_name(last), tensor_type(last.results[0])
+    value: SSAValue, last: Operation, steps: Sequence[LaneStep], read: Shape
+) -> Iterator[Operation]:
+    """An op for each step; the last one has the name and type of `last`, which a Reshape brings
+    back where it is read otherwise."""
+    name, kind = required_name(last), tensor_like(last.results[0], read)
+    if read != shape_of(last.results[0]):
+        name = f"{name}_seen"
     for number, step in enumerate(steps, 1):
         is_last = number == len(steps)
         given = kind if is_last else tensor_like(value, step.rows)
         made = rearranged(name if is_last else f"{name}_on_its_way", value, step, given)
         value = made.output
         yield made
+    if read != shape_of(last.results[0]):
+        types = (last.results[0].type,)
+        yield tpu.ReshapeOp.make(
+            last.location, (value,), result_types=types, shape=shape_of(last.results[0])
+        )

@@ -22,9 +22,14 @@ from xdsl_tpu.passes.order_rows.network import Component, Read
 from xdsl_tpu.passes.order_rows.rows import rows_of
 from xdsl_tpu.passes.tensors import element_bytes
 
+SEVERAL = 2
+"""Orders from which on there is a choice."""
+
 
 def choose(component: Component, chip: Chip) -> dict[SSAValue, int] | None:
     """The best order of every value; None when it is the one that it has, or hard to find."""
+    if len(component.maps) < SEVERAL:
+        return None
     problem = _Problem(component, chip)
     try:
         tables = problem.tables()

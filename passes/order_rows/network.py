@@ -165,11 +165,11 @@ class Component:
         """Reach everything from one value; the op whose operands contradict each other, if any."""
         rows = rows_of(first)
         assert rows is not None
-        self.given[first] = self._label(IndexMap.identity(rows.count), rows.count)
+        self.given[first] = self.labelled(IndexMap.identity(rows.count), rows.count)
         queue = [first]
         for value in queue:
             for near, order in self._near(value):
-                label = self._label(order, rows.count)
+                label = self.labelled(order, rows.count)
                 if near not in self.given:
                     self.given[near] = label
                     queue.append(near)
@@ -187,7 +187,7 @@ class Component:
         order = self.maps[self.given[value]]
         for read in self.graph.readers.get(value, ()):
             rows = read.map.after(order)
-            self.wanted[read] = self._label(rows, len(self._places[0]))
+            self.wanted[read] = self.labelled(rows, len(self._places[0]))
             if self.graph.is_read(read):
                 yield read.op.results[0], rows
         owner = value.owner
@@ -196,7 +196,8 @@ class Component:
                 if self.graph.is_read(read):
                     yield read.source, inverse(read.map).after(order)
 
-    def _label(self, order: IndexMap, count: int) -> int:
+    def labelled(self, order: IndexMap, count: int) -> int:
+        """The label of an order of so many rows, a new one if it has none."""
         places = places_of(order, count)
         key = places.tobytes()
         label = self._labels.setdefault(key, len(self.maps))
@@ -209,12 +210,12 @@ class Component:
 
 
 def components(func: FuncOp) -> list[Component]:
-    """The components of a function that have rows in several orders."""
+    """The components of a function in which something may come in another order."""
     graph = Graph.of(func)
     while True:
         found = _components(graph)
         if not isinstance(found, Operation):
-            return [one for one in found if len(one.maps) > 1 and one.free]
+            return [one for one in found if one.free]
         del graph.by_rows[found]
 
 

@@ -16,6 +16,7 @@ from xdsl_tpu.passes.graph import derived_name, tensor_like
 from xdsl_tpu.passes.layout.names import Names
 from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.order_rows.breaks import choose
+from xdsl_tpu.passes.order_rows.narrow import by_lanes
 from xdsl_tpu.passes.order_rows.network import Component, Read, components
 from xdsl_tpu.passes.order_rows.rows import inverse, moved, rows_of
 from xdsl_tpu.passes.tensors import element_bytes, functions, shape_of
@@ -47,7 +48,12 @@ class OrderRowsPass(ModulePass):
 
     With `in_lanes` values stay as they are where they are small beside local memory: to change
     their order there (`lane-moves`) takes less than a window that does not fill the lanes does in
-    every op on it.
+    every op on it. Of small ones that the host gives or takes, rows of a few numbers come in the
+    order in which each lane has neighbours:
+
+        %1 = Cast(%0)      8192x3             %1 = Cast(%0)          8192x3
+        %2 = MatMul(%1)    8192x64     ->     %r = Rearrange(%1)     lane by lane
+        return %2                             %2 = MatMul(%r), and back
     """
 
     name = "order-rows"
@@ -59,9 +65,8 @@ class OrderRowsPass(ModulePass):
         chip = chip_of(op, self.chip)
         for func in functions(op):
             for component in components(func):
-                if self.in_lanes and _is_small(component, chip):
-                    continue
-                labels = choose(component, chip)
+                small = self.in_lanes and _is_small(component, chip)
+                labels = by_lanes(component, chip) if small else choose(component, chip)
                 if labels is not None:
                     _Rewriting(component, labels, Names(op)).run(func.body.block)
 

@@ -6,14 +6,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
+from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of, random_inputs
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from xdsl_tpu.backend.checks import check_program
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.order_rows.choose import Table, TooLargeError, best_labels, cost_of
 from xdsl_tpu.passes.order_rows.rows import inverse, places_of, row_map
+from xdsl_tpu.passes.pipelines import lower
 
 PASSES = (
     'canonicalize,processor-assign{mode="F32" chip="bm1684x"},convert-top-to-tpu,'
@@ -161,6 +168,55 @@ def test_nothing_is_changed_for_nothing() -> None:
     y = attended(net, "attn", cut(net, "cut", mlp(net, "m", start(net))))
     after = assert_same_numbers(net.module(y), PASSES)
     assert kinds(after).count("Rearrange") == 0
+
+
+def points(rows: int, numbers: int, summed: bool = False) -> ModuleOp:
+    """A few numbers for each of many points, and two products."""
+    net = Net()
+    x = net.input("x", rows, numbers)
+    y = net.op(top.MatMulOp, "a", (x, net.weight("v", numbers, 16), net.none))
+    y = net.op(top.ReluOp, "b", (y,))
+    y = net.op(top.MatMulOp, "y", (y, net.weight("w", 16, 4), net.none))
+    if not summed:
+        return net.module(y)
+    return net.module(net.op(top.ReduceOp, "s", (y,), axes=[0], keepdims=True, mode="ReduceSum"))
+
+
+IN_LANES = PASSES.replace('chip="bm1684x"}', 'chip="bm1684x" in_lanes=true}').replace(
+    'mode="F32" chip="bm1684x" in_lanes=true', 'mode="F32" chip="bm1684x"'
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "numbers", "summed", "moved"),
+    [
+        (256, 3, False, 2),
+        (192, 3, False, 2),
+        (128, 3, False, 0),
+        (64, 3, False, 0),
+        (250, 3, False, 0),
+        (256, 2000, False, 0),
+        (256, 3, True, 0),
+    ],
+)
+def test_lanes_have_neighbouring_points(rows: int, numbers: int, summed: bool, moved: int) -> None:
+    """Not two points for each lane, which take as long in one piece, points that do not fill the
+    lanes, long rows, and points of which something else than the host wants the order."""
+    after = assert_same_numbers(points(rows, numbers, summed), IN_LANES)
+    assert len(ops_of(after, tpu.RearrangeOp)) == moved
+
+
+@pytest.mark.parametrize("mode", ["F16", "F32"])
+def test_points_in_programs(mode: str) -> None:
+    module, chip = points(256, 3), load_chip("bm1684x")
+    inputs = random_inputs(module, 0)
+    (expected,) = run_module(module, inputs).values()
+    lower(module, mode, chip.instruction_set)
+    program = generate(module, weights_of(module), chip)
+    assert check_program(program, chip) == []
+    (got,) = run_program(program, chip, inputs).values()
+    error = np.abs(np.asarray(got, np.float32).reshape(expected.shape) - expected).max()
+    assert error < 5e-3 * np.abs(expected).max()
 
 
 def test_several_images_move_together() -> None:

@@ -223,3 +223,29 @@ module @behind_what_lies_in_ddr attributes {module.state = "TPU_LOWERED", module
     return %7 : tensor<1x256x8x8xf16>
   }
 }
+
+// -----
+
+// What is returned in another order is stored in equal parts of all lanes; a view alone only where its rows
+// are short.
+// CHECK-LABEL: module @returned
+// CHECK: [[A:%.*]] = "tpu.Relu"
+// CHECK-NEXT: [[B:%.*]] = "tpu.Rearrange"([[A]]) {boxes = {{.*}}, in_lanes = true} : (tensor<1x256x4xf16>) -> tensor<1x64x16xf16>
+// CHECK-NEXT: [[C:%.*]] = "tpu.Reshape"([[B]]) {{.*}} -> tensor<256x4xf16>
+// CHECK: [[D:%.*]] = "tpu.Relu"
+// CHECK-NEXT: [[E:%.*]] = "tpu.Reshape"([[D]]) {{.*}} (tensor<1x64x256xf16>) -> tensor<64x256xf16>
+// CHECK: return [[C]], [[E]]
+module @returned attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x256x4xf16>, %arg1: tensor<1x64x256xf16>) -> (tensor<256x4xf16>, tensor<64x256xf16>) {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x256x4xf16>) -> tensor<1x256x4xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x256x4xf16>) -> tensor<1x256x4xf16> loc("a")
+    %2 = "tpu.Reshape"(%1) {shape = [4, 64, 4]} : (tensor<1x256x4xf16>) -> tensor<4x64x4xf16> loc("b")
+    %3 = "tpu.Permute"(%2, %n) {order = [1, 0, 2]} : (tensor<4x64x4xf16>, none) -> tensor<64x4x4xf16> loc("c")
+    %4 = "tpu.Reshape"(%3) {shape = [256, 4]} : (tensor<64x4x4xf16>) -> tensor<256x4xf16> loc("d")
+    %5 = "top.Input"(%arg1) : (tensor<1x64x256xf16>) -> tensor<1x64x256xf16> loc("z")
+    %6 = "tpu.Relu"(%5) : (tensor<1x64x256xf16>) -> tensor<1x64x256xf16> loc("e")
+    %7 = "tpu.Reshape"(%6) {shape = [64, 256]} : (tensor<1x64x256xf16>) -> tensor<64x256xf16> loc("f")
+    return %4, %7 : tensor<256x4xf16>, tensor<64x256xf16>
+  }
+}

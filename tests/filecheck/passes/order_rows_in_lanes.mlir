@@ -46,3 +46,36 @@ func.func @large(%x: tensor<1x65536x64xf16>) -> tensor<1x65536x64xf16> {
   %10 = "tpu.Active"(%9) {mode = #tpu<active_mode GELU>} : (tensor<1x65536x64xf16>) -> tensor<1x65536x64xf16> loc("y")
   return %10 : tensor<1x65536x64xf16>
 }
+
+// -----
+
+// Three numbers for each of 256 points: four neighbours in each lane, so that they come and go in long pieces.
+// CHECK-LABEL: func.func @points
+// CHECK: %[[X:[0-9]+]] = "tpu.Cast"
+// CHECK-NEXT: %[[BY:[0-9]+]] = "tpu.Rearrange"(%[[X]]) {{.*}} -> tensor<256x3xf16>
+// CHECK-NEXT: %[[Y:[0-9]+]] = "tpu.MatMul"(%[[BY]]
+// CHECK-NEXT: %[[BACK:[0-9]+]] = "tpu.Rearrange"(%[[Y]]) {{.*}} -> tensor<256x4xf16>
+// CHECK-NEXT: return %[[BACK]]
+func.func @points(%arg: tensor<256x3xf32>) -> tensor<256x4xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %w = "top.Weight"() : () -> tensor<3x4xf16> loc("w")
+  %x = "top.Input"(%arg) : (tensor<256x3xf32>) -> tensor<256x3xf32> loc("x")
+  %0 = "tpu.Cast"(%x) : (tensor<256x3xf32>) -> tensor<256x3xf16> loc("x_f16")
+  %1 = "tpu.MatMul"(%0, %w, %none, %none, %none) : (tensor<256x3xf16>, tensor<3x4xf16>, none, none, none) -> tensor<256x4xf16> loc("y")
+  return %1 : tensor<256x4xf16>
+}
+
+// -----
+
+// Of 255 some lane has more than others.
+// CHECK-LABEL: func.func @uneven
+// CHECK-NOT: tpu.Rearrange
+// CHECK: return
+func.func @uneven(%arg: tensor<255x3xf32>) -> tensor<255x4xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %w = "top.Weight"() : () -> tensor<3x4xf16> loc("w")
+  %x = "top.Input"(%arg) : (tensor<255x3xf32>) -> tensor<255x3xf32> loc("x")
+  %0 = "tpu.Cast"(%x) : (tensor<255x3xf32>) -> tensor<255x3xf16> loc("x_f16")
+  %1 = "tpu.MatMul"(%0, %w, %none, %none, %none) : (tensor<255x3xf16>, tensor<3x4xf16>, none, none, none) -> tensor<255x4xf16> loc("y")
+  return %1 : tensor<255x4xf16>
+}
