@@ -266,8 +266,8 @@ def least_over(search: OptimalSearch, start: int, end: int) -> float:
             return clock.after_straight(costs.passage(first, cost))
         sliced = costs.sliced(group)
         assert sliced is not None
-        used = group.plan.activations
-        return costs.after_sliced(clock, last - 1, sliced.total, sliced.moved, used)
+        ahead = costs.next_ahead(last - 1, group.plan.activations)
+        return clock.after_alone(sliced.total, sliced.moved, ahead)
 
     def done(clock: Clock, first: int) -> Iterator[float]:
         if first == end:

@@ -69,8 +69,9 @@ def best_of_all(search: OptimalSearch) -> float:
             straight = None if whole is None else costs.passage(first, whole)
             for group, cost in forms(search, first, end):
                 if cost is not None:
-                    taken = end - 1, cost.total, cost.moved, group.plan.activations
-                    found |= {costs.after_sliced(clock, *taken) for clock in fronts[first]}
+                    ahead = costs.next_ahead(end - 1, group.plan.activations)
+                    taken = cost.total, cost.moved, ahead
+                    found |= {clock.after_alone(*taken) for clock in fronts[first]}
                 elif straight is not None:
                     found |= {clock.after_straight(straight) for clock in fronts[first]}
         fronts.append({clock for clock in found if not any(_beats(one, clock) for one in found)})

@@ -31,8 +31,8 @@ def finished(search: OptimalSearch, groups: Sequence[Group]) -> float:
         else:
             cost = costs.sliced(group)
             assert cost is not None
-            used = group.plan.activations
-            clock = costs.after_sliced(clock, end - 1, cost.total, cost.moved, used)
+            ahead = costs.next_ahead(end - 1, group.plan.activations)
+            clock = clock.after_alone(cost.total, cost.moved, ahead)
         place = end
     return clock.end
 
