@@ -104,6 +104,7 @@ PATTERNS: PatternTable = {
         matmul.MatMulWithBias(),
         matmul.MatMulWithEqualBias(),
         matmul.NoKeepDimsAddReshape(),
+        matmul.RepeatedWeightToRows(),
         matmul.SliceMatMul(),
         matmul.PermuteMatMulPermute(),
         expectation.ColumnToSum(),

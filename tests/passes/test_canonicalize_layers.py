@@ -196,6 +196,27 @@ def test_weight_on_the_left_between_permutes_goes_to_the_right() -> None:
 
 
 @pytest.mark.parametrize(
+    ("left", "right", "merged"),
+    [
+        ((1, 3, 4, 5, 6), (1, 3, 1, 6, 7), (1, 3, 20, 6)),
+        ((2, 3, 5, 6), (2, 1, 6, 7), (2, 15, 6)),
+        ((2, 3, 5, 6), (1, 1, 6, 7), (30, 6)),
+        ((3, 5, 6), (3, 6, 7), (3, 5, 6)),
+        ((1, 5, 6), (1, 6, 7), (1, 5, 6)),
+    ],
+)
+def test_rows_that_meet_one_matrix_are_those_of_one(
+    left: tuple[int, ...], right: tuple[int, ...], merged: tuple[int, ...]
+) -> None:
+    """Not of matrices that each have their own, nor of a single one."""
+    net = Net()
+    product = net.op(top.MatMulOp, "p", (net.input("x", *left), net.weight("w", *right), net.none))
+    after = assert_same_numbers(net.module(product), "canonicalize")
+    (found,) = ops_of(after, top.MatMulOp)
+    assert shape_of(found.input) == merged
+
+
+@pytest.mark.parametrize(
     ("width", "expected"), [(128, ["MatMul"] * 2), (64, ["MatMul"] + ["Slice"] * 2)]
 )
 def test_sliced_product_is_several(width: int, expected: list[str]) -> None:
