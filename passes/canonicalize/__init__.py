@@ -107,6 +107,7 @@ PATTERNS: PatternTable = {
         matmul.RepeatedWeightToRows(),
         matmul.SliceMatMul(),
         matmul.PermuteMatMulPermute(),
+        matmul.LeftWeightToConv(),
         expectation.ColumnToSum(),
     ),
     top.MaxOp: (constant_operand.MaxMinToConst(),),

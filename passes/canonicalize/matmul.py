@@ -9,7 +9,12 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import BOOL, ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
-from xdsl_tpu.passes.canonicalize.common import has_relu, reshape, unit_coefficients
+from xdsl_tpu.passes.canonicalize.common import (
+    has_relu,
+    in_place_of,
+    reshape,
+    unit_coefficients,
+)
 from xdsl_tpu.passes.constants import make_weight, reshaped_weight, values_of
 from xdsl_tpu.passes.graph import (
     derived_name,
@@ -131,6 +136,39 @@ class RepeatedWeightToRows(RewritePattern):
         back = reshape(op.location, product.output, shape_of(op.output))
         rewriter.replace(weight, narrower)
         rewriter.replace(op, [flat, product, back])
+
+
+class LeftWeightToConv(RewritePattern):
+    """MatMul(W: MxK, x: BxKxN) -> Conv(x: BxKxN, W: MxKx1x1), for several matrices.
+
+    Rows that a constant mixes are channels, which stay over the lanes for what follows.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
+        weight = producer(op.input, top.WeightOp)
+        if weight is None or is_weight(op.right) or not is_none(op.bias):
+            return
+        if not has_shapes(op.input, op.right, op.output) or not op.keep_dims.value.data:
+            return
+        flags = op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch
+        left, right = shape_of(op.input), shape_of(op.right)
+        matrices = len(left) == 2 and len(right) == _FEWEST_DIMS and right[0] > 1
+        if not matrices or any(flag.value.data for flag in flags):
+            return
+        if not op.input.has_one_use():
+            return
+        filters = reshaped_weight(weight, (*left, 1, 1))
+        conv = in_place_of(
+            op,
+            top.ConvOp,
+            (op.right, filters.output, op.bias),
+            kernel_shape=(1, 1),
+            strides=(1, 1),
+            pads=(0, 0, 0, 0),
+        )
+        rewriter.replace(weight, filters)
+        rewriter.replace(op, conv)
 
 
 class PermuteMatMulPermute(RewritePattern):

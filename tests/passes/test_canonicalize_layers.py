@@ -196,6 +196,20 @@ def test_weight_on_the_left_between_permutes_goes_to_the_right() -> None:
 
 
 @pytest.mark.parametrize(
+    ("images", "relu", "expected"),
+    [(3, False, ["Conv"]), (2, True, ["Conv"]), (1, False, ["MatMul"])],
+)
+def test_rows_that_a_weight_mixes_are_channels(
+    images: int, relu: bool, expected: list[str]
+) -> None:
+    """Of several images: of one a product is as good."""
+    net = Net()
+    given = net.weight("w", 5, 4), net.input("x", images, 4, 6), net.none
+    product = net.op(top.MatMulOp, "p", given, do_relu=relu)
+    assert kinds(assert_same_numbers(net.module(product), "canonicalize")) == expected
+
+
+@pytest.mark.parametrize(
     ("left", "right", "merged"),
     [
         ((1, 3, 4, 5, 6), (1, 3, 1, 6, 7), (1, 3, 20, 6)),
