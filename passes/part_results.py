@@ -16,7 +16,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import LAYER, layer_of, name_loc
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
-from xdsl_tpu.passes.address_assign.views import view_of
+from xdsl_tpu.passes.address_assign.views import RESHAPES, view_of
 from xdsl_tpu.passes.graph import module_of, sole_producer, tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.window import WindowCosts
@@ -25,8 +25,6 @@ from xdsl_tpu.passes.tensors import element_bytes, functions, required_name, sha
 
 UNIT = 4
 """What addresses of parts are multiples of."""
-
-_VIEWS = (tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def results_of(func: FuncOp) -> list[SSAValue]:
 
 def _made(value: SSAValue) -> SSAValue:
     """What a result is, behind which only its shape changes."""
-    while value.has_one_use() and isinstance(value.owner, _VIEWS):
+    while value.has_one_use() and isinstance(value.owner, RESHAPES):
         value = value.owner.input
     return value
 
@@ -83,7 +81,7 @@ def _part(value: SSAValue) -> None:
     behind = list(_each_by_itself(value))
     first = behind[-1].operands[0] if behind else value
     concat = sole_producer(first, tpu.ConcatOp)
-    makers = [op for op in behind if not isinstance(op, _VIEWS)]
+    makers = [op for op in behind if not isinstance(op, RESHAPES)]
     if concat is None or not _lies_side_by_side(concat, value, bool(makers)):
         return
     block = concat.parent
@@ -126,7 +124,7 @@ def _each_by_itself(value: SSAValue) -> Iterator[Operation]:
     change the shape, the last one first."""
     while value.has_one_use() and isinstance(op := value.owner, Operation):
         plain = op.has_trait(InOutSameShape) and op.has_trait(SupportElementwise)
-        plain |= isinstance(op, _VIEWS)
+        plain |= isinstance(op, RESHAPES)
         others = [one for one in op.operands[1:] if not is_none(one)]
         if not plain or others or len(op.results) != 1:
             return
@@ -198,7 +196,7 @@ def _ends(func: FuncOp) -> Iterator[Operation]:
     made = dict.fromkeys(map(_made, _returned(func)))
     found = set[Operation](v.owner for v in made if isinstance(v.owner, tpu.JoinOp))
     for value in _returned(func):
-        while value not in made and isinstance(value.owner, _VIEWS):
+        while value not in made and isinstance(value.owner, RESHAPES):
             found.add(value.owner)
             value = value.owner.input
     yield from (op for op in func.body.block.ops if op in found)

@@ -145,6 +145,8 @@ def _placement_faults(
             source, what = required_name(view.source), "view" if view_of(value) else "part"
             yield f"tensor '{name}' is a {what} of '{source}' but starts elsewhere"
             continue
+        if isinstance(value.owner, tpu.JoinOp):
+            yield from _part_faults(value.owner)
         weight = isinstance(view.source.owner, top.WeightOp)
         region = coefficients if weight else io if view.source in apart else arena
         unit = ALIGNMENT_BYTES if part_of(value) is None else element_bytes(value)
@@ -152,6 +154,16 @@ def _placement_faults(
             yield f"tensor '{name}' at {address:#x} is not aligned to {unit} bytes"
         if not region.holds(address, _extent(value, chip)):
             yield f"tensor '{name}' at {address:#x} is not inside the {region.what}"
+
+
+def _part_faults(join: tpu.JoinOp) -> Iterator[str]:
+    """Parts that do not lie one behind the other in what they are parts of."""
+    address = _address(join.output)
+    for part in join.inputs:
+        if _address(part) != address:
+            whole = required_name(join.output)
+            yield f"tensor '{required_name(part)}' is a part of '{whole}' but starts elsewhere"
+        address += size_in_bytes(part)
 
 
 def _extent(value: SSAValue, chip: Chip) -> int:

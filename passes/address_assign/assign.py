@@ -28,7 +28,7 @@ from xdsl_tpu.passes.address_assign.io import (
 )
 from xdsl_tpu.passes.address_assign.lifetimes import lifetimes
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES, PAGE_BYTES, align_up, plan
-from xdsl_tpu.passes.address_assign.views import place_of, root_of
+from xdsl_tpu.passes.address_assign.views import place_of, root_of, under_another_shape
 from xdsl_tpu.passes.layer_group.image_rooms import room_in_ddr
 from xdsl_tpu.passes.module_state import (
     State,
@@ -198,7 +198,8 @@ def move_to(value: SSAValue, address: int) -> None:
     old = address_of(value)
     affected = [value]
     for one in affected:
-        parts = one.owner.inputs if isinstance(one.owner, tpu.JoinOp) else ()
+        joined = one.owner.inputs if isinstance(one.owner, tpu.JoinOp) else ()
+        parts = map(under_another_shape, joined)
         readers = (result for use in one.uses for result in use.operation.results)
         for other in (*parts, *readers):
             if (view := place_of(other)) is not None and view.source is one:

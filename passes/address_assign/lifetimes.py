@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.first_fit import Buffer
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.passes.address_assign.views import needed_for, root_of
+from xdsl_tpu.passes.address_assign.views import needed_for, root_of, under_another_shape
 from xdsl_tpu.passes.tensors import size_in_bytes
 
 BEFORE_ALL = -1
@@ -51,7 +51,7 @@ def lifetimes(
                     last[root] = end if isinstance(op, ReturnOp) else step
         for result in op.results:
             if isinstance(op, tpu.JoinOp):
-                first[result] = min(_made(part, steps) for part in op.inputs)
+                first[result] = min(_made(under_another_shape(part), steps) for part in op.inputs)
                 last[result] = step
             elif _owns_bytes(result, op):
                 first[result] = last[result] = step

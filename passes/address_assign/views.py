@@ -13,6 +13,9 @@ from xdsl_tpu.dialects.interfaces.movement import PicksRows
 from xdsl_tpu.passes.address_assign.planner import ALIGNMENT_BYTES
 from xdsl_tpu.passes.tensors import element_bytes, shape_of, size_in_bytes
 
+RESHAPES = (tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
+"""Ops that change nothing but the shape."""
+
 
 @dataclass(frozen=True)
 class View:
@@ -35,7 +38,7 @@ def view_of(value: SSAValue) -> View | None:
     op: Operation = value.op
     if is_absorbed(op):
         return View(op.operands[0], 0)
-    if isinstance(op, tpu.ReshapeOp | tpu.SqueezeOp | tpu.UnsqueezeOp | tpu.AppendOp):
+    if isinstance(op, (*RESHAPES, tpu.AppendOp)):
         return View(op.input, 0)
     if isinstance(op, tpu.SliceOp):
         return _slice_view(op)
@@ -43,13 +46,23 @@ def view_of(value: SSAValue) -> View | None:
 
 
 def part_of(value: SSAValue) -> View | None:
-    """The value, made by `tpu.Join`, as a part of which `value` is stored; None of all others."""
+    """The value, made by `tpu.Join`, as a part of which `value` is stored, under another shape too;
+    None of all others."""
     for use in value.uses:
-        join = use.operation
-        if isinstance(join, tpu.JoinOp):
-            before = sum(size_in_bytes(part) for part in join.inputs[: use.index])
-            return View(join.output, before)
+        reader = use.operation
+        if isinstance(reader, tpu.JoinOp):
+            before = sum(size_in_bytes(part) for part in reader.inputs[: use.index])
+            return View(reader.output, before)
+        if isinstance(reader, RESHAPES) and (part := part_of(reader.output)) is not None:
+            return part
     return None
+
+
+def under_another_shape(value: SSAValue) -> SSAValue:
+    """What has the bytes of a value of which only the shape was changed since."""
+    while isinstance(value.owner, RESHAPES):
+        value = value.owner.input
+    return value
 
 
 def place_of(value: SSAValue) -> View | None:

@@ -62,6 +62,54 @@ module @chain attributes {{module.state = "TPU_DIVIDED"}} {{
 """
 
 
+JOINED = f"""
+module @joined attributes {{module.state = "TPU_DIVIDED"}} {{
+  module @joined {{
+    func.func @main(%arg0: {T}) -> tensor<16x32xf32> {{
+      %0 = "top.Input"(%arg0) : ({T}) -> {T} loc("x")
+      %1 = call @subfunc_0(%0) : ({T}) -> tensor<16x32xf32>
+      return %1 : tensor<16x32xf32>
+    }}
+    func.func @subfunc_0(%arg0: {T} loc("x")) -> tensor<16x32xf32> {{
+      %a = "tpu.Relu"(%arg0) : ({T}) -> {T} loc("a")
+      %b = "tpu.Relu"(%a) : ({T}) -> {T} loc("b")
+      %c = "tpu.Relu"(%b) : ({T}) -> {T} loc("c")
+      %r = "tpu.Reshape"(%a) {{shape = [8, 32]}} : ({T}) -> tensor<8x32xf32> loc("r")
+      %s = "tpu.Reshape"(%c) {{shape = [8, 32]}} : ({T}) -> tensor<8x32xf32> loc("s")
+      %j = "tpu.Join"(%r, %s) {{axis = 0 : si32}}
+        : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<16x32xf32> loc("j")
+      return %j : tensor<16x32xf32>
+    }}
+  }}
+}}
+"""
+
+
+def test_parts_under_another_shape_lie_in_what_they_are_parts_of() -> None:
+    """From where the first of them is made on, so that nothing comes to lie on it."""
+    module = apply(parse_module(JOINED), ("address-assign", ""))
+    found = addresses(module)
+    assert found["a"] == found["r"] == found["j"]
+    assert found["c"] == found["s"] == found["j"] + 1024
+    _, _, subfunc = divided_parts(module)
+    live = {buffer.key: buffer for buffer in lifetimes(subfunc).buffers}
+    steps = {name_of(op): step for step, op in enumerate(subfunc.body.block.ops)}
+    assert live["j"].first == steps["a"]
+    apply(module, ("verify-addresses", ""))
+
+
+def test_parts_that_lie_elsewhere_are_refused() -> None:
+    module = apply(parse_module(JOINED), ("address-assign", ""))
+    values, at = tensors(module), addresses(module)
+    for name in ("c", "s"):
+        old = values[name].type
+        assert isa(old, TensorType)
+        place = IntegerAttr(at["j"], i64)
+        set_type(values[name], TensorType(old.element_type, old.get_shape(), place))
+    with pytest.raises(TpuError, match="'s' is a part of 'j' but starts elsewhere"):
+        apply(module, ("verify-addresses", ""))
+
+
 def chain(options: str = "") -> ModuleOp:
     return apply(parse_module(CHAIN), ("address-assign", options))
 
