@@ -124,13 +124,13 @@ class RepeatedWeightToRows(RewritePattern):
         if not op.right.has_one_use():
             return
         *batch, count, rows, depth = left
-        columns = shape_of(op.output)[-1]
+        given, columns = shape_of(op.output), shape_of(op.output)[-1]
         flat = reshape(derived_name(op.input, "_r_rows"), op.input, (*batch, count * rows, depth))
         narrower = reshaped_weight(weight, (*right[:-3], *right[-2:]))
         product = rebuilt(
             op,
             operands=(flat.output, narrower.output, op.bias),
-            result_types=[tensor_like(op.output, (*batch, count * rows, columns))],
+            result_types=[tensor_like(op.output, (*given[:-3], count * rows, columns))],
             location=name_loc(derived_name(op, "_r_rows")),
         )
         back = reshape(op.location, product.output, shape_of(op.output))
