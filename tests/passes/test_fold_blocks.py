@@ -2,20 +2,13 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
-from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of, random_inputs
+from tests.passes.programs import assert_close_in_program
+from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from xdsl_tpu.backend.checks import check_program
-from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.codegen import generate
-from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.interpreters import run_module
-from xdsl_tpu.dialects.weights import weights_of
-from xdsl_tpu.passes.pipelines import lower
 from xdsl_tpu.passes.tensors import shape_of
 
 PASS = "fold-blocks"
@@ -223,15 +216,7 @@ def test_left_alone_in_bytes() -> None:
 @pytest.mark.parametrize("outputs", [3, 80])
 @pytest.mark.parametrize("mode", ["F16", "F32"])
 def test_in_programs(mode: str, outputs: int) -> None:
-    module, chip = last(outputs, (24, 32)), load_chip("bm1684x")
-    inputs = random_inputs(module, 0)
-    (expected,) = run_module(module, inputs).values()
-    lower(module, mode, chip.instruction_set)
-    program = generate(module, weights_of(module), chip)
-    assert check_program(program, chip) == []
-    (got,) = run_program(program, chip, inputs).values()
-    error = np.abs(np.asarray(got, np.float32).reshape(expected.shape) - expected).max()
-    assert error < 5e-3 * np.abs(expected).max()
+    assert_close_in_program(last(outputs, (24, 32)), mode)
 
 
 @pytest.mark.parametrize("bound_by_weights", [False, True])

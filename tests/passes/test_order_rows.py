@@ -6,21 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of, random_inputs
+from tests.passes.programs import assert_close_in_program
+from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from xdsl_tpu.backend.checks import check_program
-from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.codegen import generate
-from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
-from xdsl_tpu.dialects.interpreters import run_module
-from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.order_rows.choose import Table, TooLargeError, best_labels, cost_of
 from xdsl_tpu.passes.order_rows.rows import inverse, places_of, row_map
-from xdsl_tpu.passes.pipelines import lower
 
 PASSES = (
     'canonicalize,processor-assign{mode="F32" chip="bm1684x"},convert-top-to-tpu,'
@@ -208,15 +202,7 @@ def test_lanes_have_neighbouring_points(rows: int, numbers: int, summed: bool, m
 
 @pytest.mark.parametrize("mode", ["F16", "F32"])
 def test_points_in_programs(mode: str) -> None:
-    module, chip = points(256, 3), load_chip("bm1684x")
-    inputs = random_inputs(module, 0)
-    (expected,) = run_module(module, inputs).values()
-    lower(module, mode, chip.instruction_set)
-    program = generate(module, weights_of(module), chip)
-    assert check_program(program, chip) == []
-    (got,) = run_program(program, chip, inputs).values()
-    error = np.abs(np.asarray(got, np.float32).reshape(expected.shape) - expected).max()
-    assert error < 5e-3 * np.abs(expected).max()
+    assert_close_in_program(points(256, 3), mode)
 
 
 def test_several_images_move_together() -> None:
