@@ -27,12 +27,13 @@ def reduce_in_lanes(op: Operation, block: Block) -> None:
 
     Rows lie over the lanes, and nothing adds up lanes; on the way columns do. One column is one
     number, which stays where it is. Several rows may be in a lane: views of what is reduced do not
-    matter.
+    matter, nor do those of the result, which stays a view where no single movement gets it into the
+    lanes in which it is read.
     """
     if not isinstance(op, tpu.ReduceOp) or why_not_local(op) is None:
         return
-    value = _viewed(op.input)
-    if not _is_between(value, op):
+    value, result = _viewed(op.input), _seen_as(op.output)
+    if not _is_between(value, result):
         return
     sizes = _images(op)
     if sizes is None:
@@ -40,24 +41,29 @@ def reduce_in_lanes(op: Operation, block: Block) -> None:
     n, rows, columns = sizes
     turned = IndexMap.permuted(sizes, (0, 2, 1))
     before = _moved(derived_name(op, "_turned"), value, (n, columns, rows), turned)
-    kept = shape_of(op.output) == (n, columns, 1)
+    kept = shape_of(result) == (n, columns, 1)
     column = rebuilt(
         op,
         operands=[before.output, *op.operands[1:]],
         result_types=[tensor_like(op.output, (n, columns, 1))],
-        location=op.location if kept else name_loc(derived_name(op, "_column")),
+        location=name_loc(required_name(result)) if kept else name_loc(derived_name(op, "_column")),
     )
     column.axes, column.keepdims = I64_ARRAY.convert((2,)), BOOL.convert(True)
     new: list[Operation] = [before, column]
     if not kept:
         whole = IndexMap.identity(n * columns)
-        new.append(_moved(required_name(op), column.output, shape_of(op.output), whole))
-    if any(why_not_local(one) is not None for one in new):
+        back = _moved(required_name(result), column.output, shape_of(result), whole)
+        if why_not_local(back) is not None:
+            back.erase()
+            back = _reshaped(required_name(result), column.output, shape_of(result))
+        new.append(back)
+    if any(why_not_local(one) is not None for one in new[:2]):
         for one in reversed(new):
             one.erase()
         return
     block.insert_ops_before(new, op)
-    op.output.replace_all_uses_with(new[-1].results[0])
+    result.replace_all_uses_with(new[-1].results[0])
+    _erase_views(result)
     given = op.input
     op.detach()
     op.erase()
@@ -71,9 +77,16 @@ def _viewed(value: SSAValue) -> SSAValue:
     return value
 
 
-def _is_between(value: SSAValue, op: tpu.ReduceOp) -> bool:
+def _seen_as(value: SSAValue) -> SSAValue:
+    """The last shape in which a value is seen, when it is read in no other."""
+    while len(uses := [*value.uses]) == 1 and isinstance(uses[0].operation, KeepsOrder):
+        value = uses[0].operation.results[0]
+    return value
+
+
+def _is_between(value: SSAValue, result: SSAValue) -> bool:
     """Whether an op with a local form makes a value, and one reads what becomes of it."""
-    maker, users = value.owner, [use.operation for use in op.output.uses]
+    maker, users = value.owner, [use.operation for use in result.uses]
     if not isinstance(maker, Operation) or why_not_local(maker) is not None:
         return False
     return any(why_not_local(user) is None for user in users)
@@ -96,6 +109,11 @@ def _images(op: tpu.ReduceOp) -> tuple[int, int, int] | None:
     if len(shape) not in (3, 4) or axes != tuple(range(1, len(shape) - 1)):
         return None
     return shape[0], prod(shape[1:-1]), shape[-1]
+
+
+def _reshaped(name: str, value: SSAValue, shape: Sequence[int]) -> tpu.ReshapeOp:
+    kind = tensor_like(value, shape)
+    return tpu.ReshapeOp.make(name, (value,), result_types=(kind,), shape=shape)
 
 
 def _moved(name: str, value: SSAValue, shape: Sequence[int], moves: IndexMap) -> tpu.RearrangeOp:

@@ -2,6 +2,7 @@
 
 from math import prod
 
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -87,8 +88,7 @@ class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
         return splits_beside(axis, kind, min(axes), max(axes), rank)
 
     def can_be_seen(self) -> bool:
-        shape = self.shape_of(self.input)
-        if axes_of(ints(self.axes), len(shape)) != (len(shape) - 1,):
+        if self._rows() is None:
             return False
         apart = EachElement | LocalBroadcast | LocalReshape
         return bool(self.keepdims) or all(
@@ -96,22 +96,48 @@ class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
         )
 
     def lanes_wanted(self) -> tuple[Lanes, ...]:
-        shape = self.shape_of(self.input)
-        return (Lanes(1, prod(shape[:-1])), Lanes(prod(shape[:-2]), prod(shape[-2:-1])))
+        if (rows := self._rows()) is None:
+            return ()
+        shape, (count, *_) = self.shape_of(self.input), rows
+        inner = shape[min(axes_of(ints(self.axes), len(shape))) - 1 :][:1]
+        return (Lanes(1, count), Lanes(count // prod(inner), prod(inner)))
 
     def viewed(self, lanes: Lanes) -> Viewed | None:
         shape = self.shape_of(self.input)
         (result,) = self.result_shapes()
-        if not self.can_be_seen():
+        rows = self._rows()
+        if rows is None or not self.can_be_seen():
             return as_it_stands(self) if lanes == lanes_of(result) else None
         if lanes_of(result) == lanes_of(shape) == lanes and len(shape) > 2:
             return as_it_stands(self)
-        (axis,) = axes_of(ints(self.axes), len(shape))
-        if (seen := row_shape(shape, lanes, shape[axis])) is None:
-            return None
-        attributes = {"axes": I64_ARRAY.convert((len(seen) - 1,)), "keepdims": BOOL.convert(True)}
+        count, length, inner = rows
+        attributes: dict[str, Attribute] = {"keepdims": BOOL.convert(True)}
         rest = (None for _ in self.operands[1:])
+        if inner > 1:
+            if lanes.rows != count:
+                return None
+            attributes["axes"] = I64_ARRAY.convert((2,))
+            return Viewed((((*lanes, length, inner)), *rest), (*lanes, 1, inner), attributes)
+        if (seen := row_shape(shape, lanes, length)) is None:
+            return None
+        attributes["axes"] = I64_ARRAY.convert((len(seen) - 1,))
         return Viewed((seen, *rest), (*seen[:-1], 1), attributes)
+
+    def _rows(self) -> tuple[int, int, int] | None:
+        """How many rows there are, how many elements of each become one, and how many lie behind
+        each of these; None where other than neighbouring axes are reduced, or where what becomes
+        one fills lanes that rows leave empty."""
+        shape = self.shape_of(self.input)
+        axes = axes_of(ints(self.axes), len(shape))
+        first, last = min(axes, default=0), max(axes, default=0)
+        if axes != tuple(range(first, last + 1)):
+            return None
+        rows, length, inner = (
+            prod(shape[:first]),
+            prod(shape[first : last + 1]),
+            prod(shape[last + 1 :]),
+        )
+        return None if inner > 1 and rows < length else (rows, length, inner)
 
 
 @irdl_op_definition

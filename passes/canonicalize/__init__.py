@@ -175,7 +175,12 @@ PATTERNS: PatternTable = {
     top.SqueezeOp: (squeeze.CancelSqueezes(), squeeze.RemoveSqueeze()),
     top.SubOp: (constant_operand.SubToAddConst(),),
     top.SwapDimInnerOp: (swap_dim_inner.TopMultiSwapDimMergeToOne(),),
-    top.TileOp: (expand.RemoveTile(), expand.MergeTiles(), expand.TileStretchedByReader()),
+    top.TileOp: (
+        expand.RemoveTile(),
+        expand.MergeTiles(),
+        expand.TileStretchedByReader(),
+        expand.TileAfterReader(),
+    ),
     top.TransposeOp: (permute.TransposeToPermute(),),
     top.UnpackOp: (split.UnpackToSlices(),),
     top.UnsqueezeOp: (squeeze.CancelSqueezes(), squeeze.RemoveSqueeze()),

@@ -8,6 +8,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.top.abstract import BroadcastOp
+from xdsl_tpu.dialects.top.layout import ElementwiseUnary
 from xdsl_tpu.passes.canonicalize.common import reshape
 from xdsl_tpu.passes.graph import (
     derived_name,
@@ -98,6 +99,52 @@ class TileAfterPermute(RewritePattern):
             tile=[counts[axis] for axis in order],
         )
         rewriter.replace(op, [moved, repeated])
+
+
+class TileAfterReader(RewritePattern):
+    """Reduce(Tile(x)) and Sqrt(Tile(x)) -> Tile of what x becomes: fewer elements to compute.
+
+        Tile    4x128x1 -> 4x128x384             Reduce  4x128x1 -> 4x1
+        Reduce  4x128x384 {axes = [1]}    ->     Tile    4x1 -> 4x384
+
+    A Reduce goes first when nothing is repeated along its axes; an op of each element by itself
+    when it is all that reads the Tile.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.TileOp, rewriter: PatternRewriter) -> None:
+        if op.tile is None or not has_shapes(op.input, op.output):
+            return
+        source, counts = shape_of(op.input), ints(op.tile)
+        if len(counts) != len(source):
+            return
+        for user in [use.operation for use in uses_in_order(op.output)]:
+            if not has_shapes(*user.results):
+                continue
+            if isinstance(user, top.ReduceOp):
+                reduced = {axis % len(source) for axis in ints(user.axes)}
+                if any(counts[axis] > 1 for axis in reduced):
+                    continue
+                single = bool(user.keepdims.value.data)
+                kept = [axis for axis in range(len(source)) if single or axis not in reduced]
+                shape = [1 if axis in reduced else source[axis] for axis in kept]
+                repeated = [counts[axis] for axis in kept]
+            elif user.has_trait(ElementwiseUnary) and op.output.has_one_use():
+                shape, repeated = source, counts
+            else:
+                continue
+            name = name_loc(derived_name(user, "_r_once"))
+            kind = tensor_like(user.results[0], shape)
+            once = rebuilt(user, operands=(op.input,), result_types=[kind], location=name)
+            tile = top.TileOp.make(
+                user.location,
+                once.results,
+                result_types=[user.results[0].type],
+                tile=repeated,
+            )
+            rewriter.replace(user, [once, tile])
+        if not op.output.uses:
+            rewriter.erase(op)
 
 
 class TileStretchedByReader(RewritePattern):

@@ -190,6 +190,26 @@ def test_tiles_are_one_or_none() -> None:
     assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == ["Tile"]
 
 
+@pytest.mark.parametrize("keepdims", [True, False])
+@pytest.mark.parametrize(
+    ("tile", "axes", "expected"),
+    [
+        ([1, 1, 5], [1], ["Reduce", "MaxConst", "Tile"]),
+        ([3, 1, 5], [1], ["Reduce", "MaxConst", "Tile"]),
+        ([3, 1, 5], [-1], ["Tile", "Reduce", "MaxConst"]),
+    ],
+)
+def test_what_is_repeated_is_computed_once(
+    tile: list[int], axes: list[int], expected: list[str], keepdims: bool
+) -> None:
+    """A mask's sum, as means of sentences divide by it; not along what is repeated."""
+    net = Net()
+    x = net.op(top.TileOp, "t", (net.input("x", 2, 7, 1),), tile=tile)
+    x = net.op(top.ReduceOp, "r", (x,), axes=axes, keepdims=keepdims, mode="ReduceSum")
+    y = net.op(top.MaxConstOp, "y", (x,), const_val=0.5)
+    assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == expected
+
+
 @pytest.mark.parametrize("tile", [[1, 1, 5, 1], [2, 3, 1, 1], [2, 1, 5, 3]])
 def test_what_is_repeated_changes_its_order_before(tile: list[int]) -> None:
     """Also where the Permute moves what is repeated, and where that is longer than 1."""

@@ -120,6 +120,23 @@ def test_reductions_of_rows_follow_what_is_around_them(mode: str, keepdims: bool
     assert shape_of(reduced.output) == (1, 96, 1)
 
 
+@pytest.mark.parametrize("keepdims", [True, False])
+@pytest.mark.parametrize(
+    ("shape", "seen"), [((256, 26, 16), (1, 256, 26, 16)), ((4, 128, 96), None)]
+)
+def test_what_lies_behind_each_other_is_reduced_in_its_row(
+    shape: tuple[int, int, int], seen: tuple[int, ...] | None, keepdims: bool
+) -> None:
+    """Sums over fields of features, whose rows fill the lanes; few long rows stay as they are."""
+    net = Net()
+    x = net.op(top.SinOp, "made", (net.input("x", *shape),))
+    x = net.op(top.ReduceOp, "sum", (x,), axes=[1], keepdims=keepdims, mode="ReduceSum")
+    after = assert_same_numbers(net.module(net.op(top.SinOp, "y", (x,))), PASSES)
+    (reduced,) = ops_of(after, tpu.ReduceOp)
+    assert shape_of(reduced.input) == (seen or shape)
+    assert len(shape_of(reduced.output)) == (4 if seen else 2 + keepdims)
+
+
 def test_values_that_become_a_row_are_not_seen_as_rows() -> None:
     """The largest of each channel, which a product reads beside each other."""
     net = Net()

@@ -206,14 +206,44 @@ func.func @stretched_by_reader(%arg_x: tensor<1x4x6xf32>, %arg_y: tensor<1x4x1xf
   %y = "top.Input"(%arg_y) : (tensor<1x4x1xf32>) -> tensor<1x4x1xf32> loc("y")
   %t = "top.Tile"(%y) {tile = [1, 1, 6]} : (tensor<1x4x1xf32>) -> tensor<*xf32> loc("t")
   %m = "top.Mul"(%x, %t) : (tensor<1x4x6xf32>, tensor<*xf32>) -> tensor<*xf32> loc("m")
-  %s = "top.Sin"(%t) : (tensor<*xf32>) -> tensor<*xf32> loc("s")
+  %s = "top.Softmax"(%t) {axis = 1 : si32} : (tensor<*xf32>) -> tensor<*xf32> loc("s")
   return %m, %s : tensor<*xf32>, tensor<*xf32>
 }
 
 // CHECK-LABEL: func.func @stretched_by_reader
 // CHECK: %2 = "top.Tile"(%1){{.*}}-> tensor<1x4x6xf32>
 // CHECK-NEXT: %3 = "top.Mul"(%0, %1){{.*}}(tensor<1x4x6xf32>, tensor<1x4x1xf32>) -> tensor<1x4x6xf32>
-// CHECK-NEXT: %4 = "top.Sin"(%2)
+// CHECK-NEXT: %4 = "top.Softmax"(%2)
+
+// -----
+
+// What is repeated is added up and bounded once.
+func.func @computed_once(%arg_x: tensor<4x8x1xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<4x8x1xf32>) -> tensor<4x8x1xf32> loc("x")
+  %t = "top.Tile"(%x) {tile = [1, 1, 6]} : (tensor<4x8x1xf32>) -> tensor<*xf32> loc("t")
+  %r = "top.Reduce"(%t) {axes = [1], keepdims = false, mode = "ReduceSum"} : (tensor<*xf32>) -> tensor<*xf32> loc("r")
+  %y = "top.MaxConst"(%r) {const_val = 1.0 : f64} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @computed_once
+// CHECK: %1 = "top.Reduce"(%0){{.*}}(tensor<4x8x1xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT: %2 = "top.MaxConst"(%1){{.*}}-> tensor<4x1xf32>
+// CHECK-NEXT: %3 = "top.Tile"(%2){{.*}}tile = [1, 6]{{.*}}-> tensor<4x6xf32>
+
+// -----
+
+// Refused: the sum is over what is repeated.
+func.func @sum_of_repeated(%arg_x: tensor<4x8x1xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<4x8x1xf32>) -> tensor<4x8x1xf32> loc("x")
+  %t = "top.Tile"(%x) {tile = [1, 1, 6]} : (tensor<4x8x1xf32>) -> tensor<*xf32> loc("t")
+  %y = "top.Reduce"(%t) {axes = [2], keepdims = false, mode = "ReduceSum"} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @sum_of_repeated
+// CHECK: %1 = "top.Tile"(%0)
+// CHECK-NEXT: %2 = "top.Reduce"(%1)
 
 // -----
 

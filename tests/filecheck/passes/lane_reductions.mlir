@@ -38,6 +38,27 @@ module @pixels attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x"
 
 // -----
 
+// The result is read in another shape: its columns are a row on their way into other lanes.
+// CHECK-LABEL: module @seen
+// CHECK: "tpu.Rearrange"{{.*}} -> tensor<4x384x128xf16>
+// CHECK-NEXT: [[R:%.*]] = "tpu.Reduce"{{.*}} -> tensor<4x384x1xf16>
+// CHECK-NEXT: [[T:%.*]] = "tpu.Rearrange"([[R]]){{.*}} -> tensor<4x1x384xf16>
+// CHECK-NEXT: [[S:%.*]] = "tpu.Rearrange"([[T]]){{.*}} -> tensor<1x64x24xf16>
+// CHECK-NEXT: "tpu.Relu"([[S]])
+module @seen attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<4x128x384xf16>) -> tensor<1x64x24xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<4x128x384xf16>) -> tensor<4x128x384xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<4x128x384xf16>) -> tensor<4x128x384xf16> loc("a")
+    %2 = "tpu.Reduce"(%1, %n, %n) {axes = [1], keepdims = false, mode = "ReduceSum"} : (tensor<4x128x384xf16>, none, none) -> tensor<4x384xf16> loc("b")
+    %3 = "tpu.Reshape"(%2) {shape = [1, 64, 24]} : (tensor<4x384xf16>) -> tensor<1x64x24xf16> loc("v")
+    %4 = "tpu.Relu"(%3) : (tensor<1x64x24xf16>) -> tensor<1x64x24xf16> loc("c")
+    return %4 : tensor<1x64x24xf16>
+  }
+}
+
+// -----
+
 // One column becomes one number, which is where it is wanted already.
 // CHECK-LABEL: module @number
 // CHECK: "tpu.Rearrange"{{.*}} -> tensor<1x1x3136xf16>
