@@ -13,6 +13,7 @@ from xdsl_tpu.dialects.attrs import Value
 from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.tpu import ActiveMode
+from xdsl_tpu.passes.lowering.channels import softmax_over_channels
 from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import (
     F32,
@@ -148,7 +149,7 @@ def _softmax(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """Softmax(x) of the same name; its logarithm is x - max - ln(sum(exp(x - max))), in f32."""
     assert isinstance(op, top.SoftmaxOp)
     if not op.log.value.data:
-        return same(tpu.SoftmaxOp)(op, ctx)
+        return softmax_over_channels(op, ctx) or same(tpu.SoftmaxOp)(op, ctx)
     name, sizes = required_name(op), shape_of(op.output)
     axis, step = op.axis.value.data % len(sizes), _f32_steps(op, ctx)
     narrow = TensorType(F32, [1 if place == axis else n for place, n in enumerate(sizes)])

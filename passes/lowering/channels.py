@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.integers import is_integer_tensor
@@ -55,6 +56,38 @@ def _sum(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue]:
     shape = (batch, 1, *plane)
     summed = do.step("r_conv", tpu.Conv2DOp, [x, weight], shape, ctx.element, **options)
     return [do.last(tpu.ReshapeOp, [summed], ctx.element, shape=shape_of(op.output))]
+
+
+def is_over_few_channels(op: top.SoftmaxOp, chip: Chip) -> bool:
+    """Whether a softmax is over channels that leave lanes idle, of which columns fill more."""
+    if not has_shapes(op.input) or is_integer_tensor(op.input):
+        return False
+    shape = shape_of(op.input)
+    if len(shape) not in (3, 4) or op.axis.value.data % len(shape) != 1:
+        return False
+    return 1 < shape[1] < min(chip.lanes, shape[-1])
+
+
+def softmax_over_channels(op: top.SoftmaxOp, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """Softmax(x) {axis = 1} -> Permute(Softmax(Permute(x)) {axis = 3}), as classes of pixels.
+
+                                          Permute  1x21x256x192 -> 1x192x256x21
+        Softmax  1x21x256x192       ->    Softmax  1x192x256x21
+                                          Permute  1x192x256x21 -> 1x21x256x192
+
+    None where channels fill the lanes, or columns would fill fewer of them.
+    """
+    if not is_over_few_channels(op, ctx.chip) or ctx.element == INT8:
+        return None
+    shape = shape_of(op.input)
+    order = _EXCHANGED if len(shape) == 4 else (0, 2, 1)
+    do, element = Steps(op, ctx), ctx.element
+    seen = [shape[axis] for axis in order]
+    x = ctx.as_type(op.input, element)
+    turned = do.step("r_turned", tpu.PermuteOp, [x], seen, element, order=order)
+    last: dict[str, Any] = {"axis": len(shape) - 1, "beta": op.beta.value.data}
+    rows = do.step("r_rows", tpu.SoftmaxOp, [turned], seen, element, **last)
+    return [do.last(tpu.PermuteOp, [rows], element, order=order)]
 
 
 def _turned(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue]:

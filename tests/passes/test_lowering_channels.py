@@ -1,4 +1,4 @@
-"""Reductions over channels become convolutions or turned reductions: the same numbers."""
+"""Reductions over channels become convolutions or turned ones: the same numbers."""
 
 import pytest
 from tests.passes.semantics import Net, assert_same_numbers, ops_of
@@ -35,3 +35,25 @@ def test_channels_are_added_by_a_convolution_and_turned_for_others(
     assert len(ops_of(after, tpu.Conv2DOp)) == is_sum
     assert bool(ops_of(after, tpu.ReduceOp)) == (not is_sum)
     assert len(ops_of(after, tpu.PermuteOp)) == 2 * is_turned
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "turned"),
+    [
+        ((2, 7, 4, 9), 1, True),
+        ((1, 5, 70), 1, True),
+        ((2, 7, 4, 5), 1, False),
+        ((1, 70, 3, 90), 1, False),
+        ((1, 7, 4, 9), 2, False),
+    ],
+)
+def test_a_softmax_over_few_channels_is_along_rows(
+    shape: tuple[int, ...], axis: int, turned: bool
+) -> None:
+    """Classes of pixels; not where channels fill the lanes as well as columns do."""
+    net = Net()
+    y = net.op(top.SoftmaxOp, "y", (net.input("x", *shape),), axis=axis, beta=0.5)
+    after = assert_same_numbers(net.module(y), LOWER)
+    (rows,) = ops_of(after, tpu.SoftmaxOp)
+    assert rows.axis.value.data == (len(shape) - 1 if turned else axis)
+    assert len(ops_of(after, tpu.PermuteOp)) == 2 * turned
