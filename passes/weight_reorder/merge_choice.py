@@ -32,6 +32,10 @@ LITTLE = 0.0075
 """By what share of its time a network must be done earlier for a form that moves less, but takes
 longer by itself, or for merged columns beside rows: where weights lie matters as much."""
 
+NOT_BESIDE = 0.1
+"""What share of the engine that has less to do does not come beside the work of the other, as a
+rule: local memory is full of weights by then, or what is next is still being loaded."""
+
 BEHIND_INPUT, BEHIND_OP = 8, 2
 """How many ops behind a convolution are in its window. What is stored at the end of a window counts
 in either case, although the ops of the network may not store there; behind images, whose results
@@ -89,9 +93,9 @@ class _Price:
     def is_best(self, other: "_Price") -> bool:
         """Whether the network is done no later than with another form of the convolution.
 
-        It is done when all has been computed and all weights have been loaded, unless there is too
-        little room to load them meanwhile. Where the faster window moves no more, that is all the
-        same.
+        It is done when all has been computed and all weights have been loaded, and a little later
+        where one takes as long as the other (`NOT_BESIDE`), unless there is too little room to load
+        them meanwhile. Where the faster window moves no more, that is all the same.
         """
         mine, theirs = self.taken, other.taken
         if not math.isfinite(mine.cycles):
@@ -104,7 +108,7 @@ class _Price:
             return is_faster
         inside = set(self.window)
         around = self.costs.computed([op for op in self.ops if op not in inside])
-        ends = [max(around + taken.cycles, weights + taken.moved) for taken in (mine, theirs)]
+        ends = [done_at(around + one.cycles, weights + one.moved) for one in (mine, theirs)]
         if is_faster:
             return not (ends[1] < (1 - LITTLE) * ends[0] and other.end <= (1 + UNSURE) * self.end)
         return ends[0] < (1 - LITTLE) * ends[1] and self.end <= (1 + UNSURE) * other.end
@@ -117,6 +121,11 @@ class _Price:
     def end(self) -> float:
         """When the network is done."""
         return self.costs.network(self.ops, self.window, self.taken)
+
+
+def done_at(computing: float, moving: float) -> float:
+    """When a network is done whose engines are busy for so many cycles."""
+    return max(computing, moving) + NOT_BESIDE * min(computing, moving)
 
 
 def _window(ops: Sequence[Operation], conv: tpu.Conv2DOp) -> Sequence[Operation]:
