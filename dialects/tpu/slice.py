@@ -202,8 +202,10 @@ class ConcatOp(Moves, TakesMargins, ShapeInference, LocalOp):
         return Movement(prod(target), tuple(parts))
 
     def local_support(self, kind: GroupType) -> str | None:
-        axis = self._position()
-        return None if 0 < axis <= 3 else f"it is along axis {axis}; only axes 1 to 3 are local"
+        axis, rank = self._position(), len(self.shape_of(self.inputs[0]))
+        if axis == 0 and (rank > 4 or kind is not GroupType.NORMAL):
+            return f"it is along axis 0 of rank {rank}; only up to rank 4 is local, whole images"
+        return None if axis <= 3 else f"it is along axis {axis}; only axes 0 to 3 are local"
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis_number(axis, kind) != self._position()

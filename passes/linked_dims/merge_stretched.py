@@ -13,7 +13,7 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.top.abstract import BroadcastOp
 from xdsl_tpu.passes.graph import has_shapes
-from xdsl_tpu.passes.linked_dims.change import MERGED
+from xdsl_tpu.passes.linked_dims.change import DROPPED, MERGED
 from xdsl_tpu.passes.linked_dims.linked import Linked, carried_by
 from xdsl_tpu.passes.tensors import functions, shape_of
 
@@ -37,7 +37,8 @@ class MergeStretchedPass(ModulePass):
     dimensions loses all that it keeps side by side, so that `orient-products` sees the matrices it
     transposes. Dimensions are merged in all values that hand them on to such an op: through
     element-wise ops, norms, Softmax, Permute, Slice, Split and Concat along others. Around those
-    stand Reshapes.
+    stand Reshapes. Slices and Concats lose a dimension of size 1 likewise that Reshapes gave to all
+    they are made of, as frames of one video have it that are images before and after.
     """
 
     name = "merge-stretched"
@@ -45,8 +46,43 @@ class MergeStretchedPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in functions(op):
             block = func.body.block
+            while any([_drop(one) for one in _parted(block)]):
+                pass
             while any([_merge(one) for one in _stretching(block)]):
                 pass
+
+
+def _parted(block: Block) -> Iterator[Operation]:
+    """Slices and Concats of more dimensions than commands have."""
+    for op in list(block.ops):
+        if op.parent is not block or not isinstance(op, top.SliceOp | top.ConcatOp):
+            continue
+        if has_shapes(*op.results) and len(shape_of(op.results[0])) > LANE_RANK:
+            yield op
+
+
+def _drop(op: Operation) -> bool:
+    """Drop a dimension that Reshapes gave all that an op is linked with; whether there is one."""
+    out = op.results[0]
+    for axis, size in enumerate(shape_of(out)):
+        if size == 1 and carried_by(op, out, axis, DROPPED) is not None:
+            found = Linked.to(out, axis, DROPPED)
+            if found is not None and _is_given(found):
+                found.rewrite()
+                return True
+    return False
+
+
+def _is_given(linked: Linked) -> bool:
+    """Whether all that is computed elsewhere had the shape without the dimension before."""
+    makers = {value: value.owner for value in linked.axes if value.owner not in linked.ops}
+    computed = {value: made for value, made in makers.items() if not isinstance(made, top.WeightOp)}
+    return bool(computed) and all(
+        isinstance(made, top.ReshapeOp)
+        and has_shapes(made.input)
+        and shape_of(made.input) == DROPPED.without(shape_of(value), linked.axes[value])
+        for value, made in computed.items()
+    )
 
 
 def _stretching(block: Block) -> Iterator[Operation]:

@@ -141,8 +141,12 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         "dimensions 3 and on of 1x1x1x1x1x6 and 1x1x1x1x1x1, which share an axis, are not "
         "broadcast alike",
     ),
-    ("concat-n", concat(0, (2,) * 5, (2,) * 5), "it is along axis 0; only axes 1 to 3 are local"),
-    ("concat-4", concat(4, (2,) * 5, (2,) * 5), "it is along axis 4; only axes 1 to 3 are local"),
+    (
+        "concat-n",
+        concat(0, (2,) * 5, (2,) * 5),
+        "it is along axis 0 of rank 5; only up to rank 4 is local, whole images",
+    ),
+    ("concat-4", concat(4, (2,) * 5, (2,) * 5), "it is along axis 4; only axes 0 to 3 are local"),
     ("layer-norm-0", layer_norm((4, 8), 0), "it is over axis 0; only axes 1 to 4 are local"),
     (
         "layer-norm-5",
@@ -399,6 +403,7 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("add-one-channel", binary(tpu.AddOp, (2, 1, 8), (2, 1, 8))),
     ("add-stretched-rows", binary(tpu.AddOp, (2, 4, 8), (2, 4, 1))),
     ("broadcast-6d-alike", binary(tpu.AddOp, (1, 3, 4, 5, 6, 7), (1, 3, 4, 1, 1, 1))),
+    ("concat-n-4d", concat(0, (2,) * 4, (3, 2, 2, 2))),
     ("concat-w", concat(3, (2,) * 4, (2,) * 4)),
     ("layer-norm-1", layer_norm((4, 8), 1)),
     ("layer-norm-4", layer_norm((1, 1, 1, 2, 8), 4)),

@@ -80,3 +80,25 @@ def test_dimensions_that_are_not_stretched_alike_stay(shape: tuple[int, ...]) ->
     x, z = (net.input("x", 2, 3, 4, 5, 6), net.input("z", *shape))
     after = assert_same_numbers(net.module(net.op(top.AddOp, "y", (x, z))), PASS)
     assert kinds(after) == ["Add"]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_frames_of_one_video_are_images(own: bool) -> None:
+    """The first channels of each frame come from the next, as a temporal shift has it: between
+    images the video is not there, unless the network is given one."""
+    net = Net()
+    frames = net.op(top.AbsOp, "a", (net.input("x", *([1] if own else []), 4, 6, 3, 5),))
+    video = frames if own else net.op(top.ReshapeOp, "v", (frames,), shape=[1, 4, 6, 3, 5])
+
+    def part(name: str, first: list[int], ends: list[int]) -> SSAValue:
+        given = (video, net.none, net.none, net.none)
+        options = {"steps": [1] * 5, "axes": list[int](), "ends": [*ends, 3, 5]}
+        return net.op(top.SliceOp, name, given, offset=[*first, 0, 0], **options)
+
+    early, last = part("next", [0, 1, 0], [1, 4, 2]), net.weight("none", 1, 1, 2, 3, 5)
+    moved = net.op(top.ConcatOp, "moved", (early, last), axis=1)
+    whole = net.op(top.ConcatOp, "whole", (moved, part("rest", [0, 0, 2], [1, 4, 6])), axis=2)
+    after = assert_same_numbers(net.module(net.op(top.ReluOp, "y", (whole,))), PASS)
+    sizes = [shape_of(one.output) for one in ops_of(after, top.ConcatOp)]
+    dropped = [(4, 2, 3, 5), (4, 6, 3, 5)]
+    assert sizes == ([(1, *size) for size in dropped] if own else dropped)

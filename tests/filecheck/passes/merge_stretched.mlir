@@ -62,3 +62,32 @@ func.func @transposed(%arg: tensor<1x3x85x20x20xf32>) -> tensor<*xf32> {
   %s = "top.Sigmoid"(%p) : (tensor<*xf32>) -> tensor<*xf32> loc("s")
   return %s : tensor<*xf32>
 }
+
+// -----
+
+// Reshapes gave the dimension to all a Concat is made of.
+// CHECK-LABEL: func.func @given
+// CHECK: [[S:%.+]] = "top.Slice"({{.*}}-> tensor<8x4x3x5xf32>
+// CHECK-NEXT: [[C:%.+]] = "top.Concat"([[S]], {{.*}}axis = 1{{.*}}-> tensor<8x10x3x5xf32>
+// CHECK-NEXT: "top.Reshape"([[C]]) {{.*}}-> tensor<1x8x10x3x5xf32>
+func.func @given(%arg: tensor<8x6x3x5xf32>) -> tensor<1x8x10x3x5xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg) : (tensor<8x6x3x5xf32>) -> tensor<8x6x3x5xf32> loc("x")
+  %v = "top.Reshape"(%x) {shape = [1, 8, 6, 3, 5]} : (tensor<8x6x3x5xf32>) -> tensor<1x8x6x3x5xf32> loc("v")
+  %s = "top.Slice"(%v, %n, %n, %n) {offset = [0, 0, 2, 0, 0], ends = [1, 8, 6, 3, 5], steps = [1, 1, 1, 1, 1], axes = []} : (tensor<1x8x6x3x5xf32>, none, none, none) -> tensor<1x8x4x3x5xf32> loc("s")
+  %y = "top.Concat"(%s, %v) {axis = 2 : si32} : (tensor<1x8x4x3x5xf32>, tensor<1x8x6x3x5xf32>) -> tensor<1x8x10x3x5xf32> loc("y")
+  return %y : tensor<1x8x10x3x5xf32>
+}
+
+// -----
+
+// Refused: one of them has it from elsewhere.
+// CHECK-LABEL: func.func @own
+// CHECK: "top.Concat"({{.*}}-> tensor<1x8x12x3x5xf32>
+func.func @own(%arg: tensor<8x6x3x5xf32>, %b: tensor<1x8x6x3x5xf32>) -> tensor<1x8x12x3x5xf32> {
+  %x = "top.Input"(%arg) : (tensor<8x6x3x5xf32>) -> tensor<8x6x3x5xf32> loc("x")
+  %z = "top.Input"(%b) : (tensor<1x8x6x3x5xf32>) -> tensor<1x8x6x3x5xf32> loc("z")
+  %v = "top.Reshape"(%x) {shape = [1, 8, 6, 3, 5]} : (tensor<8x6x3x5xf32>) -> tensor<1x8x6x3x5xf32> loc("v")
+  %y = "top.Concat"(%z, %v) {axis = 2 : si32} : (tensor<1x8x6x3x5xf32>, tensor<1x8x6x3x5xf32>) -> tensor<1x8x12x3x5xf32> loc("y")
+  return %y : tensor<1x8x12x3x5xf32>
+}
