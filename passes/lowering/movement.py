@@ -6,6 +6,7 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.lowering.common import build, follow, same
 from xdsl_tpu.passes.lowering.context import CannotLowerError, LoweringContext, Lowerings
@@ -22,13 +23,51 @@ def _slice(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     return build(op, ctx, tpu.SliceOp, operands, ctx.element)
 
 
+MOST_SEEN_BACKWARDS = 32
+"""Elements of a border that are moved one by one; more are looked up together."""
+
+
 def _pad(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """pad(x) -> Pad(x, paddings = none, left_select, right_select, buffer)."""
+    """pad(x) -> Pad(x, paddings = none, left_select, right_select, buffer).
+
+    A long reflection, as a spectrogram has it around its samples, is a Concat (`_reflected`).
+    """
     assert isinstance(op, top.PadOp)
     if op.paddingsT is not None and not is_none(op.paddingsT):
         raise CannotLowerError(f"{op.name} '{required_name(op)}': its paddings are not constant")
-    operands = (ctx.as_type(op.input, ctx.element), *[ctx.none()] * 4)
-    return build(op, ctx, tpu.PadOp, operands, ctx.element)
+    x = ctx.as_type(op.input, ctx.element)
+    rank, counts = len(shape_of(op.input)), ints(op.paddings)
+    padded = [axis for axis in range(rank) if counts[axis] or counts[rank + axis]]
+    if op.mode.data == "reflect" and rank != 4 and len(padded) == 1:
+        (axis,) = padded
+        before, after = counts[axis], counts[rank + axis]
+        if min(before, after) >= 0 and before + after > MOST_SEEN_BACKWARDS:
+            return _reflected(op, ctx, x, axis, (before, after))
+    return build(op, ctx, tpu.PadOp, (x, *[ctx.none()] * 4), ctx.element)
+
+
+def _reflected(
+    op: top.PadOp, ctx: LoweringContext, x: SSAValue, axis: int, counts: tuple[int, int]
+) -> Sequence[SSAValue]:
+    """pad(x: 1x16000) {reflect by 200} -> Concat(Gather(x) from 200 to 1, x, Gather(x) backwards).
+
+    No command moves elements backwards otherwise than one by one.
+    """
+    do, shape = Steps(op, ctx), [*shape_of(op.input)]
+    (before, after), size = counts, shape[axis]
+    element = ctx.tensor_type(op.output, ctx.element).get_element_type()
+    parts = [x]
+    if before:
+        order = do.integers("order_before", np.arange(before, 0, -1))
+        shape[axis] = before
+        first = do.step("before", tpu.GatherOp, [x, order], shape, element, axis=axis)
+        parts.insert(0, first)
+    if after:
+        order = do.integers("order_after", np.arange(size - 2, size - 2 - after, -1))
+        shape[axis] = after
+        last = do.step("after", tpu.GatherOp, [x, order], shape, element, axis=axis)
+        parts.append(last)
+    return [do.last(tpu.ConcatOp, parts, ctx.element, axis=axis)]
 
 
 def _flatten(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:

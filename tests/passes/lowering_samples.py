@@ -198,6 +198,7 @@ FUNCTIONS = [
     unary(top.SigmoidOp),
     unary(top.SigmoidOp, log=True),
     unary(top.CastOp, to="INT32", round_mode="TowardsZero"),
+    unary(top.SoftmaxOp, axis=2),
     unary(top.SoftmaxOp, axis=1),
     unary(top.SoftmaxOp, axis=1, log=True),
     unary(top.SoftmaxOp, axis=2, log=True, beta=0.5),
@@ -336,6 +337,10 @@ MOVEMENTS = [
     ),
     unary(top.PadOp, paddings=(0, 0, 1, 2, 0, 0, 2, 1), val=0.5, mode="constant"),
     unary(top.PadOp, paddings=(0, 0, 1, 2, 0, 0, 2, 1), mode="reflect"),
+    *(
+        Sample(top.PadOp, [X(normal(2, 3, 50))], {"paddings": counts, "mode": "reflect"})
+        for counts in ((0, 0, 20, 0, 0, 15), (0, 0, 0, 0, 0, 49), (0, 0, 16, 0, 0, 16))
+    ),
     unary(top.PermuteOp, order=(0, 2, 3, 1)),
     unary(top.ReshapeOp, shape=(6, 20)),
     unary(top.ReverseOp, axis=1),

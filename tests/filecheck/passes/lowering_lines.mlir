@@ -64,3 +64,33 @@ module @steps attributes {module.state = "TOP_F32"} {
     return %2 : tensor<1x4x48xf32>
   }
 }
+
+// -----
+
+// A long reflection is looked up at once: elements from 40 back to 1, and from 98 back to 90.
+// CHECK-LABEL: module @reflected
+// CHECK: [[A:%.+]] = "tpu.Gather"({{.*}} -> tensor<1x4x40xf16>
+// CHECK: [[B:%.+]] = "tpu.Gather"({{.*}} -> tensor<1x4x9xf16>
+// CHECK-NEXT: "tpu.Concat"([[A]], {{.*}}, [[B]]){{.*}} -> tensor<1x4x149xf16
+module @reflected attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<1x4x100xf32>) -> tensor<1x4x149xf32> {
+    %none = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x4x100xf32>) -> tensor<1x4x100xf32> loc("x")
+    %1 = "top.Pad"(%0, %none) {paddings = [0, 0, 40, 0, 0, 9], mode = "reflect"} : (tensor<1x4x100xf32>, none) -> tensor<1x4x149xf32> loc("y")
+    return %1 : tensor<1x4x149xf32>
+  }
+}
+
+// -----
+
+// A short one is moved.
+// CHECK-LABEL: module @short
+// CHECK: "tpu.Pad"({{.*}} -> tensor<1x4x132xf16
+module @short attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<1x4x100xf32>) -> tensor<1x4x132xf32> {
+    %none = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x4x100xf32>) -> tensor<1x4x100xf32> loc("x")
+    %1 = "top.Pad"(%0, %none) {paddings = [0, 0, 16, 0, 0, 16], mode = "reflect"} : (tensor<1x4x100xf32>, none) -> tensor<1x4x132xf32> loc("y")
+    return %1 : tensor<1x4x132xf32>
+  }
+}
