@@ -53,6 +53,7 @@ from xdsl_tpu.passes.canonicalize import (
     squeeze,
     swap_dim_inner,
     weight,
+    windows,
 )
 from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable
 
@@ -64,6 +65,7 @@ PATTERNS: PatternTable = {
         add.AlignAddRanks(),
         add.AddToScale(),
         add.MergeAdds(),
+        windows.ConstantForImages(),
         rotary.RotaryEmbedding(),
         recurrence.LinearRecurrence(),
     ),

@@ -29,12 +29,13 @@ MOST_BINS = 64
 class _Bins:
     """`softmax` over the `bins` channels that each of the `sides` has in `channels`.
 
-    `channels` is 1 x (sides * bins) x places; where the result lists places before sides,
+    `channels` is images x (sides * bins) x places; where the result lists places before sides,
     `places_first`.
     """
 
     channels: SSAValue
     softmax: top.SoftmaxOp
+    images: int
     sides: int
     bins: int
     places: int
@@ -65,19 +66,20 @@ class ExpectationInRows(RewritePattern):
         values = values_of(op.filter)
         if values is None or not _adds_up(op, values):
             return
-        x, sides, bins, places = found.channels, found.sides, found.bins, found.places
+        x, images, sides, bins = found.channels, found.images, found.sides, found.bins
+        places = found.places
         made: list[Operation] = []
-        line = (1, sides * bins, places)
+        line = (images, sides * bins, places)
         if shape_of(x) != line:
             made.append(reshape(derived_name(op, "_r_line"), x, line))
             x = made[-1].results[0]
         turned = top.PermuteOp.make(
             derived_name(op, "_r_turned"),
             (x,),
-            result_types=[tensor_like(x, (1, places, sides * bins))],
+            result_types=[tensor_like(x, (images, places, sides * bins))],
             order=[0, 2, 1],
         )
-        rows = reshape(derived_name(op, "_r_rows"), turned.output, (1, places, sides, bins))
+        rows = reshape(derived_name(op, "_r_rows"), turned.output, (images, places, sides, bins))
         softmax = top.SoftmaxOp.make(
             derived_name(found.softmax, "_r_in_rows"),
             (rows.output,),
@@ -91,7 +93,7 @@ class ExpectationInRows(RewritePattern):
             back = top.PermuteOp.make(
                 derived_name(op, "_r_back"),
                 (total,),
-                result_types=[tensor_like(total, (1, sides, places))],
+                result_types=[tensor_like(total, (images, sides, places))],
                 order=[0, 2, 1],
             )
             made.append(back)
@@ -145,7 +147,7 @@ def _adds_up(op: top.ConvOp, values: npt.NDArray[np.float32]) -> bool:
 
 
 def _bins(value: SSAValue) -> _Bins | None:
-    """What `value`, 1 x bins x sides x places or 1 x bins x places x sides, is made of."""
+    """What `value`, images x bins x sides x places or with places before sides, is made of."""
     permute = sole_producer(value, top.PermuteOp)
     if permute is not None:
         softmax = sole_producer(permute.input, top.SoftmaxOp)
@@ -160,15 +162,15 @@ def _bins(value: SSAValue) -> _Bins | None:
         return None
     order = tuple(ints(permute.order))
     parts, source = shape_of(split.output), shape_of(split.input)
-    if order not in ((0, 2, 1, 3), (0, 2, 3, 1)) or parts[0] != 1 or len(source) < 3:
+    if order not in ((0, 2, 1, 3), (0, 2, 3, 1)) or len(source) < 3:
         return None
-    _, sides, bins, places = parts
-    if source[:2] != (1, sides * bins):
+    images, sides, bins, places = parts
+    if source[:2] != (images, sides * bins):
         return None
     axis = softmax.axis.value.data % len(parts)
     if axis != (1 if softmax.output is value else 2):
         return None
-    return _Bins(split.input, softmax, sides, bins, places, order == (0, 2, 3, 1))
+    return _Bins(split.input, softmax, images, sides, bins, places, order == (0, 2, 3, 1))
 
 
 def _added_up(

@@ -78,10 +78,10 @@ class Prices:
         """By a filter of zeros and ones; infinite when there is none."""
         if given > 1 and given % taken:
             return float("inf")
-        _, channels, *rest = shape
+        images, channels, *rest = shape
         taps = given // taken if given > 1 else taken
         inputs, outputs = channels * taken, channels * given
-        work = self.array(inputs, outputs, taps, math.prod(rest) // given)
+        work = self.array(inputs, outputs, taps, images * math.prod(rest) // given)
         if host and self.width == 1:
             work = max(work, self._from_host(shape))
         return self.loaded(work, self.load((inputs, outputs, taps)))
@@ -214,10 +214,10 @@ class Prices:
     def values(self, values: Values, fold: int) -> float:
         """Ops on a set of values, and moves for what cannot work on them as they are."""
         work = 0.0
-        for (_, channels, *rest), passes in values.worked:
+        for (images, channels, *rest), passes in values.worked:
             passes = passes if self.width > 1 else FEW_PASSES
             lines = _rounds(math.prod(rest) // fold * self.width, self.chip.eu_bytes)
-            work += passes * _rounds(channels * fold, self.chip.lanes) * lines
+            work += passes * images * _rounds(channels * fold, self.chip.lanes) * lines
         if fold > 1:
             work += sum(self.move(shape, 1, fold) for shape in values.made)
             work += sum(self.move(shape, 1, fold, True) for shape in values.given)

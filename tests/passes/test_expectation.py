@@ -47,13 +47,15 @@ def head(
         ((1, 12, 5), (0, 2, 1, 3), ROWS),
         ((1, 12, 1, 5), (0, 2, 1, 3), ["Reshape", *ROWS]),
         ((1, 12, 5), (0, 2, 3, 1), [*ROWS[:5], "Reshape"]),  # places before sides
+        ((2, 12, 5), (0, 2, 1, 3), ROWS),  # two images
     ],
 )
 def test_bins_go_into_rows(
     shape: tuple[int, ...], order: tuple[int, ...], expected: list[str], softmax_first: bool
 ) -> None:
     net = Net()
-    y = head(net, shape, order=order, softmax_first=softmax_first)
+    parts = (shape[0], 3, 4, 5)
+    y = head(net, shape, parts, order=order, softmax_first=softmax_first)
     after = assert_same_numbers(net.module(net.op(top.SinOp, "y", (y,))), CANONICALIZE)
     assert kinds(after) == [*expected, "Sin"]
 

@@ -324,6 +324,24 @@ def test_functions_that_take_long_count_more() -> None:
     assert costs["SiLUOp"][1] > 4 * costs["ReluOp"][1]
 
 
+def test_images_count_in_all_prices() -> None:
+    """Four images take four times as long as one, in filters and on the way between folds."""
+    net, window = Net(), {"kernel_shape": (3, 3), "pads": (1,) * 4, "strides": (1, 1)}
+    x = net.input("x", 4, 8, 64, 64)
+    y = net.op(top.ReluOp, "y", (x,))
+    (func,) = functions(
+        net.module(net.op(top.ConvOp, "z", (y, net.weight("w", 8, 8, 3, 3), net.none), **window))
+    )
+    network, prices = network_of(func), Prices(load_chip("bm1684x"), 2, True)
+    (edge,) = network.edges
+    one, four = ((images, 8, 64, 64) for images in (1, 4))
+    for way in (prices.through_ddr, prices.by_array):
+        assert way(four, 1, 4) == pytest.approx(4 * way(one, 1, 4))
+    assert prices.plain(edge) == 4 * prices.array(8, 8, 9, 64 * 64)
+    (passes,) = (passes for shape, passes in edge.source.worked if shape == four)
+    assert prices.values(edge.source, 1) == passes * 4 * 64 * 64 * 2 / prices.chip.eu_bytes
+
+
 @pytest.mark.parametrize("bound_by_weights", [False, True])
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_loads_that_are_hidden_do_not_count(width: int, bound_by_weights: bool) -> None:
