@@ -25,12 +25,16 @@ Piece = tuple[LocalTensor, GlobalTensor]
 
 
 def slice_map(
-    target: LocalTensor, depth: int, start: Sequence[int], full: Sequence[int]
+    target: LocalTensor,
+    depth: int,
+    start: Sequence[int],
+    full: Sequence[int],
+    channel: int = CHANNEL,
 ) -> IndexMap:
     """Where each element of a slice in local memory is in its whole value.
 
     The slice begins at `start` (n, c, d, h, w) of a value whose sizes are `full`; `target` is
-    (depth * n, c, h, w), d outermost. Channels are CHANNEL apart in the result.
+    (depth * n, c, h, w), d outermost. Channels are `channel` apart in the result.
     """
     count, c, h, w = target.shape
     by_n, _, by_h, by_w = target.strides
@@ -39,7 +43,7 @@ def slice_map(
     digits = (
         Digit(depth, images * by_n, at[2]),
         Digit(images, by_n, at[0]),
-        Digit(c, CHANNEL, at[1]),
+        Digit(c, channel, at[1]),
         Digit(h, by_h, at[3]),
         Digit(w, by_w, at[4]),
     )

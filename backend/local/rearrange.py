@@ -1,4 +1,4 @@
-"""tpu.Rearrange within local memory: copies in the lanes, between exchanges of lanes and columns.
+"""Any movement within local memory: copies in the lanes, between exchanges of lanes and columns.
 
 rows over the lanes  --exchange-->  columns over the lanes  --copy-->  ..  --exchange-->  rows
 """
@@ -6,14 +6,12 @@ rows over the lanes  --exchange-->  columns over the lanes  --copy-->  ..  --exc
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
-from math import prod
 from typing import NamedTuple
 
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
 from xdsl_tpu.backend.local.parts import settled
-from xdsl_tpu.backend.local.turned_copy import Copy, copy_in_lanes
+from xdsl_tpu.backend.local.turned_copy import copies_of, copy_in_lanes
 from xdsl_tpu.backend.tensor import align, aligned, ceil_div, strided
-from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
 from xdsl_tpu.dialects.interfaces.lane_moves import LaneCopy, Rows, lane_copies, lane_way
@@ -25,10 +23,7 @@ _FEW = 3
 """Lane groups of rows that are exchanged by a command each, where they would have to be put
 together for one: that takes two copies."""
 
-_NO_WAY = "elements leave their lanes in no way that has a kernel"
-
-_LOOPS = 3
-"""Loops of one copy besides that over the lanes."""
+NO_WAY = "elements leave their lanes in no way that has a kernel"
 
 
 class _Piece(NamedTuple):
@@ -161,36 +156,22 @@ class _Side:
             emitter.copy(settled(place, chip), rows)
 
 
-def rearrange(context: LocalContext) -> None:
-    """Write the elements of a whole value to a whole result, in the order that the op says.
+def move_elements(context: LocalContext, moves: IndexMap) -> None:
+    """Write the elements of the operand's slice to that of the result, in another order; both are
+    counted row-major.
 
     Raises DoesNotFit where that takes more than copies within the lanes, before and behind which
     lanes and columns may be exchanged, or where there is no room.
     """
-    op = context.op
-    assert isinstance(op, tpu.RearrangeOp)
-    movement, sides = op.movement(), (context.operand(0), context.out)
-    if movement is None or len(movement.parts) != 1:
-        raise DoesNotFit(_NO_WAY)
-    if any(prod(side.tensor.shape) != prod(side.full) for side in sides):
-        raise DoesNotFit("a part of a value cannot be rearranged")
-    move_elements(context, movement.parts[0].map)
-
-
-def move_elements(context: LocalContext, moves: IndexMap) -> None:
-    """Write the elements of the operand's slice to that of the result, in another order.
-
-    Raises DoesNotFit as `rearrange` does.
-    """
     values = context.operand(0), context.out
     way = lane_way(moves, *map(_rows, values))
     if way is None:
-        raise DoesNotFit(_NO_WAY)
+        raise DoesNotFit(NO_WAY)
     source, target = map(partial(_Side, context), values, (way.source, way.target))
     distance = 2 * max(source.elements, target.elements)
     copies = lane_copies(moves, list(source.boxes()), list(target.boxes()), distance)
     if copies is None:
-        raise DoesNotFit(_NO_WAY)
+        raise DoesNotFit(NO_WAY)
     with context.scratch.temporary():
         _carry_out(context, source, target, copies)
 
@@ -228,30 +209,6 @@ def _copy(context: LocalContext, source: _Side, target: _Side, copy: LaneCopy, f
     lanes = min(first + context.chip.lanes, copy.first + copy.lanes) - low
     if lanes <= 0:
         return
-    outer, loops = _loops(copy.digits)
-    shape = (loops[0].extent, lanes, loops[1].extent, loops[2].extent)
-    for index in product(*(range(digit.extent) for digit in outer)):
-        to = copy.to + sum(i * digit.to for i, digit in zip(index, outer, strict=True))
-        at = copy.at + sum(i * digit.at for i, digit in zip(index, outer, strict=True))
-        (n_to, h_to, w_to), (n_at, h_at, w_at) = zip(*((d.to, d.at) for d in loops), strict=True)
-        whole = Copy(
-            shape,
-            target.at(low, to),
-            (n_to, 0, h_to, w_to),
-            source.at(low, at),
-            (n_at, 0, h_at, w_at),
-        )
-        copy_in_lanes(context, whole, source.tensor.dtype)
-
-
-def _loops(digits: tuple[Digit, ...]) -> tuple[list[Digit], list[Digit]]:
-    """Loops of Python, and the three of a command; the last one is that of neighbours. No operand
-    of a command goes backwards."""
-    backwards = [digit for digit in digits if digit.at < 0]
-    forwards = [digit for digit in digits if digit.at >= 0]
-    nearest = sorted(forwards, key=lambda digit: (digit.to + digit.at, digit.to))
-    inner, others = nearest[:1], sorted(nearest[1:], key=lambda digit: digit.extent)
-    kept = max(0, len(others) - (_LOOPS - 1))
-    outer, middle = others[:kept], sorted(others[kept:], key=lambda digit: -digit.to)
-    loops = [*middle, *inner]
-    return backwards + outer, [Digit(1, 0, 0)] * (_LOOPS - len(loops)) + loops
+    ends, width = (target.at(low, copy.to), source.at(low, copy.at)), source.tensor.dtype.bytes
+    for one in copies_of(copy.digits, lanes, ends, (0, 0), width):
+        copy_in_lanes(context, one, source.tensor.dtype)

@@ -123,6 +123,17 @@ class IndexMap:
         found = (box for a in self.boxes for b in inner.boxes for box in _joined(a, b))
         return IndexMap(tuple(gathered(found)))
 
+    def inverse(self) -> "IndexMap":
+        """The elements of the result by those of the source, of which each is read once at most."""
+        return IndexMap(
+            tuple(
+                Box(
+                    box.at, box.to, tuple(Digit(d.extent, d.at, d.to) for d in box.digits)
+                ).simplified()
+                for box in self.boxes
+            )
+        )
+
     def in_rows(self, width: int) -> "IndexMap | None":
         """This map counted in rows of `width` elements; None where it moves less than a row."""
         boxes = [_row_box(box, width) for box in self.boxes]

@@ -128,8 +128,7 @@ def lane_copies(
     Boxes give elements by lane (the first digit) and position; `distance` is above all positions.
     """
     near, far = (IndexMap(tuple(_with_lanes(side, distance))) for side in (source, target))
-    back = IndexMap(tuple(_inverse(box) for box in near.boxes))
-    inner = moves.after(back)
+    inner = moves.after(near.inverse())
     if len(inner.boxes) > MOST_BOXES:
         return None
     found = far.after(inner).boxes
@@ -167,10 +166,6 @@ def _with_lanes(side: Box | Sequence[Box], distance: int) -> Iterator[Box]:
         lane, *digits = box.digits
         first = Digit(lane.extent, distance, lane.at)
         yield Box(box.to, box.at, (first, *digits)).simplified()
-
-
-def _inverse(box: Box) -> Box:
-    return Box(box.at, box.to, tuple(Digit(d.extent, d.at, d.to) for d in box.digits)).simplified()
 
 
 def _in_lanes(box: Box, distance: int) -> LaneCopy | None:
