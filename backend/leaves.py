@@ -23,8 +23,8 @@ from xdsl_tpu.backend.kernels import (
 from xdsl_tpu.backend.kernels.int8 import elementwise as int8
 from xdsl_tpu.backend.kernels.support import KernelContext
 from xdsl_tpu.backend.local import attention as local_attention
+from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import (
-    blocks,
     conv_view,
     element_views,
     group_norm,
@@ -37,9 +37,7 @@ from xdsl_tpu.backend.local import (
     row_views,
     rows,
     scan,
-    transpose,
 )
-from xdsl_tpu.backend.local import by_type as local_by_type
 from xdsl_tpu.backend.local import elementwise as local_elementwise
 from xdsl_tpu.backend.local.alone import Cheapest, InSlices, in_planes
 from xdsl_tpu.backend.local.context import LocalKernel
@@ -70,7 +68,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.BestOp: _in_slices(rows.best, row_views.best),
     tpu.ConcatOp: Leaf(moves.moves, move.move),
     tpu.Conv2DOp: _in_slices(local_by_type.conv2d, conv_view.view),
-    tpu.Depth2SpaceOp: Leaf(moves.moves, blocks.depth_to_space),
+    tpu.Depth2SpaceOp: Leaf(moves.moves, move.move),
     tpu.FAttentionOp: Leaf(attention.attention, local_attention.attention),
     tpu.GatherOp: Leaf(index.gather),
     tpu.GRUOp: Leaf(recurrent.recurrent),
@@ -83,7 +81,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.MatMulOp: Leaf(matmul.matmul, local_by_type.product),
     tpu.MlpOp: Leaf(mlp.mlp),
     tpu.PadOp: Leaf(moves.moves, move.move),
-    tpu.PermuteOp: Leaf(moves.moves, transpose.permute),
+    tpu.PermuteOp: Leaf(moves.moves, move.move),
     tpu.PixelNormOp: Leaf(in_planes(rows.norms, row_views.pixel_norm)),
     tpu.Pool1DOp: _in_slices(pool.pool),
     tpu.Pool2DOp: _in_slices(pool.pool),

@@ -90,6 +90,10 @@ class LocalMemory:
         unit = self.chip.eu_bytes
         return [(align(low, unit), high // unit * unit) for low, high in regions]
 
+    def alike(self) -> "LocalMemory":
+        """Other memory of which as much is free."""
+        return LocalMemory(self.chip, self._free, self._reserve)
+
     def widen(self) -> bool:
         """Open the reserve; False when there is none (any more)."""
         more, self._reserve = self._reserve, []

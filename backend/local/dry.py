@@ -26,6 +26,7 @@ from xdsl_tpu.backend.tensor import DType, LocalTensor, Shape4, aligned, ceil_di
 from xdsl_tpu.backend.timing import tiu_cycles, transfer
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import RankedTensor
+from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen, MergesTaps, Ncdhw
 from xdsl_tpu.dialects.tpu.local import LocalReshape
 
@@ -46,10 +47,12 @@ class DryEmitter(Emitter):
     """Collects commands without the ids and dependencies that a program needs.
 
     Commands for places that are alike are made once and counted as often as they would be made.
+    More than `most` raise DoesNotFit.
     """
 
-    def __init__(self, chip: Chip) -> None:
+    def __init__(self, chip: Chip, most: int | None = None) -> None:
         super().__init__(chip, _NONE)
+        self._most = most
         self._commands: list[tuple[Command, int]] = []
         self._times = 1
         self.local_bytes = 0
@@ -77,6 +80,8 @@ class DryEmitter(Emitter):
         self, form: str, fields: dict[str, int], reads: Sequence[Span], writes: Sequence[Span]
     ) -> None:
         """Append the command."""
+        if self._most is not None and len(self._commands) >= self._most:
+            raise DoesNotFit(f"more than {self._most} commands")
         self._commands.append((Command(self.forms[form], fields), self._times))
 
     @property

@@ -46,11 +46,11 @@ def _copy(context: LocalContext, out: LocalTensor, x: LocalTensor) -> None:
     """A copy with what lies closer together in both innermost, as gaps between neighbours cost
     time."""
     if x.strides[2] + out.strides[2] < x.strides[3] + out.strides[3]:
-        out, x = swapped(out), swapped(x)
+        out, x = _swapped(out), _swapped(x)
     context.emitter.copy(out, x)
 
 
-def swapped(tensor: LocalTensor) -> LocalTensor:
+def _swapped(tensor: LocalTensor) -> LocalTensor:
     """Rows as columns and columns as rows, where they lie."""
     (n, c, h, w), (by_n, by_group, by_h, by_w) = tensor.shape, tensor.strides
     return strided(tensor.address, (n, c, w, h), (by_n, by_group, by_w, by_h), tensor.dtype)

@@ -2,24 +2,43 @@
 
     place in the result's slice -> element of the result -> element of an operand -> place there
 
-A place is a lane and a position in it. What stays in its lanes, or moves along with its neighbours,
-is copied box by box; what changes lanes in any other way `rearrange` exchanges.
+What stays in its lanes, or moves to others beside its neighbours, is copied box by box. For all
+else there are up to three ways, of which the cheapest is taken: lanes and positions change places
+by one command (`exchange`), channels are taken from among others (`blocks`), or everything is moved
+in the lanes between two exchanges (`rearrange`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
+from math import inf, prod
 
-from xdsl_tpu.backend.local.context import LocalContext, LocalValue
-from xdsl_tpu.backend.local.gather_boxes import CHANNEL, slice_map
+from xdsl_tpu.backend.local.blocks import is_regrouped, regroup
+from xdsl_tpu.backend.local.context import LocalContext, LocalKernel
+from xdsl_tpu.backend.local.dry import DryEmitter
+from xdsl_tpu.backend.local.exchange import exchange
 from xdsl_tpu.backend.local.lane_shift import shift_lanes
 from xdsl_tpu.backend.local.parts import settled
+from xdsl_tpu.backend.local.places import (
+    NEIGHBOURS,
+    Loops,
+    address_of,
+    between,
+    in_order,
+    read_by,
+)
 from xdsl_tpu.backend.local.rearrange import NO_WAY, move_elements
-from xdsl_tpu.backend.local.turned_copy import Copy, copies_of, copy_in_lanes
-from xdsl_tpu.backend.tensor import Layout, LocalTensor, aligned, contiguous_strides
+from xdsl_tpu.backend.local.turned_copy import copies_of, copy_in_lanes
+from xdsl_tpu.backend.tensor import Layout, LocalTensor, aligned, strided
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
-from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
+from xdsl_tpu.dialects.interfaces.index_map import Box, Digit
 from xdsl_tpu.dialects.interfaces.movement import Moved, Moves
+
+NONE = Digit(1, 0, 0)
+"""No loop."""
+
+MOST_COMMANDS = 1024
+"""A way to move elements that takes more is none where there is another."""
 
 
 def move(context: LocalContext) -> None:
@@ -34,79 +53,109 @@ def move(context: LocalContext) -> None:
     movement = op.movement()
     if movement is None or op.clamps():
         raise DoesNotFit("it does more than move elements, or decides when it runs")
-    found = [(part, _between(context, part, CHANNEL)) for part in movement.parts]
-    given = sum(box.size for _, boxes in found for box in boxes.boxes)
-    if given < prod(out.tensor.shape):
+    found = [(part, box) for part in movement.parts for box in _boxes(context, part)]
+    if sum(box.size for _, box in found) < prod(out.tensor.shape):
         if movement.border is None:
             raise DoesNotFit("slices of operands do not hold all of the result's")
         context.emitter.copy(out.tensor, movement.border)
-    if any(_crosses(box) for _, boxes in found for box in boxes.boxes):
-        if len(found) > 1 or movement.border is not None:
-            raise DoesNotFit(NO_WAY)
-        move_elements(context, _between(context, movement.parts[0], None))
+    if all(Loops.of(box).stay for _, box in found):
+        for part, box in found:
+            _copy(context, context.operand(part.operand).tensor, box)
         return
-    for part, boxes in found:
-        for box in boxes.boxes:
-            for one in _copies(context, context.operand(part.operand).tensor, box):
-                _carry_out(context, one)
+    if len(movement.parts) != 1 or movement.border is not None:
+        raise DoesNotFit(NO_WAY)
+    _cheapest(context, _ways(context, movement.parts[0], [box for _, box in found]))(context)
 
 
-def _between(context: LocalContext, part: Moved, channel: int | None) -> IndexMap:
-    """Where in the slice of an operand elements of the result's are, where channels are so far
-    apart; None: both are counted row-major.
+def _ways(context: LocalContext, part: Moved, boxes: Sequence[Box]) -> list[LocalKernel]:
+    """How what leaves its lanes may be moved; the last one refuses what none of them can."""
+    x, ways = context.operand(part.operand), list[LocalKernel]()
+    moves = in_order(context.out, x, part.map)
+    if isinstance(context.op, tpu.RearrangeOp):
+        # Passes have put it here for what it takes so, beside what it takes elsewhere.
+        return [lambda where: move_elements(where, moves)]
+    if all(_is_exchange(context, box) for box in boxes):
+        ways.append(lambda where: _exchanges(where, x.tensor, boxes, as_lines=True))
+        if any(len(Loops.of(box).near) == 1 for box in boxes):
+            ways.append(lambda where: _exchanges(where, x.tensor, boxes, as_lines=False))
+    if is_regrouped(context, x, part.map):
+        ways.append(lambda where: regroup(where, x, part.map))
+    return [*ways, lambda where: move_elements(where, moves)]
 
-    Raises DoesNotFit when the operand's slice does not hold all that is read.
-    """
+
+def _cheapest(context: LocalContext, ways: Sequence[LocalKernel]) -> LocalKernel:
+    """The way that takes the TIU least, in the scratch memory that there is."""
+    prices: list[float] = []
+    for way in ways if len(ways) > 1 else ():
+        emitter = DryEmitter(context.chip, MOST_COMMANDS)
+        try:
+            way(replace(context, emitter=emitter, scratch=context.scratch.alike()))
+            prices.append(emitter.tiu_cycles)
+        except DoesNotFit:
+            prices.append(inf)
+    best = min(prices, default=inf)
+    return ways[-1] if best == inf else ways[prices.index(best)]
+
+
+def _boxes(context: LocalContext, part: Moved) -> tuple[Box, ...]:
+    """What comes from where of an operand, by places; DoesNotFit when its slice does not hold all
+    that is read."""
     x = context.operand(part.operand)
-    read = _places(context.out, channel).after(part.map)
-    found = read.after(_places(x, channel).inverse())
-    if sum(box.size for box in found.boxes) < sum(box.size for box in read.boxes):
+    found = between(context.out, x, part.map).boxes
+    wanted = read_by(context.out, part.map).boxes
+    if sum(box.size for box in found) < sum(box.size for box in wanted):
         raise DoesNotFit(f"the operand's slice, from {x.start} on, does not hold what is read")
     return found
 
 
-def _places(value: LocalValue, channel: int | None) -> IndexMap:
-    """Which element of the whole value is at each place of its slice."""
-    tensor = value.tensor
-    if channel is None:
-        tensor = replace(tensor, strides=contiguous_strides(tensor.shape))
-        channel = tensor.strides[1]
-    return slice_map(tensor, value.depth, value.start, value.full, channel)
+def _copy(context: LocalContext, x: LocalTensor, box: Box) -> None:
+    """The commands of a box of lanes that stay beside each other, unless it is in its place."""
+    loops, chip, out = Loops.of(box), context.chip, context.out.tensor
+    to, at = address_of(out, box.to, chip), address_of(x, box.at, chip)
+    groups = out.strides[1], x.strides[1]
+    alike = groups[0] == groups[1] or (to >> chip.lane_shift) + loops.lanes <= chip.lanes
+    if to == at and alike and all(digit.to == digit.at for digit in loops.near):
+        return
+    for one in copies_of(loops.near, loops.lanes, (to, at), groups, x.dtype.bytes):
+        if one.to >> chip.lane_shift == one.at >> chip.lane_shift:
+            copy_in_lanes(context, one, x.dtype)
+        else:
+            copy_channels(context, *one.ends(x.dtype, chip))
 
 
-def _is_unit(digit: Digit) -> bool:
-    """Whether a loop is that over neighbouring lanes."""
-    return digit.to == digit.at == CHANNEL
+def _is_exchange(context: LocalContext, box: Box) -> bool:
+    """Whether lanes of the operand become positions, and positions lanes, each once, in their order
+    and from the first lane on."""
+    both, given, made, near = Loops.of(box)
+    strides = {digit.at for digit in given} | {digit.to for digit in made}
+    begins = all(start // NEIGHBOURS[0] % context.chip.lanes == 0 for start in (box.to, box.at))
+    few = max(len(given), len(made)) == 1 and len(near) <= 2
+    once = all(digit.at > 0 for digit in box.digits)
+    return begins and few and once and not both and strides == {NEIGHBOURS[0]}
 
 
-def _crosses(box: Box) -> bool:
-    """Whether elements of one lane come to several, or from several, or lanes do not stay
-    neighbours."""
-    others = [digit for digit in box.digits if not _is_unit(digit)]
-    far = any(max(digit.to, abs(digit.at)) >= CHANNEL // 2 for digit in others)
-    return far or len(others) < len(box.digits) - 1
-
-
-def _copies(context: LocalContext, x: LocalTensor, box: Box) -> Iterator[Copy]:
-    """The commands of a box, but for one that is in its place."""
-    ends: list[int] = []
-    for tensor, start in ((context.out.tensor, box.to), (x, box.at)):
-        channel, place = divmod(start, CHANNEL)
-        group, lane = divmod(channel, context.chip.lanes)
-        ends.append(tensor.at(g=group, w=place) | lane << context.chip.lane_shift)
-    lanes = next((digit.extent for digit in box.digits if _is_unit(digit)), 1)
-    digits = tuple(digit for digit in box.digits if not _is_unit(digit))
-    if ends[0] != ends[1] or any(digit.to != digit.at for digit in digits):
-        groups = context.out.tensor.strides[1], x.strides[1]
-        yield from copies_of(digits, lanes, (ends[0], ends[1]), groups, x.dtype.bytes)
-
-
-def _carry_out(context: LocalContext, one: Copy) -> None:
-    dtype, shift = context.out.dtype, context.chip.lane_shift
-    if one.to >> shift == one.at >> shift:
-        copy_in_lanes(context, one, dtype)
-    else:
-        copy_channels(context, *one.ends(dtype, context.chip))
+def _exchanges(context: LocalContext, x: LocalTensor, boxes: Sequence[Box], as_lines: bool) -> None:
+    """The commands of such boxes; a loop besides those is one of lines, or of images."""
+    chip, out = context.chip, context.out.tensor
+    if chip.lanes % chip.eu(x.dtype.bytes):
+        raise DoesNotFit(f"{chip.lanes} lanes are no multiple of the elements in an EU width")
+    for box in boxes:
+        _, given, made, near = Loops.of(box)
+        (lanes,), (columns,) = given or (NONE,), made or (NONE,)
+        n, h = (NONE, NONE, *near)[-2:] if as_lines else (*near, NONE, NONE)[:2]
+        source = strided(
+            address_of(x, box.at, chip),
+            (n.extent, lanes.extent, h.extent, columns.extent),
+            (n.at, x.strides[1], h.at, columns.at or 1),
+            x.dtype,
+        )
+        target = strided(
+            address_of(out, box.to, chip),
+            (n.extent, columns.extent, h.extent, lanes.extent),
+            (n.to, out.strides[1], h.to, lanes.to or 1),
+            x.dtype,
+        )
+        exchange(context, source, target)
 
 
 def copy_channels(context: LocalContext, out: LocalTensor, x: LocalTensor) -> None:
