@@ -78,6 +78,7 @@ def patterns(weights: Weights | None) -> PatternTable:
         ),
         tpu.ReshapeOp: (RemoveReshape(), permute_reshape.PermuteReshapeFuse()),
         tpu.SliceOp: (permute_swap.PermuteFuseAddSoftmaxSlice(),),
+        tpu.WhereOp: (permute_reorder.PermuteBehindWhere(),),
         tpu.SqueezeOp: (reshape_slice.ReshapeSliceSqueezePattern(),),
         tpu.SubOp: (reorder, mask),
         tpu.TileOp: (permute_swap.PermuteTileSwap(),),

@@ -8,6 +8,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.canonicalize.permute_order import Permutation
 from xdsl_tpu.passes.graph import derived_name, sole_producer
 from xdsl_tpu.passes.processor_tpu_optimize.permutes import (
@@ -111,3 +112,33 @@ class PermuteFuseAddSoftmax(RewritePattern):
             operands = (permute.input, turned.output)
             move_behind(op, [permute], operands if place == 0 else operands[::-1], rewriter)
             return
+
+
+class PermuteBehindWhere(RewritePattern):
+    """Where(mask, Permute(x, [0, 2, 1, 3])) -> Permute(Where(Reshape(mask), x), [0, 2, 1, 3]).
+
+        Permute [0, 2, 1, 3]   2x128x4x128          Reshape 2x1x1x128, which is as it was
+        Where   mask 2x1x1x128                      Where   2x128x4x128
+        Softmax {axis = 3}                    ->    Softmax 2x128x4x128
+        Permute [0, 2, 1, 3]
+
+    The scores are what is chosen, or what is chosen otherwise is a number; the mask is as in
+    `PermuteFuseAddSoftmax`.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: tpu.WhereOp, rewriter: PatternRewriter) -> None:
+        branches = [value for value in (op.tbrn, op.fbrn) if not is_none(value)]
+        if len(branches) != 1 or len(shape_of(op.cond)) != len(HEADS):
+            return
+        permute = sole_permute(branches[0], HEADS)
+        if permute is None or shape_of(permute.output) != shape_of(op.output):
+            return
+        if not Permutation(shape_of(op.cond), HEADS).moves_nothing:
+            return
+        shape = applied(HEADS, shape_of(op.cond))
+        cond = reshape(derived_name(op, "_r_mask"), op.cond, shape)
+        rewriter.insert(cond)
+        chosen = {branches[0]: permute.input, op.cond: cond.output}
+        operands = [chosen.get(value, value) for value in op.operands]
+        move_behind(op, [permute], operands, rewriter)

@@ -42,7 +42,7 @@ def test_permute_moves_behind_an_op_of_one_input(kind: str) -> None:
 @pytest.mark.parametrize("axis", range(4))
 def test_softmax_follows_its_dimension(axis: int) -> None:
     net = Net()
-    y = net.op(top.SoftmaxOp, "y", (permuted(net, "p", net.input("x", 2, 5, 3, 7)),), axis=axis)
+    y = net.op(top.SoftmaxOp, "y", (permuted(net, "p", net.input("x", 2, 5, 3, 2)),), axis=axis)
     after = optimized(net, y)
     assert kinds(after) == ["Softmax", "Permute"]
     assert only(after, tpu.SoftmaxOp).axis.value.data == HEADS[axis]
@@ -309,6 +309,33 @@ def masked(mask: Sequence[int], *, swapped: bool = False, axis: int = 3) -> list
 @pytest.mark.parametrize("mask", [(2, 1, 5, 7), (1, 1, 5, 7), (2, 3, 1, 7)])
 def test_permutes_around_a_masked_softmax_cancel(mask: Sequence[int], swapped: bool) -> None:
     assert masked(mask, swapped=swapped) == ["Reshape", "Add", "Softmax", "MinConst"]
+
+
+def chosen(mask: Sequence[int], *, otherwise: bool) -> list[str]:
+    """A Softmax of scores where a mask says so and of a number elsewhere, or the other way."""
+    net = Net()
+    scores, cond = permuted(net, "p", net.input("x", 2, 5, 3, 7)), net.input("mask", *mask)
+    sides = (net.none, scores) if otherwise else (scores, net.none)
+    numbers = {"x_is_const": otherwise, "y_is_const": not otherwise}
+    given = (
+        net.op(top.CompareConstOp, "cond", (cond,), mode="Greater", const_val=0.0, inversed=False),
+        *sides,
+    )
+    total = net.op(top.WhereOp, "chosen", given, x_const_val=-9.0, y_const_val=-9.0, **numbers)
+    y = net.op(top.SoftmaxOp, "soft", (total,), axis=3)
+    return kinds(optimized(net, end(net, permuted(net, "q", y))))
+
+
+@pytest.mark.parametrize("otherwise", [False, True])
+@pytest.mark.parametrize("mask", [(2, 1, 5, 7), (1, 1, 1, 7), (2, 3, 1, 7)])
+def test_permutes_around_a_softmax_of_what_is_chosen_cancel(
+    mask: Sequence[int], otherwise: bool
+) -> None:
+    assert "Permute" not in chosen(mask, otherwise=otherwise)
+
+
+def test_a_choice_for_each_head_and_row_stays() -> None:
+    assert chosen((2, 3, 5, 7), otherwise=False).count("Permute") == 2
 
 
 def test_mask_of_each_head_and_row_stays() -> None:

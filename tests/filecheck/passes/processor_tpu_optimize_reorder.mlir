@@ -490,3 +490,36 @@ func.func @mask_is_a_weight(%arg_x: tensor<2x5x3x7xf32>) -> tensor<2x3x5x7xf32> 
 // CHECK: %3 = "tpu.Permute"(%1, %0){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<2x3x5x7xf32>
 // CHECK-NEXT: %4 = "tpu.Sub"(%2, %3){{.*}}-> tensor<2x3x5x7xf32>
 // CHECK-NEXT: return %4
+
+// -----
+
+// PermuteBehindWhere: a mask that is alike for all heads.
+func.func @chosen(%arg_x: tensor<2x5x3x7xf32>, %arg_m: tensor<2x1x5x7xf32>) -> tensor<2x3x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %m = "top.Input"(%arg_m) : (tensor<2x1x5x7xf32>) -> tensor<2x1x5x7xf32> loc("m")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x3x5x7xf32> loc("p")
+  %w = "tpu.Where"(%m, %p, %n, %n) {y_is_const = true, y_const_val = -9.0 : f64} : (tensor<2x1x5x7xf32>, tensor<2x3x5x7xf32>, none, none) -> tensor<2x3x5x7xf32> loc("w")
+  return %w : tensor<2x3x5x7xf32>
+}
+
+// CHECK-LABEL: func.func @chosen
+// CHECK: [[M:%.+]] = "tpu.Reshape"({{.*}}-> tensor<2x5x1x7xf32>
+// CHECK-NEXT: [[W:%.+]] = "tpu.Where"([[M]], %1, {{.*}}-> tensor<2x5x3x7xf32>
+// CHECK-NEXT: "tpu.Permute"([[W]], {{.*}}order = [0, 2, 1, 3]
+
+// -----
+
+// Refused: it differs from head to head and from row to row.
+func.func @chosen_by_heads(%arg_x: tensor<2x5x3x7xf32>, %arg_m: tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x5x3x7xf32>) -> tensor<2x5x3x7xf32> loc("x")
+  %m = "top.Input"(%arg_m) : (tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32> loc("m")
+  %p = "tpu.Permute"(%x, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x3x7xf32>, none) -> tensor<2x3x5x7xf32> loc("p")
+  %w = "tpu.Where"(%m, %p, %n, %n) {y_is_const = true, y_const_val = -9.0 : f64} : (tensor<2x3x5x7xf32>, tensor<2x3x5x7xf32>, none, none) -> tensor<2x3x5x7xf32> loc("w")
+  return %w : tensor<2x3x5x7xf32>
+}
+
+// CHECK-LABEL: func.func @chosen_by_heads
+// CHECK: [[P:%.+]] = "tpu.Permute"
+// CHECK-NEXT: "tpu.Where"({{.*}}, [[P]],
