@@ -42,10 +42,6 @@ IMPOSSIBLE = Taken(math.inf, math.inf, 0)
 """There are no such commands."""
 
 
-UNSURE = 0.03
-"""By what share `WindowCosts.network` may be wrong, as it knows only the weights of most ops."""
-
-
 class WindowCosts:
     """Costs of windows of ops, with everything that was measured for the ones before."""
 

@@ -21,7 +21,7 @@ from xdsl_tpu.dialects.interpreters.layouts import FilterShape, reordered_filter
 from xdsl_tpu.passes.bands import best_bands, chains
 from xdsl_tpu.passes.graph import module_of
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
-from xdsl_tpu.passes.layer_group.window import UNSURE, WindowCosts, loading
+from xdsl_tpu.passes.layer_group.window import WindowCosts, loading
 from xdsl_tpu.passes.tensors import element_bytes, element_of, required_name, shape_of
 from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, note_row, note_words, with_flags
 
@@ -31,10 +31,6 @@ LONGEST_WINDOW = 10
 LITTLE = 0.0075
 """By what share of its time a network must be done earlier for a form that moves less, but takes
 longer by itself, or for merged columns beside rows: where weights lie matters as much."""
-
-NOT_BESIDE = 0.1
-"""What share of the engine that has less to do does not come beside the work of the other, as a
-rule: local memory is full of weights by then, or what is next is still being loaded."""
 
 BEHIND_INPUT, BEHIND_OP = 8, 2
 """How many ops behind a convolution are in its window. What is stored at the end of a window counts
@@ -93,9 +89,10 @@ class _Price:
     def is_best(self, other: "_Price") -> bool:
         """Whether the network is done no later than with another form of the convolution.
 
-        It is done when all has been computed and all weights have been loaded, and a little later
-        where one takes as long as the other (`NOT_BESIDE`), unless there is too little room to load
-        them meanwhile. Where the faster window moves no more, that is all the same.
+        It is done when all has been computed and all weights have been loaded, unless there is too
+        little room to load them meanwhile: a form that moves less, but takes longer by itself, must
+        be the better one with and without that. Where the faster window moves no more, that is all
+        the same.
         """
         mine, theirs = self.taken, other.taken
         if not math.isfinite(mine.cycles):
@@ -108,10 +105,10 @@ class _Price:
             return is_faster
         inside = set(self.window)
         around = self.costs.computed([op for op in self.ops if op not in inside])
-        ends = [done_at(around + one.cycles, weights + one.moved) for one in (mine, theirs)]
+        ends = [max(around + taken.cycles, weights + taken.moved) for taken in (mine, theirs)]
         if is_faster:
-            return not (ends[1] < (1 - LITTLE) * ends[0] and other.end <= (1 + UNSURE) * self.end)
-        return ends[0] < (1 - LITTLE) * ends[1] and self.end <= (1 + UNSURE) * other.end
+            return not (ends[1] < (1 - LITTLE) * ends[0] and other.end <= self.end)
+        return ends[0] < (1 - LITTLE) * ends[1] and self.end <= other.end
 
     def clearly_before(self, other: "_Price") -> bool:
         """Whether the network is done earlier than with another form by more than little."""
@@ -121,11 +118,6 @@ class _Price:
     def end(self) -> float:
         """When the network is done."""
         return self.costs.network(self.ops, self.window, self.taken)
-
-
-def done_at(computing: float, moving: float) -> float:
-    """When a network is done whose engines are busy for so many cycles."""
-    return max(computing, moving) + NOT_BESIDE * min(computing, moving)
 
 
 def _window(ops: Sequence[Operation], conv: tpu.Conv2DOp) -> Sequence[Operation]:

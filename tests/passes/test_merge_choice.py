@@ -19,7 +19,7 @@ from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import STAGES
 from xdsl_tpu.passes.tensors import shape_of
-from xdsl_tpu.passes.weight_reorder.merge_choice import choose_merges, done_at
+from xdsl_tpu.passes.weight_reorder.merge_choice import choose_merges
 from xdsl_tpu.passes.weight_reorder.merge_rule import merges
 
 RULE, NEVER, CHOSEN = "measure=false", "use_3ic=false", ""
@@ -130,13 +130,6 @@ def test_an_image_is_loaded_once_where_weights_take_all_the_time(count: int, mer
     module = heavy(160, count).module()
     make_pass("weight-reorder", "").apply(make_context(), module)
     assert modes(module)[0] == merged
-
-
-def test_computing_nearly_as_long_as_loading_does_not_all_come_beside_it() -> None:
-    """Of ResNet-50 in 8 bits, which takes 505,000 cycles with rows of the image as channels and
-    559,000 without, and of MobileNetV4, which waits for its weights."""
-    assert done_at(376_000, 534_000) < done_at(495_000, 525_000)
-    assert done_at(62_000, 98_000) < done_at(45_000, 103_000)
 
 
 def super_resolution(size: int) -> Case:
