@@ -24,7 +24,7 @@ from xdsl_tpu.passes.lowering.float_moves import float_moves
 from xdsl_tpu.passes.lowering.int8.faster_in_floats import faster_in_floats
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
 from xdsl_tpu.passes.lowering.masked import is_masked
-from xdsl_tpu.passes.lowering.score_sums import score_sums
+from xdsl_tpu.passes.lowering.score_sums import coarse_scores, score_sums
 from xdsl_tpu.passes.lowering.table import STAY
 from xdsl_tpu.passes.lowering.ties import compared_selections
 from xdsl_tpu.passes.tensors import is_weight, required_name
@@ -69,8 +69,8 @@ def op_modes(
     table = with_derived(table, func)
     fine = set[Operation]()
     if mode == "INT8":
-        fine = _fine_sums(func, weights) | fine_ops(func) | score_sums(func)
-        fine |= compared_selections(func)
+        fine = _fine_sums(func, weights) | fine_ops(func) | compared_selections(func)
+        fine |= score_sums(func) | coarse_scores(func)
     exact, ends = exact_ops(func), Ends()
     for op in func.body.block.ops:
         if op.dialect_name() != top.Top.name or isinstance(op, STAY):

@@ -105,16 +105,19 @@ def test_prices_are_those_of_commands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "stride", "group", "in_f16"),
+    ("kernel", "stride", "group", "in_f16", "apart"),
     [
-        (16, 16, 1, False),  # patches: rows of an image are channels of it, loaded as f32 for F16
-        (3, 2, 1, False),
-        (3, 1, 3, True),  # exact sums of single channels have four bytes
+        # Patches: rows of an image are channels of it, loaded as f32 for F16.
+        (16, 16, 1, False, False),
+        # The array takes as long for so few channels: F16 has no sums to bring to 8 bits.
+        (3, 2, 1, False, True),
+        (3, 1, 3, True, True),  # exact sums of single channels have four bytes
     ],
 )
 def test_prices_of_convolutions_on_images(
-    kernel: int, stride: int, group: int, in_f16: bool
+    kernel: int, stride: int, group: int, in_f16: bool, apart: bool
 ) -> None:
+    """With copies of the image as part of the convolution, and `apart`, beside other work."""
     channels, size = 64 if group == 1 else 3, 224 // stride
     whole = TensorType(f32, (1, 3, 224, 224))
     argument = Block(arg_types=[whole]).args[0]
@@ -133,3 +136,5 @@ def test_prices_of_convolutions_on_images(
     )
     price = Prices(CHIP, {op.output}).of(op)
     assert (price.half < price.eight) == in_f16
+    beside = Prices(CHIP, {op.output}, apart=True).of(op)
+    assert (beside.half < beside.eight) == apart

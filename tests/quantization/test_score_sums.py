@@ -85,6 +85,26 @@ def test_a_mask_leaves_the_scores_their_steps(tmp_path: Path, lowest: float) -> 
     assert not found[..., 9:].any()
 
 
+@pytest.mark.parametrize(("size", "kind"), [(1, "i8"), (40, "f16")])
+def test_large_scores_are_not_brought_to_8_bits(tmp_path: Path, size: float, kind: str) -> None:
+    """Of the maximum of each row less the scores, as channels attend to each other: scores up to
+    130 would have steps of 1."""
+    net = Net()
+    x = net.input("x", 1, 12, 8)
+    scores = np.random.default_rng(0).standard_normal((1, 8, 12)).astype(np.float32) * size
+    product = net.op(top.MatMulOp, "qk", (x, net.weight("k", 1, 8, 12, values=scores), net.none))
+    axes = {"axes": (2,), "keepdims": True, "mode": "ReduceMax"}
+    most = net.op(top.ReduceOp, "most", (product,), **axes)
+    left = net.op(top.SubOp, "left", (most, product))
+    module = net.module(net.op(top.SoftmaxOp, "y", (left,), axis=2))
+    inputs = random_inputs(module, seed=3)
+    exact, lowered = _in_int8(module, inputs, tmp_path / "table")
+    (made,) = ops_of(lowered, tpu.MatMulOp)
+    assert kind in str(made.output.type)
+    (found,) = run_module(lowered, inputs).values()
+    assert float(np.abs(found - exact).max()) < 0.06
+
+
 def test_infinity_is_refused_where_no_softmax_follows(tmp_path: Path) -> None:
     module = scores("mask", to="relu", lowest=-np.inf)
     with pytest.raises(TpuError, match="tensor 'mask0' holds NaN or infinity"):

@@ -7,7 +7,8 @@ compute on floats in any case, casts cost more than they save. Which ops on imag
 format, so that all together and the casts between them take the fewest cycles, is a minimum cut.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
@@ -19,7 +20,7 @@ from xdsl_tpu.passes.layout.min_cut import minimum_cut
 from xdsl_tpu.passes.layout.problem import Cost, Problem, Reader, Tensor, total_cost
 from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of, function_of
 from xdsl_tpu.passes.lowering.int8.lut import FUNCTIONS
-from xdsl_tpu.passes.lowering.int8.prices import Prices
+from xdsl_tpu.passes.lowering.int8.prices import BYTE, HALF, Prices
 from xdsl_tpu.passes.lowering.int8.soft_ramp import RAMPS
 from xdsl_tpu.passes.lowering.int8.table import FOLLOWING
 from xdsl_tpu.passes.tensors import is_weight, shape_of
@@ -27,8 +28,15 @@ from xdsl_tpu.passes.tensors import is_weight, shape_of
 IN_8_BITS, IN_F16 = 0, 1
 """Labels of a cut."""
 
+WIDTHS = {IN_8_BITS: BYTE, IN_F16: HALF}
+"""Bytes of an element."""
+
 GAIN = 0.97
 """A network must be done in this part of the time that it takes with all in 8 bits, by estimate."""
+
+NOT_BESIDE = 0.2
+"""What share of the engine that has less to do does not come beside the work of the other: copies
+are needed by the first ops, when little else can be done."""
 
 UNKNOWN = 10
 """Passes of an op that is in floats in any case, about."""
@@ -54,16 +62,27 @@ def faster_in_floats(
         known = type(op) in FUNCTIONS and not in_float(op)
         return in_float(op) or (known and float_mode_of(op, chip, asymmetric=False) is not None)
 
-    prices = Prices(chip, images(func))
-    problem, variables = formats(func, modes, prices, floating, stays)
-    labels = minimum_cut(problem, IN_8_BITS).labels
-    loading = prices.moved(func)
-    done = [
-        max(loading, total.first)
-        for chosen in (problem.fixed, labels)
-        if (total := total_cost(problem, [one or IN_8_BITS for one in chosen])) is not None
+    large = images(func)
+    found = [
+        formats(func, modes, Prices(chip, large, apart), floating, stays) for apart in (False, True)
     ]
-    if done[1] > GAIN * done[0]:
+    problem, variables = found[-1]
+
+    def end(labels: Sequence[int]) -> float:
+        """When all is done, copies of what is given beside the rest."""
+        total = total_cost(problem, labels)
+        if total is None:
+            return inf
+        copies = (prices.copied(op, WIDTHS[labels[one]]) for op, one in variables.items())
+        work = total.first, loading + sum(copies)
+        return max(work) + NOT_BESIDE * min(work)
+
+    prices = Prices(chip, large, apart=True)
+    loading = prices.moved(func)
+    kept = [one or IN_8_BITS for one in problem.fixed]
+    chosen = [minimum_cut(one, IN_8_BITS).labels for one, _ in found]
+    labels = min(chosen, key=end)
+    if end(labels) > GAIN * end(kept):
         return set()
     return {
         op

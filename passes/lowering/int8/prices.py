@@ -51,10 +51,12 @@ class Prices:
     """Those of ops of one function for one chip.
 
     `images` are the values whose channels lie over the lanes. All others are taken to fill them.
+    Copies of what a network is given are part of the ops that read them, or, `apart`, come beside
+    other work.
     """
 
-    def __init__(self, chip: Chip, images: set[SSAValue]) -> None:
-        self.chip, self._images = chip, images
+    def __init__(self, chip: Chip, images: set[SSAValue], apart: bool = False) -> None:
+        self.chip, self._images, self.apart = chip, images, apart
 
     def of(self, op: Operation) -> Price:
         """Those of one op that can be in either format."""
@@ -102,6 +104,15 @@ class Prices:
         loads = sum(self.loaded(one, BYTE) for one in weights)
         return ceil(loads + sum(self.loaded(one, WORD) for one in outside))
 
+    def copied(self, op: Operation, width: int) -> float:
+        """Cycles of loading what the network is given for a convolution, whose rows become channels
+        of an image that is loaded as often: f32, or 8 bits that it was brought to before."""
+        if not isinstance(op, top.ConvOp):
+            return 0
+        rows = _merged_rows(op, width, self.chip)
+        image = self.loaded(op.input, BYTE if width == BYTE else WORD)
+        return rows * image / ints(op.strides)[0] if rows > 1 else 0
+
     def scaled(self, value: SSAValue, width: int) -> int:
         """What brings exact sums to 8 bits, which some chips do on the way."""
         fused = width > BYTE or self.chip.instructions.requantises
@@ -118,7 +129,6 @@ def _conv(prices: Prices, op: top.ConvOp | top.DeconvOp) -> Price:
     filter_, group = FilterShape.of(shape_of(op.filter)), op.group.value.data
     chip, positions = prices.chip, prod(ints(op.kernel_shape))
     images, channels, *rest = shape_of(op.output)
-    lanes = chip.weight_lanes
 
     def windows(width: int) -> float:
         made = WORD if width == BYTE and not chip.instructions.requantises else width
@@ -127,19 +137,21 @@ def _conv(prices: Prices, op: top.ConvOp | top.DeconvOp) -> Price:
     def array(width: int) -> float:
         blocks = cheapest_join(filter_, group, width, images * prod(rest), chip).blocks
         places = images * ceil(prod(rest) / chip.cube_outputs[width])
-        rows = filter_.kh if _is_image(op) and group == 1 else 1
-        if filter_.ic * rows > most_merged_rows(width, lanes):
-            rows = 1
-        # Rows of the filter become channels of an image that is loaded as often: f32, or 8 bits
-        # that it was brought to before.
-        image = prices.loaded(op.input, BYTE if width == BYTE else WORD)
-        loads = rows * image / ints(op.strides)[0] if rows > 1 else 0
+        rows = _merged_rows(op, width, chip)
+        loads = 0 if prices.apart else prices.copied(op, width)
         fused = width > BYTE or is_none(op.bias) or chip.instructions.requantises
         biased = 0 if fused else prices.lines(op.output, WORD)
         return max(places * blocks * positions // rows + biased, loads)
 
     work = windows if is_depthwise(filter_, group) else array
     return Price(*(_product(prices, op, op.filter, width, work(width)) for width in (BYTE, HALF)))
+
+
+def _merged_rows(op: top.ConvOp | top.DeconvOp, width: int, chip: Chip) -> int:
+    """How many rows of the filter become channels of what is loaded for it."""
+    filter_ = FilterShape.of(shape_of(op.filter))
+    rows = filter_.kh if _is_image(op) and op.group.value.data == 1 else 1
+    return rows if filter_.ic * rows <= most_merged_rows(width, chip.weight_lanes) else 1
 
 
 def _is_image(op: top.ConvOp | top.DeconvOp) -> bool:
