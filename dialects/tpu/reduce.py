@@ -99,8 +99,9 @@ class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
         if (rows := self._rows()) is None:
             return ()
         shape, (count, *_) = self.shape_of(self.input), rows
-        inner = shape[min(axes_of(ints(self.axes), len(shape))) - 1 :][:1]
-        return (Lanes(1, count), Lanes(count // prod(inner), prod(inner)))
+        first = min(axes_of(ints(self.axes), len(shape)))
+        inner = prod(shape[max(first - 1, 0) : first])  # 1 where all is reduced
+        return (Lanes(1, count), Lanes(count // inner, inner))
 
     def viewed(self, lanes: Lanes) -> Viewed | None:
         shape = self.shape_of(self.input)
