@@ -99,8 +99,9 @@ def _may_have_blocks(edge: Edge, prices: Prices) -> bool:
     outputs, rank = shape_of(op.output)[1], len(shape_of(op.output))
     if rank != len(op.kernel_shape) + 2 or not set(ints(op.dilations or ())) <= {1}:
         return False
-    if prices.width < BYTES["F16"] and not stays_in_lanes(outputs, prices.chip):
-        return False  # bytes do not change lanes where they lie
+    fits = 2 * prices.width * math.prod(shape_of(op.filter)[1:]) <= prices.chip.local_bytes
+    if prices.width < BYTES["F16"] and fits and not stays_in_lanes(outputs, prices.chip):
+        return False  # bytes do not change lanes where they lie, filters beyond a lane must
     if isinstance(op, top.DeconvOp):
         return max(ints(op.strides)) > 1
     last = outputs - _whole(op, prices)

@@ -198,6 +198,19 @@ def test_lines_left_alone(outputs: int, mode: str, window: dict[str, Any]) -> No
     assert kinds(after) == ["Relu", "Deconv", "Abs"]
 
 
+def test_a_filter_that_no_lane_holds_is_parted_in_bytes_too() -> None:
+    """One sample of all frequencies, as an inverse spectrogram has it."""
+    net = Net()
+    x = net.op(top.ReluOp, "x", (net.input("i", 1, 520, 3),))
+    how: dict[str, Any] = {"kernel_shape": [256], "strides": [128], "pads": [0, 0]}
+    tables = net.weight("w", 1, 520, 256), net.none
+    module = net.module(net.op(top.AbsOp, "z", (net.op(top.DeconvOp, "y", (x, *tables), **how),)))
+    module.attributes["module.mode"] = StringAttr("INT8")
+    after = assert_same_numbers(module, PASS, tolerance=1e-4)
+    (conv,) = ops_of(after, top.ConvOp)
+    assert (ints(conv.kernel_shape), shape_of(conv.output)[1]) == ((2, 1), 128)
+
+
 def test_left_to_columns_that_are_folded_already() -> None:
     net = Net()
     x = net.input("i", 1, 8, 32, 256)
