@@ -9,6 +9,7 @@ way to see its operand and some way to see its result needs nothing but copies w
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -126,7 +127,18 @@ def lane_copies(
     """What a movement does in each lane; None when something leaves its lane.
 
     Boxes give elements by lane (the first digit) and position; `distance` is above all positions.
+    What was asked last is remembered: a movement is priced several times before it is carried out.
     """
+    sides = ((side,) if isinstance(side, Box) else tuple(side) for side in (source, target))
+    found = _copies(moves, *sides, distance)
+    return None if found is None else [*found]
+
+
+@lru_cache(maxsize=64)
+def _copies(
+    moves: IndexMap, source: tuple[Box, ...], target: tuple[Box, ...], distance: int
+) -> tuple[LaneCopy, ...] | None:
+    """`lane_copies`."""
     near, far = (IndexMap(tuple(_with_lanes(side, distance))) for side in (source, target))
     inner = moves.after(near.inverse())
     if len(inner.boxes) > MOST_BOXES:
@@ -135,7 +147,7 @@ def lane_copies(
     if len(found) > MOST_BOXES:
         return None
     copies = [_in_lanes(box, distance) for box in found]
-    return None if None in copies else [one for one in copies if one is not None]
+    return None if None in copies else tuple(one for one in copies if one is not None)
 
 
 def _ways(moves: IndexMap, source: Rows, target: Rows) -> Iterator[LaneWay]:
@@ -161,8 +173,8 @@ def _run(box: Box) -> int:
     return gcd(inner.extent, *places)
 
 
-def _with_lanes(side: Box | Sequence[Box], distance: int) -> Iterator[Box]:
-    for box in [side] if isinstance(side, Box) else side:
+def _with_lanes(side: Sequence[Box], distance: int) -> Iterator[Box]:
+    for box in side:
         lane, *digits = box.digits
         first = Digit(lane.extent, distance, lane.at)
         yield Box(box.to, box.at, (first, *digits)).simplified()
