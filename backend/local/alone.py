@@ -16,7 +16,7 @@ from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import LocalKernel
 from xdsl_tpu.backend.local.cut_price import Choice, Price
 from xdsl_tpu.backend.local.cut_search import chosen
-from xdsl_tpu.backend.local.cuts import KIND, cut_into
+from xdsl_tpu.backend.local.cuts import cut_into
 from xdsl_tpu.backend.local.problem import Problem, View, addresses_of, as_it_stands
 from xdsl_tpu.backend.local.slices import Slices
 from xdsl_tpu.backend.tile.emit import issue
@@ -77,7 +77,7 @@ class InSlices:
         )
         check(programs, chip)
         for step in (take(context, programs) if parts else programs[0]).steps:
-            issue(context.emitter, KIND, step)
+            issue(context.emitter, step)
 
     @staticmethod
     def _placed(op: Operation, slices: Slices) -> Slices:

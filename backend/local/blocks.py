@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.tiling import Piece, cut, steps_of
+from xdsl_tpu.backend.kernels.transpose import SCRATCH_BYTES, exchange
 from xdsl_tpu.backend.local.context import LocalContext, LocalValue
-from xdsl_tpu.backend.local.exchange import SCRATCH_BYTES, exchange
 from xdsl_tpu.backend.local.places import CHANNEL, Loops, address_of, apart, between
 from xdsl_tpu.backend.local.turned_copy import copies_of
 from xdsl_tpu.backend.tensor import LocalTensor, aligned_bytes, ceil_div, strided
@@ -150,7 +150,8 @@ def _bytes(work: _Work, rows: int) -> list[int]:
 
 def _tile(work: _Work, skipped: list[_Place]) -> None:
     """Some rows of one image of the deep slice."""
-    context, deep, scratch = work.context, work.deep.tensor, work.context.scratch
+    context, deep = work.context, work.deep.tensor
+    emitter, scratch = context.emitter, context.scratch
     wide, (_, channels, rows, width) = work.wide.tensor.shape[1], deep.shape
     flat = list(_in_lines(deep, context.chip))
     turned = [
@@ -159,7 +160,7 @@ def _tile(work: _Work, skipped: list[_Place]) -> None:
     lined = scratch.aligned((1, wide, rows, width), deep.dtype)
     if work.to_wide:
         for source, target in zip(flat, turned, strict=True):
-            exchange(context, source, target)
+            exchange(emitter, scratch, source, target)
     for place, boxes in (work.places() or {}).items():
         if place in skipped:
             continue
@@ -167,12 +168,12 @@ def _tile(work: _Work, skipped: list[_Place]) -> None:
             work.copy(boxes, lined)
         for all_, own in zip(turned, _in_lines(lined, context.chip), strict=True):
             picked = _columns(all_, wide, place)
-            exchange(context, *((picked, own) if work.to_wide else (own, picked)))
+            exchange(emitter, scratch, *((picked, own) if work.to_wide else (own, picked)))
         if work.to_wide:
             work.copy(boxes, lined)
     if not work.to_wide:
         for target, source in zip(flat, turned, strict=True):
-            exchange(context, source, target)
+            exchange(emitter, scratch, source, target)
 
 
 def _in_lines(image: LocalTensor, chip: Chip) -> Iterator[LocalTensor]:

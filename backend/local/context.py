@@ -15,7 +15,7 @@ from xdsl_tpu.backend.tensor import (
     LocalTensor,
 )
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
+from xdsl_tpu.dialects.interfaces.local_gen import Ncdhw
 from xdsl_tpu.dialects.records import record
 
 T = TypeVar("T")
@@ -88,7 +88,6 @@ class LocalContext:
     operands: tuple[LocalValue | None, ...]
     out: LocalValue
     scratch: LocalMemory
-    group_type: GroupType
     partial: Partial | None = None
     before: LocalValue | None = None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.tiling import pipeline_cycles
 from xdsl_tpu.backend.local.context import LocalKernel
-from xdsl_tpu.backend.local.cuts import KIND, Cut, Way
+from xdsl_tpu.backend.local.cuts import Cut, Way
 from xdsl_tpu.backend.local.dry import DryEmitter
 from xdsl_tpu.backend.local.slices import Slices
 from xdsl_tpu.backend.tensor import ceil_div
@@ -75,5 +75,5 @@ def _dry(steps: Iterable[Step], chip: Chip) -> DryEmitter:
     """The commands of some steps, only counted."""
     emitter = DryEmitter(chip)
     for step in steps:
-        issue(emitter, KIND, step)
+        issue(emitter, step)
     return emitter

@@ -117,7 +117,7 @@ def context_of(
             operands.append(None)
     result = op.results[0]
     out = value_slice(result, places, of_value(result, kind, chip.lanes), chip, 0)
-    return LocalContext(chip, emitter, op, tuple(operands), out, scratch, kind)
+    return LocalContext(chip, emitter, op, tuple(operands), out, scratch)
 
 
 def operand_slice(

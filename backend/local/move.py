@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, prod
 
+from xdsl_tpu.backend.kernels.transpose import exchange
 from xdsl_tpu.backend.local.blocks import is_regrouped, regroup
 from xdsl_tpu.backend.local.context import LocalContext, LocalKernel
 from xdsl_tpu.backend.local.dry import DryEmitter
-from xdsl_tpu.backend.local.exchange import exchange
 from xdsl_tpu.backend.local.lane_shift import shift_lanes
 from xdsl_tpu.backend.local.parts import settled
 from xdsl_tpu.backend.local.places import (
@@ -155,7 +155,7 @@ def _exchanges(context: LocalContext, x: LocalTensor, boxes: Sequence[Box], as_l
             (n.to, out.strides[1], h.to, lanes.to or 1),
             x.dtype,
         )
-        exchange(context, source, target)
+        exchange(context.emitter, context.scratch, source, target)
 
 
 def copy_channels(context: LocalContext, out: LocalTensor, x: LocalTensor) -> None:

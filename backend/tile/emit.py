@@ -27,7 +27,7 @@ from xdsl_tpu.backend.tensor import Layout
 from xdsl_tpu.backend.tile.program import Compute, Load, Step, Store, TileProgram
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen
+from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
 from xdsl_tpu.dialects.names import layer_of
 from xdsl_tpu.dialects.top.packs import pack_of
 from xdsl_tpu.dialects.zeros import zeros_of
@@ -47,7 +47,7 @@ def emit(context: KernelContext, program: TileProgram) -> Iterator[SlicePlace]:
         owner = _served(step) if isinstance(step, Load) else step.op
         with emitter.layer(layer_of(owner), owner.name, zeros_of(owner)):
             try:
-                issue(emitter, program.kind, step)
+                issue(emitter, step)
             except TpuError as error:
                 if not isinstance(step, Compute):
                     raise
@@ -57,14 +57,14 @@ def emit(context: KernelContext, program: TileProgram) -> Iterator[SlicePlace]:
             yield len(emitter.program.layers) - 1, step.out.value, step.out.place
 
 
-def issue(emitter: Emitter, kind: GroupType, step: Step) -> None:
+def issue(emitter: Emitter, step: Step) -> None:
     """The commands of one step."""
     if isinstance(step, Load):
         _load(emitter, step)
     elif isinstance(step, Store):
         _store(emitter, step)
     else:
-        _compute(emitter, kind, step)
+        _compute(emitter, step)
 
 
 def _load(emitter: Emitter, step: Load) -> None:
@@ -159,7 +159,7 @@ def _store(emitter: Emitter, step: Store) -> None:
         store_slice(emitter, source, ddr_value(step.target), LocalMemory(chip, step.free))
 
 
-def _compute(emitter: Emitter, kind: GroupType, step: Compute) -> None:
+def _compute(emitter: Emitter, step: Compute) -> None:
     chip = emitter.chip
     own = step.free if step.own is None else (step.own,)
     scratch = LocalMemory(chip, own, () if step.own is None else step.free)
@@ -169,4 +169,4 @@ def _compute(emitter: Emitter, kind: GroupType, step: Compute) -> None:
         partial = Partial(part.buffer.place.tensor, part.is_first, part.is_last)
     before = None if step.before is None else step.before.place
     out = step.out.place
-    step.kernel(LocalContext(chip, emitter, step.op, operands, out, scratch, kind, partial, before))
+    step.kernel(LocalContext(chip, emitter, step.op, operands, out, scratch, partial, before))
