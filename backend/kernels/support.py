@@ -106,6 +106,12 @@ class LocalMemory:
         return max((end - start for start, end in self._free), default=0)
 
     @property
+    def sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Bytes per lane of all pieces that are free, and of those in reserve."""
+        pieces = self._free, self._reserve
+        return tuple(tuple(end - start for start, end in some) for some in pieces)
+
+    @property
     def next(self) -> int:
         """Where the first free piece begins."""
         return self._free[0][0]

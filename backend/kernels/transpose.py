@@ -54,8 +54,14 @@ def exchange(emitter: Emitter, scratch: LocalMemory, x: LocalTensor, out: LocalT
         n, c, channels, y, lines, w, columns = tile
         source = x.window((n, c, y, w), (1, channels, lines, columns), chip)
         target = out.window((n, w, y, c), (1, columns, lines, channels), chip)
+        if _lies(chip, source) and _lies(chip, target):
+            emitter.transpose_cw(_plain(chip, target), _plain(chip, source))
+            continue
         with scratch.temporary():
-            given, made = (_dense(chip, scratch, part) for part in (source, target))
+            given, made = (
+                _plain(chip, part) if _lies(chip, part) else scratch.aligned(part.shape, part.dtype)
+                for part in (source, target)
+            )
             if given.address != source.address:
                 _copy(emitter, given, source)
             emitter.transpose_cw(made, given)
@@ -91,11 +97,9 @@ def _tiles(chip: Chip, x: LocalTensor, out: LocalTensor) -> Iterator[_Tile]:
                     yield _Tile(n, c, sizes[0], y, min(step, height - y), w, sizes[1])
 
 
-def _dense(chip: Chip, scratch: LocalMemory, part: LocalTensor) -> LocalTensor:
-    """A part where it lies, if a command without strides can have it; else room beside."""
-    if _lies(chip, part):
-        return aligned(chip, part.address, part.shape, part.dtype)
-    return scratch.aligned(part.shape, part.dtype)
+def _plain(chip: Chip, part: LocalTensor) -> LocalTensor:
+    """A part that lies without gaps, as a command has it that knows no strides."""
+    return aligned(chip, part.address, part.shape, part.dtype)
 
 
 def _lies(chip: Chip, part: LocalTensor) -> bool:

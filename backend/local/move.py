@@ -8,7 +8,8 @@ by one command (`exchange`), channels are taken from among others (`blocks`), or
 in the lanes between two exchanges (`rearrange`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import inf, prod
 
@@ -24,7 +25,7 @@ from xdsl_tpu.backend.local.places import (
     address_of,
     between,
     in_order,
-    read_by,
+    wanted,
 )
 from xdsl_tpu.backend.local.rearrange import NO_WAY, move_elements
 from xdsl_tpu.backend.local.turned_copy import copies_of, copy_in_lanes
@@ -39,6 +40,9 @@ NONE = Digit(1, 0, 0)
 
 MOST_COMMANDS = 1024
 """A way to move elements that takes more is none where there is another."""
+
+_chosen: dict[Hashable, int] = {}
+"""Which of the ways is the cheapest, by what it depends on."""
 
 
 def move(context: LocalContext) -> None:
@@ -64,7 +68,13 @@ def move(context: LocalContext) -> None:
         return
     if len(movement.parts) != 1 or movement.border is not None:
         raise DoesNotFit(NO_WAY)
-    _cheapest(context, _ways(context, movement.parts[0], [box for _, box in found]))(context)
+    x, boxes = context.operand(movement.parts[0].operand).tensor, tuple(box for _, box in found)
+    ways = _ways(context, movement.parts[0], boxes)
+    ends = tuple((one.shape, one.strides, one.dtype) for one in (out.tensor, x))
+    key = context.chip, ends, boxes, context.scratch.sizes, len(ways)
+    if key not in _chosen:
+        _chosen[key] = _cheapest(context, ways)
+    ways[_chosen[key]](context)
 
 
 def _ways(context: LocalContext, part: Moved, boxes: Sequence[Box]) -> list[LocalKernel]:
@@ -83,18 +93,17 @@ def _ways(context: LocalContext, part: Moved, boxes: Sequence[Box]) -> list[Loca
     return [*ways, lambda where: move_elements(where, moves)]
 
 
-def _cheapest(context: LocalContext, ways: Sequence[LocalKernel]) -> LocalKernel:
-    """The way that takes the TIU least, in the scratch memory that there is."""
-    prices: list[float] = []
-    for way in ways if len(ways) > 1 else ():
-        emitter = DryEmitter(context.chip, MOST_COMMANDS)
-        try:
+def _cheapest(context: LocalContext, ways: Sequence[LocalKernel]) -> int:
+    """The number of the way that takes the TIU least, in the scratch memory that there is."""
+    best, least = len(ways) - 1, inf
+    for number, way in enumerate(ways) if len(ways) > 1 else ():
+        # No command takes less than a cycle.
+        emitter = DryEmitter(context.chip, int(min(least, MOST_COMMANDS)))
+        with suppress(DoesNotFit):
             way(replace(context, emitter=emitter, scratch=context.scratch.alike()))
-            prices.append(emitter.tiu_cycles)
-        except DoesNotFit:
-            prices.append(inf)
-    best = min(prices, default=inf)
-    return ways[-1] if best == inf else ways[prices.index(best)]
+            if emitter.tiu_cycles < least:
+                best, least = number, emitter.tiu_cycles
+    return best
 
 
 def _boxes(context: LocalContext, part: Moved) -> tuple[Box, ...]:
@@ -102,8 +111,7 @@ def _boxes(context: LocalContext, part: Moved) -> tuple[Box, ...]:
     that is read."""
     x = context.operand(part.operand)
     found = between(context.out, x, part.map).boxes
-    wanted = read_by(context.out, part.map).boxes
-    if sum(box.size for box in found) < sum(box.size for box in wanted):
+    if sum(box.size for box in found) < wanted(context.out, part.map):
         raise DoesNotFit(f"the operand's slice, from {x.start} on, does not hold what is read")
     return found
 

@@ -6,6 +6,7 @@ channels are `CHANNEL` apart.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -22,19 +23,40 @@ NEIGHBOURS = CHANNEL, CHANNEL
 def between(out: LocalValue, x: LocalValue, moves: IndexMap) -> IndexMap:
     """The places in the slice of an operand of what is wanted at places in that of a result, as far
     as they are there; `moves` is the movement of the whole values."""
-    return read_by(out, moves).after(_elements(x).inverse())
+    return _between(_anywhere(out), _anywhere(x), moves)
+
+
+def wanted(out: LocalValue, moves: IndexMap) -> int:
+    """How many elements of a slice come from an operand."""
+    return sum(box.size for box in _read(_anywhere(out), moves).boxes)
+
+
+def _anywhere(value: LocalValue) -> LocalValue:
+    """A slice without its address, on which places do not depend."""
+    return replace(value, tensor=replace(value.tensor, address=0))
+
+
+@lru_cache(maxsize=1 << 10)
+def _between(out: LocalValue, x: LocalValue, moves: IndexMap) -> IndexMap:
+    return _read(out, moves).after(_elements(x).inverse())
+
+
+@lru_cache(maxsize=1 << 10)
+def _read(out: LocalValue, moves: IndexMap) -> IndexMap:
+    """The elements of a whole operand that are wanted at places in the slice of a result."""
+    return _elements(out).after(moves)
 
 
 def in_order(out: LocalValue, x: LocalValue, moves: IndexMap) -> IndexMap:
-    """The same of elements of both slices, counted row-major."""
+    """Where in an operand's slice what is wanted is, elements of both counted row-major."""
+    return _in_order(_anywhere(out), _anywhere(x), moves)
+
+
+@lru_cache(maxsize=1 << 10)
+def _in_order(out: LocalValue, x: LocalValue, moves: IndexMap) -> IndexMap:
     ends = (replace(v, tensor=_row_major(v.tensor)) for v in (out, x))
     made, given = (_elements(v, v.tensor.strides[1]) for v in ends)
     return made.after(moves).after(given.inverse())
-
-
-def read_by(out: LocalValue, moves: IndexMap) -> IndexMap:
-    """The elements of a whole operand that are wanted at places in the slice of a result."""
-    return _elements(out).after(moves)
 
 
 def _elements(value: LocalValue, channel: int = CHANNEL) -> IndexMap:
@@ -63,6 +85,7 @@ class Loops(NamedTuple):
     near: tuple[Digit, ...]
 
     @classmethod
+    @lru_cache(maxsize=1 << 10)
     def of(cls, box: Box) -> "Loops":
         """Those of a box from places to places."""
         kinds: dict[tuple[bool, bool], list[Digit]] = {}

@@ -169,7 +169,7 @@ def move_elements(context: LocalContext, moves: IndexMap) -> None:
         raise DoesNotFit(NO_WAY)
     source, target = map(partial(_Side, context), values, (way.source, way.target))
     distance = 2 * max(source.elements, target.elements)
-    copies = lane_copies(moves, list(source.boxes()), list(target.boxes()), distance)
+    copies = lane_copies(moves, tuple(source.boxes()), tuple(target.boxes()), distance)
     if copies is None:
         raise DoesNotFit(NO_WAY)
     with context.scratch.temporary():
@@ -181,7 +181,9 @@ def _rows(value: LocalValue) -> Rows:
     return Rows(n, c, h * w)
 
 
-def _carry_out(context: LocalContext, source: _Side, target: _Side, copies: list[LaneCopy]) -> None:
+def _carry_out(
+    context: LocalContext, source: _Side, target: _Side, copies: tuple[LaneCopy, ...]
+) -> None:
     width, lanes = source.tensor.dtype.bytes, context.chip.lanes
     stays = source.turned and target.turned and all(map(_stays, copies))
     if source.turned:

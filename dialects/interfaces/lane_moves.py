@@ -70,6 +70,7 @@ def rows_of(shape: Sequence[int]) -> Rows:
     return Rows(n, c, prod(shape[2:]))
 
 
+@lru_cache(maxsize=1 << 10)
 def lane_way(moves: IndexMap, source: Rows, target: Rows) -> LaneWay | None:
     """A way to carry out a movement within local memory; None where there is none."""
     for way in _ways(moves, source, target):
@@ -121,9 +122,10 @@ def seen_by(rows: Rows, turned: int) -> Box:
     return Box(0, 0, (Digit(c, 0, run), Digit(n, run, c * run), Digit(run, 1, 1)))
 
 
+@lru_cache(maxsize=1 << 10)
 def lane_copies(
-    moves: IndexMap, source: Box | Sequence[Box], target: Box | Sequence[Box], distance: int
-) -> list[LaneCopy] | None:
+    moves: IndexMap, source: Box | tuple[Box, ...], target: Box | tuple[Box, ...], distance: int
+) -> tuple[LaneCopy, ...] | None:
     """What a movement does in each lane; None when something leaves its lane.
 
     Boxes give elements by lane (the first digit) and position; `distance` is above all positions.

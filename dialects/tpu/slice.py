@@ -1,5 +1,6 @@
 """Taking parts of tensors and putting parts together."""
 
+from functools import lru_cache
 from math import prod
 
 from xdsl.irdl import (
@@ -191,15 +192,8 @@ class ConcatOp(Moves, TakesMargins, ShapeInference, LocalOp):
         return ((*shapes[0][:axis], total, *shapes[0][axis + 1 :]),)
 
     def movement(self) -> Movement | None:
-        (target,), axis = self.result_shapes(), self._position()
-        parts: list[Moved] = []
-        start = 0
-        for number in range(len(self.inputs)):
-            shape = self.static_shape(number)
-            axes = [(Along(n, to=start if a == axis else 0),) for a, n in enumerate(shape)]
-            parts.append(Moved(number, rectangles(target, shape, axes)))
-            start += shape[axis]
-        return Movement(prod(target), tuple(parts))
+        shapes = tuple(self.static_shape(number) for number in range(len(self.inputs)))
+        return _joined(shapes, self._position())
 
     def local_support(self, kind: GroupType) -> str | None:
         axis, rank = self._position(), len(self.shape_of(self.inputs[0]))
@@ -215,6 +209,18 @@ class ConcatOp(Moves, TakesMargins, ShapeInference, LocalOp):
 
     def _position(self) -> int:
         return axis_of(self.axis.value.data, len(self.shape_of(self.inputs[0])))
+
+
+@lru_cache(maxsize=1 << 8)
+def _joined(shapes: tuple[Shape, ...], axis: int) -> Movement:
+    """Values of some shapes one behind the other along an axis."""
+    target, start, parts = list(shapes[0]), 0, list[Moved]()
+    target[axis] = sum(shape[axis] for shape in shapes)
+    for number, shape in enumerate(shapes):
+        axes = [(Along(n, to=start if a == axis else 0),) for a, n in enumerate(shape)]
+        parts.append(Moved(number, rectangles(target, shape, axes)))
+        start += shape[axis]
+    return Movement(prod(target), tuple(parts))
 
 
 @irdl_op_definition
