@@ -1,6 +1,7 @@
 """Which number format each op of a function is lowered to."""
 
 from collections.abc import Container, Mapping, Set
+from functools import partial
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -16,12 +17,13 @@ from xdsl_tpu.dialects.names import name_of, names_of
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.graph import module_of
+from xdsl_tpu.passes.lowering.between_floats import between_floats
 from xdsl_tpu.passes.lowering.context import F16_REACH
 from xdsl_tpu.passes.lowering.ends import Ends
 from xdsl_tpu.passes.lowering.exact import exact_ops
 from xdsl_tpu.passes.lowering.fine_parts import NEVER, TOO_FINE, fine_ops
 from xdsl_tpu.passes.lowering.float_moves import float_moves
-from xdsl_tpu.passes.lowering.int8.faster_in_floats import faster_in_floats
+from xdsl_tpu.passes.lowering.int8.faster_in_floats import faster_in_floats, is_floating
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
 from xdsl_tpu.passes.lowering.masked import is_masked
 from xdsl_tpu.passes.lowering.score_sums import coarse_scores, score_sums
@@ -62,7 +64,7 @@ def op_modes(
     `module.high_precision` keeps means and Softmax in F32. What F16 is too narrow for because of
     its constants (`wide`, from `reach`) runs in F32 instead. Attentions that are faster in F16
     (`attention`, from `attention_parts` and `score_products`) run in it, and so does what else is
-    (`faster_in_floats`) on `chip`, where one is given.
+    (`faster_in_floats`, `between_floats`) on `chip`, where one is given.
     """
     precise = _high_precision(func)
     modes: dict[Operation, str] = {}
@@ -92,16 +94,23 @@ def op_modes(
     if set(table.values()) - {mode}:
         said = {op for op in modes if _said(op, table) is not None}
         _widen_moves(func, mode, modes, said, ends)
-    if chip is not None and mode == "INT8":
-        faster = faster_in_floats(
-            func,
-            modes,
-            chip,
-            lambda op: _in_float(op, modes),
-            lambda op: _said(op, table) is not None or float_mode(op, ends) != FALLBACK,
-        )
+    if chip is not None and mode == "INT8" and not _came_quantised(func):
+        in_float, stays = partial(_in_float, modes=modes), partial(_stays, table=table, ends=ends)
+        floating = partial(is_floating, in_float=in_float, chip=chip)
+        faster = faster_in_floats(func, modes, chip, floating, stays)
         modes |= dict.fromkeys(faster, FALLBACK)
+        modes |= dict.fromkeys(between_floats(func, modes, floating, stays), FALLBACK)
     return modes
+
+
+def _came_quantised(func: FuncOp) -> bool:
+    """Whether a network was quantised before, and keeps its integers."""
+    return any(isinstance(op, top.WeightOp) and op.scale is not None for op in func.body.block.ops)
+
+
+def _stays(op: Operation, table: Mapping[str, str], ends: Ends) -> bool:
+    """Whether an op cannot be in F16 instead of 8 bits."""
+    return _said(op, table) is not None or float_mode(op, ends) != FALLBACK
 
 
 def _widen_moves(

@@ -47,21 +47,20 @@ WINDOWS = (top.AvgPoolOp, top.ConvOp, top.DeconvOp, top.MaxPoolOp)
 Kept = Callable[[Operation], bool]
 
 
+def is_floating(op: Operation, in_float: Kept, chip: Chip) -> bool:
+    """Whether an op computes on floats: by `in_float`, or because its function is faster so."""
+    known = type(op) in FUNCTIONS and not in_float(op)
+    return in_float(op) or (known and float_mode_of(op, chip, asymmetric=False) is not None)
+
+
 def faster_in_floats(
-    func: FuncOp, modes: Mapping[Operation, str], chip: Chip, in_float: Kept, stays: Kept
+    func: FuncOp, modes: Mapping[Operation, str], chip: Chip, floating: Kept, stays: Kept
 ) -> set[Operation]:
     """The ops in 8 bits that had better be in F16: none where a network waits for its weights.
 
-    `modes` has the ops that are lowered. `in_float` says which of them compute on floats already,
-    `stays` which cannot change. Networks that were quantised before keep their integers.
+    `modes` has the ops that are lowered. `floating` says which of them compute on floats already,
+    `stays` which cannot change.
     """
-    if any(isinstance(op, top.WeightOp) and op.scale is not None for op in func.body.block.ops):
-        return set()
-
-    def floating(op: Operation) -> bool:
-        known = type(op) in FUNCTIONS and not in_float(op)
-        return in_float(op) or (known and float_mode_of(op, chip, asymmetric=False) is not None)
-
     large = images(func)
     found = [
         formats(func, modes, Prices(chip, large, apart), floating, stays) for apart in (False, True)
