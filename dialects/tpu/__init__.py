@@ -45,6 +45,7 @@ from xdsl_tpu.dialects.tpu.binary import (
     WhereOp,
 )
 from xdsl_tpu.dialects.tpu.blocks import Batch2SpaceOp, Depth2SpaceOp, Space2BatchOp
+from xdsl_tpu.dialects.tpu.concat import ConcatOp
 from xdsl_tpu.dialects.tpu.constant import (
     AddConstOp,
     BinaryConstShiftOp,
@@ -227,7 +228,6 @@ from xdsl_tpu.dialects.tpu.shape_value import (
     ShapeUnsqueezeOp,
 )
 from xdsl_tpu.dialects.tpu.slice import (
-    ConcatOp,
     ConcatSliceOp,
     ConcatVolumeOp,
     CopyOp,

@@ -1,6 +1,5 @@
 """Taking parts of tensors and putting parts together."""
 
-from functools import lru_cache
 from math import prod
 
 from xdsl.irdl import (
@@ -40,10 +39,10 @@ from xdsl_tpu.dialects.interfaces.shape import (
     UnknownShapeError,
     dims,
 )
-from xdsl_tpu.dialects.interfaces.shape_rules import Cut, axis_of, cut
+from xdsl_tpu.dialects.interfaces.shape_rules import Cut, cut
 from xdsl_tpu.dialects.tpu.enums import PaddingMode
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP, PADDING_MODE
-from xdsl_tpu.dialects.tpu.local import FLOATS, MAX_CHANNELS, TakesMargins, stored_type
+from xdsl_tpu.dialects.tpu.local import FLOATS, MAX_CHANNELS, stored_type
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -155,72 +154,6 @@ class StridedSliceOp(TpuOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class ConcatOp(Moves, TakesMargins, ShapeInference, LocalOp):
-    """The inputs one behind the other along `axis`; all other sizes are equal. Then the ReLU.
-
-    With `only_merge` the inputs already lie in their places in the result and nothing moves.
-    Quantised, each input is scaled by its own element of `multipliers` and `rshifts`.
-    """
-
-    name = "tpu.Concat"
-
-    inputs = var_operand_def(RANKED)
-    axis = attr_def(SI32)
-    only_merge = default_attr_def(BOOL, False)
-    multipliers = opt_attr_def(I64_ARRAY)
-    rshifts = opt_attr_def(I64_ARRAY)
-    do_relu = default_attr_def(BOOL, False)
-    relu_limit = default_attr_def(F64, -1.0)
-    output = result_def(RANKED)
-
-    traits = traits_def(Pure())
-
-    def result_shapes(self) -> tuple[Shape, ...]:
-        shapes = [self.shape_of(operand) for operand in self.inputs]
-        if len({len(shape) for shape in shapes}) != 1:
-            raise ShapeError(f"inputs {', '.join(map(dims, shapes))} must be of one rank")
-        axis = axis_of(self.axis.value.data, len(shapes[0]))
-        around = {_without(shape, axis) for shape in shapes}
-        if len(around) != 1:
-            raise ShapeError(
-                f"inputs {', '.join(map(dims, shapes))} differ elsewhere than in axis {axis}"
-            )
-        total = sum(shape[axis] for shape in shapes)
-        return ((*shapes[0][:axis], total, *shapes[0][axis + 1 :]),)
-
-    def movement(self) -> Movement | None:
-        shapes = tuple(self.static_shape(number) for number in range(len(self.inputs)))
-        return _joined(shapes, self._position())
-
-    def local_support(self, kind: GroupType) -> str | None:
-        axis, rank = self._position(), len(self.shape_of(self.inputs[0]))
-        if axis == 0 and (rank > 4 or kind is not GroupType.NORMAL):
-            return f"it is along axis 0 of rank {rank}; only up to rank 4 is local, whole images"
-        return None if axis <= 3 else f"it is along axis {axis}; only axes 0 to 3 are local"
-
-    def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        return axis_number(axis, kind) != self._position()
-
-    def split_weights(self) -> tuple[int, ...]:
-        return tuple(range(len(self.inputs)))
-
-    def _position(self) -> int:
-        return axis_of(self.axis.value.data, len(self.shape_of(self.inputs[0])))
-
-
-@lru_cache(maxsize=1 << 8)
-def _joined(shapes: tuple[Shape, ...], axis: int) -> Movement:
-    """Values of some shapes one behind the other along an axis."""
-    target, start, parts = list(shapes[0]), 0, list[Moved]()
-    target[axis] = sum(shape[axis] for shape in shapes)
-    for number, shape in enumerate(shapes):
-        axes = [(Along(n, to=start if a == axis else 0),) for a, n in enumerate(shape)]
-        parts.append(Moved(number, rectangles(target, shape, axes)))
-        start += shape[axis]
-    return Movement(prod(target), tuple(parts))
 
 
 @irdl_op_definition
