@@ -129,18 +129,8 @@ def lane_copies(
     """What a movement does in each lane; None when something leaves its lane.
 
     Boxes give elements by lane (the first digit) and position; `distance` is above all positions.
-    What was asked last is remembered: a movement is priced several times before it is carried out.
+    What was asked is remembered: a movement is priced several times before it is carried out.
     """
-    sides = ((side,) if isinstance(side, Box) else tuple(side) for side in (source, target))
-    found = _copies(moves, *sides, distance)
-    return None if found is None else [*found]
-
-
-@lru_cache(maxsize=64)
-def _copies(
-    moves: IndexMap, source: tuple[Box, ...], target: tuple[Box, ...], distance: int
-) -> tuple[LaneCopy, ...] | None:
-    """`lane_copies`."""
     near, far = (IndexMap(tuple(_with_lanes(side, distance))) for side in (source, target))
     inner = moves.after(near.inverse())
     if len(inner.boxes) > MOST_BOXES:
@@ -175,8 +165,8 @@ def _run(box: Box) -> int:
     return gcd(inner.extent, *places)
 
 
-def _with_lanes(side: Sequence[Box], distance: int) -> Iterator[Box]:
-    for box in side:
+def _with_lanes(side: Box | Sequence[Box], distance: int) -> Iterator[Box]:
+    for box in [side] if isinstance(side, Box) else side:
         lane, *digits = box.digits
         first = Digit(lane.extent, distance, lane.at)
         yield Box(box.to, box.at, (first, *digits)).simplified()
