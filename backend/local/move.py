@@ -176,17 +176,23 @@ def copy_channels(context: LocalContext, out: LocalTensor, x: LocalTensor) -> No
         return
     with context.scratch.temporary():
         if source.layout is not Layout.ALIGNED:
-            source = _room(context, x, lanes[0])
-            emitter.copy(source, x)
+            source = _from_lane_0(context, x, lanes[0])
         landing = target
         if target.layout is not Layout.ALIGNED:
             landing = _room(context, x, lanes[1])
-        if lanes[0] and source.address != x.address:  # nothing lies in the lanes before it
-            emitter.lane_copy(landing, source)
-        else:
-            shift_lanes(emitter, context.scratch, landing, source)
+        shift_lanes(emitter, context.scratch, landing, source)
         if landing is not target:
             emitter.copy(target, landing)
+
+
+def _from_lane_0(context: LocalContext, x: LocalTensor, lane: int) -> LocalTensor:
+    """An EU-aligned copy of channels that begin on a lane, and beside it of those that the lanes
+    before it hold: these are read with it when it is turned."""
+    chip, (n, c, h, w) = context.chip, x.shape
+    whole = strided(x.address & (chip.local_bytes - 1), (n, lane + c, h, w), x.strides, x.dtype)
+    copy = _room(context, whole, 0)
+    context.emitter.copy(copy, settled(whole, chip))
+    return aligned(chip, lane << chip.lane_shift | copy.address, x.shape, x.dtype)
 
 
 def _room(context: LocalContext, like: LocalTensor, lane: int) -> LocalTensor:

@@ -7,8 +7,12 @@ import pytest
 from tests.kernels.harness import Case, run
 from tests.local.groups import run_grouped
 
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.local.cuts import KIND
+from xdsl_tpu.backend.local.measure import measure
+from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
 from xdsl_tpu.dialects.interfaces.lane_moves import LaneWay, lane_way, rows_of
 from xdsl_tpu.dialects.interfaces.movement import Moved, Movement
 
@@ -56,6 +60,22 @@ def test_whole_values(kind: str, name: str) -> None:
     assert lane_way(moves, rows_of(source), rows_of(target)) == way
     case = moved(kind, source, target, moves)
     np.testing.assert_array_equal(run_grouped(case).simulated, run(case).simulated)
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+@pytest.mark.parametrize("first", [1, 63, 70])
+def test_columns_of_channels_from_another_lane_on(kind: str, first: int) -> None:
+    """Some columns of all tokens but the first, those of one head: turned on the way to their lanes,
+    not copied channel by channel, which takes some cycles for each."""
+    channels, tokens, columns, size = 785, 785 - first, 48, 128
+    box = Box(0, first * size + 32, (Digit(tokens, columns, size), Digit(columns, 1, 1)))
+    case = moved(kind, (1, channels, size), (1, tokens, columns), IndexMap((box,)))
+    result = run_grouped(case)
+    np.testing.assert_array_equal(result.simulated, run(case).simulated)
+    (op,) = (op for op in case.module().walk() if isinstance(op, tpu.RearrangeOp))
+    chip = load_chip()
+    measured = measure(op, lambda v: of_value(v, KIND, chip.lanes), KIND, chip)
+    assert measured.cycles < tokens
 
 
 def test_what_has_no_way() -> None:
