@@ -36,7 +36,7 @@ transfers wait for each other, and weights of what follows for both."""
 SHARED_OPS = 24
 """Straight groups that cores share hold at most this many ops."""
 
-SLICED_OPS = 16
+SLICED_OPS = 48
 """Groups of several slices hold at most this many ops."""
 
 _NEVER = (inf, inf, 0)

@@ -65,9 +65,10 @@ def test_whole_values(kind: str, name: str) -> None:
 @pytest.mark.parametrize("kind", ["f16", "f32"])
 @pytest.mark.parametrize("first", [1, 63, 70])
 def test_columns_of_channels_from_another_lane_on(kind: str, first: int) -> None:
-    """Some columns of all tokens but the first, those of one head: turned on the way to their lanes,
+    """Some columns of all tokens but the first, those of a head: turned on the way to their lanes,
     not copied channel by channel, which takes some cycles for each."""
-    channels, tokens, columns, size = 785, 785 - first, 48, 128
+    channels, columns, size = 785, 48, 128
+    tokens = channels - first
     box = Box(0, first * size + 32, (Digit(tokens, columns, size), Digit(columns, 1, 1)))
     case = moved(kind, (1, channels, size), (1, tokens, columns), IndexMap((box,)))
     result = run_grouped(case)
