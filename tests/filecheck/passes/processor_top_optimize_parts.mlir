@@ -44,3 +44,26 @@ func.func @left(%arg0: tensor<1x5x8x4x6xf32>, %arg1: tensor<1x2x8x6xf32>, %arg2:
 // CHECK-LABEL: func.func @left
 // CHECK-COUNT-3: "top.Reduce"
 // CHECK-NOT: top.Slice
+
+// -----
+
+// Branches that are weighted and added up are weighted one by one, and never put behind each other.
+func.func @weighted(%arg0: tensor<3x8x4x6xf32>, %arg1: tensor<3x8x4x6xf32>, %arg2: tensor<3x2x8x1x1xf32>) -> tensor<*xf32> {
+  %l = "top.Input"(%arg0) : (tensor<3x8x4x6xf32>) -> tensor<3x8x4x6xf32> loc("l")
+  %r = "top.Input"(%arg1) : (tensor<3x8x4x6xf32>) -> tensor<3x8x4x6xf32> loc("r")
+  %w = "top.Input"(%arg2) : (tensor<3x2x8x1x1xf32>) -> tensor<3x2x8x1x1xf32> loc("w")
+  %a = "top.Unsqueeze"(%l) {axes = [1]} : (tensor<3x8x4x6xf32>) -> tensor<*xf32> loc("a")
+  %b = "top.Unsqueeze"(%r) {axes = [1]} : (tensor<3x8x4x6xf32>) -> tensor<*xf32> loc("b")
+  %x = "top.Concat"(%a, %b) {axis = 1 : si32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32> loc("x")
+  %m = "top.Mul"(%x, %w) : (tensor<*xf32>, tensor<3x2x8x1x1xf32>) -> tensor<*xf32> loc("m")
+  %y = "top.Reduce"(%m) {axes = [1], keepdims = false, mode = "ReduceSum"} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @weighted
+// CHECK-NOT: top.Concat
+// CHECK: [[U:%.*]] = "top.Slice"({{.*}}offset = [0, 0, 0, 0]{{.*}}-> tensor<3x8x1x1xf32>
+// CHECK-NEXT: [[V:%.*]] = "top.Slice"({{.*}}offset = [0, 8, 0, 0]{{.*}}-> tensor<3x8x1x1xf32>
+// CHECK-NEXT: [[P:%.*]] = "top.Mul"({{.*}}, [[U]]) {{.*}}-> tensor<3x8x4x6xf32>
+// CHECK-NEXT: [[Q:%.*]] = "top.Mul"({{.*}}, [[V]]) {{.*}}-> tensor<3x8x4x6xf32>
+// CHECK-NEXT: "top.Add"([[P]], [[Q]])
