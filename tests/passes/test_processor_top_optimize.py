@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from tests.passes.real_networks import apply
 from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.passes.calibration.ranges import Range, range_of, set_range
 from xdsl_tpu.passes.pipelines import STAGES
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -97,6 +99,24 @@ def test_add_of_four_is_three_adds(coeff: list[float] | None) -> None:
     values = [net.input("x0", 1, 8), *(net.input(f"x{i}", 4, 8) for i in range(1, 4))]
     y = net.op(top.AddOp, "y", values, coeff=coeff, do_relu=True, relu_limit=0.5)
     assert kinds(assert_same_numbers(net.module(y), OPTIMIZE)) == ["Add"] * 3
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_what_is_summed_before_the_end_has_its_own_range(relu: bool) -> None:
+    """A relu at the end says nothing of it, nor does the range of the whole."""
+    net = Net()
+    reach = [Range(-1.0, 1.0), Range(0.0, 3.0), Range(-2.0, 2.0)]
+    values = [net.op(top.TanhOp, f"t{i}", (net.input(f"x{i}", 1, 8),)) for i in range(3)]
+    y = net.op(top.AddOp, "y", values, coeff=[1.0, -2.0, 1.0], do_relu=relu)
+    module = net.module(net.op(top.TanhOp, "z", (y,)))
+    for op, known in zip(ops_of(module, top.TanhOp), reach, strict=False):
+        set_range(op.output, known)
+    (whole,) = ops_of(module, top.AddOp)
+    seen = Range(0.0, 2.5) if relu else Range(-4.0, 4.0)
+    set_range(whole.output, seen)
+    first, last = ops_of(apply(module, (OPTIMIZE, "")), top.AddOp)
+    assert range_of(first.output) == Range(-7.0, 1.0)
+    assert range_of(last.output) == seen
 
 
 def test_division_by_a_root_is_a_product() -> None:
