@@ -26,6 +26,7 @@ from xdsl_tpu.passes.lowering.float_moves import float_moves
 from xdsl_tpu.passes.lowering.int8.faster_in_floats import faster_in_floats, is_floating
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
 from xdsl_tpu.passes.lowering.masked import is_masked
+from xdsl_tpu.passes.lowering.sampled_places import sampled_places
 from xdsl_tpu.passes.lowering.score_sums import coarse_scores, score_sums
 from xdsl_tpu.passes.lowering.table import STAY
 from xdsl_tpu.passes.lowering.ties import compared_selections
@@ -58,8 +59,9 @@ def op_modes(
     in the other's steps. So do the sums behind a Concat that puts in a weight far smaller than the
     rest, as vision transformers do with their class token: each row is normalised by itself, and
     what is read in the end is that one; and so does whatever makes tensors with parts far smaller
-    than the rest (`fine_parts`), sums that only a Softmax reads (`score_sums`), and what is
-    compared with what it was chosen from (`compared_selections`). Arithmetic on positions that ends
+    than the rest (`fine_parts`), sums that only a Softmax reads (`score_sums`), what is
+    compared with what it was chosen from (`compared_selections`), and places that an image is
+    sampled at (`sampled_places`). Arithmetic on positions that ends
     in an angle or an integer runs in F32 in every mode (`exact`).
     `module.high_precision` keeps means and Softmax in F32. What F16 is too narrow for because of
     its constants (`wide`, from `reach`) runs in F32 instead. Attentions that are faster in F16
@@ -72,7 +74,7 @@ def op_modes(
     fine = set[Operation]()
     if mode == "INT8":
         fine = _fine_sums(func, weights) | fine_ops(func) | compared_selections(func)
-        fine |= score_sums(func) | coarse_scores(func)
+        fine |= score_sums(func) | coarse_scores(func) | sampled_places(func)
     exact, ends = exact_ops(func), Ends()
     for op in func.body.block.ops:
         if op.dialect_name() != top.Top.name or isinstance(op, STAY):
