@@ -31,6 +31,7 @@ from xdsl_tpu.passes.processor_tpu_optimize import (
     reshape_slice,
 )
 from xdsl_tpu.passes.processor_tpu_optimize.column_product import ColumnProduct
+from xdsl_tpu.passes.processor_tpu_optimize.divide_once import DivideOnce
 from xdsl_tpu.passes.processor_tpu_optimize.early_cast import CastBeforeMove
 from xdsl_tpu.passes.processor_tpu_optimize.group_conv import GroupConvToNormalConv
 from xdsl_tpu.passes.processor_tpu_optimize.matmul_left_reuse import MatMulLeftReuse
@@ -58,6 +59,7 @@ def patterns(weights: Weights | None) -> PatternTable:
         ),
         tpu.CastOp: (WideProduct(weights), CastBeforeMove(), *table.get(tpu.CastOp, ())),
         tpu.Conv2DOp: (GroupConvToNormalConv(weights),),
+        tpu.DivOp: (DivideOnce(),),
         tpu.MaskedFillOp: (masked_fill.MaskedFillPermuteMove(weights),),
         tpu.MatMulOp: (
             fit_permute.FitPermute2Hdim(),
