@@ -14,6 +14,8 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.passes.calibration.table import Threshold
+from xdsl_tpu.passes.constants import values_of
+from xdsl_tpu.passes.tensors import is_weight
 
 HEADROOM = 4
 """How far beyond the largest that was seen a share or a gate of an unseen input may be: a Softmax
@@ -92,6 +94,26 @@ def range_of(value: SSAValue) -> Range | None:
     if not isinstance(element, CalibratedType):
         return None
     return Range(element.min.value.data, element.max.value.data)
+
+
+def scaled_range(value: SSAValue, factor: float = 1.0) -> Range | None:
+    """The range of a value, or of a weight's numbers, times a constant; None when not known."""
+    if is_weight(value):
+        held = values_of(value)
+        known = None if held is None or not held.size else Range(held.min(), held.max())
+    else:
+        known = range_of(value)
+    if known is None:
+        return None
+    ends = (known.min * factor, known.max * factor)
+    return Range(float(min(ends)), float(max(ends)))
+
+
+def range_of_sum(one: Range | None, other: Range | None) -> Range | None:
+    """The range that a sum of numbers of two ranges may have; None when one is not known."""
+    if one is None or other is None:
+        return None
+    return Range(one.min + other.min, one.max + other.max)
 
 
 def set_range(value: SSAValue, new: Range) -> None:

@@ -16,6 +16,13 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
 from xdsl_tpu.dialects.names import name_loc
+from xdsl_tpu.passes.calibration.ranges import (
+    Range,
+    range_of,
+    range_of_sum,
+    scaled_range,
+    set_range,
+)
 from xdsl_tpu.passes.canonicalize.slice import is_static, set_cuts
 from xdsl_tpu.passes.canonicalize.split import slice_along
 from xdsl_tpu.passes.constants import is_known, known_values, make_weight
@@ -175,6 +182,7 @@ class _Region:
             else:
                 made = rebuilt(op, operands=operands, result_types=[kind], location=name)
             Builder(InsertPoint.before(op)).insert(made)
+            _narrow(made)
             self._new[out, axes[out]] = made.results[0]
         return next(made for (old, _), made in self._new.items() if old is value)
 
@@ -202,7 +210,11 @@ def _without_first_moves(axes: Mapping[Operation, Axes]) -> Mapping[Operation, A
 
 
 def _cut(value: SSAValue, axis: int, part: Cut, reader: Operation) -> SSAValue:
-    """A part of a value, in front of an op; of a known weight, one of its own."""
+    """A part of a value, in front of an op; of a known weight, one of its own. Of what is joined it
+    is cut from the operand that has all of it, whose range in 8 bits may be far smaller."""
+    value, part = _operand_with(value, axis, part)
+    if part.count == shape_of(value)[axis]:
+        return value
     end = part.first + part.count
     if is_weight(value) and is_known(value):
         numbers = known_values(value).reshape(shape_of(value)).take(range(part.first, end), axis)
@@ -214,6 +226,38 @@ def _cut(value: SSAValue, axis: int, part: Cut, reader: Operation) -> SSAValue:
         made = slice_along(name, value, axis, (part.first, end), none)
     Builder(InsertPoint.before(reader)).insert(made)
     return made.results[0]
+
+
+def _operand_with(value: SSAValue, axis: int, part: Cut) -> tuple[SSAValue, Cut]:
+    """What has all of a part of a value: one operand of a Concat, and the part of that."""
+    concat = value.owner
+    if not isinstance(concat, top.ConcatOp) or concat.do_relu.value.data:
+        return value, part
+    if concat.axis.value.data != axis or any(map(is_weight, concat.inputs)):
+        return value, part
+    start = 0
+    for operand in concat.inputs:
+        size = shape_of(operand)[axis]
+        if start <= part.first and part.first + part.count <= start + size:
+            return _operand_with(operand, axis, Cut(part.first - start, part.count, 1))
+        start += size
+    return value, part
+
+
+def _narrow(op: Operation) -> None:
+    """A sum of parts with small ranges does not have the range of the whole."""
+    if not isinstance(op, top.AddOp) or op.coeff is not None:
+        return
+    known, reach = range_of(op.output), Range(0.0, 0.0)
+    for value in op.inputs:
+        total = range_of_sum(reach, scaled_range(value))
+        if known is None or total is None:
+            return
+        reach = total
+    assert known is not None
+    low, high = max(known.min, reach.min), min(known.max, reach.max)
+    if low < high:
+        set_range(op.output, Range(low, high))
 
 
 def _read_part(part: SSAValue, value: SSAValue, axis: int, taken: Cut) -> None:

@@ -18,6 +18,9 @@ TOO_FINE = 16
 """Ratio of a tensor's threshold to that of a part of it above which the part is lost in 8 bits:
 it would have less than eight steps."""
 
+FINER = 2
+"""The same ratio where the tensor is in floats anyway: a bit is lost in its scale."""
+
 NEVER = 1e-8
 """A threshold below which the ratio says nothing."""
 
@@ -42,8 +45,9 @@ def fine_ops(func: FuncOp) -> set[Operation]:
 
     Their results need 16 bits. They are found from ranges as calibration saw them, before ranges
     are spread: a Slice whose range is far smaller than that of its operand; a Concat with an
-    operand far smaller than its result; and what divides. From there backwards up to the
-    op that computes the tensor, and for a Concat forwards along sums, whose rows stay as different.
+    operand far smaller than its result; and what divides. From there backwards up to the op that
+    computes the tensor, and for a Concat forwards along sums, whose rows stay as different, and to
+    parts of these that are finer than the whole.
     """
     ops = list(func.body.block.ops)
     found: set[Operation] = set()
@@ -57,6 +61,10 @@ def fine_ops(func: FuncOp) -> set[Operation]:
     for op in ops:
         if isinstance(op, CARRY) and any(value.owner in uneven for value in op.operands):
             uneven.add(op)
+    for op in ops:
+        source = op.operands[0] if isinstance(op, PARTS) else None
+        if source is not None and source.owner in uneven and _is_fine(op.results, source, FINER):
+            found.add(op)
     return found | uneven
 
 
@@ -85,12 +93,12 @@ def _is_uneven(op: top.ConcatOp) -> bool:
     return len(parts) > 1 and any(_is_fine([part], op.output) for part in parts)
 
 
-def _is_fine(parts: Iterable[SSAValue], whole: SSAValue) -> bool:
+def _is_fine(parts: Iterable[SSAValue], whole: SSAValue, ratio: float = TOO_FINE) -> bool:
     """Whether one of the parts has a threshold far below that of the whole."""
     known = range_of(whole)
     if known is None:
         return False
-    return any(NEVER <= part < known.threshold / TOO_FINE for part in _thresholds(parts))
+    return any(NEVER <= part < known.threshold / ratio for part in _thresholds(parts))
 
 
 def _thresholds(values: Iterable[SSAValue]) -> Iterator[float]:

@@ -2,17 +2,15 @@
 
 from math import isclose
 
-from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import floats
 from xdsl_tpu.dialects.interfaces.shape_rules import broadcast
-from xdsl_tpu.passes.calibration.ranges import Range, range_of, set_range
+from xdsl_tpu.passes.calibration.ranges import range_of, range_of_sum, scaled_range, set_range
 from xdsl_tpu.passes.canonicalize.common import has_relu, in_place_of
-from xdsl_tpu.passes.constants import values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, sole_producer, tensor_like
-from xdsl_tpu.passes.tensors import is_weight, shape_of
+from xdsl_tpu.passes.tensors import shape_of
 
 _QUICK_GELU = 1.702
 _TOLERANCE = 1e-4
@@ -31,7 +29,7 @@ class ConvertMultiInputAdd(RewritePattern):
             return
         factors = (1.0,) * len(op.inputs) if op.coeff is None else floats(op.coeff)
         total, made = op.inputs[0], list[top.AddOp]()
-        reach = _scaled_range(total, factors[0])
+        reach = scaled_range(total, factors[0])
         for index, value in enumerate(op.inputs[1:], start=1):
             last = index == len(op.inputs) - 1
             pair = (factors[0] if index == 1 else 1.0, factors[index])
@@ -45,31 +43,11 @@ class ConvertMultiInputAdd(RewritePattern):
                 relu_limit=op.relu_limit if last else -1.0,
             )
             made.append(addition)
-            reach = _range_of_sum(reach, _scaled_range(value, factors[index]))
+            reach = range_of_sum(reach, scaled_range(value, factors[index]))
             if not last and reach is not None and range_of(addition.output) is not None:
                 set_range(addition.output, reach)
             total = addition.output
         rewriter.replace(op, made)
-
-
-def _scaled_range(value: SSAValue, factor: float) -> Range | None:
-    """The range of an operand times a constant; None when it is not known."""
-    if is_weight(value):
-        held = values_of(value)
-        known = None if held is None or not held.size else Range(held.min(), held.max())
-    else:
-        known = range_of(value)
-    if known is None:
-        return None
-    ends = (known.min * factor, known.max * factor)
-    return Range(float(min(ends)), float(max(ends)))
-
-
-def _range_of_sum(one: Range | None, other: Range | None) -> Range | None:
-    """The range that a sum of independent numbers may have."""
-    if one is None or other is None:
-        return None
-    return Range(one.min + other.min, one.max + other.max)
 
 
 class DivBySqrt(RewritePattern):

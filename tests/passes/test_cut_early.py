@@ -1,10 +1,12 @@
 """Rows that nobody reads are not made: the same numbers, from fewer of them."""
 
 import pytest
+from tests.passes.real_networks import apply
 from tests.passes.semantics import Net, assert_same_numbers, ops_of
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.calibration.ranges import Range, range_of, set_range
 from xdsl_tpu.passes.tensors import shape_of
 
 PASS = "cut-early"
@@ -100,3 +102,25 @@ def test_without_a_product_nothing_is_gained() -> None:
     made = net.op(top.AbsOp, "a", (net.input("x", 1, ROWS, WIDE),))
     after = assert_same_numbers(net.module(part(net, "y", made, 0, 1)), PASS)
     assert shape_of(ops_of(after, top.AbsOp)[0].output) == (1, ROWS, WIDE)
+
+
+def test_parts_have_ranges_of_their_own() -> None:
+    """A class token is cut from what is joined, and its sum does not span that of all rows."""
+    net = Net()
+    given = (net.input("cls", 1, 1, WIDE), net.input("patches", 1, ROWS - 1, WIDE))
+    token, patches = (
+        net.op(top.TanhOp, name, (one,)) for name, one in zip("tp", given, strict=True)
+    )
+    x = net.op(top.ConcatOp, "x", (token, patches), axis=1)
+    up = product(net, "up", x, WIDE, WIDE)
+    read = part(net, "y", net.op(top.AddOp, "sum", (x, up)), 0, 1)
+    module = net.module(net.op(top.AbsOp, "z", (read,)))
+    reach = {top.TanhOp: 0.5, top.ConcatOp: 8.0, top.MatMulOp: 1.0, top.AddOp: 8.5}
+    for kind, most in reach.items():
+        for op in ops_of(module, kind)[:1]:
+            set_range(op.output, Range(-most, most))
+    module = apply(module, (PASS, ""))
+    (total,) = ops_of(module, top.AddOp)
+    assert total.inputs[0] is ops_of(module, top.TanhOp)[0].output
+    assert range_of(total.output) == Range(-1.5, 1.5)
+    assert not ops_of(module, top.SliceOp)
