@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -44,9 +45,10 @@ def lifetimes(
     end = len(steps)
     first: dict[SSAValue, int] = dict.fromkeys(block.args, BEFORE_ALL)
     last: dict[SSAValue, int] = dict(first)
+    needed = cache(_all_needed)  # many ops may read one value
     for op, step in steps.items():
         for operand in op.operands:
-            for root in needed_for(operand):
+            for root in needed(operand):
                 if root in last:
                     last[root] = end if isinstance(op, ReturnOp) else step
         for result in op.results:
@@ -66,6 +68,10 @@ def lifetimes(
             for value, begin in first.items()
         ),
     )
+
+
+def _all_needed(value: SSAValue) -> tuple[SSAValue, ...]:
+    return tuple(needed_for(value))
 
 
 def _owns_bytes(value: SSAValue, op: Operation) -> bool:

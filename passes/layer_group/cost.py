@@ -4,6 +4,7 @@ Kernels, Loads and Stores are priced by generating their commands (see `prices`)
 they overlap.
 """
 
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
@@ -98,6 +99,7 @@ class CostTable:
         self._marks: dict[int, list[int]] = {}
         self._stored: dict[SSAValue, float] = {}
         self._sliced: dict[Hashable, object] = {}
+        self._uses_of: dict[SSAValue, list[tuple[int, int]]] = {}
         self._values_of: dict[Operation, tuple[SSAValue, ...]] = {}
         count = len(ops)
         self.last_use: dict[SSAValue, int] = {}
@@ -333,11 +335,13 @@ class CostTable:
 
     def _since(self, index: int, place: int, value: SSAValue) -> int:
         """The last op before an operand that makes or reads the same value; -1 if none does."""
-        uses = ((self.position.get(use.operation, len(self.ops)), use.index) for use in value.uses)
-        before = [at for at, other in uses if (at, other) < (index, place)]
-        if isinstance(value, OpResult):
-            before.append(self.position.get(value.op, -1))
-        return max(before, default=-1)
+        uses = self._uses_of.get(value)
+        if uses is None:
+            found = ((self.position.get(use.operation), use.index) for use in value.uses)
+            uses = self._uses_of[value] = sorted((at, n) for at, n in found if at is not None)
+        made = self.position.get(value.op, -1) if isinstance(value, OpResult) else -1
+        number = bisect_left(uses, (index, place))
+        return max(made, uses[number - 1][0]) if number else made
 
     def kernel(self, index: int, part: Part, end: int) -> float | None:
         """TIU cycles of an op in a group that ends before `end`."""
