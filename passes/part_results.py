@@ -105,18 +105,26 @@ def _part(value: SSAValue) -> None:
         result_types=(tensor_like(value, shape),),
         axis=concat.axis.value.data,
     )
-    block.insert_op_before(joined, last)
+    # Behind all else that is computed, which may be in one group with the parts.
+    reader = next(op for op in _behind(last) if value in op.operands)
+    block.insert_op_before(joined, reader)
     result = joined.output
     if seen:
         view = tpu.ReshapeOp.make(
             name, (result,), result_types=(value.type,), shape=shape_of(value)
         )
-        block.insert_op_before(view, last)
+        block.insert_op_before(view, reader)
         result = view.output
     value.replace_all_uses_with(result)
     for op in (*behind, concat):
         op.detach()
         op.erase()
+
+
+def _behind(op: Operation) -> Iterator[Operation]:
+    """The ops behind one in its block."""
+    while (after := op.next_op) is not None:
+        yield (op := after)
 
 
 def _each_by_itself(value: SSAValue) -> Iterator[Operation]:

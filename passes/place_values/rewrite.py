@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.builtin import LocationAttr, TensorType
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.base import RankedTensor
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.names import name_loc
@@ -16,7 +17,7 @@ from xdsl_tpu.passes.graph import derived_name, is_returned, tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import why_not_local
 from xdsl_tpu.passes.place_values.choose import is_as_it_stands, viewed_op
 from xdsl_tpu.passes.place_values.components import seen
-from xdsl_tpu.passes.tensors import is_weight, shape_of
+from xdsl_tpu.passes.tensors import element_of, is_weight, shape_of
 from xdsl_tpu.passes.weight_data import change_weight
 
 
@@ -112,7 +113,8 @@ class Rewriter:
         if not isinstance(user, ReturnOp) or (same and not isinstance(value.owner, LocalReshape)):
             return self._as(value, shape_of(value), user)
         assert isinstance(value.owner, Operation)
-        return self._reshaped(self._seen[value], shape_of(value), value.owner.location, user)
+        kind = TensorType(element_of(value), shape_of(value))  # without ranges, where it has none
+        return self._reshaped(self._seen[value], kind, value.owner.location, user)
 
     def _as(self, value: SSAValue, shape: Shape, user: Operation) -> SSAValue:
         """A value of the old ops under a shape, for an op that is about to read it.
@@ -124,14 +126,14 @@ class Rewriter:
             return source
         if (source, shape) not in self._other:
             name = derived_name(value, f"_as_{'x'.join(map(str, shape))}")
-            self._other[source, shape] = self._reshaped(source, shape, name_loc(name), user)
+            kind = tensor_like(source, shape)
+            self._other[source, shape] = self._reshaped(source, kind, name_loc(name), user)
         return self._other[source, shape]
 
     def _reshaped(
-        self, source: SSAValue, shape: Shape, name: LocationAttr, user: Operation
+        self, source: SSAValue, kind: RankedTensor, name: LocationAttr, user: Operation
     ) -> SSAValue:
-        result = tensor_like(source, shape)
-        view = tpu.ReshapeOp.make(name, (source,), result_types=[result], shape=shape)
+        view = tpu.ReshapeOp.make(name, (source,), result_types=[kind], shape=kind.get_shape())
         maker = source.owner
         if isinstance(maker, Operation) and why_not_local(maker) is not None:
             # What lies in DDR is seen so at once: later on, the view would part a group.

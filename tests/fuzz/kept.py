@@ -241,4 +241,34 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         (),
         "INT8",
     ),
+    "a shape of a result behind parts of another": (
+        Recipe(
+            ((1, 2, 1, 1),),
+            (
+                Step("Transpose", (0,), (2, 1, 1, 1), {"perm": [1, 0, 2, 3]}),
+                Step("Identity", (1,), (2, 1, 1, 1)),
+                Step("Mul", (Weight((1, 1, 1, 1)), 2), (2, 1, 1, 1)),
+                Step("Relu", (1,), (2, 1, 1, 1)),
+                Step("Add", (4, 0), (2, 2, 1, 1)),
+                Step("Concat", (0, 5, 5), (5, 2, 1, 1), {"axis": 0}),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
+    "a returned shape of an input that has a range": (
+        Recipe(
+            ((1, 2, 1, 1),),
+            (
+                Step("Transpose", (0,), (2, 1, 1, 1), {"perm": [1, 0, 2, 3]}),
+                Step("Identity", (1,), (2, 1, 1, 1)),
+                Step("Gather", (2, Weight((1,), "ints", (0,))), (2, 1, 1, 1), {"axis": 1}),
+                Step("Relu", (0,), (1, 2, 1, 1)),
+                Step("Relu", (1,), (2, 1, 1, 1)),
+                Step("Add", (5, 0), (2, 2, 1, 1)),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
 }
