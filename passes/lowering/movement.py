@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.base import is_none, is_ranked_tensor
 from xdsl_tpu.passes.lowering.common import build, follow, same
 from xdsl_tpu.passes.lowering.context import CannotLowerError, LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.steps import Steps
@@ -55,8 +55,9 @@ def _reflected(
     """
     do, shape = Steps(op, ctx), [*shape_of(op.input)]
     (before, after), size = counts, shape[axis]
-    element = ctx.tensor_type(op.output, ctx.element).get_element_type()
-    parts = [x]
+    kind = ctx.tensor_type(op.output, ctx.element)
+    assert is_ranked_tensor(kind)
+    element, parts = kind.get_element_type(), [x]
     if before:
         order = do.integers("order_before", np.arange(before, 0, -1))
         shape[axis] = before
