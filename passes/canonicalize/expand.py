@@ -113,11 +113,10 @@ class TileAfterReader(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.TileOp, rewriter: PatternRewriter) -> None:
-        if op.tile is None or not has_shapes(op.input, op.output):
+        counts = _counts(op)
+        if counts is None:
             return
-        source, counts = shape_of(op.input), ints(op.tile)
-        if len(counts) != len(source):
-            return
+        source = shape_of(op.input)
         for user in [use.operation for use in uses_in_order(op.output)]:
             if not has_shapes(*user.results):
                 continue
@@ -159,11 +158,10 @@ class TileStretchedByReader(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.TileOp, rewriter: PatternRewriter) -> None:
-        if op.tile is None or not has_shapes(op.input, op.output):
+        counts = _counts(op)
+        if counts is None:
             return
-        source, counts = shape_of(op.input), ints(op.tile)
-        if len(counts) != len(source):
-            return
+        source = shape_of(op.input)
         if any(size > 1 < count for size, count in zip(source, counts, strict=True)):
             return
         for use in uses_in_order(op.output):
@@ -179,3 +177,11 @@ class TileStretchedByReader(RewritePattern):
                 rewriter.notify_op_modified(user)
         if not op.output.uses:
             rewriter.erase(op)
+
+
+def _counts(op: top.TileOp) -> tuple[int, ...] | None:
+    """How often each dimension comes; None when that, or a shape, is not known."""
+    if op.tile is None or not has_shapes(op.input, op.output):
+        return None
+    counts = tuple(ints(op.tile))
+    return counts if len(counts) == len(shape_of(op.input)) else None
