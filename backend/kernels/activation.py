@@ -1,7 +1,7 @@
 """Functions of one operand: `tpu.Active`.
 
-f16 ones have short sequences of their own (`sequences.table`) unless the module asks for `full`
-precision; everything else is computed in f32.
+f16 and bf16 ones have short sequences of their own (`sequences.table`) unless the module asks for
+`full` precision; everything else is computed in f32.
 """
 
 import math
@@ -15,7 +15,7 @@ from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Types, Work
 from xdsl_tpu.backend.kernels.sequences import gelu, hyperbolic, log, trigonometric
 from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6, EXP2_F32_SCRATCH, exp_f32
 from xdsl_tpu.backend.kernels.sequences.logistic import TANH_NEAR
-from xdsl_tpu.backend.kernels.sequences.table import SEQUENCES
+from xdsl_tpu.backend.kernels.sequences.table import BF16_SEQUENCES, SEQUENCES
 from xdsl_tpu.backend.kernels.sequences.unary import Compute, Tensors, Unary
 from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.tensor import DType, LocalTensor
@@ -210,15 +210,18 @@ COEFFICIENTS = {
 """What the coefficients of an op say of its mode, if it has any."""
 
 
+_SHORT = {DType.F16: SEQUENCES, DType.BF16: BF16_SEQUENCES}
+
+
 def describe(op: Operation, types: Types) -> ElementWise:
-    """How a tpu.Active is computed: by an f16 sequence, or in f32 with casts around it.
+    """How a tpu.Active is computed: by a 16-bit sequence, or in f32 with casts around it.
 
     Raises TpuError for a mode that has no recipe.
     """
     assert isinstance(op, tpu.ActiveOp)
     mode = op.mode.data.value
-    if types.out is types.operands[0] is DType.F16:
-        sequence = SEQUENCES[precision_of(op)].get(mode)
+    if types.out is types.operands[0] and (short := _SHORT.get(types.out)) is not None:
+        sequence = short[precision_of(op)].get(mode)
         if sequence is not None:
             return _described(sequence)
     recipe = RECIPES.get(mode)

@@ -1,6 +1,6 @@
-"""Which sequence computes which mode of `tpu.Active` on f16."""
+"""Which sequence computes which mode of `tpu.Active` on f16, and which on bf16."""
 
-from xdsl_tpu.backend.kernels.sequences import exp, gelu, logistic, plain
+from xdsl_tpu.backend.kernels.sequences import brief, exp, gelu, logistic, plain
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.dialects.precision import Precision
 
@@ -34,3 +34,26 @@ SEQUENCES: dict[Precision, dict[str, Unary]] = {
     Precision.CLOSE: CLOSE,
     Precision.FULL: EXACT,
 }
+
+EXACT_BF16: dict[str, Unary] = {
+    "ABSVAL": plain.ABSOLUTE_BF16,
+    "RELU": plain.RELU_BF16,
+    "SQUARE": plain.SQUARE_BF16,
+}
+
+FAST_BF16: dict[str, Unary] = {
+    **EXACT_BF16,
+    "GELU": brief.GELU_BF16,
+    "QGELU": brief.QUICK_GELU_BF16,
+    "SIGMOID": brief.SIGMOID_BF16,
+    "SILU": brief.SILU_BF16,
+    "TANH": brief.TANH_BF16,
+    "TGELU": brief.TANH_GELU_BF16,
+}
+
+BF16_SEQUENCES: dict[Precision, dict[str, Unary]] = {
+    Precision.FAST: FAST_BF16,
+    Precision.CLOSE: EXACT_BF16,
+    Precision.FULL: EXACT_BF16,
+}
+"""Modes that are not here are computed in f32, with casts around them."""
