@@ -1,7 +1,7 @@
 """Functions of one operand: `tpu.Active`.
 
-f16 and bf16 ones have short sequences of their own (`sequences.table`) unless the module asks for
-`full` precision; everything else is computed in f32.
+f16 and bf16 ones have short sequences of their own, those that `sequences.table` lists for the
+precision the module asks for; everything else is computed in f32.
 """
 
 import math

@@ -162,7 +162,7 @@ def test_exp_below_and_above_the_f16_range() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unary", "function"), [(plain.ABSOLUTE_F16, np.abs), (plain.SQUARE_F16, np.square)]
+    ("unary", "function"), [(plain.ABSOLUTE, np.abs), (plain.SQUARE, np.square)]
 )
 def test_exact_functions(unary: Unary, function: Callable[[Array], Array]) -> None:
     x = f16_numbers(200)

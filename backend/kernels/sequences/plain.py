@@ -44,8 +44,7 @@ def _relu(e: Emitter, out: LocalTensor, x: LocalTensor, scratch: Tensors, tables
 HARD_SWISH_F16 = Unary(_hard_swish, (F16, F16), (), 5)
 """Error up to 1.9e-3 (an f16 ulp at 2), 5e-4 left of -2.5; none from 3 on, and up to -3.01."""
 
-ABSOLUTE_F16 = Unary(_absolute, (), (), 1)
-ABSOLUTE_BF16 = ABSOLUTE_F16
-SQUARE_F16 = SQUARE_BF16 = Unary(_square, (), (), 1)
-RELU_BF16 = Unary(_relu, (), (), 1)
-"""The bits that f32 between two casts gives."""
+ABSOLUTE = Unary(_absolute, (), (), 1)
+SQUARE = Unary(_square, (), (), 1)
+RELU = Unary(_relu, (), (), 1)
+"""Of f16 and of bf16, with the bits that f32 between two casts gives."""

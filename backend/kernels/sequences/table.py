@@ -5,8 +5,8 @@ from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.dialects.precision import Precision
 
 EXACT: dict[str, Unary] = {
-    "ABSVAL": plain.ABSOLUTE_F16,
-    "SQUARE": plain.SQUARE_F16,
+    "ABSVAL": plain.ABSOLUTE,
+    "SQUARE": plain.SQUARE,
 }
 """Those that lose nothing."""
 
@@ -36,9 +36,9 @@ SEQUENCES: dict[Precision, dict[str, Unary]] = {
 }
 
 EXACT_BF16: dict[str, Unary] = {
-    "ABSVAL": plain.ABSOLUTE_BF16,
-    "RELU": plain.RELU_BF16,
-    "SQUARE": plain.SQUARE_BF16,
+    "ABSVAL": plain.ABSOLUTE,
+    "RELU": plain.RELU,
+    "SQUARE": plain.SQUARE,
 }
 
 FAST_BF16: dict[str, Unary] = {
