@@ -16,18 +16,19 @@ from xdsl_tpu.backend.local.parts import Part, settled
 from xdsl_tpu.backend.local.views import conv_operand, group_pieces
 from xdsl_tpu.backend.tensor import Layout, LocalTensor, compact
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.errors import DoesNotFit
 
 
 def conv2d(context: LocalContext) -> None:
     """Emit a convolution, one command for each lane group of output channels.
 
     With several groups of more than one channel there is one for each group, unless the slice lies
-    within a group, whose input is all it has. Raises TpuError for merged taps of an operand that is
-    not loaded by the group.
+    within a group, whose input is all it has. Raises DoesNotFit for merged taps of an operand that
+    is not loaded by the group, and for a filter that is not laid out (`weight-reorder`).
     """
     op = context.op
     assert isinstance(op, tpu.Conv2DOp)
-    x, filters, bias = context.operand(0), context.operand(1), context.optional(2)
+    x, filters, bias = context.operand(0), _side_by_side(context), context.optional(2)
     groups = op.group.value.data
     depthwise = groups > 1 and groups == x.full.c == context.out.full.c
     source, window = conv_operand(context, op, context.out)
@@ -96,6 +97,24 @@ def _dense(context: LocalContext, table: LocalTensor) -> LocalTensor:
     dense = context.scratch.compact(table.shape, table.dtype)
     copy_channels(context, dense, table)
     return dense
+
+
+def _side_by_side(context: LocalContext) -> LocalValue:
+    """The filter with lane groups of output channels one behind the other.
+
+    So a weight is loaded, and so all lie whose rows are whole lines. Of another that the chip has
+    computed, lane groups begin with lines.
+    """
+    filters = context.operand(1)
+    x = filters.tensor
+    if (filters.full.n, filters.full.c) != (1, context.out.full.c):
+        raise DoesNotFit("its filter is not laid out with output channels over the lanes")
+    dense = compact(context.chip, x.address, x.shape, x.dtype)
+    if x.shape[1] <= context.chip.lanes or x.strides[1] == dense.strides[1]:
+        return replace(filters, tensor=dense)
+    copy = context.scratch.compact(x.shape, x.dtype)
+    context.emitter.copy(copy, x)
+    return replace(filters, tensor=copy)
 
 
 def _on_lane_0(tensor: LocalTensor, chip: Chip) -> bool:

@@ -73,6 +73,14 @@ class LaneView(Operation):
         return None
 
 
+class AsksLanes(Operation):
+    """An op that wants operands under other images and channels than those of their shapes."""
+
+    def lanes_asked(self, index: int) -> Lanes | None:
+        """Of an operand that it takes in any shape; None where the shape says it."""
+        return None
+
+
 def lanes_of(shape: Shape) -> Lanes:
     """The images and channels of a tensor as it stands."""
     images, channels = (*shape, 1, 1)[:2]

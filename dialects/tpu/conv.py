@@ -25,6 +25,7 @@ from xdsl_tpu.dialects.attrs import (
     ints,
 )
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.lane_view import AsksLanes, Lanes
 from xdsl_tpu.dialects.interfaces.local_gen import (
     GroupType,
     MergesTaps,
@@ -36,12 +37,10 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.tpu.enums import RequantMode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import COMPRESS, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.layer_group import LoadOp
 from xdsl_tpu.dialects.tpu.local import (
     MAX_STRIDE,
     LocalWindows,
     TakesMargins,
-    is_weight,
 )
 from xdsl_tpu.dialects.tpu.op import (
     RANKED_OR_NONE,
@@ -99,7 +98,7 @@ class TransposedConvOp(ConvolutionOp, ABC):
 
 
 @irdl_op_definition
-class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInference):
+class Conv2DOp(AsksLanes, MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInference):
     """Convolution over one or two spatial dimensions, plus bias, then the ReLU if any.
 
     | value | shape |
@@ -156,9 +155,6 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
         )
 
     def local_support(self, kind: GroupType) -> str | None:
-        owner = self.filter.owner
-        if not is_weight(self.filter) and not isinstance(owner, LoadOp):
-            return "its filter is computed; only a weight is laid out for local memory"
         return self._far_problem()
 
     def _far_problem(self) -> str | None:
@@ -189,6 +185,12 @@ class Conv2DOp(MergesTaps, TakesMargins, LocalWindows, WindowConvOp, ShapeInfere
         groups = self.group.value.data
         group, last = (i * groups // part.whole for i in (part.start, part.end - 1))
         return (group * size // groups, size // groups) if group == last else None
+
+    def lanes_asked(self, index: int) -> Lanes | None:
+        """A filter lies with output channels over the lanes, once `weight-reorder` has been there
+        as it stands."""
+        output = known_shape(self.output.type)
+        return Lanes(1, output[1]) if index == 1 and output is not None else None
 
     def channel_weights(self) -> tuple[int, ...]:
         return (1, 2)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, lanes_of
+from xdsl_tpu.dialects.interfaces.lane_view import AsksLanes, Lanes, LaneView, lanes_of
 from xdsl_tpu.dialects.interfaces.shape import Shape, known_shape
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
@@ -109,7 +109,8 @@ def _ports(op: Operation) -> Iterator[Port]:
     for index, value in enumerate(op.operands):
         shape = shapes[index] if index < len(shapes) else None
         if index not in followed and not is_weight(value) and not is_none(value):
-            yield Port(op, value, lanes_of(shape or shape_of(value)), index)
+            asked = op.lanes_asked(index) if isinstance(op, AsksLanes) else None
+            yield Port(op, value, asked or lanes_of(shape or shape_of(value)), index)
     if own is None:
         known = (value for value in op.results if known_shape(value.type) is not None)
         yield from (Port(op, value, lanes_of(shape_of(value))) for value in known)

@@ -92,17 +92,18 @@ def reorder_computed(op: tpu.Conv2DOp, weights: Weights | None, row: int) -> Non
     filter (oc, ic, kh, kw) -> Pad (oc, blocks * P, k) -> Permute of (oc, blocks, P, k) to
     (oc, blocks, k, P) -> Reshape (1, oc, 1, blocks * k * P)
 
-    In f32 it is a Reshape (1, oc, ic, k) alone.
+    In f32 it is a Reshape (1, oc, ic, k) alone, of a depthwise one a Reshape (1, oc, kh, kw). With
+    `dynweight_reorderd` it is laid out already.
     """
-    oc, ic, *kernel = shape_of(op.filter)
-    shape, group = FilterShape(oc, ic, kernel[0], math.prod(kernel[1:])), op.group.value.data
-    size, depthwise = element_bytes(op.filter), is_depthwise(shape, group)
+    size, depthwise = element_bytes(op.filter), op.is_depthwise
     if not is_none(op.bias) and is_weight(op.bias):
         _reorder_bias(op, weights, to_filter_type=depthwise and size < 4)
-    if depthwise:
+    if op.dynweight_reorderd.value.data:
         return
-    target, made = reordered_filter_shape(shape, size, row, group, 0), _Made(op)
-    if size >= 4:
+    oc, ic, *kernel = shape_of(op.filter)
+    shape = FilterShape(oc, ic, kernel[0], math.prod(kernel[1:]))
+    target, made = reordered_filter_shape(shape, size, row, op.group.value.data, 0), _Made(op)
+    if depthwise or size >= 4:
         op.operands[FILTER] = made.reshaped("reordered", op.filter, target)
         return
     lanes, taps = channels_of_row(row, size), math.prod(kernel)

@@ -11,6 +11,7 @@ from tests.local.test_local_transformer import layer_norm, matmul, softmax
 
 from xdsl_tpu.backend.leaves import LEAVES
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType
+from xdsl_tpu.dialects.interpreters.layouts import reorder_conv_filter
 from xdsl_tpu.passes.layer_group.values import Secs
 
 NONE = "none"
@@ -99,6 +100,32 @@ def convolution(kernel: int, stride: int, group: int) -> Build:
         x, pads = case.input("x", SHAPE), (pad, pad, pad, pad)
         square = (kernel, kernel), (stride, stride)
         conv(case, x, "y", (SHAPE, out), *square, pads, group, relu=2.0)
+
+    return build
+
+
+def computed_filter(kernel: int, group: int) -> Build:
+    """A convolution whose filter is no weight, laid out as `weight-reorder` has it."""
+
+    def build(case: Case) -> None:
+        n, c, h, w = SHAPE
+        given, scale = (c, c // group, kernel, kernel), (c // group * kernel**2) ** -0.5
+        filters = case.inputs.pop(case.input("filters", given, scale))
+        laid_out = reorder_conv_filter(filters, 4 if case.kind == "f32" else 2, 64, group)
+        case.inputs[case.input("f", laid_out.shape)] = laid_out
+        attributes = {
+            "group": f"{group} : i64",
+            "kernel_shape": f"{[kernel] * 2}",
+            "strides": "[1, 1]",
+            "pads": f"{[kernel // 2] * 4}",
+            "do_relu": "true",
+            "relu_limit": "2.0 : f64",
+            "with_bias": "true",
+            "weight_is_coeff": "0 : i64",
+            "dynweight_reorderd": "true",
+        }
+        operands = [case.input("x", SHAPE), "f", case.weight("b", (c,), 0.3, "f32")]
+        case.op("tpu.Conv2D", operands, attributes, "y", (n, c, h, w))
 
     return build
 
@@ -222,6 +249,9 @@ CASES: Mapping[str, Build] = {
     "tpu.Conv2D groups across lane groups": convolution(3, 1, 7),
     "tpu.Conv2D two groups": convolution(3, 2, 2),
     "tpu.Conv2D 1x1 groups": convolution(1, 1, 35),
+    "tpu.Conv2D computed": computed_filter(3, 1),
+    "tpu.Conv2D computed depthwise": computed_filter(3, 70),
+    "tpu.Conv2D computed groups": computed_filter(3, 7),
     "tpu.Depth2Space": moved(
         "Depth2Space",
         (2, 7, 30, 20),

@@ -125,3 +125,18 @@ func.func @images_too(%x: tensor<2x3x128x80xf16>) -> tensor<3x2x80x128xf16> {
   %2 = "tpu.LayerNorm"(%1, %none, %none, %none, %none) {axis = 3 : si32, eps = 1.0e-05 : f64, normalized_shape = [128]} : (tensor<3x2x80x128xf16>, none, none, none, none) -> tensor<3x2x80x128xf16> loc("norm")
   return %2 : tensor<3x2x80x128xf16>
 }
+
+// A filter that is computed lies with output channels over the lanes, as the convolution wants it.
+// CHECK-LABEL: func.func @filter
+// CHECK: "tpu.Mul"({{.*}} : (tensor<1x1x24x1xf16>, tensor<1x48x24x9xf16>) -> tensor<1x48x24x9xf16>
+// CHECK-NEXT: "tpu.Relu"({{.*}} -> tensor<1x48x24x9xf16>
+// CHECK-NEXT: %[[FILTER:[0-9]+]] = "tpu.Reshape"({{.*}} -> tensor<48x24x3x3xf16>
+// CHECK-NEXT: "tpu.Conv2D"({{.*}}, %[[FILTER]]
+func.func @filter(%x: tensor<1x24x16x16xf16>, %style: tensor<1x24x1xf16>, %w: tensor<48x24x9xf16>) -> tensor<1x48x14x14xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %0 = "tpu.Mul"(%style, %w) {do_relu = false} : (tensor<1x24x1xf16>, tensor<48x24x9xf16>) -> tensor<48x24x9xf16> loc("modulated")
+  %1 = "tpu.Relu"(%0) : (tensor<48x24x9xf16>) -> tensor<48x24x9xf16> loc("positive")
+  %2 = "tpu.Reshape"(%1) {shape = [48, 24, 3, 3]} : (tensor<48x24x9xf16>) -> tensor<48x24x3x3xf16> loc("filters")
+  %3 = "tpu.Conv2D"(%x, %2, %none) {kernel_shape = [3, 3], strides = [1, 1], pads = [0, 0, 0, 0], with_bias = false, weight_is_coeff = 0 : i64} : (tensor<1x24x16x16xf16>, tensor<48x24x3x3xf16>, none) -> tensor<1x48x14x14xf16> loc("conv")
+  return %3 : tensor<1x48x14x14xf16>
+}
