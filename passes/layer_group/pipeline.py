@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from xdsl_tpu.backend.first_fit import Buffer, first_fit
+from xdsl_tpu.backend.first_fit import Buffer, first_fit, peak_bytes
 from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.banks import in_other_banks
 from xdsl_tpu.passes.layer_group.plan import (
@@ -103,8 +103,11 @@ def _sliced(
             end = uses.first[key] - 1 if apart[1] and key not in times.load else 0
         through = start == end + 1 or (start == last and end == 0)
         buffers.append(Buffer(key, item.size, start, end, always=through))
-    found = first_fit(buffers, room.unit)
-    if (needed := found.used) > room.size:
+    found = None
+    if (needed := peak_bytes(buffers)) <= room.size:
+        found = first_fit(buffers, room.unit)
+        needed = found.used
+    if found is None or needed > room.size:
         return Refusal(f"a slice needs {needed} bytes per lane of {room.size}", needed - room.size)
     limits, results = [found.used] * (last + 1), results_of(ops, items, buffers)
     placement = in_other_banks(buffers, found, results, room.bank, limits, reach_of(items, room))
