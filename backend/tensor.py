@@ -91,6 +91,10 @@ class Layout(Enum):
     FREE = 3  # explicit strides
 
 
+WORD_BYTES = 4
+"""Bytes are moved in words where rows begin with whole ones."""
+
+
 def align(value: int, unit: int) -> int:
     """The smallest multiple of `unit` that is not below `value`."""
     return -(-value // unit) * unit

@@ -10,10 +10,13 @@ image are zero.
                                               kernel 1x4, stride (1, 4)
 """
 
+from collections.abc import Hashable
+from dataclasses import replace
+
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Window
 from xdsl_tpu.backend.kernels.tiling import Axis, Piece
-from xdsl_tpu.backend.tensor import LocalTensor, aligned, ceil_div
+from xdsl_tpu.backend.tensor import WORD_BYTES, LocalTensor, aligned, ceil_div
 from xdsl_tpu.dialects.records import record
 
 
@@ -43,6 +46,11 @@ class View:
         start = min(self.count, max(0, ceil_div(-origin, self.step)))
         end = min(self.count, (size - 1 - origin) // self.step + 1)
         return Piece(start, max(0, end - start))
+
+    def alike(self, size: int) -> Hashable:
+        """The same of views whose loads from an axis of `size` are the same but for the place."""
+        first = self.first % WORD_BYTES
+        return replace(self, first=first), *(self.inside(tap, size) for tap in range(self.taps))
 
 
 def view_rows(axis: Axis, piece: Piece, merged: bool) -> View:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.movement.transfers import MOST_COMMANDS, Lanes, transfers
-from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor
+from xdsl_tpu.backend.tensor import WORD_BYTES, GlobalTensor, LocalTensor
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap, gathered
 
 CHANNEL = 1 << 40
@@ -63,13 +63,16 @@ def pieces(
     dtype, group = target.dtype, target.strides[1]
     for lane, channels, box in _by_lanes(boxes, target, chip):
         lanes = Lanes(channels.extent, channels.at, group)
-        way = transfers(lanes, box, dtype.bytes, chip, stores=False)
+        # Boxes that are alike but for whole words of their places are looked up once.
+        near = Box(box.to % WORD_BYTES, box.at % WORD_BYTES, box.digits)
+        way = transfers(lanes, near, dtype.bytes, chip, stores=False)
         if way is None or len(found) + len(way.pairs) > MOST_COMMANDS:
             return None
-        start = target.address + (lane << chip.lane_shift)
+        start = target.address + (lane << chip.lane_shift) + (box.to - near.to) * dtype.bytes
+        first = source.address + (box.at - near.at) * dtype.bytes
         for local, ddr in way.pairs:
             place = replace(local, address=local.address + start, dtype=dtype)
-            found.append((place, replace(ddr, address=ddr.address + source.address, dtype=dtype)))
+            found.append((place, replace(ddr, address=ddr.address + first, dtype=dtype)))
     return found
 
 

@@ -5,6 +5,7 @@ and the cycle model says how long each takes.
 """
 
 import math
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import cast
 
@@ -144,6 +145,13 @@ def measure_taps(
     target = merged_slice(value, merging, places, chip, 0)
     load_merged(emitter, target, image, taps_of(merging, places, chip))
     return Moved(emitter.gdma_cycles, emitter.tiu_cycles)
+
+
+def alike_taps(value: SSAValue, merging: MergesTaps, places: Places, chip: Chip) -> Hashable:
+    """The same of slices for which `measure_taps` gives the same."""
+    full = of_value(value, GroupType.NORMAL, chip.lanes)
+    rows, columns = taps_of(merging, places, chip)
+    return places[0](merging.results[0]), rows.alike(full.h), columns.alike(full.w)
 
 
 def measure_store(

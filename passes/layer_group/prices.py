@@ -21,6 +21,7 @@ from xdsl_tpu.backend.local.gather import gather_cost, reading
 from xdsl_tpu.backend.local.measure import (
     Measured,
     Moved,
+    alike_taps,
     measure,
     measure_load,
     measure_pack,
@@ -170,8 +171,8 @@ class Prices:
             merging = user if any(user.merged_taps()) else None
         own = None
         if merging is not None:
-            out = merging.results[0]
-            own = (self.signature(merging), part.sizes(out), part.starts(out))
+            places = part.sizes, part.starts
+            own = (self.signature(merging), alike_taps(value, merging, places, self.chip))
         if has_coefficients(user, index) and part.slicing is not None:
             own = (self.signature(user),)
         form = (user.name, index) if own is None else own
