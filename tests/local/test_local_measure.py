@@ -1,18 +1,21 @@
 """What `measure` promises holds when the group is emitted."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Hashable
 
 import pytest
 from tests.kernels.harness import Case
-from tests.local.groups import run_grouped
-from tests.local.test_local_cnn import residual
+from tests.local.groups import grouped, run_grouped
+from tests.local.test_local_cnn import conv, residual
 from tests.local.test_local_transformer import attention, mlp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import load_chip
-from xdsl_tpu.backend.local.measure import Measured, measure
+from xdsl_tpu.backend.local.measure import Measured, Moved, alike_taps, measure, measure_taps
 from xdsl_tpu.backend.local.shapes import of_value
+from xdsl_tpu.backend.tensor import DType, GlobalTensor
 from xdsl_tpu.backend.timing import tiu_cycles
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit, TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.names import name_of
@@ -73,3 +76,24 @@ def test_rows_of_several_dimensions_are_refused() -> None:
 
     with pytest.raises(DoesNotFit, match="products of lines"):
         measure(op, sizes, GroupType.SMALL_C, load_chip())
+
+
+def test_loads_of_taps_that_are_alike_take_the_same() -> None:
+    """What sticks out of the image, and whole words, are all that a place changes."""
+    case, chip = Case("f16"), load_chip()
+    case.options["weight-reorder"] = "measure=false"
+    shape, out = (1, 3, 32, 32), (1, 32, 16, 16)
+    y = conv(case, case.input("x", shape), "y", (shape, out), (5, 5), (2, 2), (2, 2, 2, 2))
+    assert y
+    (stem,) = (op for op in grouped(case).walk() if isinstance(op, tpu.Conv2DOp))
+    assert any(stem.merged_taps())
+    (x, *_), (result,) = stem.operands, stem.results
+    image = GlobalTensor(chip.ddr_base, (1, 3, 32, 32), (3072, 1024, 32, 1), DType.F16)
+    kinds: defaultdict[Hashable, list[Moved]] = defaultdict(list)
+    for start in range(13):
+        size = {result: Ncdhw(1, 32, 1, 4, 16), x: Ncdhw(1, 3, 1, 11, 32)}
+        place = {result: Ncdhw(0, 0, 0, start, 0), x: Ncdhw(0, 0, 0, max(0, 2 * start - 2), 0)}
+        places = size.__getitem__, place.__getitem__
+        kinds[alike_taps(x, stem, places, chip)].append(measure_taps(x, stem, image, places, chip))
+    assert all(len(set(kind)) == 1 for kind in kinds.values())
+    assert 13 > len(kinds) > 2
