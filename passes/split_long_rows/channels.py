@@ -23,9 +23,6 @@ from xdsl_tpu.passes.tensors import element_bytes, element_of, shape_of
 WIDEST = 1024
 """Elements of a row of an image that is cut into rows here."""
 
-WORTH_BYTES = 1 << 16
-"""What bringing an image so large to the chip and back takes, thirty small commands cost less."""
-
 PASSES = 9
 """Over an image in f32, by a norm in one command sequence as by moments of rows."""
 
@@ -72,17 +69,22 @@ def pays_off(image: Image, groups: int, element: int, chip: Chip) -> bool:
     """Whether leaving an image on the chip, its channels in their lanes, saves more than what the
     moments of its groups cost.
 
-    `element`: bytes of one. By itself the norm has the channels of a group in one lane, which
-    takes long where groups are few. Two matrices average channels, and two spread what comes of it.
+    `element`: bytes of one. A norm by itself parts the ops around it: the image goes to DDR and
+    comes back before it and behind it, of which its neighbours move the rows of channels. It has
+    the channels of a group in one lane, which takes long where groups are few. Commands on vectors
+    take about as long as those that part groups, but two matrices, in f32, must come that average
+    channels and spread what becomes of it, and be multiplied by both moments.
     """
     n, c, h, w = image
     channels = n * -(-c // chip.lanes)
     rows = -(-n * groups // chip.lanes) * (c // groups)
     vectors = PASSES * (rows - channels) * -(-h * w // chip.eu(4))
     there_and_back = 1 / chip.load_bytes_per_cycle + 1 / chip.store_bytes_per_cycle
-    saved = math.prod(image) * element + vectors / there_and_back
-    matrices = 0 if groups == c else 4 * 4 * groups * c
-    return saved >= max(WORTH_BYTES, matrices)
+    short = max(1.0, chip.ddr_row_bytes / (h * w * element))
+    saved = math.prod(image) * element * there_and_back * (1 + short) + vectors
+    loads = 2 * 4 * groups * c / chip.load_bytes_per_cycle
+    products = 2 * n * (-(-groups // chip.lanes) * c + -(-c // chip.lanes) * groups)
+    return groups == c or saved >= max(loads, products)
 
 
 @dataclass(frozen=True)
