@@ -78,7 +78,7 @@ module @many_channels attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
-// Small ones, too, where all channels are one group, which would be one row of one lane.
+// So are those where all channels are one group, which would be one row of one lane.
 // CHECK-LABEL: module @one_group
 // CHECK-NOT: tpu.GroupNorm
 // CHECK: mode = "ReduceMean"
@@ -88,21 +88,6 @@ module @one_group attributes {module.state = "TPU_LOWERED"} {
     %0 = "top.Input"(%arg0) : (tensor<1x128x4x16xf16>) -> tensor<1x128x4x16xf16> loc("x")
     %1 = "tpu.GroupNorm"(%0, %n, %n, %n, %n) {num_groups = 1 : i64, eps = 1.0e-05 : f64} : (tensor<1x128x4x16xf16>, none, none, none, none) -> tensor<1x128x4x16xf16> loc("y")
     return %1 : tensor<1x128x4x16xf16>
-  }
-}
-
-// -----
-
-// Not where that is as fast.
-// CHECK-LABEL: module @short_group
-// CHECK: "tpu.GroupNorm"
-// CHECK-NOT: tpu.Reduce
-module @short_group attributes {module.state = "TPU_LOWERED"} {
-  func.func @main(%arg0: tensor<1x128x2x8xf16>) -> tensor<1x128x2x8xf16> {
-    %n = "top.None"() : () -> none loc(unknown)
-    %0 = "top.Input"(%arg0) : (tensor<1x128x2x8xf16>) -> tensor<1x128x2x8xf16> loc("x")
-    %1 = "tpu.GroupNorm"(%0, %n, %n, %n, %n) {num_groups = 1 : i64, eps = 1.0e-05 : f64} : (tensor<1x128x2x8xf16>, none, none, none, none) -> tensor<1x128x2x8xf16> loc("y")
-    return %1 : tensor<1x128x2x8xf16>
   }
 }
 
