@@ -73,6 +73,14 @@ class QuantizedEmitter(TiuEmitter):
         more["opd2_addr"] = (zero & 0xFFFF) << 16 | -shift & 0xFF
         self._convert(RQ_DQ.RQ1, out, {"opd0": a}, more)
 
+    def requantize_float(self, out: LocalTensor, a: LocalTensor, factors: LocalTensor) -> None:
+        """out (8 bits) = saturate(round(a * factor + offset)), halves to even; a is i32.
+
+        `factors` is a table of channels f32, (1, c, 1, 2), EU-aligned, of (factor, offset). Result
+        and operand are EU-aligned.
+        """
+        self._convert(RQ_DQ.RQ0, out, {"opd0": a, "opd1": factors}, {})
+
     def dequantize(self, out: LocalTensor, a: LocalTensor, scale: float, zero: int = 0) -> None:
         """out (f32) = (a - zero) * scale; a has 8 bits, both are EU-aligned."""
         described = self.forms["sRQ_DQ"].instructions[RQ_DQ.DQ0].described

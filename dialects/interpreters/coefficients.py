@@ -8,6 +8,7 @@ channel c belongs to lane c mod L, place c div L. A lane holds
 |---|---|---|
 | (multiplier, -shift, zero point) i32 of each place | W apart, the last one 12 | 0 |
 | of chips with two words: the multiplier; -shift (8 bits), zero point above | 8 | 0 |
+| or (factor, offset) f32 of each place, and a word that is not read | as three words | 0 |
 | bias i32 of each place (when there is one) | 4 | behind it |
 | filter of each place | its bytes | at a multiple of W, of depthwise filters at once |
 
@@ -128,6 +129,16 @@ class Coefficients:
         """How they are merged."""
         channels, row = self.filter.shape
         return CoefficientLayout(channels, row, self.bias is not None, depthwise, of_chip)
+
+
+def float_words(requant: Array, bias: Array) -> Array:
+    """Factor and offset f32 of each channel, and a word of zeros, in the place of `requant` (words
+    of multiplier, -shift, zero point) and `bias`: all i32, one row for each channel."""
+    factor = requant[:, 0] * np.exp2(requant[:, 1].astype(np.float64))
+    offset = bias.reshape(-1) * factor + requant[:, 2]
+    words = np.zeros(requant.shape, np.float32)
+    words[:, 0], words[:, 1] = factor, offset
+    return words.view(np.int32)
 
 
 def merge_coefficients(parts: Coefficients, depthwise: bool, of_chip: Lanes) -> Array:

@@ -113,7 +113,9 @@ class Conv2DOp(AsksLanes, MergesTaps, TakesMargins, LocalWindows, WindowConvOp, 
     says which kernel dimensions were merged into the channels (low four bits) and who does
     the matching of the input (high four bits). `filter_row` are the bytes of input channels side
     by side in a reordered filter, 64 unless said. A quantised op scales by `multiplier`, `rshift`;
-    `requant_words` are the words that these take of each channel once merged, 3 unless said.
+    `requant_words` are the words that these take of each channel once merged, 3 unless said. With
+    `requant_floats` two of them are a factor and an offset in f32, the bias among them:
+    round(sum * factor + offset), halves to even.
     """
 
     name = "tpu.Conv2D"
@@ -124,6 +126,7 @@ class Conv2DOp(AsksLanes, MergesTaps, TakesMargins, LocalWindows, WindowConvOp, 
     use_3ic_optimize = default_attr_def(I64_INT, 0)
     filter_row = opt_attr_def(I64_INT)
     requant_words = opt_attr_def(I64_INT)
+    requant_floats = opt_attr_def(BOOL)
     use_winograd = opt_attr_def(I64_INT)
     do_leaky_relu = opt_attr_def(BOOL)
     neg_slope = opt_attr_def(F64)

@@ -32,6 +32,10 @@ LITTLE = 0.0075
 """By what share of its time a network must be done earlier for a form that moves less, but takes
 longer by itself, or for merged columns beside rows: where weights lie matters as much."""
 
+LATE = 0.1
+"""What share of the weights that could be loaded beside the ops of a window comes later, as a rule:
+where they will lie is not free at once."""
+
 BEHIND_INPUT, BEHIND_OP = 8, 2
 """How many ops behind a convolution are in its window. What is stored at the end of a window counts
 in either case, although the ops of the network may not store there; behind images, whose results
@@ -91,8 +95,8 @@ class _Price:
 
         It is done when all has been computed and all weights have been loaded, unless there is too
         little room to load them meanwhile: a form that moves less, but takes longer by itself, must
-        be the better one with and without that. Where the faster window moves no more, that is all
-        the same.
+        be the better one with and without that, also if what it counts on being loaded meanwhile
+        comes in part only (`LATE`). Where the faster window moves no more, that is all the same.
         """
         mine, theirs = self.taken, other.taken
         if not math.isfinite(mine.cycles):
@@ -106,9 +110,10 @@ class _Price:
         inside = set(self.window)
         around = self.costs.computed([op for op in self.ops if op not in inside])
         ends = [max(around + taken.cycles, weights + taken.moved) for taken in (mine, theirs)]
+        late = [one.end + LATE * min(one.taken.ahead, weights) for one in (self, other)]
         if is_faster:
-            return not (ends[1] < (1 - LITTLE) * ends[0] and other.end <= self.end)
-        return ends[0] < (1 - LITTLE) * ends[1] and self.end <= other.end
+            return not (ends[1] < (1 - LITTLE) * ends[0] and late[1] <= late[0])
+        return ends[0] < (1 - LITTLE) * ends[1] and late[0] <= late[1]
 
     def clearly_before(self, other: "_Price") -> bool:
         """Whether the network is done earlier than with another form by more than little."""
@@ -165,7 +170,7 @@ class _Trial:
         lanes = self.chip.weight_lanes
         target = reordered_filter_shape(shape, element_bytes(filter_), lanes.row, 1, mode)
         if self.quantized:
-            has_bias = not is_none(self.operands[2])
+            has_bias = not is_none(self.operands[2]) and not bool(op.requant_floats)
             row = target[2] * target[3]
             target = CoefficientLayout(shape.oc, row, has_bias, False, lanes).shape
             op.operands[2] = top.NoneOp.make(UnknownLoc(), (), result_types=[NoneType()]).output

@@ -24,6 +24,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters.coefficients import (
     CoefficientLayout,
     Coefficients,
+    float_words,
     merge_coefficients,
 )
 from xdsl_tpu.dialects.interpreters.layouts import (
@@ -32,7 +33,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     reorder_conv_filter,
     reordered_filter_shape,
 )
-from xdsl_tpu.dialects.lanes import Lanes
+from xdsl_tpu.dialects.lanes import USUAL_WORDS, Lanes
 from xdsl_tpu.dialects.quant import zero_point
 from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.graph import none_before
@@ -61,7 +62,8 @@ def merge_conv(op: tpu.Conv2DOp, weights: Weights | None, of_chip: Lanes, mode: 
     shape, group = FilterShape(*dims), op.group.value.data
     depthwise = is_depthwise(shape, group)
     row = reordered_filter_shape(shape, _BYTES, of_chip.row, group, mode)
-    layout = CoefficientLayout(shape.oc, row[2] * row[3], has_bias, depthwise, of_chip)
+    apart = has_bias and not bool(op.requant_floats)
+    layout = CoefficientLayout(shape.oc, row[2] * row[3], apart, depthwise, of_chip)
     requant = _requantisation(op, shape.oc, where)
     merged = top.WeightOp.make(
         f"{required_name(op)}_merge",
@@ -73,11 +75,36 @@ def merge_conv(op: tpu.Conv2DOp, weights: Weights | None, of_chip: Lanes, mode: 
         plain = weights[required_name(op.filter)]
         filter_ = reorder_conv_filter(plain, _BYTES, of_chip.row, group, mode)
         bias = weights[required_name(op.bias)].reshape(-1) if has_bias else None
+        if bias is not None and not apart:
+            requant, bias = float_words(requant, bias), None
         parts = Coefficients(requant, bias, filter_.reshape(shape.oc, -1))
         weights[required_name(merged)] = merge_coefficients(parts, depthwise, of_chip)
     note_row(op, of_chip.row)
     note_words(op, of_chip.words)
     _use(op, merged, mode, weights)
+
+
+FARTHEST_OFFSET = 1 << 13
+"""Steps of the result that an offset may have: f32 has 10 bits below a step there, so that what it
+rounds away is nothing beside a step."""
+
+
+def takes_offset(op: tpu.Conv2DOp, of_chip: Lanes, weights: Weights | None) -> bool:
+    """Whether the bias of a convolution whose filter has 8 bits, not a depthwise one, may be added
+    in f32 to what the sums are scaled to. Not where it is so large that f32 would round it, or
+    where a channel has no room for two words of f32, one for each of what it has now."""
+    if is_none(op.bias) or not is_weight(op.bias) or len(shape_of(op.filter)) != 4:
+        return False
+    if of_chip.words != USUAL_WORDS:
+        return False
+    shape = FilterShape(*shape_of(op.filter))
+    if is_depthwise(shape, op.group.value.data):
+        return False
+    if weights is None:
+        return True
+    requant = _requantisation(op, shape.oc, f"tpu.Conv2D '{required_name(op)}'")
+    words = float_words(requant, weights[required_name(op.bias)]).view(np.float32)
+    return bool(np.isfinite(words).all() and np.abs(words[:, 1]).max() <= FARTHEST_OFFSET)
 
 
 def _requantisation(op: tpu.Conv2DOp, channels: int, where: str) -> Array:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import BoolAttr, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.chip import Chip
@@ -22,7 +22,7 @@ from xdsl_tpu.passes.weight_reorder.matmul import reorder_matmul
 from xdsl_tpu.passes.weight_reorder.merge_choice import choose_merges
 from xdsl_tpu.passes.weight_reorder.merge_rule import is_quantized, merge_by_rule, merges
 from xdsl_tpu.passes.weight_reorder.packed import reorder_packed
-from xdsl_tpu.passes.weight_reorder.quantized_conv import merge_conv
+from xdsl_tpu.passes.weight_reorder.quantized_conv import merge_conv, takes_offset
 from xdsl_tpu.passes.weight_reorder.scale import reorder_scale
 from xdsl_tpu.passes.weight_reorder.zeros import count_zeros
 
@@ -44,6 +44,9 @@ class WeightReorderPass(ModulePass):
     the cube better, `use_3ic=false` nothing. `merge_columns=true` merges columns, too, wherever
     they fit: the vendor's choice, which is not measured. Coefficients of 8-bit convolutions are
     merged for the lanes of `chip`, a name or a `.toml` description, by default `module.chip`.
+    Where a chip's convolutions do not scale their sums, the bias is part of the scaling behind
+    them, which is in f32 then (`requant_floats`): nothing writes it to where sums begin.
+    `offsets=false` leaves biases among the sums, as the vendor does.
     What multiplies by weights of which a twentieth or more is zero, says which part (`zeros`).
     """
 
@@ -52,6 +55,7 @@ class WeightReorderPass(ModulePass):
     use_3ic: bool = True
     merge_columns: bool = False
     measure: bool = True
+    offsets: bool = True
     chip: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -64,6 +68,7 @@ class WeightReorderPass(ModulePass):
             if weights is not None and isinstance(inner, tpu.Conv2DOp | tpu.MatMulOp):
                 count_zeros(inner, weights)
             if isinstance(inner, tpu.Conv2DOp):
+                self._choose_offset(inner, weights, chip)
                 lanes = chip.weight_lanes
                 mode = merge_by_rule(inner, lanes, self.merge_columns) if self.use_3ic else 0
                 if mode:
@@ -81,6 +86,12 @@ class WeightReorderPass(ModulePass):
         for conv, mode in mergeable.items():
             _reorder(conv, weights, chip, mode)
         set_module_attributes(op, {"module.state": StringAttr(State.TPU_REORDERED)})
+
+    def _choose_offset(self, conv: tpu.Conv2DOp, weights: Weights | None, chip: Chip) -> None:
+        if not self.offsets or chip.instructions.requantises:
+            return
+        if is_quantized(conv) and takes_offset(conv, chip.weight_lanes, weights):
+            conv.requant_floats = BoolAttr.from_bool(True)
 
 
 def _reorder(conv: tpu.Conv2DOp, weights: Weights | None, chip: Chip, mode: int) -> None:

@@ -30,7 +30,8 @@ from xdsl_tpu.dialects.tpu.op import declared_shape
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a quantised convolution is, apart from its tensors; `fill` is its padding."""
+    """What a quantised convolution is, apart from its tensors; `fill` is its padding. With
+    `floats` its words of requantisation are a factor and an offset."""
 
     layout: CoefficientLayout
     kernel: tuple[int, int]
@@ -38,6 +39,7 @@ class Filter:
     rounding: Rounding
     relu: bool
     fill: int = 0
+    floats: bool = False
 
     @property
     def depthwise(self) -> bool:
@@ -52,7 +54,8 @@ def layout_of(op: tpu.Conv2DOp, chip: Chip) -> CoefficientLayout:
     plain = FilterShape(oc, op.shape_of(op.input)[1] // group, height, width)
     row = reordered_filter_shape(plain, 1, of_chip.row, group, op.use_3ic_optimize.value.data)
     depthwise = is_depthwise(plain, group)
-    return CoefficientLayout(oc, row[2] * row[3], _flag(op.with_bias), depthwise, of_chip)
+    has_bias = _flag(op.with_bias) and not bool(op.requant_floats)
+    return CoefficientLayout(oc, row[2] * row[3], has_bias, depthwise, of_chip)
 
 
 def filter_of(op: tpu.Conv2DOp, dtype: DType, chip: Chip) -> Filter:
@@ -66,7 +69,8 @@ def filter_of(op: tpu.Conv2DOp, dtype: DType, chip: Chip) -> Filter:
         raise NoKernel(f"{where(op)}: a quantised relu with a limit has no kernel")
     height, width = (*ints(op.kernel_shape), 1)[:2]
     layout, rounding = layout_of(op, chip), rounding_of(op.round_mode)
-    return Filter(layout, (height, width), dtype, rounding, _flag(op.do_relu), _padding(op))
+    relu, floats = _flag(op.do_relu), bool(op.requant_floats)
+    return Filter(layout, (height, width), dtype, rounding, relu, _padding(op), floats)
 
 
 def _padding(op: tpu.Conv2DOp) -> int:
@@ -92,11 +96,14 @@ class Coefficients:
     first: int = 0
 
     def requant(self, chip: Chip, channels: Piece) -> LocalTensor:
-        """The table of (multiplier, -shift, zero point) of channels from a lane group on."""
+        """The table of (multiplier, -shift, zero point) of channels from a lane group on, or of
+        (factor, offset) in f32."""
         layout = self.filter.layout
         address = self.address + self._place(chip, channels) * layout.requant_step
         make = compact if layout.requant_step == layout.requant_bytes else aligned
         words = layout.requant_bytes // DType.I32.bytes
+        if self.filter.floats:
+            return make(chip, address, (1, channels.size, 1, 2), DType.F32)
         return make(chip, address, (1, channels.size, 1, words), DType.I32)
 
     def bias(self, chip: Chip, channels: Piece) -> LocalTensor | None:
@@ -152,5 +159,8 @@ def convolve(
             if bias is not None:
                 emitter.copy(total, bias)
             emitter.conv(total, x, weights, window, accumulate=bias is not None)
-        emitter.requantize(out, total, factors, kind.rounding)
+        if kind.floats:
+            emitter.requantize_float(out, total, factors)
+        else:
+            emitter.requantize(out, total, factors, kind.rounding)
     clamp_low(emitter, out, kind.relu)

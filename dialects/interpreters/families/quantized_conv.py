@@ -52,12 +52,7 @@ def convolution(call: Call) -> Array:
     geometry = ConvGeometry(strides, pads, dilations, call.integer("group"))
     # f64 holds every partial sum of 8-bit products exactly.
     total = conv(x.astype(np.float64), filter_.astype(np.float64), parts.bias, geometry)
-    spread = (-1, *(1,) * (total.ndim - 2))
-    factor, shift, zero = (parts.requant[:, i].reshape(spread) for i in range(3))
-    values = scaled(
-        total.astype(np.int64), factor, -shift.astype(np.int64), call.text("round_mode")
-    )
-    values = call.shaped(values + zero)
+    values = call.shaped(_requantised(call, total, parts.requant))
     if call.flag("do_relu"):
         if call.number("relu_limit") >= 0:
             raise ValueError("a quantised relu has no limit but its type's (relu_limit)")
@@ -68,6 +63,23 @@ def convolution(call: Call) -> Array:
     if not is_integer(element):
         raise ValueError(f"quantised operands cannot give elements of {element}")
     return saturate(values, integer_dtype(element))
+
+
+def _requantised(call: Call, total: Array, words: Array) -> Array:
+    """Exact sums (f64) under the scale of the result, as whole numbers."""
+    spread = (-1, *(1,) * (total.ndim - 2))
+    if has_floats(call):
+        factor, offset = (words.view(np.float32)[:, i].reshape(spread) for i in range(2))
+        scaled_sums = total.astype(np.int64).astype(np.float32) * factor
+        return np.rint(scaled_sums + offset).astype(np.int64)
+    factor, shift, zero = (words[:, i].reshape(spread) for i in range(3))
+    sums = total.astype(np.int64)
+    return scaled(sums, factor, -shift.astype(np.int64), call.text("round_mode")) + zero
+
+
+def has_floats(call: Call) -> bool:
+    """Whether merged coefficients have a factor and an offset in f32 (`requant_floats`)."""
+    return call.flag("coeff_merged") and call.has("requant_floats") and call.flag("requant_floats")
 
 
 def _coefficients(call: Call, x: Array) -> tuple[Array, Coefficients]:
@@ -98,7 +110,8 @@ def _merged(call: Call, x: Array) -> tuple[Array, Coefficients]:
     merged, size = call.tensor(1), stored[2] * stored[3]
     words: int | None = call.attribute("requant_words")
     guess = Lanes(merged.shape[1], row, row, USUAL_WORDS if words is None else int(words))
-    layout = CoefficientLayout(plain.oc, size, call.flag("with_bias"), depthwise, guess)
+    has_bias = call.flag("with_bias") and not has_floats(call)
+    layout = CoefficientLayout(plain.oc, size, has_bias, depthwise, guess)
     parts = split_coefficients(merged, layout.fitted(merged.shape))
     rows = parts.filter.reshape(stored)
     return restore_conv_filter(rows, plain, 1, row, group, use_3ic), parts
