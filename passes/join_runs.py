@@ -41,8 +41,13 @@ def join_runs(block: Block) -> None:
     runs = _joined(made)
     if not _send_back(runs) and len(runs) == len(made):
         return
-    end = ops[-1].next_op
-    for op in (op for run in runs for op in run.ops):
+    put_in_order(block, [op for run in runs for op in run.ops])
+
+
+def put_in_order(block: Block, order: Sequence[Operation]) -> None:
+    """Bring the ops of a block that may change places into another order."""
+    end = ordered_ops(block)[-1].next_op
+    for op in order:
         op.detach()
         if end is None:
             block.add_op(op)

@@ -84,11 +84,9 @@ def _is_read_outside(value: SSAValue, ops: Collection[Operation]) -> bool:
 
 
 def copied(module: ModuleOp) -> ModuleOp:
-    """A copy of a module, with its weights."""
-    copy, weights = module.clone(), Weights()
-    for name, array in weights_of(module).items():
-        weights[name] = array
-    attach(copy, weights)
+    """A copy of a module, with its weights; zeros where nobody knows them."""
+    copy = module.clone()
+    attach(copy, _weights(list(module.walk()), known_weights(module)))
     module_info(copy).measured = module_info(module).measured
     return copy
 
