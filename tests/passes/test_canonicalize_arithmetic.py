@@ -6,6 +6,7 @@ from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.passes.tensors import shape_of
 
 CANONICALIZE = "canonicalize"
 
@@ -302,3 +303,30 @@ def test_prelu_of_one_slope_is_leaky() -> None:
     net = Net()
     y = net.op(top.PReluOp, "y", (net.input("x", 4, 8), net.weight("w", values=[0.25])))
     assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == ["LeakyRelu"]
+
+
+@pytest.mark.parametrize("kind", [top.AddOp, top.MulOp, top.SubOp])
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("shape", "rows"),
+    [
+        ((2, 5, 1, 3, 1, 2), (2, 5, 192)),
+        ((1, 1, 1, 3, 1, 2), (2, 5, 192)),
+        ((3, 1, 2), (2, 5, 192)),
+        ((2, 5, 8, 1, 4, 1), (2, 5, 192)),
+    ],
+)
+def test_stretched_rows_are_written_out(
+    kind: type[top.AddOp | top.MulOp | top.SubOp],
+    known: bool,
+    shape: tuple[int, ...],
+    rows: tuple[int, ...],
+) -> None:
+    """Heads (8), sizes of the image (3), points (4) and coordinates (2)."""
+    net = Net()
+    x = net.input("x", 2, 5, 8, 3, 4, 2)
+    other = net.weight("w", *shape) if known else net.input("z", *shape)
+    after = assert_same_numbers(net.module(net.op(kind, "y", (x, other))), CANONICALIZE)
+    (op,) = ops_of(after, kind)
+    assert shape_of(op.results[0]) == rows
+    assert len(list(ops_of(after, top.TileOp))) == (not known)
