@@ -80,13 +80,16 @@ class PoolOp(ShapedOp, PoolAttributes, ABC):
     def resolve(self) -> None:
         """Write the window of a global pool, automatic padding and ceil_mode out.
 
-        A window that ceil_mode lets reach beyond the padding becomes padding after it, unless
-        padding counts in the average, where the two differ; `ceil_mode` then stays.
+        A window that ceil_mode lets reach beyond the padding becomes padding after it. That one
+        never counts in an average: where there is padding that does, `ceil_mode` stays.
         """
         slides = self.windows()
         if self._ceils():
             stretched = tuple(map(_stretched, slides, self.shape_of(self.input)[2:]))
-            keeps = self.count_include_pad.value.data and stretched != slides
+            is_padded = any(one.before or one.after for one in slides)
+            keeps = self.count_include_pad.value.data and is_padded and stretched != slides
+            if not is_padded:
+                self.count_include_pad = BOOL.convert(False)
             slides = slides if keeps else stretched
             self.ceil_mode = self.ceil_mode if keeps else None
         else:

@@ -1,6 +1,7 @@
 """Pools whose windows lie further apart than a command can say."""
 
 from dataclasses import replace
+from math import gcd
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -23,11 +24,14 @@ class FarPool(RewritePattern):
 
         AvgPool {64, strides 64}  1x96x3136     ->   AvgPool {8, strides 8}  1x96x3136
                                                      AvgPool {8, strides 8}  1x96x392
+        AvgPool {100, strides     1x96x150     ->   AvgPool {10, strides 10}  1x96x150
+                 100, pads 0, 50}                   AvgPool {10, strides 10,  1x96x15
+                                                             pads 0, 5}
         MaxPool {3, strides 17}   1x32x64       ->   MaxPool {3, strides 1}  1x32x64
                                                      Slice   {every 17th}    1x32x62
 
     Windows that lie side by side are pooled in parts, and the parts then, which gives the same
-    maximum and the same mean. Others are pooled at a stride that divides theirs, most of them in
+    maximum and the same mean; of padding whole parts. Others are pooled at a stride that divides theirs, most of them in
     vain, and every n-th result is kept. The longest stride that a command can say is asked
     of the instruction set.
     """
@@ -46,7 +50,8 @@ class FarPool(RewritePattern):
             return
         if all(one.stride <= LIMITS.window_stride for one in windows):
             return
-        parts = [_part(one) for one in windows]
+        sizes = shape_of(op.input)[2:]
+        parts = [_part(one, size) for one, size in zip(windows, sizes, strict=True)]
         if all(part > 1 or not _is_far(one) for one, part in zip(windows, parts, strict=True)):
             rewriter.replace(op, _in_parts(op, windows, parts))
         else:
@@ -57,16 +62,20 @@ def _is_far(window: Window) -> bool:
     return window.stride > LIMITS.window_stride
 
 
-def _divisor(number: int) -> int:
-    """The largest that is a stride."""
-    return max(one for one in range(1, LIMITS.window_stride + 1) if number % one == 0)
+def _divisor(*numbers: int) -> int:
+    """The largest of all of them that is a stride."""
+    return max(one for one in range(1, LIMITS.window_stride + 1) if gcd(*numbers) % one == 0)
 
 
-def _part(window: Window) -> int:
+def _part(window: Window, size: int) -> int:
     """The size of the first windows where far ones lie side by side; 0 where they do not, 1 where
     that is no use."""
-    apart = window.kernel != window.stride or window.before or window.after
-    return 0 if apart else _divisor(window.kernel) if _is_far(window) else window.kernel
+    is_padded = window.before or window.after
+    if window.kernel != window.stride or (is_padded and not _is_far(window)):
+        return 0
+    if not _is_far(window):
+        return window.kernel
+    return _divisor(window.kernel, *((size, window.before) if is_padded else ()))
 
 
 def _in_parts(op: _Pool, windows: tuple[Window, ...], parts: list[int]) -> list[Operation]:
@@ -74,7 +83,14 @@ def _in_parts(op: _Pool, windows: tuple[Window, ...], parts: list[int]) -> list[
     pairs = list(zip(windows, parts, strict=True))
     first = tuple(Window(part, stride=part) if _is_far(one) else one for one, part in pairs)
     second = tuple(
-        Window(one.kernel // part, stride=one.kernel // part) if _is_far(one) else Window(1)
+        Window(
+            one.kernel // part,
+            stride=one.kernel // part,
+            before=one.before // part,
+            after=one.after // part,
+        )
+        if _is_far(one)
+        else Window(1)
         for one, part in pairs
     )
     whole = "x".join(str(one.kernel) for one in windows)

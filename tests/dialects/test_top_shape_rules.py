@@ -147,12 +147,17 @@ def test_pool(name: str, kernel: int, stride: int, ceil_mode: bool) -> None:
 
 
 def test_padding_that_counts_keeps_ceil_mode() -> None:
-    window: dict[str, Any] = {"kernel_shape": [2], "strides": [2], "pads": [0, 0]}
-    for size, kept in ((5, True), (4, False)):
+    for size, pads, kept, after in (
+        (4, [1, 0], True, 0),
+        (5, [1, 0], False, 0),
+        (5, [0, 0], False, 1),
+    ):
+        window: dict[str, Any] = {"kernel_shape": [2], "strides": [2], "pads": pads}
         pool = build(top.AvgPoolOp, (1, 1, size), **window, ceil_mode=True, count_include_pad=True)
         pool.resolve()
         assert (pool.ceil_mode is not None) == kept
-        assert ints(pool.pads) == (0, 0)
+        assert bool(pool.count_include_pad.value.data) == any(pads)
+        assert ints(pool.pads) == (pads[0], after)
 
 
 def test_global_pool_gets_its_window() -> None:

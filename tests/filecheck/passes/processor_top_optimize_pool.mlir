@@ -33,3 +33,15 @@ func.func @near(%arg0: tensor<1x96x200xf32>) -> tensor<1x96x14xf32> {
   %y = "top.MaxPool"(%x) {kernel_shape = [3], strides = [15], pads = [1, 0]} : (tensor<1x96x200xf32>) -> tensor<1x96x14xf32> loc("y")
   return %y : tensor<1x96x14xf32>
 }
+
+// -----
+
+// FarPool: padding that is whole parts stays behind them, and never counts.
+// CHECK-LABEL: func.func @last_in_part
+// CHECK: "top.AvgPool"{{.*}}kernel_shape = [10]{{.*}}pads = [0, 0]{{.*}}strides = [10]{{.*}} -> tensor<1x96x15xf32>
+// CHECK-NEXT: "top.AvgPool"{{.*}}kernel_shape = [10]{{.*}}pads = [0, 5]{{.*}}strides = [10]{{.*}} -> tensor<1x96x2xf32>
+func.func @last_in_part(%arg0: tensor<1x96x150xf32>) -> tensor<1x96x2xf32> {
+  %x = "top.Input"(%arg0) : (tensor<1x96x150xf32>) -> tensor<1x96x150xf32> loc("x")
+  %y = "top.AvgPool"(%x) {kernel_shape = [100], strides = [100], pads = [0, 50]} : (tensor<1x96x150xf32>) -> tensor<1x96x2xf32> loc("y")
+  return %y : tensor<1x96x2xf32>
+}
