@@ -1,6 +1,7 @@
 """Ops written out in others: the same numbers as onnxruntime's."""
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -215,10 +216,40 @@ def test_dft_of_real_numbers_to_another_length(agree: Agree) -> None:
     agree(node, {"x": random(3, 5, 1)}, {"n": np.array(8)}, opset=17)
 
 
-def test_col2im(agree: Agree) -> None:
-    node = helper.make_node("Col2Im", ["x", "i", "b"], ["y"], pads=[1, 0, 1, 0], strides=[2, 1])
-    constants = {"i": np.array([5, 4]), "b": np.array([3, 2])}
-    agree(node, {"x": random(2, 18, 9)}, constants, opset=18)
+@pytest.mark.parametrize(
+    ("channels", "image", "block", "options"),
+    [
+        (3, (5, 4), (3, 2), {"pads": [1, 0, 1, 0], "strides": [2, 1]}),
+        (1, (7, 6), (3, 2), {"pads": [1, 0, 1, 0], "strides": [2, 1]}),
+        (1, (1, 47), (1, 12), {"strides": [1, 5]}),
+        (2, (1, 48), (1, 12), {"strides": [1, 4], "pads": [0, 7, 0, 1]}),
+        (1, (6, 9), (2, 3), {"strides": [2, 3]}),
+        (1, (11,), (3,), {"strides": [2], "dilations": [2], "pads": [1, 2]}),
+        (2, (1, 11), (1, 3), {"strides": [1, 2], "dilations": [1, 2], "pads": [0, 1, 0, 2]}),
+        (1, (13, 14), (2, 3), {"strides": [3, 1], "dilations": [2, 3]}),
+        (1, (5, 30), (1, 2), {"strides": [1, 4], "pads": [0, 2, 0, 0]}),
+        (1, (1, 40), (1, 8), {"strides": [1, 16], "pads": [0, 0, 0, 16]}),
+    ],
+)
+def test_col2im(
+    agree: Agree,
+    channels: int,
+    image: tuple[int, ...],
+    block: tuple[int, ...],
+    options: dict[str, Any],
+) -> None:
+    rank = len(image)
+    pads = options.get("pads", [0] * 2 * rank)
+    steps = options.get("strides", [1] * rank), options.get("dilations", [1] * rank)
+    columns = prod(
+        (size + pads[axis] + pads[rank + axis] - (block[axis] - 1) * steps[1][axis] - 1)
+        // steps[0][axis]
+        + 1
+        for axis, size in enumerate(image)
+    )
+    node = helper.make_node("Col2Im", ["x", "i", "b"], ["y"], **options)
+    constants = {"i": np.array(image), "b": np.array(block)}
+    agree(node, {"x": random(2, channels * prod(block), columns)}, constants, opset=18)
 
 
 @pytest.mark.parametrize("axis", [None, 0, -1])

@@ -1,6 +1,7 @@
 """Ops that are written out in others before they are converted: one table, one file per family."""
 
 from xdsl_tpu.frontend.onnx.compose import (
+    columns,
     einsum,
     functions,
     grids,
@@ -15,6 +16,7 @@ from xdsl_tpu.frontend.onnx.compose import (
 from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
 
 COMPOSED: dict[str, Composition] = {
+    **columns.COMPOSED,
     **einsum.COMPOSED,
     **functions.COMPOSED,
     **grids.COMPOSED,

@@ -15,10 +15,6 @@ from xdsl_tpu.dialects.interpreters.numerics.grid_sample import grid_sample as s
 from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
 from xdsl_tpu.frontend.onnx.converters.resize import GRID_MODES, GRID_PADDINGS
 from xdsl_tpu.frontend.onnx.graph import Array, Node
-from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
-
-LARGEST_MATRIX = 1 << 24
-"""Elements; larger ones are no sensible way to compute anything."""
 
 MOST_PIXELS = 64
 """Of an image: reading so many numbers of a matrix takes as long as gathering the neighbours of
@@ -87,27 +83,6 @@ DFT_AXIS_INPUT = 20
 """From this opset on the axis is an input."""
 
 
-def col2im(body: Body) -> None:
-    """Col2Im -> MatMul of the columns of a channel with the image that each element adds to."""
-    node, (batch, rows, columns) = body.node, body.shape(0)
-    image, block = body.numbers(1, "image shape") or [], body.numbers(2, "block shape") or []
-    taps = prod(block)
-    size = taps * columns
-    _check(size * prod(image))
-    unit = np.eye(size, dtype=np.float32).reshape(size, taps, columns)
-    sizes = [np.array(one, np.int64) for one in (image, block)]
-    images = _reference(node, [unit, *sizes], node.attributes)
-    matrix = images.reshape(size, prod(image))
-    x = body.reshape(node.inputs[0], (batch, rows // taps, size))
-    product = body.add("MatMul", x, body.constant(matrix))
-    body.reshape(product, (batch, rows // taps, *image), node.output)
-
-
-def _check(elements: int) -> None:
-    if elements > LARGEST_MATRIX:
-        raise UnsupportedNode(f"its matrix would have {elements} elements")
-
-
 def _reference(node: Node, inputs: Sequence[Array | None], attributes: Mapping[str, Any]) -> Array:
     """What ONNX's reference implementation gives for these inputs; no attributes: the node's."""
     names = ["" if value is None else f"x{index}" for index, value in enumerate(inputs)]
@@ -119,4 +94,4 @@ def _reference(node: Node, inputs: Sequence[Array | None], attributes: Mapping[s
     return np.asarray(cast(list[Any], results)[0], np.float32)
 
 
-COMPOSED: dict[str, Composition] = {"Col2Im": col2im, "DFT": dft, "GridSample": grid_sample}
+COMPOSED: dict[str, Composition] = {"DFT": dft, "GridSample": grid_sample}
