@@ -24,16 +24,15 @@ class FarPool(RewritePattern):
 
         AvgPool {64, strides 64}  1x96x3136     ->   AvgPool {8, strides 8}  1x96x3136
                                                      AvgPool {8, strides 8}  1x96x392
-        AvgPool {100, strides     1x96x150     ->   AvgPool {10, strides 10}  1x96x150
-                 100, pads 0, 50}                   AvgPool {10, strides 10,  1x96x15
-                                                             pads 0, 5}
+        AvgPool {100, strides 100,              ->   AvgPool {10, strides 10}  1x96x150
+                 pads 0, 50}      1x96x150           AvgPool {10, strides 10, pads 0, 5}  1x96x15
         MaxPool {3, strides 17}   1x32x64       ->   MaxPool {3, strides 1}  1x32x64
                                                      Slice   {every 17th}    1x32x62
 
     Windows that lie side by side are pooled in parts, and the parts then, which gives the same
-    maximum and the same mean; of padding whole parts. Others are pooled at a stride that divides theirs, most of them in
-    vain, and every n-th result is kept. The longest stride that a command can say is asked
-    of the instruction set.
+    maximum and the same mean; padding is then of whole parts. Others are pooled at a stride that
+    divides theirs, most of them in vain, and every n-th result is kept. The longest stride that a
+    command can say is asked of the instruction set.
     """
 
     @op_type_rewrite_pattern
