@@ -11,6 +11,7 @@ from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.mapping import ElementWise, Scratch, Types, Work
 from xdsl_tpu.backend.kernels.reduction import Rows, column, dense_statistics
 from xdsl_tpu.backend.kernels.sequences import norm as narrow_form
+from xdsl_tpu.backend.kernels.sequences import norm_bf16
 from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
 from xdsl_tpu.backend.kernels.sequences.row_set import rows_of
 from xdsl_tpu.backend.kernels.softmax import row_shape
@@ -20,6 +21,20 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.precision import Precision, precision_of
 
 F32 = DType.F32
+
+_NARROW = {
+    DType.F16: (
+        narrow_form.layer_norm_f16,
+        narrow_form.rms_norm_f16,
+        narrow_form.norm_scratch,
+    ),
+    DType.BF16: (
+        norm_bf16.layer_norm_bf16,
+        norm_bf16.rms_norm_bf16,
+        norm_bf16.norm_scratch_bf16,
+    ),
+}
+"""Of rows of 16 bits: with a mean taken off, without, and their scratch tensors."""
 
 
 RowNorm: TypeAlias = tpu.LayerNormOp | tpu.RMSNormOp
@@ -62,7 +77,7 @@ def describe(
     """
     form, shape = Form.of(op), row_shape(plan, types, inner)
     if shape is not None and narrow_form.takes(shape, chip) and precision_of(op) is Precision.FAST:
-        return _narrow(shape, form, chip)
+        return _narrow(shape, form, types.out, chip)
     return in_f32(types, plan, form)
 
 
@@ -92,8 +107,9 @@ def in_f32(types: Types, plan: Rows, form: Form, flat: bool = False) -> ElementW
     return ElementWise(compute, (*scratch, narrow(tile)) if widens else scratch)
 
 
-def _narrow(shape: RowShape, form: Form, chip: Chip) -> ElementWise:
-    normed = narrow_form.layer_norm_f16 if form.centred else narrow_form.rms_norm_f16
+def _narrow(shape: RowShape, form: Form, dtype: DType, chip: Chip) -> ElementWise:
+    layer_norm, rms_norm, scratch_of = _NARROW[dtype]
+    normed = layer_norm if form.centred else rms_norm
 
     def compute(e: Emitter, work: Work) -> None:
         x, *given = work.operands
@@ -101,7 +117,7 @@ def _narrow(shape: RowShape, form: Form, chip: Chip) -> ElementWise:
         out, rows = rows_of(work.out, chip), rows_of(x, chip)
         normed(e, out, rows, work.scratch, form.epsilon, steps)
 
-    return ElementWise(compute, narrow_form.norm_scratch(chip, shape))
+    return ElementWise(compute, scratch_of(chip, shape))
 
 
 def _normalise(

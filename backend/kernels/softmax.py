@@ -31,6 +31,8 @@ def describe(op: "tpu.SoftmaxOp", types: Types, plan: Rows, inner: int, chip: Ch
         raise NoKernel(f"{where(op)}: log softmax has no kernel; compose it from softmax and log")
     scale = op.beta.value.data * LOG2_E
     shape = row_shape(plan, types, inner)
+    if types.out is not DType.F16:
+        shape = None
     if shape is not None and scale > 0 and precision_of(op) is Precision.FAST:
         return _narrow(shape, scale, chip)
     stages = plan.stages(F32)
@@ -81,11 +83,13 @@ def _inverse(e: Emitter, total: LocalTensor, spare: list[LocalTensor]) -> LocalT
 
 
 def row_shape(plan: Rows, types: Types, inner: int) -> RowShape | None:
-    """The rows of a tensor as the f16 sequences take them; None when it has others.
+    """The rows of a tensor as the sequences of 16 bits take them; None when it has others.
 
     Those take a tensor of width 1 for rows along its height: rows of one element are not theirs.
     """
-    if inner != 1 or any(dtype is not DType.F16 for dtype in (types.out, *types.operands)):
+    if inner != 1 or types.out not in (DType.F16, DType.BF16):
+        return None
+    if any(dtype is not types.out for dtype in types.operands):
         return None
     along_width = plan.along_width
     return None if along_width and plan.size == 1 else RowShape(plan.size, along_width)

@@ -135,13 +135,13 @@ def _finish(
     factor = room.dense(0, F16)
     e.cast(factor, root)
     value, spare, free = t, other, third
-    steps = [(Arith.MUL, t.beside(factor)), *((kind, _line(e, v, t)) for kind, v in given)]
+    steps = [(Arith.MUL, t.beside(factor)), *((kind, line_beside(e, v, t)) for kind, v in given)]
     for index, (kind, operand) in enumerate(steps):
         target = out if index == len(steps) - 1 else spare
         e.arith(kind, target.grid(chip), value.grid(chip), operand)
         value, spare, free = target, free, spare
 
 
-def _line(e: Emitter, vector: LocalTensor, rows: RowSet) -> LocalTensor:
+def line_beside(e: Emitter, vector: LocalTensor, rows: RowSet) -> LocalTensor:
     """A vector of a row's length in every lane, as an operand beside rows."""
     return aligned(e.chip, vector.address, (1, rows.lanes, 1, rows.length), vector.dtype)

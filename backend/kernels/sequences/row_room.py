@@ -49,7 +49,7 @@ class RowRoom:
         self.tiles = scratch[:tiles]
         self.stages = scratch[tiles:-4]
         self.sums, self._many, self._few, ones = scratch[-4:]
-        self.ones = aligned(chip, ones.address, (1, rows.length, 1, 1), DType.F16)
+        self.ones = aligned(chip, ones.address, (1, rows.length, 1, 1), rows.dtype)
 
     def dense(self, index: int, dtype: DType) -> LocalTensor:
         """A place for a dense statistic; up to four may be in use, each of 32 bits."""
