@@ -5,6 +5,7 @@ precision the module asks for; everything else is computed in f32.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -220,18 +221,22 @@ def describe(op: Operation, types: Types) -> ElementWise:
     """
     assert isinstance(op, tpu.ActiveOp)
     mode = op.mode.data.value
+    given = () if op.coeffs is None else floats(op.coeffs)
+    named = dict(zip(COEFFICIENTS.get(mode, ()), given, strict=False))
     if types.out is types.operands[0] and (short := _SHORT.get(types.out)) is not None:
         sequence = short[precision_of(op)].get(mode)
         if sequence is not None:
-            return _described(sequence)
+            return _described(_with(sequence, named))
     recipe = RECIPES.get(mode)
     if recipe is None:
         raise NoKernel(f"{where(op)}: mode {mode} has no kernel; known: {', '.join(RECIPES)}")
-    given = () if op.coeffs is None else floats(op.coeffs)
-    named = dict(zip(COEFFICIENTS.get(mode, ()), given, strict=False))
-    if named:
-        recipe = replace(recipe, compute=partial(recipe.compute, **named))
-    return _described(recipe, types.out is not F32 or types.operands[0] is not F32)
+    is_cast = types.out is not F32 or types.operands[0] is not F32
+    return _described(_with(recipe, named), is_cast)
+
+
+def _with(unary: Unary, named: Mapping[str, float]) -> Unary:
+    """The function for these coefficients."""
+    return replace(unary, compute=partial(unary.compute, **named)) if named else unary
 
 
 def _described(unary: Unary, casts: bool = False) -> ElementWise:

@@ -12,7 +12,7 @@ from xdsl_tpu.passes.tensors import number_type, shape_of
 
 NARROW_MODES: dict[Precision, frozenset[str]] = {
     Precision.FAST: frozenset(
-        ("EXP", "GELU", "HSWISH", "QGELU", "SIGMOID", "SILU", "TANH", "TGELU")
+        ("ELU", "EXP", "GELU", "HSWISH", "MISH", "QGELU", "SIGMOID", "SILU", "TANH", "TGELU")
     ),
     Precision.CLOSE: frozenset(("GELU", "SILU")),
     Precision.FULL: frozenset(),

@@ -29,6 +29,7 @@ TEXTS = {
         "m=Mul(half,x) y=Mul(m,a)", "top.GELU"),
     "sigmoid gelu": ("s=Mul(x,quick) g=Sigmoid(s) y=Mul(x,g)", "top.GELU"),
     "silu": ("g=Sigmoid(x) y=Mul(g,x)", "top.SiLU"),
+    "mish": ("s=Softplus(x) t=Tanh(s) y=Mul(x,t)", "top.Mish"),
     "hard swish, clip": ("a=Add(x,three) c=Clip(a,zero,six) m=Mul(x,c) y=Div(m,six)",
                          "top.HardSwish"),
     "hard swish, gate scaled": ("a=Add(x,three) c=Clip(a,zero,six) g=Div(c,six) y=Mul(g,x)",
@@ -116,6 +117,8 @@ def test_recognised(agree: Agree, idiom: str) -> None:
         ("d=Div(x,sqrt2) e=Erf(d) a=Add(e,one) m=Mul(x,a) n=Mul(m,half) y=Add(n,e)", "top.GELU"),
         ("t=Mul(x,two) g=Sigmoid(t) y=Mul(x,g)", "top.SiLU"),
         ("g=Sigmoid(x) m=Mul(x,g) y=Add(m,g)", "top.SiLU"),
+        ("d=Mul(x,two) s=Softplus(d) t=Tanh(s) y=Mul(x,t)", "top.Mish"),
+        ("s=Softplus(x) t=Tanh(s) m=Mul(x,t) y=Add(m,s)", "top.Mish"),
         ("a=Add(x,two) c=Clip(a,zero,six) m=Mul(x,c) y=Div(m,six)", "top.HardSwish"),
         ("e=Exp(x) s=ReduceSum(e,last) d=Div(e,s) y=Add(d,e)", "top.Softmax"),
         ("m=ReduceMean(x) d=Sub(x,m) p=Pow(d,three) v=ReduceMean(p) b=Abs(v) a=Add(b,eps) "

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from tests.kernels.sequence_bench import measure
 
-from xdsl_tpu.backend.kernels.sequences import exp, gelu, logistic, plain
+from xdsl_tpu.backend.kernels.sequences import exp, gelu, linear_units, logistic, plain
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.backend.tensor import DType
 
@@ -44,6 +44,16 @@ def _quick_gelu(x: Array) -> Array:
     return x * _sigmoid(1.702 * x)
 
 
+def _elu(x: Array) -> Array:
+    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
+
+
+def _mish(x: Array) -> Array:
+    power = np.exp(np.minimum(x, 30))
+    w = power * (power + 2)
+    return x * w / (w + 2)
+
+
 def _hard_swish(x: Array) -> Array:
     return x * np.clip(x + 3, 0, 6) / 6
 
@@ -70,6 +80,8 @@ BOUNDS = {
     "silu": Bound(logistic.SILU_F16, _silu, 12, 2.7e-3, 14, 9e-4),
     "silu close": Bound(logistic.SILU_F16_CLOSE, _silu, 12, 2.7e-3, 27, 2.3e-4, 2.7),
     "hard swish": Bound(plain.HARD_SWISH_F16, _hard_swish, 12, 1.9e-3, 5, 5e-4, 8.1),
+    "elu": Bound(linear_units.ELU_F16, _elu, 12, 1.1e-3, 12, 1.1e-3, 3.4),
+    "mish": Bound(linear_units.MISH_F16, _mish, 12, 2e-3, 24, 9e-4),
     "sigmoid": Bound(logistic.SIGMOID_F16, _sigmoid, 60, 1.2e-3, 13, 3.1e-4),
     "tanh": Bound(logistic.TANH_F16, np.tanh, 60, 1.3e-3, 23, 6e-4, 2.7),
 }
@@ -114,7 +126,14 @@ def test_small_arguments_of_tanh_keep_their_digits() -> None:
     assert relative.max() < 2e-3
 
 
-@pytest.mark.parametrize("name", ["gelu", "gelu close", "silu", "sigmoid", "tanh", "quick gelu"])
+def test_small_arguments_of_elu_keep_their_digits() -> None:
+    x = f16_numbers(1)
+    x = np.resize(x[x < 0], x.size)
+    relative = np.abs(measure(linear_units.ELU_F16, x).values / _elu(x.astype(np.float64)) - 1)
+    assert relative.max() < 2.4e-3
+
+
+@pytest.mark.parametrize("name", [name for name in BOUNDS if "hard" not in name])
 def test_the_ends_of_the_number_range(name: str) -> None:
     bound = BOUNDS[name]
     ends = np.array([-np.inf, -65504, -0.0, 0.0, 6e-8, 65504, np.inf, np.nan], np.float16)

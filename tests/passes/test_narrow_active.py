@@ -12,7 +12,9 @@ from xdsl_tpu.passes.processor_tpu_optimize.narrow_active import NARROW_MODES
 from xdsl_tpu.passes.tensors import element_of
 
 FUNCTIONS = {
+    "ELU": top.EluOp,
     "GELU": top.GELUOp,
+    "MISH": top.MishOp,
     "SIGMOID": top.SigmoidOp,
     "SILU": top.SiLUOp,
     "TANH": top.TanhOp,
@@ -24,7 +26,8 @@ def narrowed(function: str, mode: str = "F16", options: str = "") -> ModuleOp:
     net = Net()
     x = net.input("x", 6, 64)
     product = net.op(top.MatMulOp, "mm", (x, net.weight("w", 64, 64), net.none))
-    y = net.op(FUNCTIONS[function], "y", (product,))
+    options_of = {"alpha": 0.75} if function == "ELU" else {}
+    y = net.op(FUNCTIONS[function], "y", (product,), **options_of)
     end = net.op(top.AddOp, "end", (y, product))
     return assert_same_numbers(
         net.module(end),

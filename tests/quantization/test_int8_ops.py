@@ -91,10 +91,10 @@ def test_what_int8_lowering_makes_has_semantics(tmp_path: Path) -> None:
         assert made <= SUPPORTED_OPS
 
 
-IN_INT8 = "Conv MatMul Add Sub Mul MulConst AddConst AvgPool MaxPool Relu Sqrt Mish Abs"
+IN_INT8 = "Conv MatMul Add Sub Mul MulConst AddConst AvgPool MaxPool Relu Sqrt Abs"
 IN_INT8_TOO = "Permute Slice Depth2Space Max Min Upsample Sigmoid Split LeakyRelu Deconv"
 IN_FLOAT = "LayerNorm Softmax Reduce Gather Interp PRelu Clip Div InstanceNorm"
-FASTER_IN_FLOAT = "GELU SiLU Tanh HardSwish Exp"
+FASTER_IN_FLOAT = "Mish GELU SiLU Tanh HardSwish Exp"
 
 
 @pytest.mark.parametrize("name", f"{IN_INT8} {IN_INT8_TOO} {IN_FLOAT} {FASTER_IN_FLOAT}".split())

@@ -1,6 +1,6 @@
 """Which sequence computes which mode of `tpu.Active` on f16, and which on bf16."""
 
-from xdsl_tpu.backend.kernels.sequences import brief, exp, gelu, logistic, plain
+from xdsl_tpu.backend.kernels.sequences import brief, exp, gelu, linear_units, logistic, plain
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.dialects.precision import Precision
 
@@ -12,9 +12,11 @@ EXACT: dict[str, Unary] = {
 
 FAST: dict[str, Unary] = {
     **EXACT,
+    "ELU": linear_units.ELU_F16,
     "EXP": exp.EXP_F16,
     "GELU": gelu.GELU_F16,
     "HSWISH": plain.HARD_SWISH_F16,
+    "MISH": linear_units.MISH_F16,
     "QGELU": gelu.QUICK_GELU_F16,
     "SIGMOID": logistic.SIGMOID_F16,
     "SILU": logistic.SILU_F16,

@@ -6,6 +6,7 @@ from xdsl_tpu.frontend.onnx.fusions.gelu import FuseErfGelu, FuseSigmoidGelu, Fu
 from xdsl_tpu.frontend.onnx.fusions.group_norm import FuseGroupNorm
 from xdsl_tpu.frontend.onnx.fusions.hard import FuseHardSigmoid, FuseHardSwish
 from xdsl_tpu.frontend.onnx.fusions.layer_norm import FuseLayerNorm
+from xdsl_tpu.frontend.onnx.fusions.mish import FuseMish
 from xdsl_tpu.frontend.onnx.fusions.silu import FuseSiLU
 from xdsl_tpu.frontend.onnx.fusions.softmax import FuseSoftmax
 
@@ -19,6 +20,7 @@ FUSIONS: tuple[Fusion, ...] = (
     FuseTanhGelu(),
     FuseSigmoidGelu(),
     FuseSiLU(),
+    FuseMish(),
     FuseHardSwish(),
     FuseHardSigmoid(),
 )

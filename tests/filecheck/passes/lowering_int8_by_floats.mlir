@@ -12,7 +12,7 @@ module @functions attributes {module.state = "TOP_CALIBRATED"} {
   func.func @main(%arg0: tensor<2x8xf32>) -> tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>> {
     %1 = "top.Input"(%arg0) : (tensor<2x8xf32>) -> tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>> loc("x")
     %2 = "top.GELU"(%1) {approx_mode = "normal"} : (tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>> loc("gelu")
-    %3 = "top.Mish"(%2) : (tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>> loc("mish")
+    %3 = "top.Sinh"(%2) : (tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>>) -> tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>> loc("sinh")
     return %3 : tensor<2x8x!quant.calibrated<f32<-4.0:4.0>>>
   }
 }
