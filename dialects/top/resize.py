@@ -111,9 +111,9 @@ class SampledSumOp(ShapedOp):
     """The sum of weighted samples of images whose pixels are rows of a table: queries N, Q, C.
 
     Pixel y, x of image n, `height` times `width`, is row `first` + n `image_step` + (y `width` + x)
-    `pixel_step` of `table` R, C. `grid` N, Q, P, 2 holds P positions of each query and `weights`
-    N, Q, P how much of each counts; the other attributes are those of `GridSampler`. It is the step
-    of deformable attention for one image (Deformable DETR, arXiv 2010.04159, eq. 2).
+    `pixel_step` of `table` R, C. `grid` 2, P, N, Q holds P positions x, y of each query and
+    `weights` P, N, Q how much of each counts; the other attributes are those of `GridSampler`. It
+    is the step of deformable attention for one image (Deformable DETR, arXiv 2010.04159, eq. 2).
     """
 
     name = "top.SampledSum"
@@ -136,17 +136,17 @@ class SampledSumOp(ShapedOp):
     def result_shapes(self) -> tuple[Shape, ...]:
         table, grid = self.shape_of(self.table, 2), self.shape_of(self.grid, 4)
         weights = self.shape_of(self.weights, 3)
-        if grid[-1] != 2:
+        if grid[0] != 2:
             raise ShapeError(f"grid {dims(grid)} must have two coordinates a position")
-        if weights != grid[:-1]:
+        if weights != grid[1:]:
             raise ShapeError(f"weights {dims(weights)} do not fit grid {dims(grid)}")
         sizes = (self.height, self.width)
         starts = (self.first, self.image_step, self.pixel_step)
         if min(one.value.data for one in sizes) < 1 or min(one.value.data for one in starts) < 0:
             raise ShapeError("height and width must be positive, first and steps not negative")
-        if (last := self.last_row(grid[0])) >= table[0]:
+        if (last := self.last_row(grid[2])) >= table[0]:
             raise ShapeError(f"row {last} is read of table {dims(table)}")
-        return ((*grid[:2], table[1]),)
+        return ((*grid[2:], table[1]),)
 
     def last_row(self, images: int) -> int:
         """The highest row of the table that holds a pixel."""

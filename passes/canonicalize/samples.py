@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import cast
 
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -32,15 +33,18 @@ _VIEWS = (top.ReshapeOp, top.SqueezeOp, top.UnsqueezeOp)
 class SamplesToSums(RewritePattern):
     """Sum(Concat(samples of images) * weights) over positions -> SampledSum + SampledSum + ..
 
-        GridSampler  8x32x40x40 at 8x300x4x2 -> 8x32x300x4    Slice       of the weights 8x300x4
-        GridSampler  8x32x20x20 at 8x300x4x2 -> 8x32x300x4    Permute     to pixels      8x1600x32
-        Concat       8x32x300x8                          ->   SampledSum  12800x32       8x300x32
-        Mul          by 8x1x300x8                             .. the same of the second image
-        Reduce       {ReduceSum, axes = [3]} 8x32x300         Add                        8x300x32
-                                                              Permute     [0, 2, 1]      8x32x300
+        GridSampler  8x32x40x40 at 8x300x4x2 -> 8x32x300x4    Permute     of the weights 8x8x300
+        GridSampler  8x32x20x20 at 8x300x4x2 -> 8x32x300x4    Slice       of these       4x8x300
+        Concat       8x32x300x8                          ->   Permute     of the grid  2x4x8x300
+        Mul          by 8x1x300x8                             Permute     to pixels    8x1600x32
+        Reduce       {ReduceSum, axes = [3]} 8x32x300         SampledSum  12800x32      8x300x32
+                                                              .. the same of the second image
+                                                              Add                       8x300x32
+                                                              Permute     [0, 2, 1]     8x32x300
 
     Samples are read a pixel with all its channels at a time, and no samples of several images are
-    put together (Deformable DETR, arXiv 2010.04159, eq. 3).
+    put together (Deformable DETR, arXiv 2010.04159, eq. 3). The weights of all images are brought
+    to the order of samples in one go, whose parts lie one after the other.
     """
 
     @op_type_rewrite_pattern
@@ -49,10 +53,11 @@ class SamplesToSums(RewritePattern):
         if found is None:
             return
         none = none_for(op, rewriter)
-        batch, channels, queries, _ = shape_of(op.input)
-        rows = (batch, queries, shape_of(op.input)[3])
-        weights = reshape(derived_name(op, "_r_weights"), found.weights, rows)
-        made: list[Operation] = [weights]
+        batch, _, queries, points = shape_of(op.input)
+        name = derived_name(op, "_r_weights")
+        rows = reshape(name, found.weights, (batch, queries, points))
+        weights = _turned(derived_name(op, "_r_turned_weights"), rows.output, (2, 0, 1))
+        made: list[Operation] = [rows, weights]
         total: SSAValue | None = None
         start = 0
         for sampler in found.samplers:
@@ -65,10 +70,9 @@ class SamplesToSums(RewritePattern):
             total = made[-1].results[0]
             start = end
         assert total is not None
-        turned = tensor_like(op.output, (batch, channels, queries))
         keeps = bool(op.keepdims.value.data)
         name = derived_name(op, "_r_turned") if keeps else op.location
-        made.append(top.PermuteOp.make(name, (total,), result_types=[turned], order=(0, 2, 1)))
+        made.append(_turned(name, total, (0, 2, 1)))
         if keeps:
             made.append(reshape(op.location, made[-1].results[0], shape_of(op.output)))
         rewriter.replace(op, made)
@@ -139,23 +143,20 @@ def _behind_views(value: SSAValue) -> SSAValue:
 def _summed(
     sampler: top.GridSamplerOp, weights: SSAValue, bounds: tuple[int, int], none: SSAValue
 ) -> list[Operation]:
-    """The samples of one image with their part of the weights, summed: N, queries, C."""
+    """The samples of one image with their part of the weights P, N, queries, summed:
+    N, queries, C."""
     batch, channels, height, width = shape_of(sampler.input)
     size, queries = height * width, shape_of(sampler.grid)[1]
-    share = slice_along(derived_name(sampler, "_r_share"), weights, 2, bounds, none)
+    grid = _turned(derived_name(sampler, "_r_grid"), sampler.grid, (3, 2, 0, 1))
+    share = slice_along(derived_name(sampler, "_r_share"), weights, 0, bounds, none)
     shape = (batch, channels, size)
     image = reshape(derived_name(sampler, "_r_image"), sampler.input, shape)
-    pixels = top.PermuteOp.make(
-        derived_name(sampler, "_r_pixels"),
-        (image.output,),
-        result_types=[tensor_like(image.output, (batch, size, channels))],
-        order=(0, 2, 1),
-    )
+    pixels = _turned(derived_name(sampler, "_r_pixels"), image.output, (0, 2, 1))
     name = derived_name(sampler, "_r_table")
     table = reshape(name, pixels.output, (batch * size, channels))
     total = top.SampledSumOp.make(
         derived_name(sampler, "_r_sum"),
-        (table.output, sampler.grid, share.output),
+        (table.output, grid.output, share.output),
         result_types=[tensor_like(sampler.output, (batch, queries, channels))],
         height=height,
         width=width,
@@ -164,7 +165,13 @@ def _summed(
         padding_mode=sampler.padding_mode,
         align_corners=sampler.align_corners,
     )
-    return [share, image, pixels, table, total]
+    return [grid, share, image, pixels, table, total]
+
+
+def _turned(name: str | LocationAttr, value: SSAValue, order: Sequence[int]) -> top.PermuteOp:
+    shape = shape_of(value)
+    kind = tensor_like(value, tuple(shape[axis] for axis in order))
+    return top.PermuteOp.make(name, (value,), result_types=[kind], order=tuple(order))
 
 
 class RowsOfSource(RewritePattern):
@@ -230,7 +237,7 @@ def _pixels(op: top.SampledSumOp) -> IndexMap:
 
 def _in_rows(op: top.SampledSumOp, at: int, steps: Sequence[int]) -> IndexMap:
     """Images, pixels and channels in order, found at constant distances from each other."""
-    sizes = (shape_of(op.grid)[0], op.height.value.data * op.width.value.data)
+    sizes = (shape_of(op.grid)[2], op.height.value.data * op.width.value.data)
     shape = (*sizes, shape_of(op.table)[1])
     digits = map(Digit, shape, row_major(shape), steps)
     return IndexMap((Box(0, at, tuple(digits)).simplified(),))
@@ -278,7 +285,7 @@ def _moved(op: Operation | Block) -> IndexMap | None:
 def _rows(pixels: IndexMap, op: top.SampledSumOp) -> _Rows | None:
     """How pixels lie in a table of rows as wide as a pixel, if they do."""
     box, channels = pixels.boxes[0], shape_of(op.table)[1]
-    images, size = shape_of(op.grid)[0], op.height.value.data * op.width.value.data
+    images, size = shape_of(op.grid)[2], op.height.value.data * op.width.value.data
     image_step = _place(box, size * channels) - box.at if images > 1 else 0
     pixel_step = _place(box, channels) - box.at if size > 1 else 0
     starts = (box.at, image_step, pixel_step)

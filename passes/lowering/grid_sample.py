@@ -64,19 +64,12 @@ def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     lies in the same lane; queries lie over as many lanes as divide them.
     """
     assert isinstance(op, top.SampledSumOp)
-    do, (batch, queries, points) = Steps(op, ctx), shape_of(op.weights)
+    do, (points, batch, queries) = Steps(op, ctx), shape_of(op.weights)
     channels, count = shape_of(op.table)[1], batch * queries
     lanes = max(lane for lane in range(1, ctx.lanes.count + 1) if count % lane == 0)
     seen = (points, lanes, count // lanes)
     axes = _axes(do, op, (op.height.value.data, op.width.value.data))
-    grid = do.step(
-        "turned_grid",
-        tpu.PermuteOp,
-        [ctx.as_type(op.grid, F32)],
-        (2, points, batch, queries),
-        order=[3, 2, 0, 1],
-    )
-    grid = do.reshaped("grid", grid, (2 * points, *seen[1:]), F32)
+    grid = do.reshaped("grid", ctx.as_type(op.grid, F32), (2 * points, *seen[1:]), F32)
     columns = [
         _part(do, f"{axis.label}_positions", grid, 0, ((1 - number) * points, points))
         for number, axis in enumerate(axes)
@@ -85,14 +78,7 @@ def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     starts = op.first.value.data + images * op.image_step.value.data
     table = ctx.as_type(op.table, ctx.element)
     reads = _reads(do, _Pixels(table, starts, op.pixel_step.value.data), axes, columns)
-    given = do.step(
-        "turned_weights",
-        tpu.PermuteOp,
-        [ctx.as_type(op.weights, F32)],
-        (points, batch, queries),
-        order=[2, 0, 1],
-    )
-    given = do.reshaped("weights", given, seen, F32)
+    given = do.reshaped("weights", ctx.as_type(op.weights, F32), seen, F32)
     size = (*seen, channels)
     total: SSAValue | None = None
     for number, (weight, read) in enumerate(reads):

@@ -290,7 +290,7 @@ CASES: list[tuple[type[NamedOp], tuple[Shape | None, ...], dict[str, Any], Shape
      {"mode": "nearest", "coord_mode": "asymmetric", "scale_w": 2.0}, (1, 2, 14)),
     (top.GridSamplerOp, ((1, 2, 3, 4), (1, 5, 6, 2)),
      {"mode": 0, "padding_mode": 0, "align_corners": False}, (1, 2, 5, 6)),
-    (top.SampledSumOp, ((24, 2), (2, 5, 6, 2), (2, 5, 6)),
+    (top.SampledSumOp, ((24, 2), (2, 6, 2, 5), (6, 2, 5)),
      {"height": 3, "width": 4, "image_step": 1, "pixel_step": 2, "mode": 0, "padding_mode": 0,
       "align_corners": False}, (2, 5, 2)),
     (top.BatchNormOp, ((1, 4, 2), (4,), (4,), (1, 4, 1), NONE), {}, (1, 4, 2)),

@@ -304,7 +304,7 @@ MOVEMENTS = [
     *(
         Sample(
             top.SampledSumOp,
-            [X(normal(41, 3)), X(1.3 * inside(images, 4, 3, 2)), X(normal(images, 4, 3))],
+            [X(normal(41, 3)), X(1.3 * inside(2, 3, images, 4)), X(normal(3, images, 4))],
             {
                 "height": size[0],
                 "width": size[1],

@@ -54,8 +54,8 @@ def sample(call: Call) -> Array:
 
 
 def sampled_sum(call: Call) -> Array:
-    """Samples of images in rows of pixels times weights N, Q, P, summed over P: N, Q, C."""
-    table, grid = call.tensor(), call.tensor(1)
+    """Samples of images in rows of pixels times weights P, N, Q, summed over P: N, Q, C."""
+    table, grid = call.tensor(), call.tensor(1).transpose(2, 3, 1, 0)
     size = (call.integer("height"), call.integer("width"))
     images = np.arange(len(grid))[:, None, None] * call.integer("image_step")
     pixels = np.arange(size[0] * size[1]).reshape(size) * call.integer("pixel_step")
@@ -67,7 +67,8 @@ def sampled_sum(call: Call) -> Array:
         padding_mode=call.integer("padding_mode"),
         align_corners=call.flag("align_corners"),
     )
-    return np.moveaxis((samples * call.tensor(2)[:, None]).sum(-1), 1, -1)
+    weights = np.moveaxis(call.tensor(2), 0, -1)
+    return np.moveaxis((samples * weights[:, None]).sum(-1), 1, -1)
 
 
 def resample(call: Call) -> Array:

@@ -12,12 +12,15 @@ func.func @rows(%a: tensor<2x8x6x6xf32>, %b: tensor<2x8x4x4xf32>, %g: tensor<2x5
 
 // CHECK-LABEL: func.func @rows
 // CHECK: "top.Reshape"{{.*}} -> tensor<2x5x7xf32>
-// CHECK-NEXT: "top.Slice"{{.*}} -> tensor<2x5x4xf32>
+// CHECK-NEXT: "top.Permute"{{.*}}order = [2, 0, 1]{{.*}} -> tensor<7x2x5xf32>
+// CHECK-NEXT: "top.Permute"{{.*}}order = [3, 2, 0, 1]{{.*}} -> tensor<2x4x2x5xf32>
+// CHECK-NEXT: "top.Slice"{{.*}} -> tensor<4x2x5xf32>
 // CHECK-NEXT: "top.Reshape"{{.*}} -> tensor<2x8x36xf32>
 // CHECK-NEXT: "top.Permute"{{.*}}order = [0, 2, 1]{{.*}} -> tensor<2x36x8xf32>
 // CHECK-NEXT: "top.Reshape"{{.*}} -> tensor<72x8xf32>
 // CHECK-NEXT: "top.SampledSum"{{.*}}height = 6{{.*}}image_step = 36{{.*}} -> tensor<2x5x8xf32>
-// CHECK-NEXT: "top.Slice"{{.*}} -> tensor<2x5x3xf32>
+// CHECK-NEXT: "top.Permute"{{.*}}order = [3, 2, 0, 1]{{.*}} -> tensor<2x3x2x5xf32>
+// CHECK-NEXT: "top.Slice"{{.*}} -> tensor<3x2x5xf32>
 // CHECK: "top.SampledSum"{{.*}}height = 4{{.*}}image_step = 16{{.*}} -> tensor<2x5x8xf32>
 // CHECK-NEXT: "top.Add"
 // CHECK-NEXT: "top.Permute"{{.*}}order = [0, 2, 1]{{.*}} -> tensor<2x8x5xf32>
@@ -53,14 +56,14 @@ func.func @queries(%a: tensor<2x8x6x6xf32>, %g: tensor<2x5x4x2xf32>, %w: tensor<
 // -----
 
 // Pixels that are tokens: heads lie beside each other in a row of the table that is there.
-func.func @tokens(%v: tensor<1x40x16xf32>, %g: tensor<2x5x4x2xf32>, %w: tensor<2x5x4xf32>) -> tensor<2x5x8xf32> {
+func.func @tokens(%v: tensor<1x40x16xf32>, %g: tensor<2x4x2x5xf32>, %w: tensor<4x2x5xf32>) -> tensor<2x5x8xf32> {
   %none = "top.None"() : () -> none
   %s = "top.Slice"(%v, %none, %none, %none) {offset = [0, 4, 0], ends = [1, 40, 16], steps = [1, 1, 1]} : (tensor<1x40x16xf32>, none, none, none) -> tensor<1x36x16xf32> loc("s")
   %p = "top.Permute"(%s) {order = [0, 2, 1]} : (tensor<1x36x16xf32>) -> tensor<1x16x36xf32> loc("p")
   %i = "top.Reshape"(%p) : (tensor<1x16x36xf32>) -> tensor<2x8x36xf32> loc("i")
   %q = "top.Permute"(%i) {order = [0, 2, 1]} : (tensor<2x8x36xf32>) -> tensor<2x36x8xf32> loc("q")
   %t = "top.Reshape"(%q) : (tensor<2x36x8xf32>) -> tensor<72x8xf32> loc("t")
-  %y = "top.SampledSum"(%t, %g, %w) {align_corners = false, height = 6, width = 6, image_step = 36, mode = 0, padding_mode = 0} : (tensor<72x8xf32>, tensor<2x5x4x2xf32>, tensor<2x5x4xf32>) -> tensor<2x5x8xf32> loc("y")
+  %y = "top.SampledSum"(%t, %g, %w) {align_corners = false, height = 6, width = 6, image_step = 36, mode = 0, padding_mode = 0} : (tensor<72x8xf32>, tensor<2x4x2x5xf32>, tensor<4x2x5xf32>) -> tensor<2x5x8xf32> loc("y")
   return %y : tensor<2x5x8xf32>
 }
 
@@ -72,10 +75,10 @@ func.func @tokens(%v: tensor<1x40x16xf32>, %g: tensor<2x5x4x2xf32>, %w: tensor<2
 // -----
 
 // Channels that are not neighbours are no rows: the boundary is one number between them.
-func.func @apart(%v: tensor<1x36x2x8xf32>, %g: tensor<2x5x4x2xf32>, %w: tensor<2x5x4xf32>) -> tensor<2x5x8xf32> {
+func.func @apart(%v: tensor<1x36x2x8xf32>, %g: tensor<2x4x2x5xf32>, %w: tensor<4x2x5xf32>) -> tensor<2x5x8xf32> {
   %p = "top.Permute"(%v) {order = [0, 1, 3, 2]} : (tensor<1x36x2x8xf32>) -> tensor<1x36x8x2xf32> loc("p")
   %t = "top.Reshape"(%p) : (tensor<1x36x8x2xf32>) -> tensor<72x8xf32> loc("t")
-  %y = "top.SampledSum"(%t, %g, %w) {align_corners = false, height = 6, width = 6, image_step = 36, mode = 0, padding_mode = 0} : (tensor<72x8xf32>, tensor<2x5x4x2xf32>, tensor<2x5x4xf32>) -> tensor<2x5x8xf32> loc("y")
+  %y = "top.SampledSum"(%t, %g, %w) {align_corners = false, height = 6, width = 6, image_step = 36, mode = 0, padding_mode = 0} : (tensor<72x8xf32>, tensor<2x4x2x5xf32>, tensor<4x2x5xf32>) -> tensor<2x5x8xf32> loc("y")
   return %y : tensor<2x5x8xf32>
 }
 
