@@ -34,6 +34,7 @@ PASSES: dict[str, PassLoader] = {
     "append-in-place": _lazy("append_in_place", "AppendInPlacePass"),
     "auto-nhwc": _lazy("layout.auto_nhwc", "AutoNhwcPass"),
     "canonicalize": _lazy("canonicalize", "CanonicalizePass"),
+    "cast-late": _lazy("cast_late", "CastLatePass"),
     "codegen": _lazy("codegen", "CodegenPass"),
     "convert-oneflow-to-top": _lazy("oneflow_to_top.convert", "ConvertOneFlowToTopPass"),
     "convert-qdq-to-calibrated-dialect": _lazy("without_effect", "ConvertQdqPass"),

@@ -22,6 +22,13 @@ from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
 from xdsl_tpu.passes.module_state import chip_of, cores_of
 from xdsl_tpu.passes.tensors import element_bytes, functions, number_type, required_name, shape_of
 
+START = 2000
+"""Cycles that two transfers take before and behind their bytes, about."""
+
+FAR = 3
+"""How many times as long as a store and a load a move on the chip may take: it waits for no
+transfer, and none for it."""
+
 
 @dataclass(frozen=True)
 class LaneMovesPass(ModulePass):
@@ -130,6 +137,12 @@ def _saved(chain: Sequence[Operation], chip: Chip) -> float:
     return saved
 
 
+def _through_ddr(value: SSAValue, chip: Chip) -> float:
+    """Cycles of storing a value and of loading it again, with what these wait for."""
+    size = prod(shape_of(value)) * element_bytes(value)
+    return START + size / chip.store_bytes_per_cycle + size / chip.load_bytes_per_cycle
+
+
 def _join(chain: Sequence[Operation], block: Block, chip: Chip) -> bool:
     """Put one op, or two, in the place of a chain, if there is a way, and room, and say so."""
     moves, last = single_map(chain[0]), chain[0]
@@ -145,7 +158,8 @@ def _join(chain: Sequence[Operation], block: Block, chip: Chip) -> bool:
     if steps is None:
         return False
     cycles = cycles_of_steps(number_type(value), ends[0], tuple(steps), chip)
-    if cycles is None or (_is_returned(last) and cycles > _saved(chain, chip)):
+    saved = _saved(chain, chip) if _is_returned(last) else FAR * _through_ddr(value, chip)
+    if cycles is None or cycles > saved:
         return False
     new = list[Operation](_rearranged(value, last, steps, read))
     moved = (op for op in new if isinstance(op, tpu.RearrangeOp))

@@ -204,6 +204,7 @@ _FINAL = (
     Step("keep-planes", _of_chip),
     Step("fuse-attention", _of_chip),
     Step("processor-tpu-optimize", _of_chip),
+    Step("cast-late", _in_groups),
     Step("fuse-mlp", _of_chip),
     Step("fuse-residual", _of_chip),
     Step("split-long-rows", _of_chip),

@@ -21,6 +21,7 @@ SUMMARIES: dict[str, str] = {
     "canonicalize": (
         "Apply all canonicalisation patterns, fold, and remove unused ops, until nothing changes"
     ),
+    "cast-late": "Cast what the network is given behind what moves it, where rows stay rows",
     "codegen": "Write the program of an addressed module to the bmodel file `model_file`",
     "convert-oneflow-to-top": "Turn the module's one oneflow.job into a function @main of top ops",
     "convert-qdq-to-calibrated-dialect": "Converts nothing",
