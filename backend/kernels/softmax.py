@@ -1,4 +1,5 @@
-"""tpu.Softmax: exp(x - max) / sum, in f16 for f16 rows, else in f32."""
+"""tpu.Softmax: exp(x - max) / sum, in f16 for f16 rows, with powers of f16 digits
+for bf16 rows, else in f32."""
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
@@ -8,6 +9,7 @@ from xdsl_tpu.backend.kernels.reduction import (
     dense_statistics,
 )
 from xdsl_tpu.backend.kernels.sequences import softmax as narrow_form
+from xdsl_tpu.backend.kernels.sequences import softmax_bf16 as bf16_form
 from xdsl_tpu.backend.kernels.sequences.exp import EXP2_6, EXP2_F32_SCRATCH, LOG2_E, exp2_f32
 from xdsl_tpu.backend.kernels.sequences.row_room import RowShape
 from xdsl_tpu.backend.kernels.support import where
@@ -31,10 +33,11 @@ def describe(op: "tpu.SoftmaxOp", types: Types, plan: Rows, inner: int, chip: Ch
         raise NoKernel(f"{where(op)}: log softmax has no kernel; compose it from softmax and log")
     scale = op.beta.value.data * LOG2_E
     shape = row_shape(plan, types, inner)
-    if types.out is not DType.F16:
-        shape = None
-    if shape is not None and scale > 0 and precision_of(op) is Precision.FAST:
-        return _narrow(shape, scale, chip)
+    if shape is not None and precision_of(op) is Precision.FAST:
+        if types.out is DType.F16 and scale > 0:
+            return _narrow(shape, scale, chip)
+        if types.out is DType.BF16 and bf16_form.takes(shape, scale):
+            return _of_bf16(shape, scale, chip)
     stages = plan.stages(F32)
 
     def compute(e: Emitter, work: Work) -> None:
@@ -101,4 +104,13 @@ def _narrow(shape: RowShape, scale: float, chip: Chip) -> ElementWise:
         narrow_form.softmax_f16(e, work.out, x, shape, work.scratch, table, scale)
 
     scratch = narrow_form.softmax_scratch(chip, shape)
+    return ElementWise(compute, scratch, (narrow_form.TABLE,), DType.F16)
+
+
+def _of_bf16(shape: RowShape, scale: float, chip: Chip) -> ElementWise:
+    def compute(e: Emitter, work: Work) -> None:
+        x, table = work.operands[0], work.tables[0]
+        bf16_form.softmax_bf16(e, work.out, x, shape, work.scratch, table, scale)
+
+    scratch = bf16_form.softmax_scratch_bf16(chip, shape)
     return ElementWise(compute, scratch, (narrow_form.TABLE,), DType.F16)

@@ -62,5 +62,6 @@ def test_scores_of_queries_and_keys(
     modes: tuple[Literal["fast", "exact"], ...] = ("fast", "exact")
     for numerics in modes:
         (value,) = run_program(program, CHIP, feeds, numerics).values()
-        assert np.abs(value - wanted).max() < 1e-3
+        # In bf16 shares near 1 may be the next number.
+        assert np.abs(value - wanted).max() <= (1e-3 if mode == "F16" else 2**-8)
         assert cosine(value, wanted) > 0.9999

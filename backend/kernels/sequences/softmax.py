@@ -31,10 +31,10 @@ _TILES = (F16, F16, F16, DType.I8)
 
 def softmax_scratch(chip: Chip, shape: RowShape) -> tuple[Scratch, ...]:
     """The scratch tensors of `softmax_f16`."""
-    return row_scratch(chip, shape, (*_TILES, *(F16,) * _moves(chip, shape)))
+    return row_scratch(chip, shape, (*_TILES, *(F16,) * moves_rows(chip, shape)))
 
 
-def _moves(chip: Chip, shape: RowShape) -> bool:
+def moves_rows(chip: Chip, shape: RowShape) -> bool:
     """Whether rows must be moved to EU boundaries first."""
     return shape.along_width and shape.length % chip.eu(F16.bytes) != 0
 
@@ -55,7 +55,7 @@ def softmax_f16(
     there are many rows; one more per 32 elements for rows that must be moved.
     """
     chip, lines = e.chip, lines_of(x)
-    moves = _moves(chip, shape)
+    moves = moves_rows(chip, shape)
     rows = rows_at(scratch[len(_TILES)].address if moves else x.address, x, chip)
     room = RowRoom(chip, rows, len(_TILES) + moves, scratch)
     if moves:
