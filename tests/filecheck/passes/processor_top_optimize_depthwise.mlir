@@ -45,3 +45,19 @@ func.func @five_filters(%arg0: tensor<1x34x8x8xf32>) -> tensor<1x170x8x8xf32> {
   %y = "top.Conv"(%x, %w, %n) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 34 : i64} : (tensor<1x34x8x8xf32>, tensor<170x1x1x1xf32>, none) -> tensor<1x170x8x8xf32> loc("y")
   return %y : tensor<1x170x8x8xf32>
 }
+
+// -----
+
+// DepthwiseVolume: lines along the depth are those of an image; several channels a group stay.
+// CHECK-LABEL: func.func @along_the_depth
+// CHECK: "top.Reshape"{{.*}} -> tensor<1x34x6x16xf32>
+// CHECK-NEXT: "top.Weight"
+// CHECK-NEXT: "top.Conv"{{.*}}group = 34{{.*}}kernel_shape = [2, 1]{{.*}}pads = [0, 0, 1, 0]{{.*}} -> tensor<1x34x6x16xf32>
+// CHECK-NEXT: "top.Reshape"{{.*}} -> tensor<1x34x6x4x4xf32>
+func.func @along_the_depth(%arg0: tensor<1x34x6x4x4xf32>) -> tensor<1x34x6x4x4xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg0) : (tensor<1x34x6x4x4xf32>) -> tensor<1x34x6x4x4xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<34x1x2x1x1xf32> loc("random_34x1x2x1x1")
+  %y = "top.Conv"(%x, %w, %n) {kernel_shape = [2, 1, 1], strides = [1, 1, 1], pads = [0, 0, 0, 1, 0, 0], dilations = [1, 1, 1], group = 34 : i64} : (tensor<1x34x6x4x4xf32>, tensor<34x1x2x1x1xf32>, none) -> tensor<1x34x6x4x4xf32> loc("y")
+  return %y : tensor<1x34x6x4x4xf32>
+}
