@@ -132,10 +132,11 @@ class Problem:
 
     @property
     def powers(self) -> DType:
-        """Of what becomes of the scores: F16 for BF16, too, whose scores have its range, not their
-        powers."""
-        full = self.dtype is DType.F32 or self.precision is Precision.FULL
-        return DType.F32 if full else DType.F16
+        """Of what becomes of the scores: F16 where heads are mixed, too, whose sums would round in
+        BF16."""
+        if self.dtype is DType.F32 or self.precision is Precision.FULL:
+            return DType.F32
+        return DType.F16 if self.mixes else self.dtype
 
     @property
     def mixes(self) -> bool:
@@ -298,7 +299,7 @@ class Room:
         self.largest, self.totals = several(states, statistic), several(states, statistic)
         self.few = several(6, statistic)
         self.ones = memory.take(aligned_bytes(chip, (1, keys, 1, 1), DType.F16))
-        self.scores_bytes = scores_bytes(chip, lines, keys, problem.scores)
+        self.scores_bytes = scores_bytes(chip, lines, keys, problem.scores, problem.powers)
         self.scores = [memory.take(size) for size in self.scores_bytes]
         f32 = problem.dtype is DType.F32
         turned = aligned_bytes(chip, (tiling.heads, depth, 1, keys), DType.F32)

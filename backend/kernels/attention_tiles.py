@@ -97,10 +97,11 @@ class Layer(ABC):
 
     def prepare(self) -> None:
         """What all steps need."""
-        narrow, scores = self._power is F16, self._buffers.scores
+        narrow, scores = self._power is not F32, self._buffers.scores
         if narrow:
             write_table(self.e, self._table, EXP2_4)
-            self.e.copy(aligned(self.chip, self._buffers.ones, self._ones_shape, F16), 1.0)
+            ones = aligned(self.chip, self._buffers.ones, self._ones_shape, self._power)
+            self.e.copy(ones, 1.0)
         if not narrow or self.tiling.keys < self.problem.k.rows:
             write_table(self.e, self._wide_table, EXP2_6)
         # Lanes without a row compute with what they have, which shall be numbers.
@@ -192,7 +193,7 @@ class Layer(ABC):
             rows.statistic(self._at.few[0] if not step.first else self._at.totals[now], F32),
         )
         old = None if step.first else rows.statistic(self._at.largest[before], self._score)
-        table = self._table if self._power is F16 else self._wide_table
+        table = self._table if self._power is not F32 else self._wide_table
         powers = rows.powers(e, table, running, old)
         if old is not None:
             self._rescale(rows, step, heads, (now, before), running)

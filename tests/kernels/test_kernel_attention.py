@@ -125,6 +125,18 @@ def test_other_types_equal_the_interpreter(kind: str, name: str) -> None:
     check(FORMS[name].case(kind))
 
 
+def test_small_shares_of_bf16_have_its_range() -> None:
+    """Shares of 1e-7 are below the powers of F16."""
+    case = Attention(scale=1.0).case("bf16")
+    for name in ("q", "k", "v"):
+        case.inputs[name] = np.zeros_like(case.inputs[name])
+    case.inputs["q"][..., 0] = 4
+    case.inputs["k"][:, 1:, :, 0] = -4
+    case.inputs["v"][:, 1:] = 1e6
+    expected = 63 * np.exp(-16.0) * 1e6
+    assert np.abs(run(case).simulated / expected - 1).max() <= 2**-7
+
+
 def test_short_rows_come_in_long_runs() -> None:
     """Rows of 64 bytes that see the same: neighbours share a lane, and so a run of DDR."""
     plain = check(Attention(1024, 64, 32).case())

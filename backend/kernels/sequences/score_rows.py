@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.sequences.exp import exp2_f16, exp2_f32
+from xdsl_tpu.backend.kernels.sequences.exp_bf16 import exp2_bf16, narrowed
 from xdsl_tpu.backend.kernels.sequences.row_set import (
     RowSet,
     fill_gaps,
@@ -19,7 +20,7 @@ from xdsl_tpu.backend.kernels.sequences.row_set import (
 )
 from xdsl_tpu.backend.tensor import DType, LocalTensor, align, aligned, strided
 
-F16, F32, I8 = DType.F16, DType.F32, DType.I8
+BF16, F16, F32, I8 = DType.BF16, DType.F16, DType.F32, DType.I8
 
 LOWEST = {F16: -65504.0, F32: -3e38}
 _SMALLEST_SUM = 1e-30
@@ -27,7 +28,7 @@ _SMALLEST_SUM = 1e-30
 
 
 def scores_bytes(
-    chip: Chip, lines: int, keys: int, dtype: DType = F16
+    chip: Chip, lines: int, keys: int, dtype: DType = F16, powers: DType = F16
 ) -> tuple[int, int, int, int]:
     """Bytes per lane of the buffers of `ScoreRows`, for `lines` rows per lane."""
     pitch = align(keys, chip.eu(dtype.bytes))
@@ -35,6 +36,8 @@ def scores_bytes(
     full = lines * pitch * dtype.bytes
     sums = lines * chip.eu_bytes
     exponents = align(lines * pitch * dtype.bytes // 2, chip.eu_bytes)
+    if powers is BF16:
+        exponents = lines * align(keys, chip.eu(powers.bytes)) * powers.bytes
     return full, full, max(full, stages, sums), exponents
 
 
@@ -65,8 +68,8 @@ class ScoreRows:
     """The rows of one tile: `lines` of them in each of `lanes` lanes, `keys` long.
 
     `dtypes` are those of the scores, of their powers, and what these are multiplied as. Powers are
-    computed in the type of the scores, or of scores in F32 in F16: what is below 2 ** -14 of the
-    largest is 0 then.
+    computed in the type of the scores, or of scores in F32 from exponents in F16: as F16, where
+    what is below 2 ** -14 of the largest is 0, or as BF16.
     """
 
     def __init__(
@@ -107,8 +110,11 @@ class ScoreRows:
             powers = self._raised(e, below, (buffers.scores, buffers.spare), table)
         else:
             exponents = self._narrowed(e, below, buffers.scores)
-            powers = self._raised(e, exponents, (buffers.below, buffers.spare), table)
-        if self._powers is F16:
+            if self._powers is BF16:
+                powers = self._raised_bf16(e, exponents, table)
+            else:
+                powers = self._raised(e, exponents, (buffers.below, buffers.spare), table)
+        if self._powers is not F32:
             self._sum(e, powers, running.total)
             return powers
         total = reduce_rows(e, powers, self._stages(), maximum=False)
@@ -116,11 +122,11 @@ class ScoreRows:
         return powers
 
     def _narrowed(self, e: Emitter, rows: RowSet, address: int) -> RowSet:
-        """Rows of f32 in the type of the powers elsewhere."""
-        pitch = align(rows.length, self.chip.eu(self._powers.bytes))
-        target = rows.placed(address, self._powers, pitch)
+        """Rows of f32 in f16 elsewhere."""
+        pitch = align(rows.length, self.chip.eu(F16.bytes))
+        target = rows.placed(address, F16, pitch)
         if pitch != rows.pitch:
-            fill_gaps(e, target, LOWEST[self._powers])
+            fill_gaps(e, target, LOWEST[F16])
         self._cast(e, target, rows)
         return target
 
@@ -147,6 +153,16 @@ class ScoreRows:
         flat = rows.flat(self.chip)
         (exp2_f16 if narrow else exp2_f32)(e, flat, flat, work, table)
         return rows
+
+    def _raised_bf16(self, e: Emitter, rows: RowSet, table: LocalTensor) -> RowSet:
+        """2 ** x in bf16 in the place of each element, which lie where the scores did."""
+        buffers, chip = self.buffers, self.chip
+        places = buffers.below, buffers.spare, buffers.exponents
+        scratch = [rows.placed(address, F16).flat(chip) for address in places]
+        power = exp2_bf16(e, rows.flat(chip), scratch, table)
+        spare, place = power.free
+        e.arith(Arith.MUL, place, narrowed(e, spare, power.mantissa), power.scale)
+        return rows.placed(place.address, BF16)
 
     def other(self, rows: RowSet) -> int:
         """Which of the two places that powers and their operand lie in `rows` are not."""
@@ -183,15 +199,16 @@ class ScoreRows:
     def _sum(self, e: Emitter, powers: RowSet, total: LocalTensor) -> None:
         """The sum of each row, a product with a column of ones."""
         chip, lanes = self.chip, powers.lanes
-        ones = aligned(chip, self.buffers.ones, (1, powers.length, 1, 1), F16)
+        dtype = powers.dtype
+        ones = aligned(chip, self.buffers.ones, (1, powers.length, 1, 1), dtype)
         at_once = powers.count if lanes == chip.lanes else 1
         for first in range(0, powers.count, at_once):
-            left = powers.address + first * powers.pitch * F16.bytes
+            left = powers.address + first * powers.pitch * dtype.bytes
             target = self.buffers.spare + first * chip.eu_bytes
             count = at_once * lanes
             e.mm2(
                 aligned(chip, target, (1, count, 1, 1), F32),
-                aligned(chip, left, (1, count, 1, powers.length), F16),
+                aligned(chip, left, (1, count, 1, powers.length), dtype),
                 ones,
             )
         width = chip.eu(F32.bytes)
