@@ -58,14 +58,16 @@ def _sum(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue]:
     return [do.last(tpu.ReshapeOp, [summed], ctx.element, shape=shape_of(op.output))]
 
 
-def is_over_few_channels(op: top.SoftmaxOp, chip: Chip) -> bool:
-    """Whether a softmax is over channels that leave lanes idle, of which columns fill more."""
+def is_over_channels(op: top.SoftmaxOp, chip: Chip) -> bool:
+    """Whether a softmax is over channels, of which there are fewer than columns, or columns fill
+    the lanes."""
     if not has_shapes(op.input) or is_integer_tensor(op.input):
         return False
     shape = shape_of(op.input)
     if len(shape) not in (3, 4) or op.axis.value.data % len(shape) != 1:
         return False
-    return 1 < shape[1] < min(chip.lanes, shape[-1])
+    fills = len(shape) == 4 and shape[-1] >= chip.lanes
+    return shape[1] > 1 and (fills or shape[1] < shape[-1])
 
 
 def softmax_over_channels(op: top.SoftmaxOp, ctx: LoweringContext) -> Sequence[SSAValue] | None:
@@ -75,9 +77,9 @@ def softmax_over_channels(op: top.SoftmaxOp, ctx: LoweringContext) -> Sequence[S
         Softmax  1x21x256x192       ->    Softmax  1x192x256x21
                                           Permute  1x192x256x21 -> 1x21x256x192
 
-    None where channels fill the lanes, or columns would fill fewer of them.
+    None where columns would leave lanes idle that channels fill.
     """
-    if not is_over_few_channels(op, ctx.chip) or ctx.element == INT8:
+    if not is_over_channels(op, ctx.chip) or ctx.element == INT8:
         return None
     shape = shape_of(op.input)
     order = _EXCHANGED if len(shape) == 4 else (0, 2, 1)

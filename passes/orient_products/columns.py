@@ -10,7 +10,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, tensor_like
-from xdsl_tpu.passes.lowering.channels import is_over_few_channels
+from xdsl_tpu.passes.lowering.channels import is_over_channels
 from xdsl_tpu.passes.tensors import shape_of
 
 BYTES = 2
@@ -77,8 +77,8 @@ class SoftmaxToColumns(RewritePattern):
                                               Reshape            1x19x64x64
 
     What lies behind the axis becomes one dimension, what lies in front of it another. Where two
-    transpositions take longer than it does, it stays, and so do few channels of an image, which
-    change places with its columns in local memory.
+    transpositions take longer than it does, it stays, and so do channels of an image, which change
+    places with its columns in local memory.
     """
 
     chip: Chip
@@ -87,7 +87,7 @@ class SoftmaxToColumns(RewritePattern):
     def match_and_rewrite(self, op: top.SoftmaxOp, rewriter: PatternRewriter) -> None:
         if not has_shapes(op.input) or is_across(op) or op.log.value.data:
             return
-        if is_over_few_channels(op, self.chip):
+        if is_over_channels(op, self.chip):
             return
         shape = shape_of(op.input)
         axis = op.axis.value.data % len(shape)

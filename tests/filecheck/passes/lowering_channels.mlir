@@ -53,25 +53,25 @@ func.func @left(%arg0: tensor<2x8x4x6xf32>, %arg1: tensor<2x8x4xf32>) -> (tensor
 
 // -----
 
-// Classes of pixels are rows, in lanes of columns.
-func.func @softmax_of_classes(%arg_x: tensor<1x21x64x48xf32>) -> tensor<1x21x64x48xf32> {
-  %x = "top.Input"(%arg_x) : (tensor<1x21x64x48xf32>) -> tensor<1x21x64x48xf32> loc("x")
-  %y = "top.Softmax"(%x) {axis = 1 : si32} : (tensor<1x21x64x48xf32>) -> tensor<1x21x64x48xf32> loc("y")
-  return %y : tensor<1x21x64x48xf32>
+// Classes of pixels are rows, in lanes of columns, however many there are.
+func.func @softmax_of_classes(%arg_x: tensor<1x150x48x64xf32>) -> tensor<1x150x48x64xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x150x48x64xf32>) -> tensor<1x150x48x64xf32> loc("x")
+  %y = "top.Softmax"(%x) {axis = 1 : si32} : (tensor<1x150x48x64xf32>) -> tensor<1x150x48x64xf32> loc("y")
+  return %y : tensor<1x150x48x64xf32>
 }
 
 // CHECK-LABEL: func.func @softmax_of_classes
-// CHECK: [[T:%.*]] = "tpu.Permute"{{.*}}order = [0, 3, 2, 1]{{.*}} -> tensor<1x48x64x21
+// CHECK: [[T:%.*]] = "tpu.Permute"{{.*}}order = [0, 3, 2, 1]{{.*}} -> tensor<1x64x48x150
 // CHECK-NEXT: [[S:%.*]] = "tpu.Softmax"([[T]]{{.*}}axis = 3
-// CHECK-NEXT: "tpu.Permute"([[S]]{{.*}}order = [0, 3, 2, 1]{{.*}} -> tensor<1x21x64x48
+// CHECK-NEXT: "tpu.Permute"([[S]]{{.*}}order = [0, 3, 2, 1]{{.*}} -> tensor<1x150x48x64
 
 // -----
 
-// As many channels as there are lanes stay in them.
-func.func @softmax_of_many(%arg_x: tensor<1x64x8x96xf32>) -> tensor<1x64x8x96xf32> {
-  %x = "top.Input"(%arg_x) : (tensor<1x64x8x96xf32>) -> tensor<1x64x8x96xf32> loc("x")
-  %y = "top.Softmax"(%x) {axis = 1 : si32} : (tensor<1x64x8x96xf32>) -> tensor<1x64x8x96xf32> loc("y")
-  return %y : tensor<1x64x8x96xf32>
+// Rows of as many channels as columns, of which one less than lanes, would leave one idle.
+func.func @softmax_of_many(%arg_x: tensor<1x63x8x63xf32>) -> tensor<1x63x8x63xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x63x8x63xf32>) -> tensor<1x63x8x63xf32> loc("x")
+  %y = "top.Softmax"(%x) {axis = 1 : si32} : (tensor<1x63x8x63xf32>) -> tensor<1x63x8x63xf32> loc("y")
+  return %y : tensor<1x63x8x63xf32>
 }
 
 // CHECK-LABEL: func.func @softmax_of_many
