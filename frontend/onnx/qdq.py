@@ -4,6 +4,8 @@ A pair says that a tensor is held in 8-bit integers, and in which: that is what 
 says in `top`. So the pair goes, the tensor keeps its range, and the INT8 lowering makes the same
 integers of it; every other lowering ignores ranges. Constants behind a DequantizeLinear have been
 computed before; their scale stays with them, so that quantising them again is exact.
+
+Integers that begin with 0 are a ReLU, which quantisers take away in front of them: it is put back.
 """
 
 from collections.abc import Iterator
@@ -54,9 +56,56 @@ def _dissolve(graph: Graph, node: Node) -> None:
         if _parameters(graph, reader) != _parameters(graph, node):
             raise UnsupportedNode(f"'{reader.title}' behind it has another scale or zero point")
     source = node.inputs[0]
-    graph.ranges.setdefault(source, found)
+    if found[0] == 0 and readers and not _is_positive(graph, source):
+        graph.ranges.setdefault(source, (-found[1], found[1]))
+        first, *readers = readers
+        graph.become(first, "Relu", [source])
+        graph.ranges.setdefault(first.output, found)
+        source = first.output
+    else:
+        graph.ranges.setdefault(source, found)
     for reader in readers:
         graph.alias(reader, source)
+
+
+POSITIVE = frozenset(
+    ("Abs", "Exp", "HardSigmoid", "Relu", "Sigmoid", "Softmax", "Softplus", "Sqrt", "ReduceL2")
+)
+"""Ops whose results are never below 0."""
+
+KEEPING = (
+    frozenset(
+        ("Add", "AveragePool", "Concat", "Flatten", "Gather", "GlobalAveragePool", "MaxPool", "Mul")
+    )
+    | frozenset(
+        ("GlobalMaxPool", "Identity", "ReduceMax", "ReduceMean", "Reshape", "Resize", "Slice")
+    )
+    | frozenset(("Split", "Squeeze", "Transpose", "Unsqueeze"))
+)
+"""Ops whose results are not, either, where no operand is."""
+
+
+def _is_positive(graph: Graph, value: str, seen: dict[str, bool] | None = None) -> bool:
+    """Whether integers that begin with 0 cut nothing off: quantisers leave a ReLU to them.
+
+    What a network is given counts as what it was quantised for.
+    """
+    known = graph.ranges.get(value)
+    if known is not None:
+        return known[0] >= 0
+    node = graph.producer(value)
+    if node is None:
+        constant = graph.constant(value)
+        return constant is None or constant.dtype.kind != "f" or not (constant < 0).any()
+    if node.op_type in POSITIVE:
+        return True
+    seen = {} if seen is None else seen
+    if value not in seen:
+        operands = filter(None, node.inputs)
+        seen[value] = node.op_type in KEEPING and all(
+            _is_positive(graph, name, seen) for name in operands
+        )
+    return seen[value]
 
 
 def _parameters(graph: Graph, node: Node) -> tuple[float, int]:

@@ -99,6 +99,24 @@ def test_results_are_those_of_onnxruntime_within_a_few_steps(name: str, tmp_path
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("mode", "least"), [("F32", 0.998), ("INT8", 0.997)])
+def test_a_relu_that_integers_stand_for_is_put_back(
+    mode: str, least: float, tmp_path: Path
+) -> None:
+    """onnxruntime's tool takes a ReLU away where integers begin with 0."""
+    model = quantised(cnn(), tmp_path, ActivationSymmetric=False)
+    assert all(node.op_type != "Relu" for node in model.graph.node)
+    (source,) = model.graph.input
+    shape = [d.dim_value for d in source.type.tensor_type.shape.dim]
+    x = np.random.default_rng(9).standard_normal(shape).astype(np.float32)
+    expected = reference(model, {source.name: x})
+    found = run_module(lowered(model, mode), [x]).values()
+    for ours, theirs in zip(found, expected, strict=True):
+        cosine = float(np.vdot(ours, theirs) / np.linalg.norm(ours) / np.linalg.norm(theirs))
+        assert cosine > least
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_filters_keep_their_integers_and_scales(tmp_path: Path) -> None:
     model = quantised(cnn(), tmp_path)
     stored = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
