@@ -5,7 +5,8 @@ says in `top`. So the pair goes, the tensor keeps its range, and the INT8 loweri
 integers of it; every other lowering ignores ranges. Constants behind a DequantizeLinear have been
 computed before; their scale stays with them, so that quantising them again is exact.
 
-Integers that begin with 0 are a ReLU, which quantisers take away in front of them: it is put back.
+Integers that begin with 0 are a ReLU or a Clip, which quantisers take away in front of them: it is
+put back.
 """
 
 from collections.abc import Iterator
@@ -59,7 +60,10 @@ def _dissolve(graph: Graph, node: Node) -> None:
     if found[0] == 0 and readers and not _is_positive(graph, source):
         graph.ranges.setdefault(source, (-found[1], found[1]))
         first, *readers = readers
-        graph.become(first, "Relu", [source])
+        bounds = [f"{first.output}_{label}" for label in ("lowest", "highest")]
+        for name, bound in zip(bounds, found, strict=True):
+            graph.add_constant(name, np.array(bound, np.float32))
+        graph.become(first, "Clip", [source, *bounds])
         graph.ranges.setdefault(first.output, found)
         source = first.output
     else:

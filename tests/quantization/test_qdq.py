@@ -98,14 +98,40 @@ def test_results_are_those_of_onnxruntime_within_a_few_steps(name: str, tmp_path
                for op in module.walk() if op.name.startswith("tpu.")) > 4  # fmt: skip
 
 
+def clipped() -> onnx.ModelProto:
+    """Two convolutions of large filters, each with a ReLU6."""
+    rng = np.random.default_rng(5)
+    constants = {
+        "w0": rng.standard_normal((8, 3, 3, 3)),
+        "w1": rng.standard_normal((4, 8, 1, 1)),
+        "zero": np.array(0.0),
+        "six": np.array(6.0),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["a"]),
+        helper.make_node("Clip", ["a", "zero", "six"], ["b"]),
+        helper.make_node("Conv", ["b", "w1"], ["c"]),
+        helper.make_node("Clip", ["c", "zero", "six"], ["d"]),
+        helper.make_node("GlobalAveragePool", ["d"], ["y"]),
+    ]
+    kinds = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in (("x", [1, 3, 8, 8]), ("y", [1, 4, 1, 1]))
+    ]
+    stored = [numpy_helper.from_array(v.astype(np.float32), k) for k, v in constants.items()]
+    graph = helper.make_graph(nodes, "clipped", kinds[:1], kinds[1:], stored)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9)
+
+
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("net", [cnn, clipped])
 @pytest.mark.parametrize(("mode", "least"), [("F32", 0.998), ("INT8", 0.997)])
-def test_a_relu_that_integers_stand_for_is_put_back(
-    mode: str, least: float, tmp_path: Path
+def test_a_clip_that_integers_stand_for_is_put_back(
+    mode: str, least: float, net: Callable[[], onnx.ModelProto], tmp_path: Path
 ) -> None:
-    """onnxruntime's tool takes a ReLU away where integers begin with 0."""
-    model = quantised(cnn(), tmp_path, ActivationSymmetric=False)
-    assert all(node.op_type != "Relu" for node in model.graph.node)
+    """onnxruntime's tool takes a ReLU or ReLU6 away where integers begin with 0."""
+    model = quantised(net(), tmp_path, ActivationSymmetric=False)
+    assert all(node.op_type not in ("Relu", "Clip") for node in model.graph.node)
     (source,) = model.graph.input
     shape = [d.dim_value for d in source.type.tensor_type.shape.dim]
     x = np.random.default_rng(9).standard_normal(shape).astype(np.float32)
