@@ -77,16 +77,30 @@ POSITIVE = frozenset(
 )
 """Ops whose results are never below 0."""
 
-KEEPING = (
-    frozenset(
-        ("Add", "AveragePool", "Concat", "Flatten", "Gather", "GlobalAveragePool", "MaxPool", "Mul")
-    )
-    | frozenset(
-        ("GlobalMaxPool", "Identity", "ReduceMax", "ReduceMean", "Reshape", "Resize", "Slice")
-    )
-    | frozenset(("Split", "Squeeze", "Transpose", "Unsqueeze"))
+KEEPING = frozenset(
+    [
+        "Add",
+        "AveragePool",
+        "Concat",
+        "Flatten",
+        "Gather",
+        "GlobalAveragePool",
+        "GlobalMaxPool",
+        "Identity",
+        "MaxPool",
+        "Mul",
+        "ReduceMax",
+        "ReduceMean",
+        "Reshape",
+        "Resize",
+        "Slice",
+        "Split",
+        "Squeeze",
+        "Transpose",
+        "Unsqueeze",
+    ]
 )
-"""Ops whose results are not, either, where no operand is."""
+"""Ops whose results are not, either, where no operand is; a Resize that is cubic swings below."""
 
 
 def _is_positive(graph: Graph, value: str, seen: dict[str, bool] | None = None) -> bool:
@@ -105,10 +119,9 @@ def _is_positive(graph: Graph, value: str, seen: dict[str, bool] | None = None) 
         return True
     seen = {} if seen is None else seen
     if value not in seen:
+        keeps = node.op_type in KEEPING and node.attribute("mode", "") != "cubic"
         operands = filter(None, node.inputs)
-        seen[value] = node.op_type in KEEPING and all(
-            _is_positive(graph, name, seen) for name in operands
-        )
+        seen[value] = keeps and all(_is_positive(graph, name, seen) for name in operands)
     return seen[value]
 
 

@@ -13,7 +13,7 @@ PASSES = "convert-top-to-tpu{{mode={mode} chip=bm1684x}},processor-tpu-optimize,
 
 
 def moved(shape: tuple[int, ...], order: tuple[int, ...], mode: str = "F16") -> ModuleOp:
-    """A network that turns what it is given and adds something to it."""
+    """A network that turns what it is given, and cuts it off at 0."""
     net = Net()
     x = net.input("x", *shape)
     turned = net.op(top.PermuteOp, "turned", (x,), order=list(order))
