@@ -13,7 +13,7 @@ from xdsl_tpu.dialects.attrs import Value
 from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.tpu import ActiveMode
-from xdsl_tpu.passes.lowering.channels import softmax_over_channels
+from xdsl_tpu.passes.lowering.channels import log_softmax, softmax_over_channels
 from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import (
     F32,
@@ -148,32 +148,10 @@ def _cast(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
 def _softmax(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """Softmax(x) of the same name; its logarithm is x - max - ln(sum(exp(x - max))), in f32."""
     assert isinstance(op, top.SoftmaxOp)
-    if not op.log.value.data:
-        return softmax_over_channels(op, ctx) or same(tpu.SoftmaxOp)(op, ctx)
-    name, sizes = required_name(op), shape_of(op.output)
-    axis, step = op.axis.value.data % len(sizes), _f32_steps(op, ctx)
-    narrow = TensorType(F32, [1 if place == axis else n for place, n in enumerate(sizes)])
-
-    def reduced(label: str, mode: str, value: SSAValue) -> SSAValue:
-        operands = (value, ctx.none(), ctx.none())
-        made = tpu.ReduceOp.make(
-            f"{name}_{label}",
-            operands,
-            result_types=(narrow,),
-            axes=(axis,),
-            keepdims=True,
-            mode=mode,
-        )
-        return ctx.add(made)[0]
-
-    x = op.input
-    if op.beta.value.data != 1.0:
-        x = step(tpu.MulConstOp, f"{name}_beta", x, const_val=op.beta.value.data)
-    shifted = step(tpu.SubOp, f"{name}_shifted", x, reduced("max", "ReduceMax", x))
-    power = step(tpu.ActiveOp, f"{name}_exp", shifted, mode=ActiveMode.EXP)
-    total = reduced("sum", "ReduceSum", power)
-    log = tpu.ActiveOp.make(f"{name}_log", (total,), result_types=(narrow,), mode=ActiveMode.LN)
-    return [step(tpu.SubOp, name, shifted, ctx.add(log)[0])]
+    turned = softmax_over_channels(op, ctx)
+    if turned is not None:
+        return turned
+    return log_softmax(op, ctx) if op.log.value.data else same(tpu.SoftmaxOp)(op, ctx)
 
 
 def _pow2(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:

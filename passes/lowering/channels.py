@@ -15,7 +15,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.passes.graph import has_shapes
-from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
+from xdsl_tpu.passes.lowering.context import F32, INT8, LoweringContext
 from xdsl_tpu.passes.lowering.steps import Steps
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -77,19 +77,45 @@ def softmax_over_channels(op: top.SoftmaxOp, ctx: LoweringContext) -> Sequence[S
         Softmax  1x21x256x192       ->    Softmax  1x192x256x21
                                           Permute  1x192x256x21 -> 1x21x256x192
 
-    None where columns would leave lanes idle that channels fill.
+    So for its logarithm, as `log_softmax` makes it. None where columns would leave lanes idle that
+    channels fill.
     """
     if not is_over_channels(op, ctx.chip) or ctx.element == INT8:
         return None
     shape = shape_of(op.input)
     order = _EXCHANGED if len(shape) == 4 else (0, 2, 1)
-    do, element = Steps(op, ctx), ctx.element
+    do, element, last = Steps(op, ctx), ctx.element, len(shape) - 1
     seen = [shape[axis] for axis in order]
     x = ctx.as_type(op.input, element)
     turned = do.step("r_turned", tpu.PermuteOp, [x], seen, element, order=order)
-    last: dict[str, Any] = {"axis": len(shape) - 1, "beta": op.beta.value.data}
-    rows = do.step("r_rows", tpu.SoftmaxOp, [turned], seen, element, **last)
+    if op.log.value.data:
+        shifted, total = _shifted_and_total(op, do, ctx.as_type(turned, F32), last)
+        logs = do.step("r_rows", tpu.SubOp, [shifted, total], seen)
+        return [do.last(tpu.PermuteOp, [ctx.as_type(logs, element)], element, order=order)]
+    options: dict[str, Any] = {"axis": last, "beta": op.beta.value.data}
+    rows = do.step("r_rows", tpu.SoftmaxOp, [turned], seen, element, **options)
     return [do.last(tpu.PermuteOp, [rows], element, order=order)]
+
+
+def log_softmax(op: top.SoftmaxOp, ctx: LoweringContext) -> Sequence[SSAValue]:
+    """Softmax(x) {log} -> x - max - ln(sum(exp(x - max))), in f32."""
+    do, x = Steps(op, ctx), ctx.as_type(op.input, F32)
+    axis = op.axis.value.data % len(shape_of(x))
+    return [do.last(tpu.SubOp, _shifted_and_total(op, do, x, axis))]
+
+
+def _shifted_and_total(
+    op: top.SoftmaxOp, do: Steps, x: SSAValue, axis: int
+) -> tuple[SSAValue, SSAValue]:
+    """x - max, and the logarithm of the sum of its powers, of f32 numbers `x` along `axis`."""
+    shape = shape_of(x)
+    if op.beta.value.data != 1.0:
+        x = do.step("beta", tpu.MulConstOp, [x], shape, const_val=op.beta.value.data)
+    shifted = do.step("shifted", tpu.SubOp, [x, do.reduced("max", x, axis, "ReduceMax")], shape)
+    power = do.step("exp", tpu.ActiveOp, [shifted], shape, mode=tpu.ActiveMode.EXP)
+    total = do.reduced("sum", power, axis, "ReduceSum")
+    log = do.step("log", tpu.ActiveOp, [total], shape_of(total), mode=tpu.ActiveMode.LN)
+    return shifted, log
 
 
 def _turned(op: top.ReduceOp, ctx: LoweringContext) -> Sequence[SSAValue]:

@@ -4,6 +4,7 @@ import pytest
 from tests.passes.semantics import Net, assert_same_numbers, ops_of
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import ints
 
 LOWER = "convert-top-to-tpu{mode=F32 chip=bm1684x}"
 
@@ -37,6 +38,7 @@ def test_channels_are_added_by_a_convolution_and_turned_for_others(
     assert len(ops_of(after, tpu.PermuteOp)) == 2 * is_turned
 
 
+@pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize(
     ("shape", "axis", "turned"),
     [
@@ -50,12 +52,16 @@ def test_channels_are_added_by_a_convolution_and_turned_for_others(
     ],
 )
 def test_a_softmax_over_channels_is_along_rows(
-    shape: tuple[int, ...], axis: int, turned: bool
+    shape: tuple[int, ...], axis: int, turned: bool, log: bool
 ) -> None:
-    """Classes of pixels; not where columns leave lanes idle that channels fill."""
+    """Classes of pixels, as logarithms too; not where columns leave lanes idle."""
     net = Net()
-    y = net.op(top.SoftmaxOp, "y", (net.input("x", *shape),), axis=axis, beta=0.5)
+    y = net.op(top.SoftmaxOp, "y", (net.input("x", *shape),), axis=axis, beta=0.5, log=log)
     after = assert_same_numbers(net.module(y), LOWER)
-    (rows,) = ops_of(after, tpu.SoftmaxOp)
-    assert rows.axis.value.data == (len(shape) - 1 if turned else axis)
+    last = len(shape) - 1 if turned else axis
+    if log:
+        assert {tuple(ints(op.axes)) for op in ops_of(after, tpu.ReduceOp)} == {(last,)}
+    else:
+        (rows,) = ops_of(after, tpu.SoftmaxOp)
+        assert rows.axis.value.data == last
     assert len(ops_of(after, tpu.PermuteOp)) == 2 * turned

@@ -77,3 +77,33 @@ func.func @softmax_of_many(%arg_x: tensor<1x63x8x63xf32>) -> tensor<1x63x8x63xf3
 // CHECK-LABEL: func.func @softmax_of_many
 // CHECK-NOT: tpu.Permute
 // CHECK: "tpu.Softmax"{{.*}}axis = 1
+
+// -----
+
+// Logarithms of the shares of classes are rows, too, in f32.
+func.func @log_softmax_of_classes(%arg_x: tensor<1x150x48x64xf32>) -> tensor<1x150x48x64xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x150x48x64xf32>) -> tensor<1x150x48x64xf32> loc("x")
+  %y = "top.Softmax"(%x) {axis = 1 : si32, log = true} : (tensor<1x150x48x64xf32>) -> tensor<1x150x48x64xf32> loc("y")
+  return %y : tensor<1x150x48x64xf32>
+}
+
+// CHECK-LABEL: func.func @log_softmax_of_classes
+// CHECK: [[T:%.*]] = "tpu.Permute"{{.*}}order = [0, 3, 2, 1]{{.*}} -> tensor<1x64x48x150
+// CHECK: [[M:%.*]] = "tpu.Reduce"{{.*}}axes = [3]{{.*}}ReduceMax
+// CHECK: [[D:%.*]] = "tpu.Sub"({{.*}}[[M]]
+// CHECK: [[L:%.*]] = "tpu.Active"{{.*}}tensor<1x64x48x1x
+// CHECK: [[R:%.*]] = "tpu.Sub"([[D]], [[L]])
+// CHECK: "tpu.Permute"({{.*}}order = [0, 3, 2, 1]{{.*}} -> tensor<1x150x48x64
+
+// -----
+
+// One over rows of channels keeps its axis.
+func.func @log_softmax_of_many(%arg_x: tensor<1x63x8x63xf32>) -> tensor<1x63x8x63xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x63x8x63xf32>) -> tensor<1x63x8x63xf32> loc("x")
+  %y = "top.Softmax"(%x) {axis = 1 : si32, log = true} : (tensor<1x63x8x63xf32>) -> tensor<1x63x8x63xf32> loc("y")
+  return %y : tensor<1x63x8x63xf32>
+}
+
+// CHECK-LABEL: func.func @log_softmax_of_many
+// CHECK-NOT: tpu.Permute
+// CHECK: "tpu.Reduce"{{.*}}axes = [1]
