@@ -10,8 +10,9 @@ import onnx
 from onnx import TensorProto, checker, defs, helper, numpy_helper, shape_inference
 
 from xdsl_tpu.frontend.onnx.compose import COMPOSED, Body, Composition
+from xdsl_tpu.frontend.onnx.contrib import CONTRIB, DOMAIN, ON_INTEGERS
 from xdsl_tpu.frontend.onnx.evaluate import ELEMENTWISE, RANDOM, evaluate
-from xdsl_tpu.frontend.onnx.expand import cast_like, expanded
+from xdsl_tpu.frontend.onnx.expand import cast_like, expanded, first_opset
 from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node, ValueType, is_uniform
 from xdsl_tpu.frontend.onnx.load import NEWEST_OPSET, opset_of
 from xdsl_tpu.frontend.onnx.problems import Problem, UnsupportedNode, node_problem
@@ -105,14 +106,19 @@ class GraphBuilder:
             proto.name,
             self._opset,
         )
-        if proto.domain not in ("", "ai.onnx"):
-            self._reject(node, f"ops of domain '{proto.domain}' are not supported")
+        contrib = CONTRIB.get(proto.op_type) if proto.domain == DOMAIN else None
+        if proto.domain not in ("", "ai.onnx") and contrib is None:
+            known = f"this op of domain '{DOMAIN}' is not supported"
+            other = f"ops of domain '{proto.domain}' are not supported"
+            self._reject(node, known if proto.domain == DOMAIN else other)
         elif any(name in self._unknown for name in node.inputs):
-            self._follow_unknown(node)
+            self._follow_unknown(node, contrib is not None)
         elif reason := refused(node, self.sequences):
             self._reject(node, reason)
         elif missing := [n for n in node.inputs if n and not self._is_known(n)]:
             self._reject(node, f"nothing defines its input '{missing[0]}'")
+        elif contrib is not None:
+            self._compose(node, contrib)
         elif node.op_type in SEQUENCES:
             self._write_out(node, SEQUENCES[node.op_type])
         elif not self._is_alias(node) and not self._fold(node, proto):
@@ -144,10 +150,11 @@ class GraphBuilder:
         self.problems.append(node_problem(node, types, reason))
         self._unknown.update(filter(None, node.outputs))
 
-    def _follow_unknown(self, node: Node) -> None:
+    def _follow_unknown(self, node: Node, is_contrib: bool) -> None:
         """Nothing can be said about a node behind a bad one, except that its op is bad too."""
         if (
-            self._supported(node.op_type)
+            is_contrib
+            or self._supported(node.op_type)
             or node.op_type in FREE | COMPOSED.keys() | UNROLLED.keys() | SEQUENCES.keys()
         ):
             self._unknown.update(filter(None, node.outputs))
@@ -230,7 +237,7 @@ class GraphBuilder:
     def _append(self, node: Node, proto: onnx.NodeProto) -> None:
         if node.op_type in UNROLLED:
             return self._write_out(node, UNROLLED[node.op_type])
-        composition = COMPOSED.get(node.op_type)
+        composition = COMPOSED.get(node.op_type) or ON_INTEGERS.get(node.op_type)
         if composition is None and not self._supported(node.op_type):
             return self._expand(node, proto)
         types = self._infer(node, proto)
@@ -319,13 +326,14 @@ class GraphBuilder:
             if (value := self._graph.constant(u)) is not None and value.size <= DATA_LIMIT
         }
         try:
-            schema = defs.get_schema(node.op_type, self._opset, "")
+            opset = first_opset(node.op_type, self._opset)
+            schema = defs.get_schema(node.op_type, opset, "")
             found = shape_inference.infer_node_outputs(
                 schema,
                 proto,
                 types,
                 data,
-                opset_imports=[helper.make_opsetid("", self._opset)],
+                opset_imports=[helper.make_opsetid("", opset)],
                 ir_version=self._model.ir_version,
             )
         except defs.SchemaError:

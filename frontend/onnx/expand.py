@@ -99,3 +99,16 @@ def cast_like(proto: onnx.NodeProto, like: ValueType) -> onnx.NodeProto:
     """CastLike(x, y) as the Cast of `x` to `like`, the type of `y`."""
     code = type_proto(like).tensor_type.elem_type
     return helper.make_node("Cast", proto.input[:1], proto.output, proto.name, to=code)
+
+
+def first_opset(op_type: str, opset: int) -> int:
+    """`opset`, or the first one that has the op: others are written out in newer ones, too."""
+    if not _FIRST:
+        for schema in defs.get_all_schemas_with_history():
+            if not schema.domain:
+                known = _FIRST.get(schema.name, schema.since_version)
+                _FIRST[schema.name] = min(known, schema.since_version)
+    return max(opset, _FIRST.get(op_type, opset))
+
+
+_FIRST: dict[str, int] = {}

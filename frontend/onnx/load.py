@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 from onnx import checker, defs, inliner, version_converter
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.frontend.onnx.contrib import with_domains
 from xdsl_tpu.frontend.onnx.graph import NO_NUMBERS, ValueType, content
 from xdsl_tpu.frontend.onnx.order import order_problems
 from xdsl_tpu.frontend.onnx.problems import Problem
@@ -56,7 +57,7 @@ def _current(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
     model = inlined(model)
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     if not versions or max(versions) >= OLDEST_OPSET:
-        return model
+        return with_domains(model, max(versions, default=0))
     current = onnx.ModelProto()
     current.CopyFrom(model)
     current.ir_version = max(model.ir_version, SMALLEST_IR_VERSION)

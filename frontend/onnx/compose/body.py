@@ -80,6 +80,12 @@ class Body:
         self.protos.append(helper.make_node("Constant", [], [name], name, value=tensor))
         return name
 
+    def number(self, value: float, like: str) -> str:
+        """A constant number of the element type of `like`, one of the node's inputs."""
+        number = self.constant(float(value))
+        kind = self.graph.types[like]
+        return number if kind.dtype == "float32" else self.add("CastLike", number, like)
+
     def reshape(self, x: str, shape: Sequence[int], output: str = "") -> str:
         """The elements of `x` in another shape."""
         return self.add("Reshape", x, self.constant(shape), output=output)
