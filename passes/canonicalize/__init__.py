@@ -80,6 +80,7 @@ PATTERNS: PatternTable = {
         concat.RemoveConcat(),
         concat.ConcatWeights(),
         concat.ConcatNeighbourSlices(),
+        concat.ConcatOfConcats(),
         recurrence.RollConcat(),
     ),
     top.ConvOp: (
@@ -171,10 +172,11 @@ PATTERNS: PatternTable = {
     top.SliceOp: (
         slice.NoUseSlice(),
         slice.MergeSlicePattern(),
+        slice.SliceOfConcat(),
         slice.SliceToReverse(),
         slice.CropConv(),
     ),
-    top.ScatterElementsOp: (indexed_rows.ScatterOfRows(),),
+    top.ScatterElementsOp: (scatter.ScatterElementsToConcat(), indexed_rows.ScatterOfRows()),
     top.SoftmaxOp: (positions.PositionsIntoProduct(),),
     top.SplitOp: (split.SplitToSlice(),),
     top.SqueezeOp: (squeeze.CancelSqueezes(), squeeze.RemoveSqueeze()),

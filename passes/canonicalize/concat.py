@@ -1,12 +1,17 @@
 """Concat: of one tensor, of nothing, of slices that belong together."""
 
+import operator
+
 import numpy as np
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.canonicalize.slice import is_static, set_cuts
+from xdsl_tpu.passes.canonicalize.split import slice_along
 from xdsl_tpu.passes.constants import is_f32_weight, make_weight, values_of
 from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, rebuilt
 from xdsl_tpu.passes.tensors import shape_of
@@ -73,3 +78,77 @@ class ConcatNeighbourSlices(RewritePattern):
         merged = rebuilt(first, result_types=[op.output.type], location=op.location)
         set_cuts(merged, joined)
         rewriter.replace(op, merged)
+
+
+class ConcatOfConcats(RewritePattern):
+    """Concat(Concat(x, y), z) along one axis -> Concat(x, y, z).
+
+        s = Concat(x, y, z)                                   Concat(x, y, w)
+        Concat(Slice(s, all of x and y), w)           ->
+
+    The inner Concat is for this one alone, which may take Slices of it: rows that a loop writes
+    into a tensor, one after the other, are one Concat.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ConcatOp, rewriter: PatternRewriter) -> None:
+        if not has_shapes(*op.inputs, op.output):
+            return
+        axis = op.axis.value.data % len(shape_of(op.output))
+        made: list[Operation] = []
+        parts: list[SSAValue] = []
+        for value in op.inputs:
+            parts += _parts(value, op, axis, made) or (value,)
+        if len(parts) != len(op.inputs) or any(map(operator.is_not, parts, op.inputs)):
+            rewriter.insert(made, InsertPoint.before(op))
+            op.operands = parts
+            rewriter.notify_op_modified(op)
+
+
+def _parts(
+    value: SSAValue, op: top.ConcatOp, axis: int, made: list[Operation]
+) -> list[SSAValue] | None:
+    """What an operand of `op` has of those of a Concat along `axis` that is for `op` alone, whose
+    Slices are added to `made`; None of any other."""
+    cut, inner = None, value.owner
+    if isinstance(inner, top.SliceOp) and is_static(inner):
+        cut, inner = inner, inner.input.owner
+    if not isinstance(inner, top.ConcatOp) or has_relu(inner) or not has_shapes(*inner.inputs):
+        return None
+    shape = shape_of(inner.output)
+    if inner.axis.value.data % len(shape) != axis or not _for_alone(inner, op):
+        return None
+    if cut is None:
+        return list(inner.inputs)
+    cuts, along = cut.cuts(), cut.cuts()[axis]
+    others = (one.count == size for one, size in zip(cuts, shape, strict=True))
+    if any(one.step != 1 for one in cuts) or not all(
+        whole or place == axis for place, whole in enumerate(others)
+    ):
+        return None
+    found: list[SSAValue] = []
+    begin = 0
+    for part in inner.inputs:
+        size = shape_of(part)[axis]
+        low, high = max(along.first - begin, 0), min(along.first + along.count - begin, size)
+        begin += size
+        if (low, high) == (0, size):
+            found.append(part)
+        elif low < high:
+            name = derived_name(part, f"_from{low}_to{high}")
+            made.append(slice_along(name, part, axis, (low, high), cut.offsetT))
+            found.append(made[-1].results[0])
+    return found
+
+
+def _for_alone(inner: top.ConcatOp, op: top.ConcatOp) -> bool:
+    """Whether nothing but `op` reads a Concat or a Slice of it, each in one place."""
+    for use in inner.output.uses:
+        if use.operation is op:
+            continue
+        if not isinstance(use.operation, top.SliceOp) or use.index:
+            return False
+        reader = use.operation.output.get_unique_use()
+        if reader is None or reader.operation is not op:
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""ScatterND: at known coordinates that are a box it is a Concat."""
+"""ScatterND and ScatterElements: at known coordinates that are a box they are Concats."""
 
 from math import prod
 
@@ -41,7 +41,35 @@ class ScatterToConcat(RewritePattern):
             return
         if (parted := _parted(cuts, shape)) is None:
             return
-        rewriter.replace(op, _written(op, *parted, none_for(op, rewriter)))
+        rewriter.replace(op, _written(op, op.input_data, *parted, none_for(op, rewriter)))
+
+
+class ScatterElementsToConcat(RewritePattern):
+    """ScatterElements(x: 4x9, columns 2..4, y: 4x2) {axis = 1} -> Concat as of a ScatterND.
+
+        ScatterElements 4x9, 4x2, 4x2    ->    Concat 4x2, y, 4x5
+
+    A `select_scatter` or `slice_scatter`. The indices are known and the same all along every other
+    axis, of which the box has the first elements, as many as there are updates.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ScatterElementsOp, rewriter: PatternRewriter) -> None:
+        if op.reduction.value.data or not has_shapes(op.input, op.updates, op.output):
+            return
+        shape, news = shape_of(op.input), shape_of(op.updates)
+        if (known := whole_numbers_of(op.indices)) is None or 0 in news:
+            return
+        axis = op.axis.value.data % len(shape)
+        lines = np.moveaxis(known, axis, -1).reshape(-1, news[axis])
+        if (lines != lines[0]).any():
+            return
+        along = progression([int(place) % shape[axis] for place in lines[0]])
+        if along is None:
+            return
+        cuts = [along if place == axis else Cut(0, size, 1) for place, size in enumerate(news)]
+        if (parted := _parted(cuts, shape)) is not None:
+            rewriter.replace(op, _written(op, op.input, *parted, none_for(op, rewriter)))
 
 
 def _box(coordinates: npt.NDArray[np.int64], shape: tuple[int, ...]) -> list[Cut] | None:
@@ -86,16 +114,19 @@ def _parted(
 
 
 def _written(
-    op: top.ScatterNDOp, sizes: tuple[int, ...], bounds: list[tuple[int, int]], none: SSAValue
+    op: top.ScatterNDOp | top.ScatterElementsOp,
+    value: SSAValue,
+    sizes: tuple[int, ...],
+    bounds: list[tuple[int, int]],
+    none: SSAValue,
 ) -> list[Operation]:
-    """The ops that put the updates into the box `bounds` of the data, seen as `sizes`."""
+    """The ops that put the updates into the box `bounds` of the data `value`, seen as `sizes`."""
     made: list[Operation] = []
 
     def add(new: Operation) -> SSAValue:
         made.append(new)
         return new.results[0]
 
-    value = op.input_data
     if sizes != shape_of(value):
         value = add(reshape(derived_name(op, "_r_parted"), value, sizes))
     cut = [axis for axis, (begin, end) in enumerate(bounds) if (begin, end) != (0, sizes[axis])]

@@ -1,14 +1,26 @@
 """Slice: cut nothing, cut once, or cut what the op before need not have made."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
-from xdsl_tpu.passes.graph import drop, has_shapes, rebuilt, sole_producer, users
+from xdsl_tpu.passes.canonicalize.common import has_relu
+from xdsl_tpu.passes.graph import (
+    derived_name,
+    drop,
+    has_shapes,
+    rebuilt,
+    sole_producer,
+    tensor_like,
+    users,
+)
 from xdsl_tpu.passes.tensors import shape_of
 
 _LARGEST_REVERSE_RANK = 4
@@ -48,6 +60,50 @@ class MergeSlicePattern(RewritePattern):
         touched = {*ints(inner.hasparamConvert_axes), *ints(op.hasparamConvert_axes)}
         merged.hasparamConvert_axes = I64_ARRAY.encode(sorted(touched))
         rewriter.replace(op, merged)
+
+
+class SliceOfConcat(RewritePattern):
+    """Slice(Concat(x: 2x8, y: 1x8, z: 5x8), rows 2..3) -> Slice(y).
+
+        Slice(Concat(x, y, z), rows 0..3), the only use    ->    Slice(Concat(x, y))
+
+    Where it has of one operand alone, or the Concat is for it alone: then it has of some. What that
+    operand is a Slice of is cut in its stead. So for the rows that a loop has not written yet.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.SliceOp, rewriter: PatternRewriter) -> None:
+        concat = op.input.owner
+        if not isinstance(concat, top.ConcatOp) or has_relu(concat) or not is_static(op):
+            return
+        if not has_shapes(*concat.inputs) or any(cut.step <= 0 for cut in op.cuts()):
+            return
+        axis, cuts = concat.axis.value.data % len(shape_of(op.input)), list(op.cuts())
+        if any(cut.count == 0 for cut in cuts):
+            return
+        ends = np.cumsum([shape_of(value)[axis] for value in concat.inputs]).tolist()
+        first, last = cuts[axis].first, cuts[axis].first + (cuts[axis].count - 1) * cuts[axis].step
+        begin, end = bisect_right(ends, first), bisect_right(ends, last) + 1
+        parts = concat.inputs[begin:end]
+        if len(parts) == len(concat.inputs) or (len(parts) > 1 and not op.input.has_one_use()):
+            return
+        cuts[axis] = replace(cuts[axis], first=first - (ends[begin - 1] if begin else 0))
+        if len(parts) > 1:
+            shape = list(shape_of(op.input))
+            shape[axis] = ends[end - 1] - (ends[begin - 1] if begin else 0)
+            name, kind = derived_name(op, "_of"), tensor_like(op.input, shape)
+            made = [top.ConcatOp.make(name, parts, result_types=[kind], axis=axis)]
+            source = made[0].output
+        else:
+            made, (source,) = [], parts
+            while isinstance(source.owner, top.SliceOp) and is_static(source.owner):
+                if any(cut.step <= 0 for cut in source.owner.cuts()):
+                    break
+                cuts = list(map(_composed, source.owner.cuts(), cuts))
+                source = source.owner.input
+        cut = rebuilt(op, operands=(source, *op.operands[1:]))
+        set_cuts(cut, cuts)
+        rewriter.replace(op, [*made, cut])
 
 
 class SliceToReverse(RewritePattern):

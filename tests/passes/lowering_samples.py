@@ -250,6 +250,12 @@ REDUCTIONS = [
         [X(inside(4, 3)), X(normal(4, 3)), X(normal(1, 3))],
         {"axis": 0},
     ),
+    Sample(top.LinearScanOp, [X(inside(2, 5, 3, 4)), X(normal(2, 5, 3, 4)), None], {"axis": 1}),
+    Sample(
+        top.LinearScanOp,
+        [X(inside(1, 5, 3)), X(normal(1, 5, 3)), X(normal(1, 1, 3))],
+        {"axis": 1},
+    ),
     unary(top.LRNOp, size=3),
     unary(top.LRNOp, size=4, beta=0.6, alpha=0.5),
     Sample(

@@ -91,3 +91,66 @@ func.func @added(%arg_x: tensor<3x8xf32>, %arg_y: tensor<1x8xf32>) -> tensor<*xf
 
 // CHECK-LABEL: func.func @added
 // CHECK: "top.ScatterND"
+
+// -----
+
+// Elements that are rows 1 of all columns.
+func.func @elements(%arg_x: tensor<3x8xf32>, %arg_y: tensor<1x1xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<3x8xf32>) -> tensor<3x8xf32> loc("x")
+  %y = "top.Input"(%arg_y) : (tensor<1x1xf32>) -> tensor<1x1xf32> loc("y")
+  %i = "top.Weight"() : () -> tensor<1x1xf32> loc("ones_1x1")
+  %z = "top.ScatterElements"(%x, %i, %y) {axis = 0 : i64} : (tensor<3x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<*xf32> loc("z")
+  return %z : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @elements
+// CHECK: [[X:%.*]] = "top.Input"(%arg0)
+// CHECK: [[Y:%.*]] = "top.Input"(%arg1)
+// CHECK: [[A:%.*]] = "top.Slice"([[X]], {{.*}}-> tensor<1x8xf32>
+// CHECK: [[B:%.*]] = "top.Slice"([[X]], {{.*}}-> tensor<1x8xf32>
+// CHECK: [[R:%.*]] = "top.Slice"({{.*}}-> tensor<1x7xf32>
+// CHECK: [[W:%.*]] = "top.Concat"([[Y]], [[R]]){{.*}}axis = 1{{.*}}-> tensor<1x8xf32>
+// CHECK: "top.Concat"([[A]], [[W]], [[B]]){{.*}}axis = 0{{.*}}-> tensor<3x8xf32>
+
+// -----
+
+// A row of a Concat is that of its operand; what is left for one Slice is of the operands that this
+// has rows of.
+func.func @rows(%arg_x: tensor<3x8xf32>, %arg_y: tensor<1x8xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<3x8xf32>) -> tensor<3x8xf32> loc("x")
+  %y = "top.Input"(%arg_y) : (tensor<1x8xf32>) -> tensor<1x8xf32> loc("y")
+  %c = "top.Concat"(%x, %y, %x) {axis = 0 : si32} : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<3x8xf32>) -> tensor<*xf32> loc("c")
+  %r = "top.Slice"(%c, %n, %n, %n) {offset = [4, 0], ends = [5, 8], steps = [1, 1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("r")
+  %s = "top.Slice"(%c, %n, %n, %n) {offset = [3, 0], ends = [5, 8], steps = [1, 1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("s")
+  return %r, %s : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @rows
+// CHECK: [[X:%.*]] = "top.Input"(%arg0)
+// CHECK: [[Y:%.*]] = "top.Input"(%arg1)
+// CHECK-DAG: [[R:%.*]] = "top.Slice"([[X]], {{.*}}offset = [0, 0]{{.*}}-> tensor<1x8xf32>
+// CHECK-DAG: [[C:%.*]] = "top.Concat"([[Y]], [[X]]){{.*}}-> tensor<4x8xf32>
+// CHECK: [[S:%.*]] = "top.Slice"([[C]], {{.*}}offset = [0, 0]{{.*}}-> tensor<2x8xf32>
+// CHECK: return [[R]], [[S]]
+
+// -----
+
+// Concats of one axis are one; that of another axis stays.
+func.func @joined(%arg_x: tensor<3x8xf32>, %arg_y: tensor<1x8xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<3x8xf32>) -> tensor<3x8xf32> loc("x")
+  %y = "top.Input"(%arg_y) : (tensor<1x8xf32>) -> tensor<1x8xf32> loc("y")
+  %c = "top.Concat"(%x, %y) {axis = 0 : si32} : (tensor<3x8xf32>, tensor<1x8xf32>) -> tensor<*xf32> loc("c")
+  %s = "top.Slice"(%c, %n, %n, %n) {offset = [2, 0], ends = [4, 8], steps = [1, 1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("s")
+  %d = "top.Concat"(%s, %c) {axis = 0 : si32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32> loc("d")
+  %e = "top.Concat"(%d, %d) {axis = 1 : si32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32> loc("e")
+  return %e : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @joined
+// CHECK: [[X:%.*]] = "top.Input"(%arg0)
+// CHECK: [[Y:%.*]] = "top.Input"(%arg1)
+// CHECK: [[S:%.*]] = "top.Slice"([[X]], {{.*}}offset = [2, 0]{{.*}}-> tensor<1x8xf32>
+// CHECK: [[D:%.*]] = "top.Concat"([[S]], [[Y]], [[X]], [[Y]]){{.*}}axis = 0{{.*}}-> tensor<6x8xf32>
+// CHECK-NEXT: "top.Concat"([[D]], [[D]]){{.*}}axis = 1

@@ -41,3 +41,41 @@ module @gru attributes {module.state = "TOP_F32"} {
     return %3#0 : tensor<2x3x2x4xf32>
   }
 }
+
+// -----
+
+// Steps over the lanes change places with what is behind them, as the state before the first does.
+// CHECK-LABEL: module @scan
+// CHECK: [[A:%.*]] = "tpu.Permute"({{.*}}order = [0, 2, 1]{{.*}} -> tensor<1x64x8xf16>
+// CHECK: [[B:%.*]] = "tpu.Permute"({{.*}}order = [0, 2, 1]{{.*}} -> tensor<1x64x8xf16>
+// CHECK: [[S:%.*]] = "tpu.Permute"({{.*}}order = [0, 2, 1]{{.*}} -> tensor<1x64x1xf16>
+// CHECK: [[H:%.*]] = "tpu.LinearScan"([[A]], [[B]], [[S]]) {axis = 2 : i64}
+// CHECK-NEXT: "tpu.Permute"([[H]]{{.*}}order = [0, 2, 1]{{.*}} -> tensor<1x8x64xf16>
+// F32-LABEL: module @scan
+// F32: "tpu.LinearScan"({{.*}}axis = 2
+module @scan attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<1x8x64xf32>, %arg1: tensor<1x8x64xf32>, %arg2: tensor<1x1x64xf32>) -> tensor<1x8x64xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<1x8x64xf32>) -> tensor<1x8x64xf32> loc("a")
+    %1 = "top.Input"(%arg1) : (tensor<1x8x64xf32>) -> tensor<1x8x64xf32> loc("b")
+    %2 = "top.Input"(%arg2) : (tensor<1x1x64xf32>) -> tensor<1x1x64xf32> loc("before")
+    %3 = "top.LinearScan"(%0, %1, %2) {axis = 1 : i64} : (tensor<1x8x64xf32>, tensor<1x8x64xf32>, tensor<1x1x64xf32>) -> tensor<1x8x64xf32> loc("h")
+    return %3 : tensor<1x8x64xf32>
+  }
+}
+
+// -----
+
+// Images that are steps stay.
+// CHECK-LABEL: module @scan_of_images
+// CHECK-NOT: tpu.Permute
+// CHECK: "tpu.LinearScan"({{.*}}axis = 0
+// F32-LABEL: module @scan_of_images
+module @scan_of_images attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<8x64x2xf32>, %arg1: tensor<8x64x2xf32>) -> tensor<8x64x2xf32> {
+    %none = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<8x64x2xf32>) -> tensor<8x64x2xf32> loc("a")
+    %1 = "top.Input"(%arg1) : (tensor<8x64x2xf32>) -> tensor<8x64x2xf32> loc("b")
+    %2 = "top.LinearScan"(%0, %1, %none) {axis = 0 : i64} : (tensor<8x64x2xf32>, tensor<8x64x2xf32>, none) -> tensor<8x64x2xf32> loc("h")
+    return %2 : tensor<8x64x2xf32>
+  }
+}
