@@ -35,10 +35,11 @@ class MergeStretchedPass(ModulePass):
     Commands have four dimensions: of five, the last two must be stretched alike to be done at once,
     and where they are not every number of DDR is moved for itself. A Permute of more than four
     dimensions loses all that it keeps side by side, so that `orient-products` sees the matrices it
-    transposes. Dimensions are merged in all values that hand them on to such an op: through
-    element-wise ops, norms, Softmax, Permute, Slice, Split and Concat along others. Around those
-    stand Reshapes. Slices and Concats lose a dimension of size 1 likewise that Reshapes gave to all
-    they are made of, as frames of one video have it that are images before and after.
+    transposes; a GroupNorm of volumes becomes one of images, which local memory has room for.
+    Dimensions are merged in all values that hand them on to such an op: through element-wise ops,
+    norms, Softmax, Permute, Slice, Split and Concat along others. Around those stand Reshapes.
+    Slices and Concats lose a dimension of size 1 likewise that Reshapes gave to all they are made
+    of, as frames of one video have it that are images before and after.
     """
 
     name = "merge-stretched"
@@ -87,7 +88,7 @@ def _is_given(linked: Linked) -> bool:
 
 def _stretching(block: Block) -> Iterator[Operation]:
     """Element-wise ops of more dimensions than commands have, whose operands differ in shape, and
-    transpositions of as many."""
+    transpositions and norms of channels of as many."""
     for op in list(block.ops):
         if op.parent is not block or len(op.results) != 1:
             continue
@@ -95,6 +96,9 @@ def _stretching(block: Block) -> Iterator[Operation]:
             many = has_shapes(op.output) and len(shape_of(op.output)) > LANE_RANK
             if many and _turns_matrices(ints(op.order)):
                 yield op
+            continue
+        if isinstance(op, top.GroupNormOp):
+            yield from (op,) if len(shape_of(op.output)) > LANE_RANK else ()
             continue
         if not isinstance(op, BroadcastOp):
             continue

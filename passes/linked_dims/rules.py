@@ -72,6 +72,16 @@ def _normalised(op: Operation, value: SSAValue, axis: int, change: Change) -> Ax
     return dict.fromkeys((op.operands[0], op.results[0]), axis)
 
 
+def _grouped(op: Operation, value: SSAValue, axis: int, change: Change) -> Axes | None:
+    """Positions of a norm over groups of channels; its parameters have ones there."""
+    assert isinstance(op, top.GroupNormOp)
+    rank = len(shape_of(op.output))
+    given = [one for one in (op.weight, op.bias) if not is_none(one)]
+    if axis < 2 or any(len(shape_of(one)) != rank for one in given):
+        return None
+    return dict.fromkeys((op.input, *given, op.output), axis)
+
+
 def _permuted(op: Operation, value: SSAValue, axis: int, change: Change) -> Axes | None:
     assert isinstance(op, top.PermuteOp)
     order = ints(op.order)
@@ -125,6 +135,7 @@ def _with_more(
 
 _RULES: Mapping[type[Operation], Rule] = {
     top.ConcatOp: _along,
+    top.GroupNormOp: _grouped,
     top.LayerNormOp: _normalised,
     top.MatMulOp: _product,
     top.PermuteOp: _permuted,

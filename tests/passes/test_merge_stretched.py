@@ -102,3 +102,28 @@ def test_frames_of_one_video_are_images(own: bool) -> None:
     sizes = [shape_of(one.output) for one in ops_of(after, top.ConcatOp)]
     dropped = [(4, 2, 3, 5), (4, 6, 3, 5)]
     assert sizes == ([(1, *size) for size in dropped] if own else dropped)
+
+
+def test_norms_of_volumes_are_of_images() -> None:
+    """Rows and columns, which what is around them keeps side by side; frames stay."""
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 2, 3, 8, 5, 6),))
+    turned = net.op(top.PermuteOp, "t", (x,), order=[0, 2, 1, 3, 4])
+    given = (turned, net.weight("w", 1, 8, 1, 1, 1), net.weight("b", 1, 8, 1, 1, 1))
+    normed = net.op(top.GroupNormOp, "n", given, num_groups=4, eps=1e-5)
+    y = net.op(top.SiLUOp, "s", (normed,))
+    after = assert_same_numbers(net.module(net.op(top.AddOp, "y", (turned, y))), PASS)
+    (norm,) = ops_of(after, top.GroupNormOp)
+    assert [shape_of(one) for one in norm.operands] == [(2, 8, 3, 30), (1, 8, 1, 1), (1, 8, 1, 1)]
+    assert {len(shape_of(one.output)) for one in ops_of(after, top.AddOp)} == {4}
+    (permute,) = ops_of(after, top.PermuteOp)
+    assert shape_of(permute.output) == (2, 8, 3, 30)
+
+
+@pytest.mark.parametrize("shape", [(2, 8, 5, 6), (2, 8, 30)])
+def test_norms_of_images_stay(shape: tuple[int, ...]) -> None:
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", *shape),))
+    normed = net.op(top.GroupNormOp, "n", (x, net.none, net.none), num_groups=4, eps=1e-5)
+    after = assert_same_numbers(net.module(net.op(top.SiLUOp, "s", (normed,))), PASS)
+    assert kinds(after) == ["Abs", "GroupNorm", "SiLU"]

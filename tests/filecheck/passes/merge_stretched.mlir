@@ -91,3 +91,20 @@ func.func @own(%arg: tensor<8x6x3x5xf32>, %b: tensor<1x8x6x3x5xf32>) -> tensor<1
   %y = "top.Concat"(%z, %v) {axis = 2 : si32} : (tensor<1x8x6x3x5xf32>, tensor<1x8x6x3x5xf32>) -> tensor<1x8x12x3x5xf32> loc("y")
   return %y : tensor<1x8x12x3x5xf32>
 }
+
+// -----
+
+// A norm of volumes is one of images, where its parameters have ones.
+// CHECK-LABEL: func.func @volumes
+// CHECK: [[X:%.+]] = "top.Reshape"({{.*}}-> tensor<1x8x12x5xf32>
+// CHECK: [[W:%.+]] = "top.Reshape"({{.*}}-> tensor<1x8x1x1xf32>
+// CHECK: [[N:%.+]] = "top.GroupNorm"([[X]], [[W]], {{.*}}-> tensor<1x8x12x5xf32>
+// CHECK-NEXT: "top.SiLU"([[N]]){{.*}}-> tensor<1x8x12x5xf32>
+func.func @volumes(%arg: tensor<1x8x3x4x5xf32>, %w: tensor<1x8x1x1x1xf32>) -> tensor<1x8x3x4x5xf32> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg) : (tensor<1x8x3x4x5xf32>) -> tensor<1x8x3x4x5xf32> loc("x")
+  %v = "top.Input"(%w) : (tensor<1x8x1x1x1xf32>) -> tensor<1x8x1x1x1xf32> loc("v")
+  %g = "top.GroupNorm"(%x, %v, %n) {num_groups = 2 : i64, eps = 1.0e-5 : f64} : (tensor<1x8x3x4x5xf32>, tensor<1x8x1x1x1xf32>, none) -> tensor<1x8x3x4x5xf32> loc("g")
+  %y = "top.SiLU"(%g) : (tensor<1x8x3x4x5xf32>) -> tensor<1x8x3x4x5xf32> loc("y")
+  return %y : tensor<1x8x3x4x5xf32>
+}
