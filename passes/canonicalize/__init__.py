@@ -53,6 +53,7 @@ from xdsl_tpu.passes.canonicalize import (
     squeeze,
     stretched,
     swap_dim_inner,
+    transposed_rows,
     weight,
     windows,
 )
@@ -112,6 +113,8 @@ PATTERNS: PatternTable = {
         matmul.RepeatedWeightToRows(),
         matmul.SliceMatMul(),
         matmul.PermuteMatMulPermute(),
+        transposed_rows.MoveRowsBehindProduct(),
+        transposed_rows.MoveRowsBeforeProduct(),
         matmul.LeftWeightToConv(),
         expectation.ColumnToSum(),
     ),
