@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, rows_of
 from xdsl_tpu.dialects.names import name_loc
@@ -37,8 +37,10 @@ class CastLatePass(ModulePass):
         %1 = "tpu.Cast"(%0) : 1x8x3x64x64xf16          %1 = "tpu.Permute"(%0) : 1x3x8x64x64xf32
         %2 = "tpu.Permute"(%1) : 1x3x8x64x64xf16   ->  %2 = "tpu.Cast"(%1) : 1x3x8x64x64xf16
 
-    So for Reshape, Squeeze and Unsqueeze. Rows are moved where they are loaded, and what is loaded
-    is cast on the chip. In front of the move the Cast would load and store all there is.
+    So for Reshape, Squeeze and Unsqueeze, and for Slices of whole rows that together have no more
+    than there is, as frames of a video: each has a Cast of its own. Rows are moved where they are
+    loaded, and what is loaded is cast on the chip. In front of the move the Cast would load and
+    store all there is.
 
     Where the elements of pixels become planes, they are put apart within the lanes that have the
     rows of pixels, which then are moved as a whole:
@@ -80,25 +82,54 @@ def _casts(block: Block) -> Iterator[tpu.CastOp]:
 def _move(cast: tpu.CastOp, block: Block, chip: Chip) -> None:
     """Let a Cast change places with all behind it that moves whole rows, and with what moves the
     elements of pixels in part."""
-    while (move := _only_user(cast.output)) is not None:
-        if not isinstance(move, get_args(Move)):
-            return
+    moves = _slices(cast) or _only_move(cast)
+    for number, move in enumerate(moves):
         if isinstance(move, tpu.PermuteOp) and ints(move.order)[-1] != len(move.order) - 1:
             _put_apart(cast, move, block, chip)
             return
-        name = name_loc(derived_name(cast.input, "_moved"))
-        kind = tensor_like(cast.input, shape_of(move.results[0]))
-        operands = (cast.input, *move.operands[1:])
-        moved = rebuilt(move, operands=operands, result_types=[kind], location=name)
-        late = rebuilt(
-            cast,
-            operands=moved.results,
-            result_types=[move.results[0].type],
-            location=move.location,
-        )
-        _replace(move, [moved, late], late.output, block)
+        name = derived_name(cast.input, f"_moved{number}" if len(moves) > 1 else "_moved")
+        _move(_behind(move, cast, name, block), block, chip)
+    if moves:
         _erase(cast)
-        cast = late
+
+
+def _only_move(cast: tpu.CastOp) -> list[Move]:
+    """What alone reads what a Cast makes, if it moves it."""
+    use = cast.output.get_unique_use()
+    move = None if use is None or use.index else use.operation
+    return [move] if isinstance(move, Move) else []
+
+
+def _slices(cast: tpu.CastOp) -> list[tpu.SliceOp]:
+    """The Slices of whole rows that alone read what a Cast makes, if together they have no more
+    than that."""
+    found: list[tpu.SliceOp] = []
+    for use in cast.output.uses:
+        part = use.operation
+        if not isinstance(part, tpu.SliceOp) or use.index or not _has_whole_rows(part):
+            return []
+        found.append(part)
+    whole = math.prod(shape_of(cast.output))
+    fits = sum(math.prod(shape_of(part.output)) for part in found) <= whole
+    return sorted(found, key=lambda part: ints(part.offset)) if fits else []
+
+
+def _has_whole_rows(part: tpu.SliceOp) -> bool:
+    static = all(map(is_none, (part.offsetT, part.endsT, part.stepsT)))
+    rows = shape_of(part.input)[-1:] == shape_of(part.output)[-1:]
+    return static and rows and all(step > 0 for step in ints(part.steps))
+
+
+def _behind(move: Move | tpu.SliceOp, cast: tpu.CastOp, name: str, block: Block) -> tpu.CastOp:
+    """A Cast of what `move` makes of the input of `cast`, called `name`, in the place of both."""
+    kind = tensor_like(cast.input, shape_of(move.results[0]))
+    operands = (cast.input, *move.operands[1:])
+    moved = rebuilt(move, operands=operands, result_types=[kind], location=name_loc(name))
+    late = rebuilt(
+        cast, operands=moved.results, result_types=[move.results[0].type], location=move.location
+    )
+    _replace(move, [moved, late], late.output, block)
+    return late
 
 
 def _put_apart(cast: tpu.CastOp, move: tpu.PermuteOp, block: Block, chip: Chip) -> None:
@@ -124,11 +155,6 @@ def _put_apart(cast: tpu.CastOp, move: tpu.PermuteOp, block: Block, chip: Chip) 
     moved = permute(move.location, planes.output, outer, none)
     _replace(move, [seen, late, apart, planes, moved], moved.output, block)
     _erase(cast)
-
-
-def _only_user(value: SSAValue) -> Operation | None:
-    use = value.get_unique_use()
-    return None if use is None or use.index else use.operation
 
 
 def _replace(old: Operation, new: list[Operation], result: SSAValue, block: Block) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from tests.passes.semantics import Net, assert_same_numbers, ops_of
 from xdsl.dialects.builtin import ModuleOp, f16, f32
+from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import ints
@@ -65,3 +66,33 @@ def test_wide_pixels_and_single_rows_are_turned_in_ddr(
 
 def test_floats_of_full_width_have_no_cast() -> None:
     assert permutes(moved((2, 3, 4, 8), (0, 2, 1, 3), "F32")) == [((0, 2, 1, 3), f32)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "own"),
+    [
+        ([(0, 1, 1, 8), (1, 4, 1, 8)], True),
+        ([(1, 3, 1, 8)], True),
+        ([(0, 4, 2, 8)], True),
+        ([(0, 2, 1, 8), (1, 4, 1, 8)], False),
+        ([(0, 1, 1, 8), (1, 4, 1, 7)], False),
+    ],
+    ids=["all", "some", "every second", "some twice", "of rows"],
+)
+def test_slices_of_whole_rows_are_cast_each_by_itself(
+    parts: list[tuple[int, int, int, int]], own: bool
+) -> None:
+    """Unless they have more than there is: `parts` say the rows, the step and the columns."""
+    net = Net()
+    x = net.input("x", 2, 4, 8)
+    ends: list[SSAValue] = []
+    for number, (first, last, step, columns) in enumerate(parts):
+        cut = {"offset": [0, first, 0], "ends": [2, last, columns], "steps": [1, step, 1]}
+        given = (x, net.none, net.none, net.none)
+        part = net.op(top.SliceOp, f"part{number}", given, axes=list[int](), **cut)
+        ends.append(net.op(top.ReluOp, f"end{number}", (part,)))
+    after = assert_same_numbers(net.module(*ends), PASSES.format(mode="F16"), tolerance=4e-3)
+    kinds = {element_of(op.input) for op in ops_of(after, tpu.SliceOp)}
+    assert kinds == ({f32} if own else {f16})
+    narrow = [op for op in ops_of(after, tpu.CastOp) if element_of(op.output) == f16]
+    assert len(narrow) == (len(parts) if own else 1)

@@ -74,3 +74,40 @@ module @others attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x"
     return %1, %2, %5 : tensor<4x8x64xf16>, tensor<8x4x64xf16>, tensor<8x4x64xbf16>
   }
 }
+
+// -----
+
+// Frames of a video are loaded each by itself, and are images then.
+// CHECK-LABEL: module @frames
+// CHECK: [[A:%.*]] = "tpu.Slice"(%{{.*}}offset = [0, 0, 0, 0]{{.*}} -> tensor<1x1x3x64xf32>
+// CHECK-NEXT: [[B:%.*]] = "tpu.Reshape"([[A]]){{.*}} -> tensor<1x3x64xf32>
+// CHECK-NEXT: "tpu.Cast"([[B]]){{.*}} -> tensor<1x3x64xf16>
+// CHECK: [[C:%.*]] = "tpu.Slice"(%{{.*}}offset = [0, 1, 0, 0]{{.*}} -> tensor<1x1x3x64xf32>
+// CHECK-NEXT: "tpu.Cast"([[C]]){{.*}} -> tensor<1x1x3x64xf16>
+module @frames attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x2x3x64xf32>) -> (tensor<1x3x64xf16>, tensor<1x1x3x64xf16>) {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x2x3x64xf32>) -> tensor<1x2x3x64xf32> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<1x2x3x64xf32>) -> tensor<1x2x3x64xf16> loc("c")
+    %2 = "tpu.Slice"(%1, %n, %n, %n, %n) {offset = [0, 0, 0, 0], ends = [1, 1, 3, 64], steps = [1, 1, 1, 1]} : (tensor<1x2x3x64xf16>, none, none, none, none) -> tensor<1x1x3x64xf16> loc("s")
+    %3 = "tpu.Reshape"(%2) : (tensor<1x1x3x64xf16>) -> tensor<1x3x64xf16> loc("r")
+    %4 = "tpu.Slice"(%1, %n, %n, %n, %n) {offset = [0, 1, 0, 0], ends = [1, 2, 3, 64], steps = [1, 1, 1, 1]} : (tensor<1x2x3x64xf16>, none, none, none, none) -> tensor<1x1x3x64xf16> loc("t")
+    return %3, %4 : tensor<1x3x64xf16>, tensor<1x1x3x64xf16>
+  }
+}
+
+// -----
+
+// Refused: one begins within rows.
+// CHECK-LABEL: module @columns
+// CHECK: "tpu.Cast"(%{{.*}}) {{.*}} -> tensor<2x3x64xf16>
+// CHECK-NEXT: "tpu.Slice"
+module @columns attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<2x3x64xf32>) -> tensor<2x3x32xf16> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<2x3x64xf32>) -> tensor<2x3x64xf32> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<2x3x64xf32>) -> tensor<2x3x64xf16> loc("c")
+    %2 = "tpu.Slice"(%1, %n, %n, %n, %n) {offset = [0, 0, 32], ends = [2, 3, 64], steps = [1, 1, 1]} : (tensor<2x3x64xf16>, none, none, none, none) -> tensor<2x3x32xf16> loc("s")
+    return %2 : tensor<2x3x32xf16>
+  }
+}
