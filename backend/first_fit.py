@@ -51,6 +51,10 @@ class Buffer:
         return (0, self.last), (self.first, end)
 
 
+Placed = tuple[Buffer, int]
+"""A buffer whose life does not wrap around, and where it starts."""
+
+
 @record(frozen=True)
 class Placement:
     """Where every buffer starts (`offsets[i]` bytes for buffer i) and the bytes needed in all."""
@@ -128,14 +132,21 @@ class Problem:
             neighbours[other].append(one)
         return cls(rounded, tuple(map(tuple, neighbours)), alignment)
 
-    def place(
+    def place(self, order: Order, choose: Choice = lowest) -> Placement:
+        """Place the buffers one after the other, each in a gap between its placed neighbours."""
+        found = self._placed(order, choose, NOTHING, None)
+        assert found is not None, "nothing limits it"
+        return found
+
+    def _placed(
         self,
         order: Order,
-        choose: Choice = lowest,
-        fixed: Mapping[int, Sequence[Span]] = NOTHING,
-    ) -> Placement:
-        """Place the buffers one after the other, each in a gap between its placed neighbours and
-        what `fixed` says of it."""
+        choose: Choice,
+        fixed: Mapping[int, Sequence[Span]],
+        limits: Sequence[int] | None,
+    ) -> Placement | None:
+        """Such places that are free of what `fixed` says of a buffer, too; None where one would end
+        above its limit."""
         sizes = [buffer.size for buffer in self.buffers]
         offsets = [-1] * len(order)
         used = 0
@@ -146,32 +157,54 @@ class Problem:
                 taken += fixed[i]
             taken.sort()
             at = first_gap(taken, size) if choose is lowest else choose(gaps(taken, size))
+            if limits is not None and at + size > limits[i]:
+                return None
             offsets[i] = at
             used = max(used, at + size)
         return Placement(tuple(offsets), used)
 
-    def first_fit(self, beside: Sequence[tuple[Buffer, int]] = ()) -> Placement:
-        """Places in as few bytes as one of several orders gives, `beside` others that have their
-        places already and whose lives do not wrap around."""
+    def first_fit(self) -> Placement:
+        """Places in as few bytes as one of several orders gives."""
+        found = self._best(map(self.place, self.orders()))
+        assert found is not None
+        return found
+
+    def beside(
+        self, others: Iterable[Sequence[Placed]], limits: Sequence[int]
+    ) -> tuple[Placement, Sequence[Placed]] | None:
+        """Places beside the first of some others for which an order gives any where no buffer ends
+        above its limit, and these others; None if there are none."""
+        orders = list(self.orders())
+        for placed in others:
+            fixed = self._fixed(placed)
+            found = self._best(self._placed(order, lowest, fixed, limits) for order in orders)
+            if found is not None:
+                return found, placed
+        return None
+
+    def _best(self, placements: Iterable[Placement | None]) -> Placement | None:
+        """The first one of those of the fewest bytes: none can use fewer than the peak."""
+        least = self.peak()
+        best: Placement | None = None
+        for found in placements:
+            if found is not None and (best is None or found.used < best.used):
+                best = found
+                if best.used == least:
+                    break
+        return best
+
+    def _fixed(self, placed: Iterable[Placed]) -> dict[int, list[Span]]:
+        """The bytes of others that a buffer lives with, by its number."""
         fixed: dict[int, list[Span]] = {}
         alike: dict[tuple[int, int], list[int]] = {}
-        for other, place in beside:
+        for other, place in placed:
             lives = other.first, other.last
             if lives not in alike:
                 alike[lives] = self._living(*lives)
             span = place, place + align(other.size, self.alignment)
             for i in alike[lives]:
                 fixed.setdefault(i, []).append(span)
-        least = self.peak()
-        best: Placement | None = None
-        for order in self.orders():
-            found = self.place(order, fixed=fixed)
-            if best is None or found.used < best.used:
-                best = found
-            if best.used == least:
-                break
-        assert best is not None
-        return best
+        return fixed
 
     def _living(self, first: int, last: int) -> list[int]:
         """The numbers of the buffers that are needed in some of these steps."""

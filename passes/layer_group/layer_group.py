@@ -24,6 +24,7 @@ from xdsl_tpu.passes.layer_group.chain import rechained
 from xdsl_tpu.passes.layer_group.explain import explain, report, write
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
+from xdsl_tpu.passes.layer_group.orders import Found, first_done
 from xdsl_tpu.passes.layer_group.packs import pack_weights
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
@@ -62,6 +63,14 @@ class LayerGroupPass(ModulePass):
     is done first. `chip` is a name or a `.toml` description, by default `module.chip`. `explain`
     prints on stderr why each boundary is there, `explain_file` names a JSON file for the same;
     `shortfall=false` spares the search for how much more local memory would do.
+
+    Before that ops that read one large weight go next to each other, if they need nothing of each
+    other, local memory has room for their values and the function is expected to be done earlier,
+    so that one load of the weight serves them all; `opt` 1 and `gather=false` leave them.
+
+        Conv a w, Relu a, Conv a v; Conv b w, Relu b, Conv b v  ->  Conv a w, Conv b w, Relu a,
+                                                                    Relu b, Conv a v, Conv b v
+
     To see what they are worth, `split_weights=false` keeps ops global that combine activations
     with a weight of their shape, which would be cut like them, and `keep_global` names ops
     (`tpu.Softmax,..`) that shall work from DDR.
@@ -81,6 +90,7 @@ class LayerGroupPass(ModulePass):
     shortfall: bool = True
     split_weights: bool = True
     keep_global: tuple[str, ...] = ()
+    gather: bool = True
     compress_mode: str = "none"
     group_by_cores: str | None = None
     lgcache: str | None = None
@@ -99,19 +109,25 @@ class LayerGroupPass(ModulePass):
         chip = chip_of(op, self.chip)
         _, _, func = divided_parts(op)
         none = none_of(func)
-        ops = computing_ops(func.body.block)
         if self.split_weights:
-            mark_split_weights(ops)
-        bases = base_groups(ops, self._why_global)
+            mark_split_weights(computing_ops(func.body.block))
         prices = Prices(chip, op)
-        searcher = Searcher(chip, prices.scratch, cores_of(op))
+
+        def searched() -> Found:
+            bases = base_groups(computing_ops(func.body.block), self._why_global)
+            search = OptimalSearch(Searcher(chip, prices.scratch, cores_of(op)), prices, bases)
+            return Found(search, bases, search.run())
+
         if self.opt == 1:
+            bases = base_groups(computing_ops(func.body.block), self._why_global)
+            searcher = Searcher(chip, prices.scratch, cores_of(op))
             runs = [base.ops for base in bases if base.why_global is None]
             groups = [group for run in runs for group in searcher.greedy(run)]
             groups = rechained(groups, chip, prices.scratch)
         else:
-            search = OptimalSearch(searcher, prices, bases)
-            groups = rechained(search.run(), chip, prices.scratch, search.cost_of)
+            found = first_done(func, chip, searched) if self.gather else searched()
+            search, bases, searcher = found.search, found.bases, found.search.searcher
+            groups = rechained(found.groups, chip, prices.scratch, search.cost_of)
             if self.explain or self.explain_file:
                 search.note_boundaries()
         self._explain(bases, groups, searcher)

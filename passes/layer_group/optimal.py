@@ -103,6 +103,10 @@ class OptimalSearch:
         self.parts = self.planned()
         return [part.group for part in self.parts if part.group is not None]
 
+    def end(self) -> Clock:
+        """When all ops are done in the groups that were found."""
+        return self.parts[-1].after if self.parts else Clock()
+
     def cost_of(self, group: Group) -> Cost | None:
         """What the ops of a straight group take where cores share none; None of any other."""
         if not group.is_straight or group.secs.total > 1:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 
-from xdsl_tpu.backend.first_fit import Buffer, Placement, Problem
+from xdsl_tpu.backend.first_fit import Buffer, Placed, Placement, Problem
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.banks import ends_of, in_other_banks
@@ -299,7 +299,7 @@ def _streams(items: Mapping[object, Item], uses: Uses, room: Room, left: int) ->
     return order + between
 
 
-def _fixed(before: Sequence[Late], first: int) -> Iterator[list[tuple[Buffer, int]]]:
+def _fixed(before: Sequence[Late], first: int) -> Iterator[list[Placed]]:
     """What the group before needs at its end as buffers of this one, and their places: all of it,
     then less and less. What it stores is needed until the `first` step that makes something."""
     for most in sorted({one.left for one in before}, reverse=True):
@@ -315,7 +315,7 @@ def _beside(
     room: Room,
     results: Mapping[int, int],
     steps: int,
-    before: Iterable[Sequence[tuple[Buffer, int]]],
+    before: Iterable[Sequence[Placed]],
     reach: int,
 ) -> tuple[Placement, int]:
     """Places for the buffers of a group, beside some of another as far as that leaves the ring as
@@ -326,14 +326,13 @@ def _beside(
     if plain.used > room.size:
         return plain, 0
     most = ends_of(buffers, plain.of(buffers), room.unit, steps)
-    for others in before:
-        found = problem.first_fit(others)
-        ends = ends_of(buffers, found.of(buffers), room.unit, steps)
-        if all(end <= limit for end, limit in zip(ends, most, strict=True)):
-            fixed, places = zip(*others, strict=True)
-            all_of_them = Placement((*found.offsets, *places), found.used)
-            moved = in_other_banks([*buffers, *fixed], all_of_them, results, room.bank, ends, reach)
-            return Placement(moved.offsets[: len(buffers)], moved.used), len(others)
+    if found := problem.beside(before, [most[buffer.last] for buffer in buffers]):
+        placement, others = found
+        ends = ends_of(buffers, placement.of(buffers), room.unit, steps)
+        fixed, places = zip(*others, strict=True)
+        all_of_them = Placement((*placement.offsets, *places), placement.used)
+        moved = in_other_banks([*buffers, *fixed], all_of_them, results, room.bank, ends, reach)
+        return Placement(moved.offsets[: len(buffers)], moved.used), len(others)
     return in_other_banks(buffers, plain, results, room.bank, most, reach), 0
 
 

@@ -1,19 +1,24 @@
 """Ops that come together for the weight they share compute what they did."""
 
-from dataclasses import dataclass
-from itertools import count
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import NoKernel
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import make_context, parse_module
-from xdsl_tpu.passes import gather_users, op_reorder
+from xdsl_tpu.passes import gather_users
+from xdsl_tpu.passes.layer_group import orders
+from xdsl_tpu.passes.layer_group.clock import Clock
+from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
+from xdsl_tpu.passes.layer_group.orders import Found, first_done
+from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.tensors import functions
 
 SIZE = 16
 KIND, WEIGHT = f"tensor<1x{SIZE}xf32>", f"tensor<{SIZE}x{SIZE}xf32>"
@@ -49,6 +54,11 @@ def network(lines: list[str]) -> ModuleOp:
       }}""")
 
 
+def gather(module: ModuleOp) -> None:
+    for func in functions(module):
+        gather_users.gather_users(func.body.block, chip_of(module))
+
+
 def order(module: ModuleOp) -> str:
     kinds = (tpu.MatMulOp, tpu.AddOp)
     return " ".join(name_of(op) or "" for op in module.walk() if isinstance(op, kinds))
@@ -73,7 +83,7 @@ def test_numbers_stay(seed: int) -> None:
     inputs = {name: rng.standard_normal((1, SIZE)).astype(np.float32) for name in "xy"}
     weights = {w: rng.standard_normal((SIZE, SIZE)).astype(np.float32) for w in "uvw"}
     before = run_module(module, inputs, weights)
-    make_pass("op-reorder", "measure=false").apply(make_context(), module)
+    gather(module)
     module.verify()
     after = run_module(module, inputs, weights)
     assert list(after) == list(before)
@@ -93,37 +103,43 @@ def test_numbers_stay(seed: int) -> None:
 )
 def test_order(lines: list[str], expected: str) -> None:
     module = network(lines)
-    make_pass("op-reorder", "measure=false").apply(make_context(), module)
+    gather(module)
     assert order(module) == expected
 
 
-@dataclass
-class Line:
-    total: int
+def ended(end: int, gdma: int) -> OptimalSearch:
+    return cast(OptimalSearch, SimpleNamespace(end=lambda: Clock(end, gdma)))
 
 
 @pytest.mark.parametrize(
-    ("gathered", "expected"), [(9, "a c b d"), (10, "a b c d"), (11, "a b c d")]
+    ("end", "gdma", "expected"),
+    [
+        (998, 500, "a c b d"),
+        (1002, 300, "a b c d"),
+        (1001, 399, "a c b d"),  # about as long, with fewer transfers
+        (999, 400, "a b c d"),
+    ],
 )
-def test_only_what_is_faster(gathered: int, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A network as it was takes ten cycles here."""
-    asked = count()
-
-    def measured(*_: object) -> Line:
-        return Line(gathered if next(asked) == 0 else 10)
-
-    monkeypatch.setattr(op_reorder, "measured", measured)
+def test_the_order_that_is_done_first(end: int, gdma: int, expected: str) -> None:
+    """A network that is expected to take 1000 cycles as it is, 400 of them of transfers."""
+    ends = iter([(1000, 400), (end, gdma)])
     module = network(TWO_IMAGES)
-    make_pass("op-reorder").apply(make_context(), module)
+    func = next(iter(functions(module)))
+    found = first_done(func, chip_of(module), lambda: Found(ended(*next(ends)), [], []))
+    assert found.search.end().end == (end if expected == "a c b d" else 1000)
     assert order(module) == expected
-    assert next(asked) == 2
+    module.verify()
 
 
-def test_what_cannot_be_measured_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    def measured(*_: object) -> Line:
-        raise NoKernel("none")
+@pytest.mark.parametrize(
+    ("option", "expected"), [("", "a c b d"), ("gather=false", "a b c d"), ("opt=0", "a b c d")]
+)
+def test_layer_group_asks(option: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def is_better(*_: object) -> bool:
+        return True
 
-    monkeypatch.setattr(op_reorder, "measured", measured)
+    monkeypatch.setattr(orders, "_is_better", is_better)
     module = network(TWO_IMAGES)
-    make_pass("op-reorder").apply(make_context(), module)
-    assert order(module) == "a b c d"
+    make_pass("subnet-divide").apply(make_context(), module)
+    make_pass("layer-group", option).apply(make_context(), module)
+    assert order(module) == expected
